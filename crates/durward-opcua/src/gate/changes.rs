@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use opcua_types::type_loader::ByteStringBody;
 use opcua_types::{
-    AttributeId, ContentFilter, ContentFilterElement, CreateMonitoredItemsRequest, CreateMonitoredItemsResponse,
-    CreateSubscriptionRequest, CreateSubscriptionResponse, EventFilter, ExtensionObject, FilterOperator,
-    LiteralOperand, MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, NumericRange,
-    ObjectId, ObjectTypeId, PublishRequest, PublishResponse, QualifiedName, ReadValueId, RequestHeader,
-    SimpleAttributeOperand, StatusCode, SubscriptionAcknowledgement, TimestampsToReturn, Variant,
+    AttributeId, ContentFilter, ContentFilterElement, CreateMonitoredItemsRequest,
+    CreateMonitoredItemsResponse, CreateSubscriptionRequest, CreateSubscriptionResponse, EventFilter,
+    ExtensionObject, FilterOperator, LiteralOperand, MonitoredItemCreateRequest, MonitoringMode,
+    MonitoringParameters, NodeId, NumericRange, ObjectId, ObjectTypeId, PublishRequest, PublishResponse,
+    QualifiedName, ReadValueId, RequestHeader, SimpleAttributeOperand, StatusCode,
+    SubscriptionAcknowledgement, TimestampsToReturn, Variant,
 };
 use tokio::time::sleep;
 
@@ -77,12 +78,14 @@ async fn subscribe(core: &Core, session: &UpstreamSession) -> Result<(), Error> 
     };
     let response: CreateMonitoredItemsResponse = session.call(&request).await?;
     let refused = response.results.iter().flatten().find(|result| result.status_code.is_bad());
-    refused.map_or(Ok(()), |result| Err(Error::new(result.status_code, "the server tells no events of changes")))
+    refused
+        .map_or(Ok(()), |result| Err(Error::new(result.status_code, "the server tells no events of changes")))
 }
 
 /// Events of the object Server that tell of changes of nodes and references.
 fn item() -> MonitoredItemCreateRequest {
-    let of_type = LiteralOperand { value: Variant::from(NodeId::from(ObjectTypeId::BaseModelChangeEventType)) };
+    let of_type =
+        LiteralOperand { value: Variant::from(NodeId::from(ObjectTypeId::BaseModelChangeEventType)) };
     let element = ContentFilterElement {
         filter_operator: FilterOperator::OfType,
         filter_operands: Some(vec![ExtensionObject::new(of_type)]),

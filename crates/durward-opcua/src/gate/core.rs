@@ -10,7 +10,7 @@ use opcua_types::StatusCode;
 use tokio::sync::{Notify, watch};
 
 use super::audit::{AuditEvent, Figures, Happening};
-use super::exchange::Link;
+use super::link::Link;
 use super::names::Names;
 use super::nodes::Tables;
 use super::owners::Owned;

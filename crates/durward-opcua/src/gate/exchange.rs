@@ -7,39 +7,33 @@
 //! task that reads the upstream channel: sequence numbers of notifications, and what the mediator keeps of a session, depend on it.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use bytes::{Bytes, BytesMut};
 use opcua_types::{BinaryEncodable, CancelRequest, CancelResponse, ObjectId, RequestHeader, StatusCode};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-use super::audit::{Figures, Happening};
-use super::core::{Cell, Core};
+use super::core::Core;
+use super::head::{Head, NO_HEADER};
+use super::link::Link;
 use super::mediate::service::Service;
-use super::mediate::walk::{Garbled, Walked, Walker};
-use super::mediate::{Mediator, Outcome, Reply, UpstreamRequest};
-use super::names::Names;
-use super::owners::Taker;
+use super::mediate::walk::Garbled;
+use super::mediate::{Outcome, Reply, UpstreamRequest};
 use super::service::User;
-use super::upstream::{UpstreamSession, is_session_lost, told};
+use super::upstream::{is_session_lost, told};
 use crate::channel::UnderWay;
 use crate::error::Error;
-use crate::protocol::{Refusal, SessionId};
+use crate::protocol::Refusal;
 use crate::session::{ActiveSession, Call};
 use crate::token::Kind;
 use crate::wire::{self, Reader, RequestPeek};
 
-/// Handles of requests begin here: apart from those of the client's end, which counts from 1.
-const FIRST_REQUEST: u32 = 0x4000_0000;
 /// A Publish may come so much later than its client waits: the message would be lost.
 const PUBLISH_LATE: Duration = Duration::from_secs(10);
-/// An additional header that is null.
-const NO_HEADER: [u8; 3] = [0, 0, 0];
 const FAULT: u32 = ObjectId::ServiceFault_Encoding_DefaultBinary as u32;
 
 /// The kind of right that a service needs at least.
@@ -107,139 +101,48 @@ fn is_delivery(service: Service) -> bool {
     matches!(service, Service::Publish | Service::Republish)
 }
 
-/// A client's session and its upstream session.
-pub(super) struct Link {
-    core: Weak<Core>,
-    cell: Weak<Cell>,
-    id: SessionId,
-    pub(super) session: UpstreamSession,
-    names: ArcSwap<Names>,
-    /// Held from the mediator's word on a request until it is sent: they go upstream in the order in which they were mediated.
-    sending: Mutex<()>,
-    mediator: Mutex<Mediator>,
-    next_request: AtomicU32,
-    has_subscriptions: AtomicBool,
-    is_closed: AtomicBool,
-    pub(super) is_rejoining: AtomicBool,
+/// Whether the response may tell of subscriptions that the session did not have.
+fn brings_subscriptions(service: Service) -> bool {
+    matches!(service, Service::CreateSubscription | Service::TransferSubscriptions)
 }
 
-impl Link {
-    pub(super) fn new(
-        core: &Arc<Core>,
-        id: SessionId,
-        cell: &Arc<Cell>,
-        session: UpstreamSession,
-        names: Arc<Names>,
-    ) -> Arc<Link> {
-        let owners = Arc::new(Taker { core: Arc::downgrade(core), id, cell: Arc::downgrade(cell) });
-        Arc::new(Link {
-            core: Arc::downgrade(core),
-            cell: Arc::downgrade(cell),
-            id,
-            session,
-            names: ArcSwap::new(names),
-            sending: Mutex::default(),
-            mediator: Mutex::new(Mediator::new(core.settings.mediation, owners)),
-            next_request: AtomicU32::new(FIRST_REQUEST),
-            has_subscriptions: AtomicBool::new(false),
-            is_closed: AtomicBool::new(false),
-            is_rejoining: AtomicBool::new(false),
-        })
+/// Who waits for the response, on the client's side.
+type Client = oneshot::Sender<Result<Bytes, StatusCode>>;
+
+/// A response that has arrived.
+pub(super) struct Early {
+    exchange: Arc<Exchange>,
+    response: Result<Bytes, Error>,
+    client: Client,
+}
+
+impl Early {
+    /// The subscription that a response to Publish is of.
+    pub(super) fn subscription(&self) -> Option<u32> {
+        let response = self.response.as_ref().ok()?;
+        let head = Head::read(response).ok().filter(|head| head.type_id != FAULT)?;
+        let id = response.get(head.parameters..)?.first_chunk::<4>()?;
+        Some(u32::from_le_bytes(*id))
     }
 
-    /// What the indexes of namespaces mean in this session.
-    pub(super) fn names(&self) -> Arc<Names> {
-        self.names.load_full()
+    /// Mediates it.
+    fn take(self) {
+        let Early { exchange, response, client } = self;
+        let core = exchange.link.core.upgrade().ok_or(StatusCode::BadShutdown);
+        let response = match core.and_then(|core| exchange.finish(&core, response)) {
+            Ok(Taken::FollowUp(next)) => return exchange.send(next, client),
+            Ok(Taken::Passed(response)) => Ok(response),
+            Err(status) => Err(status),
+        };
+        // Where nobody waits any more, what is kept of it was kept all the same.
+        let _ = client.send(response);
     }
 
-    /// The server has added namespaces.
-    pub(super) fn follow_names(&self, names: Arc<Names>) {
-        self.names.store(Arc::clone(&names));
-        // Another user who comes in at this moment finds either; with the fewer names, the nodes of the new ones are unknown.
-        if let Some(user) = self.cell.upgrade().and_then(|cell| cell.user()) {
-            user.follow_names(&names);
-        }
-    }
-
-    pub(super) fn mediator(&self) -> MutexGuard<'_, Mediator> {
-        self.mediator.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn sending(&self) -> MutexGuard<'_, ()> {
-        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What the session may receive has changed: the server does not sample any more what is not delivered, and says anew what is again. Without,
-    /// a value that changed in between would not be seen until it changes again.
-    pub(super) fn rights_changed(&self, core: &Core) {
-        let Some(user) = self.cell.upgrade().and_then(|cell| cell.user()) else { return };
-        if self.is_closed() {
-            return;
-        }
-        core.with_rights(&user, true, |rights| {
-            let _sending = self.sending();
-            let requests = self.mediator().on_rights_changed(rights);
-            for UpstreamRequest { service, body } in requests {
-                let request = self.own_request(core, service, &body);
-                // How it ends changes nothing of what is delivered.
-                drop(self.session.channel().start(request, |_| {}));
-            }
-        });
-    }
-
-    /// A request of the gate's own, with a body of the mediator's.
-    fn own_request(&self, core: &Core, service: Service, body: &[u8]) -> Bytes {
-        let token = self.session.token();
-        let mut request = BytesMut::with_capacity(token.len() + body.len() + 64);
-        put_type(&mut request, service.request_id());
-        request.extend_from_slice(token);
-        request.extend_from_slice(&wire::datetime(core.watch.now()).checked_ticks().to_le_bytes());
-        request.extend_from_slice(&self.next_request.fetch_add(1, Ordering::Relaxed).to_le_bytes());
-        // No diagnostics, no audit entry, no timeout.
-        request.extend_from_slice(&0_u32.to_le_bytes());
-        request.extend_from_slice(&(-1_i32).to_le_bytes());
-        request.extend_from_slice(&0_u32.to_le_bytes());
-        request.extend_from_slice(&NO_HEADER);
-        request.extend_from_slice(body);
-        request.freeze()
-    }
-
-    pub(super) fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Acquire)
-    }
-
-    /// Closes the upstream session, once.
-    pub(super) fn close(self: &Arc<Link>, delete_subscriptions: bool) {
-        if self.is_closed.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let link = Arc::clone(self);
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move { link.session.close(delete_subscriptions).await });
-        }
-    }
-
-    /// The server does not have the session any more: the client's ends as well, so that it learns of its subscriptions.
-    pub(super) fn lost(&self, why: StatusCode) {
-        self.end(&format!("the server behind the gate has lost the session ({why}): connect again"));
-    }
-
-    /// Ends the client's session, which cannot go on as it was.
-    pub(super) fn end(&self, reason: &str) {
-        let (Some(core), Some(cell)) = (self.core.upgrade(), self.cell.upgrade()) else { return };
-        if self.is_closed() || cell.flags.ended.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        Figures::count(&core.figures.upstream_lost);
-        core.tell(core.watch.now(), Some(&cell), Happening::Ended { reason });
-        cell.close();
-    }
-
-    /// Tells the machine whether there are subscriptions, when that has changed.
-    fn tell_subscriptions(&self, core: &Core) {
-        let has = self.mediator().subscription_count() > 0;
-        if self.has_subscriptions.swap(has, Ordering::AcqRel) != has {
-            core.subscribed(self.id, has);
+    /// After a subscription has come: another one may still be awaited.
+    fn take_again(self) {
+        let link = Arc::clone(&self.exchange.link);
+        if let Some(arrived) = link.keep_early(self) {
+            arrived.take();
         }
     }
 }
@@ -296,27 +199,26 @@ impl Exchange {
     }
 
     /// Sends a request. What comes of it is mediated when it arrives, whether anybody waits for it or not.
-    fn send(self: &Arc<Exchange>, request: Bytes, reply: oneshot::Sender<Result<Bytes, StatusCode>>) {
+    fn send(self: &Arc<Exchange>, request: Bytes, client: Client) {
         let exchange = Arc::clone(self);
-        let arrived = move |response| exchange.arrived(response, reply);
+        let arrived = move |response| exchange.arrived(response, client);
         // Locked until it is put there: the response may arrive, and be followed up, before.
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         *under_way = Some(self.link.session.channel().start(request, arrived));
     }
 
-    fn arrived(
-        self: Arc<Exchange>,
-        response: Result<Bytes, Error>,
-        reply: oneshot::Sender<Result<Bytes, StatusCode>>,
-    ) {
-        let core = self.link.core.upgrade().ok_or(StatusCode::BadShutdown);
-        let response = match core.and_then(|core| self.finish(&core, response)) {
-            Ok(Taken::FollowUp(next)) => return self.send(next, reply),
-            Ok(Taken::Passed(response)) => Ok(response),
-            Err(status) => Err(status),
-        };
-        // Where nobody waits any more, what is kept of it was kept all the same.
-        let _ = reply.send(response);
+    fn arrived(self: Arc<Exchange>, response: Result<Bytes, Error>, client: Client) {
+        let link = Arc::clone(&self.link);
+        let brings_subscriptions = brings_subscriptions(self.service);
+        let arrived = Early { exchange: self, response, client };
+        let is_publish = arrived.exchange.service == Service::Publish;
+        let arrived = if is_publish { link.keep_early(arrived) } else { Some(arrived) };
+        if let Some(arrived) = arrived {
+            arrived.take();
+        }
+        if brings_subscriptions {
+            link.take_early().into_iter().for_each(Early::take_again);
+        }
     }
 
     /// Nothing is taken of a response that may come still.
@@ -324,6 +226,9 @@ impl Exchange {
         let under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(under_way);
         self.link.mediator().on_fault(self.id);
+        if brings_subscriptions(self.service) {
+            self.link.take_early().into_iter().for_each(Early::take_again);
+        }
     }
 
     fn begin(&self, core: &Core) -> Result<Sent, StatusCode> {
@@ -522,56 +427,8 @@ impl Drop for Waits {
     }
 }
 
-fn put_type(message: &mut BytesMut, type_id: u32) {
+pub(super) fn put_type(message: &mut BytesMut, type_id: u32) {
     // Services of the standard have numbers of two bytes.
     let [low, high, ..] = type_id.to_le_bytes();
     message.extend_from_slice(&[1, 0, low, high]);
-}
-
-/// Where the fields of a response's header stand.
-struct Head {
-    type_id: u32,
-    handle_offset: usize,
-    service_result: StatusCode,
-    /// Where the additional header begins.
-    additional: usize,
-    /// Where the body begins.
-    parameters: usize,
-    /// There is no additional header: the response can go on as it is.
-    is_plain: bool,
-}
-
-impl Head {
-    fn read(response: &[u8]) -> Walked<Head> {
-        let (type_id, length) = wire::type_id(response).map_err(|_| Garbled)?;
-        let mut walker = Walker::new(response);
-        walker.take(length + 8)?;
-        let handle_offset = walker.at();
-        walker.u32()?;
-        let service_result = walker.status()?;
-        walker.skip_diagnostic_info()?;
-        walker.skip_array(|walker| walker.text().map(drop))?;
-        let additional = walker.at();
-        walker.skip_extension()?;
-        let is_plain = walker.since(additional) == NO_HEADER;
-        Ok(Head { type_id, handle_offset, service_result, additional, parameters: walker.at(), is_plain })
-    }
-
-    /// The response with another handle: in place, where nobody else has the bytes.
-    fn patched(response: Bytes, handle_offset: usize, handle: u32) -> Bytes {
-        let mut response = response.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&*shared));
-        wire::patch_handle(&mut response, handle_offset, handle);
-        response.freeze()
-    }
-
-    /// The header, without what is additional, and another body.
-    fn rebuilt(&self, response: &[u8], body: &[u8], handle: u32) -> Bytes {
-        let header = response.get(..self.additional).unwrap_or_default();
-        let mut rebuilt = BytesMut::with_capacity(header.len() + NO_HEADER.len() + body.len());
-        rebuilt.extend_from_slice(header);
-        rebuilt.extend_from_slice(&NO_HEADER);
-        rebuilt.extend_from_slice(body);
-        wire::patch_handle(&mut rebuilt, self.handle_offset, handle);
-        rebuilt.freeze()
-    }
 }

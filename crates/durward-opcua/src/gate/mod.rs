@@ -17,7 +17,8 @@
 //! | `rights` | what one session may do: by its token, or as nobody |
 //! | `core` | the machine, its actions, the sessions |
 //! | `service` | activation: who a user is |
-//! | `exchange` | one request: header, mediator, server, mediator, header |
+//! | `exchange`, `head` | one request: header, mediator, server, mediator, header |
+//! | `link` | a client's session and its upstream session |
 //! | `renewal` | tokens that the gate fetched for users, renewed before they end |
 //! | `upstream` | sessions with the server, with security or without |
 //! | `nodes` | the node table: browsed, published, kept up to date |
@@ -38,6 +39,8 @@ mod authority;
 mod changes;
 mod core;
 mod exchange;
+mod head;
+mod link;
 pub mod mediate;
 mod names;
 mod nodes;

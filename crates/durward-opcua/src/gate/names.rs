@@ -6,7 +6,7 @@ use std::sync::Arc;
 use opcua_types::StatusCode;
 
 use super::core::Core;
-use super::exchange::Link;
+use super::link::Link;
 use super::nodes::namespaces;
 use super::rights::FixedRights;
 use super::upstream::UpstreamSession;

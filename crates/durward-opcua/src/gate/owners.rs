@@ -6,7 +6,7 @@ use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 use tokio::time::Instant;
 
 use super::core::{Cell, Core};
-use super::exchange::Link;
+use super::link::Link;
 use super::mediate::{Owners, Subscription};
 use crate::protocol::SessionId;
 

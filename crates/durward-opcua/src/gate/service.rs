@@ -10,7 +10,8 @@ use zeroize::Zeroizing;
 
 use super::audit::{AuditEvent, Figures, Happening};
 use super::core::{Cell, Core, Held};
-use super::exchange::{Exchange, Link, kind_of};
+use super::exchange::{Exchange, kind_of};
+use super::link::Link;
 use super::mediate::service::Service as Wanted;
 use super::names::Names;
 use super::nodes::Table;

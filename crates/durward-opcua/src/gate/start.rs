@@ -11,7 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior, sleep_until};
 
 use super::audit::Figures;
 use super::core::{Cell, Core};
-use super::exchange::Link;
+use super::link::Link;
 use super::settings::GateSettings;
 use super::upstream::is_session_lost;
 use super::{authority, nodes};

@@ -347,6 +347,12 @@ impl Mediator {
         self.subscriptions.count()
     }
 
+    /// Whether a response is awaited that may tell of a subscription.
+    pub fn awaits_subscription(&self) -> bool {
+        let services = [Service::CreateSubscription, Service::TransferSubscriptions];
+        services.into_iter().any(|service| self.waiting.count_of(service) > 0)
+    }
+
     /// Whether a subscription is the session's.
     pub fn has_subscription(&self, id: u32) -> bool {
         self.subscriptions.own(id).is_ok()

@@ -128,7 +128,11 @@ async fn keys_are_replaced_while_the_gate_runs() {
     assert_eq!(status(session.activate(&next).await), StatusCode::BadIdentityTokenRejected);
     running.gate.set_keys(running.keys.verifying(NOW).unwrap());
     session.activate(&next).await.unwrap();
-    assert_eq!(read(&other, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good], "its key is there still");
+    assert_eq!(
+        read(&other, &["Boiler.Temperature"]).await.unwrap(),
+        [StatusCode::Good],
+        "its key is there still"
+    );
     // Whoever has a withdrawn key can have made what was signed with it.
     let withdrawn = running.token("bert", TEMPERATURE);
     running.keys = SigningKeys::new(Duration::from_secs(3_600)).with(signing(), NOW, NOW).unwrap();

@@ -286,11 +286,40 @@ async fn every_session_may_read_the_servers_state_unless_the_settings_say_no() {
         });
         let request = ReadRequest { nodes_to_read: Some(nodes.to_vec()), ..ReadRequest::default() };
         let response: ReadResponse = session.call(&request).await.unwrap();
-        assert!(response.results.unwrap().into_iter().all(|value| status(value) == StatusCode::BadNodeIdUnknown));
+        assert!(
+            response.results.unwrap().into_iter().all(|value| status(value) == StatusCode::BadNodeIdUnknown)
+        );
         let write = WriteValue::value_attr(ids[0].into(), Variant::from("urn:other"));
         let request = WriteRequest { nodes_to_write: Some(vec![write]), ..WriteRequest::default() };
         let response: WriteResponse = session.call(&request).await.unwrap();
         let refused = if shows { StatusCode::BadUserAccessDenied } else { StatusCode::BadNodeIdUnknown };
         assert_eq!(response.results.unwrap(), [refused]);
     }
+}
+
+/// A value changes while the right to it is gone, and not again: it comes when the right does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_right_that_comes_back_brings_the_present_value() {
+    let clock = Clock::new();
+    let plant = Plant::start(&clock, "127.0.0.1:0").await;
+    let running = Running::start(&clock, plant.address).await;
+    let less: &[(&str, &[_])] = &[("Boiler.Temperature", &[Browse, Read])];
+    let more: &[(&str, &[_])] = &[("Boiler.Mode", &[Browse, Read])];
+    let session = running.session(more).await;
+    subscribe(&session, &["Boiler.Mode"]).await;
+    while publish(&session).await.unwrap() == 0 {}
+    session.activate(&running.token("anna", less)).await.unwrap();
+    plant.host.with_mut(|server| {
+        assert!(server.space_mut().set(&node("Boiler.Mode"), Variant::from("Manual"), clock.now()));
+    });
+    assert_eq!(publish(&session).await.unwrap(), 0);
+    session.activate(&running.token("anna", more)).await.unwrap();
+    let mut values = 0;
+    for _ in 0..5 {
+        values += publish(&session).await.unwrap();
+        if values > 0 {
+            break;
+        }
+    }
+    assert_eq!(values, 1);
 }
