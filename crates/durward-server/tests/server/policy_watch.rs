@@ -7,7 +7,7 @@ use std::time::Duration;
 use durward_bundle::SigningKey;
 use durward_pdp::sapl::{Outcome, Subscription};
 use durward_pdp::{AttributeName, AttributeSource, Request, SourceError, Value};
-use durward_server::{PolicyWatch, Settings};
+use durward_server::{PolicySource, PolicyWatch, Settings};
 
 use crate::support::{Directory, clock};
 use crate::tenants::bundle;
@@ -80,8 +80,11 @@ fn a_signed_bundle_counts_and_another_does_not() {
 
     put(&path, &bundle(PERMITS, 3, None));
     assert!(start(&settings).unwrap_err().contains("it is not signed"));
-    let keyless = settings.lines().next().unwrap();
-    assert!(start(keyless).unwrap_err().contains("there is no key to verify them with"));
+    // As `[opcua.gate.policies]` comes here, which the settings alone do not check.
+    let mut keyless = Settings::default();
+    keyless.policies.source = PolicySource::Bundle;
+    let refused = PolicyWatch::start(&keyless, clock(), Arc::new(Nothing)).unwrap_err().to_string();
+    assert!(refused.contains("there is no key to verify them with"), "{refused}");
 }
 
 #[test]
