@@ -94,7 +94,8 @@ fn aims(document: &mut Document, json: &Json) {
             } else {
                 format!("{number:.2}")
             };
-            format!("{number} {unit}").trim_end().to_owned()
+            let space = if unit.is_empty() || unit.starts_with('/') { "" } else { " " };
+            format!("{number}{space}{unit}")
         };
         let bound = match (number("at_most"), number("at_least")) {
             (Some(most), _) => format!("at most {}", with_unit(most)),
@@ -236,7 +237,7 @@ mod tests {
             .filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None })
             .collect();
         assert_eq!(tables[0].rows[0], ["a right", "80.25 ns", "at most 100 ns", "yes"]);
-        assert_eq!(tables[0].rows[1][1..], ["12000 /s", "at least 20000 /s", "no"]);
+        assert_eq!(tables[0].rows[1][1..], ["12,000/s", "at least 20,000/s", "no"]);
         assert_eq!(tables[1].rows, [["open", "1.5"], ["short", ""]]);
         let figures: Vec<&str> = document.figures().map(|figure| figure.name.as_str()).collect();
         assert_eq!(figures, ["opcua-table-1-1-1", "opcua-table-1-2-1"]);
