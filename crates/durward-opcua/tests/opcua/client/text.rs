@@ -184,7 +184,7 @@ fn statuses_have_names_and_structures_bytes() {
     };
     assert_eq!(data_value_text(&uncertain), "5 (UncertainLastUsableValue)");
     let denied = Error::new(StatusCode::BadUserAccessDenied, "the server did not write `ns=2;s=Tag`");
-    assert!(explain(&denied).contains("--explain"), "{}", explain(&denied));
+    assert!(explain(&denied).contains("the policies of the authorization service"), "{}", explain(&denied));
     assert!(advice(StatusCode::BadCertificateUntrusted).unwrap().contains("rejected"));
     assert_eq!(advice(StatusCode::Good), None);
 }
