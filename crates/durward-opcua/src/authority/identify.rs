@@ -96,7 +96,7 @@ impl Inner {
         credential: &Credential<'_>,
         now: Moment,
     ) -> Result<User, SubjectRefusal> {
-        let user = self.parts.subjects.login(credential, now);
+        let user = self.parts.subjects.login(application, credential, now);
         if user.is_err() {
             let credential = format!("{credential:?}");
             self.parts.audit.note(now, &AuditNote::LoginRefused { application, credential: &credential });

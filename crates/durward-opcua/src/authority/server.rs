@@ -11,7 +11,7 @@ use super::identify::SESSION_TOKEN_TYPE;
 use super::issue::Refused;
 use super::service::AuthorizationService;
 use super::subjects::Credential;
-use super::{Authority, AuthorityNodes, Caller, User, serve};
+use super::{Authority, AuthorityNodes, Caller, NODE_TABLE_BYTES_MAX, User, serve};
 use crate::channel::ChannelSettings;
 use crate::crypto::{SecurityPolicy, random_bytes};
 use crate::error::Error;
@@ -23,6 +23,8 @@ const BEAT_PARTS: u32 = 4;
 /// The shortest time between two looks for heartbeats that are due.
 const BEAT_MIN: Duration = Duration::from_millis(10);
 
+/// Bytes of a request: a node table, and what is around it.
+const MESSAGE_BYTES_MAX: u32 = NODE_TABLE_BYTES_MAX as u32 + 64 * 1024;
 /// Sessions that only registered gates may have: a gate needs one, and one more while it reconnects.
 const SESSIONS_RESERVED: usize = 256;
 /// Sessions of one application.
@@ -71,6 +73,10 @@ impl AuthorizationServer {
                 issuer_endpoint_url: String::new(),
             },
         ];
+        // A node table is the largest that is sent; every other request is small, and anybody who is trusted may send one.
+        let mut channel = channel;
+        let receive = &mut channel.limits.receive;
+        receive.message_bytes_max = receive.message_bytes_max.min(MESSAGE_BYTES_MAX);
         let endpoint = |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &kinds);
         ServerSettings {
             channel,

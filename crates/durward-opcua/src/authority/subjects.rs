@@ -52,11 +52,16 @@ pub enum SubjectRefusal {
 
 /// A directory of users. Called on threads that may wait.
 pub trait Subjects: Send + Sync + 'static {
-    /// Checks a credential and says whose it is. For a durward session, [`User::Token`] holds the handle of the session.
+    /// Checks a credential that came by an application, by its ApplicationUri, and says whose it is. For a durward session, [`User::Token`] holds the handle of the session.
     ///
     /// # Errors
     /// It does not prove who somebody is. A wrong password and an unknown name are the same, and take as long.
-    fn login(&self, credential: &Credential<'_>, now: Moment) -> Result<User, SubjectRefusal>;
+    fn login(
+        &self,
+        application: &str,
+        credential: &Credential<'_>,
+        now: Moment,
+    ) -> Result<User, SubjectRefusal>;
 
     /// The facts about a user who was proven earlier, or for [`User::Anonymous`] about the application itself: as they are now. Asked again
     /// for every token, so that nobody gets one who is no longer there.
@@ -155,7 +160,7 @@ fn shared(roles: &[&str]) -> Vec<Arc<str>> {
 }
 
 impl Subjects for SubjectTable {
-    fn login(&self, credential: &Credential<'_>, _now: Moment) -> Result<User, SubjectRefusal> {
+    fn login(&self, _: &str, credential: &Credential<'_>, _now: Moment) -> Result<User, SubjectRefusal> {
         let user = match credential {
             Credential::Password { name, password } => self.check(name, password),
             Credential::Certificate(certificate) => {

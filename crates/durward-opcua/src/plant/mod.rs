@@ -36,6 +36,6 @@ pub use codec::date_time;
 pub use host::Host;
 pub use node::{Class, Method, NewNode, Node, Reference, SUBSCRIBE_TO_EVENTS, Source, Variable, access};
 pub use server::{Answer, Calling, Delivery, Device, Guard, Open, PendingCalls, Remote, Server, Still};
-pub use service::{HostService, Login, Seat, Users};
+pub use service::{ClientFacts, HostService, Login, Users};
 pub use space::{Space, SpaceBuilder, SpaceError, argument, array_argument};
 pub use subscription::{Event, Quota, Ticket};

@@ -63,7 +63,7 @@ impl Login for Users {
 }
 
 /// What does not change about the callers of a session.
-pub struct Seat {
+pub struct ClientFacts {
     certificate: Arc<[u8]>,
     application_uri: Arc<str>,
     encrypted: bool,
@@ -88,19 +88,19 @@ impl<L: Login> HostService<L> {
 }
 
 /// The facts about a caller.
-fn caller(info: &SessionInfo, seat: &Seat, user: &User) -> Caller {
+fn caller(info: &SessionInfo, facts: &ClientFacts, user: &User) -> Caller {
     Caller {
         session: SessionId(info.number),
-        certificate: Some(Arc::clone(&seat.certificate)),
-        application_uri: Arc::clone(&seat.application_uri),
+        certificate: Some(Arc::clone(&facts.certificate)),
+        application_uri: Arc::clone(&facts.application_uri),
         user: user.clone(),
-        encrypted: seat.encrypted,
+        encrypted: facts.encrypted,
     }
 }
 
 impl<L: Login> Service for HostService<L> {
     type User = User;
-    type State = Seat;
+    type State = ClientFacts;
 
     fn is_preferred(&self, client: &ClientInfo) -> bool {
         self.login.is_preferred(client.certificate.der())
@@ -114,14 +114,14 @@ impl<L: Login> Service for HostService<L> {
         current == next
     }
 
-    async fn opened(&self, session: &SessionInfo, user: &Arc<User>) -> Result<Seat, StatusCode> {
-        let seat = Seat {
+    async fn opened(&self, session: &SessionInfo, user: &Arc<User>) -> Result<ClientFacts, StatusCode> {
+        let facts = ClientFacts {
             certificate: Arc::from(session.client.certificate.der()),
             application_uri: Arc::from(session.client.application_uri.as_str()),
             encrypted: session.security_mode == MessageSecurityMode::SignAndEncrypt,
         };
-        self.login.opened(&caller(session, &seat, user));
-        Ok(seat)
+        self.login.opened(&caller(session, &facts, user));
+        Ok(facts)
     }
 
     fn user_changed(&self, session: &Arc<ActiveSession<HostService<L>>>) {

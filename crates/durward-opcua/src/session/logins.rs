@@ -24,7 +24,7 @@ use crate::channel::Clock;
 use crate::error::Error;
 
 /// How long a login waits for others.
-const WAITING_MAX: Duration = Duration::from_secs(10);
+const WAITING_MAX: Duration = Duration::from_secs(30);
 
 /// Where a login comes from.
 #[derive(Clone, Copy, Debug)]

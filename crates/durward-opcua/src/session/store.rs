@@ -89,13 +89,13 @@ pub(super) struct Entry<S: Service> {
     closed: AtomicBool,
     /// Activations that are being verified.
     activating: AtomicU32,
-    gate: Mutex<Gate>,
+    proofs: Mutex<Proofs>,
     active: OnceLock<Arc<ActiveSession<S>>>,
     pending: Mutex<Pending>,
 }
 
 /// What an activation is checked against, and changes.
-struct Gate {
+struct Proofs {
     nonce: Nonce,
     /// Counts the nonces.
     number: u32,
@@ -150,14 +150,14 @@ impl<S: Service> Entry<S> {
             last_seen_ms: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             activating: AtomicU32::new(0),
-            gate: Mutex::new(Gate { nonce, number: 0, failures: 0, wrong: 0, wrong_at: Instant::now() }),
+            proofs: Mutex::new(Proofs { nonce, number: 0, failures: 0, wrong: 0, wrong_at: Instant::now() }),
             active: OnceLock::new(),
             pending: Mutex::default(),
         }
     }
 
-    fn gate(&self) -> MutexGuard<'_, Gate> {
-        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    fn proofs(&self) -> MutexGuard<'_, Proofs> {
+        self.proofs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
@@ -170,8 +170,8 @@ impl<S: Service> Entry<S> {
 
     /// The nonce that the next activation must sign, and its number.
     pub(super) fn nonce(&self) -> (Nonce, u32) {
-        let gate = self.gate();
-        (gate.nonce, gate.number)
+        let proofs = self.proofs();
+        (proofs.nonce, proofs.number)
     }
 
     /// The channel that the session is on.
@@ -200,21 +200,21 @@ impl<S: Service> Entry<S> {
     /// and twice as long after each further one, up to a minute.
     pub(super) fn activation_delay(&self, wrong_max: u32) -> Option<Duration> {
         self.active.get()?;
-        let gate = self.gate();
-        let doublings = gate.wrong.checked_sub(wrong_max)?.min(6);
+        let proofs = self.proofs();
+        let doublings = proofs.wrong.checked_sub(wrong_max)?.min(6);
         let delay = ACTIVATION_DELAY.saturating_mul(1 << doublings).min(ACTIVATION_DELAY_MAX);
-        delay.checked_sub(gate.wrong_at.elapsed()).filter(|delay| !delay.is_zero())
+        delay.checked_sub(proofs.wrong_at.elapsed()).filter(|delay| !delay.is_zero())
     }
 
     /// Counts an activation that failed, because of a wrong proof or for another reason; how many did.
     pub(super) fn failed(&self, wrong: bool) -> u32 {
-        let mut gate = self.gate();
+        let mut proofs = self.proofs();
         if wrong {
-            gate.wrong = gate.wrong.saturating_add(1);
-            gate.wrong_at = Instant::now();
+            proofs.wrong = proofs.wrong.saturating_add(1);
+            proofs.wrong_at = Instant::now();
         }
-        gate.failures = gate.failures.saturating_add(1);
-        gate.failures
+        proofs.failures = proofs.failures.saturating_add(1);
+        proofs.failures
     }
 
     /// The one swap: new nonce, new user, new channel, all or nothing. Of two activations that signed the same nonce only the first
@@ -223,11 +223,11 @@ impl<S: Service> Entry<S> {
     /// # Errors
     /// `BadNonceInvalid` when another activation came first, `BadSessionClosed` when the session ended meanwhile.
     pub(super) fn commit(&self, activated: Activated<S>, server: Weak<Core<S>>) -> Result<bool, Error> {
-        let mut gate = self.gate();
+        let mut proofs = self.proofs();
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::new(StatusCode::BadSessionClosed, "the session ended during its activation"));
         }
-        if gate.nonce != activated.nonce {
+        if proofs.nonce != activated.nonce {
             return Err(Error::new(StatusCode::BadNonceInvalid, "another activation used the nonce first"));
         }
         let first = match (self.active.get(), activated.state) {
@@ -249,8 +249,8 @@ impl<S: Service> Entry<S> {
                 return Err(Error::new(StatusCode::BadInternalError, "a first activation made no state"));
             }
         };
-        (gate.nonce, gate.number) = (activated.next_nonce, gate.number.wrapping_add(1));
-        (gate.failures, gate.wrong) = (0, 0);
+        (proofs.nonce, proofs.number) = (activated.next_nonce, proofs.number.wrapping_add(1));
+        (proofs.failures, proofs.wrong) = (0, 0);
         self.channel.store(activated.channel, Ordering::Release);
         Ok(first)
     }
@@ -293,7 +293,7 @@ impl<S: Service> Entry<S> {
     /// Marks the session as ended and stops what is under way; true for the one who did it.
     fn end(&self) -> bool {
         let first = {
-            let _gate = self.gate();
+            let _proofs = self.proofs();
             !self.closed.swap(true, Ordering::AcqRel)
         };
         for (_, (_, abort)) in self.pending().requests.drain() {

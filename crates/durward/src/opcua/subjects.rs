@@ -5,7 +5,7 @@
 //! tokens of before are recalled ([`Recall`]).
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use durward_opcua::authority::{AuthorizationService, Credential, SubjectRefusal,
 use durward_opcua::channel::{PeerRole, Trust as _};
 use durward_opcua::crypto::Certificate;
 use durward_opcua::pki::Directory as UserDirectory;
-use durward_opcua::token::Target;
+use durward_opcua::token::{Target, Thumbprint};
 use durward_session::identity::session::{Refusal, Session, SessionId, User as Named};
 use durward_session::identity::user::{Account, Directory, HashCosts, UserStore};
 use durward_session::identity::{IdentityError, Moment, SystemEntropy};
@@ -126,10 +126,15 @@ impl Users {
 }
 
 impl Subjects for Users {
-    fn login(&self, credential: &Credential<'_>, now: Moment) -> Result<User, SubjectRefusal> {
+    fn login(
+        &self,
+        application: &str,
+        credential: &Credential<'_>,
+        now: Moment,
+    ) -> Result<User, SubjectRefusal> {
         match credential {
             Credential::Password { name, password } => {
-                let from = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+                let from = address_of(application);
                 self.runtime.block_on(self.password(name, password, from))
             }
             Credential::Session(token) => self.runtime.block_on(self.session(token)),
@@ -171,6 +176,15 @@ impl Subjects for Users {
             }
         }
     }
+}
+
+/// What the throttle of logins takes for the address: an application of OPC UA is known by its certificate, whatever address it comes from, so
+/// its guesses count as its own. An address of no network (RFC 4193, `fd`), made of the ApplicationUri.
+fn address_of(application: &str) -> IpAddr {
+    let mut octets = [0; 16];
+    octets.iter_mut().zip(Thumbprint::of(application.as_bytes()).bytes()).for_each(|(to, from)| *to = *from);
+    octets[0] = 0xfd;
+    IpAddr::V6(Ipv6Addr::from(octets))
 }
 
 /// Nobody who needs a second step comes in by the password alone.
