@@ -181,9 +181,9 @@ impl Subjects for Users {
 /// What the throttle of logins takes for the address: an application of OPC UA is known by its certificate, whatever address it comes from, so
 /// its guesses count as its own. An address of no network (RFC 4193, `fd`), made of the ApplicationUri.
 fn address_of(application: &str) -> IpAddr {
-    let mut octets = [0; 16];
-    octets.iter_mut().zip(Thumbprint::of(application.as_bytes()).bytes()).for_each(|(to, from)| *to = *from);
-    octets[0] = 0xfd;
+    let mut octets = [0xfd; 16];
+    let digest = Thumbprint::of(application.as_bytes()).to_string();
+    octets.iter_mut().skip(1).zip(digest.bytes()).for_each(|(to, from)| *to = from);
     IpAddr::V6(Ipv6Addr::from(octets))
 }
 
