@@ -291,19 +291,16 @@ impl Mediator {
                 Err(status) => Reply::Fault(status),
             };
         }
-        let pending = match pending {
-            Pending::Translate(mut pending) => {
-                let reply = pending.take(rights, &self.aliases, body);
-                if let Ok(Reply::FollowUp(_)) = &reply {
-                    self.waiting.insert(request_id, service, Pending::Translate(pending));
-                }
-                return reply.unwrap_or(Reply::Fault(StatusCode::BadUnknownResponse));
+        if let Pending::Translate(mut pending) = pending {
+            let reply = pending.take(rights, &self.aliases, body);
+            if let Ok(Reply::FollowUp(_)) = &reply {
+                self.waiting.insert(request_id, service, Pending::Translate(pending));
             }
-            Pending::InParts(pending) => {
-                return self.take_part(rights, (request_id, service), *pending, body);
-            }
-            pending => pending,
-        };
+            return reply.unwrap_or(Reply::Fault(StatusCode::BadUnknownResponse));
+        }
+        if let Pending::InParts(pending) = pending {
+            return self.take_part(rights, (request_id, service), *pending, body);
+        }
         self.mend(rights, &pending, body).unwrap_or_else(|Garbled| {
             self.undo(&pending);
             Reply::Fault(StatusCode::BadUnknownResponse)
@@ -328,13 +325,11 @@ impl Mediator {
     }
 
     fn give_up(&mut self, pending: Pending, status: StatusCode) -> Result<Vec<u8>, StatusCode> {
-        match pending {
-            Pending::InParts(parts) => parts.failed(status),
-            pending => {
-                self.undo(&pending);
-                Err(status)
-            }
+        if let Pending::InParts(parts) = pending {
+            return parts.failed(status);
         }
+        self.undo(&pending);
+        Err(status)
     }
 
     /// Requests that wait for the server.
