@@ -421,4 +421,6 @@ fn parts_of_the_opcua_benchmark_can_be_chosen_and_a_file_that_is_no_role_is_refu
     assert!(ran.stdout.contains("Asking for a right") && !ran.stdout.contains("Table 1"), "{}", ran.stdout);
     let ran = durward(&["bench", "opcua", "--part", "nothing"]).exits(2);
     assert!(ran.stderr.contains("nothing"), "{}", ran.stderr);
+    let ran = durward(&["bench", "opcua", "--role", "nowhere.json"]).exits(2);
+    assert!(ran.stderr.contains("cannot read nowhere.json"), "{}", ran.stderr);
 }
