@@ -410,7 +410,9 @@ fn the_papers_experiments_on_opcua_run_in_their_short_form() {
     let text = std::fs::read_to_string(page).unwrap();
     assert!(text.contains("# Access control for OPC UA\n"), "{text}");
     assert!(text.contains("Table 5") && text.contains("pictures/opcua-figure-5-1-1.svg"), "{text}");
-    assert!(folder.join("pictures/opcua-table-5-1-1.svg").exists() && folder.join("report/index.html").exists());
+    assert!(
+        folder.join("pictures/opcua-table-5-1-1.svg").exists() && folder.join("report/index.html").exists()
+    );
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -421,4 +423,6 @@ fn parts_of_the_opcua_benchmark_can_be_chosen_and_a_file_that_is_no_role_is_refu
     assert!(ran.stdout.contains("Asking for a right") && !ran.stdout.contains("Table 1"), "{}", ran.stdout);
     let ran = durward(&["bench", "opcua", "--part", "nothing"]).exits(2);
     assert!(ran.stderr.contains("nothing"), "{}", ran.stderr);
+    let ran = durward(&["bench", "opcua", "--role", "nowhere.json"]).exits(2);
+    assert!(ran.stderr.contains("cannot read nowhere.json"), "{}", ran.stderr);
 }
