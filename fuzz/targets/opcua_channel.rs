@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use durward_identity::Moment;
-use durward_opcua::channel::{ChannelSettings, Offer, Request, ServerChannel, Trust, Workers};
+use durward_opcua::channel::{ChannelSettings, Offer, PeerRole, Request, ServerChannel, Trust, Workers};
 use durward_opcua::crypto::{KeyLength, SecurityPolicy};
 use durward_opcua::error::Error;
 use durward_opcua::pki::{CertificateDraft, self_signed};
@@ -21,7 +21,7 @@ const NOW: Moment = Moment::from_s(1_780_272_000);
 struct Anybody;
 
 impl Trust for Anybody {
-    fn check(&self, _: &[&[u8]], _: Moment) -> Result<(), Error> {
+    fn check(&self, _: &[&[u8]], _: PeerRole, _: Moment) -> Result<(), Error> {
         Ok(())
     }
 }

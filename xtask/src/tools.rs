@@ -22,7 +22,8 @@ pub(crate) const C_COMPILER: Tool =
     Tool { names: &["cc", "gcc", "clang"], package: "gcc", purpose: "the stack of OPC UA in C" };
 
 /// The same.
-pub(crate) const CMAKE: Tool = Tool { names: &["cmake"], package: "cmake", purpose: "the stack of OPC UA in C" };
+pub(crate) const CMAKE: Tool =
+    Tool { names: &["cmake"], package: "cmake", purpose: "the stack of OPC UA in C" };
 
 /// What the README's commands are typed into.
 pub(crate) const CURL: Tool =

@@ -30,7 +30,11 @@ fn folder(language: &str) -> Result<PathBuf, String> {
 }
 
 /// Installs unless what is asked for has been installed already, as the copy that is left behind says.
-pub(crate) fn once(folder: &Path, wanted: &Path, install: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+pub(crate) fn once(
+    folder: &Path,
+    wanted: &Path,
+    install: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
     let read =
         |path: &Path| fs::read(path).map_err(|error| format!("cannot read `{}`: {error}", path.display()));
     let (text, mark) = (read(wanted)?, folder.join("installed"));

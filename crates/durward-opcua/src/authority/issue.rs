@@ -15,9 +15,7 @@ use super::ledger::{Action, Step};
 use super::service::Inner;
 use super::subjects::SubjectRefusal;
 use crate::protocol::{AuthorityEvent, Wanted, WhyNot};
-use crate::token::{
-    Facts, Grants, Issue, LIVE_FACTS_BYTES_MAX, LiveFacts, NodeTable, ROLES_MAX, Verdict,
-};
+use crate::token::{Facts, Grants, Issue, LIVE_FACTS_BYTES_MAX, LiveFacts, NodeTable, ROLES_MAX, Verdict};
 
 /// How often a decision is made anew because something was recalled meanwhile.
 const DECISIONS_MAX: usize = 8;

@@ -297,22 +297,31 @@ impl Exchange {
     }
 
     fn finish(&self, core: &Core, response: Result<Bytes, Error>) -> Result<Taken, StatusCode> {
-        let response = response.map_err(|error| self.fault(told(error.status())))?;
-        let head = Head::read(&response).map_err(|Garbled| self.fault(StatusCode::BadUnknownResponse))?;
-        if head.type_id == FAULT || head.service_result.is_bad() {
-            return Err(self.fault(head.service_result));
+        let response = match response {
+            Ok(response) => response,
+            Err(error) => return self.fault(core, told(error.status())),
+        };
+        match Head::read(&response) {
+            Ok(head) if head.type_id == FAULT || head.service_result.is_bad() => {
+                self.fault(core, head.service_result)
+            }
+            Ok(head) => self.take(core, &head, response),
+            Err(Garbled) => self.fault(core, StatusCode::BadUnknownResponse),
         }
-        self.take(core, &head, response)
     }
 
-    /// No response comes, or a fault.
-    fn fault(&self, status: StatusCode) -> StatusCode {
-        self.link.mediator().on_fault(self.id);
+    /// No response comes, or a fault. Of a request that the server has carried out in part, the client hears which part.
+    fn fault(&self, core: &Core, status: StatusCode) -> Result<Taken, StatusCode> {
+        let told = match is_session_lost(status) {
+            true => StatusCode::BadServerNotConnected,
+            false if status.is_bad() => status,
+            false => StatusCode::BadUnknownResponse,
+        };
+        let failed = self.link.mediator().on_failure(self.id, told);
         if is_session_lost(status) {
             self.link.lost(status);
-            return StatusCode::BadServerNotConnected;
         }
-        if status.is_bad() { status } else { StatusCode::BadUnknownResponse }
+        failed.map(|body| Taken::Passed(self.answer(core, &body)))
     }
 
     /// Hands a response to the mediator, with the rights of this moment.

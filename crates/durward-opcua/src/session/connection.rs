@@ -363,7 +363,11 @@ fn get_endpoints<S: Service>(core: &Core<S>, body: &[u8]) -> Result<Bytes, Error
             StatusCode::Good,
             (core.channel.clock)(),
         ),
-        endpoints: Some(if wanted { core.endpoints_as_asked(request.endpoint_url.as_ref()) } else { Vec::new() }),
+        endpoints: Some(if wanted {
+            core.endpoints_as_asked(request.endpoint_url.as_ref())
+        } else {
+            Vec::new()
+        }),
     };
     wire::encode_service(&context, &response)
 }

@@ -25,8 +25,8 @@ mod service;
 mod store;
 mod token;
 
-pub(crate) use client::{KEEP_ALIVE_MIN, decode_response};
 pub use client::{ClientSession, ClientSettings};
+pub(crate) use client::{KEEP_ALIVE_MIN, decode_response};
 pub(crate) use discover::connect_without_security;
 pub use discover::{choose, connect_channel, discover};
 pub use endpoint::{Endpoint, TokenKind, TokenPolicy};

@@ -270,7 +270,8 @@ pub struct GrantsSummary {
 impl GrantsSummary {
     /// On how many nodes a permission is granted, and on how many it is left to the gate.
     pub fn of(&self, permission: Permission) -> (usize, usize) {
-        let [granted, asked] = self.counts.map(|counts| counts.get(permission as usize).copied().unwrap_or(0));
+        let [granted, asked] =
+            self.counts.map(|counts| counts.get(permission as usize).copied().unwrap_or(0));
         (granted, asked)
     }
 }

@@ -26,7 +26,8 @@ mod standing;
 mod table;
 
 pub use claims::{
-    CLAIM_GRANTS, CLAIM_LIVE, CLAIM_POLICY, Issue, ROLES_MAX, TOKEN_SKEW_DEFAULT, Thumbprint, VerifiedToken, Verifier,
+    CLAIM_GRANTS, CLAIM_LIVE, CLAIM_POLICY, Issue, ROLES_MAX, TOKEN_SKEW_DEFAULT, Thumbprint, VerifiedToken,
+    Verifier,
 };
 pub use cutoff::{CUTOFFS_MAX, Cutoffs, Feed, FeedMessage, Heard, Target};
 pub use error::{TableError, TokenRefusal};

@@ -174,8 +174,7 @@ impl AttributeSource for Day {
 #[test]
 fn without_a_clock_a_source_may_say_the_time() {
     for (day, expected) in [("2001-09-09Z", Decision::Permit), ("2001-09-10Z", Decision::NotApplicable)] {
-        let pdp =
-            Pdp::builder().policy("p.xml", on_the_day("2001-09-09Z")).source(Day(day)).build().unwrap();
+        let pdp = Pdp::builder().policy("p.xml", on_the_day("2001-09-09Z")).source(Day(day)).build().unwrap();
         assert_eq!(decide(&pdp, &Request::builder().build()).decision, expected, "{day}");
     }
 }

@@ -2,9 +2,9 @@
 
 mod activation;
 mod follow;
+mod live;
 mod names;
 mod order;
-mod live;
 mod requests;
 pub(crate) mod support;
 mod upstream;

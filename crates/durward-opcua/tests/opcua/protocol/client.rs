@@ -173,7 +173,9 @@ fn it_sleeps_while_the_authorization_service_is_down() {
             for action in client.step(now, ClientEvent::Tick) {
                 match action {
                     ClientAction::ConnectAuthority => drop(client.step(now, ClientEvent::AuthorityDown)),
-                    ClientAction::ConnectGate => drop(client.step(now, ClientEvent::SessionUp { nonce: Nonce(7) })),
+                    ClientAction::ConnectGate => {
+                        drop(client.step(now, ClientEvent::SessionUp { nonce: Nonce(7) }))
+                    }
                     _ => {}
                 }
             }

@@ -72,7 +72,8 @@ struct Once(AtomicU32);
 impl Live for Once {
     fn rule(&self, question: &LiveQuestion<'_>) -> Ruling {
         let node = question.node().unwrap();
-        let asked = (question.token.subject(), question.permission, node.as_str(), question.row, question.now);
+        let asked =
+            (question.token.subject(), question.permission, node.as_str(), question.row, question.now);
         assert_eq!(asked, ("anna", Permission::Write, "nsu=urn:plant:line1;i=1001", 1, NOW));
         if self.0.fetch_add(1, Ordering::Relaxed) == 0 { Ruling::Granted } else { Ruling::DENIED }
     }
