@@ -105,6 +105,16 @@ impl Shared {
         }
     }
 
+    /// Ready when the authorization service gives no token: why. What may pass with the next token, such as one that was recalled, is not this.
+    pub(super) async fn denied(&self) -> Error {
+        let mut status = self.status.subscribe();
+        let is_denied = |status: &Status| !status.is_active && status.failure == Some(Failure::Denied);
+        match status.wait_for(is_denied).await {
+            Ok(status) => status.error.clone().unwrap_or_else(|| failed(Failure::Denied)),
+            Err(_) => Error::new(StatusCode::BadShutdown, "the client was stopped"),
+        }
+    }
+
     /// Tells the driver what a failed request may mean for the session.
     pub(super) async fn note(&self, live: &Live, error: &Error) -> Meaning {
         let meaning = Meaning::of(error.status());

@@ -170,7 +170,12 @@ impl Task {
     async fn follow(&mut self) -> Over {
         let mut told = None;
         loop {
-            let live = match self.shared.ready(Duration::from_secs(3_600), true).await {
+            let shared = Arc::clone(&self.shared);
+            let session = tokio::select! {
+                session = shared.ready(Duration::from_secs(3_600), false) => session,
+                denied = shared.denied() => Err(denied),
+            };
+            let live = match session {
                 Ok(live) => live,
                 Err(error) if error.status() == StatusCode::BadShutdown => return Over,
                 Err(error) => {
@@ -300,11 +305,10 @@ impl Task {
     /// Takes messages until the subscription is lost, or the right to it: nobody publishes where no session is to be had.
     async fn take(&mut self, live: &Live, mut deliveries: mpsc::Receiver<Delivery>) -> Result<(), Over> {
         let shared = Arc::clone(&self.shared);
-        let mut status = shared.status.subscribe();
         loop {
             let delivery = tokio::select! {
                 delivery = deliveries.recv() => delivery,
-                _ = status.wait_for(|status| !status.is_active && status.failure.is_some()) => None,
+                _denied = shared.denied() => None,
             };
             let Some(Delivery::Message(message)) = delivery else { break };
             if !self.message(live, message).await? {

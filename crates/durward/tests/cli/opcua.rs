@@ -215,6 +215,11 @@ fn a_right_that_the_policies_take_away_ends_what_is_watched() {
     let mut values = BufReader::new(watch.stdout.take().unwrap());
     let mut first = String::new();
     assert!(values.read_line(&mut first).unwrap() > 0 && first.trim().parse::<f64>().is_ok(), "{first}");
+    let line = demo.line("He watches").replace("bert", "anna");
+    let mut other = Demo::shell(&format!("exec {line} --interval 50"));
+    let mut other = other.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut others = BufReader::new(other.stdout.take().unwrap());
+    assert!(others.read_line(&mut first).unwrap() > 0);
     let changed = Demo::shell(demo.line("While he watches")).status().unwrap();
     assert!(changed.success());
     // It ends by itself.
@@ -224,8 +229,13 @@ fn a_right_that_the_policies_take_away_ends_what_is_watched() {
     assert_eq!(ended.code(), Some(1), "{complaint}");
     assert!(complaint.contains("BadUserAccessDenied"), "{complaint}");
     demo.types("Bert, a guest").exits(1);
-    // Others keep theirs.
+    // Others keep theirs, and what they watch goes on.
     demo.types("She reads").exits(0);
+    for _ in 0..20 {
+        assert!(others.read_line(&mut first).unwrap() > 0, "it has ended: {:?}", other.try_wait());
+    }
+    other.kill().unwrap();
+    other.wait().unwrap();
 }
 
 #[test]
