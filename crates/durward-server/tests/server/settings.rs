@@ -63,6 +63,10 @@ const WITHOUT_DEFAULT: [&str; 42] = [
     "opcua.gate.policies",
     "opcua.gate.metrics_listen",
     "opcua.authority.metrics_listen",
+    "opcua.authority.user_pki",
+    "opcua.gate.out_of_reach.hold_reading_s",
+    "opcua.gate.out_of_reach.hold_writing_s",
+    "opcua.gate.out_of_reach.hold_calling_s",
 ];
 
 /// Tables of what has no default list several in a row.
