@@ -20,7 +20,7 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 42] = [
+const WITHOUT_DEFAULT: [&str; 46] = [
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",
