@@ -1,5 +1,7 @@
 //! The authorization service, put together and started.
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +10,7 @@ use durward_opcua::authority::{
     Audit, AuthorizationServer, AuthorizationService, Keep, Parts, RegisteredResource, ServiceSettings,
     Subjects,
 };
+use durward_opcua::token::Target;
 use durward_session::identity::jwt::SigningKeys;
 use tokio::net::TcpListener;
 
@@ -33,6 +36,8 @@ pub(super) struct Authority {
     pub(super) recall: Option<Recall>,
     /// What survives a restart.
     pub(super) keep: Arc<dyn Keep>,
+    /// A file with the version of the policies in force, so that a restart recalls the tokens of others; where anything survives it.
+    pub(super) policies_kept: Option<PathBuf>,
     /// What takes notes.
     pub(super) audit: Arc<dyn Audit>,
     /// What signs tokens; replaced when it is rotated.
@@ -64,6 +69,12 @@ impl Authority {
         settings.protocol.token_lifetime = self.token_lifetime;
         settings.protocol.cutoff_lifetime = settings.protocol.cutoff_lifetime.max(2 * self.token_lifetime);
         let service = AuthorizationService::new(settings, parts, self.resources).map_err(failure)?;
+        let policies_kept = PoliciesKept(self.policies_kept);
+        if let Some(replaced) = policies_kept.replaced(&self.decider.policies_in_force()) {
+            tracing::info!("policies were changed before the start: tokens of the old ones are recalled");
+            service.revoke_now(Target::Policy(replaced)).map_err(failure)?;
+        }
+        policies_kept.keep(&self.decider.policies_in_force());
         let server = AuthorizationServer::settings(channel, &self.application.uri, &self.url);
         let server = Arc::new(AuthorizationServer::new(server, service.clone()).map_err(failure)?);
         let serving = Arc::clone(&server);
@@ -71,13 +82,31 @@ impl Authority {
         if let Some(recall) = self.recall {
             tokio::spawn(subjects::recall(recall, service.clone()));
         }
-        tokio::spawn(follow(self.decider, service));
+        tokio::spawn(follow(self.decider, service, policies_kept));
         Ok(server)
     }
 }
 
+/// The version of the policies whose tokens are out, in a file.
+struct PoliciesKept(Option<PathBuf>);
+
+impl PoliciesKept {
+    /// The version that was in force when the service ended, where that is another one.
+    fn replaced(&self, now: &str) -> Option<Arc<str>> {
+        let before = fs::read_to_string(self.0.as_ref()?).ok()?;
+        (before != now).then(|| Arc::from(before))
+    }
+
+    fn keep(&self, now: &str) {
+        let Some(path) = &self.0 else { return };
+        if let Err(error) = fs::write(path, now) {
+            tracing::error!(%error, "the version of the policies cannot be kept: a restart may forget to recall tokens of other ones");
+        }
+    }
+}
+
 /// Puts changed policies in force, and recalls the tokens that the old ones decided.
-async fn follow(decider: Arc<PolicyDecider>, service: AuthorizationService) {
+async fn follow(decider: Arc<PolicyDecider>, service: AuthorizationService, kept: PoliciesKept) {
     let mut told = String::new();
     loop {
         tokio::time::sleep(POLICIES_LOOK).await;
@@ -91,6 +120,7 @@ async fn follow(decider: Arc<PolicyDecider>, service: AuthorizationService) {
                 if let Err(error) = service.policies_changed(&replaced).await {
                     tracing::error!(%error, "tokens of the old policies are recalled, and a restart may forget it");
                 }
+                kept.keep(&decider.policies_in_force());
             }
             Err(failure) => {
                 // Once for each problem, not each second.

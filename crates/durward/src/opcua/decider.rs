@@ -45,17 +45,10 @@ pub(super) struct Policies {
 pub(super) struct PolicyDecider {
     pdp: Pdp,
     policies: Policies,
-    version: RwLock<Version>,
+    version: RwLock<Arc<str>>,
     lifetime: Duration,
     /// Why changed files are not in force.
     problem: Mutex<Option<String>>,
-}
-
-#[derive(Clone)]
-struct Version {
-    name: Arc<str>,
-    /// Of all texts: what tells whether files were changed.
-    digest: String,
 }
 
 impl PolicyDecider {
@@ -69,12 +62,17 @@ impl PolicyDecider {
     }
 
     fn of(texts: Vec<PolicyText>, policies: Policies, lifetime: Duration) -> Result<PolicyDecider, Failure> {
-        let digest = digest(&texts);
+        let version = version(&texts, policies.combining);
         // Without a clock: what the time has to say is not known for as long as a token lives.
         let builder = Pdp::builder().combining(policies.combining).source(Announced).policies(texts);
         let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
-        let version = RwLock::new(Version::of(&pdp, digest));
-        Ok(PolicyDecider { pdp, policies, version, lifetime, problem: Mutex::default() })
+        Ok(PolicyDecider {
+            pdp,
+            policies,
+            version: RwLock::new(version),
+            lifetime,
+            problem: Mutex::default(),
+        })
     }
 
     /// Reads the files again and puts them in force if they were changed. Gives the version that was replaced, whose tokens are then to be
@@ -96,25 +94,19 @@ impl PolicyDecider {
 
     /// The version of the policies in force.
     pub(super) fn policies_in_force(&self) -> Arc<str> {
-        self.version().name
+        self.version.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn read_again(&self) -> Result<Option<Arc<str>>, Failure> {
         let texts = policies::read_all(&self.policies.paths)?;
-        let digest = digest(&texts);
-        if digest == self.version().digest {
+        let next = version(&texts, self.policies.combining);
+        if next == self.policies_in_force() {
             return Ok(None);
         }
+        // Held while the policies change: no decision of the new ones goes by the name of the old ones. See `Decider::decide`.
+        let mut in_force = self.version.write().unwrap_or_else(PoisonError::into_inner);
         self.pdp.replace(&texts).map_err(|errors| Failure::policies(&errors))?;
-        // A decision under way is of the old version's name, and so recalled: see `Decider::decide`.
-        let next = Version::of(&self.pdp, digest);
-        let mut version = self.version.write().unwrap_or_else(PoisonError::into_inner);
-        let replaced = std::mem::replace(&mut *version, next);
-        Ok(Some(replaced.name))
-    }
-
-    fn version(&self) -> Version {
-        self.version.read().unwrap_or_else(PoisonError::into_inner).clone()
+        Ok(Some(std::mem::replace(&mut *in_force, next)))
     }
 
     /// All verdicts, by the policies in force.
@@ -184,7 +176,7 @@ pub(super) fn explained(
 
 impl Decider for PolicyDecider {
     fn policy_version(&self) -> Arc<str> {
-        self.version().name
+        self.policies_in_force()
     }
 
     fn decide(&self, question: &Question<'_>) -> Result<Decision, Error> {
@@ -207,21 +199,16 @@ impl Decider for PolicyDecider {
     }
 }
 
-impl Version {
-    fn of(pdp: &Pdp, digest: String) -> Version {
-        Version { name: format!("{}-{digest}", pdp.snapshot().id).into(), digest }
-    }
-}
-
-fn digest(texts: &[PolicyText]) -> String {
-    let mut all = Vec::new();
+/// The name of what these policies say: the same after a restart, so that tokens of before can be recalled by it.
+fn version(texts: &[PolicyText], combining: Algorithm) -> Arc<str> {
+    let mut all = format!("{combining:?}").into_bytes();
     for text in texts {
         for part in [text.name.as_bytes(), &text.text] {
             all.extend_from_slice(&(part.len() as u64).to_be_bytes());
             all.extend_from_slice(part);
         }
     }
-    Thumbprint::of(&all).to_string()
+    Thumbprint::of(&all).to_string().into()
 }
 
 pub(super) fn verdict(attempt: &Attempt) -> Verdict {

@@ -206,6 +206,7 @@ fn authority(
         decider: Arc::new(decider),
         subjects: Arc::new(subjects),
         recall: None,
+        policies_kept: None,
         keep: Arc::new(MemoryKeep::default()),
         audit: Arc::new(LogAudit),
         keys: Arc::new(ArcSwap::from_pointee(keys)),

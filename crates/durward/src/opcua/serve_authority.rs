@@ -181,6 +181,7 @@ fn authority(
         decider: Arc::new(PolicyDecider::new(policies, lifetime)?),
         subjects: Arc::new(subjects),
         recall: Some(recall),
+        policies_kept: Some(own.data.join("policies.version")),
         keep: Arc::new(FileKeep::open(&own.data.join("recalled.journal"))?),
         audit: match audit {
             Some(audit) => Arc::new(audit.clone()),

@@ -83,10 +83,13 @@ impl Users {
         Ok(User::Certificate(Arc::from(certificate.der())))
     }
 
+    /// The name of a session's user in policies and tokens. Of another realm it begins with that: nobody has the name of another realm's user.
+    fn name_of(&self, facts: &Facts) -> Option<String> {
+        subject_name(&self.realm, &facts.realm, &facts.user)
+    }
+
     fn named(&self, name: &str) -> Result<Named, SubjectRefusal> {
-        if name.starts_with(APPLICATION) {
-            return Err(SubjectRefusal::Rejected);
-        }
+        subject_name(&self.realm, &self.realm, name).ok_or(SubjectRefusal::Rejected)?;
         Named::new(&self.realm, name).map_err(|_| SubjectRefusal::Rejected)
     }
 
@@ -161,7 +164,7 @@ impl Subjects for Users {
             }
             User::Token(handle) => {
                 let facts = self.runtime.block_on(self.watched.holder(handle))?;
-                let name = Arc::from(facts.user.as_str());
+                let name = Arc::from(self.name_of(&facts).ok_or(SubjectRefusal::Rejected)?);
                 Ok(facts.subject(name, SubjectKind::Session, Some(Arc::clone(handle))))
             }
             User::Certificate(der) => {
@@ -211,9 +214,20 @@ fn refusal(failed: Failed) -> SubjectRefusal {
     }
 }
 
+/// Names of users that other subjects could have are nobody's.
+fn subject_name(own_realm: &str, realm: &str, user: &str) -> Option<String> {
+    let is_taken = user.starts_with(APPLICATION) || user.starts_with('/');
+    match realm == own_realm {
+        _ if is_taken => None,
+        true => Some(user.to_owned()),
+        false => Some(format!("/{}:{user}", realm.trim_start_matches('/'))),
+    }
+}
+
 /// What tokens are issued on.
 #[derive(Clone, Debug, PartialEq)]
 struct Facts {
+    realm: String,
     user: String,
     roles: Vec<String>,
     attributes: BTreeMap<String, Json>,
@@ -224,6 +238,7 @@ impl Facts {
     fn of(account: Account) -> Facts {
         let attributes = account.attributes.into_iter();
         Facts {
+            realm: account.realm,
             user: account.subject,
             roles: account.groups,
             attributes: attributes.map(|(name, values)| (name, Json::from(values))).collect(),
@@ -327,8 +342,10 @@ impl Watched {
     /// Looks at a session until it ends.
     fn session(self: &Arc<Watched>, handle: &Arc<str>, holder: Holder, news: SessionNews) {
         let key = Key::Session(Arc::clone(handle));
-        let entry = Entry { holder, facts: None, until: Moment::from_ms(u64::MAX) };
-        if self.subjects().insert(key.clone(), entry).is_none() {
+        let mut subjects = self.subjects();
+        // Who comes again is known by what the last token was issued on.
+        if !subjects.contains_key(&key) {
+            subjects.insert(key.clone(), Entry { holder, facts: None, until: Moment::from_ms(u64::MAX) });
             self.runtime.spawn(Arc::clone(self).look(key, Some(news)));
         }
     }
@@ -418,6 +435,22 @@ pub(super) async fn recall(mut recall: Recall, service: AuthorizationService) {
         tracing::info!(of = %target, "a user or session has changed or ended: tokens are recalled");
         if let Err(error) = service.revoke(target).await {
             tracing::error!(%error, "tokens are recalled, and a restart may forget it");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::subject_name;
+
+    #[test]
+    fn nobody_has_the_name_of_another_realms_user_or_of_an_application() {
+        assert_eq!(subject_name("/", "/", "anna").as_deref(), Some("anna"));
+        assert_eq!(subject_name("/", "/partners", "anna").as_deref(), Some("/partners:anna"));
+        assert_eq!(subject_name("/plant", "/", "anna").as_deref(), Some("/:anna"));
+        for taken in ["/partners:anna", "application:urn:plant:hmi"] {
+            assert_eq!(subject_name("/", "/", taken), None);
+            assert_eq!(subject_name("/", "/partners", taken), None);
         }
     }
 }

@@ -119,6 +119,7 @@ fn authority(folder: &Path, gate: &Application, hand: &Hand, url: &str, keys: Si
         decider: Arc::new(PolicyDecider::new(policies, LIFETIME).unwrap()),
         subjects: Arc::new(subjects),
         recall: None,
+        policies_kept: None,
         keep: Arc::new(MemoryKeep::default()),
         audit: Arc::new(LogAudit),
         keys: Arc::new(ArcSwap::from_pointee(keys)),
