@@ -9,10 +9,13 @@ use crate::tools::CPP_COMPILER;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// What rustc is told: count every edge and compare, keep debug assertions, one unit so that nothing is missed.
+/// What rustc is told: count every edge and compare, keep debug assertions.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares -Clink-dead-code -Cdebug-assertions -Ccodegen-units=1";
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions";
+
+/// The variable by which the program knows which target to run.
+const TARGET: &str = "FUZZ_TARGET";
 
 /// How long each target runs when nothing is said.
 const SECONDS: u64 = 60;
@@ -33,14 +36,14 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
         Some(name) => return Err(format!("no fuzz target `{name}`; there are: {}", all.join(", "))),
     };
     let mut report = Report::new();
-    add(&mut report, &wanted, seconds);
+    add(&mut report, &wanted, "release", seconds);
     Ok(report.close())
 }
 
-/// Adds building and a short run of every target to a report.
+/// Adds building and a short run of every target to a report. Built soon rather than fast: see `fuzz/Cargo.toml`.
 pub(crate) fn steps(report: &mut Report, seconds: u64) {
     match targets() {
-        Ok(targets) => add(report, &targets, seconds),
+        Ok(targets) => add(report, &targets, "short", seconds),
         Err(message) => report.step("fuzz", || Outcome::Failed(message)),
     }
 }
@@ -49,43 +52,44 @@ fn seconds(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("`{text}` is not a number of seconds"))
 }
 
-/// The targets are the files of `fuzz/targets`.
+/// The targets are the modules of `fuzz/src`.
 fn targets() -> Result<Vec<String>, String> {
-    let folder = metadata::root().join("fuzz/targets");
-    let entries =
-        std::fs::read_dir(&folder).map_err(|error| format!("cannot read `fuzz/targets`: {error}"))?;
+    let folder = metadata::root().join("fuzz/src");
+    let entries = std::fs::read_dir(&folder).map_err(|error| format!("cannot read `fuzz/src`: {error}"))?;
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
     let mut names: Vec<String> =
         paths.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
+    names.retain(|name| name != "main");
     names.sort();
     Ok(names)
 }
 
-fn add(report: &mut Report, targets: &[String], seconds: u64) {
+fn add(report: &mut Report, targets: &[String], profile: &str, seconds: u64) {
     let mut built = None;
-    report.step("fuzz: build", || match build() {
-        Ok(folder) => {
-            built = Some(folder);
+    report.step("fuzz: build", || match build(profile) {
+        Ok(program) => {
+            built = Some(program);
             Outcome::Passed(String::new())
         }
         Err(outcome) => outcome,
     });
-    let Some(folder) = built else { return };
+    let Some(program) = built else { return };
     for target in targets {
-        report.step(&format!("fuzz: {target}"), || fuzz(&folder, target, seconds));
+        report.step(&format!("fuzz: {target}"), || fuzz(&program, target, seconds));
     }
 }
 
-/// Builds all targets; the folder they are in.
-fn build() -> Result<PathBuf, Outcome> {
+/// Builds the program of all targets; where it is.
+fn build(profile: &str) -> Result<PathBuf, Outcome> {
     CPP_COMPILER.get().map_err(Outcome::Skipped)?;
     let host = host().map_err(Outcome::Failed)?;
     let folder = Metadata::read().map_err(Outcome::Failed)?.target_directory.join("fuzz");
-    let mut command = cargo(&["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", &host]);
+    let mut command =
+        cargo(&["build", "--profile", profile, "--manifest-path", "fuzz/Cargo.toml", "--target", &host]);
     // With a target named, build scripts are not instrumented: they would not link.
     command.arg("--target-dir").arg(&folder).env("RUSTFLAGS", FLAGS);
     run(&mut command).map_err(Outcome::Failed)?;
-    Ok(folder.join(host).join("release"))
+    Ok(folder.join(host).join(profile).join("durward-fuzz"))
 }
 
 fn host() -> Result<String, String> {
@@ -95,7 +99,7 @@ fn host() -> Result<String, String> {
 }
 
 /// Runs one target: what it found before (`fuzz/corpus`) and the committed seeds first.
-fn fuzz(folder: &Path, target: &str, seconds: u64) -> Outcome {
+fn fuzz(program: &Path, target: &str, seconds: u64) -> Outcome {
     let fuzz = metadata::root().join("fuzz");
     let corpus = fuzz.join("corpus").join(target);
     let artifacts = fuzz.join("artifacts").join(target);
@@ -104,8 +108,8 @@ fn fuzz(folder: &Path, target: &str, seconds: u64) -> Outcome {
             return Outcome::Failed(format!("cannot make `{}`: {error}", folder.display()));
         }
     }
-    let mut command = Command::new(folder.join(target));
-    command.arg(&corpus).arg(fuzz.join("seeds").join(target));
+    let mut command = Command::new(program);
+    command.env(TARGET, target).arg(&corpus).arg(fuzz.join("seeds").join(target));
     command.arg(format!("-max_total_time={seconds}")).args(LIMITS);
     let dictionary = fuzz.join("dictionaries").join(dictionary(target));
     if dictionary.exists() {
@@ -116,7 +120,8 @@ fn fuzz(folder: &Path, target: &str, seconds: u64) -> Outcome {
     match process::run_seeing(&mut command, Stream::Errors, |line| session.see(line)) {
         Ok(status) if status.success() => session.outcome(),
         Ok(_) => Outcome::Failed(format!(
-            "run the file in fuzz/artifacts/{target} with `{target}` to see it again"
+            "run `{}` on the file in fuzz/artifacts/{target} with {TARGET}={target} to see it again",
+            program.display()
         )),
         Err(message) => Outcome::Failed(message),
     }

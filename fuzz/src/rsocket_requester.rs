@@ -1,6 +1,5 @@
 //! Any bytes from a server, in any pieces: whatever they are, the requester stays within its limits, answers only what was
 //! asked, and says whole frames.
-#![no_main]
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +7,6 @@ use durward_server::rsocket::Credentials;
 use durward_server::rsocket::frame::{Frame, split};
 use durward_server::rsocket::protobuf::read_decision;
 use durward_server::rsocket::requester::{Event, Limits, Requester};
-use libfuzzer_sys::fuzz_target;
 
 const LIMITS: Limits = Limits {
     payload_bytes_max: 4096,
@@ -16,7 +14,7 @@ const LIMITS: Limits = Limits {
     lifetime: Duration::from_millis(500),
 };
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     let Some((first, bytes)) = bytes.split_first() else { return };
     let mut now = Instant::now();
     let mut requester = Requester::new(LIMITS, &Credentials::None, now);
@@ -44,4 +42,4 @@ fuzz_target!(|bytes: &[u8]| {
         Frame::read(frame).unwrap();
     }
     assert!(out.is_empty());
-});
+}

@@ -1,14 +1,12 @@
 //! Records of sessions: what can be read is written and read again as the same; and a node that is told it stays up.
-#![no_main]
 
 use std::sync::Arc;
 
 use durward_identity::protocol::{Event, Node, NodeSettings};
 use durward_identity::session::{ClusterKey, Record, SessionSettings, Sessions};
 use durward_identity::{Moment, SystemEntropy};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     let Ok(record) = Record::from_bytes(bytes) else { return };
     assert_eq!(Record::from_bytes(&record.to_bytes()).as_ref(), Ok(&record));
     let sessions = Arc::new(Sessions::new(SessionSettings::default()));
@@ -17,4 +15,4 @@ fuzz_target!(|bytes: &[u8]| {
     let now = Moment::from_ms(1_700_000_000_000);
     node.expect("a node").handle(now, Event::Told { record }, &mut Vec::new());
     assert!(sessions.live_count() <= 1);
-});
+}

@@ -2,14 +2,12 @@
 //! length of an extension object (the tests' own: `tests/opcua/mediate/second.rs`).
 //!
 //! An input is the number of a service, then messages, each behind its length in two bytes: the request, and the server's answers.
-#![no_main]
 
 use std::sync::Arc;
 
 use durward_opcua::gate::mediate::service::{Mediation, Service};
 use durward_opcua::gate::mediate::{Limits, Mediator, NoTransfers, Outcome, Reply};
 use durward_opcua::permission::{Permission, Rights, Ruling};
-use libfuzzer_sys::fuzz_target;
 use opcua_types::NodeId;
 use second::{Habits, Seen, seen};
 
@@ -86,7 +84,7 @@ fn message(input: &[u8]) -> (&[u8], &[u8]) {
     rest.split_at(rest.len().min(usize::from(u16::from_le_bytes(*length))))
 }
 
-fuzz_target!(|input: &[u8]| {
+pub(crate) fn run(input: &[u8]) {
     let Some((number, rest)) = input.split_first() else { return };
     let mediated: Vec<Service> =
         Service::ALL.iter().copied().filter(|service| service.mediation() == Mediation::Mediated).collect();
@@ -107,4 +105,4 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     assert_eq!(mediator.outstanding(), 0);
-});
+}

@@ -1,10 +1,8 @@
 //! Tests of policies: playing any of them ends without a panic, and the pages of the report hold no tag that they do not
 //! write themselves.
-#![no_main]
 
 use durward_scenario::report::{coverage, pages, scenarios, sonar};
 use durward_scenario::{Documents, NoFiles, Suite, TestText};
-use libfuzzer_sys::fuzz_target;
 
 /// With something of everything that a scenario can answer for.
 const DOCUMENTS: [(&str, &str); 3] = [
@@ -29,7 +27,7 @@ const TAGS: [&str; 30] = [
     "br", "/", "?",
 ];
 
-fuzz_target!(|input: &[u8]| {
+pub(crate) fn run(input: &[u8]) {
     let mut documents = Documents::default();
     for (name, text) in DOCUMENTS {
         documents.add(name, name, text.as_bytes());
@@ -47,4 +45,4 @@ fuzz_target!(|input: &[u8]| {
             assert!(TAGS.contains(&name), "<{tag}");
         }
     }
-});
+}

@@ -1,12 +1,10 @@
 //! Bytes of OPC UA connections: chunks, their headers, Hello, and the services that anybody may send. What is read is written and read again as the same.
-#![no_main]
 
 use bytes::BytesMut;
 use durward_opcua::wire::{
     Acknowledge, Assembled, Assembler, AsymmetricHeader, ChunkHeader, ErrorMessage, Hello, Limits,
     MessageLimits, RequestPeek, ResponsePeek, SequenceHeader, context, decode_service, next_chunk, type_id,
 };
-use libfuzzer_sys::fuzz_target;
 use opcua_types::{
     CancelRequest, CloseSessionRequest, CreateSessionRequest, FindServersRequest, GetEndpointsRequest,
     OpenSecureChannelRequest,
@@ -55,7 +53,7 @@ fn services(body: &[u8]) {
     let _ = decode_service::<CancelRequest>(&context, body);
 }
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     chunks(bytes);
     services(bytes);
     if let Ok(hello) = Hello::decode(bytes) {
@@ -64,4 +62,4 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = Acknowledge::decode(bytes, &hello);
     }
     let _ = ErrorMessage::decode(bytes);
-});
+}

@@ -1,6 +1,5 @@
 //! A server's end of a secure channel, with a client that sends anything: nothing panics, nothing waits for what does not come, and nobody without a key
 //! gets a channel with security.
-#![no_main]
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,7 +10,6 @@ use durward_opcua::crypto::{KeyLength, SecurityPolicy};
 use durward_opcua::error::Error;
 use durward_opcua::pki::{CertificateDraft, self_signed};
 use durward_opcua::wire::RequestPeek;
-use libfuzzer_sys::fuzz_target;
 use opcua_types::MessageSecurityMode;
 use tokio::io::AsyncWriteExt;
 use tokio::runtime::{Builder, Runtime};
@@ -47,7 +45,7 @@ fn settings() -> &'static (Runtime, Arc<ChannelSettings>, Arc<[Offer]>) {
     })
 }
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     let (runtime, settings, offers) = settings();
     runtime.block_on(async {
         let (mut client, server) = tokio::io::duplex(1 << 20);
@@ -68,4 +66,4 @@ fuzz_target!(|bytes: &[u8]| {
         }
         channel.close(None);
     });
-});
+}

@@ -2,12 +2,11 @@
 //! selects that node.
 //!
 //! The first line of an input is the path, the rest the content. The prefix `n` is bound.
-#![no_main]
 
 use durward_xacml::content::{Content, NodeId, Selected, XPath};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &str| {
+pub(crate) fn run(input: &[u8]) {
+    let input = crate::text(input);
     let names = [("n".into(), "urn:n".into())];
     let Some((path, content)) = input.split_once('\n') else { return };
     let Ok(path) = XPath::compile(path, &names) else { return };
@@ -18,7 +17,7 @@ fuzz_target!(|input: &str| {
             selects_itself(&content, *node);
         }
     }
-});
+}
 
 fn selects_itself(content: &Content, node: NodeId) {
     let text = content.path_of(node);

@@ -1,12 +1,10 @@
 //! Requests in XML, of every version: whatever can be read gives the same attributes however often it is walked.
-#![no_main]
 
 use durward_xacml::request::Request;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &[u8]| {
+pub(crate) fn run(text: &[u8]) {
     if let Ok(request) = Request::from_xml(text) {
         let values: usize = request.categories.attributes().map(|attribute| attribute.values().len()).sum();
         assert_eq!(values, request.categories.value_count());
     }
-});
+}

@@ -1,12 +1,10 @@
 //! Any bytes on the RSocket port, in any pieces: whatever they are, the connection stays within its limits, and what it
 //! answers is made of whole frames.
-#![no_main]
 
 use std::time::{Duration, Instant};
 
 use durward_server::rsocket::connection::{Connection, Event, Expects, Limits, OUT_BYTES_HIGH};
 use durward_server::rsocket::frame::{ErrorCode, Frame, split};
-use libfuzzer_sys::fuzz_target;
 
 const LIMITS: Limits = Limits {
     payload_bytes_max: 4096,
@@ -18,7 +16,7 @@ const LIMITS: Limits = Limits {
 /// As read from a client: version 1.0, 20 s, 90 s, no credentials.
 const SETUP: &[u8] = b"\0\0\x14\0\0\0\0\x04\0\0\x01\0\0\0\0\x4e\x20\0\x01\x5f\x90\0\0";
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     let Some((first, bytes)) = bytes.split_first() else { return };
     let mut now = Instant::now();
     let mut connection = Connection::new(LIMITS, now);
@@ -43,7 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
         Frame::read(frame).unwrap();
     }
     assert!(out.is_empty());
-});
+}
 
 fn answer(connection: &mut Connection, event: Event) {
     match event {

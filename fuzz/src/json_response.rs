@@ -1,14 +1,12 @@
 //! Responses in JSON: what is read, written and read again means the same.
-#![no_main]
 
 use durward_xacml::response::{Response, differences};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &[u8]| {
+pub(crate) fn run(text: &[u8]) {
     let Ok(response) = Response::from_json(text) else { return };
     let written = response.to_json();
     match Response::from_json(written.as_bytes()) {
         Ok(again) => assert_eq!(differences(&response, &again), Vec::<String>::new(), "{written}"),
         Err(error) => panic!("{error}\n{written}"),
     }
-});
+}

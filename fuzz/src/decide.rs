@@ -1,17 +1,16 @@
 //! A policy and a request: whatever both can be read is decided, and every index answers the same.
 //!
 //! An input is the policy, a line `---`, and the request, in JSON where it begins with `{`, else in XML.
-#![no_main]
 
 use std::time::{Duration, SystemTime};
 
 use durward_pdp::xacml::request::Version;
 use durward_pdp::{IndexKind, Pdp, Request};
-use libfuzzer_sys::fuzz_target;
 
 const SEPARATOR: &str = "\n---\n";
 
-fuzz_target!(|input: &str| {
+pub(crate) fn run(input: &[u8]) {
+    let input = crate::text(input);
     let Some((policy, request)) = input.split_once(SEPARATOR) else { return };
     let text = request.as_bytes();
     let read = if request.starts_with('{') { Request::from_json(text) } else { Request::from_xml(text) };
@@ -20,7 +19,7 @@ fuzz_target!(|input: &str| {
     for index in [IndexKind::Bloom, IndexKind::Canonical, IndexKind::Diagram] {
         assert_eq!(answer(policy, &request, index).as_ref(), Some(&truth), "{index}");
     }
-});
+}
 
 /// The response, when the policy can be put in force.
 fn answer(policy: &str, request: &Request, index: IndexKind) -> Option<String> {

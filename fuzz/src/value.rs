@@ -1,12 +1,11 @@
 //! Values of every data type: what is read, written and read again is equal; the canonical form is its own.
 //!
 //! The first line of an input is the short name of a data type, the rest is the value's text.
-#![no_main]
 
 use durward_ir::{DataType, Value};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &str| {
+pub(crate) fn run(input: &[u8]) {
+    let input = crate::text(input);
     let Some((name, text)) = input.split_once('\n') else { return };
     let Some(data_type) = DataType::from_short_name(name) else { return };
     let Ok(value) = Value::parse(data_type, text) else { return };
@@ -14,7 +13,7 @@ fuzz_target!(|input: &str| {
     // A canonical time may equal another than it came from: it is told apart by the day it lost.
     let canonical = value.canonical();
     same(&canonical, &again(&canonical, &canonical.lexical()).canonical());
-});
+}
 
 fn again(value: &Value, text: &str) -> Value {
     match Value::parse(value.data_type(), text) {

@@ -1,19 +1,18 @@
 //! SAPL texts: reading any of them ends without a panic, every place lies in the text and on character boundaries, and
 //! what was read without an error prints and lays out as texts that say the same, the layout once and for all.
-#![no_main]
 
 use durward_sapl::syntax::sapltest::parse_tests;
 use durward_sapl::syntax::tree::Document;
 use durward_sapl::syntax::{
     Diagnostic, LineIndex, Names, Parsed, Span, format, parse, parse_expression, print, print_expression,
 };
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &str| {
+pub(crate) fn run(input: &[u8]) {
+    let input = crate::text(input);
     document(input);
     expression(input);
     shown(input, &parse_tests(input).diagnostics);
-});
+}
 
 fn document(input: &str) {
     let parsed = parse(input);

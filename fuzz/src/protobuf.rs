@@ -1,16 +1,14 @@
 //! Messages in protocol buffers: whatever is read is written and read again as the same.
-#![no_main]
 
 use bytes::BytesMut;
 use durward_server::rsocket::protobuf::{
     Limits, read_decision, read_multi_subscription, read_subscription, write_decision,
     write_multi_subscription, write_subscription,
 };
-use libfuzzer_sys::fuzz_target;
 
 const LIMITS: Limits = Limits { values_max: 10_000, subscriptions_max: 256 };
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     let mut out = BytesMut::new();
     if let Ok(subscription) = read_subscription(bytes, &LIMITS) {
         // Numbers may be longer without their exponent, and so too long to be read again.
@@ -30,4 +28,4 @@ fuzz_target!(|bytes: &[u8]| {
         write_decision(&mut out, &decision);
         assert!(read_decision(&out, LIMITS.values_max).is_err() || !out.is_empty());
     }
-});
+}

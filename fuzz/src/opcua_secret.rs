@@ -1,7 +1,6 @@
 //! Secrets in user identity tokens of OPC UA: whatever was encrypted for this server is decoded only with the nonce of the session.
 //!
 //! The first byte chooses: as it is sent, or encrypted as a client would do it; the policy; whether an algorithm is named.
-#![no_main]
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -11,7 +10,6 @@ use durward_opcua::crypto::{
     KeyLength, OwnCertificate, SealedSecret, SecurityPolicy, TokenSecurity, decode_secret, encrypt,
 };
 use durward_opcua::pki::{CertificateDraft, self_signed};
-use libfuzzer_sys::fuzz_target;
 
 const NONCE: [u8; 32] = *b"the nonce of this very session..";
 const BYTES_MAX: usize = 4_096;
@@ -31,7 +29,7 @@ fn own() -> &'static OwnCertificate {
     })
 }
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     let Some((choice, content)) = bytes.split_first() else { return };
     let own = own();
     let policy = match choice & 3 {
@@ -58,4 +56,4 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(content.windows(NONCE.len()).any(|window| window == NONCE));
         }
     }
-});
+}
