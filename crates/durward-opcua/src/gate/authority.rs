@@ -92,7 +92,8 @@ impl Following<'_> {
     async fn subscribe(&self, settings: &AuthoritySettings) -> Result<(), Error> {
         let request = CreateSubscriptionRequest {
             request_header: RequestHeader::default(),
-            requested_publishing_interval: settings.publishing_interval.as_secs_f64() * 1_000.0,
+            // A little more often, so that what was recalled right after a notification is on the way and put in force within the interval.
+            requested_publishing_interval: settings.publishing_interval.as_secs_f64() * 1_000.0 * 0.8,
             requested_lifetime_count: LIFETIME_COUNT,
             requested_max_keep_alive_count: KEEP_ALIVE_COUNT,
             max_notifications_per_publish: 0,

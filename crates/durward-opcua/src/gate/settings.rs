@@ -95,7 +95,7 @@ pub struct AuthoritySettings {
     pub server: Option<Pin>,
     /// As whom the gate comes.
     pub identity: ClientIdentity,
-    /// How often cutoffs and heartbeats are published to the gate: recalled rights are served no longer than that.
+    /// Recalled rights are served no longer than this: the gate asks for cutoffs and heartbeats at four fifths of it.
     pub publishing_interval: Duration,
     /// As of [`UpstreamSettings`].
     pub backoff_min: Duration,
