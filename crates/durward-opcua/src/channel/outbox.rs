@@ -20,8 +20,8 @@ use crate::wire::{ChunkKind, OutgoingSequence};
 /// When so much waits to be written, nothing more is read from the peer.
 const CONGESTED_BYTES: usize = 1024 * 1024;
 
-/// A buffer that grew larger than this for one message is given back when it is empty.
-const KEPT_BYTES_MAX: usize = 8 * 1024;
+/// A buffer that grew larger than this is given back when it is empty: opening a session takes more than what follows, and most sessions are idle.
+const KEPT_BYTES_MAX: usize = 1024;
 
 /// What is left is written for so long when a channel ends; then the connection is dropped.
 const FINISH_MAX: Duration = Duration::from_secs(1);
