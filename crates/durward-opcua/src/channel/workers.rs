@@ -1,5 +1,6 @@
 //! Threads for work that computes: RSA, looking at certificates.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use opcua_types::StatusCode;
@@ -7,7 +8,23 @@ use tokio::sync::Semaphore;
 
 use crate::error::Error;
 
-/// Runs work that computes off the tasks that read and write, so much at a time. Who waits for a turn holds no thread.
+/// By how much the threads give way to those that read and write, as `nice` counts.
+const NICE: i32 = 5;
+
+thread_local! {
+    static GIVES_WAY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// On Linux a priority is a thread's; elsewhere it would be the whole program's.
+fn give_way() {
+    if cfg!(target_os = "linux") && !GIVES_WAY.replace(true) {
+        // Refused, it goes on as it is.
+        let _ = rustix::process::setpriority_process(None, NICE);
+    }
+}
+
+/// Runs work that computes off the tasks that read and write, so much at a time. Who waits for a turn holds no thread. On Linux those tasks go
+/// first where there are not cores for all.
 #[derive(Clone, Debug)]
 pub struct Workers {
     turns: Arc<Semaphore>,
@@ -33,6 +50,7 @@ impl Workers {
         let turn = turn.map_err(|_| Error::new(StatusCode::BadShutdown, "the program ends"))?;
         tokio::task::spawn_blocking(move || {
             let _turn = turn;
+            give_way();
             work()
         })
         .await
