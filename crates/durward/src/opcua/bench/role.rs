@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, stdin};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use durward_session::identity::{IdentityError, Moment};
 use opcua_types::MessageSecurityMode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
 use super::load;
@@ -69,6 +70,13 @@ pub(super) enum Role {
     Authority(Authority),
     Gate(GateRole),
     Load(load::Load),
+    Relay(Relay),
+}
+
+/// Passes bytes on to an address, as they are: what any process in between costs.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Relay {
+    pub(super) upstream: SocketAddr,
 }
 
 /// The server behind the gates.
@@ -162,6 +170,12 @@ impl Role {
                     while commands.recv().await.is_some() {}
                     gate.shutdown();
                 }
+                Role::Relay(relay) => {
+                    let (listener, url) = bind().await?;
+                    tokio::spawn(relay.pass_on(listener));
+                    to_stdout(&format!("{READY}{url}\n"))?;
+                    while commands.recv().await.is_some() {}
+                }
                 Role::Load(load) => {
                     let running = load.start().await?;
                     to_stdout(&format!("{READY}\n"))?;
@@ -202,6 +216,18 @@ fn limits() -> ServerLimits {
 
 fn failed(error: IdentityError) -> Failure {
     Failure::new(without_number(&error.to_string()))
+}
+
+impl Relay {
+    async fn pass_on(self, listener: TcpListener) -> Result<(), std::io::Error> {
+        loop {
+            let (mut client, _) = listener.accept().await?;
+            let mut server = TcpStream::connect(self.upstream).await?;
+            client.set_nodelay(true)?;
+            server.set_nodelay(true)?;
+            tokio::spawn(async move { tokio::io::copy_bidirectional(&mut client, &mut server).await });
+        }
+    }
 }
 
 impl Plant {

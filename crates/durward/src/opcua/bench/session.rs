@@ -50,6 +50,11 @@ impl Place {
         Ok(Place { url: url.to_owned(), endpoints, endpoint, client })
     }
 
+    /// The same server, at another address.
+    pub(super) fn at(&self, url: &str) -> Place {
+        Place { url: url.to_owned(), ..self.clone() }
+    }
+
     /// The server's ApplicationUri.
     pub(super) fn uri(&self) -> &str {
         self.endpoint.server.application_uri.as_ref()

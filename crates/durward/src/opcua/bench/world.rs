@@ -15,7 +15,7 @@ use durward_session::identity::jwt::{Algorithm, SigningKey};
 use durward_session::identity::{Entropy, SystemEntropy, hex};
 
 use super::load::Load;
-use super::role::{Anonymous, Authority, DONE, Decisions, GateRole, Plant, READY, Role, signing_keys};
+use super::role::{Anonymous, Authority, DONE, Decisions, GateRole, Plant, READY, Relay, Role, signing_keys};
 use super::session::{Place, Tokens, namespace};
 use crate::demo::folder::Folder;
 use crate::failure::{Failure, without_number};
@@ -155,7 +155,7 @@ pub(super) const TAGS: usize = 100;
 /// Everything that runs; ends when dropped.
 pub(super) struct World<'g> {
     ground: &'g Ground,
-    _plant_process: Process,
+    plant_process: Process,
     pub(super) authority_process: Process,
     gates: Vec<(GateName, Process, Place)>,
     pub(super) plant: Place,
@@ -227,7 +227,7 @@ impl<'g> World<'g> {
         let quota_means = quota.as_ref().map_or_else(String::new, |quota| quota.means().to_owned());
         let world = World {
             ground,
-            _plant_process: plant_process,
+            plant_process,
             authority_process,
             gates,
             plant,
@@ -271,6 +271,15 @@ impl<'g> World<'g> {
         let token = tokens.request(gate.uri()).await.map_err(application::failure)?;
         let session = gate.enter(&token).await?;
         session.close(true).await.map_err(application::failure)
+    }
+
+    /// The plant behind a process that passes bytes on as they are.
+    pub(super) fn relay(&self) -> Result<(Process, Place), Failure> {
+        let address = self.plant_process.url.trim_start_matches("opc.tcp://");
+        let upstream = address.parse().map_err(|_| Failure::new("the plant has no address"))?;
+        let process = self.ground.start(&Role::Relay(Relay { upstream }))?;
+        let place = self.plant.at(&process.url);
+        Ok((process, place))
     }
 
     /// A kept session with the authorization service.
