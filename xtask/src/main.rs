@@ -38,6 +38,7 @@ cargo xtask <command>
   clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
   differential           every index against the plain evaluator, a million questions or more
                          --questions N   how many at least      --seed S   draw others
+  dist                   build the binary that ships, linked as a whole, and weigh it
   faults                 kill nodes and servers of the session store under load, and look whether all that was promised holds
                          --rounds N      how many kills (default 30)
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
@@ -84,6 +85,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["generate", "--check"] => generate::run(generate::Mode::Check),
         ["opcua", names @ ..] => opcua::run_alone(names),
         ["peers", "check"] => Ok(peers::check_alone()),
+        ["dist"] => Ok(release::run_alone()),
         ["generators", rest @ ..] => generators::run_alone(rest),
         ["instructions", rest @ ..] => instructions::run_alone(rest),
         ["opcua-bench", rest @ ..] => opcua_bench::run_alone(rest),

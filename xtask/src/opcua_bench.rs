@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use serde_json::Value;
 
 use crate::metadata::{self, Metadata};
-use crate::process::{cargo, locked, output_of, run};
+use crate::process::{cargo, output_of, run};
 use crate::release;
 use crate::tools::{JAVA, MAVEN};
 
@@ -47,10 +47,7 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
     let plan = Plan::of(words)?;
     let binary = match &plan.binary {
         Some(path) => path.clone(),
-        None => {
-            run(cargo(&["build", "--release", "--package", "durward"]).args(locked()))?;
-            release::binary()?
-        }
+        None => release::dist()?,
     };
     let folder = Metadata::read()?.target_directory.join("clients/opcua-bench");
     std::fs::create_dir_all(&folder).map_err(|error| format!("no folder `{}`: {error}", folder.display()))?;

@@ -6,7 +6,7 @@
 
 mod ldap;
 
-use crate::process::{self, cargo, locked, run};
+use crate::process::{self, run};
 use crate::release;
 use crate::tools::nats_server;
 use std::fs;
@@ -39,8 +39,7 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
         return ldap::run_alone(rest);
     }
     let program = nats_server()?;
-    run(cargo(&["build", "--release", "--package", "durward"]).args(locked()))?;
-    let binary = release::binary()?;
+    let binary = release::dist()?;
     for (mode, nodes) in RUNS {
         // Fresh ones for each: what others stored before is not to be replayed.
         let servers = Servers::start(&program)?;

@@ -14,7 +14,6 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::process::{cargo, locked, run};
 use crate::release;
 use crate::tools::find;
 use peer::{Load, Peer, Seen};
@@ -60,10 +59,7 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
     let plan = Plan::of(words)?;
     let binary = match &plan.binary {
         Some(path) => path.clone(),
-        None => {
-            run(cargo(&["build", "--release", "--package", "durward"]).args(locked()))?;
-            release::binary()?
-        }
+        None => release::dist()?,
     };
     let folder = std::env::temp_dir().join(format!("durward-generators-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;

@@ -18,9 +18,8 @@ pub(super) struct Durward {
 
 impl Durward {
     /// As it ships.
-    pub(super) fn release() -> Result<Durward, String> {
-        run(cargo(&["build", "--release", "--package", "durward"]).args(locked()))?;
-        Ok(Durward { binary: release::binary()? })
+    pub(super) fn dist() -> Result<Durward, String> {
+        Ok(Durward { binary: release::dist()? })
     }
 
     /// As tests use it: for decisions, not for speed.

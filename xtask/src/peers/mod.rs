@@ -71,7 +71,7 @@ impl<'a> Plan<'a> {
 /// Runs it all and prints a table in Markdown.
 pub(crate) fn run(words: &[&str]) -> Result<ExitCode, String> {
     let plan = Plan::of(words)?;
-    let durward = Durward::release()?;
+    let durward = Durward::dist()?;
     let engines = engines(plan.only);
     let mut table = Table::default();
     for name in data::SCENARIOS.into_iter().filter(|name| name.contains(plan.on)) {

@@ -1,7 +1,7 @@
 //! `cargo xtask sessions ldap`: logins and the study's mix, of users in an OpenLDAP directory that keeps their passwords as salted
 //! SHA-1. The directory shares the core of the node, as it did in the server that the figures are compared with.
 
-use crate::process::{self, cargo, locked, run};
+use crate::process::{self, run};
 use crate::release;
 use crate::tools::SLAPD;
 use std::fmt::Write as _;
@@ -29,8 +29,7 @@ const CORES: &str = "0,1";
 /// The flags go to `durward bench sessions`.
 pub(super) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
     let slapd = SLAPD.get()?;
-    run(cargo(&["build", "--release", "--package", "durward"]).args(locked()))?;
-    let binary = release::binary()?;
+    let binary = release::dist()?;
     let directory = Directory::start(&slapd, core_of_nodes(words))?;
     let (config, logins) = directory.files().map_err(|error| error.to_string())?;
     let mut command = Command::new(&binary);
