@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -428,8 +429,14 @@ impl Shared {
     async fn serve(&self, receiver: &mut Reading, mut lifetime: Duration) -> Result<(), Error> {
         let mut renew_at = Instant::now() + lifetime * 3 / 4;
         let mut renewal: Option<Renewal> = None;
+        let mut wakes = renew_at;
+        let mut timer = pin!(tokio::time::sleep_until(wakes));
         loop {
             let due = renewal.as_ref().map_or(renew_at, |renewal| renewal.until);
+            if due != wakes {
+                wakes = due;
+                timer.as_mut().reset(wakes);
+            }
             let incoming = tokio::select! {
                 incoming = receiver.next() => incoming?,
                 () = self.shutdown.notified() => return Ok(()),
@@ -437,7 +444,7 @@ impl Shared {
                     renewal = Some(Box::pin(self.send_open(receiver.channel_id, SecurityTokenRequestType::Renew)).await?);
                     continue;
                 }
-                () = tokio::time::sleep_until(due) => {
+                () = timer.as_mut() => {
                     if renewal.is_some() {
                         return Err(timeout("the server did not renew the channel in time"));
                     }

@@ -1,5 +1,7 @@
 //! The half of a channel that reads: bytes into chunks, chunks into messages, under whichever of two keys they name.
 
+use std::ops::RangeInclusive;
+
 use bytes::{Bytes, BytesMut};
 use opcua_types::{MessageSecurityMode, StatusCode};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -13,8 +15,8 @@ use crate::wire::{
     MessageLimits, Reader, next_chunk,
 };
 
-/// How much is read at once; several small messages fit. Each idle connection keeps as much.
-const READ_BYTES: usize = 4 * 1024;
+/// How much is read at once: at least, which each idle connection keeps, and at most, where one read finds that much again and again.
+const READ_BYTES: RangeInclusive<usize> = 1024..=16 * 1024;
 
 /// One token of a channel, as its messages are opened.
 pub(super) struct OpeningToken {
@@ -43,6 +45,8 @@ pub(super) enum Incoming {
 pub(super) struct Receiver<R> {
     io: R,
     buffer: BytesMut,
+    /// How much is read at once, of late.
+    read_bytes: usize,
     chunk_bytes_max: u32,
     pub(super) limits: MessageLimits,
     pub(super) channel_id: u32,
@@ -59,6 +63,7 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
         Receiver {
             io,
             buffer: BytesMut::new(),
+            read_bytes: *READ_BYTES.start(),
             chunk_bytes_max,
             limits: MessageLimits::BEFORE_ACTIVATION,
             channel_id: 0,
@@ -148,17 +153,29 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
                 "a chunk is larger than was agreed on",
             ));
         }
-        let missing = (size as usize).saturating_sub(self.buffer.len()).max(READ_BYTES / 4);
+        let missing = (size as usize).saturating_sub(self.buffer.len()).max(self.read_bytes / 4);
         if self.buffer.capacity() - self.buffer.len() < missing {
-            self.buffer.reserve(missing.max(READ_BYTES));
+            self.buffer.reserve(missing.max(self.read_bytes));
         }
-        if self.io.read_buf(&mut self.buffer).await? == 0 && !self.buffer.is_empty() {
+        let space = self.buffer.capacity() - self.buffer.len();
+        let read = self.io.read_buf(&mut self.buffer).await?;
+        self.adapt(read, space);
+        if read == 0 && !self.buffer.is_empty() {
             return Err(Error::new(
                 StatusCode::BadConnectionClosed,
                 "the stream ends in the middle of a chunk",
             ));
         }
         Ok(())
+    }
+
+    /// Reads more at once where a read filled all of its space, less where it found little.
+    fn adapt(&mut self, read: usize, space: usize) {
+        if read == space {
+            self.read_bytes = (2 * self.read_bytes).min(*READ_BYTES.end());
+        } else if read < self.read_bytes / 4 {
+            self.read_bytes = (self.read_bytes / 2).max(*READ_BYTES.start());
+        }
     }
 
     fn switch_due(&self) -> Option<u32> {

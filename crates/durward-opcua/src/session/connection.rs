@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use opcua_types::{
     CancelRequest, CancelResponse, CloseSessionRequest, CloseSessionResponse, FindServersRequest,
     FindServersResponse, GetEndpointsRequest, GetEndpointsResponse, ObjectId, StatusCode,
@@ -129,6 +129,12 @@ impl<S: Service> Connection<S> {
                 }
                 Some(answer) = self.under_way.next(), if !self.under_way.is_empty() => {
                     self.respond(answer);
+                    // What came together is written together.
+                    while !self.channel.outbox().is_congested()
+                        && let Some(Some(answer)) = self.under_way.next().now_or_never()
+                    {
+                        self.respond(answer);
+                    }
                     None
                 }
                 request = self.channel.next() => match request? {
@@ -257,8 +263,9 @@ async fn answer_request<S: Service>(
         ));
     }
     match peek.type_id {
-        CREATE_SESSION => create::create(&core, &peer, &body).await,
-        ACTIVATE_SESSION => activate::activate(&core, &peer, &peek, &body).await,
+        // Of what is rare, and large, the others need not have room.
+        CREATE_SESSION => Box::pin(create::create(&core, &peer, &body)).await,
+        ACTIVATE_SESSION => Box::pin(activate::activate(&core, &peer, &peek, &body)).await,
         CLOSE_SESSION => close_session(&core, &peer, &peek, &body),
         CANCEL => cancel(&core, &peer, &peek, &body),
         _ => call(&core, &peer, peek, body).await,
