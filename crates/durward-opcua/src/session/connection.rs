@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::future::{AbortHandle, Abortable};
-use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt as _, StreamExt as _};
 use opcua_types::{
     CancelRequest, CancelResponse, CloseSessionRequest, CloseSessionResponse, FindServersRequest,
     FindServersResponse, GetEndpointsRequest, GetEndpointsResponse, ObjectId, StatusCode,
@@ -22,6 +20,7 @@ use super::budget::{self, Budget};
 use super::server::Core;
 use super::service::{Call, ChannelInfo, CloseReason, Service};
 use super::store::Entry;
+use super::under_way::UnderWay;
 use super::{activate, create};
 use crate::channel::{Outbox, Request, ServerChannel, TRANSPORT_PROFILE_URI};
 use crate::crypto::Certificate;
@@ -56,14 +55,12 @@ struct Answer {
     body: Result<Bytes, Error>,
 }
 
-type UnderWay = FuturesUnordered<Pin<Box<dyn Future<Output = Answer> + Send>>>;
-
 /// A connection whose channel is open.
 pub(super) struct Connection<S: Service> {
     core: Arc<Core<S>>,
     channel: ServerChannel,
     peer: Arc<Peer>,
-    under_way: UnderWay,
+    under_way: UnderWay<Answer>,
     budget: Arc<Budget>,
 }
 
@@ -76,7 +73,7 @@ impl<S: Service> Connection<S> {
             place,
         });
         let budget = Budget::of_connection(&core.settings.limits);
-        Connection { core, channel, peer, under_way: FuturesUnordered::new(), budget }
+        Connection { core, channel, peer, under_way: UnderWay::new(), budget }
     }
 
     /// Serves the connection to its end.
@@ -127,11 +124,11 @@ impl<S: Service> Connection<S> {
                     idle.as_mut().reset(Instant::now() + idle_max);
                     None
                 }
-                Some(answer) = self.under_way.next(), if !self.under_way.is_empty() => {
+                answer = self.under_way.next(), if !self.under_way.is_empty() => {
                     self.respond(answer);
                     // What came together is written together.
                     while !self.channel.outbox().is_congested()
-                        && let Some(Some(answer)) = self.under_way.next().now_or_never()
+                        && let Some(answer) = self.under_way.ready()
                     {
                         self.respond(answer);
                     }
@@ -174,7 +171,7 @@ impl<S: Service> Connection<S> {
             let answer = tokio::select! {
                 biased;
                 renewed = renewed.as_mut() => return renewed,
-                Some(answer) = self.under_way.next(), if !self.under_way.is_empty() && !outbox.is_congested() => answer,
+                answer = self.under_way.next(), if !self.under_way.is_empty() && !outbox.is_congested() => answer,
             };
             send(&self.core, &self.peer, &outbox, answer);
             outbox.flush();

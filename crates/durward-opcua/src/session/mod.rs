@@ -24,6 +24,7 @@ mod server;
 mod service;
 mod store;
 mod token;
+mod under_way;
 
 pub use client::{ClientSession, ClientSettings};
 pub(crate) use client::{KEEP_ALIVE_MIN, decode_response};
