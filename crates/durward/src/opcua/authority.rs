@@ -1,6 +1,7 @@
 //! The authorization service, put together and started.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use tokio::net::TcpListener;
 
 use super::application::{Application, failure, workers};
 use super::decider::PolicyDecider;
+use super::keys;
 use super::subjects::{self, Recall};
 use crate::failure::Failure;
 
@@ -70,9 +72,11 @@ impl Authority {
         settings.protocol.cutoff_lifetime = settings.protocol.cutoff_lifetime.max(2 * self.token_lifetime);
         let service = AuthorizationService::new(settings, parts, self.resources).map_err(failure)?;
         let policies_kept = PoliciesKept(self.policies_kept);
-        if let Some(replaced) = policies_kept.replaced(&self.decider.policies_in_force()) {
-            tracing::info!("policies were changed before the start: tokens of the old ones are recalled");
-            service.revoke_now(Target::Policy(replaced)).map_err(failure)?;
+        if let Some(of) = policies_kept.to_recall(&self.decider.policies_in_force())? {
+            tracing::info!(
+                "the policies before the start were not those in force now: tokens of {of} are recalled"
+            );
+            service.revoke_now(of).map_err(failure)?;
         }
         policies_kept.keep(&self.decider.policies_in_force());
         let server = AuthorizationServer::settings(channel, &self.application.uri, &self.url);
@@ -91,15 +95,30 @@ impl Authority {
 struct PoliciesKept(Option<PathBuf>);
 
 impl PoliciesKept {
-    /// The version that was in force when the service ended, where that is another one.
-    fn replaced(&self, now: &str) -> Option<Arc<str>> {
-        let before = fs::read_to_string(self.0.as_ref()?).ok()?;
-        (before != now).then(|| Arc::from(before))
+    /// Whose tokens other policies decided than those in force now. Everybody's may be, where no version was kept or it makes no sense.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    fn to_recall(&self, now: &str) -> Result<Option<Target<Arc<str>>>, Failure> {
+        let Some(path) = &self.0 else { return Ok(None) };
+        let before = match fs::read_to_string(path) {
+            Ok(before) => before,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {
+                return Ok(Some(Target::All));
+            }
+            Err(error) => return Err(Failure::unreadable(path, &error)),
+        };
+        let is_version = before.len() == now.len() && before.bytes().all(|byte| byte.is_ascii_graphic());
+        Ok(match before == now {
+            true => None,
+            false if is_version => Some(Target::Policy(before.into())),
+            false => Some(Target::All),
+        })
     }
 
     fn keep(&self, now: &str) {
         let Some(path) = &self.0 else { return };
-        if let Err(error) = fs::write(path, now) {
+        if let Err(error) = keys::replace(path, now) {
             tracing::error!(%error, "the version of the policies cannot be kept: a restart may forget to recall tokens of other ones");
         }
     }
@@ -131,5 +150,31 @@ async fn follow(decider: Arc<PolicyDecider>, service: AuthorizationService, kept
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_of_policies_that_nobody_knows_are_recalled() {
+        let folder = std::env::temp_dir().join(format!("durward-opcua-authority-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("policies.version");
+        let kept = PoliciesKept(Some(path.clone()));
+        assert_eq!(kept.to_recall("abcd").unwrap(), Some(Target::All), "none was kept");
+        kept.keep("abcd");
+        assert_eq!(kept.to_recall("abcd").unwrap(), None);
+        assert_eq!(kept.to_recall("efgh").unwrap(), Some(Target::Policy("abcd".into())));
+        for broken in [&b""[..], b"ab", b"ab\0\0", &[0xff; 4]] {
+            fs::write(&path, broken).unwrap();
+            assert_eq!(kept.to_recall("abcd").unwrap(), Some(Target::All), "{broken:?}");
+        }
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(kept.to_recall("abcd").is_err(), "it cannot be read");
+        assert_eq!(PoliciesKept(None).to_recall("abcd").unwrap(), None);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

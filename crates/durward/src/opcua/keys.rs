@@ -232,7 +232,7 @@ fn read_key(path: &Path) -> Result<SigningKey, Failure> {
 }
 
 /// Writes a file in one go: who reads it finds the old text or the new one.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+pub(super) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let new = path.with_extension("new");
     let mut file = fs::File::create(&new)?;
     file.write_all(text.as_bytes())?;
