@@ -41,6 +41,20 @@ impl Lane {
     }
 }
 
+/// How much a call computes.
+#[derive(Clone, Copy)]
+pub(super) enum Takes {
+    Little,
+    /// A password is looked at.
+    Long,
+}
+
+impl Takes {
+    pub(super) fn with(guess: Option<&Guess>) -> Takes {
+        if guess.is_some() { Takes::Long } else { Takes::Little }
+    }
+}
+
 impl AuthorizationService {
     /// Does work on another thread and answers with what comes out.
     pub(super) fn reply<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
@@ -48,7 +62,7 @@ impl AuthorizationService {
         T: Send + 'static,
         W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
     {
-        self.reply_on(|inner| &inner.calls, caller, resource, work)
+        self.reply_on(|inner| &inner.calls, Takes::Little, caller, resource, work)
     }
 
     /// As [`Self::reply`], for calls with which gates follow.
@@ -57,10 +71,17 @@ impl AuthorizationService {
         T: Send + 'static,
         W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
     {
-        self.reply_on(|inner| &inner.gate_calls, caller, resource, work)
+        self.reply_on(|inner| &inner.gate_calls, Takes::Little, caller, resource, work)
     }
 
-    fn reply_on<T, W>(&self, lane: fn(&Inner) -> &Lane, caller: &Caller, resource: &str, work: W) -> Reply<T>
+    fn reply_on<T, W>(
+        &self,
+        lane: fn(&Inner) -> &Lane,
+        takes: Takes,
+        caller: &Caller,
+        resource: &str,
+        work: W,
+    ) -> Reply<T>
     where
         T: Send + 'static,
         W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
@@ -70,9 +91,11 @@ impl AuthorizationService {
         Box::pin(async move {
             let worker = Arc::clone(&inner);
             let Lane { workers, places } = lane(&inner);
-            let done = match places.take(&client) {
-                Some(_place) => workers.run(move || Ok(work(&worker))).await,
-                None => {
+            let work = move || Ok(work(&worker));
+            let done = match (places.take(&client), takes) {
+                (Some(_place), Takes::Little) => workers.run(work).await,
+                (Some(_place), Takes::Long) => workers.run_long(work).await,
+                (None, _) => {
                     let words = "too many calls are under way: ask again";
                     Ok(Err(Refused::new(StatusCode::BadResourceUnavailable, Reason::Busy, words)))
                 }
@@ -104,12 +127,19 @@ impl AuthorizationService {
     }
 
     /// As [`Self::reply`], for what comes with a token: handed out when the token is not dated ahead any more.
-    pub(super) fn reply_in_time<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
+    pub(super) fn reply_in_time<T, W>(
+        &self,
+        takes: Takes,
+        caller: &Caller,
+        resource: &str,
+        work: W,
+    ) -> Reply<T>
     where
         T: Send + 'static,
         W: FnOnce(&Inner) -> Result<(T, Moment), Refused> + Send + 'static,
     {
-        let (inner, reply) = (Arc::clone(&self.inner), self.reply(caller, resource, work));
+        let (inner, reply) =
+            (Arc::clone(&self.inner), self.reply_on(|inner| &inner.calls, takes, caller, resource, work));
         Box::pin(async move {
             let (value, issued) = reply.await?;
             let ahead = issued.since(inner.now().plus(DATED_AHEAD_MAX));

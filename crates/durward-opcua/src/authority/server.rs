@@ -160,7 +160,7 @@ impl Login for Entrance {
             };
             Ok(inner.login(&application, &credential, now))
         };
-        let user = self.0.inner.parts.workers.run(check).await.map_err(|error| error.status())?;
+        let user = self.0.inner.parts.workers.run_long(check).await.map_err(|error| error.status())?;
         user.map_err(|refusal| {
             let Refused { status, reason, .. } = refusal.into();
             self.0.inner.figures.count_refused(reason);

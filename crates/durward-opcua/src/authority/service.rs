@@ -17,7 +17,7 @@ use super::figures::{Audit, AuditNote, Figures, Reason};
 use super::identify::{self, Proof, REQUESTOR_NONCE_BYTES_MIN, certificate_policy, client_of};
 use super::issue::{IssuedToken, Refused, Wish};
 use super::keep::Keep;
-use super::lane::Lane;
+use super::lane::{Lane, Takes};
 use super::ledger::{Action, Ledger};
 use super::refresh::{NoRenewal, RefreshTokens, Renewal};
 use super::subjects::Subjects;
@@ -512,7 +512,8 @@ impl Authority for AuthorizationService {
             let AccessTokenRequest { identity, resource_id } = request;
             let guess = service.begin_login(&caller, &identity, &resource_id).await?;
             let (owned, resource) = (caller.clone(), resource_id.clone());
-            let issued = service.reply_in_time(&caller, &resource_id, move |inner| {
+            let takes = Takes::with(guess.as_ref());
+            let issued = service.reply_in_time(takes, &caller, &resource_id, move |inner| {
                 let user = inner.identify_in_turn(guess, &owned, &identity, None, now)?;
                 let client = client_of(&owned)?;
                 let issued = inner.issue(&Wish { user, client, resource, roles: Vec::new() })?;
@@ -538,15 +539,17 @@ impl Authority for AuthorizationService {
             let resource = request.started.resource_id.clone();
             let guess = service.begin_login(&caller, &request.identity, &resource).await?;
             let owned = caller.clone();
-            let finished = service
-                .reply_in_time(&caller, &resource, move |inner| inner.finish(&owned, request, guess, now));
+            let takes = Takes::with(guess.as_ref());
+            let finished = service.reply_in_time(takes, &caller, &resource, move |inner| {
+                inner.finish(&owned, request, guess, now)
+            });
             finished.await
         })
     }
 
     fn refresh_token(&self, caller: &Caller, request: RefreshRequest, now: Moment) -> Reply<Tokens> {
         let (owned, resource) = (caller.clone(), request.resource_id.clone());
-        self.reply_in_time(caller, &resource, move |inner| inner.renew(&owned, &request, now))
+        self.reply_in_time(Takes::Little, caller, &resource, move |inner| inner.renew(&owned, &request, now))
     }
 
     fn publish_node_table(&self, caller: &Caller, table: NodeTableUpload, _now: Moment) -> Reply<()> {

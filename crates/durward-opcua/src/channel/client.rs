@@ -286,7 +286,7 @@ impl Shared {
                 let chain: Vec<&[u8]> = std::iter::once(server.der()).chain(issuers).collect();
                 settings.trust.check(&chain, PeerRole::Server, moment)
             };
-            self.settings.workers.run(check).await?;
+            self.settings.workers.compute(check).await?;
         } else if self.target.policy.is_secure() {
             return Err(Error::new(
                 StatusCode::BadCertificateInvalid,
@@ -341,7 +341,7 @@ impl Shared {
         let sequence = SequenceHeader { number: self.outbox.begin_open(), request_id };
         let (own, server) = (self.settings.own.clone(), self.target.server.clone());
         let work = move || seal_open(channel_id, policy, &own, server.as_deref(), sequence, &body);
-        let chunk = self.settings.workers.run(work).await?;
+        let chunk = self.settings.workers.compute(work).await?;
         self.outbox.finish_open(&chunk, |_| {});
         Ok(Renewal { request_id, nonce, until: Instant::now() + self.settings.handshake_max })
     }
@@ -414,7 +414,7 @@ impl Shared {
             }
             open_open(&chunk, claim.header_bytes, policy, &own, server.as_deref())
         };
-        self.settings.workers.run(work).await
+        self.settings.workers.compute(work).await
     }
 
     async fn run(self: Arc<Shared>, mut receiver: Reading, lifetime: Duration) {

@@ -196,7 +196,7 @@ impl ServerChannel {
                 open_open(&chunk, claim.header_bytes, claim.policy, &settings.own, Some(&client))?;
             Ok(Opened { sequence, body, client: Some(client) })
         };
-        self.settings.workers.run(work).await
+        self.settings.workers.compute(work).await
     }
 
     fn check_request(
@@ -265,7 +265,7 @@ impl ServerChannel {
             false => seal_open(channel_id, policy, &own, None, sequence, &body)?,
             true => {
                 let work = move || seal_open(channel_id, policy, &own, client.as_deref(), sequence, &body);
-                self.settings.workers.run(work).await?
+                self.settings.workers.compute(work).await?
             }
         };
         self.receiver.channel_id = channel_id;

@@ -182,7 +182,7 @@ impl Core {
         }
         let now = self.now();
         let verify = move || Ok(verify_over(&verifier, now, &token, &clients, &tables.in_force()));
-        let verified = self.settings.channel.workers.run(verify).await;
+        let verified = self.settings.channel.workers.compute(verify).await;
         let broken = |error: Error| Denied::new(error.status(), error.reason());
         verified.map_err(broken)?.map_err(Denied::from)
     }

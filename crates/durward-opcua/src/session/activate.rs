@@ -89,7 +89,7 @@ async fn attempt<S: Service>(
         })?;
         sent.open(&own, &nonce, secret_bytes_max)
     };
-    let identity = core.channel.workers.run(verify).await?;
+    let identity = core.channel.workers.compute(verify).await?;
 
     let guess = begin_login(core, entry, &identity).await?;
     let current = entry.active().map(|active| active.user());

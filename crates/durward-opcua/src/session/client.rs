@@ -134,7 +134,7 @@ impl ClientSession {
             }
             crypto::verify(policy, &key, &signed, signature.signature.value.as_deref().unwrap_or_default())
         };
-        settings.channel.workers.run(verify).await?;
+        settings.channel.workers.compute(verify).await?;
         let timeout = Duration::try_from_secs_f64(response.revised_session_timeout / 1_000.0);
         let inner = Arc::new(Inner {
             token: wire::encode_node_id(&response.authentication_token),
@@ -291,7 +291,7 @@ impl Inner {
             let client_signature = prove(policy, &own, server.der(), &last)?;
             Ok((client_signature, identity.seal(&endpoint, &server, &last, format, moment)?))
         };
-        let (client_signature, sealed) = self.settings.channel.workers.run(seal).await?;
+        let (client_signature, sealed) = self.settings.channel.workers.compute(seal).await?;
         let request = ActivateSessionRequest {
             request_header: RequestHeader::default(),
             client_signature,

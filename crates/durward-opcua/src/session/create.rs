@@ -42,7 +42,7 @@ pub(super) async fn create<S: Service>(
     // Of a chain only the client's own certificate is signed (Part 4, 5.7.2.2).
     let signed = [client.certificate.der(), nonce].concat();
     let own = core.channel.own.clone();
-    let signature = core.channel.workers.run(move || crypto::sign(policy, own.key(), &signed)).await?;
+    let signature = core.channel.workers.compute(move || crypto::sign(policy, own.key(), &signed)).await?;
 
     let timeout = revised_timeout(core, request.requested_session_timeout);
     let server_nonce = crypto::nonce()?;

@@ -106,7 +106,7 @@ impl SentToken {
     /// `BadIdentityTokenInvalid` for secrets that are not as the policy wants them, `BadUserSignatureInvalid` for a signature that the user's
     /// certificate did not make.
     pub(super) fn open(
-        self,
+        &self,
         own: &OwnCertificate,
         nonce: &Nonce,
         secret_bytes_max: usize,
@@ -114,19 +114,19 @@ impl SentToken {
         let open = |sealed: &SealedSecret| -> Result<Zeroizing<Vec<u8>>, Error> {
             crypto::decode_secret(self.policy.security, sealed, own, nonce, secret_bytes_max)
         };
-        match self.content {
+        match &self.content {
             Content::Anonymous => Ok(Identity::Anonymous),
             Content::UserName { name, password } => {
-                Ok(Identity::UserName { name, password: open(&password)? })
+                Ok(Identity::UserName { name: name.clone(), password: open(password)? })
             }
             Content::Issued { token_type, token } => {
-                Ok(Identity::Issued { token_type, token: open(&token)? })
+                Ok(Identity::Issued { token_type: token_type.clone(), token: open(token)? })
             }
             Content::Certificate { certificate, signature } => {
-                let certificate = Certificate::from_der(&certificate)
+                let certificate = Certificate::from_der(certificate)
                     .map_err(|_| invalid("the user's certificate cannot be read"))?;
                 let policy = self.policy.security.policy();
-                verify_proof(&signature, policy, &certificate, own, nonce).map_err(|_| {
+                verify_proof(signature, policy, &certificate, own, nonce).map_err(|_| {
                     Error::new(StatusCode::BadUserSignatureInvalid, "the user's certificate did not sign")
                 })?;
                 Ok(Identity::Certificate(Arc::new(certificate)))

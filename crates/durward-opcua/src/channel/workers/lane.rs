@@ -1,0 +1,171 @@
+//! Threads of one priority, and the work that waits for them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+
+use super::priority::Priority;
+
+/// What a thread does.
+pub(super) trait Work: Send + Sync {
+    /// Does it, unless nobody waits for it any more.
+    fn run(&self);
+
+    /// Nobody waits for it any more.
+    fn give_up(&self);
+}
+
+pub(super) type Job = Arc<dyn Work>;
+
+/// So many threads of one priority. They begin with the first job, and end when the lane is dropped.
+pub(super) struct Lane {
+    count: usize,
+    priority: Priority,
+    queue: Arc<Queue>,
+    /// How many have begun.
+    threads: OnceLock<usize>,
+}
+
+#[derive(Default)]
+struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Job>,
+    running: Vec<Running>,
+    is_ended: bool,
+}
+
+struct Running {
+    job: Job,
+    /// It takes too long: another thread does it.
+    is_taken_back: bool,
+}
+
+impl Lane {
+    pub(super) fn new(count: usize, priority: Priority) -> Lane {
+        Lane { count, priority, queue: Arc::default(), threads: OnceLock::new() }
+    }
+
+    /// Adds a job. Where there is no thread, nothing comes of it.
+    pub(super) fn push(&self, job: Job) {
+        if self.threads() > 0 {
+            self.queue.state().waiting.push_back(job);
+            self.queue.changed.notify_one();
+        }
+    }
+
+    /// Adds a job that can be taken back; gives it back at once where every thread is busy with one that was taken back.
+    pub(super) fn give(&self, job: Job) -> Result<Given<'_>, Job> {
+        let threads = self.threads();
+        let mut state = self.queue.state();
+        if state.running.iter().filter(|running| running.is_taken_back).count() >= threads {
+            return Err(job);
+        }
+        state.waiting.push_back(Arc::clone(&job));
+        drop(state);
+        self.queue.changed.notify_one();
+        Ok(Given { lane: self, job: Some(job) })
+    }
+
+    fn take_back(&self, job: &Job) {
+        let mut state = self.queue.state();
+        state.remove(job);
+        if let Some(running) = state.running.iter_mut().find(|running| Arc::ptr_eq(&running.job, job)) {
+            running.is_taken_back = true;
+        }
+    }
+
+    fn threads(&self) -> usize {
+        let is_there = self.priority.is_there();
+        *self
+            .threads
+            .get_or_init(|| if is_there { (0..self.count).filter(|_| self.start()).count() } else { 0 })
+    }
+
+    fn start(&self) -> bool {
+        let (queue, priority) = (Arc::clone(&self.queue), self.priority);
+        let thread = thread::Builder::new().name("opcua-crypto".to_owned());
+        let begun = thread.spawn(move || {
+            priority.take();
+            while queue.work() {}
+        });
+        if let Err(error) = &begun {
+            tracing::error!(%error, "a thread that signs and decrypts does not begin");
+        }
+        begun.is_ok()
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.queue.state().is_ended = true;
+        self.queue.changed.notify_all();
+    }
+}
+
+impl State {
+    /// Whether it was waiting.
+    fn remove(&mut self, job: &Job) -> bool {
+        let place = self.waiting.iter().position(|waiting| Arc::ptr_eq(waiting, job));
+        place.and_then(|place| self.waiting.remove(place)).is_some()
+    }
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does one job; `false` when there will be none any more.
+    fn work(&self) -> bool {
+        let mut state = self.state();
+        let job = loop {
+            if let Some(job) = state.waiting.pop_front() {
+                break job;
+            }
+            if state.is_ended {
+                return false;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        state.running.push(Running { job: Arc::clone(&job), is_taken_back: false });
+        drop(state);
+        job.run();
+        self.state().running.retain(|running| !Arc::ptr_eq(&running.job, &job));
+        true
+    }
+}
+
+/// A job that was given to a lane. When this is dropped, nobody waits for it any more.
+pub(super) struct Given<'a> {
+    lane: &'a Lane,
+    job: Option<Job>,
+}
+
+impl Given<'_> {
+    /// Takes the job back, for another lane. A thread that has begun with it goes on.
+    pub(super) fn take_back(mut self) -> Option<Job> {
+        let job = self.job.take()?;
+        self.lane.take_back(&job);
+        Some(job)
+    }
+
+    /// Takes the job back if no thread has begun with it.
+    pub(super) fn take_back_unbegun(mut self) -> Option<Job> {
+        let job = self.job.take()?;
+        self.lane.queue.state().remove(&job).then_some(job)
+    }
+}
+
+impl Drop for Given<'_> {
+    fn drop(&mut self) {
+        if let Some(job) = self.job.take() {
+            self.lane.take_back(&job);
+            job.give_up();
+        }
+    }
+}
