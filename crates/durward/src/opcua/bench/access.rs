@@ -27,6 +27,8 @@ use crate::opcua::application;
 
 /// Requests that follow each other before it is the other session's turn.
 const BLOCK: usize = 50;
+/// Clients that read at the same time.
+const CLIENTS: usize = 16;
 /// Reads at a time where they are pipelined.
 const PIPELINED: usize = 32;
 
@@ -164,8 +166,26 @@ pub(super) async fn gate(world: &World<'_>, scale: Scale, report: &mut Report) -
     let process = world.gate_process(GateName::Once)?;
     let time = Duration::from_secs_f64(scale.seconds(4.0, 0.3));
     let mut rows = Vec::new();
-    for (name, at_once) in [("one at a time", 1), ("pipelined, 32 at a time", PIPELINED)] {
-        let rate = rate(&gated, process, at_once, time).await?;
+    let mut clients = vec![Arc::clone(&gated)];
+    for _ in 1..CLIENTS {
+        let client = Arc::new(with_token(world, GateName::Once).await?);
+        warm(&client).await?;
+        clients.push(client);
+    }
+    let alone = clients.get(..1).unwrap_or_default();
+    // Of a gate that waits for each read of its only client, the system's waking takes more than the reads: no aim.
+    let all: [(_, &[_], _, _); 3] = [
+        ("one at a time", alone, 1, None),
+        (
+            "16 clients, each one at a time",
+            &clients,
+            1,
+            Some("reads a core of the gate and second, 16 clients"),
+        ),
+        ("pipelined, 32 at a time", alone, PIPELINED, Some("reads a core of the gate and second, pipelined")),
+    ];
+    for (name, sessions, at_once, aim) in all {
+        let rate = rate(sessions, process, at_once, time).await?;
         part.number(format!("{name}, reads/s"), rate.per_s.round());
         part.number(format!("{name}, reads/s a core of the gate"), rate.per_core_s.round());
         rows.push(vec![
@@ -175,9 +195,7 @@ pub(super) async fn gate(world: &World<'_>, scale: Scale, report: &mut Report) -
             format!("{:.1}", 1e6 / rate.per_core_s),
             format!("{:.0}", rate.per_core_s),
         ]);
-        // One at a time, the system's waking takes more than the reads.
-        if at_once > 1 {
-            let aim = "reads a core of the gate and second, pipelined";
+        if let Some(aim) = aim {
             report.aims.push(Aim::new(aim, "/s", rate.per_core_s, Bound::AtLeast(20_000.0)));
         }
     }
@@ -199,16 +217,18 @@ struct Rate {
 }
 
 async fn rate(
-    session: &Arc<ClientSession>,
+    sessions: &[Arc<ClientSession>],
     process: &Process,
     at_once: usize,
     time: Duration,
 ) -> Result<Rate, Failure> {
     let (begun, before) = (Instant::now(), process.used()?);
     let mut asking = JoinSet::new();
-    for number in 0..at_once {
-        let (session, request) = (Arc::clone(session), reading(&[tag(number % 10)]));
-        asking.spawn(async move { reads_until(&session, &request, begun + time).await });
+    for session in sessions {
+        for number in 0..at_once {
+            let (session, request) = (Arc::clone(session), reading(&[tag(number % 10)]));
+            asking.spawn(async move { reads_until(&session, &request, begun + time).await });
+        }
     }
     let mut count = 0_u32;
     while let Some(done) = asking.join_next().await {
