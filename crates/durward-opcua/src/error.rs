@@ -10,12 +10,27 @@ use opcua_types::StatusCode;
 pub struct Error {
     status: StatusCode,
     reason: Cow<'static, str>,
+    advice: Option<&'static str>,
 }
 
 impl Error {
     /// An error with this status code, for this reason.
     pub fn new(status: StatusCode, reason: impl Into<Cow<'static, str>>) -> Error {
-        Error { status, reason: reason.into() }
+        Error { status, reason: reason.into(), advice: None }
+    }
+
+    /// What is to be done, where the status code alone does not say it.
+    #[must_use]
+    pub fn with_advice(mut self, advice: &'static str) -> Error {
+        self.advice = Some(advice);
+        self
+    }
+
+    /// The same error, of somebody: `who: reason`.
+    #[must_use]
+    pub fn of(mut self, who: &str) -> Error {
+        self.reason = format!("{who}: {}", self.reason).into();
+        self
     }
 
     /// Bytes that cannot be read as what they should be.
@@ -36,6 +51,11 @@ impl Error {
     /// The reason, in words.
     pub fn reason(&self) -> &str {
         &self.reason
+    }
+
+    /// What is to be done, where it was said.
+    pub fn advice(&self) -> Option<&'static str> {
+        self.advice
     }
 }
 

@@ -116,7 +116,8 @@ impl AuthorityLink {
                 format!("the authorization service at {at} has no method {name}"),
             )
         })?;
-        Ok(Outputs(calls::call(&self.session, &self.service, method, inputs).await?.into_iter()))
+        let outputs = calls::call(&self.session, &self.service, method, inputs).await.map_err(advised)?;
+        Ok(Outputs(outputs.into_iter()))
     }
 
     async fn request_access_token(&self) -> Result<String, Error> {
@@ -212,6 +213,25 @@ impl AuthorityLink {
     }
 }
 
+/// What is to be done when the service refuses: its codes mean something else than those of a server.
+fn advised(error: Error) -> Error {
+    let advice = match error.status() {
+        StatusCode::BadUserAccessDenied => {
+            "there is no token: policies grant this user nothing here, or the user may not come in; \
+             where no user was given, they grant this application nothing"
+        }
+        StatusCode::BadIdentityTokenRejected => {
+            "the service does not take the user: the name or the password is wrong, or the user is disabled or has a second step"
+        }
+        StatusCode::BadResourceUnavailable => {
+            "there is no token now: the gate has not told the service its server's nodes (see the gate's log), or too many wrong \
+             passwords came (wait up to a minute)"
+        }
+        _ => return error,
+    };
+    error.with_advice(advice)
+}
+
 /// Values that a method gave, in their order.
 struct Outputs(std::vec::IntoIter<Variant>);
 
@@ -259,7 +279,7 @@ async fn open(
     let session = ClientSession::create(channel, endpoint.clone(), &endpoints, client).await?;
     if let Err(error) = session.activate(&settings.identity).await {
         let _ = session.close(true).await;
-        return Err(error);
+        return Err(advised(error));
     }
     Ok(session)
 }

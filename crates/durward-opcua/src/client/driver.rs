@@ -500,8 +500,7 @@ async fn open_authority(
             resource.authority().clone()
         }
     };
-    AuthorityLink::connect(target, given.clone(), settings.kept_session()).await.map_err(|error| {
-        let which = format!("authorization service: {}", error.reason());
-        Error::new(error.status(), which)
-    })
+    AuthorityLink::connect(target, given.clone(), settings.kept_session())
+        .await
+        .map_err(|error| error.of("authorization service"))
 }

@@ -84,7 +84,9 @@ impl FromStr for TableNode {
             None => (NAMESPACE_OF_THE_STANDARD.to_owned(), text),
         };
         if !["i=", "s=", "g=", "b="].iter().any(|kind| identifier.starts_with(kind)) {
-            return Err(wrong("write `nsu=URI;` and one of `i=`, `s=`, `g=`, `b=`"));
+            return Err(wrong(
+                "write `nsu=URI;` and one of `i=`, `s=`, `g=`, `b=`; `i=2255` of the server lists the URIs, beginning with number 0",
+            ));
         }
         let identifier =
             Identifier::from_str(identifier).map_err(|()| wrong("its identifier cannot be read"))?;

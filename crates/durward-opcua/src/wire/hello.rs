@@ -192,6 +192,7 @@ impl ErrorMessage {
 impl From<ErrorMessage> for Error {
     fn from(message: ErrorMessage) -> Error {
         let reason = message.reason.chars().filter(|c| !c.is_control()).collect::<String>();
-        Error::new(message.status, format!("the peer closed the connection: {reason}"))
+        let why = if reason.is_empty() { "" } else { ": " };
+        Error::new(message.status, format!("the peer closed the connection{why}{reason}"))
     }
 }

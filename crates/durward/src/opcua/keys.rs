@@ -249,8 +249,9 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
 /// # Errors
 /// It cannot be read, or holds none.
 pub(super) fn read_public(path: &Path) -> Result<VerifyingKeys, Failure> {
-    let hint = "take the `jwks.json` that `durward opcua authority` writes into its directory of data";
-    let jwks = serde_json::from_str(&settings::text(path)?)
+    let hint = "take the `jwks.json` that `durward opcua authority` writes into its directory of data at its first start";
+    let text = settings::text(path).map_err(|failure| failure.hint(hint))?;
+    let jwks = serde_json::from_str(&text)
         .map_err(|error| Failure::new(format!("it is no JSON: {error}")).hint(hint).at(path))?;
     VerifyingKeys::read(&jwks).map_err(|error| Failure::new(error.to_string()).hint(hint).at(path))
 }

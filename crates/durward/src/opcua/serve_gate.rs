@@ -26,8 +26,8 @@ Examples:
   durward opcua gate --config durward.toml
   durward opcua gate --upstream opc.tcp://plc:4840 --authority opc.tcp://10.0.0.4:4841 --issuer urn:plant:as --keys jwks.json
 
-`jwks.json` is what `durward opcua authority` writes into its directory of data. Neither server nor authorization service has to be there
-when the gate starts. SIGTERM and Ctrl-C end it.";
+`jwks.json` is what `durward opcua authority` writes into its directory of data at its first start. With that file, neither server nor
+authorization service has to be there when the gate starts. SIGTERM and Ctrl-C end it.";
 
 /// Stand in front of an OPC UA server, and let through what tokens grant
 #[derive(Debug, clap::Args)]

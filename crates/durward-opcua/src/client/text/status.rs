@@ -50,12 +50,12 @@ pub fn advice(status: StatusCode) -> Option<&'static str> {
         (
             StatusCode::BadCertificateUntrusted,
             "one side does not trust the other's certificate: it lies in the directory `rejected` of whoever refused; \
-             move it to `trusted/certs` there (`durward opcua pki trust`)",
+             `durward opcua pki trust --dir DIR` takes the beginning of its thumbprint, or move it to `trusted/certs` there",
         ),
         (
             StatusCode::BadSecurityChecksFailed,
-            "the server refused the certificate and does not say why: look into its directory `rejected`, and move the \
-             certificate to `trusted/certs` there",
+            "the server refused the certificate and does not say why: look into its directory `rejected` \
+             (`durward opcua pki show --dir DIR`), and trust the certificate there (`durward opcua pki trust`)",
         ),
         (
             StatusCode::BadCertificateTimeInvalid,
@@ -109,5 +109,8 @@ pub fn advice(status: StatusCode) -> Option<&'static str> {
 /// An error in the words of who sits before it: what happened, the code, what to do.
 pub fn explain(error: &Error) -> String {
     let happened = format!("{} ({})", error.reason(), status_text(error.status()));
-    advice(error.status()).map_or_else(|| happened.clone(), |advice| format!("{happened}: {advice}"))
+    error
+        .advice()
+        .or_else(|| advice(error.status()))
+        .map_or_else(|| happened.clone(), |advice| format!("{happened}: {advice}"))
 }
