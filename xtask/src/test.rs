@@ -2,7 +2,9 @@
 
 use crate::process::{Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, Report};
-use crate::tools::{MOSQUITTO, MOSQUITTO_PUB, OPENSSL, PROMETHEUS, SLAPD, nats_server};
+use crate::tools::{
+    MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD, nats_server,
+};
 use crate::{check, clients, demo, fuzz, instructions, opcua, peers, readme, recorded, release};
 use std::process::ExitCode;
 
@@ -28,7 +30,7 @@ pub(crate) fn run_alone() -> ExitCode {
 
 /// `cargo test` over everything, documentation examples included, counting what it says.
 fn tests() -> Outcome {
-    for tool in [MOSQUITTO, MOSQUITTO_PUB, OPENSSL, PROMETHEUS, SLAPD] {
+    for tool in [MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD] {
         // The tests that want it say so themselves: passed over here, a failure on the build machine.
         if let Err(missing) = tool.get() {
             println!("{missing}");

@@ -71,6 +71,17 @@ pub(crate) const MOSQUITTO_PUB: Tool =
 pub(crate) const SLAPD: Tool =
     Tool { names: &["slapd"], package: "slapd", purpose: "the tests of users in an LDAP directory" };
 
+/// A server of others that the lab asks over HTTP/2.
+pub(crate) const NGINX: Tool =
+    Tool { names: &["nginx"], package: "nginx", purpose: "the tests of the lab over HTTP/2" };
+
+/// What makes codes of second steps.
+pub(crate) const OATHTOOL: Tool = Tool {
+    names: &["oathtool"],
+    package: "oathtool",
+    purpose: "the tests of codes that a second step asks for",
+};
+
 /// What takes the figures that runs of the lab push.
 pub(crate) const PROMETHEUS: Tool =
     Tool { names: &["prometheus"], package: "prometheus", purpose: "the tests of Prometheus remote write" };

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -63,7 +63,9 @@ fn nginx(name: &str, listen: &str, rest: &str) -> Option<Other> {
          server {{ listen 127.0.0.1:{port}{listen}; {rest}\nlocation / {{ return 200 \"hello\"; }} }} }}\n"
     );
     std::fs::write(folder.join("nginx.conf"), config).unwrap();
-    let mut command = Command::new("nginx");
+    // Not in the `PATH` of who does not administer.
+    let administered = "/usr/sbin/nginx";
+    let mut command = Command::new(if Path::new(administered).exists() { administered } else { "nginx" });
     command.arg("-p").arg(&folder).args(["-c", "nginx.conf"]);
     start(command, port, folder)
 }
