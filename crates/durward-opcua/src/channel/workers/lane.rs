@@ -11,6 +11,9 @@ pub(super) trait Work: Send + Sync {
     /// Does it, unless nobody waits for it any more.
     fn run(&self);
 
+    /// Somebody else may begin, though this is not done.
+    fn free_turn(&self);
+
     /// Nobody waits for it any more.
     fn give_up(&self);
 }
@@ -71,12 +74,14 @@ impl Lane {
         Ok(Given { lane: self, job: Some(job) })
     }
 
-    fn take_back(&self, job: &Job) {
+    /// Whether no thread had begun with it.
+    fn take_back(&self, job: &Job) -> bool {
         let mut state = self.queue.state();
-        state.remove(job);
+        let was_waiting = state.remove(job);
         if let Some(running) = state.running.iter_mut().find(|running| Arc::ptr_eq(&running.job, job)) {
             running.is_taken_back = true;
         }
+        was_waiting
     }
 
     fn threads(&self) -> usize {
@@ -154,10 +159,14 @@ impl Given<'_> {
         Some(job)
     }
 
-    /// Takes the job back if no thread has begun with it.
+    /// Takes the job back if no thread has begun with it. Otherwise that thread counts as busy, and others have its turn.
     pub(super) fn take_back_unbegun(mut self) -> Option<Job> {
         let job = self.job.take()?;
-        self.lane.queue.state().remove(&job).then_some(job)
+        if self.lane.take_back(&job) {
+            return Some(job);
+        }
+        job.free_turn();
+        None
     }
 }
 

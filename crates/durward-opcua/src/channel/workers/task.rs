@@ -24,7 +24,7 @@ pub(super) struct Task<T, W> {
 
 struct Reply<T> {
     sender: oneshot::Sender<Result<T, Error>>,
-    turn: OwnedSemaphorePermit,
+    turn: Option<OwnedSemaphorePermit>,
 }
 
 impl<T, W> Task<T, W> {
@@ -34,7 +34,7 @@ impl<T, W> Task<T, W> {
         turn: OwnedSemaphorePermit,
     ) -> (Task<T, W>, oneshot::Receiver<Result<T, Error>>) {
         let (sender, done) = oneshot::channel();
-        let reply = Mutex::new(Some(Reply { sender, turn }));
+        let reply = Mutex::new(Some(Reply { sender, turn: Some(turn) }));
         (Task { work, runtime: Handle::current(), reply }, done)
     }
 
@@ -63,6 +63,12 @@ where
         drop(turn);
         if let Ok(result) = result {
             let _ = sender.send(result);
+        }
+    }
+
+    fn free_turn(&self) {
+        if let Some(reply) = &mut *self.reply.lock().unwrap_or_else(PoisonError::into_inner) {
+            reply.turn = None;
         }
     }
 

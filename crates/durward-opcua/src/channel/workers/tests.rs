@@ -66,7 +66,7 @@ fn turn() -> tokio::sync::OwnedSemaphorePermit {
 
 #[tokio::test]
 async fn what_has_begun_is_done_once() {
-    let workers = Workers::new(2);
+    let workers = Workers::new(1);
     let (release, work) = stuck_once();
     let begun = tokio::spawn({
         let workers = workers.clone();
@@ -74,6 +74,7 @@ async fn what_has_begun_is_done_once() {
     });
     tokio::time::sleep(10 * BEGIN_MAX).await;
     assert!(!begun.is_finished());
+    assert_eq!(workers.run(seven).await.unwrap(), 7, "nothing waits for it");
     drop(release);
     assert_eq!(begun.await.unwrap().unwrap(), 0, "no other thread tried");
 }
