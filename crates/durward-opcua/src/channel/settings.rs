@@ -28,7 +28,8 @@ pub enum PeerRole {
 
 /// Says whether a peer's certificate is trusted. Asked on a worker thread, each time a channel is opened or renewed.
 pub trait Trust: Send + Sync {
-    /// Checks a chain, the peer's own certificate first. The certificate must be one for that role.
+    /// Checks a chain, the peer's own certificate first. The certificate must be one for that role. Two threads may check the same chain at the
+    /// same time.
     ///
     /// # Errors
     /// The status code of the standard for what is wrong with it (`BadCertificateUntrusted`, `BadCertificateTimeInvalid`, ...).

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::fs;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -218,8 +219,17 @@ impl Directory {
     }
 
     fn store(&self, part: &str, certificate: &Certificate) -> Result<(), Error> {
-        let path = self.root.join(part).join(file_name(certificate));
-        fs::write(&path, certificate.der()).map_err(|error| unusable(&path, error))
+        // Others, who look in the directory meanwhile, find the file whole or not at all.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = file_name(certificate);
+        let path = self.root.join(part).join(&name);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let beside = path.with_file_name(format!(".{}-{number}", std::process::id()));
+        let written = fs::write(&beside, certificate.der()).and_then(|()| fs::rename(&beside, &path));
+        written.map_err(|error| {
+            let _ = fs::remove_file(&beside);
+            unusable(&path, error)
+        })
     }
 
     /// Keeps a certificate that was not trusted, for an operator to look at. The oldest goes when there are too many.
@@ -232,7 +242,11 @@ impl Directory {
         files.sort_by_cached_key(|path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok());
         let surplus = (files.len() + 1).saturating_sub(REJECTED_MAX);
         for path in files.iter().take(surplus) {
-            fs::remove_file(path).map_err(|error| unusable(path, error))?;
+            match fs::remove_file(path) {
+                // Another thread has removed it.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                removed => removed.map_err(|error| unusable(path, error))?,
+            }
         }
         self.store("rejected/certs", certificate)
     }
@@ -312,6 +326,8 @@ fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+    use std::thread;
     use std::time::Duration;
 
     use super::*;
@@ -354,6 +370,33 @@ mod tests {
         assert_eq!(check(&other), Ok(()));
         fs::remove_file(&path).unwrap();
         assert_eq!(check(&other), Err(StatusCode::BadCertificateUntrusted));
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    /// Whoever hears that a certificate was rejected finds it, though another thread rejects it at the same time.
+    #[test]
+    fn rejected_certificates_are_there_when_the_check_has_ended() {
+        let root = std::env::temp_dir().join(format!("durward-opcua-rejects-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let directory = Directory::open(&root).unwrap();
+        let stranger = certificate("stranger");
+        let both = Barrier::new(2);
+        let check = || {
+            for _ in 0..500 {
+                both.wait();
+                let checked =
+                    directory.check(&[stranger.der()], PeerRole::Client, Moment::from_s(1_780_000_000));
+                assert_eq!(checked.unwrap_err().status(), StatusCode::BadCertificateUntrusted);
+                assert_eq!(directory.rejected().unwrap(), [stranger.clone()]);
+                if both.wait().is_leader() {
+                    fs::remove_file(root.join("rejected/certs").join(file_name(&stranger))).unwrap();
+                }
+            }
+        };
+        thread::scope(|scope| {
+            scope.spawn(check);
+            scope.spawn(check);
+        });
         fs::remove_dir_all(&root).unwrap();
     }
 }
