@@ -13,12 +13,13 @@ use durward_ir::combine::{Algorithm, Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Shortlist, Trace};
 use durward_ir::program::{Node, NodeId, Program, SetKind};
 use durward_ir::question::{Attributes, Question, UNENCODED};
-use durward_sapl::{Decision, Outcome};
+use durward_sapl::{Decision, Outcome, Subscription};
 use durward_xacml::request::Request;
 use durward_xacml::response::{PolicyIdentifier, PolicyKind, Response};
 
 use crate::snapshot::Snapshot;
-use crate::subscription::Attempt;
+use crate::stream::NothingKnown;
+use crate::subscription::{Attempt, Supplied};
 use crate::{AttributeSource, Pdp};
 
 /// How many failures a record tells of one decision; the others are counted.
@@ -105,13 +106,20 @@ impl Pdp {
         self.decide_recorded_by(&self.snapshot.load(), request, Some(source), recording)
     }
 
-    /// As [`Pdp::decide_known`], with the record of the decision. Where something is needed still, there is nothing to
+    /// As [`Pdp::attempt_once`], with the record of the decision. Where something is needed still, there is nothing to
     /// record.
-    pub fn decide_known_recorded(&self, known: &dyn Attributes, recording: Recording) -> (Attempt, Record) {
+    pub fn attempt_once_recorded(
+        &self,
+        subscription: &Subscription,
+        recording: Recording,
+    ) -> (Attempt, Record) {
         let snapshot = self.snapshot.load();
-        let attempt = self.attempt(&snapshot, known, &UNENCODED);
+        let attempt = self.attempt_once_by(&snapshot, subscription, &NothingKnown);
         let record = match attempt.needs.is_empty() {
-            true => self.record(&snapshot, known, &attempt.decision, recording),
+            true => {
+                let supplied = Supplied { subscription, known: &NothingKnown };
+                self.record(&snapshot, &supplied, &attempt.decision, recording)
+            }
             false => Record::default(),
         };
         (attempt, record)

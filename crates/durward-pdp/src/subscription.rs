@@ -5,8 +5,12 @@
 //! XACML are not asked: they want a request.
 
 use durward_index::Index;
+use durward_ir::Value;
+use durward_ir::attribute::{AttributeName, NameKey};
 use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Shortlist, Trace, Unwatched};
+use durward_ir::fault::Evaluated;
+use durward_ir::path::Path;
 use durward_ir::program::{Expr, Program, Structured};
 use durward_ir::question::{
     Attributes, Encoded, Encoding, Glance, Invocation, NoAttributes, NoContent, Prepared, Question, Reading,
@@ -16,6 +20,7 @@ use durward_sapl::{Decision, Subscription};
 
 use crate::Pdp;
 use crate::snapshot::Snapshot;
+use crate::stream::{Known, NothingKnown};
 use crate::time::Moment;
 
 /// What a subscription is answered with what is known so far.
@@ -58,6 +63,30 @@ impl Pdp {
         match at_a_glance(snapshot, subscription) {
             Some(verdict) => Decision::plain(verdict.into()),
             None => self.evaluated(snapshot, subscription),
+        }
+    }
+
+    /// Answers a subscription with what is known at once, and says which attribute finders have yet to be asked. As
+    /// [`Pdp::decide_once`] where no policy that matters asks one.
+    #[inline]
+    pub fn attempt_once(&self, subscription: &Subscription) -> Attempt {
+        self.attempt_once_by(&self.snapshot.load(), subscription, &NothingKnown)
+    }
+
+    /// By these policies, and with what attribute finders have said so far.
+    #[inline]
+    pub(crate) fn attempt_once_by(
+        &self,
+        snapshot: &Snapshot,
+        subscription: &Subscription,
+        known: &dyn Known,
+    ) -> Attempt {
+        if let Some(decision) = &snapshot.constant {
+            return Attempt { decision: decision.clone(), needs: Vec::new() };
+        }
+        match at_a_glance(snapshot, subscription) {
+            Some(verdict) => Attempt { decision: Decision::plain(verdict.into()), needs: Vec::new() },
+            None => self.attempt(snapshot, &Supplied { subscription, known }, subscription.encoding()),
         }
     }
 
@@ -140,6 +169,36 @@ impl Pdp {
             }
         }
         ask(&question)
+    }
+}
+
+/// A subscription, and what attribute finders have said of it.
+pub(crate) struct Supplied<'a> {
+    pub(crate) subscription: &'a Subscription,
+    pub(crate) known: &'a dyn Known,
+}
+
+impl Attributes for Supplied<'_> {
+    fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
+        self.subscription.read(name, key)
+    }
+
+    #[inline]
+    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
+        self.subscription.part(path)
+    }
+
+    fn place(&self, path: &Path) -> Option<u16> {
+        self.subscription.place(path)
+    }
+
+    #[inline]
+    fn at(&self, place: u16) -> Option<&Value> {
+        self.subscription.at(place)
+    }
+
+    fn found(&self, invocation: &Invocation) -> Option<Evaluated<Value>> {
+        self.known.get(invocation).cloned()
     }
 }
 

@@ -5,20 +5,18 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use durward_ir::Value;
-use durward_ir::attribute::{AttributeName, NameKey};
-use durward_ir::fault::Evaluated;
 use durward_ir::json;
-use durward_ir::path::{Element, Path};
-use durward_ir::question::{Attributes, Reading, UNENCODED};
+use durward_ir::path::Element;
 use durward_ir::value::ObjectBuilder;
 use durward_sapl::{Decision, Outcome, Subscription, SubscriptionError};
 
 use super::decider::{Answer, Decider, Known, Step};
 use super::identical::identical;
-use super::invocation::{Invocation, Surroundings};
+use super::invocation::Surroundings;
 use crate::Pdp;
 use crate::record::{Record, Recorded, Recording};
 use crate::snapshot::Snapshot;
+use crate::subscription::Supplied;
 
 /// A subscription as it is kept: the text of its JSON, which takes a tenth of the room of its values. It is read anew for
 /// each decision; that takes about a microsecond.
@@ -102,14 +100,11 @@ impl Decider for PoliciesInForce {
         let Some(InForce { pdp, snapshot }) = &self.0 else {
             return Step::Decided(Decision::plain(Outcome::Indeterminate));
         };
-        if let Some(decision) = &snapshot.constant {
-            return Step::Decided(decision.clone());
-        }
         // What was packed can be unpacked.
         let Some(subscription) = packed.unpack() else {
             return Step::Decided(Decision::plain(Outcome::Indeterminate));
         };
-        let attempt = pdp.attempt(snapshot, &Asked { subscription: &subscription, known }, &UNENCODED);
+        let attempt = pdp.attempt_once_by(snapshot, &subscription, known);
         if attempt.needs.is_empty() { Step::Decided(attempt.decision) } else { Step::Needs(attempt.needs) }
     }
 
@@ -151,8 +146,8 @@ impl RecordedPolicies {
         match packed.unpack() {
             None => Record::failed(snapshot.info.id, "the subscription could not be kept"),
             Some(subscription) => {
-                let asked = Asked { subscription: &subscription, known };
-                pdp.record(snapshot, &asked, decision, self.recording)
+                let supplied = Supplied { subscription: &subscription, known };
+                pdp.record(snapshot, &supplied, decision, self.recording)
             }
         }
     }
@@ -200,26 +195,6 @@ impl Answer for Recorded {
     fn hash(&self, mut state: &mut dyn Hasher) {
         Answer::hash(&*self.decision, state);
         self.record.hash(&mut state);
-    }
-}
-
-/// A subscription, and the attribute values that are known.
-struct Asked<'a> {
-    subscription: &'a Subscription,
-    known: &'a dyn Known,
-}
-
-impl Attributes for Asked<'_> {
-    fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
-        self.subscription.read(name, key)
-    }
-
-    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
-        self.subscription.part(path)
-    }
-
-    fn found(&self, invocation: &Invocation) -> Option<Evaluated<Value>> {
-        self.known.get(invocation).cloned()
     }
 }
 

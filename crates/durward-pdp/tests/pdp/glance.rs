@@ -1,6 +1,11 @@
 //! What is answered at a glance is what the plain evaluator says: of random policies as people write them, many at once,
 //! asked with short, long, whole, broken, missing and nested values; as read, encoded, side by side, and by a decider.
 
+use durward_pdp::ir::Value;
+use durward_pdp::ir::attribute::{AttributeName, NameKey};
+use durward_pdp::ir::fault::Evaluated;
+use durward_pdp::ir::path::Path;
+use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::{IndexKind, Pdp, PolicyText};
 
@@ -53,7 +58,7 @@ const VALUES: [&str; 16] = [
 
 fn condition(chance: &mut Chance) -> String {
     let part = chance.of(&PARTS);
-    match chance.below(12) {
+    match chance.below(13) {
         0..5 => format!("{part} == {}", chance.of(&VALUES)),
         5 => format!("{part} in [{}, {}]", chance.of(&VALUES), chance.of(&VALUES)),
         6 => format!("{part} {} {}", chance.of(&["<", "<=", ">", ">="]), chance.of(&PARTS)),
@@ -61,6 +66,7 @@ fn condition(chance: &mut Chance) -> String {
         8 => format!("groups[(subject.id)] has {}", chance.of(&[r#""staff""#, r#""all""#, r#""nothing""#])),
         9 => format!("!({part} == {})", chance.of(&VALUES)),
         10 => format!("({part} == {} || {})", chance.of(&VALUES), condition(chance)),
+        11 => format!("subject.id.<clinic.shift> == {}", chance.of(&VALUES)),
         _ => format!("{part} != {}", chance.of(&VALUES)),
     }
 }
@@ -174,4 +180,62 @@ fn what_is_seen_at_a_glance_is_what_the_plain_evaluator_says() {
         asked > 4_000 && outcomes.len() == 5 && outcomes.values().all(|count| *count > 50),
         "{outcomes:?}"
     );
+}
+
+/// A subscription, of which every attribute finder says the same, or has not said anything yet.
+struct Told<'a>(&'a Subscription, Option<Value>);
+
+impl Attributes for Told<'_> {
+    fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
+        self.0.read(name, key)
+    }
+
+    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
+        self.0.part(path)
+    }
+
+    fn found(&self, _: &Invocation) -> Option<Evaluated<Value>> {
+        self.1.clone().map(Ok)
+    }
+}
+
+/// The server answers what lacks nothing, and has everything else wait for attributes.
+#[test]
+fn what_is_attempted_lacks_what_the_evaluator_lacks_and_stands_otherwise() {
+    let mut chance = Chance(0x5eed);
+    let (mut standing, mut lacking) = (0, 0);
+    for _ in 0..150 {
+        let texts = policies(&mut chance);
+        let built = IndexKind::ALL.map(|kind| Pdp::builder().policies(texts.clone()).index(kind).build());
+        let Ok(pdps) = built.into_iter().collect::<Result<Vec<Pdp>, _>>() else { continue };
+        let plain = Pdp::builder().policies(texts.clone()).index(IndexKind::Scan).build().unwrap();
+        for _ in 0..20 {
+            let text = subscription(&mut chance);
+            let read = Subscription::from_json(text.as_bytes()).unwrap();
+            let says = [Value::Undefined, Value::Boolean(true), Value::text("ann"), Value::text("doctor")];
+            let told = says.map(|says| said(&plain.decide_known(&Told(&read, Some(says))).decision));
+            for pdp in &pdps {
+                let mut encoded = read.clone();
+                pdp.encode_subscription(&mut encoded);
+                for (way, asked) in [("as read", &read), ("encoded", &encoded)] {
+                    let attempt = pdp.attempt_once(asked);
+                    let evaluated = pdp.decide_known(&Told(asked, None));
+                    let context = || {
+                        let texts: Vec<_> =
+                            texts.iter().map(|text| String::from_utf8_lossy(&text.text)).collect();
+                        format!("{way} {pdp:?}\n{texts:#?}\n{text}")
+                    };
+                    assert_eq!(attempt.needs, evaluated.needs, "{}", context());
+                    if attempt.needs.is_empty() {
+                        standing += 1;
+                        let decision = said(&attempt.decision);
+                        assert!(told.iter().all(|told| *told == decision), "{}", context());
+                    } else {
+                        lacking += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(standing > 5_000 && lacking > 1_000, "{standing} {lacking}");
 }

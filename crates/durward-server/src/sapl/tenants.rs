@@ -11,11 +11,6 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
-use durward_pdp::ir::Value;
-use durward_pdp::ir::attribute::{AttributeName, NameKey};
-use durward_pdp::ir::fault::Evaluated;
-use durward_pdp::ir::path::Path;
-use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::record::{Recorded, Recording};
 use durward_pdp::stream::{Finder, PackedSubscription, PoliciesInForce, SubscribeError};
 use durward_pdp::{Asked, Pdp};
@@ -232,13 +227,13 @@ impl Decider for Tenants {
             known.note(tenant);
             match self.0.recording {
                 None => {
-                    let attempt = pdp.decide_known(&Alone(&subscription));
+                    let attempt = pdp.attempt_once(&subscription);
                     if attempt.needs.is_empty() {
                         return Ok(Once::Decided(attempt.decision));
                     }
                 }
                 Some(recording) => {
-                    let (attempt, record) = pdp.decide_known_recorded(&Alone(&subscription), recording);
+                    let (attempt, record) = pdp.attempt_once_recorded(&subscription, recording);
                     if attempt.needs.is_empty() {
                         let (decision, record) = (Arc::new(attempt.decision), Arc::new(record));
                         return Ok(Once::Recorded(Recorded { decision, record }));
@@ -270,23 +265,6 @@ impl Decider for Tenants {
             .iter()
             .map(|(id, subscription)| (id.clone(), PackedSubscription::from(subscription)));
         streams.subscribe_all(packed.collect(), self.0.now_ms()).map_err(full)
-    }
-}
-
-/// A subscription of which no attribute finder has said anything yet.
-struct Alone<'a>(&'a Subscription);
-
-impl Attributes for Alone<'_> {
-    fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
-        self.0.read(name, key)
-    }
-
-    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
-        self.0.part(path)
-    }
-
-    fn found(&self, _: &Invocation) -> Option<Evaluated<Value>> {
-        None
     }
 }
 
