@@ -326,6 +326,7 @@ fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
     use std::sync::Barrier;
     use std::thread;
     use std::time::Duration;
@@ -387,7 +388,7 @@ mod tests {
                 let checked =
                     directory.check(&[stranger.der()], PeerRole::Client, Moment::from_s(1_780_000_000));
                 assert_eq!(checked.unwrap_err().status(), StatusCode::BadCertificateUntrusted);
-                assert_eq!(directory.rejected().unwrap(), [stranger.clone()]);
+                assert_eq!(directory.rejected().unwrap(), slice::from_ref(&stranger));
                 if both.wait().is_leader() {
                     fs::remove_file(root.join("rejected/certs").join(file_name(&stranger))).unwrap();
                 }
