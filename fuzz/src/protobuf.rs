@@ -2,14 +2,19 @@
 
 use bytes::BytesMut;
 use durward_server::rsocket::protobuf::{
-    Limits, read_decision, read_multi_subscription, read_subscription, write_decision,
+    Limits, read_decision, read_multi_subscription, read_raw, read_subscription, write_decision,
     write_multi_subscription, write_subscription,
 };
+use durward_server::sapl::Subscription;
 
 const LIMITS: Limits = Limits { values_max: 10_000, subscriptions_max: 256 };
 
 pub(crate) fn run(bytes: &[u8]) {
     let mut out = BytesMut::new();
+    if let Some(raw) = read_raw(bytes, &LIMITS) {
+        let (raw, read) = (Subscription::from_raw(raw), read_subscription(bytes, &LIMITS).unwrap());
+        assert_eq!(format!("{raw:?}"), format!("{read:?}"));
+    }
     if let Ok(subscription) = read_subscription(bytes, &LIMITS) {
         // Numbers may be longer without their exponent, and so too long to be read again.
         write_subscription(&mut out, &subscription).unwrap();

@@ -3,6 +3,8 @@
 //! Numbers keep their digits and objects the order of their keys; of several equal keys the last value counts, in the
 //! place of the first. Writing is [`Value::write_json`].
 
+mod raw;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -11,6 +13,8 @@ use smol_str::SmolStr;
 
 use crate::datatype::Decimal;
 use crate::value::{Object, ObjectBuilder, Value};
+
+pub use raw::read_subscription;
 
 /// How deep arrays and objects may nest: what reads, compares and drops them calls itself as often.
 pub const JSON_DEPTH_MAX: usize = 500;

@@ -10,13 +10,15 @@ mod encoding;
 mod glance;
 mod layout;
 mod pieces;
+mod raw;
 
-pub use brief::{Brief, Word};
+pub use brief::{Brief, Fields, Word};
 pub(crate) use brief::{BriefField, Seat};
 pub use encoding::{Encoding, UNENCODED};
 pub(crate) use encoding::{known, looked_up};
 pub use glance::{Encoded, Glance, Prepared, Unencoded};
 pub(crate) use layout::{LAYOUTS_MAX, Layout};
+pub use raw::{RawSubscription, RawValue, WantsValues};
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};

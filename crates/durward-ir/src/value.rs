@@ -347,6 +347,15 @@ impl Value {
         hasher.finish()
     }
 
+    /// The [`Value::content_hash`] of a [`Value::Text`] of this text.
+    #[inline]
+    pub fn content_hash_of_text(text: &str) -> u64 {
+        let mut hasher = foldhash::fast::FixedState::with_seed(CONTENT_SEED).build_hasher();
+        DataType::Text.hash(&mut hasher);
+        hasher.write(text.as_bytes());
+        hasher.finish()
+    }
+
     /// Feeds the value to a hasher, consistently with [`Value::equals`].
     #[inline]
     pub fn hash_content<H: Hasher>(&self, state: &mut H) {

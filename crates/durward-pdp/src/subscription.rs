@@ -13,10 +13,10 @@ use durward_ir::fault::Evaluated;
 use durward_ir::path::Path;
 use durward_ir::program::{Expr, Program, Structured};
 use durward_ir::question::{
-    Attributes, Encoded, Encoding, Glance, Invocation, NoAttributes, NoContent, Prepared, Question, Reading,
-    UNENCODED,
+    Attributes, Encoded, Encoding, Glance, Invocation, NoAttributes, NoContent, Prepared, Question,
+    RawSubscription, Reading, UNENCODED,
 };
-use durward_sapl::{Decision, Subscription};
+use durward_sapl::{Decision, Subscription, SubscriptionError};
 
 use crate::Pdp;
 use crate::snapshot::Snapshot;
@@ -71,6 +71,50 @@ impl Pdp {
     #[inline]
     pub fn attempt_once(&self, subscription: &Subscription) -> Attempt {
         self.attempt_once_by(&self.snapshot.load(), subscription, &NothingKnown)
+    }
+
+    /// Answers a subscription of JSON; see [`Subscription::from_json`]. Faster than to read it and to ask: what policies
+    /// compare is looked at in the text, and values are made only where a policy looks deeper.
+    ///
+    /// # Errors
+    /// The text is no JSON, or no subscription.
+    ///
+    /// ```
+    /// use durward_pdp::{Pdp, sapl::Outcome};
+    ///
+    /// let policy = r#"policy "doctors" permit subject.role == "doctor";"#;
+    /// let pdp = Pdp::builder().policy("doctors.sapl", policy).build().map_err(|errors| errors[0].to_string())?;
+    ///
+    /// let doctor = br#"{"subject":{"role":"doctor"},"action":"read","resource":"record"}"#;
+    /// assert_eq!(pdp.decide_json(doctor).map(|decision| decision.outcome), Ok(Outcome::Permit));
+    /// # Ok::<(), String>(())
+    /// ```
+    #[inline]
+    pub fn decide_json(&self, text: &[u8]) -> Result<Decision, SubscriptionError> {
+        let subscription = match durward_ir::json::read_subscription(text) {
+            Ok(raw) => match self.decide_raw(&raw) {
+                Some(decision) => return Ok(decision),
+                None => Subscription::from_raw(raw),
+            },
+            Err(_) => Subscription::from_json(text)?,
+        };
+        Ok(self.decide_once(&subscription))
+    }
+
+    /// Answers a subscription of which no values were made; `None` where an answer needs them. What is answered needs
+    /// no attribute finder.
+    #[inline]
+    pub fn decide_raw(&self, raw: &RawSubscription<'_>) -> Option<Decision> {
+        let snapshot = self.snapshot.load();
+        if let Some(decision) = &snapshot.constant {
+            return Some(decision.clone());
+        }
+        if snapshot.time.is_used() {
+            return None;
+        }
+        let glanced =
+            Prepared::look(&snapshot.program.slots, raw.brief(), raw, |prepared| glance(&snapshot, prepared));
+        glanced.map(|verdict| Decision::plain(verdict.into()))
     }
 
     /// By these policies, and with what attribute finders have said so far.

@@ -92,6 +92,12 @@ impl<'b> Reader<'b> {
         Reader { rest: bytes }
     }
 
+    /// Whether there is no further field.
+    #[inline]
+    pub fn is_at_end(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     /// The next field; `None` at the end.
     ///
     /// # Errors

@@ -4,8 +4,9 @@ use durward_ir::attribute::{AttributeName, NameKey};
 use durward_ir::json::{self, JsonError};
 use durward_ir::path::{Element, FieldKey, Path, value_at};
 use durward_ir::program::Slots;
-use durward_ir::question::{Attributes, Brief, Encoding, Reading};
+use durward_ir::question::{Attributes, Brief, Encoding, Fields, RawSubscription, Reading};
 use durward_ir::value::Value;
+use std::borrow::Cow;
 use std::fmt;
 
 /// A question: who wants to do what with what, under which circumstances. Everything about it that does not depend on
@@ -94,6 +95,12 @@ impl Subscription {
         }
         let (subject, action, resource) = (needed("subject")?, needed("action")?, needed("resource")?);
         Ok(Subscription::new(subject, action, resource, environment).with_secrets(secrets))
+    }
+
+    /// A subscription out of what was read of its bytes.
+    pub fn from_raw(raw: RawSubscription<'_>) -> Subscription {
+        let ([subject, action, resource, environment], secrets) = raw.into_values();
+        Subscription::new(subject, action, resource, environment).with_secrets(secrets)
     }
 
     #[inline]
@@ -187,6 +194,17 @@ impl Attributes for Subscription {
     #[inline]
     fn at(&self, place: u16) -> Option<&Value> {
         self.fields.get(usize::from(place)).map(|field| &field.value)
+    }
+}
+
+impl Fields for Subscription {
+    fn place(&self, path: &Path) -> Option<u16> {
+        Attributes::place(self, path)
+    }
+
+    #[inline]
+    fn value(&self, place: u16) -> Option<Cow<'_, Value>> {
+        self.at(place).map(Cow::Borrowed)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The parts of subscriptions and the values that policies know, in words: see [`Brief`](crate::question::Brief).
 
+use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
@@ -8,7 +10,7 @@ use super::atoms::Atom;
 use super::build::Map;
 use super::slots::{SlotId, Slots};
 use crate::path::Element;
-use crate::question::{Attributes, Brief, BriefField, LAYOUTS_MAX, Layout, Number, Seat, Word};
+use crate::question::{Brief, BriefField, Fields, LAYOUTS_MAX, Layout, Number, Seat, Word};
 use crate::value::Value;
 
 /// The name of a slot's part of the subscription, if that is an element or a key of one.
@@ -159,17 +161,14 @@ fn digest(hash: u64, slot: u32) -> u64 {
 
 impl Slots {
     /// By slot, where its part is among the fields of a subscription.
-    pub(crate) fn seats<'s>(
-        &'s self,
-        brief: &'s Brief,
-        attributes: &'s dyn Attributes,
-    ) -> impl Iterator<Item = Seat> {
+    pub(crate) fn seats<'s>(&'s self, brief: &'s Brief, held: &'s dyn Fields) -> impl Iterator<Item = Seat> {
+        let places = brief.places();
         let seat = move |(slot, name): (u32, &Option<BriefName>)| {
             let Some(name) = name else { return Seat::UNCLEAR };
-            let Some((place, _)) = brief.find(name.word, name.hash) else {
+            let Some(place) = places.find(name.word, name.hash) else {
                 return Seat::missing(name.element);
             };
-            let is_it = || self.path(SlotId(slot)).is_some_and(|path| attributes.place(path) == Some(place));
+            let is_it = || self.path(SlotId(slot)).is_some_and(|path| held.place(path) == Some(place));
             if name.word.is_whole_name() || is_it() { Seat::of(place) } else { Seat::UNCLEAR }
         };
         (0..).zip(self.words.names.iter()).map(seat)
@@ -187,11 +186,24 @@ impl Slots {
         self.words.find(slot, field, |_| true)
     }
 
-    /// The same of a long text, which `value` is.
+    /// The same of a long text, which `value` gives.
     #[cold]
-    pub(crate) fn find_long(&self, slot: SlotId, field: &BriefField, value: Option<&Value>) -> Number {
-        let Some(value) = value else { return Number::MANY };
-        let is_it = |number: Number| number.atom().is_some_and(|atom| self.atom(atom).1.equals(value));
-        self.words.find(slot, field, is_it).unwrap_or(Number::OTHER_TEXT)
+    pub(crate) fn find_long<'v>(
+        &self,
+        slot: SlotId,
+        field: &BriefField,
+        value: impl Fn() -> Option<Cow<'v, Value>>,
+    ) -> Number {
+        let is_unknown = Cell::new(false);
+        let is_it = |number: Number| match (number.atom(), value()) {
+            (Some(atom), Some(value)) => self.atom(atom).1.equals(&value),
+            (_, None) => {
+                is_unknown.set(true);
+                true
+            }
+            (None, Some(_)) => false,
+        };
+        let found = self.words.find(slot, field, is_it).unwrap_or(Number::OTHER_TEXT);
+        if is_unknown.get() { Number::MANY } else { found }
     }
 }

@@ -3,11 +3,13 @@
 //! Short names and short values fit into a [`Word`] as they are, so that comparing two words is comparing what they stand
 //! for. Long ones are digests, and whoever finds one that is equal asks the text itself.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
 use super::Number;
 use super::layout::Layout;
-use crate::path::Element;
+use crate::path::{Element, Path};
 use crate::value::Value;
 
 /// A name or a value in 16 bytes.
@@ -56,12 +58,7 @@ impl Word {
     pub fn of(value: &Value) -> Word {
         match value {
             Value::Undefined => Word::default(),
-            Value::Text(text) if text.len() <= TEXT_MAX => {
-                let mut bytes = [0; 16];
-                bytes.iter_mut().zip(text.as_bytes()).for_each(|(to, from)| *to = *from);
-                Word::of_bytes(bytes, TEXT | text.len() as u8)
-            }
-            Value::Text(_) => Word::tagged(LONG, value.content_hash()),
+            Value::Text(text) => Word::of_text(text),
             Value::Number(number) => match number.to_i64() {
                 Some(integer) => Word::tagged(INTEGER, integer.cast_unsigned()),
                 None => Word::tagged(UNSURE, 0),
@@ -88,14 +85,27 @@ impl Word {
         }
     }
 
+    /// The word of a text.
+    #[inline]
+    pub(crate) fn of_text(text: &str) -> Word {
+        if text.len() <= TEXT_MAX {
+            Word::of_bytes(padded(text), TEXT | text.len() as u8)
+        } else {
+            Word::tagged(LONG, Value::content_hash_of_text(text))
+        }
+    }
+
+    /// The word of an object whose keys are fields of their own.
+    pub(crate) const OBJECT: Word = Word::tagged(COMPOSED, 0);
+
     /// The word of an element of a subscription, or of a key in it.
+    #[inline]
     pub(crate) fn of_name(element: Element, key: Option<&str>) -> Word {
         let Some(key) = key else { return Word::tagged(NAME, element as u64) };
         if key.len() > NAME_MAX {
             return Word::tagged(LONG_NAME, crate::path::FieldKey::of(element, Some(key)).0);
         }
-        let mut bytes = [0; 16];
-        bytes.iter_mut().zip(key.as_bytes()).for_each(|(to, from)| *to = *from);
+        let mut bytes = padded(key);
         bytes[13] = 1 + element as u8;
         bytes[14] = key.len() as u8;
         Word::of_bytes(bytes, NAME)
@@ -148,10 +158,28 @@ impl Word {
     }
 }
 
+/// The bytes of a text of at most 16, zeros behind them.
+#[inline]
+fn padded(text: &str) -> [u8; 16] {
+    let text = text.as_bytes();
+    // Two loads and a shift: a copy of a length that is not known is a call.
+    let halves = |length: usize, first: u64, last: u64| match length {
+        8.. => u128::from(first) | u128::from(last) << (8 * (length - 8)),
+        _ => u128::from(first),
+    };
+    let packed = match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        (Some(first), Some(last)) => {
+            halves(text.len(), u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+        }
+        _ => text.iter().rev().fold(0, |packed, byte| packed << 8 | u128::from(*byte)),
+    };
+    packed.to_le_bytes()
+}
+
 /// One field of a subscription.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BriefField {
-    name: Word,
+    pub(crate) name: Word,
     pub(crate) word: Word,
     /// The word's [`Word::hash`].
     pub(crate) hash: u64,
@@ -160,9 +188,7 @@ pub(crate) struct BriefField {
 /// The fields of a subscription in words: its elements, and the keys of those that are small objects.
 #[derive(Clone, Debug)]
 pub struct Brief {
-    fields: Vec<BriefField>,
-    /// One more than the place of a field, found by the name's hash; 0 ends a chain.
-    places: [u8; PLACES],
+    fields: SmallVec<[BriefField; FIELDS_INLINE]>,
     /// By element, whether what is not here is undefined.
     is_whole: [bool; 4],
     layout: Layout,
@@ -193,8 +219,8 @@ impl Seat {
     }
 }
 
-/// A power of two.
-const PLACES: usize = 64;
+/// So many fields need no memory of their own.
+const FIELDS_INLINE: usize = 12;
 
 /// More fields than this are not put into words; with this many, a chain is rarely longer than two.
 const FIELDS_MAX: usize = 40;
@@ -202,26 +228,66 @@ const FIELDS_MAX: usize = 40;
 impl Brief {
     /// Of nothing that could be found.
     pub const NONE: &Brief =
-        &Brief { fields: Vec::new(), places: [0; PLACES], is_whole: [false; 4], layout: Layout::NONE };
+        &Brief { fields: SmallVec::new_const(), is_whole: [false; 4], layout: Layout::NONE };
 
     /// Of these fields in this order; `is_whole` says by element whether a key that is not among them is undefined.
     pub fn new<'v>(
-        fields: impl Iterator<Item = (Element, Option<&'v str>, &'v Value)>,
+        fields: impl Iterator<Item = (Element, Option<&'v str>, &'v Value)> + Clone,
         is_whole: [bool; 4],
     ) -> Brief {
-        let fields: SmallVec<[_; FIELDS_MAX]> = fields.take(FIELDS_MAX + 1).collect();
-        if fields.len() > FIELDS_MAX {
-            return Brief::NONE.clone();
+        let mut brief = Brief { is_whole, ..Brief::NONE.clone() };
+        for (element, key, value) in fields.clone() {
+            if !brief.push(Word::of_name(element, key), Word::of(value)) {
+                return Brief::NONE.clone();
+            }
         }
-        let names = fields.iter().map(|(element, key, _)| (*element, *key));
-        let field = |(element, key, value): &(Element, Option<&str>, &Value)| {
-            let (name, word) = (Word::of_name(*element, *key), Word::of(value));
-            BriefField { name, word, hash: word.hash() }
-        };
-        let in_words: Vec<BriefField> = fields.iter().map(field).collect();
-        let layout = Layout::of_fields(in_words.iter().map(|field| field.name.hash()), names);
+        brief.seal(|place| fields.clone().nth(place).and_then(|(_, key, _)| key));
+        brief
+    }
+
+    /// One more field; `false` where there are too many.
+    #[inline]
+    pub(super) fn push(&mut self, name: Word, word: Word) -> bool {
+        let has_room = self.fields.len() < FIELDS_MAX;
+        if has_room {
+            self.fields.push(BriefField { name, word, hash: word.hash() });
+        }
+        has_room
+    }
+
+    /// Replaces the word of the field at a place.
+    #[inline]
+    pub(super) fn set(&mut self, place: usize, word: Word) {
+        if let Some(field) = self.fields.get_mut(place) {
+            (field.word, field.hash) = (word, word.hash());
+        }
+    }
+
+    /// Keys of the element that are not among the fields are not known to be undefined.
+    pub(super) fn leave_open(&mut self, element: Element) {
+        if let Some(is_whole) = self.is_whole.get_mut(element as usize) {
+            *is_whole = false;
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        self.is_whole = [true; 4];
+    }
+
+    /// Finds out the layout when all fields are there; `name` gives the key of the field at a place.
+    #[inline]
+    pub(super) fn seal<'n>(&mut self, name: impl Fn(usize) -> Option<&'n str>) {
+        self.layout = Layout::of_fields(&self.fields, name);
+    }
+
+    pub(crate) fn fields(&self) -> &[BriefField] {
+        &self.fields
+    }
+
+    /// Finds fields by their names.
+    pub(crate) fn places(&self) -> Places<'_> {
         let mut places = [0; PLACES];
-        for (number, field) in (1..).zip(&in_words) {
+        for (number, field) in (1..).zip(&self.fields) {
             let mut at = (field.name.hash() >> 32) as usize % PLACES;
             while let Some(place) = places.get_mut(at) {
                 if *place == 0 {
@@ -231,22 +297,7 @@ impl Brief {
                 at = (at + 1) % PLACES;
             }
         }
-        Brief { fields: in_words, places, is_whole, layout }
-    }
-
-    /// The place and the field of this name; `hash` is the name's. Another one may have the name where the name is not
-    /// whole.
-    #[inline]
-    pub(crate) fn find(&self, name: Word, hash: u32) -> Option<(u16, &BriefField)> {
-        let mut at = hash as usize % PLACES;
-        loop {
-            let place = usize::from(*self.places.get(at)?).checked_sub(1)?;
-            let field = self.fields.get(place)?;
-            if field.name == name {
-                return Some((place as u16, field));
-            }
-            at = (at + 1) % PLACES;
-        }
+        Places { fields: &self.fields, places }
     }
 
     /// The word of the field at a place.
@@ -272,6 +323,41 @@ impl Brief {
         let is_undefined = element.is_some_and(|at| self.is_whole.get(usize::from(at)) == Some(&true));
         if is_undefined { Number::ABSENT } else { Number::MANY }
     }
+}
+
+/// The fields of a subscription by their names.
+pub(crate) struct Places<'b> {
+    fields: &'b [BriefField],
+    /// One more than the place of a field, found by the name's hash; 0 ends a chain.
+    places: [u8; PLACES],
+}
+
+/// A power of two.
+const PLACES: usize = 64;
+
+impl Places<'_> {
+    /// The place of the field of this name; `hash` is the name's. Another one may have the name where the name is not
+    /// whole.
+    #[inline]
+    pub(crate) fn find(&self, name: Word, hash: u32) -> Option<u16> {
+        let mut at = hash as usize % PLACES;
+        loop {
+            let place = usize::from(*self.places.get(at)?).checked_sub(1)?;
+            if self.fields.get(place)?.name == name {
+                return Some(place as u16);
+            }
+            at = (at + 1) % PLACES;
+        }
+    }
+}
+
+/// What the words of a [`Brief`] were made of.
+pub trait Fields {
+    /// The place of the field that is this part of the subscription, the whole of it.
+    fn place(&self, path: &Path) -> Option<u16>;
+
+    /// The value at a place; `None` where it has to be made of other fields.
+    fn value(&self, place: u16) -> Option<Cow<'_, Value>>;
 }
 
 #[cfg(test)]
@@ -330,13 +416,14 @@ mod tests {
         });
         let fields: Vec<_> = fields.collect();
         let brief = Brief::new(fields.iter().copied(), [true; 4]);
+        let places = brief.places();
         for (place, (element, name, value)) in (0..).zip(&fields) {
             let word = Word::of_name(*element, *name);
-            let (found, field) = brief.find(word, (word.hash() >> 32) as u32).unwrap();
-            assert_eq!((found, field.word), (place, Word::of(value)));
+            assert_eq!(places.find(word, (word.hash() >> 32) as u32), Some(place));
+            assert_eq!(brief.at(place), Some(Word::of(value)));
         }
         let stranger = Word::of_name(Element::Subject, Some("c"));
-        assert!(brief.find(stranger, (stranger.hash() >> 32) as u32).is_none());
+        assert!(places.find(stranger, (stranger.hash() >> 32) as u32).is_none());
     }
 
     fn text_of(name: &'static str) -> &'static Value {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use smallvec::SmallVec;
 
-use super::brief::{Brief, Kind, Seat};
+use super::brief::{Brief, Fields, Kind, Seat};
 use super::encoding::number_of;
 use super::{Attributes, Encoding, Glimpse, Number, Reading, known};
 use crate::program::{Derived, SlotId, Slots};
@@ -98,7 +98,7 @@ impl<A: Attributes> Glance for Unencoded<'_, A> {
 pub struct Prepared<'a> {
     slots: &'a Slots,
     brief: &'a Brief,
-    attributes: &'a dyn Attributes,
+    held: &'a dyn Fields,
     /// Where the slots' fields are.
     seats: &'a [Seat],
     /// The piece that was found last, and its slot: conditions ask for that of the node before them again.
@@ -118,31 +118,26 @@ impl std::fmt::Debug for Prepared<'_> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Looks with `look` at a subscription of these attributes; `brief` is of these very ones.
+    /// Looks with `look` at a subscription of these fields; `brief` is of these very ones.
     #[inline]
     pub fn look<R>(
         slots: &'a Slots,
         brief: &'a Brief,
-        attributes: &'a dyn Attributes,
+        held: &'a dyn Fields,
         look: impl Fn(&Prepared<'_>) -> R,
     ) -> R {
-        match slots.known_seats(brief.layout(), || slots.seats(brief, attributes).collect()) {
-            Some(seats) => look(&Prepared::new(slots, brief, attributes, seats)),
+        match slots.known_seats(brief.layout(), || slots.seats(brief, held).collect()) {
+            Some(seats) => look(&Prepared::new(slots, brief, held, seats)),
             None => {
-                let seats: SmallVec<[Seat; SEATS_INLINE]> = slots.seats(brief, attributes).collect();
-                look(&Prepared::new(slots, brief, attributes, &seats))
+                let seats: SmallVec<[Seat; SEATS_INLINE]> = slots.seats(brief, held).collect();
+                look(&Prepared::new(slots, brief, held, &seats))
             }
         }
     }
 
     #[inline]
-    fn new(
-        slots: &'a Slots,
-        brief: &'a Brief,
-        attributes: &'a dyn Attributes,
-        seats: &'a [Seat],
-    ) -> Prepared<'a> {
-        Prepared { slots, brief, attributes, seats, latest: Cell::new((NO_SLOT, Number::ABSENT)) }
+    fn new(slots: &'a Slots, brief: &'a Brief, held: &'a dyn Fields, seats: &'a [Seat]) -> Prepared<'a> {
+        Prepared { slots, brief, held, seats, latest: Cell::new((NO_SLOT, Number::ABSENT)) }
     }
 
     #[inline]
@@ -174,8 +169,8 @@ impl<'a> Prepared<'a> {
         if let Some(integer) = field.word.integer() {
             return derived.number_of_integer(integer);
         }
-        let value = seat.place().and_then(|place| self.attributes.at(place));
-        value.map_or(Number::MANY, |value| derived.number_of(value))
+        let value = seat.place().and_then(|place| self.held.value(place));
+        value.map_or(Number::MANY, |value| derived.number_of(&value))
     }
 }
 
@@ -190,8 +185,7 @@ impl Glance for Prepared<'_> {
             Kind::Composed => Number::OTHER,
             Kind::Absent => Number::ABSENT,
             Kind::LongText => {
-                let text = seat.place().and_then(|place| self.attributes.at(place));
-                self.slots.find_long(slot, field, text)
+                self.slots.find_long(slot, field, || seat.place().and_then(|place| self.held.value(place)))
             }
             Kind::Unsure => Number::MANY,
         }

@@ -4,7 +4,9 @@
 use std::cell::RefCell;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use crate::path::Element;
+use smol_str::SmolStr;
+
+use super::brief::{BriefField, Word};
 
 /// The fields of a subscription in their order. Equal ones are of the very same fields, but for [`Layout::NONE`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -13,7 +15,7 @@ pub(crate) struct Layout(u8);
 /// So many layouts have a number, in this process; those that are met later have none.
 pub(crate) const LAYOUTS_MAX: usize = 64;
 
-/// The names of a layout take no more bytes.
+/// The long names of a layout take no more bytes.
 const NAMES_MAX: usize = 2_048;
 
 /// The layouts that have a number, in the order of their numbers.
@@ -21,7 +23,15 @@ const NAMES_MAX: usize = 2_048;
 struct Known {
     /// Of their names. Two may have the same one; the later ones then have no number.
     digests: Vec<u64>,
-    names: Vec<Arc<[u8]>>,
+    names: Vec<Names>,
+}
+
+/// The names of a layout's fields.
+#[derive(Clone)]
+struct Names {
+    words: Arc<[Word]>,
+    /// Those that are not whole in their words, in their order.
+    long: Arc<[SmolStr]>,
 }
 
 static KNOWN: LazyLock<Mutex<Arc<Known>>> = LazyLock::new(Mutex::default);
@@ -31,38 +41,30 @@ thread_local! {
     static SEEN: RefCell<Arc<Known>> = RefCell::default();
 }
 
-/// One part of what a layout is of: what kind of part it is, and its text if it has one.
-type Part<'n> = (u8, Option<&'n str>);
-
-/// What stands for the length of a text that is not there.
-const NO_TEXT: [u8; 4] = u32::MAX.to_le_bytes();
-
 impl Layout {
     /// Of fields that nobody has seen, or too many.
     pub(crate) const NONE: Layout = Layout(0);
 
-    /// Of a subscription's fields; `hashes` are those of their names.
-    pub(crate) fn of_fields<'n>(
-        hashes: impl Iterator<Item = u64>,
-        names: impl Iterator<Item = (Element, Option<&'n str>)> + Clone,
-    ) -> Layout {
-        Layout::of(hashes.fold(0, mixed), names.map(|(element, name)| (element as u8, name)))
+    /// Of a subscription's fields; `name` gives the key of the field at a place.
+    #[inline]
+    pub(crate) fn of_fields<'n>(fields: &[BriefField], name: impl Fn(usize) -> Option<&'n str>) -> Layout {
+        let digest = fields.iter().fold(0, |digest, field| mixed(digest, field.name));
+        let fields = Fields { fields, name };
+        SEEN.with_borrow(|seen| seen.find(digest, &fields)).unwrap_or_else(|| Layout::new(digest, &fields))
     }
 
-    fn of<'n>(digest: u64, parts: impl Iterator<Item = Part<'n>> + Clone) -> Layout {
+    #[cold]
+    fn new<'n>(digest: u64, fields: &Fields<'_, impl Fn(usize) -> Option<&'n str>>) -> Layout {
         SEEN.with_borrow_mut(|seen| {
-            if let Some(layout) = seen.find(digest, parts.clone()) {
-                return layout;
-            }
-            if seen.is_full() || written_length(parts.clone()) > NAMES_MAX {
+            if seen.is_full() || fields.long().map(str::len).sum::<usize>() > NAMES_MAX {
                 return Layout::NONE;
             }
             let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-            if known.find(digest, parts.clone()).is_none() && !known.is_full() {
-                Arc::make_mut(&mut known).add(digest, parts.clone());
+            if known.find(digest, fields).is_none() && !known.is_full() {
+                Arc::make_mut(&mut known).add(digest, fields);
             }
             *seen = Arc::clone(&known);
-            seen.find(digest, parts).unwrap_or(Layout::NONE)
+            seen.find(digest, fields).unwrap_or(Layout::NONE)
         })
     }
 
@@ -73,78 +75,84 @@ impl Layout {
     }
 }
 
+/// The fields of a subscription, and their keys by place.
+struct Fields<'f, N> {
+    fields: &'f [BriefField],
+    name: N,
+}
+
+impl<'n, N: Fn(usize) -> Option<&'n str>> Fields<'_, N> {
+    /// The names that are not whole in their words.
+    fn long(&self) -> impl Iterator<Item = &'n str> {
+        let long = self.fields.iter().enumerate().filter(|(_, field)| !field.name.is_whole_name());
+        long.map(|(place, _)| (self.name)(place).unwrap_or_default())
+    }
+
+    #[inline]
+    fn are(&self, names: &Names) -> bool {
+        names.words.len() == self.fields.len()
+            && names.words.iter().zip(self.fields).all(|(name, field)| *name == field.name)
+            && (names.long.is_empty() || names.long.iter().map(SmolStr::as_str).eq(self.long()))
+    }
+}
+
 impl Known {
     fn is_full(&self) -> bool {
         self.digests.len() == LAYOUTS_MAX
     }
 
-    /// The layout of this digest; [`Layout::NONE`] where that of other parts has it.
-    fn find<'n>(&self, digest: u64, parts: impl Iterator<Item = Part<'n>>) -> Option<Layout> {
+    /// The layout of this digest; [`Layout::NONE`] where that of other fields has it.
+    #[inline]
+    fn find<'n>(
+        &self,
+        digest: u64,
+        fields: &Fields<'_, impl Fn(usize) -> Option<&'n str>>,
+    ) -> Option<Layout> {
         let place = self.digests.iter().position(|known| *known == digest)?;
-        let is_it = self.names.get(place).is_some_and(|names| is_written(names, parts));
+        let is_it = self.names.get(place).is_some_and(|names| fields.are(names));
         Some(if is_it { Layout(place as u8 + 1) } else { Layout::NONE })
     }
 
-    fn add<'n>(&mut self, digest: u64, parts: impl Iterator<Item = Part<'n>>) {
-        let mut names = Vec::new();
-        for (kind, name) in parts {
-            names.push(kind);
-            names.extend_from_slice(&name.map_or(NO_TEXT, length_of));
-            names.extend_from_slice(name.unwrap_or_default().as_bytes());
-        }
+    fn add<'n>(&mut self, digest: u64, fields: &Fields<'_, impl Fn(usize) -> Option<&'n str>>) {
+        let words = fields.fields.iter().map(|field| field.name).collect();
         self.digests.push(digest);
-        self.names.push(names.into());
+        self.names.push(Names { words, long: fields.long().map(SmolStr::new).collect() });
     }
 }
 
-/// A digest of what one was of, and of this.
-fn mixed(digest: u64, more: u64) -> u64 {
-    (digest ^ more).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-}
-
-fn written_length<'n>(parts: impl Iterator<Item = Part<'n>>) -> usize {
-    parts.map(|(_, name)| PART_BYTES + name.map_or(0, str::len)).sum()
-}
-
-/// The bytes of a part without a text.
-const PART_BYTES: usize = 5;
-
-/// A length that is not [`NO_TEXT`]; texts that long are of no layout.
-fn length_of(name: &str) -> [u8; 4] {
-    u32::try_from(name.len()).unwrap_or(u32::MAX - 1).to_le_bytes()
-}
-
-/// Whether `written` is these parts, and nothing else.
-fn is_written<'n>(written: &[u8], mut parts: impl Iterator<Item = Part<'n>>) -> bool {
-    let rest = parts.try_fold(written, |rest, (kind, name)| {
-        let (head, rest) = rest.split_at_checked(PART_BYTES)?;
-        let length = name.map_or(NO_TEXT, length_of);
-        if head.first() != Some(&kind) || head.get(1..) != Some(&length) {
-            return None;
-        }
-        rest.strip_prefix(name.unwrap_or_default().as_bytes())
-    });
-    rest.is_some_and(<[u8]>::is_empty)
+/// A digest of what one was of, and of this name.
+#[inline]
+fn mixed(digest: u64, name: Word) -> u64 {
+    (digest ^ name.hash()).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path::Element;
+
+    type Name<'n> = (Element, Option<&'n str>);
+
+    fn of(names: &[Name<'_>]) -> Layout {
+        let word = |name: &Name<'_>| Word::of_name(name.0, name.1);
+        let field = |name| BriefField { name: word(name), word: Word::default(), hash: 0 };
+        let fields: Vec<BriefField> = names.iter().map(field).collect();
+        Layout::of_fields(&fields, |place| names[place].1)
+    }
 
     #[test]
     fn a_layout_is_of_its_fields_alone() {
-        let hash = |name: &(Element, Option<&str>)| crate::path::FieldKey::of(name.0, name.1).0;
-        let of = |names: &[(Element, Option<&str>)]| {
-            Layout::of_fields(names.iter().map(hash), names.iter().copied())
-        };
         let ab = [(Element::Subject, Some("a")), (Element::Subject, Some("b"))];
         let first = of(&ab);
-        let others: [&[(Element, Option<&str>)]; 5] = [
+        let long = "a-name-of-more-than-thirteen-bytes";
+        let others: [&[Name<'_>]; 7] = [
             &[(Element::Subject, Some("b")), (Element::Subject, Some("a"))],
             &[(Element::Subject, Some("a")), (Element::Action, Some("b"))],
             &[(Element::Subject, Some("ab"))],
             &[(Element::Subject, Some("")), (Element::Subject, Some("ab"))],
             &[(Element::Subject, None), (Element::Subject, Some("ab"))],
+            &[(Element::Subject, Some(long))],
+            &[(Element::Action, Some(long))],
         ];
         let layouts: Vec<Layout> = others.iter().map(|names| of(names)).collect();
         for (at, layout) in layouts.iter().enumerate() {
@@ -152,10 +160,17 @@ mod tests {
             assert!(!layouts[..at].contains(layout), "{at}");
         }
         assert_eq!(of(&ab), first);
+        assert_eq!(of(&[(Element::Subject, Some(long))]), layouts[5]);
         assert_eq!(of(&[(Element::Subject, Some(&"n".repeat(NAMES_MAX + 1)))]), Layout::NONE);
-        let same_digest =
-            |name| Layout::of_fields([7].into_iter(), [(Element::Subject, Some(name))].into_iter());
-        assert_ne!(same_digest("one"), Layout::NONE);
-        assert_eq!(same_digest("other"), Layout::NONE);
+    }
+
+    /// The words of long names are digests, which two names may share.
+    #[test]
+    fn long_names_of_one_digest_are_not_the_same() {
+        let name = Word::of_name(Element::Subject, Some("a-name-of-more-than-thirteen-bytes, again"));
+        let fields = [BriefField { name, word: Word::default(), hash: 0 }];
+        let one = Layout::of_fields(&fields, |_| Some("a-name-of-more-than-thirteen-bytes, again"));
+        assert!(one.number().is_some());
+        assert_eq!(Layout::of_fields(&fields, |_| Some("another name")), Layout::NONE);
     }
 }

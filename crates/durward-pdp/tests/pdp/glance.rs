@@ -168,6 +168,8 @@ fn what_is_seen_at_a_glance_is_what_the_plain_evaluator_says() {
                     assert_eq!(said(&pdp.decide_once(asked)), expected, "one by one, {}", context());
                     assert_eq!(said(&together[at]), expected, "together, {}", context());
                     assert_eq!(said(&decider.decide_once(asked)), expected, "by a decider, {}", context());
+                    let text = pdp.decide_json(asking[at].as_bytes()).unwrap();
+                    assert_eq!(said(&text), expected, "from its text, {}", context());
                 }
             }
         }
@@ -180,6 +182,55 @@ fn what_is_seen_at_a_glance_is_what_the_plain_evaluator_says() {
         asked > 4_000 && outcomes.len() == 5 && outcomes.values().all(|count| *count > 50),
         "{outcomes:?}"
     );
+}
+
+/// The text of a subscription as some client may write it: in any order, with white space, escapes, keys that come twice
+/// or mean nothing, and mistakes.
+fn text(chance: &mut Chance) -> String {
+    let value = |chance: &mut Chance| match chance.below(12) {
+        0 => r#""an\tescape""#.to_owned(),
+        1 => r#"{"role":"doctor","inner":{"a":[1,2,{}]}}"#.to_owned(),
+        2 => r#"{"role":"doctor","id":1e2,"role":"nurse"}"#.to_owned(),
+        3 => r#"{"r\u006fle":"doctor"}"#.to_owned(),
+        4 => "{ }".to_owned(),
+        5 => format!("{{{}}}", (0..30).map(|key| format!("\"k{key}\":1")).collect::<Vec<_>>().join(" ,\n")),
+        6 => chance.of(&["01", "nul", "\"\u{1}\"", "\"half", "[1,]", "{\"a\" 1}", "\"\\ud800\""]).to_owned(),
+        _ => chance.of(&VALUES).to_owned(),
+    };
+    let mut keys = vec!["subject", "action", "resource"];
+    for more in ["environment", "secrets", "subject", "purpose"] {
+        if chance.below(5) == 0 {
+            keys.insert(chance.below(keys.len() + 1), more);
+        }
+    }
+    if chance.below(10) == 0 {
+        keys.swap_remove(chance.below(3));
+    }
+    let entries: Vec<String> = keys.iter().map(|key| format!("\"{key}\" :\t{}", value(chance))).collect();
+    let end = chance.of(&["", " \n", "", "", "x"]);
+    format!(" {{{}}}{end}", entries.join(" , "))
+}
+
+#[test]
+fn a_text_read_without_its_values_is_the_same_subscription() {
+    let mut chance = Chance(0x7e77);
+    let (mut raw, mut whole, mut wrong) = (0, 0, 0);
+    for _ in 0..20_000 {
+        let text = text(&mut chance);
+        let read = Subscription::from_json(text.as_bytes());
+        match (durward_pdp::ir::json::read_subscription(text.as_bytes()), read) {
+            (Ok(found), Ok(read)) => {
+                raw += 1;
+                let found = Subscription::from_raw(found);
+                assert_eq!(format!("{found:?}"), format!("{read:?}"), "{text}");
+                assert_eq!(found.secrets().to_json(), read.secrets().to_json(), "{text}");
+            }
+            (Err(_), Ok(_)) => whole += 1,
+            (Err(_), Err(_)) => wrong += 1,
+            (Ok(_), Err(error)) => panic!("{error}: {text}"),
+        }
+    }
+    assert!(raw > 1_000 && whole > 1_000 && wrong > 1_000, "{raw} {whole} {wrong}");
 }
 
 /// A subscription, of which every attribute finder says the same, or has not said anything yet.

@@ -250,9 +250,21 @@ impl Question<'_> {
     }
 
     async fn decide_once(self) -> Result<Response<Body>, Refusal> {
-        let subscription = self.read()?;
-        let account = self.account().map(|account| account.asks_once(&subscription, self.text.len()));
+        let account = self.account();
+        let raw = durward_pdp::ir::json::read_subscription(self.text).ok().filter(|_| account.is_none());
         let begun = Instant::now();
+        let subscription = match raw {
+            Some(raw) => match self.guarded(|| Ok(self.decider.decide_raw(&self.identity.tenant, &raw))) {
+                Ok(Some(decision)) => {
+                    self.call.shared.metrics.told(&decision, Some(begun.elapsed()));
+                    return Ok(json_answer(decision.to_json()));
+                }
+                Ok(None) => Subscription::from_raw(raw),
+                Err(_) => self.read()?,
+            },
+            None => self.read()?,
+        };
+        let account = account.map(|account| account.asks_once(&subscription, self.text.len()));
         let (decision, record) =
             match self.guarded(|| self.decider.decide_once(&self.identity.tenant, subscription)) {
                 Ok(Once::Decided(decision)) => (Arc::new(decision), None),

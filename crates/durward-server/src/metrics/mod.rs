@@ -56,7 +56,7 @@ const STATUSES: [u16; 20] =
 const REQUEST_CELLS: usize = RouteName::COUNT * STATUSES.len();
 
 /// How RSocket requests are called: the routes of SAPL and all others.
-const RSOCKET_ROUTES: [&str; 6] =
+pub(crate) const RSOCKET_ROUTES: [&str; 6] =
     ["decide-once", "decide", "multi-decide", "multi-decide-all", "multi-decide-all-once", "other"];
 
 /// Decisions, each in the place of its [`Verdict`].
@@ -346,9 +346,10 @@ impl Metrics {
         self.rsocket_connections.get_or_create(&ByResult { result: Word(result) }).inc();
     }
 
-    /// One RSocket request `answered` or `refused`.
-    pub(crate) fn rsocket_request(&self, route: &'static str, result: &'static str) {
-        self.rsocket_requests.count(ByRequest { route: Word(route), result: Word(result) });
+    /// One RSocket request answered or refused, of the route at this place of [`RSOCKET_ROUTES`].
+    pub(crate) fn rsocket_request(&self, route: usize, is_answered: bool) {
+        let cell = route * 2 + usize::from(!is_answered);
+        self.rsocket_requests.count_at(Some(cell), || ByRequest::at(cell));
     }
 
     /// One request that is being answered, until what comes is dropped.

@@ -19,10 +19,11 @@ use super::frame::ErrorCode;
 use super::protobuf::{self, DecodeError, Limits};
 use crate::auth::Identity;
 use crate::decision_log::{Account, Caller, NOTHING_ASKED, Surface};
-use crate::sapl::{Decider, Decision, Decisions, Full, MultiDecisions, Named, Once, Outcome};
+use crate::metrics::RSOCKET_ROUTES;
+use crate::sapl::{Decider, Decision, Decisions, Full, MultiDecisions, Named, Once, Outcome, Subscription};
 use crate::state::Shared;
 
-/// What can be asked for.
+/// What can be asked for, in the order of [`RSOCKET_ROUTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
     DecideOnce,
@@ -46,15 +47,12 @@ impl Route {
     }
 
     fn as_str(self) -> &'static str {
-        match self {
-            Route::DecideOnce => "decide-once",
-            Route::Decide => "decide",
-            Route::MultiDecide => "multi-decide",
-            Route::MultiDecideAll => "multi-decide-all",
-            Route::MultiDecideAllOnce => "multi-decide-all-once",
-        }
+        RSOCKET_ROUTES.get(self as usize).copied().unwrap_or_default()
     }
 }
+
+/// The place of all other routes among [`RSOCKET_ROUTES`].
+const OTHER_ROUTE: usize = RSOCKET_ROUTES.len() - 1;
 
 /// Requests that are not answered to their end.
 pub(super) struct Answers {
@@ -192,12 +190,12 @@ impl Answers {
         data: &Bytes,
     ) {
         let Some(route) = Route::find(name, expects) else {
-            asked.shared.metrics.rsocket_request("other", "refused");
+            asked.shared.metrics.rsocket_request(OTHER_ROUTE, false);
             return asked.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST);
         };
         let metrics = &asked.shared.metrics;
         let Some(decider) = asked.shared.sapl.decider.get() else {
-            metrics.rsocket_request(route.as_str(), "refused");
+            metrics.rsocket_request(route as usize, false);
             return asked.connection.reject(
                 stream,
                 ErrorCode::Rejected,
@@ -214,7 +212,7 @@ impl Answers {
             }
         }))
         .unwrap_or(Err(Refused::Panicked));
-        metrics.rsocket_request(route.as_str(), if answer.is_ok() { "answered" } else { "refused" });
+        metrics.rsocket_request(route as usize, answer.is_ok());
         match answer {
             Ok(None) => {}
             Ok(Some((source, account))) => self.follow(asked, stream, source, account, begun),
@@ -416,8 +414,18 @@ impl Asked<'_> {
         data: &Bytes,
         begun: Instant,
     ) -> Result<Option<Followed>, Refused> {
-        let subscription = protobuf::read_subscription(data, &self.limits())?;
         let account = self.account(Route::DecideOnce);
+        let limits = self.limits();
+        let subscription = match protobuf::read_raw(data, &limits).filter(|_| account.is_none()) {
+            Some(raw) => match decider.decide_raw(&self.identity.tenant, &raw) {
+                Some(decision) => {
+                    self.respond(stream, &decision, begun);
+                    return Ok(None);
+                }
+                None => Subscription::from_raw(raw),
+            },
+            None => protobuf::read_subscription(data, &limits)?,
+        };
         let account = account.map(|account| account.asks_once(&subscription, data.len()));
         match decider.decide_once(&self.identity.tenant, subscription)? {
             Once::Decided(decision) => {

@@ -60,6 +60,9 @@ pub(super) enum Demanded {
 #[derive(Debug)]
 pub(super) struct Streams {
     streams: HashMap<u32, Stream, foldhash::fast::RandomState>,
+    /// The request for one answer that came last, if it waits: most are answered before the next one is looked at, and
+    /// are never among the others.
+    latest: Option<u32>,
     count_max: usize,
     singles: usize,
     fragment_bytes: usize,
@@ -68,11 +71,18 @@ pub(super) struct Streams {
 
 impl Streams {
     pub(super) fn new(count_max: usize, fragment_bytes_max: usize) -> Streams {
-        Streams { streams: HashMap::default(), count_max, singles: 0, fragment_bytes: 0, fragment_bytes_max }
+        Streams {
+            streams: HashMap::default(),
+            latest: None,
+            count_max,
+            singles: 0,
+            fragment_bytes: 0,
+            fragment_bytes_max,
+        }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.streams.len()
+        self.streams.len() + usize::from(self.latest.is_some())
     }
 
     pub(super) fn has_single(&self) -> bool {
@@ -99,16 +109,26 @@ impl Streams {
     }
 
     fn insert(&mut self, stream: u32, new: Stream) -> Opened {
-        let count = self.streams.len();
-        match self.streams.entry(stream) {
-            Entry::Occupied(_) => Opened::IsOpen,
-            Entry::Vacant(_) if count >= self.count_max => Opened::TooMany,
-            Entry::Vacant(entry) => {
-                self.singles += usize::from(matches!(new, Stream::Single));
-                entry.insert(new);
-                Opened::Yes
-            }
+        let is_full = self.len() >= self.count_max;
+        if self.latest == Some(stream) {
+            return Opened::IsOpen;
         }
+        match self.streams.entry(stream) {
+            Entry::Occupied(_) => return Opened::IsOpen,
+            Entry::Vacant(_) if is_full => return Opened::TooMany,
+            Entry::Vacant(entry) => match new {
+                Stream::Single => {}
+                Stream::Many { .. } | Stream::Partial(_) => {
+                    entry.insert(new);
+                    return Opened::Yes;
+                }
+            },
+        }
+        self.singles += 1;
+        if let Some(earlier) = self.latest.replace(stream) {
+            self.streams.insert(earlier, Stream::Single);
+        }
+        Opened::Yes
     }
 
     /// A further fragment of a request. One too long ends the stream.
@@ -137,6 +157,11 @@ impl Streams {
 
     /// Whether there was such a stream. Whatever is sent on it from now on is not wanted.
     pub(super) fn remove(&mut self, stream: u32) -> bool {
+        if self.latest == Some(stream) {
+            self.latest = None;
+            self.singles -= 1;
+            return true;
+        }
         match self.streams.remove(&stream) {
             None => false,
             Some(Stream::Many { .. }) => true,
@@ -154,7 +179,9 @@ impl Streams {
 
     /// Whether a stream waits for its only answer, which it gets now.
     pub(super) fn answer(&mut self, stream: u32) -> bool {
-        matches!(self.streams.get(&stream), Some(Stream::Single)) && self.remove(stream)
+        let is_waited_for =
+            self.latest == Some(stream) || matches!(self.streams.get(&stream), Some(Stream::Single));
+        is_waited_for && self.remove(stream)
     }
 
     pub(super) fn wants(&self, stream: u32) -> bool {

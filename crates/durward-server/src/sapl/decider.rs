@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use durward_pdp::ir::question::RawSubscription;
 use durward_pdp::record::{Record, Recorded};
 use smol_str::SmolStr;
 
@@ -15,6 +16,12 @@ pub trait Decider: Send + Sync + 'static {
     /// # Errors
     /// There is no room for a subscription that has to wait for attributes.
     fn decide_once(&self, tenant: &str, subscription: Subscription) -> Result<Once, Full>;
+
+    /// Decides once, by a subscription of which no values were made; `None` where they are needed.
+    fn decide_raw(&self, tenant: &str, raw: &RawSubscription<'_>) -> Option<Decision> {
+        let _ = (tenant, raw);
+        None
+    }
 
     /// Decides again and again.
     ///

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
+use durward_pdp::ir::question::RawSubscription;
 use durward_pdp::record::{Recorded, Recording};
 use durward_pdp::stream::{Finder, PackedSubscription, PoliciesInForce, SubscribeError};
 use durward_pdp::{Asked, Pdp};
@@ -18,7 +19,7 @@ use smol_str::SmolStr;
 
 use super::decider::{Decider, Decisions, Full, MultiDecisions, Once};
 use super::live::Live;
-use super::{MultiSubscription, Subscription};
+use super::{Decision, MultiSubscription, Subscription};
 use crate::Clock;
 
 /// Most tenants that have no policies and yet streams. Tenants come from credentials: there are no more than whoever
@@ -242,6 +243,17 @@ impl Decider for Tenants {
             }
         }
         self.subscribe(tenant, subscription).map(Once::Waiting)
+    }
+
+    fn decide_raw(&self, tenant: &str, raw: &RawSubscription<'_>) -> Option<Decision> {
+        if self.0.recording.is_some() {
+            return None;
+        }
+        let tenants = self.0.tenants.load();
+        let known = tenants.get(tenant)?;
+        let decision = known.pdp.as_ref()?.decide_raw(raw)?;
+        known.note(tenant);
+        Some(decision)
     }
 
     fn subscribe(&self, tenant: &str, subscription: Subscription) -> Result<Box<dyn Decisions>, Full> {

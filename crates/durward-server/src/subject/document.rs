@@ -7,6 +7,9 @@ use smol_str::SmolStr;
 
 use super::{Shown, Subject};
 
+/// The keys of subjects that are tokens.
+pub(crate) const TOKENS: [&str; 2] = ["session", "jwt"];
+
 /// What is shown, where a subject is exactly `{"session": "TOKEN"}` or `{"jwt": "TOKEN"}`.
 pub(crate) fn shown(subject: &Value) -> Option<Shown> {
     let Value::Object(subject) = subject else { return None };
@@ -14,7 +17,8 @@ pub(crate) fn shown(subject: &Value) -> Option<Shown> {
         Some(Value::Text(token)) if subject.len() == 1 => Some(SmolStr::from(token.as_str())),
         Some(_) | None => None,
     };
-    text("session").map(Shown::Session).or_else(|| text("jwt").map(Shown::Jwt))
+    let [session, jwt] = TOKENS;
+    text(session).map(Shown::Session).or_else(|| text(jwt).map(Shown::Jwt))
 }
 
 /// The subject that policies see.

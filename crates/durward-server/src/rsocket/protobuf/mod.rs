@@ -13,6 +13,7 @@
 //! IdentifiableAuthorizationDecision { 1 string id, 2 AuthorizationDecision }
 //! ```
 
+mod raw;
 mod value;
 
 use bytes::BytesMut;
@@ -26,6 +27,7 @@ use value::{Budget, put_plain};
 use wire::{Field, Reader, error, put_bytes, put_number};
 
 pub use durward_rsocket::protobuf::DecodeError;
+pub use raw::read_raw;
 pub use value::{TooDeep, VALUE_DEPTH_MAX};
 
 /// How large a message may be in what it holds.

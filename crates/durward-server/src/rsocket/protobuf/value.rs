@@ -32,7 +32,7 @@ pub struct TooDeep;
 pub(super) struct Budget(pub(super) usize);
 
 impl Budget {
-    fn spend(&mut self) -> Result<(), DecodeError> {
+    pub(super) fn spend(&mut self) -> Result<(), DecodeError> {
         match self.0.checked_sub(1) {
             Some(left) => self.0 = left,
             None => return error("a message holds too many values"),
@@ -65,12 +65,20 @@ enum Step<'b> {
 /// # Errors
 /// Bytes that are not a value, nested deeper than [`VALUE_DEPTH_MAX`], or with more values than the budget has.
 pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Value, DecodeError> {
+    read_within(bytes, budget, 1)
+}
+
+/// The same of a value within others: at this depth, the outermost has 1.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_within(bytes: &[u8], budget: &mut Budget, depth: usize) -> Result<Value, DecodeError> {
     if let Some(value) = scalar(bytes)? {
         budget.spend()?;
         return Ok(value);
     }
     let mut open = vec![Open::value(bytes, budget)?];
-    let mut depth = 1;
+    let mut depth = depth;
     loop {
         let Some(top) = open.last_mut() else { return error("a value breaks off") };
         match top.step(budget, depth)? {

@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 
 use durward_pdp::ir::Value;
 use durward_pdp::ir::path::Element;
+use durward_pdp::ir::question::RawSubscription;
 use durward_pdp::record::Record;
 use smol_str::SmolStr;
 
@@ -62,6 +63,11 @@ impl Decider for OfSessions {
                 Ok(Once::Waiting(Box::new(follow)))
             }
         }
+    }
+
+    fn decide_raw(&self, tenant: &str, raw: &RawSubscription<'_>) -> Option<Decision> {
+        let may_show = document::TOKENS.iter().any(|name| raw.has_key(Element::Subject, name));
+        if may_show { None } else { self.inner.decide_raw(tenant, raw) }
     }
 
     fn subscribe(&self, tenant: &str, subscription: Subscription) -> Result<Box<dyn Decisions>, Full> {
