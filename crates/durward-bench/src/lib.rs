@@ -4,6 +4,7 @@
 //!
 //! The lab may read clocks and watch its own process; nothing else in the flow does.
 
+mod bare;
 pub mod embedded;
 pub mod report;
 pub mod scenario;
@@ -12,5 +13,6 @@ pub mod sessions;
 mod spread;
 pub mod streams;
 
+pub use bare::Bare;
 pub use durward_lab::machine::Machine;
 pub use spread::Spread;

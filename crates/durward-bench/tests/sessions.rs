@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use durward_bench::Bare;
 use durward_bench::sessions::{
-    Act, Bare, Load, Person, SessionBenchError, Site, flood, login, logouts, memory, mix, validate,
+    Act, Load, Person, SessionBenchError, Site, flood, login, logouts, memory, mix, validate,
     validation_body, wait_ready,
 };
 

@@ -136,9 +136,9 @@ fn subscription_texts(scenario: &Scenario) -> Result<Case, Failed> {
     let pdp = of_scenario(scenario)?;
     let texts: Vec<String> = scenario.subscriptions.iter().map(ToString::to_string).collect();
     let decide = move |number: usize| {
-        let asked = texts.get(number).map(|text| Subscription::from_json(black_box(text).as_bytes()));
-        if let Some(Ok(asked)) = asked {
-            drop(black_box(pdp.decide_once(&asked).to_json()));
+        let decision = texts.get(number).map(|text| pdp.decide_json(black_box(text).as_bytes()));
+        if let Some(Ok(decision)) = decision {
+            drop(black_box(decision.to_json()));
         }
     };
     Ok((scenario.subscriptions.len(), Box::new(decide)))

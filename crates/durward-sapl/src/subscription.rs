@@ -18,7 +18,7 @@ pub struct Subscription {
     /// The four values, and of those that are objects the value of each key.
     fields: Vec<Field>,
     /// The same in words.
-    brief: Brief,
+    brief: Box<Brief>,
     /// What attribute finders may know besides; policies never see it.
     secrets: Value,
     /// What some program makes of it, if it was encoded for one.
@@ -60,7 +60,7 @@ impl Subscription {
             fields.extend(inner.collect::<Vec<_>>());
         }
         let keys = fields.iter().map(Field::key).collect();
-        let brief = brief(&fields);
+        let brief = Box::new(brief(&fields));
         Subscription { keys, fields, brief, secrets: Value::Undefined, encoding: Encoding::none() }
     }
 

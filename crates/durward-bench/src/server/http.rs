@@ -1,29 +1,33 @@
 //! HTTP/1.1, as much of it as our own questions and their answers need.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use bytes::{Buf, BytesMut};
 use durward_server::client::subscription_json;
+use durward_server::sapl::Subscription;
 
+use super::Plan;
 use super::load::{Answer, Connection};
-use super::{Plan, ServerBenchError};
 
 /// Longest head of an answer.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 
 /// All requests as they are sent.
-pub(super) fn questions(plan: &Plan<'_>) -> Result<Vec<Vec<u8>>, ServerBenchError> {
-    let question = |subscription| {
-        let (host, body) = (plan.address, subscription_json(subscription));
-        let length = body.len();
-        format!(
-            "POST /api/pdp/decide-once HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
-             Content-Length: {length}\r\n\r\n{body}"
-        )
-        .into_bytes()
-    };
-    Ok(plan.questions.iter().map(question).collect())
+pub(super) fn questions(plan: &Plan<'_>) -> Vec<Vec<u8>> {
+    plan.questions.iter().map(|subscription| request(plan.address, subscription)).collect()
+}
+
+/// The request that asks a subscription.
+pub fn request(host: SocketAddr, subscription: &Subscription) -> Vec<u8> {
+    let body = subscription_json(subscription);
+    let length = body.len();
+    format!(
+        "POST /api/pdp/decide-once HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    )
+    .into_bytes()
 }
 
 /// One connection.

@@ -18,8 +18,9 @@ use std::time::Duration;
 
 use durward_server::sapl::Subscription;
 
-use crate::Spread;
+use crate::{Bare, Spread};
 use durward_lab::process::{Usage, usage};
+pub use http::request;
 use load::{Connection, Generator, LanePlan, Rest, Run, Schedule};
 
 /// What to speak.
@@ -50,6 +51,8 @@ pub struct Plan<'a> {
     pub rate: Option<f64>,
     /// The server's process, to see what it takes of the machine.
     pub process: Option<u32>,
+    /// A server of HTTP that does nothing, to be measured beside; it takes questions of HTTP alone.
+    pub bare: Option<&'a Bare>,
 }
 
 /// What was measured.
@@ -61,6 +64,8 @@ pub struct Measurement {
     pub cpu_ns: Option<u64>,
     /// Which part of that time the server ran, from 0 to 1: if it is not near 1, something else was the limit.
     pub busy: Option<f64>,
+    /// The same of the bare server, measured in turns: answers a second, and what a core did for one.
+    pub bare: Option<(Spread, Option<u64>)>,
     /// The latencies, at the rate that was given or a tenth of saturation.
     pub load: Load,
     /// The server's resident set afterwards, in bytes.
@@ -136,7 +141,7 @@ pub fn measure(plan: &Plan<'_>) -> Result<Measurement, ServerBenchError> {
     }
     match plan.transport {
         Transport::Http => {
-            let questions = http::questions(plan)?;
+            let questions = http::questions(plan);
             run(plan, || http::Http::new(&questions))
         }
         Transport::Rsocket => {
@@ -154,40 +159,39 @@ fn run<C: Connection>(plan: &Plan<'_>, open: impl Fn() -> C) -> Result<Measureme
         in_flight: plan.in_flight,
         questions: plan.questions.len(),
     };
-    generator.add(&lane, open)?;
-    let mut run = |schedule, duration| -> Result<Run, ServerBenchError> {
-        generator.run(&[schedule], duration)?.pop().ok_or(ServerBenchError::NoAnswers)
-    };
-    let warm = run(Schedule::Full, plan.duration / ROUNDS)?;
-    if warm.answered() == 0 {
+    generator.add(&lane, &open)?;
+    if let Some(bare) = plan.bare {
+        generator.add(&LanePlan { addresses: &[bare.address()], ..lane }, &open)?;
+    }
+    let mut lab = Lab { generator };
+    if lab.run(THE_SERVER, Schedule::Full, plan.duration / ROUNDS)?.answered() == 0 {
         return Err(ServerBenchError::NoAnswers);
     }
-    let (mut saturation, mut cpu_ns, mut busy) = (None, None, None);
+    let (mut server, mut bare) = (Rounds::default(), Rounds::default());
     if plan.rate.is_none() {
-        let before = plan.process.and_then(usage);
-        let (mut rates, mut answered, mut time) = (Vec::new(), 0, Duration::ZERO);
         for _ in 0..ROUNDS {
-            let round = run(Schedule::Full, plan.duration / ROUNDS)?;
-            rates.push(round.rate());
-            answered += round.answered();
-            time += round.time;
+            let ran = || plan.process.and_then(usage).map(|usage| usage.ran);
+            let before = ran();
+            let round = lab.run(THE_SERVER, Schedule::Full, plan.duration / ROUNDS)?;
+            server.add(&round, before.zip(ran()));
+            if let Some(other) = plan.bare {
+                let before = other.ran();
+                let round = lab.run(THE_BARE, Schedule::Full, plan.duration / ROUNDS)?;
+                bare.add(&round, before.zip(other.ran()));
+            }
         }
-        if let Some((before, after)) = before.zip(plan.process.and_then(usage)) {
-            let ran = after.ran.saturating_sub(before.ran);
-            cpu_ns = Some((ran.as_nanos() / u128::from(answered.max(1))) as u64);
-            busy = Some(ran.as_secs_f64() / time.as_secs_f64());
-        }
-        saturation = Spread::of(&rates);
     }
+    let saturation = Spread::of(&server.rates);
     let rate = plan.rate.or(saturation.map(|spread| spread.median / 10.0)).unwrap_or(1.0).max(1.0);
-    let load = run(Schedule::Rate(rate), plan.duration)?;
+    let load = lab.run(THE_SERVER, Schedule::Rate(rate), plan.duration)?;
     let resident_bytes = plan.process.and_then(usage).and_then(|Usage { resident_bytes, .. }| resident_bytes);
     let waited = load.kinds.first().map(|kind| &kind.waited).ok_or(ServerBenchError::NoAnswers)?;
     let quantile = |q| waited.value_at_quantile(q);
     Ok(Measurement {
         saturation,
-        cpu_ns,
-        busy,
+        cpu_ns: server.cpu_ns(),
+        busy: server.busy(),
+        bare: Spread::of(&bare.rates).map(|spread| (spread, bare.cpu_ns())),
         resident_bytes,
         load: Load {
             rate,
@@ -200,4 +204,53 @@ fn run<C: Connection>(plan: &Plan<'_>, open: impl Fn() -> C) -> Result<Measureme
             max_ns: waited.max(),
         },
     })
+}
+
+/// The lanes of the load.
+const THE_SERVER: usize = 0;
+const THE_BARE: usize = 1;
+
+struct Lab<C> {
+    generator: Generator<C>,
+}
+
+impl<C: Connection> Lab<C> {
+    /// Asks one of the servers.
+    fn run(&mut self, lane: usize, schedule: Schedule, duration: Duration) -> Result<Run, ServerBenchError> {
+        let of = |other| if other == lane { schedule } else { Schedule::Silent };
+        let runs = self.generator.run(&[of(THE_SERVER), of(THE_BARE)], duration)?;
+        runs.into_iter().nth(lane).ok_or(ServerBenchError::NoAnswers)
+    }
+}
+
+/// Rounds of saturation of one server.
+#[derive(Default)]
+struct Rounds {
+    rates: Vec<f64>,
+    answered: u64,
+    time: Duration,
+    /// How long the server ran, if that is known of all of them.
+    ran: Option<Duration>,
+}
+
+impl Rounds {
+    /// One more; `ran` is how long the server had run before and after.
+    fn add(&mut self, round: &Run, ran: Option<(Duration, Duration)>) {
+        let is_first = self.rates.is_empty();
+        let so_far = if is_first { Some(Duration::ZERO) } else { self.ran };
+        self.ran = so_far.zip(ran).map(|(so_far, (before, after))| so_far + after.saturating_sub(before));
+        self.rates.push(round.rate());
+        self.answered += round.answered();
+        self.time += round.time;
+    }
+
+    /// What a core did for one answer, in nanoseconds.
+    fn cpu_ns(&self) -> Option<u64> {
+        Some((self.ran?.as_nanos() / u128::from(self.answered.max(1))) as u64)
+    }
+
+    /// Which part of the time the server ran.
+    fn busy(&self) -> Option<f64> {
+        Some(self.ran?.as_secs_f64() / self.time.as_secs_f64())
+    }
 }

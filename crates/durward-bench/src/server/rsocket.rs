@@ -1,6 +1,6 @@
 //! RSocket, with the requester of durward's client.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -33,14 +33,14 @@ pub(super) fn questions(plan: &Plan<'_>) -> Result<Vec<BytesMut>, ServerBenchErr
 pub(super) struct Rsocket<'q> {
     questions: &'q [BytesMut],
     requester: Requester,
-    /// When those under way were due.
-    due: HashMap<u32, Instant>,
+    /// When those under way were due, by their streams. Most are answered in their order.
+    due: VecDeque<(u32, Instant)>,
 }
 
 impl<'q> Rsocket<'q> {
     pub(super) fn new(questions: &'q [BytesMut]) -> Rsocket<'q> {
         let requester = Requester::new(LIMITS, &Credentials::None, Instant::now());
-        Rsocket { questions, requester, due: HashMap::new() }
+        Rsocket { questions, requester, due: VecDeque::new() }
     }
 }
 
@@ -49,7 +49,7 @@ impl Connection for Rsocket<'_> {
         let question = self.questions.get(number).map_or(&[][..], |question| question);
         // A connection that is over says so when it is listened to.
         if let Ok(stream) = self.requester.ask(b"decide-once", question) {
-            self.due.insert(stream, due);
+            self.due.push_back((stream, due));
         }
     }
 
@@ -74,7 +74,8 @@ impl Connection for Rsocket<'_> {
                 }
                 Event::Completed { stream } | Event::Failed { stream, .. } => (stream, false),
             };
-            if let Some(due) = self.due.remove(&stream) {
+            let at = self.due.iter().position(|(asked, _)| *asked == stream);
+            if let Some((_, due)) = at.and_then(|at| self.due.remove(at)) {
                 return Ok(Some(Answer { due, kind: 0, is_right }));
             }
         }

@@ -6,7 +6,6 @@
 //! An answer counts only if it is right: a validation that does not say whose session it is, a login without a token, are
 //! counted apart, and never as speed.
 
-mod bare;
 mod call;
 mod crowd;
 mod flood;
@@ -21,7 +20,6 @@ use std::time::Duration;
 
 use serde_json::json;
 
-pub use bare::Bare;
 pub use call::wait_ready;
 pub use crowd::Act;
 pub use flood::{Flood, flood};

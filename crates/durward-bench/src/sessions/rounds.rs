@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::bare::Bare;
 use super::call::Caller;
 use super::crowd::{Act, Crowd, Script, Served};
 use super::{Load, SessionBenchError, Site};
 use crate::Spread;
+use crate::bare::Bare;
 use crate::server::load::{Generator, LanePlan, Rest, Run, Schedule, Tally};
 use durward_lab::process::usage;
 

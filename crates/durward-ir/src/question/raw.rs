@@ -88,7 +88,7 @@ impl<'t> RawSubscription<'t> {
             RawValue::Value(Value::Object(_)) => return Err(WantsValues),
             // An array has the keys of the objects in it.
             RawValue::Value(Value::Array(_)) => self.brief.leave_open(element),
-            _ => {}
+            RawValue::Text(_) | RawValue::Value(_) => {}
         }
         self.give(element, word)?;
         if let Some(field) = self.fields.get_mut(element as usize) {

@@ -184,11 +184,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     }
 
     async fn take_events(&mut self) {
+        let mut now = Instant::now();
         loop {
-            let now = Instant::now();
             let Some(event) = self.connection.next_event(now) else { return };
             match event {
-                Event::Setup(credentials) => self.set_up(Presented::from_setup(&credentials)).await,
+                Event::Setup(credentials) => {
+                    self.set_up(Presented::from_setup(&credentials)).await;
+                    now = Instant::now();
+                }
                 Event::Cancelled { stream } => self.answers.forget(stream),
                 Event::Demand { stream } => self.answers.wake(stream),
                 Event::Request { stream, expects, route, data } => {
@@ -201,8 +204,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
                     // Nobody asks before it is known who asks.
                     let Some(identity) = &self.identity else { return };
                     let (shared, client) = (&self.shared, self.client);
-                    let mut asked = Asked { shared, identity, connection: &mut self.connection, client };
+                    let mut asked = Asked { shared, identity, connection: &mut self.connection, client, now };
                     self.answers.ask(&mut asked, stream, expects, &route, &data);
+                    now = asked.now;
                 }
             }
         }
@@ -227,7 +231,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     fn say(&mut self) -> bool {
         let Some(identity) = &self.identity else { return true };
         let (shared, client) = (&self.shared, self.client);
-        let mut asked = Asked { shared, identity, connection: &mut self.connection, client };
+        let now = Instant::now();
+        let mut asked = Asked { shared, identity, connection: &mut self.connection, client, now };
         self.answers.say(&mut asked)
     }
 

@@ -1,5 +1,6 @@
 //! One set of policies, decided in every way there is, and plainly.
 
+use bytes::BytesMut;
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::{Evaluated, Fault};
 use durward_pdp::ir::path::Path;
@@ -7,12 +8,13 @@ use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::xacml::response::Results;
 use durward_pdp::{IndexKind, IndexSettings, Pdp, PdpBuilder, PolicyError, Request, Response, Value};
+use durward_server::rsocket::protobuf::{self, Limits};
 
 /// What is asked.
 #[derive(Clone, Debug)]
 pub enum Question {
-    /// In SAPL's words.
-    Subscription(Box<Subscription>),
+    /// In SAPL's words: read, and as its JSON.
+    Subscription(Box<Subscription>, String),
     /// In XACML's words.
     Request(Box<Request>),
 }
@@ -25,7 +27,7 @@ impl Question {
     pub fn read(text: &str) -> Result<Question, String> {
         if text.trim_start().starts_with('{') {
             let subscription = Subscription::from_json(text.as_bytes()).map_err(|error| error.to_string())?;
-            return Ok(Question::Subscription(Box::new(subscription)));
+            return Ok(Question::Subscription(Box::new(subscription), text.to_owned()));
         }
         let request = Request::from_xml(text.as_bytes()).map_err(|error| error.to_string())?;
         Ok(Question::Request(Box::new(request)))
@@ -104,7 +106,7 @@ impl Contest {
     /// One of the others says something else than the plain evaluator.
     pub fn ask(&self, question: &Question) -> Result<u64, Disagreement> {
         match question {
-            Question::Subscription(subscription) => self.ask_subscription(subscription),
+            Question::Subscription(subscription, text) => self.ask_subscription(subscription, text),
             Question::Request(request) => self.ask_request(request),
         }
     }
@@ -118,7 +120,7 @@ impl Contest {
         let mut requests = (Vec::new(), Vec::new());
         for (number, question) in questions.iter().enumerate() {
             match question {
-                Question::Subscription(subscription) => {
+                Question::Subscription(subscription, _) => {
                     let plain = self.plain.decide_once(subscription).to_json();
                     subscriptions.0.push(Subscription::clone(subscription));
                     subscriptions.1.push((number, plain));
@@ -137,7 +139,8 @@ impl Contest {
         Ok(compared)
     }
 
-    fn ask_subscription(&self, subscription: &Subscription) -> Result<u64, Disagreement> {
+    fn ask_subscription(&self, subscription: &Subscription, text: &str) -> Result<u64, Disagreement> {
+        let message = message(subscription);
         let plain = self.plain.decide_once(subscription).to_json();
         let found_plain = known(&self.plain, subscription, None)?;
         let mut compared = 0;
@@ -145,11 +148,18 @@ impl Contest {
             let mut encoded = subscription.clone();
             same(who, "", &plain, &pdp.decide_once(&encoded).to_json())?;
             same(who, ", a thread's own", &plain, &pdp.decider().decide_once(&encoded).to_json())?;
+            let by_text =
+                pdp.decide_json(text.as_bytes()).map_or_else(|error| error.to_string(), |it| it.to_json());
+            same(who, ", from its text", &plain, &by_text)?;
+            if let Some(decision) = message.as_deref().and_then(|bytes| of_message(pdp, bytes)) {
+                same(who, ", from its message", &plain, &decision.to_json())?;
+                compared += 1;
+            }
             pdp.encode_subscription(&mut encoded);
             same(who, ", encoded", &plain, &pdp.decide_once(&encoded).to_json())?;
             let found = known(pdp, subscription, Some(&self.plain))?;
             same(who, ", with attribute finders", &found_plain, &found)?;
-            compared += 4;
+            compared += 5;
         }
         Ok(compared)
     }
@@ -170,6 +180,19 @@ impl Contest {
         }
         Ok(compared)
     }
+}
+
+/// The message of protocol buffers that clients of RSocket send.
+fn message(subscription: &Subscription) -> Option<BytesMut> {
+    let mut message = BytesMut::new();
+    protobuf::write_subscription(&mut message, subscription).ok()?;
+    Some(message)
+}
+
+/// What the server answers at once by the bytes of a message.
+fn of_message(pdp: &Pdp, message: &[u8]) -> Option<Decision> {
+    let limits = Limits { values_max: usize::MAX, subscriptions_max: 1 };
+    pdp.decide_raw(&protobuf::read_raw(message, &limits)?)
 }
 
 /// Subscriptions in one batch, every other one encoded.

@@ -50,10 +50,11 @@ pub(super) fn run(seed: u64, questions: u64) -> Result<Vec<(String, Count)>, Box
             let mut together = Vec::new();
             for number in 0..each {
                 let asked = question(&scenario, number as usize, &mut random);
-                let Ok(subscription) = Subscription::from_json(asked.to_string().as_bytes()) else {
+                let text = asked.to_string();
+                let Ok(subscription) = Subscription::from_json(text.as_bytes()) else {
                     continue;
                 };
-                let question = Question::Subscription(Box::new(subscription));
+                let question = Question::Subscription(Box::new(subscription), text);
                 let answers = contest.ask(&question);
                 together.push(question);
                 match answers {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use durward_bench::Bare;
 use durward_bench::embedded::Form;
-use durward_bench::server::{Measurement, Plan, ServerBenchError, Transport, measure};
+use durward_bench::server::{Measurement, Plan, ServerBenchError, Transport, measure, request};
 use durward_pdp::sapl::Subscription;
 use serde_json::json;
 
@@ -26,7 +27,9 @@ Examples:
 With --policies, a server is started for the measurement, with one worker, and pinned to one core (by `taskset`), the
 load to the other. Saturation is what is answered while every connection has as many questions under way as it may.
 Latency is then measured at a tenth of it, or at --rate: questions are asked when their time has come, whether or not
-earlier ones were answered, and a wait counts from that time. Only what anybody may ask, unencrypted, is measured.";
+earlier ones were answered, and a wait counts from that time. Only what anybody may ask, unencrypted, is measured.
+With --policies and HTTP, a bare server of the same HTTP library, which reads the same requests and writes as many bytes, is
+measured in turns with it.";
 
 /// Less than this part of the time means that something else than the server was the limit.
 const BUSY_BELOW: f64 = 0.9;
@@ -100,6 +103,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         (None, Some(url)) => resolve(url)?,
         (None, None) => return Err(Failure::new("neither `--policies` nor `--url` is given")),
     };
+    let bare = match (arguments.transport, &server, questions.first()) {
+        (TransportName::Http, Some(_), Some(question)) => {
+            arguments.cores.pin_server();
+            Some(Bare::like_answer_of(address, &request(address, question))?)
+        }
+        _ => None,
+    };
     arguments.cores.pin_load();
     let (transport, connections, in_flight) = match arguments.transport {
         TransportName::Http => (Transport::Http, 64, 1),
@@ -114,6 +124,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         duration: Duration::from_secs_f64(arguments.seconds),
         rate: arguments.rate,
         process: server.as_ref().map(Started::process),
+        bare: bare.as_ref(),
     };
     let measured = measure(&plan).map_err(failure)?;
     to_stdout(&if arguments.json { row(&plan, &measured) } else { table(&plan, &measured) })?;
@@ -165,6 +176,8 @@ fn row(plan: &Plan<'_>, measured: &Measurement) -> String {
         "saturation_min_per_s": measured.saturation.map(|spread| spread.min.round()),
         "saturation_max_per_s": measured.saturation.map(|spread| spread.max.round()),
         "cpu_ns": measured.cpu_ns,
+        "bare_per_s": measured.bare.map(|(spread, _)| spread.median.round()),
+        "bare_cpu_ns": measured.bare.and_then(|(_, cpu_ns)| cpu_ns),
         "server_busy": measured.busy.map(|busy| (busy * 1_000.0).round() / 1_000.0),
         "rate_per_s": load.rate.round(),
         "answered": load.answered,
@@ -203,6 +216,15 @@ fn table(plan: &Plan<'_>, measured: &Measurement) -> String {
     }
     if let Some(cpu_ns) = measured.cpu_ns {
         text.push_str(&format!("the server  {:.1} us of a core for an answer\n", cpu_ns as f64 / 1_000.0));
+    }
+    if let Some((spread, cpu_ns)) = measured.bare {
+        let part = measured.saturation.map_or(0.0, |server| 100.0 * server.median / spread.median);
+        let core =
+            cpu_ns.map_or(String::new(), |cpu_ns| format!(", {:.1} us of a core", cpu_ns as f64 / 1_000.0));
+        let rate = grouped(spread.median);
+        text.push_str(&format!(
+            "bare HTTP   {rate} answers/s{core}: the server comes to {part:.0} % of it\n"
+        ));
     }
     if let Some(bytes) = measured.resident_bytes {
         text.push_str(&format!("its memory  {:.1} MiB resident\n", bytes as f64 / f64::from(1 << 20)));

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use durward_bench::Bare;
 use durward_bench::sessions::{
-    Bare, Flood, Load, Logouts, Measured, Memory, SessionBenchError, Validation, flood, login, logouts,
-    memory, mix, validate, validation_body,
+    Flood, Load, Logouts, Measured, Memory, SessionBenchError, Validation, flood, login, logouts, memory,
+    mix, validate, validation_body,
 };
 
 use super::node::{Cores, cores};
