@@ -172,10 +172,7 @@ impl Regex {
             Engine::Linear(regex) => Ok(regex.captures_at(text, start).map(|captures| Found {
                 spans: captures.iter().map(|group| group.map(|group| (group.start(), group.end()))).collect(),
             })),
-            Engine::Backtracking(regex) => {
-                let found = regex.find_at(text, start).ok_or_else(|| self.takes_too_long())?;
-                Ok(found.map(|spans| Found { spans }))
-            }
+            Engine::Backtracking(regex) => regex.find_at(text, start).ok_or_else(|| self.takes_too_long()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The engine that tries ways, up to [`BACKTRACKS_MAX`]. Without the feature `backtracking`, `linear_only.rs` is in its place.
 
-use super::{BACKTRACKS_MAX, PATTERN_MEMORY_MAX, Reason};
+use super::{BACKTRACKS_MAX, Found, PATTERN_MEMORY_MAX, Reason};
 
 #[derive(Debug)]
 pub(super) struct Backtracking(Box<fancy_regex::Regex>);
@@ -24,11 +24,10 @@ impl Backtracking {
         self.0.is_match(text).ok()
     }
 
-    /// The spans of the first match from this byte on and of its groups, if there is a match; `None` where too many ways
-    /// were tried.
-    pub(super) fn find_at(&self, text: &str, start: usize) -> Option<Option<Vec<Option<(usize, usize)>>>> {
+    /// The first match from this byte on, if there is one; `None` where too many ways were tried.
+    pub(super) fn find_at(&self, text: &str, start: usize) -> Option<Option<Found>> {
         let captures = self.0.captures_from_pos(text, start).ok()?;
         let span = |group: fancy_regex::Match<'_>| (group.start(), group.end());
-        Some(captures.map(|captures| captures.iter().map(|group| group.map(span)).collect()))
+        Some(captures.map(|captures| Found { spans: captures.iter().map(|group| group.map(span)).collect() }))
     }
 }
