@@ -2,6 +2,7 @@
 
 use crate::arrows;
 use crate::generate;
+use crate::lean;
 use crate::licences::{self, Rules};
 use crate::links;
 use crate::metadata::Metadata;
@@ -25,6 +26,7 @@ pub(crate) fn steps(report: &mut Report) {
         Outcome::of(run(clippy.args(locked()).args(["--", "-D", "warnings"])))
     });
     report.step("arrows between crates", || found(arrows_found()));
+    lean::steps(report);
     report.step("licences and sources", || found(licences_found()));
     report.step("links in documents", || found(links::findings()));
     report.step("generated files", || found(generate::stale()));

@@ -7,15 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The only place crates come from.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// Crates so large that a second version is worth a talk.
-const ONCE: [&str; 9] =
-    ["hyper", "jiff", "quick-xml", "regex", "regex-automata", "rustls", "serde", "serde_json", "tokio"];
-
 /// The lists of `deny.toml` that are used here.
 #[derive(Debug)]
 pub(crate) struct Rules {
     allowed: BTreeSet<String>,
     denied: BTreeSet<String>,
+    /// Versions beside another one of the same crate: `name@version`, of which the last parts may be left out.
+    skipped: BTreeSet<String>,
 }
 
 impl Rules {
@@ -24,7 +22,12 @@ impl Rules {
         let path = metadata::root().join("deny.toml");
         let text =
             std::fs::read_to_string(path).map_err(|error| format!("cannot read `deny.toml`: {error}"))?;
-        let rules = Rules { allowed: strings(&text, "allow = ["), denied: strings(&text, "deny = [") };
+        let skipped = list(&text, "skip = [").filter_map(|line| line.split('"').nth(1).map(str::to_owned));
+        let rules = Rules {
+            allowed: strings(&text, "allow = ["),
+            denied: strings(&text, "deny = ["),
+            skipped: skipped.collect(),
+        };
         if rules.allowed.is_empty() || rules.denied.is_empty() {
             return Err("`deny.toml` has no list `allow` or no list `deny`".to_owned());
         }
@@ -34,9 +37,13 @@ impl Rules {
 
 /// The quoted strings of a list that starts on a line of its own and ends with `]` on one.
 fn strings(text: &str, start: &str) -> BTreeSet<String> {
-    let lines = text.lines().skip_while(|line| *line != start).skip(1).take_while(|line| *line != "]");
-    let code = lines.map(|line| line.split('#').next().unwrap_or(line));
-    code.flat_map(|line| line.split('"').skip(1).step_by(2)).map(str::to_owned).collect()
+    list(text, start).flat_map(|line| line.split('"').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+/// The lines of such a list, without comments.
+fn list<'t>(text: &'t str, start: &str) -> impl Iterator<Item = &'t str> {
+    let lines = text.lines().skip_while(move |line| *line != start).skip(1).take_while(|line| *line != "]");
+    lines.map(|line| line.split('#').next().unwrap_or(line))
 }
 
 /// Everything about the crates from outside that the rules forbid.
@@ -45,7 +52,7 @@ pub(crate) fn findings(metadata: &Metadata, rules: &Rules) -> Vec<String> {
     for package in metadata.packages.values().filter(|package| !package.member) {
         found.extend(finding(package, rules));
     }
-    found.extend(repeated(metadata));
+    found.extend(repeated(&versions(metadata), &rules.skipped));
     found
 }
 
@@ -66,13 +73,39 @@ fn finding(package: &Package, rules: &Rules) -> Option<String> {
     }
 }
 
-fn repeated(metadata: &Metadata) -> Vec<String> {
+/// The versions of each crate.
+fn versions(metadata: &Metadata) -> BTreeMap<&str, Vec<&str>> {
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for package in metadata.packages.values() {
         versions.entry(&package.name).or_default().push(&package.version);
     }
-    let twice = versions.iter().filter(|(name, versions)| ONCE.contains(*name) && versions.len() > 1);
-    twice.map(|(name, versions)| format!("`{name}` comes in versions {}", versions.join(", "))).collect()
+    versions
+}
+
+/// Crates that come in several versions which the list does not name, and what it names in vain.
+fn repeated(versions: &BTreeMap<&str, Vec<&str>>, skipped: &BTreeSet<String>) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut used: BTreeSet<&str> = BTreeSet::new();
+    for (name, all) in versions.iter().filter(|(_, all)| all.len() > 1) {
+        let is_of = |entry: &str, version: &str| {
+            let rest = entry.strip_prefix(name).and_then(|rest| rest.strip_prefix('@'));
+            let rest = rest.and_then(|wanted| version.strip_prefix(wanted));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let entry = |version: &str| skipped.iter().find(|entry| is_of(entry, version));
+        used.extend(all.iter().filter_map(|version| entry(version)).map(String::as_str));
+        if all.iter().filter(|version| entry(version).is_none()).count() > 1 {
+            found.push(format!(
+                "`{name}` comes in versions {}: name who forces that in `skip` of `deny.toml`",
+                all.join(", ")
+            ));
+        }
+    }
+    let vain = skipped.iter().filter(|entry| !used.contains(entry.as_str()));
+    found.extend(
+        vain.map(|entry| format!("`{entry}` is in `skip` of `deny.toml`, and comes in no second version")),
+    );
+    found
 }
 
 /// Whether an SPDX expression can be met with the allowed licences. `/` is the old way to write `OR`.
@@ -127,6 +160,19 @@ mod tests {
     fn every_crate_from_outside_is_allowed() {
         let found = findings(&Metadata::read().unwrap(), &Rules::read().unwrap());
         assert!(found.is_empty(), "\n{}", found.join("\n"));
+    }
+
+    #[test]
+    fn a_second_version_is_named_and_a_name_is_needed() {
+        let versions: BTreeMap<&str, Vec<&str>> =
+            [("a", vec!["1.2.3", "1.20.0", "2.0.0"]), ("b", vec!["0.1.0"])].into();
+        let check =
+            |skipped: &[&str]| repeated(&versions, &skipped.iter().map(|it| (*it).to_owned()).collect());
+        assert_eq!(check(&["a@1.2", "a@1.20"]), [""; 0]);
+        assert_eq!(check(&["a@1"]), [""; 0]);
+        assert_eq!(check(&["a@1.2"]).len(), 1);
+        assert_eq!(check(&["a@1", "b@0.1"]).len(), 1);
+        assert_eq!(check(&["a@1", "a@3"]).len(), 1);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod fuzz;
 mod generate;
 mod generators;
 mod instructions;
+mod lean;
 mod licences;
 mod links;
 mod metadata;
@@ -33,7 +34,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask <command>
 
-  check                  formatting, lints, arrows between crates, licences, generated files
+  check                  formatting, lints, arrows between crates, the lean kernel, licences, generated files
   test                   check, then every test, a short fuzz, the release binary and the README's commands
   clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
   differential           every index against the plain evaluator, a million questions or more

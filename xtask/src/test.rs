@@ -5,7 +5,7 @@ use crate::report::{Outcome, Report};
 use crate::tools::{
     MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD, nats_server,
 };
-use crate::{check, clients, demo, fuzz, instructions, opcua, peers, readme, recorded, release};
+use crate::{check, clients, demo, fuzz, instructions, lean, opcua, peers, readme, recorded, release};
 use std::process::ExitCode;
 
 /// How long each fuzz target runs: long enough to pass the seeds and a few hundred thousand inputs.
@@ -17,6 +17,7 @@ pub(crate) fn run_alone() -> ExitCode {
     check::steps(&mut report);
     report.step("recorded data", recorded::check);
     report.step("tests", tests);
+    report.step("tests of the lean kernel", lean::tests);
     fuzz::steps(&mut report, FUZZ_S);
     report.step("instruction counts", instructions::check);
     report.step("release binary", release::check);

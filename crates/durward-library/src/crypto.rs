@@ -15,7 +15,7 @@ pub(crate) use certificate::{AlternativeName, Certificate};
 pub(crate) use key::{Curve, PublicKey};
 pub(crate) use verify::{Digest, RsaPadding, ecdsa_der, ecdsa_fixed, ed25519, rsa};
 
-use crate::encoding::{read_base64, read_base64_padded};
+use crate::encoding;
 use crate::jvm::{self, trim};
 
 /// Why something is not what it should be, to be put behind a colon.
@@ -26,6 +26,21 @@ const LENGTH_MAX: usize = 256 * 1024;
 
 /// How PEM breaks lines (RFC 7468, section 2).
 const PEM_LINE: usize = 64;
+
+/// Octets in Base64, with or without padding.
+pub(crate) fn read_base64(text: &str) -> Option<Vec<u8>> {
+    encoding::read(text, &encoding::BASE64)
+}
+
+/// Octets in Base64 with padding; not of an empty text.
+pub(crate) fn read_base64_padded(text: &str) -> Option<Vec<u8>> {
+    encoding::read_padded(text, &encoding::BASE64)
+}
+
+/// Octets in Base64 for URLs, with or without padding.
+pub(crate) fn read_base64_url(text: &str) -> Option<Vec<u8>> {
+    encoding::read(text, &encoding::BASE64_URL)
+}
 
 /// The octets of a public key in PEM. Its label is not looked at, as in SAPL: the octets tell what it is.
 pub(crate) fn key_octets(text: &str) -> Result<Vec<u8>, Reason> {

@@ -6,6 +6,7 @@ use durward_ir::library::Parameter::Text;
 use durward_ir::value::Value;
 use sha2::Digest;
 
+use crate::encoding::hex;
 use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
@@ -47,10 +48,4 @@ pub(crate) fn digest_by_name(name: &str) -> Option<fn(&[u8]) -> String> {
         "SHA3-512" | "2.16.840.1.101.3.4.2.10" => of::<sha3::Sha3_512>,
         _ => return None,
     })
-}
-
-/// Octets in lower-case hexadecimal.
-pub(crate) fn hex(octets: &[u8]) -> String {
-    let digits = octets.iter().flat_map(|octet| [octet >> 4, octet & 15]);
-    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }

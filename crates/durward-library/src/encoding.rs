@@ -10,7 +10,6 @@ use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Text;
 use durward_ir::value::Value;
 
-use crate::digest::hex;
 use crate::jvm::{length, strip};
 use crate::limits::{TEXT_LENGTH_MAX, check_text_length};
 use crate::table::{row, unchecked};
@@ -43,8 +42,8 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "Whether the text is hexadecimal of whole octets, with underscores anywhere, and not empty."),
 ];
 
-const BASE64: GeneralPurpose = engine(&STANDARD);
-const BASE64_URL: GeneralPurpose = engine(&URL_SAFE);
+pub(crate) const BASE64: GeneralPurpose = engine(&STANDARD);
+pub(crate) const BASE64_URL: GeneralPurpose = engine(&URL_SAFE);
 
 /// As `java.util.Base64` reads: bits that are left over at the end are ignored.
 const fn engine(alphabet: &Alphabet) -> GeneralPurpose {
@@ -54,27 +53,13 @@ const fn engine(alphabet: &Alphabet) -> GeneralPurpose {
     GeneralPurpose::new(alphabet, config)
 }
 
-/// Octets in Base64, with or without padding.
-pub(crate) fn read_base64(text: &str) -> Option<Vec<u8>> {
-    read(text, &BASE64)
-}
-
-/// Octets in Base64 with padding; not of an empty text.
-pub(crate) fn read_base64_padded(text: &str) -> Option<Vec<u8>> {
-    read_padded(text, &BASE64)
-}
-
-/// Octets in Base64 for URLs, with or without padding.
-pub(crate) fn read_base64_url(text: &str) -> Option<Vec<u8>> {
-    read(text, &BASE64_URL)
-}
-
 /// Padding may be missing, but not in part.
-fn read(text: &str, engine: &GeneralPurpose) -> Option<Vec<u8>> {
+pub(crate) fn read(text: &str, engine: &GeneralPurpose) -> Option<Vec<u8>> {
     if text.ends_with('=') { read_padded(text, engine) } else { engine.decode(text).ok() }
 }
 
-fn read_padded(text: &str, engine: &GeneralPurpose) -> Option<Vec<u8>> {
+/// Padding must be there, and something to be padded.
+pub(crate) fn read_padded(text: &str, engine: &GeneralPurpose) -> Option<Vec<u8>> {
     if text.is_empty() || !text.len().is_multiple_of(4) { None } else { engine.decode(text).ok() }
 }
 
@@ -88,6 +73,12 @@ pub(crate) fn read_hex(text: &str) -> Option<Vec<u8>> {
     let digits = digits?;
     let (pairs, rest) = digits.as_chunks::<2>();
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}
+
+/// Octets in lower-case hexadecimal.
+pub(crate) fn hex(octets: &[u8]) -> String {
+    let digits = octets.iter().flat_map(|octet| [octet >> 4, octet & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 fn encode(arguments: &[Value], encode: impl Fn(&str) -> String) -> Evaluated<Value> {

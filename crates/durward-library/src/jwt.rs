@@ -12,8 +12,7 @@ use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::json;
 use durward_ir::value::{Object, Value};
 
-use crate::crypto::{Curve, Digest, PublicKey, RsaPadding, ecdsa_fixed, ed25519, rsa};
-use crate::encoding::read_base64_url;
+use crate::crypto::{Curve, Digest, PublicKey, RsaPadding, ecdsa_fixed, ed25519, read_base64_url, rsa};
 use crate::jvm::{is_blank, length, trim};
 use crate::time::text_of_second;
 

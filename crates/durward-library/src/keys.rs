@@ -11,8 +11,7 @@ use durward_ir::library::Parameter::{Object as AnObject, Text};
 use durward_ir::value::{Object, Value};
 use num_bigint::BigUint;
 
-use crate::crypto::{Certificate, Curve, PublicKey, Reason, key_octets, key_pem};
-use crate::encoding::read_base64_url;
+use crate::crypto::{Certificate, Curve, PublicKey, Reason, key_octets, key_pem, read_base64_url};
 use crate::table::{row, unchecked};
 
 #[rustfmt::skip]

@@ -3,9 +3,21 @@
 //! No clock, no I/O, no state, and no more time and memory than named limits allow. A function gets values whose
 //! types were checked by its caller and gives a value or a fault, never a panic. One file a library; this one lists them.
 //!
+//! Features, all on unless left out, say which libraries there are: `crypto` (`digest`, `keys`, `mac`, `signature`, `x509`
+//! and tokens; with `ring`, which compiles C), `formats` (`toml`, `yaml`), `geo` (`geo`, `traccar`) and `time`. What is left
+//! out, [`left_out_function`] and [`left_out_attribute`] tell: a policy that asks for it must not be put in force.
+//!
 //! What functions do otherwise than those of SAPL's engine, and why, is listed in `docs/sapl.md`, and nowhere else.
 
 #![cfg_attr(test, allow(clippy::useless_vec, reason = "tests write arguments with one macro, few and many"))]
+#![cfg_attr(
+    not(all(feature = "crypto", feature = "formats", feature = "geo", feature = "time")),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "libraries that are left out share some things with those that are not"
+    )
+)]
 #![allow(
     clippy::wildcard_enum_match_arm,
     reason = "functions look for one or two kinds of value among two dozen; to them all others are alike, and none is a decision"
@@ -17,8 +29,10 @@ mod bitwise;
 #[cfg(test)]
 mod check;
 mod cidr;
+#[cfg(feature = "crypto")]
 mod crypto;
 mod csv;
+#[cfg(feature = "crypto")]
 mod digest;
 mod document;
 mod double;
@@ -26,15 +40,19 @@ mod encoding;
 mod filter;
 #[cfg(test)]
 mod fixture;
+#[cfg(feature = "geo")]
 mod geo;
 mod graph;
 mod graphql;
 mod json;
 pub mod jsonschema;
 mod jvm;
+#[cfg(feature = "crypto")]
 pub mod jwt;
+#[cfg(feature = "crypto")]
 mod keys;
 mod limits;
+#[cfg(feature = "crypto")]
 mod mac;
 mod math;
 mod mqtt;
@@ -47,16 +65,21 @@ mod sanitize;
 mod sapl;
 mod semver;
 mod set;
+#[cfg(feature = "crypto")]
 mod signature;
 mod standard;
 mod string;
 mod table;
+#[cfg(feature = "time")]
 mod time;
+#[cfg(feature = "formats")]
 mod toml;
 mod units;
 mod uuid;
+#[cfg(feature = "crypto")]
 pub mod x509;
 mod xml;
+#[cfg(feature = "formats")]
 mod yaml;
 
 use std::collections::HashMap;
@@ -64,21 +87,52 @@ use std::sync::LazyLock;
 
 use durward_ir::library::LibraryFunction;
 
+/// A feature of this crate; `durward-sapl` and `durward-pdp` call it `library-` and the same.
+struct Feature {
+    name: &'static str,
+    is_there: bool,
+    /// The libraries of functions that are there with it.
+    functions: &'static [&'static str],
+    /// The libraries of attributes whose finders in `durward-pdp` are there with it.
+    attributes: &'static [&'static str],
+}
+
+const FEATURES: [Feature; 4] = [
+    Feature {
+        name: "crypto",
+        is_there: cfg!(feature = "crypto"),
+        functions: &["digest", "keys", "mac", "signature", "x509"],
+        attributes: &["jwt", "x509"],
+    },
+    Feature {
+        name: "formats",
+        is_there: cfg!(feature = "formats"),
+        functions: &["toml", "yaml"],
+        attributes: &[],
+    },
+    Feature { name: "geo", is_there: cfg!(feature = "geo"), functions: &["geo", "traccar"], attributes: &[] },
+    Feature { name: "time", is_there: cfg!(feature = "time"), functions: &["time"], attributes: &["time"] },
+];
+
 /// Every library in the order of its name.
 const LIBRARIES: &[&[LibraryFunction]] = &[
     array::FUNCTIONS,
     bitwise::FUNCTIONS,
     cidr::FUNCTIONS,
     csv::FUNCTIONS,
+    #[cfg(feature = "crypto")]
     digest::FUNCTIONS,
     encoding::FUNCTIONS,
     filter::FUNCTIONS,
+    #[cfg(feature = "geo")]
     geo::FUNCTIONS,
     graph::FUNCTIONS,
     graphql::FUNCTIONS,
     json::FUNCTIONS,
     jsonschema::FUNCTIONS,
+    #[cfg(feature = "crypto")]
     keys::FUNCTIONS,
+    #[cfg(feature = "crypto")]
     mac::FUNCTIONS,
     math::FUNCTIONS,
     mqtt::FUNCTIONS,
@@ -90,18 +144,43 @@ const LIBRARIES: &[&[LibraryFunction]] = &[
     sanitize::FUNCTIONS,
     sapl::FUNCTIONS,
     semver::FUNCTIONS,
+    #[cfg(feature = "crypto")]
     signature::FUNCTIONS,
     standard::FUNCTIONS,
     string::FUNCTIONS,
+    #[cfg(feature = "time")]
     time::FUNCTIONS,
+    #[cfg(feature = "formats")]
     toml::FUNCTIONS,
+    #[cfg(feature = "geo")]
     geo::traccar::FUNCTIONS,
     units::FUNCTIONS,
     uuid::FUNCTIONS,
+    #[cfg(feature = "crypto")]
     x509::FUNCTIONS,
     xml::FUNCTIONS,
+    #[cfg(feature = "formats")]
     yaml::FUNCTIONS,
 ];
+
+/// The feature of this crate that brings the function of this full name (`x509.parseCertificate`), where this build leaves
+/// it out; nothing where the function's library is there, or is none of these.
+pub fn left_out_function(name: &str) -> Option<&'static str> {
+    left_out(|feature| feature.functions.contains(&library_of(name)))
+}
+
+/// The same of an attribute (`time.now`).
+pub fn left_out_attribute(name: &str) -> Option<&'static str> {
+    left_out(|feature| feature.attributes.contains(&library_of(name)))
+}
+
+fn left_out(brings: impl Fn(&Feature) -> bool) -> Option<&'static str> {
+    FEATURES.iter().find(|feature| !feature.is_there && brings(feature)).map(|feature| feature.name)
+}
+
+fn library_of(name: &str) -> &str {
+    name.split('.').next().unwrap_or_default()
+}
 
 /// Every function of every library, overloads one by one.
 pub fn all() -> impl Iterator<Item = &'static LibraryFunction> {

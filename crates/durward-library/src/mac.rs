@@ -10,7 +10,7 @@ use hmac::digest::block_api::BlockSizeUser;
 use hmac::{KeyInit, Mac, SimpleHmac};
 use sha2::Digest;
 
-use crate::digest::hex;
+use crate::encoding::hex;
 use crate::encoding::read_hex;
 use crate::jvm::length;
 use crate::limits::{check_text_length, shown};

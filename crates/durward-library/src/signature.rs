@@ -7,8 +7,10 @@ use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Text;
 use durward_ir::value::Value;
 
-use crate::crypto::{Curve, Digest, PublicKey, Reason, RsaPadding, ecdsa_der, ed25519, key_octets, rsa};
-use crate::encoding::{read_base64, read_hex};
+use crate::crypto::{
+    Curve, Digest, PublicKey, Reason, RsaPadding, ecdsa_der, ed25519, key_octets, read_base64, rsa,
+};
+use crate::encoding::read_hex;
 use crate::jvm::strip;
 use crate::table::{row, unchecked};
 

@@ -9,7 +9,6 @@ use durward_ir::combine::Algorithm;
 use durward_xacml::multiple::ResourceHierarchy;
 use durward_xacml::policy::{Limits, PolicyError};
 
-use crate::check;
 use crate::mismatch::Told;
 use crate::snapshot::{Built, Recipe};
 use crate::source::AttributeSource;
@@ -100,8 +99,9 @@ impl PdpBuilder {
 
     /// Looks for what is odd in documents of SAPL when they are put in force: [`Pdp::warnings`]. That makes
     /// loading longer, and changes no decision.
+    #[cfg(feature = "sapl")]
     #[must_use]
-    pub fn checking(mut self, settings: Arc<check::Settings>) -> PdpBuilder {
+    pub fn checking(mut self, settings: Arc<crate::check::Settings>) -> PdpBuilder {
         self.recipe.checking = Some(settings);
         self
     }

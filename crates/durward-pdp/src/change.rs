@@ -12,15 +12,14 @@ use std::sync::{Arc, PoisonError};
 use durward_index::Index;
 use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::program::{Builder, Node, NodeId, Place, Program, Set, SetKind, Voters};
-use durward_sapl::lower::lower_each;
 use durward_xacml::lower::lower_into;
 use durward_xacml::policy::PolicyError;
 use smol_str::SmolStr;
 
-use crate::check::Warnings;
-use crate::documents::{Document, Language, to_error};
+use crate::documents::{Document, Language, sapl};
 use crate::register::{Became, Class, Register};
 use crate::snapshot::{Built, Recipe, Snapshot};
+use crate::warnings::Warnings;
 use crate::{InForce, Pdp, PolicyText, SnapshotInfo};
 
 /// One change of the policies in force.
@@ -456,12 +455,12 @@ fn lower(
     recipe: &Recipe,
 ) -> Result<Vec<Option<Became>>, Vec<PolicyError>> {
     let mut became: Vec<Option<Became>> = Vec::with_capacity(read.len());
-    let (mut xacml, mut sapl) = (Vec::new(), Vec::new());
+    let (mut xacml, mut of_sapl) = (Vec::new(), Vec::new());
     for document in read {
         became.push(document.as_ref().map(Became::of));
         match document {
             Some(Document::Xacml(document)) => xacml.push(document),
-            Some(Document::Sapl(document)) => sapl.push(*document),
+            Some(Document::Sapl(document)) => of_sapl.push(*document),
             None => {}
         }
     }
@@ -472,8 +471,8 @@ fn lower(
     });
     let mut lowered = Vec::new();
     if let Some(configuration) = register.configuration() {
-        lowered = lower_each(&sapl, configuration, builder).unwrap_or_else(|problems| {
-            errors.extend(problems.into_iter().map(to_error));
+        lowered = sapl::lower_each(&of_sapl, configuration, builder).unwrap_or_else(|found| {
+            errors.extend(found);
             Vec::new()
         });
     }

@@ -2,14 +2,12 @@
 //!
 //! Decisions stay what the language says; see [`durward_sapl::check`].
 
-use std::collections::HashMap;
-
 pub use durward_ir::finding::{Finding, Severity};
 use durward_sapl::Configuration;
 pub use durward_sapl::check::{Attribute, Attributes, Others, Schemas, Settings};
 
+use crate::PolicyText;
 use crate::documents::Language;
-use crate::{DeadPolicy, PolicyText};
 
 /// Checks the documents of SAPL among texts, with the variables of the `pdp.json` among them. Documents with errors are
 /// passed over: whoever puts them in force is told.
@@ -31,61 +29,4 @@ pub fn check_sapl(texts: &[PolicyText], settings: &Settings) -> Vec<Finding> {
     let sapl = texts.iter().filter(|text| Language::of(&text.name) == Language::Sapl);
     let read = sapl.filter_map(|text| durward_sapl::Document::read(&text.name, &text.text).ok());
     durward_sapl::check::check_all(&read.collect::<Vec<_>>(), &configuration, settings)
-}
-
-/// Warnings about the documents in force, by the name of the document; those without any are not there.
-#[derive(Debug, Default)]
-pub(crate) struct Warnings {
-    by_document: HashMap<String, Vec<Finding>>,
-}
-
-impl Warnings {
-    /// Notes what there is to say of a document.
-    pub(crate) fn add(
-        &mut self,
-        document: &durward_sapl::Document,
-        configuration: Option<&Configuration>,
-        settings: Option<&Settings>,
-    ) {
-        let Some(settings) = settings else { return };
-        let nothing = Configuration::default();
-        let configuration = configuration.unwrap_or(&nothing);
-        let mut found = durward_sapl::check::check(document, configuration, settings);
-        found.retain(|finding| finding.severity >= Severity::Warning);
-        if !found.is_empty() {
-            self.by_document.insert(document.source.to_string(), found);
-        }
-    }
-
-    /// Some documents are not there any more.
-    pub(crate) fn forget<'n>(&mut self, names: impl IntoIterator<Item = &'n str>) {
-        if self.by_document.is_empty() {
-            return;
-        }
-        names.into_iter().for_each(|name| drop(self.by_document.remove(name)));
-    }
-
-    /// Takes those of other documents.
-    pub(crate) fn extend(&mut self, others: Warnings) {
-        self.by_document.extend(others.by_document);
-    }
-
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Finding> {
-        self.by_document.values().flatten()
-    }
-}
-
-impl From<DeadPolicy> for Finding {
-    fn from(dead: DeadPolicy) -> Finding {
-        let DeadPolicy { source, line, column, message, help } = dead;
-        Finding {
-            severity: Severity::Warning,
-            code: "unreachable-policy",
-            source: source.into(),
-            line,
-            column,
-            message,
-            help: Some(help.to_owned()),
-        }
-    }
 }

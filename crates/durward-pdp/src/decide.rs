@@ -86,6 +86,16 @@ impl Pdp {
         self.answer(&asking, request, Asking::decide, |_| {})
     }
 
+    /// Answers each request in the place with its number, as [`Pdp::decide`] would, all by the policies in force now.
+    /// Where one slice is longer than the other, its rest is left alone. Returns how many were answered.
+    pub fn decide_requests(&self, requests: &[Request], responses: &mut [Response]) -> usize {
+        let snapshot = self.snapshot.load();
+        for (request, response) in requests.iter().zip(&mut *responses) {
+            *response = self.decide_by(&snapshot, request);
+        }
+        requests.len().min(responses.len())
+    }
+
     /// Answers by these policies.
     #[inline]
     pub(crate) fn decide_by(&self, snapshot: &Snapshot, request: &Request) -> Response {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
-use durward_sapl::{Decision, Subscription};
 use durward_xacml::request::Request;
 use durward_xacml::response::Response;
 
@@ -51,9 +50,8 @@ impl Decider<'_> {
         self.pdp.decide_by(self.snapshot.load(), request)
     }
 
-    /// See [`Pdp::decide_once`].
-    #[inline]
-    pub fn decide_once(&mut self, subscription: &Subscription) -> Decision {
-        self.pdp.decide_once_by(self.snapshot.load(), subscription)
+    /// The decision point, and the policies in force.
+    pub(crate) fn in_force(&mut self) -> (&Pdp, &Snapshot) {
+        (self.pdp, self.snapshot.load())
     }
 }

@@ -2,7 +2,10 @@
 //!
 //! What a document is, its name says: `*.sapl` is SAPL, `pdp.json` how SAPL's documents are combined and their variables,
 //! `secrets.json` what only attribute finders may read, anything else XACML. Where there is any SAPL, its algorithm combines
-//! all documents: SAPL's first, then XACML's.
+//! all documents: SAPL's first, then XACML's. Documents of a language whose feature this build leaves out are refused.
+
+#[cfg_attr(not(feature = "sapl"), path = "documents/no_sapl.rs")]
+pub(crate) mod sapl;
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -13,17 +16,16 @@ use std::sync::Arc;
 use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::program::{Builder, NodeId, Program};
 use durward_ir::value::Object;
-use durward_sapl::{Configuration, Problem};
 use durward_xacml::lower::lower_into;
 use durward_xacml::policy::{PolicyError, read_policy};
 use durward_xacml::tree;
 
 use crate::PolicyText;
 use crate::change::root;
-use crate::check::Warnings;
 use crate::register::Became;
-use crate::secrets::{Secrets, check_extensions};
 use crate::snapshot::Recipe;
+use crate::warnings::Warnings;
+use sapl::{Configuration, Secrets};
 
 /// Documents as a program.
 pub(crate) struct Lowered {
@@ -108,20 +110,20 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
     });
     let mut algorithm = recipe.lowering.combining;
     let mut variables = Arc::default();
-    let mut sapl = Vec::new();
+    let mut lowered = Vec::new();
     if let Some(configuration) = &read.configuration {
         variables = Arc::clone(configuration.variables());
-        algorithm = Algorithm::Voting(configuration.voting);
-        match durward_sapl::lower::lower_each(&read.sapl, configuration, &mut builder) {
-            Ok(lowered) => sapl = lowered,
+        algorithm = Algorithm::Voting(sapl::voting(configuration));
+        match sapl::lower_each(&read.sapl, configuration, &mut builder) {
+            Ok(all) => lowered = all,
             // Those of SAPL come first.
-            Err(problems) => drop(errors.splice(0..0, problems.into_iter().map(to_error))),
+            Err(found) => drop(errors.splice(0..0, found)),
         }
     }
     if !errors.is_empty() {
         return Err(errors);
     }
-    let children: Vec<NodeId> = durward_sapl::lower::in_order(&sapl).chain(xacml.iter().copied()).collect();
+    let children: Vec<NodeId> = sapl::in_order(&lowered).chain(xacml.iter().copied()).collect();
     let effects = children.iter().filter_map(|child| builder.effects(*child));
     let effects = effects.fold(Effects::NONE, Effects::union);
     let documents = read.xacml.len() + read.sapl.len();
@@ -130,7 +132,7 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
     // Trees are larger than the program, which is copied once more now.
     read.forget_trees();
     let program = builder.finish(root(algorithm, children, effects));
-    let became = placed(became, &program, &xacml, first_of_sapl, &sapl);
+    let became = placed(became, &program, &xacml, first_of_sapl, &lowered);
     let secrets = read.secrets.unwrap_or_default();
     let configuration = read.configuration;
     let warnings = read.warnings;
@@ -140,7 +142,7 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
 /// One policy document, read.
 pub(crate) enum Document {
     Xacml(tree::Document),
-    Sapl(Box<durward_sapl::Document>),
+    Sapl(Box<sapl::Document>),
 }
 
 impl Document {
@@ -150,17 +152,12 @@ impl Document {
     /// Everything that is wrong with it by itself.
     pub(crate) fn read(text: &PolicyText, recipe: &Recipe) -> Result<Document, Vec<PolicyError>> {
         match Language::of(&text.name) {
-            Language::Sapl => {
-                let read = durward_sapl::Document::read(&text.name, &text.text);
-                read.map(Box::new).map(Document::Sapl).map_err(to_errors)
-            }
+            Language::Sapl => sapl::read(text).map(Box::new).map(Document::Sapl),
             Language::Xacml
             | Language::SaplConfiguration
             | Language::Secrets
             | Language::SealedSecrets
-            | Language::CriticalExtensions => {
-                read_policy(&text.name, &text.text, &recipe.limits).map(Document::Xacml)
-            }
+            | Language::CriticalExtensions => read_xacml(text, recipe).map(Document::Xacml),
         }
     }
 }
@@ -168,7 +165,7 @@ impl Document {
 #[derive(Default)]
 struct Documents {
     xacml: Vec<tree::Document>,
-    sapl: Vec<durward_sapl::Document>,
+    sapl: Vec<sapl::Document>,
     /// There when there is any SAPL.
     configuration: Option<Configuration>,
     secrets: Option<Secrets>,
@@ -182,7 +179,7 @@ fn placed(
     program: &Program,
     xacml: &[NodeId],
     first_of_sapl: u32,
-    sapl: &[Option<durward_sapl::lower::Lowered>],
+    sapl: &[Option<sapl::Lowered>],
 ) -> Vec<Became> {
     let of_source: HashMap<u32, NodeId> =
         xacml.iter().map(|node| (program.node(*node).place().source, *node)).collect();
@@ -214,10 +211,10 @@ impl Documents {
             documents.add(text.borrow(), recipe).unwrap_or_else(|found| errors.extend(found));
         }
         if !documents.sapl.is_empty() {
-            let configuration = documents.configuration.get_or_insert_default();
             let sapl = texts.iter().map(T::borrow).filter(|text| Language::of(&text.name) == Language::Sapl);
             let bytes = sapl.map(|text| text.text.len()).sum();
-            errors.extend(configuration.check_size(documents.sapl.len(), bytes).err().map(to_error));
+            let configured = sapl::configure(&mut documents.configuration, documents.sapl.len(), bytes);
+            errors.extend(configured.err());
         }
         if errors.is_empty() { Ok(documents) } else { Err(errors) }
     }
@@ -246,24 +243,18 @@ impl Documents {
 
     fn add(&mut self, text: &PolicyText, recipe: &Recipe) -> Result<(), Vec<PolicyError>> {
         match Language::of(&text.name) {
-            Language::Xacml => self.xacml.push(read_policy(&text.name, &text.text, &recipe.limits)?),
+            Language::Xacml => self.xacml.push(read_xacml(text, recipe)?),
             Language::Sapl => {
-                let read = durward_sapl::Document::read(&text.name, &text.text);
-                let document = read.map_err(to_errors)?;
+                let document = sapl::read(text)?;
                 self.warnings.add(&document, self.configuration.as_ref(), recipe.checking.as_deref());
                 self.sapl.push(document);
             }
             Language::SaplConfiguration if self.configuration.is_some() => {
                 let message = "there is another `pdp.json` already".to_owned();
-                return Err(vec![to_error(Problem::of(&text.name, message))]);
+                let source = text.name.as_str().into();
+                return Err(vec![PolicyError { source, line: 0, column: 0, message, help: None }]);
             }
-            Language::SaplConfiguration => {
-                let Ok(json) = std::str::from_utf8(&text.text) else {
-                    let message = "the text is not UTF-8".to_owned();
-                    return Err(vec![to_error(Problem::of(&text.name, message))]);
-                };
-                self.configuration = Some(Configuration::read(&text.name, json).map_err(to_errors)?);
-            }
+            Language::SaplConfiguration => self.configuration = Some(sapl::read_configuration(text)?),
             Language::Secrets if self.secrets.is_some() => {
                 return Err(refused(text, "there is another `secrets.json` already", None));
             }
@@ -272,27 +263,29 @@ impl Documents {
                 let help = "open them with `durward bundle unseal`, or let `durward serve` do so: `policies.secret_keys`";
                 return Err(refused(text, "these secrets are sealed", Some(help)));
             }
-            Language::CriticalExtensions => check_extensions(text).map_err(|error| vec![error])?,
+            Language::CriticalExtensions => sapl::check_extensions(text).map_err(|error| vec![error])?,
         }
         Ok(())
     }
 }
 
 fn refused(text: &PolicyText, message: &str, help: Option<&str>) -> Vec<PolicyError> {
-    let problem = Problem {
-        line: 1,
-        column: 1,
-        help: help.map(str::to_owned),
-        ..Problem::of(&text.name, message.to_owned())
-    };
-    vec![to_error(problem)]
+    vec![refusal(text, message.to_owned(), help.map(str::to_owned))]
 }
 
-fn to_errors(problems: Vec<Problem>) -> Vec<PolicyError> {
-    problems.into_iter().map(to_error).collect()
+/// A document that another build could read.
+fn without(text: &PolicyText, what: &str, feature: &str) -> PolicyError {
+    let help = format!("build `durward-pdp` with the feature `{feature}`");
+    refusal(text, format!("this build does not read {what}"), Some(help))
 }
 
-pub(crate) fn to_error(problem: Problem) -> PolicyError {
-    let Problem { source, line, column, message, help } = problem;
-    PolicyError { source, line, column, message, help }
+fn refusal(text: &PolicyText, message: String, help: Option<String>) -> PolicyError {
+    PolicyError { source: text.name.as_str().into(), line: 1, column: 1, message, help }
+}
+
+fn read_xacml(text: &PolicyText, recipe: &Recipe) -> Result<tree::Document, Vec<PolicyError>> {
+    match cfg!(feature = "xacml") {
+        true => read_policy(&text.name, &text.text, &recipe.limits),
+        false => Err(vec![without(text, "policies of XACML", "xacml")]),
+    }
 }

@@ -3,29 +3,33 @@
 //! An explanation is made by the plain evaluator, watched; it costs what a decision without index costs and some
 //! text, and always agrees with what [`Pdp::decide`] answers.
 
+#[cfg(feature = "json")]
+mod json;
 mod near;
 mod reason;
+#[cfg_attr(not(feature = "sapl"), path = "explain/no_sapl.rs")]
 mod sapl;
+#[cfg(feature = "sapl")]
+mod subscription;
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 
 use durward_ir::combine::{Effects, Verdict, Vote};
 use durward_ir::evaluate::{Everything, ListPolicies, Trace};
 use durward_ir::fault::Evaluated;
 use durward_ir::program::{Effect, Node, NodeId, Program, SetKind};
-use durward_ir::question::{Attributes, Question};
-use durward_sapl::{Outcome, Subscription};
+use durward_ir::question::Question;
 use durward_xacml::multiple::{self, Individual, MultipleError};
 use durward_xacml::request::Request;
 use durward_xacml::response::Decision;
-use serde_json::{Value as Json, json};
 
 use crate::decide::Asking;
 use crate::{Asked, Pdp};
 use near::Given;
 use reason::Case;
+use sapl::Seen;
 
 /// Why a request is answered as it is: one part for each individual decision.
 #[derive(Clone, Debug)]
@@ -80,12 +84,6 @@ pub struct ExplainedCondition {
     pub reason: String,
 }
 
-impl ExplainedCondition {
-    fn to_json(&self) -> Json {
-        json!({"place": self.place, "text": self.text, "outcome": self.outcome, "reason": self.reason})
-    }
-}
-
 impl fmt::Display for ExplainedCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: `{}`", self.outcome, self.text)?;
@@ -116,22 +114,6 @@ impl Pdp {
         };
         Explanation { results, note: self.mismatch(Asked::Request) }
     }
-
-    /// Explains the answer to a subscription, in SAPL's words where it is about SAPL. The decision is that of
-    /// [`Pdp::decide_once`]. Of conditions there is something to tell only after [`crate::PdpBuilder::explaining`].
-    pub fn explain_subscription(&self, subscription: &Subscription) -> Explanation {
-        self.explain_known(subscription, subscription)
-    }
-
-    /// The same with what `known` has, the values of attribute finders included: of [`Pdp::decide_known`].
-    pub fn explain_known(&self, subscription: &Subscription, known: &dyn Attributes) -> Explanation {
-        let snapshot = self.snapshot.load();
-        let recorder = Recorder::new(&snapshot.program, Given::Subscription(subscription));
-        let vote = self.watched(&snapshot, known, &recorder);
-        let mut top = recorder.finish(&vote);
-        top.outcome = Outcome::from(vote.verdict).to_string();
-        Explanation { results: vec![top], note: self.mismatch(Asked::Subscription) }
-    }
 }
 
 impl Asking<'_> {
@@ -149,35 +131,6 @@ impl Explained {
     fn failed(reason: String) -> Explained {
         let outcome = Decision::Indeterminate.as_str().into();
         Explained { kind: "decision", outcome, reason, ..Explained::default() }
-    }
-
-    /// This element and all below as JSON: `kind`, `id`, `version`, `place`, `outcome`, `reason`, `children`; and where
-    /// there are any, `conditions` (with `place`, `text`, `outcome`, `reason`), `obligations`, `advice`, `resource`.
-    pub fn to_json(&self) -> Json {
-        let children: Vec<Json> = self.children.iter().map(Explained::to_json).collect();
-        let mut json = json!({
-            "kind": self.kind,
-            "id": self.id,
-            "version": self.version,
-            "place": self.place,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "children": children,
-        });
-        let conditions: Vec<Json> = self.conditions.iter().map(ExplainedCondition::to_json).collect();
-        let more = [
-            ("conditions", Json::Array(conditions)),
-            ("obligations", json!(self.obligations)),
-            ("advice", json!(self.advice)),
-            ("resource", json!(self.resource)),
-        ];
-        if let Some(object) = json.as_object_mut() {
-            let is_there =
-                |value: &Json| !value.is_null() && value.as_array().is_none_or(|all| !all.is_empty());
-            let more = more.into_iter().filter(|(_, value)| is_there(value));
-            object.extend(more.map(|(key, value)| (key.to_owned(), value)));
-        }
-        json
     }
 
     fn write(&self, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -210,13 +163,6 @@ impl Explained {
     }
 }
 
-impl Explanation {
-    /// All results as a JSON array.
-    pub fn to_json(&self) -> Json {
-        Json::Array(self.results.iter().map(Explained::to_json).collect())
-    }
-}
-
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.results.iter().try_for_each(|result| result.write(0, f))?;
@@ -234,15 +180,6 @@ struct Recorder<'a> {
     open: RefCell<Vec<Explained>>,
     /// What every element said.
     seen: RefCell<HashMap<NodeId, Seen>>,
-}
-
-/// What an element said.
-struct Seen {
-    verdict: Verdict,
-    /// Why it failed, if it did.
-    fault: String,
-    /// In SAPL's words, with all that goes along.
-    decision: durward_sapl::Decision,
 }
 
 impl Trace for Recorder<'_> {
@@ -284,9 +221,7 @@ impl Trace for Recorder<'_> {
     fn leave(&self, id: NodeId, vote: &Vote) {
         let mut open = self.open.borrow_mut();
         let Some(mut done) = open.pop() else { return };
-        let decision = durward_sapl::Decision::from(vote.clone());
-        let seen = Seen { verdict: vote.verdict, fault: fault_message(vote), decision };
-        self.seen.borrow_mut().insert(id, seen);
+        self.seen.borrow_mut().insert(id, Seen::of(vote));
         done.outcome = outcome(vote.verdict);
         if done.reason.is_empty() {
             done.reason = self.reason_of(id, vote, &done.children);
@@ -300,17 +235,7 @@ impl Trace for Recorder<'_> {
     fn decided(&self, _: &Vote, question: &Question<'_>) {
         let (seen, mut open) = (self.seen.borrow(), self.open.borrow_mut());
         let (Some(top), false) = (open.last_mut(), self.program.written.is_empty()) else { return };
-        let explainer = sapl::Explainer { program: self.program, question, given: self.given, seen: &seen };
-        let written =
-            question.aside(|| self.program.written.iter().map(|one| explainer.explained(one)).collect());
-        let xacml = std::mem::replace(&mut top.children, written);
-        let nodes: HashSet<NodeId> = self.program.written.iter().filter_map(|one| one.node).collect();
-        top.children
-            .extend(xacml.into_iter().filter(|child| child.node.is_none_or(|node| !nodes.contains(&node))));
-        let root = self.program.root();
-        if let Some(reason) = seen.get(&root).and_then(|seen| explainer.combined(root, seen)) {
-            top.reason = reason;
-        }
+        sapl::tell(self.program, question, self.given, &seen, top);
     }
 }
 

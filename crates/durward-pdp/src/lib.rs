@@ -29,9 +29,19 @@
 //! # Ok::<(), String>(())
 //! ```
 
-mod batch;
+#![cfg_attr(
+    not(feature = "sapl"),
+    allow(dead_code, reason = "subscriptions and streams use more of what is shared")
+)]
+
+#[cfg(not(any(feature = "sapl", feature = "xacml")))]
+compile_error!(
+    "a decision point reads a language: build `durward-pdp` with the feature `xacml`, `sapl` or both"
+);
+
 mod builder;
 mod change;
+#[cfg(feature = "sapl")]
 pub mod check;
 mod decide;
 mod decider;
@@ -42,13 +52,17 @@ mod mismatch;
 mod read;
 pub mod record;
 mod register;
+#[cfg(feature = "sapl")]
 mod secrets;
 mod snapshot;
 mod source;
+#[cfg(feature = "sapl")]
 pub mod stream;
+#[cfg(feature = "sapl")]
 mod subscription;
 mod surroundings;
 mod time;
+mod warnings;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -76,18 +90,21 @@ pub use read::{
 };
 pub use snapshot::{DeadPolicy, SnapshotInfo};
 pub use source::{AttributeSource, SourceError};
+#[cfg(feature = "sapl")]
 pub use subscription::Attempt;
 
 pub use durward_index as index;
 pub use durward_ir as ir;
+#[cfg(feature = "sapl")]
 pub use durward_sapl as sapl;
 pub use durward_xacml as xacml;
 
 use change::Spent;
-use check::Warnings;
+use durward_ir::finding::Finding;
 use durward_ir::program::Dead;
 use register::Register;
 use snapshot::{Built, Recipe, Snapshot};
+use warnings::Warnings;
 
 /// Gives the time of a decision.
 type Clock = Box<dyn Fn() -> SystemTime + Send + Sync>;
@@ -168,8 +185,8 @@ impl Pdp {
 
     /// What is odd in the policies of SAPL in force, in the order of documents and places: the dead ones and, of a decision
     /// point built with [`PdpBuilder::checking`], every warning of [`check`].
-    pub fn warnings(&self) -> Vec<check::Finding> {
-        let mut all: Vec<check::Finding> = self.dead_policies().into_iter().map(Into::into).collect();
+    pub fn warnings(&self) -> Vec<Finding> {
+        let mut all: Vec<Finding> = self.dead_policies().into_iter().map(Into::into).collect();
         let in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
         all.extend(in_force.warnings.all().cloned());
         drop(in_force);

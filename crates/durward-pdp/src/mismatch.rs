@@ -63,7 +63,7 @@ impl Pdp {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sapl", feature = "xacml"))]
 mod tests {
     use super::*;
     use crate::{PolicyChange, PolicyText};

@@ -6,21 +6,17 @@
 
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 
-use durward_index::Index;
 use durward_ir::combine::{Algorithm, Verdict, Vote};
-use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Shortlist, Trace};
+use durward_ir::evaluate::Trace;
 use durward_ir::program::{Node, NodeId, Program, SetKind};
-use durward_ir::question::{Attributes, Question, UNENCODED};
-use durward_sapl::{Decision, Outcome, Subscription};
 use durward_xacml::request::Request;
 use durward_xacml::response::{PolicyIdentifier, PolicyKind, Response};
 
-use crate::snapshot::Snapshot;
-use crate::stream::NothingKnown;
-use crate::subscription::{Attempt, Supplied};
 use crate::{AttributeSource, Pdp};
+
+#[cfg(feature = "sapl")]
+pub use crate::subscription::Recorded;
 
 /// How many failures a record tells of one decision; the others are counted.
 pub const FAILURES_MAX: usize = 8;
@@ -104,79 +100,6 @@ impl Pdp {
         recording: Recording,
     ) -> (Response, Vec<Record>) {
         self.decide_recorded_by(&self.snapshot.load(), request, Some(source), recording)
-    }
-
-    /// As [`Pdp::attempt_once`], with the record of the decision. Where something is needed still, there is nothing to
-    /// record.
-    pub fn attempt_once_recorded(
-        &self,
-        subscription: &Subscription,
-        recording: Recording,
-    ) -> (Attempt, Record) {
-        let snapshot = self.snapshot.load();
-        let attempt = self.attempt_once_by(&snapshot, subscription, &NothingKnown);
-        let record = match attempt.needs.is_empty() {
-            true => {
-                let supplied = Supplied { subscription, known: &NothingKnown };
-                self.record(&snapshot, &supplied, &attempt.decision, recording)
-            }
-            false => Record::default(),
-        };
-        (attempt, record)
-    }
-
-    /// The record of a decision that was made of this by these policies.
-    pub(crate) fn record(
-        &self,
-        snapshot: &Snapshot,
-        known: &dyn Attributes,
-        decision: &Decision,
-        recording: Recording,
-    ) -> Record {
-        let is_failed = decision.outcome == Outcome::Indeterminate;
-        if !is_failed && !recording.policies {
-            return Record { snapshot: snapshot.info.id, ..Record::default() };
-        }
-        let mut watch = Watch::new(&snapshot.program);
-        let is_known = self.asking(snapshot, known, &UNENCODED, |question| {
-            watched(snapshot, question, &Everything, &watch, recording);
-            question.invocations().is_empty()
-        });
-        if !is_known {
-            // The index in force asks of attribute finders what the decision asked, and no more.
-            watch = Watch::new(&snapshot.program);
-            self.asking(snapshot, known, &UNENCODED, |question| match &snapshot.index {
-                Index::Scan(everything) => watched(snapshot, question, everything, &watch, recording),
-                Index::Bloom(bloom) => watched(snapshot, question, bloom, &watch, recording),
-                Index::Canonical(canonical) => watched(snapshot, question, canonical, &watch, recording),
-                Index::Diagram(diagram) => watched(snapshot, question, &**diagram, &watch, recording),
-                Index::Changed(changed) => watched(snapshot, question, &**changed, &watch, recording),
-            });
-        }
-        let mut record = watch.record(snapshot.info.id);
-        if !is_failed {
-            record.failures.clear();
-            record.failures_more = 0;
-        }
-        if !recording.policies {
-            record.policies.clear();
-        }
-        record
-    }
-}
-
-fn watched<S: Shortlist>(
-    snapshot: &Snapshot,
-    question: &Question<'_>,
-    shortlist: &S,
-    watch: &Watch<'_>,
-    recording: Recording,
-) {
-    let list = if recording.policies { ListPolicies::Yes } else { ListPolicies::No };
-    let evaluator = Evaluator::new(&snapshot.program, question, shortlist, watch, list);
-    let vote = evaluator.decide();
-    if evaluator.is_spent() {
-        watch.fail_outside(&vote);
     }
 }
 
@@ -298,13 +221,4 @@ fn identifier(program: &Program, id: NodeId) -> PolicyIdentifier {
         Node::Set(set) => (PolicyKind::PolicySet, Some(set.version.clone())),
     };
     PolicyIdentifier { kind, id: node.id().clone(), version }
-}
-
-/// A decision of a stream with its record.
-#[derive(Clone, Debug)]
-pub struct Recorded {
-    /// The decision.
-    pub decision: Arc<Decision>,
-    /// What is recorded of it.
-    pub record: Arc<Record>,
 }

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use durward_index::{Ground, Index};
 use durward_ir::combine::Effects;
 use durward_ir::program::{Builder, Effect, Node, NodeId, Program, SetKind};
-use durward_sapl::Configuration;
-use durward_sapl::lower::{Lowered, Stratum};
 use durward_xacml::lower::Ties;
 use durward_xacml::tree;
 use smol_str::SmolStr;
 
 use crate::change::{Edit, PolicyChange};
+use crate::documents::sapl::{self, Configuration, Lowered};
 use crate::documents::{Document, Language};
 use crate::mismatch::Languages;
 use crate::snapshot::Snapshot;
@@ -149,7 +148,7 @@ impl Became {
         Became { ties: Some(Box::new(ties)), ..Became::nothing(Class::Xacml, identity) }
     }
 
-    pub(crate) fn of_sapl(document: &durward_sapl::Document) -> Became {
+    pub(crate) fn of_sapl(document: &sapl::Document) -> Became {
         Became::nothing(Class::Sapl, document.name().cloned().unwrap_or_default())
     }
 
@@ -165,12 +164,10 @@ impl Became {
 
     /// The same of SAPL.
     pub(crate) fn with_lowered(self, source: u32, lowered: Option<Lowered>) -> Became {
-        let class = match lowered.map(|lowered| lowered.stratum) {
-            Some(Stratum::Constant) => Class::SaplConstant,
-            Some(Stratum::Streaming) => Class::SaplStreaming,
-            Some(Stratum::Pure) | None => self.class,
-        };
-        Became { class, ..self.with_node(source, lowered.map(|lowered| lowered.node)) }
+        match lowered.map(sapl::placed) {
+            Some((node, class)) => Became { class, ..self.with_node(source, Some(node)) },
+            None => self.with_node(source, None),
+        }
     }
 
     /// What tells it from others; of SAPL and of XACML never the same.
@@ -357,7 +354,7 @@ impl Register {
         match &self.configuration {
             // The last one takes the algorithm along.
             Some(configuration) => {
-                counts.sapl > 0 && configuration.check_size(counts.sapl, counts.sapl_bytes).is_ok()
+                counts.sapl > 0 && sapl::allows(configuration, counts.sapl, counts.sapl_bytes)
             }
             None => counts.sapl == 0,
         }

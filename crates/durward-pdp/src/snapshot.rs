@@ -6,20 +6,18 @@ use std::sync::Arc;
 use durward_index::{Base, Index, IndexKind, Settings};
 use durward_ir::program::{Node, Program, SlotId};
 use durward_ir::value::Object;
-use durward_sapl::{self as sapl, Configuration};
 use durward_xacml::lower;
 use durward_xacml::policy::{Limits, PolicyError};
 
 use crate::PolicyText;
 use crate::change::ChangeLimits;
-use crate::check::Warnings;
+use crate::documents::sapl::{self, CheckSettings, Configuration, Secrets, always};
 use crate::documents::{Language, Lowered, lower};
 use crate::mismatch::Languages;
 use crate::register::{Became, Register};
-use crate::secrets::Secrets;
 use crate::source::AttributeSource;
-use crate::subscription::always;
 use crate::time::TimeSlots;
+use crate::warnings::Warnings;
 
 /// How policies become a snapshot; the same for every reload.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +29,7 @@ pub(crate) struct Recipe {
     /// Whether to keep how policies were written.
     pub(crate) is_explaining: bool,
     /// What to hold documents of SAPL to, where warnings are wanted.
-    pub(crate) checking: Option<Arc<sapl::check::Settings>>,
+    pub(crate) checking: Option<Arc<CheckSettings>>,
     /// Whether to keep the documents, so that some of them can be changed, and how.
     pub(crate) changing: Option<ChangeLimits>,
     /// Whether to decide without anything that is there to be fast.

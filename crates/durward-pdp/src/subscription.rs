@@ -4,6 +4,9 @@
 //! index and the evaluator touch. Nothing is allocated where nothing goes along with a decision. Attribute sources of
 //! XACML are not asked: they want a request.
 
+mod batch;
+mod record;
+
 use durward_index::Index;
 use durward_ir::Value;
 use durward_ir::attribute::{AttributeName, NameKey};
@@ -18,10 +21,12 @@ use durward_ir::question::{
 };
 use durward_sapl::{Decision, Subscription, SubscriptionError};
 
-use crate::Pdp;
+pub use record::Recorded;
+
 use crate::snapshot::Snapshot;
 use crate::stream::{Known, NothingKnown};
 use crate::time::Moment;
+use crate::{Decider, Pdp};
 
 /// What a subscription is answered with what is known so far.
 #[derive(Clone, Debug)]
@@ -213,6 +218,15 @@ impl Pdp {
             }
         }
         ask(&question)
+    }
+}
+
+impl Decider<'_> {
+    /// See [`Pdp::decide_once`].
+    #[inline]
+    pub fn decide_once(&mut self, subscription: &Subscription) -> Decision {
+        let (pdp, snapshot) = self.in_force();
+        pdp.decide_once_by(snapshot, subscription)
     }
 }
 

@@ -4,10 +4,13 @@
 //! and [`response`] in XML (3.0, 2.0) and JSON (profile 1.1); [`multiple`] takes a request for several decisions
 //! apart. [`content`] evaluates XPath over what a request carries as XML. [`check`] finds what is allowed in policies
 //! but hardly meant.
+//!
+//! The feature `json`, which is on unless left out, is the JSON profile: requests and responses as JSON.
 
 pub mod check;
 pub mod content;
 pub mod encoding;
+#[cfg(feature = "json")]
 mod json;
 pub mod lower;
 pub mod multiple;

@@ -12,6 +12,8 @@
 //! wants an obvious limit. Loops whose body may match nothing go on as long as the whole can match, where Java stops after
 //! a round of nothing.
 
+#[cfg_attr(not(feature = "backtracking"), path = "regex/linear_only.rs")]
+mod backtracking;
 mod class;
 mod parse;
 mod reader;
@@ -26,6 +28,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::fault::{Evaluated, Fault};
 use crate::value::Value;
+use backtracking::Backtracking;
 use write::Use;
 
 /// The longest expression, in bytes.
@@ -84,7 +87,7 @@ struct Compiled {
 #[derive(Debug)]
 enum Engine {
     Linear(regex::Regex),
-    Backtracking(Box<fancy_regex::Regex>),
+    Backtracking(Backtracking),
 }
 
 /// Where an expression was found: the spans of the whole and of its groups, in bytes.
@@ -136,7 +139,7 @@ impl Regex {
     pub fn matches(&self, text: &str) -> Evaluated<bool> {
         match &self.0.whole {
             Engine::Linear(regex) => Ok(regex.is_match(text)),
-            Engine::Backtracking(regex) => regex.is_match(text).map_err(|_| self.takes_too_long()),
+            Engine::Backtracking(regex) => regex.is_match(text).ok_or_else(|| self.takes_too_long()),
         }
     }
 
@@ -147,7 +150,7 @@ impl Regex {
     pub fn is_found(&self, text: &str) -> Evaluated<bool> {
         match self.find_engine()? {
             Engine::Linear(regex) => Ok(regex.is_match(text)),
-            Engine::Backtracking(regex) => regex.is_match(text).map_err(|_| self.takes_too_long()),
+            Engine::Backtracking(regex) => regex.is_match(text).ok_or_else(|| self.takes_too_long()),
         }
     }
 
@@ -169,15 +172,7 @@ impl Regex {
             Engine::Linear(regex) => Ok(regex.captures_at(text, start).map(|captures| Found {
                 spans: captures.iter().map(|group| group.map(|group| (group.start(), group.end()))).collect(),
             })),
-            Engine::Backtracking(regex) => {
-                let captures = regex.captures_from_pos(text, start).map_err(|_| self.takes_too_long())?;
-                Ok(captures.map(|captures| Found {
-                    spans: captures
-                        .iter()
-                        .map(|group| group.map(|group| (group.start(), group.end())))
-                        .collect(),
-                }))
-            }
+            Engine::Backtracking(regex) => regex.find_at(text, start).ok_or_else(|| self.takes_too_long()),
         }
     }
 
@@ -202,7 +197,7 @@ impl Engine {
         let refuse = |reason| RegexError { pattern: Arc::clone(pattern), position: None, reason };
         let written = write::write(&parsed.node, usage).map_err(refuse)?;
         let engine = if written.needs_backtracking {
-            Engine::backtracking(&written.pattern)
+            Backtracking::build(&written.pattern).map(Engine::Backtracking)
         } else {
             Engine::linear(&written.pattern)
         };
@@ -213,17 +208,6 @@ impl Engine {
         let mut builder = regex::RegexBuilder::new(pattern);
         builder.size_limit(PATTERN_MEMORY_MAX).dfa_size_limit(PATTERN_MEMORY_MAX);
         builder.build().map(Engine::Linear).map_err(|_| "it takes too much memory")
-    }
-
-    fn backtracking(pattern: &str) -> Result<Engine, Reason> {
-        let mut builder = fancy_regex::RegexBuilder::new(pattern);
-        builder
-            .backtrack_limit(BACKTRACKS_MAX)
-            .delegate_size_limit(PATTERN_MEMORY_MAX)
-            .delegate_dfa_size_limit(PATTERN_MEMORY_MAX)
-            .max_prog_size(PATTERN_MEMORY_MAX / 64);
-        let regex = builder.build().map_err(|_| "it is too complex")?;
-        Ok(Engine::Backtracking(Box::new(regex)))
     }
 }
 

@@ -6,7 +6,7 @@ use x509_cert::attr::AttributeTypeAndValue;
 use x509_cert::der::{Encode, Tag, Tagged};
 use x509_cert::name::Name;
 
-use crate::digest::hex;
+use crate::encoding::hex;
 use crate::jvm;
 
 /// Types that have a keyword; any other is written as its OID, with a value in hexadecimal.

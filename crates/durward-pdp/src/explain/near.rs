@@ -7,8 +7,9 @@ use durward_ir::AttributeName;
 use durward_ir::library::kind_of;
 use durward_ir::near::{distance_within, nearest};
 use durward_ir::path::{Element, Path, value_at};
-use durward_sapl::Subscription;
 use durward_xacml::request::Request;
+
+use crate::documents::sapl::Subscription;
 
 /// Attributes looked at for one that is missing: requests can hold very many.
 const ATTRIBUTES_MAX: usize = 1_000;

@@ -3,29 +3,64 @@
 //! Votes are those that the evaluation came to. Conditions are asked one by one, of the same evaluator, for what each of
 //! them says.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use durward_ir::combine::{ErrorHandling, Verdict, Voting};
+use durward_ir::combine::{ErrorHandling, Verdict, Vote, Voting};
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Unwatched};
 use durward_ir::program::{NodeId, Place, Program, Written, WrittenCondition};
 use durward_ir::question::Question;
-use durward_sapl::Outcome;
+use durward_sapl::{Decision, Outcome};
 
 use super::near::Given;
 use super::reason::Case;
-use super::{Explained, ExplainedCondition, Seen, reason};
+use super::{Explained, ExplainedCondition, fault_message, reason};
+
+/// What an element said.
+pub(super) struct Seen {
+    verdict: Verdict,
+    /// Why it failed, if it did.
+    fault: String,
+    /// In SAPL's words, with all that goes along.
+    decision: Decision,
+}
+
+impl Seen {
+    pub(super) fn of(vote: &Vote) -> Seen {
+        Seen { verdict: vote.verdict, fault: fault_message(vote), decision: Decision::from(vote.clone()) }
+    }
+}
+
+/// Puts what there is to tell of the documents of SAPL in the place of what the evaluation told of them.
+pub(super) fn tell(
+    program: &Program,
+    question: &Question<'_>,
+    given: Given<'_>,
+    seen: &HashMap<NodeId, Seen>,
+    top: &mut Explained,
+) {
+    let explainer = Explainer { program, question, given, seen };
+    let written = question.aside(|| program.written.iter().map(|one| explainer.explained(one)).collect());
+    let xacml = std::mem::replace(&mut top.children, written);
+    let nodes: HashSet<NodeId> = program.written.iter().filter_map(|one| one.node).collect();
+    top.children
+        .extend(xacml.into_iter().filter(|child| child.node.is_none_or(|node| !nodes.contains(&node))));
+    let root = program.root();
+    if let Some(reason) = seen.get(&root).and_then(|seen| explainer.combined(root, seen)) {
+        top.reason = reason;
+    }
+}
 
 /// What explanations of SAPL are made of.
-pub(super) struct Explainer<'a> {
-    pub(super) program: &'a Program,
-    pub(super) question: &'a Question<'a>,
-    pub(super) given: Given<'a>,
-    pub(super) seen: &'a HashMap<NodeId, Seen>,
+struct Explainer<'a> {
+    program: &'a Program,
+    question: &'a Question<'a>,
+    given: Given<'a>,
+    seen: &'a HashMap<NodeId, Seen>,
 }
 
 impl Explainer<'_> {
     /// A policy or a set, and the policies in it.
-    pub(super) fn explained(&self, written: &Written) -> Explained {
+    fn explained(&self, written: &Written) -> Explained {
         let kind = if written.effect.is_some() { "policy" } else { "set" };
         let mut explained = Explained {
             kind,
@@ -111,7 +146,7 @@ impl Explainer<'_> {
     }
 
     /// How the votes of the children of a set came to its own; `None` for a set of XACML.
-    pub(super) fn combined(&self, id: NodeId, seen: &Seen) -> Option<String> {
+    fn combined(&self, id: NodeId, seen: &Seen) -> Option<String> {
         let durward_ir::program::Node::Set(set) = self.program.node(id) else { return None };
         let durward_ir::combine::Algorithm::Voting(voting) = set.algorithm else { return None };
         let votes: Vec<(&str, Verdict)> = set

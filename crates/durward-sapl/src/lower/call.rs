@@ -46,6 +46,9 @@ impl<'t> Lowering<'t, '_, '_> {
         if self.rehearsal.as_ref().is_some_and(|rehearsal| rehearsal.stand_ins.contains(&full)) {
             return self.builder.structured(Structured::StandIn(full, arguments.into()));
         }
+        if let Some(feature) = durward_library::left_out_function(&full) {
+            self.left_out(name.span, format!("the function `{full}`"), feature);
+        }
         let function = durward_library::find(&full, arguments.len()).unwrap_or(&UNKNOWN);
         if std::ptr::eq(function, &UNKNOWN) {
             arguments.insert(0, self.builder.constant(Value::Text(full)));
@@ -137,6 +140,9 @@ impl<'t> Lowering<'t, '_, '_> {
         let Some(name) = self.full_name(&call.name) else {
             return self.fails("this name could not be resolved");
         };
+        if let Some(feature) = durward_library::left_out_attribute(&name) {
+            self.left_out(call.name.span, format!("the attribute `<{name}>`"), feature);
+        }
         let options = options::of(self, call);
         self.builder.structured(Structured::Finder(Box::new(Finder {
             name,
@@ -145,6 +151,13 @@ impl<'t> Lowering<'t, '_, '_> {
             options,
             head: call.head,
         })))
+    }
+
+    /// Unlike a function that there is nowhere, one that other builds have is refused ahead: policies that decide in one
+    /// build must not fail in another one only when they are asked.
+    fn left_out(&mut self, span: Span, what: String, feature: &str) {
+        let help = format!("build `durward-pdp` with the feature `library-{feature}`");
+        self.problem(span, format!("this build is without {what}"), Some(&help));
     }
 
     pub(super) fn refuse(&mut self, span: Span, message: impl Into<String>, help: Option<&str>) {

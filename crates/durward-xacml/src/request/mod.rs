@@ -8,11 +8,14 @@ mod builder;
 mod categories;
 mod error;
 pub mod identifiers;
+#[cfg(feature = "json")]
 mod json;
 mod limits;
 mod plain;
 mod short;
 mod write;
+#[cfg(feature = "json")]
+mod write_json;
 mod written;
 mod xml;
 mod xml2;

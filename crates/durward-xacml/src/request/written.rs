@@ -34,6 +34,7 @@ impl Written {
     }
 
     /// The text, unless it is that of the value.
+    #[cfg(feature = "json")]
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.form {
             Form::Text(text) => Some(text),

@@ -1,7 +1,9 @@
 //! The answer: results with decision, status, obligations, advice and echoes, written as XML or JSON.
 
 mod difference;
+#[cfg(feature = "json")]
 mod json;
+#[cfg(feature = "json")]
 mod json_read;
 pub mod status;
 mod xml;
@@ -16,7 +18,9 @@ use smol_str::SmolStr;
 use crate::request::Categories;
 
 pub use difference::differences;
-pub(crate) use xml::{data_type_as_written, data_type_uri, write_attributes};
+#[cfg(feature = "json")]
+pub(crate) use xml::data_type_as_written;
+pub(crate) use xml::{data_type_uri, write_attributes};
 
 pub use status::{MissingAttribute, Status, StatusCode, StatusDetail, StatusParts};
 

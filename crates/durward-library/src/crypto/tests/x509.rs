@@ -88,8 +88,8 @@ fn certificates_are_taken_in_pem_and_in_base64() {
 fn fingerprints_are_those_of_openssl() {
     let pem = certificate("plain");
     let base64: String = pem.lines().filter(|line| !line.starts_with("-----")).collect();
-    let der = crate::encoding::read_base64(&base64).unwrap();
-    let expected = crate::digest::hex(&<sha2::Sha256 as sha2::Digest>::digest(&der));
+    let der = crate::crypto::read_base64(&base64).unwrap();
+    let expected = crate::encoding::hex(&<sha2::Sha256 as sha2::Digest>::digest(&der));
     assert_eq!(call("x509.extractFingerprint", &[pem, "SHA-256"]), Ok(format!("\"{expected}\"")));
     for (algorithm, digits) in [
         ("MD2", 32),

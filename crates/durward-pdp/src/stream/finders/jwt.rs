@@ -6,6 +6,7 @@ use std::sync::Arc;
 use durward_ir::Value;
 use durward_ir::value::Object;
 use durward_library::jwt::{Rules, TrustedKey, inspect};
+use durward_sapl::check::Attribute;
 
 use super::or_error;
 use crate::stream::finder::{Reading, Reads, TimedFinder};
@@ -24,6 +25,11 @@ type Keys = Arc<dyn Fn(&str, &Object) -> Option<TrustedKey> + Send + Sync>;
 #[derive(Clone, Default)]
 pub struct JwtFinder {
     keys: Option<Keys>,
+}
+
+/// For whoever checks policies.
+pub(super) fn attributes() -> Vec<Attribute> {
+    vec![Attribute { name: "jwt.token".into(), of_value: false, arguments: 0..=1 }]
 }
 
 impl fmt::Debug for JwtFinder {

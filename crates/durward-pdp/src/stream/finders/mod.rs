@@ -1,28 +1,45 @@
 //! The attribute finders that need nothing but the time: `time`, `x509` and `jwt`.
 
+#[cfg(feature = "library-crypto")]
 mod jwt;
 mod known;
+#[cfg(feature = "library-time")]
 mod time;
+#[cfg(feature = "library-crypto")]
 mod x509;
 
+#[cfg(feature = "library-time")]
 use durward_ir::Fault;
 
+#[cfg(feature = "library-crypto")]
 pub use jwt::JwtFinder;
 pub use known::attributes;
+#[cfg(feature = "library-time")]
 pub use time::TimeFinder;
+#[cfg(feature = "library-crypto")]
 pub use x509::X509Finder;
 
-use super::finder::{Finder, Reading};
+use super::finder::Finder;
+#[cfg(feature = "library-time")]
+use super::finder::Reading;
 
-/// All of them, with local times in UTC.
+/// All of them, with local times in UTC; those whose library this build leaves out are not there.
 pub fn all() -> Vec<Finder> {
-    vec![Finder::timed(TimeFinder::default()), Finder::timed(X509Finder), Finder::timed(JwtFinder::default())]
+    Vec::from([
+        #[cfg(feature = "library-time")]
+        Finder::timed(TimeFinder::default()),
+        #[cfg(feature = "library-crypto")]
+        Finder::timed(X509Finder),
+        #[cfg(feature = "library-crypto")]
+        Finder::timed(JwtFinder::default()),
+    ])
 }
 
 /// What went wrong with an argument, as the attribute's value.
+#[cfg(feature = "library-time")]
 fn or_error(reading: Result<Reading, String>) -> Reading {
     reading.unwrap_or_else(|message| Reading::lasting(Err(Fault::processing(message))))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "library-crypto"))]
 mod tests;

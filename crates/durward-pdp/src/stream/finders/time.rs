@@ -8,6 +8,7 @@ mod arguments;
 mod calendar;
 
 use durward_ir::Value;
+use durward_sapl::check::Attribute;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use smol_str::SmolStr;
@@ -38,7 +39,7 @@ impl Default for TimeFinder {
 }
 
 /// The attributes, and the numbers of arguments that they take.
-pub(super) const ATTRIBUTES: [(&str, [usize; 2]); 13] = [
+const ATTRIBUTES: [(&str, [usize; 2]); 13] = [
     ("now", [0, 1]),
     ("systemTimeZone", [0, 0]),
     ("nowIsAfter", [1, 1]),
@@ -53,6 +54,16 @@ pub(super) const ATTRIBUTES: [(&str, [usize; 2]); 13] = [
     ("monthBetween", [2, 3]),
     ("toggle", [2, 2]),
 ];
+
+/// For whoever checks policies.
+pub(super) fn attributes() -> Vec<Attribute> {
+    let attribute = |(name, [least, most]): (&str, [usize; 2])| Attribute {
+        name: format!("time.{name}").into(),
+        of_value: false,
+        arguments: least..=most,
+    };
+    ATTRIBUTES.into_iter().map(attribute).collect()
+}
 
 impl TimeFinder {
     /// Local times without a zone are those of `zone`, such as `Europe/Berlin` or `+02:00`. SAPL's engine takes UTC.

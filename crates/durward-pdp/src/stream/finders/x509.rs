@@ -2,6 +2,7 @@
 
 use durward_ir::Value;
 use durward_library::x509::validity;
+use durward_sapl::check::Attribute;
 
 use super::or_error;
 use crate::stream::finder::{Reading, TimedFinder};
@@ -11,6 +12,12 @@ use crate::stream::invocation::{Context, Invocation};
 /// that is not valid yet counts as expired, as in SAPL.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct X509Finder;
+
+/// For whoever checks policies.
+pub(super) fn attributes() -> Vec<Attribute> {
+    let attribute = |name: &str| Attribute { name: name.into(), of_value: true, arguments: 0..=0 };
+    ["x509.isCurrentlyValid", "x509.isExpired"].map(attribute).into()
+}
 
 fn try_read(invocation: &Invocation, now_ms: i64) -> Result<Reading, String> {
     let certificate = invocation.entity.as_ref().and_then(Value::as_text);

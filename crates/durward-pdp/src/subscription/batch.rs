@@ -1,13 +1,11 @@
-//! Many questions in one call: what is done once for all of them is not done for each.
+//! Many subscriptions in one call: what is done once for all of them is not done for each.
 //!
-//! All questions of a batch are decided by the same policies: those in force when the call began.
+//! All subscriptions of a batch are decided by the same policies: those in force when the call began.
 
 use durward_index::Index;
 use durward_ir::combine::Verdict;
 use durward_ir::question::Encoded;
 use durward_sapl::{Decision, Subscription};
-use durward_xacml::request::Request;
-use durward_xacml::response::Response;
 
 use smallvec::SmallVec;
 
@@ -50,16 +48,6 @@ impl Pdp {
             self.decide_few(&snapshot, subscriptions, decisions);
         }
         count
-    }
-
-    /// Answers each request in the place with its number, as [`Pdp::decide`] would, all by the policies in force now.
-    /// Where one slice is longer than the other, its rest is left alone. Returns how many were answered.
-    pub fn decide_requests(&self, requests: &[Request], responses: &mut [Response]) -> usize {
-        let snapshot = self.snapshot.load();
-        for (request, response) in requests.iter().zip(&mut *responses) {
-            *response = self.decide_by(&snapshot, request);
-        }
-        requests.len().min(responses.len())
     }
 
     fn decide_few(&self, snapshot: &Snapshot, subscriptions: &[Subscription], decisions: &mut [Decision]) {

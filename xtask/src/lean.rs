@@ -1,0 +1,142 @@
+//! The decision point with few of its features: that it is small, of Rust alone, and compiles for machines without much.
+
+use crate::metadata;
+use crate::process::{cargo, locked, output_of, run};
+use crate::report::{Outcome, Report, on_build_machine};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+const PACKAGE: &str = "durward-pdp";
+
+/// Features that somebody takes alone, and how many crates that may come to, those of the workspace included: each is code that
+/// an embedder has to trust.
+const SETS: [(&str, usize); 3] = [("xacml", 40), ("json,xacml", 40), ("sapl", 60)];
+
+/// Features whose code is looked at beside those sets: one library without the others.
+const OTHERS: [&str; 3] = ["library-time,xacml", "library-formats,library-geo", "library-crypto"];
+
+/// Targets it compiles for; of those in one row the first that is there. The one of musl is not offered with every version of Rust.
+const TARGETS: [&[&str]; 3] = [
+    &["wasm32-unknown-unknown"],
+    &["aarch64-unknown-linux-musl"],
+    &["armv7-unknown-linux-musleabihf", "armv7-unknown-linux-gnueabihf"],
+];
+
+/// What build scripts compile C with, or look for C libraries.
+const FOR_C: [&str; 5] = ["bindgen", "cc", "cmake", "nasm-rs", "pkg-config"];
+
+/// Adds what is looked at without running anything.
+pub(crate) fn steps(report: &mut Report) {
+    report.step("lean kernel: crates", || {
+        let counts: Result<Vec<String>, String> = SETS.iter().map(|(set, max)| counted(set, *max)).collect();
+        counts.map_or_else(Outcome::Failed, |counts| Outcome::Passed(counts.join(", ")))
+    });
+    report.step("lean kernel: lints", || {
+        let sets = SETS.iter().map(|(set, _)| *set).chain(OTHERS);
+        let mut lints = sets.map(|set| with(&["clippy"], set, &["--", "-D", "warnings"]));
+        Outcome::of(lints.try_for_each(|result| result))
+    });
+    for row in TARGETS {
+        report.step(&format!("lean kernel: {}", row.first().unwrap_or(&"")), || match installed(row) {
+            Ok(target) => Outcome::of(checked(target)),
+            Err(missing) => Outcome::Skipped(missing),
+        });
+    }
+}
+
+/// What is left out is refused, whichever features there are.
+pub(crate) fn tests() -> Outcome {
+    Outcome::of(["xacml", "sapl"].iter().try_for_each(|set| with(&["test", "--test", "lean"], set, &[])))
+}
+
+/// How many crates a set comes to.
+///
+/// # Errors
+/// In words: there are too many, or something is compiled from C.
+fn counted(set: &str, max: usize) -> Result<String, String> {
+    let crates = tree(set, "normal", &[])?;
+    if crates.len() > max {
+        let all: Vec<&str> = crates.iter().map(String::as_str).collect();
+        return Err(format!("`{set}` takes {} crates, more than {max}: {}", crates.len(), all.join(", ")));
+    }
+    let built = tree(set, "normal,build", &["--target", "all"])?;
+    let for_c = built.iter().find(|package| FOR_C.contains(&name(package)));
+    match for_c {
+        Some(found) => Err(format!("`{set}` is built with `{found}`, which is there to compile C")),
+        None => Ok(format!("{set} {}", crates.len())),
+    }
+}
+
+/// The packages of a set, `name version`.
+fn tree(set: &str, edges: &str, more: &[&str]) -> Result<BTreeSet<String>, String> {
+    let words = ["tree", "--package", PACKAGE, "--no-default-features", "--features", set, "--edges", edges];
+    let form = ["--prefix", "none", "--no-dedupe", "--format", "{p}"];
+    let text = output_of(cargo(&words).args(form).args(more).args(locked()))?;
+    Ok(packages(&text))
+}
+
+fn packages(text: &str) -> BTreeSet<String> {
+    let package = |line: &str| {
+        let mut words = line.split_whitespace();
+        Some(format!("{} {}", words.next()?, words.next()?))
+    };
+    text.lines().filter_map(package).collect()
+}
+
+fn name(package: &str) -> &str {
+    package.split(' ').next().unwrap_or_default()
+}
+
+fn checked(target: &str) -> Result<(), String> {
+    SETS.iter().try_for_each(|(set, _)| with(&["check"], set, &["--target", target]))
+}
+
+fn with(words: &[&str], set: &str, more: &[&str]) -> Result<(), String> {
+    let mut command = cargo(words);
+    command.args(["--package", PACKAGE, "--no-default-features", "--features", set]);
+    run(command.args(locked()).args(more))
+}
+
+/// The first of these targets that is installed; on the build machine one is installed when none is.
+///
+/// # Errors
+/// How to get one.
+fn installed(row: &[&'static str]) -> Result<&'static str, String> {
+    let there = || row.iter().find(|target| is_installed(target)).copied();
+    if let Some(target) = there() {
+        return Ok(target);
+    }
+    if on_build_machine() {
+        let added = |target: &&str| run(at_root("rustup").args(["target", "add", target])).is_ok();
+        // Whether that helped, is looked at below.
+        let _ = row.iter().any(added);
+    }
+    there().ok_or_else(|| format!("Rust has no `{0}` here: `rustup target add {0}`", row.join("` or `")))
+}
+
+fn is_installed(target: &str) -> bool {
+    let folder = output_of(at_root("rustc").args(["--print", "target-libdir", "--target", target]));
+    folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())
+}
+
+/// In the project's root, whose `rust-toolchain.toml` says which Rust.
+fn at_root(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(metadata::root());
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_counted_once() {
+        let text =
+            "a v1.0.0\nb v1.0.0 (proc-macro)\nb v1.0.0 (proc-macro) (*)\nb v2.0.0\nc v0.1.0 (/folder)\n\n";
+        let found = packages(text);
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found.iter().any(|package| name(package) == "c"));
+    }
+}
