@@ -34,7 +34,7 @@ pub fn find(name: &str) -> Result<PathBuf, String> {
 /// Whether the program can be started with this argument, which has to end it; where it cannot, that is said, and how to get it.
 ///
 /// ```no_run
-/// if !durward_testdata::has_program("openssl", "version", "apt-get install openssl") { return }
+/// if !durward_testdata::has_program("oathtool", "--version", "apt-get install oathtool") { return }
 /// ```
 ///
 /// # Panics
@@ -52,6 +52,15 @@ pub fn has_program(program: impl AsRef<Path>, argument: &str, how: &str) -> bool
         skip(format_args!("no {}: {how}", program.display()));
     }
     started.is_ok()
+}
+
+/// The same for openssl, which makes keys and certificates.
+///
+/// # Panics
+///
+/// Where it is absent and nothing may be skipped.
+pub fn has_openssl() -> bool {
+    has_program("openssl", "version", "apt-get install openssl")
 }
 
 /// Says in one line which test is skipped, and why.
