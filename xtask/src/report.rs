@@ -1,5 +1,6 @@
 //! What ran, what was skipped and why: the table at the end of `cargo xtask check` and `test`.
 
+pub(crate) use durward_testdata::on_build_machine;
 use std::fmt;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -114,9 +115,4 @@ impl Report {
         println!("\n{passed} passed, {failed} failed");
         if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
-}
-
-/// Whether this is the build machine, where every tool must be there: `CI=true`.
-pub(crate) fn on_build_machine() -> bool {
-    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }

@@ -3,7 +3,8 @@
 use crate::process::{Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, Report};
 use crate::tools::{
-    MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD, nats_server,
+    MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD, json_schema_suite,
+    nats_server,
 };
 use crate::{check, clients, demo, fuzz, instructions, lean, opcua, peers, readme, recorded, release};
 use std::process::ExitCode;
@@ -42,6 +43,13 @@ fn tests() -> Outcome {
     match nats_server() {
         Ok(program) => {
             command.env("DURWARD_NATS_SERVER", program);
+        }
+        // The same.
+        Err(missing) => println!("{missing}"),
+    }
+    match json_schema_suite() {
+        Ok(folder) => {
+            command.env("JSON_SCHEMA_TEST_SUITE", folder);
         }
         // The same.
         Err(missing) => println!("{missing}"),

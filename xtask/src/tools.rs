@@ -49,8 +49,11 @@ pub(crate) const GO: Tool =
     Tool { names: &["go"], package: "golang-go", purpose: "the other engines in Go, 1.26 or later" };
 
 /// What runs the Python client packages.
-pub(crate) const PYTHON: Tool =
-    Tool { names: &["python3"], package: "python3-venv", purpose: "the Python clients" };
+pub(crate) const PYTHON: Tool = Tool {
+    names: &["python3"],
+    package: "python3-venv",
+    purpose: "the Python clients and the suite of JSON Schema",
+};
 
 /// What runs the clients in JavaScript.
 pub(crate) const NODE: Tool =
@@ -111,6 +114,41 @@ pub(crate) fn nats_server() -> Result<PathBuf, String> {
         .map_err(|_| format!("no Go to build `{module}` with, for {purpose}: see https://go.dev/dl"))?;
     process::run(Command::new(go).args(["install", &module]).env("GOBIN", &folder))?;
     Ok(program)
+}
+
+/// The official test suite of JSON Schema, which PyPI's `jsonschema` carries as source. Newer ones are tried by changing both.
+const JSON_SCHEMA_VERSION: &str = "4.26.0";
+const JSON_SCHEMA_HASH: &str = "sha256:0c26707e2efad8aa1bfc5b7ce170f3fccc2e4918ff85989ba9ffa9facb2be326";
+
+/// Finds the suite of that version in the user's cache; where Python is, it is fetched when missing.
+///
+/// # Errors
+///
+/// What is missing, what for, and how to get it.
+pub(crate) fn json_schema_suite() -> Result<PathBuf, String> {
+    let folder = cache().join(format!("json-schema-suite-{JSON_SCHEMA_VERSION}"));
+    let suite = folder.join("suite");
+    if suite.is_dir() {
+        return Ok(suite);
+    }
+    let python = PYTHON.get()?;
+    process::run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let name = format!("jsonschema-{JSON_SCHEMA_VERSION}");
+    let (requirements, unpacked) = (folder.join("requirements.txt"), folder.join("unpacked"));
+    let line = format!("jsonschema=={JSON_SCHEMA_VERSION} --hash={JSON_SCHEMA_HASH}\n");
+    let cannot = |error: std::io::Error| format!("cannot fetch the suite of JSON Schema: {error}");
+    std::fs::write(&requirements, line).map_err(cannot)?;
+    std::fs::create_dir_all(&unpacked).map_err(cannot)?;
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--require-hashes"]);
+    pip.args(["--no-deps", "--no-binary", "jsonschema", "--dest"]).arg(&folder);
+    process::run(pip.arg("--requirement").arg(&requirements))?;
+    let mut tar = Command::new("tar");
+    tar.arg("-xzf").arg(folder.join(format!("{name}.tar.gz"))).arg("-C").arg(&unpacked);
+    process::run(tar.arg(format!("{name}/json")))?;
+    // Under its name only when it is whole.
+    std::fs::rename(unpacked.join(name).join("json"), &suite).map_err(cannot)?;
+    Ok(suite)
 }
 
 /// Where programs lie that are built once for all clones.

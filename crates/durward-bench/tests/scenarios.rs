@@ -61,16 +61,7 @@ fn hospitals_have_33_policies_a_department_and_5_more() {
 
 #[test]
 fn variables_and_subscriptions_are_those_that_sapl_exported() {
-    let root = std::env::var_os("DURWARD_DATA").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")),
-        PathBuf::from,
-    );
-    let root = root.join("sapl");
-    if !root.is_dir() {
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{} is missing", root.display());
-        println!("skipped: {} is not there", root.display());
-        return;
-    }
+    let Some(root) = durward_testdata::recorded("sapl") else { return };
     for name in ["baseline", "rbac", "hospital-5", "hospital-100", "github-10", "tinytodo-10"] {
         let scenario = Scenario::named(name).unwrap();
         let folder = root.join(name);

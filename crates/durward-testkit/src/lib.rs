@@ -3,7 +3,6 @@
 
 pub mod cases;
 pub mod conformance;
-pub mod data;
 pub mod differential;
 pub mod recorded;
 

@@ -14,8 +14,7 @@ use durward_xacml::request::{Request, Version};
 use durward_xacml::response::{Assignment, Decision, Duty, Response, ResultOf};
 
 fn main() {
-    let root = std::env::var("DURWARD_DATA").unwrap_or_else(|_| "../shared/data".to_owned());
-    let path = format!("{root}/xacml/continue/requests-single.jsonl");
+    let path = durward_testdata::find("xacml/continue/requests-single.jsonl").unwrap();
     let lines = std::fs::read_to_string(path).unwrap();
     let lines: Vec<serde_json::Value> =
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -4,7 +4,6 @@
 use super::durward::Durward;
 use super::translate;
 use crate::metadata::Metadata;
-use crate::recorded;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +47,7 @@ pub(super) fn recorded(word: &str) -> Result<Vec<Set>, String> {
     if chosen.is_empty() {
         return Ok(Vec::new());
     }
-    let (data, target) = (recorded::xacml()?, target()?);
+    let (data, target) = (durward_testdata::find("xacml")?, target()?);
     let lay_out = |(name, policy, requests): (&str, &str, &str)| {
         let folder = target.join(name.replace([' ', ','], ""));
         lay_out(&data.join(policy), &data.join(requests), &folder.join("xacml"))

@@ -1,7 +1,7 @@
 //! What the engine's tools wrote.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use durward_bundle::{Bundle, BundleDraft, Limits, SigningKey, Trust, VerifyingKey};
 
@@ -9,15 +9,7 @@ use crate::read;
 
 /// The folder with the engine's bundle, if it is there.
 fn folder() -> Option<PathBuf> {
-    let root = std::env::var_os("DURWARD_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    let folder = root.join("sapl/bundle");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    assert!(std::env::var("CI").is_err(), "no recorded data at {}: set DURWARD_DATA", folder.display());
-    eprintln!("skipped: no recorded data at {}", folder.display());
-    None
+    durward_testdata::recorded("sapl/bundle")
 }
 
 #[test]

@@ -6,23 +6,10 @@ use std::path::PathBuf;
 
 use serde_json::Value as Json;
 
-use crate::support::{Directory, Raw, TestServer, workspace};
+use crate::support::{Directory, Raw, TestServer};
 
 /// Every so manyth request of the large set: enough to meet every policy, quick enough for every run.
 const STEP: usize = 4;
-
-/// The directory of test data, or `None` (with a word about it) where there is none.
-#[expect(clippy::print_stdout, reason = "a skipped test says so")]
-fn data() -> Option<PathBuf> {
-    let root = std::env::var_os("DURWARD_DATA").map_or_else(|| workspace("../shared/data"), PathBuf::from);
-    let path = root.join("xacml/continue");
-    if path.is_dir() {
-        return Some(path);
-    }
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "no test data in {}", path.display());
-    println!("skipped: no test data; set DURWARD_DATA");
-    None
-}
 
 fn lines(path: PathBuf) -> Vec<Json> {
     let text = fs::read_to_string(path).unwrap();
@@ -41,7 +28,7 @@ fn ask(connection: &mut Raw, media_type: &str, body: &str) -> String {
 
 #[test]
 fn recorded_decisions_come_over_http_in_either_form() {
-    let Some(data) = data() else { return };
+    let Some(data) = durward_testdata::recorded("xacml/continue") else { return };
     let directory = Directory::new();
     directory.write("policies/continue.xml", &fs::read_to_string(data.join("continue-a-3.0.xml")).unwrap());
     let server = TestServer::start_in(directory, "").unwrap();

@@ -7,14 +7,7 @@ const KEY: &str = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
 
 /// Whether openssl is there; without it tests are passed over, except on the build machine.
 pub(crate) fn can_be_made() -> bool {
-    let version = Command::new("openssl").arg("version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if version.is_ok() {
-        return true;
-    }
-    let how = "no openssl to make certificates with: apt-get install openssl";
-    assert!(std::env::var_os("CI").is_none(), "{how}");
-    eprintln!("skipped: {how}");
-    false
+    durward_testdata::has_openssl()
 }
 
 /// Makes `ca.pem` and `ca.key`.

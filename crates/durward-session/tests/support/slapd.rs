@@ -108,9 +108,7 @@ fn program() -> Option<PathBuf> {
     if let Some(slapd) = slapd {
         return certificates::can_be_made().then_some(slapd);
     }
-    let how = "no slapd: apt-get install slapd";
-    assert!(std::env::var_os("CI").is_none(), "{how}");
-    eprintln!("skipped: {how}");
+    durward_testdata::skip("no slapd: apt-get install slapd");
     None
 }
 

@@ -5,7 +5,6 @@
 
 use std::process::ExitCode;
 
-use durward_testkit::data;
 use durward_testkit::differential::{Count, Plan, run};
 
 /// Of a nightly run.
@@ -26,7 +25,7 @@ fn main() -> ExitCode {
 }
 
 fn plan(words: &[String]) -> Result<Plan, String> {
-    let mut plan = Plan { questions: QUESTIONS, seed: SEED, data: data::folder("") };
+    let mut plan = Plan { questions: QUESTIONS, seed: SEED, data: durward_testdata::recorded("") };
     for pair in words.chunks(2) {
         let (name, number) = match pair {
             [name, number] => {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use durward_pdp::IndexKind;
 use durward_testkit::conformance::{cases, run};
-use durward_testkit::data;
 
 const SKIPS: &str = include_str!("../../../../conformance/skips.tsv");
 
@@ -15,7 +14,7 @@ fn skips() -> BTreeMap<&'static str, &'static str> {
 }
 
 fn check(suite: &str) {
-    let Some(folder) = data::folder(&format!("xacml/conformance/{suite}")) else { return };
+    let Some(folder) = durward_testdata::recorded(&format!("xacml/conformance/{suite}")) else { return };
     let cases = cases(&folder).unwrap();
     assert!(!cases.is_empty());
     let skips = skips();

@@ -2,12 +2,11 @@
 //! times as much.
 
 use durward_pdp::{IndexSettings, Pdp, PdpBuilder};
-use durward_testkit::data;
 use durward_testkit::differential::{Case, Contest, Plan, Question, Text, run};
 
 #[test]
 fn every_index_answers_as_the_plain_evaluator() {
-    let plan = Plan { questions: 10_000, seed: 0x5eed, data: data::folder("") };
+    let plan = Plan { questions: 10_000, seed: 0x5eed, data: durward_testdata::recorded("") };
     let total = run(&plan, |source, count| println!("{source}: {count:?}"));
     let total = total.unwrap_or_else(|difference| panic!("{difference}"));
     assert!(total.questions >= plan.questions && total.answers > 7 * total.questions, "{total:?}");

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use durward_pdp::{IndexKind, Pdp, PolicyText, read_policies};
-use durward_testkit::data;
 use durward_testkit::recorded::{decisions, differences, requests};
 
 fn check(policy: &Path, request_files: &[&str], decision_file: &str) {
@@ -23,7 +22,7 @@ fn check(policy: &Path, request_files: &[&str], decision_file: &str) {
 
 #[test]
 fn the_conference_policy_agrees() {
-    let Some(folder) = data::folder("xacml/continue") else { return };
+    let Some(folder) = durward_testdata::recorded("xacml/continue") else { return };
     check(
         &folder.join("continue-a-3.0.xml"),
         &["requests-core.jsonl", "requests-single.jsonl"],
@@ -33,13 +32,13 @@ fn the_conference_policy_agrees() {
 
 #[test]
 fn its_xacml_2_original_agrees_too() {
-    let Some(folder) = data::folder("xacml/continue") else { return };
+    let Some(folder) = durward_testdata::recorded("xacml/continue") else { return };
     check(&folder.join("continue-a-2.0-original.xml"), &["requests-core.jsonl"], "decisions.jsonl");
 }
 
 #[test]
 fn synthetic_policies_agree() {
-    let Some(folder) = data::folder("xacml/policies") else { return };
+    let Some(folder) = durward_testdata::recorded("xacml/policies") else { return };
     for size in ["100", "1000", "10000"] {
         check(
             &folder.join(format!("synth-{size}-do.xml")),

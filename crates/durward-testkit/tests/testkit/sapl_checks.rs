@@ -8,7 +8,6 @@ use durward_pdp::check::{Attributes, Finding, Others, Settings, Severity, check_
 use durward_pdp::sapl::Document;
 use durward_pdp::stream::finders;
 use durward_pdp::{PolicyText, read_policies};
-use durward_testkit::data;
 use serde_json::value::RawValue;
 
 fn settings() -> Settings {
@@ -22,7 +21,7 @@ fn warnings(findings: &[Finding]) -> Vec<String> {
 
 #[test]
 fn good_policies_have_no_warnings() {
-    let Some(folder) = data::folder("sapl") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl") else { return };
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../durward/policies/demo");
     let mut counted = 0;
     let recorded = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -39,7 +38,7 @@ fn good_policies_have_no_warnings() {
 /// took long would be a way to hold up whoever loads it.
 #[test]
 fn any_recorded_text_is_checked() {
-    let Some(folder) = data::folder("sapl/random") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/random") else { return };
     let begun = Instant::now();
     let (mut checked, mut odd) = (0, 0);
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -82,7 +81,7 @@ const DETOURS: [&str; 7] = [";", "|", "&", "::", "[?", "each", "{ @"];
 /// Where the check says that something is an error, the real engine came to one, whatever it was asked.
 #[test]
 fn errors_that_are_told_happen() {
-    let Some(folder) = data::folder("sapl/random") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/random") else { return };
     let mut told = 0;
     for name in ["expressions", "functions", "parsers"] {
         let text = std::fs::read_to_string(folder.join(format!("{name}.jsonl"))).unwrap();

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use durward_pdp::sapl::syntax::{
     Diagnostic, Names, format, parse, parse_expression, print, print_expression,
 };
-use durward_testkit::data;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -51,7 +50,7 @@ fn text(row: &Row, name: &str) -> String {
 
 #[test]
 fn expressions_are_read_and_refused_as_by_the_engine() {
-    let Some(folder) = data::folder("sapl/expressions") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/expressions") else { return };
     let rows = rows(&folder.join("expressions.jsonl"));
     let expressions: Vec<&Row> = rows.iter().filter(|row| row.contains_key("expr")).collect();
     assert!(expressions.len() > 300);
@@ -74,7 +73,7 @@ fn expressions_are_read_and_refused_as_by_the_engine() {
 
 #[test]
 fn documents_are_read_and_refused_as_by_the_engine() {
-    let Some(folder) = data::folder("sapl/documents") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/documents") else { return };
     for row in rows(&folder.join("documents.jsonl")) {
         let decision = field(&row, "decision");
         let error = decision.get("compileError").and_then(Value::as_str).unwrap_or_default();
@@ -92,7 +91,7 @@ fn documents_are_read_and_refused_as_by_the_engine() {
 
 #[test]
 fn combined_policies_are_read() {
-    let Some(folder) = data::folder("sapl/combining") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/combining") else { return };
     let rows = rows(&folder.join("combining.jsonl"));
     let kinds = field(rows.first().unwrap(), "kinds");
     for kind in kinds.as_object().unwrap().values().filter_map(Value::as_str) {
@@ -117,7 +116,7 @@ fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
 
 #[test]
 fn policy_files_are_read() {
-    let Some(folder) = data::folder("sapl") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl") else { return };
     let mut paths = Vec::new();
     files(&folder, "sapl", &mut paths);
     assert!(paths.len() > 100, "{}", paths.len());

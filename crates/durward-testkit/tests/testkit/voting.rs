@@ -8,7 +8,6 @@ use durward_pdp::ir::combine::{
     Duties, Duty, Effects, ErrorHandling, Flow, Mode, Tally, Verdict, Vote, Voting,
 };
 use durward_pdp::ir::program::Effect;
-use durward_testkit::data;
 use serde_json::{Value as Json, json};
 
 /// When a policy of this kind has its say: constants first, then what applies, then what cannot tell.
@@ -112,7 +111,7 @@ fn written(vote: &Vote) -> Json {
 
 #[test]
 fn votes_are_combined_as_recorded() {
-    let Some(folder) = data::folder("sapl/combining") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/combining") else { return };
     let text = fs::read_to_string(folder.join("combining.jsonl")).unwrap();
     let mut rows = 0;
     for line in text.lines().skip(1) {

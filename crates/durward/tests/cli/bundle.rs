@@ -237,22 +237,9 @@ fn bundles_decide_for_those_who_say_whose_they_are() {
     assert!(checked.stdout.contains("2 documents: 0 errors"), "{}", checked.stdout);
 }
 
-/// The engine's own bundle, if it is there.
-fn engines() -> Option<PathBuf> {
-    let root = std::env::var_os("DURWARD_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    let folder = root.join("sapl/bundle");
-    if folder.is_dir() {
-        return Some(folder.canonicalize().unwrap());
-    }
-    assert!(std::env::var("CI").is_err(), "no recorded data at {}: set DURWARD_DATA", folder.display());
-    println!("skipped: no recorded data at {}", folder.display());
-    None
-}
-
 #[test]
 fn a_bundle_of_the_engine_goes_through_our_hands_unchanged() {
-    let Some(folder) = engines() else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/bundle") else { return };
     let (theirs, key) = (folder.join("rb.saplbundle"), folder.join("key.pub"));
     let (theirs, key) = (theirs.display().to_string(), key.display().to_string());
     let verified = durward(&["bundle", "verify", "-b", &theirs, "-k", &key]).exits(0);

@@ -23,9 +23,7 @@ fn scenario(folder: &Folder, measure: &str) -> String {
 /// Runs a command line in a terminal of its own of this size, types `keys` after a second, and returns all that was written to
 /// the terminal. `script` of util-linux makes the terminal.
 fn in_terminal(line: &str, (columns, rows): (u16, u16), keys: &str) -> Option<String> {
-    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "no script: apt-get install bsdutils");
-        eprintln!("skipped: no script: apt-get install bsdutils");
+    if !durward_testdata::has_program("script", "--version", "apt-get install bsdutils") {
         return None;
     }
     let line = format!(

@@ -47,10 +47,7 @@ fn run(folder: &Folder, more: &[&str]) -> crate::Ran {
 /// Whether the stores can be started, without which there is one node only.
 fn has_stores() -> bool {
     let program = std::env::var_os("DURWARD_NATS_SERVER").unwrap_or_else(|| "nats-server".into());
-    let told = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let is_there = told.is_ok_and(|status| status.success());
-    assert!(is_there || std::env::var_os("CI").is_none(), "no nats-server: set DURWARD_NATS_SERVER");
-    is_there
+    durward_testdata::has_program(program, "--version", "set DURWARD_NATS_SERVER")
 }
 
 #[test]

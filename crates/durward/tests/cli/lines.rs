@@ -110,7 +110,7 @@ fn a_reader_that_goes_away_is_no_error() {
 /// Decisions recorded from other engines, on the data set where it is there.
 #[test]
 fn recorded_decisions_of_other_engines_are_met_with_every_index() {
-    let Some(recorded) = recorded_data() else { return };
+    let Some(recorded) = durward_testdata::recorded("xacml") else { return };
     let sets = [
         ("continue/continue-a-3.0.xml", "continue/requests-core.jsonl", "continue/decisions.jsonl"),
         (
@@ -139,18 +139,4 @@ fn recorded_decisions_of_other_engines_are_met_with_every_index() {
             assert!(ran.stdout.contains(" compared, 0 differences"), "{}", ran.stdout);
         }
     }
-}
-
-/// Where recorded data lies: `DURWARD_DATA`, or beside the workspace. Its absence is an error where `CI` is set.
-fn recorded_data() -> Option<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let root =
-        std::env::var_os("DURWARD_DATA").map_or_else(|| workspace.join("../shared/data"), PathBuf::from);
-    let data = root.join("xacml");
-    if data.is_dir() {
-        return Some(data);
-    }
-    assert!(std::env::var_os("CI").is_none(), "no recorded data in {}", data.display());
-    println!("skipped: no recorded data in {}", data.display());
-    None
 }

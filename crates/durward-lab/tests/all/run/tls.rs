@@ -22,6 +22,9 @@ impl Drop for Https {
 
 /// A server with a certificate of its own; `None` without openssl.
 fn https() -> Option<Https> {
+    if !durward_testdata::has_openssl() {
+        return None;
+    }
     let folder = std::env::temp_dir().join(format!("durward-lab-tls-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let made = Command::new("openssl")
@@ -30,11 +33,7 @@ fn https() -> Option<Https> {
         .current_dir(&folder)
         .stderr(Stdio::null())
         .status();
-    if !made.is_ok_and(|made| made.success()) {
-        assert!(std::env::var_os("CI").is_none(), "openssl is needed to make certificates");
-        println!("skipped: no openssl to make certificates with");
-        return None;
-    }
+    assert!(made.unwrap().success());
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let accept = port.to_string();
     let process = Command::new("openssl")

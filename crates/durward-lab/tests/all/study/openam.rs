@@ -145,15 +145,7 @@ fn a_scenario_that_is_none_is_found_before_anything_is_run() {
 
 /// The facts of the papers, where they are.
 fn facts(name: &str) -> Option<Value> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = std::env::var_os("DURWARD_DATA").map_or(beside, PathBuf::from).join("usl");
-    if !folder.is_dir() {
-        let is_ci = std::env::var("CI").as_deref() == Ok("true");
-        assert!(!is_ci, "no recorded data at {}: set DURWARD_DATA", folder.display());
-        println!("skipped: no data at {}; set DURWARD_DATA", folder.display());
-        return None;
-    }
-    let text = fs::read_to_string(folder.join(name)).unwrap();
+    let text = fs::read_to_string(durward_testdata::recorded("usl")?.join(name)).unwrap();
     Some(serde_json::from_str(&text).unwrap())
 }
 

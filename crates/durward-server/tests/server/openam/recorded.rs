@@ -33,19 +33,6 @@ pub(super) struct Recorded {
     pub(super) answer: String,
 }
 
-/// The directory of recorded calls, or `None` (with a word about it) where there is none.
-#[expect(clippy::print_stdout, reason = "a skipped test says so")]
-fn data() -> Option<PathBuf> {
-    let root = std::env::var_os("DURWARD_DATA").map_or_else(|| workspace("../shared/data"), PathBuf::from);
-    let path = root.join("openam");
-    if path.is_dir() {
-        return Some(path);
-    }
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "no test data in {}", path.display());
-    println!("skipped: no test data; set DURWARD_DATA");
-    None
-}
-
 /// The words of a command line as a shell takes them, of which only `\` is used.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
@@ -273,7 +260,7 @@ impl Known {
 
 #[test]
 fn recorded_calls_are_answered_as_openam_answered_them_save_those_that_are_listed() {
-    let Some(data) = data() else { return };
+    let Some(data) = durward_testdata::recorded("openam") else { return };
     let mut files: Vec<PathBuf> = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let mut known = Known::read();

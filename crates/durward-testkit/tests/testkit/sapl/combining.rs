@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use durward_pdp::IndexKind;
-use durward_testkit::data;
 
 use super::{configuration, decide, get, lines, subscription, text};
 
@@ -32,7 +31,7 @@ fn words(mode: &str) -> String {
 
 #[test]
 fn policies_are_combined_as_recorded() {
-    let Some(folder) = data::folder("sapl/combining") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/combining") else { return };
     let lines = lines(&folder.join("combining.jsonl"));
     let (head, rows) = lines.split_first().unwrap();
     let subscription = subscription(get(head, "subscription"));

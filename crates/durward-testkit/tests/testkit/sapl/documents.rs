@@ -1,7 +1,6 @@
 //! Whole documents: schemas, targets, variables, imports, and what is refused.
 
 use durward_pdp::IndexKind;
-use durward_testkit::data;
 
 use super::{configuration, decide, get, lines, subscription};
 
@@ -9,7 +8,7 @@ pub(super) const VARIABLES: &str = r#"{"limit":10,"perms":{"doctor":["read","wri
 
 #[test]
 fn documents_decide_or_are_refused_as_recorded() {
-    let Some(folder) = data::folder("sapl/documents") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/documents") else { return };
     let mut differences = Vec::new();
     for case in lines(&folder.join("documents.jsonl")) {
         let list = |key: &str| -> Vec<String> {

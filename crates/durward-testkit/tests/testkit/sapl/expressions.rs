@@ -1,7 +1,6 @@
 //! Expressions: values with their exact text, what is undefined, what fails and when.
 
 use durward_pdp::IndexKind;
-use durward_testkit::data;
 
 use super::{configuration, decide, get, lines, subscription, text};
 
@@ -9,7 +8,7 @@ const ALGORITHM: [&str; 3] = ["PRIORITY_DENY", "ABSTAIN", "PROPAGATE"];
 
 #[test]
 fn expressions_have_the_recorded_values() {
-    let Some(folder) = data::folder("sapl/expressions") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/expressions") else { return };
     let lines = lines(&folder.join("expressions.jsonl"));
     let (head, cases) = lines.split_first().unwrap();
     let subscription = subscription(get(head, "subscription"));

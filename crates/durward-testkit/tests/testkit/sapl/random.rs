@@ -4,7 +4,6 @@ use std::thread;
 
 use durward_pdp::IndexKind;
 use durward_testkit::cases::{Case, read};
-use durward_testkit::data;
 
 /// Rows that are answered otherwise, and why. May only shrink: one that is answered as recorded fails the run.
 const SKIPPED: [(&str, &str); 2] = [
@@ -13,7 +12,7 @@ const SKIPPED: [(&str, &str); 2] = [
 ];
 
 fn check(file: &str) {
-    let Some(folder) = data::folder("sapl/random") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/random") else { return };
     let cases = read(&folder.join(file)).unwrap();
     assert!(!cases.is_empty());
     let differences: Vec<String> = thread::scope(|scope| {

@@ -1,12 +1,11 @@
 //! The scenarios that SAPL is measured with: their own subscriptions, and others with what they lack or have too much.
 
 use durward_pdp::{IndexKind, Pdp, read_policies};
-use durward_testkit::data;
 
 use super::{get, lines, subscription};
 
 fn check(scenario: &str) {
-    let Some(folder) = data::folder(&format!("sapl/{scenario}")) else { return };
+    let Some(folder) = durward_testdata::recorded(&format!("sapl/{scenario}")) else { return };
     for index in IndexKind::ALL {
         let texts = read_policies(&folder).unwrap();
         let pdp = Pdp::builder().policies(texts).index(index).build().unwrap();

@@ -14,7 +14,6 @@ use durward_pdp::sapl::Subscription;
 use durward_server::client::{Client, Credentials, Place, Settings as ClientSettings};
 use durward_server::{Server, Settings};
 use durward_testkit::cases::{Case, Expected, normal, read};
-use durward_testkit::data;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
@@ -30,7 +29,7 @@ const SECRET: &str =
 
 #[test]
 fn generated_cases_decide_over_the_wire_as_recorded() {
-    let Some(folder) = data::folder("sapl/random") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/random") else { return };
     let cases: Vec<Case> = FILES
         .iter()
         .flat_map(|file| read(&folder.join(format!("{file}.jsonl"))).unwrap().into_iter().step_by(STEP))

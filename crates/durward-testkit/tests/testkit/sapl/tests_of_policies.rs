@@ -5,7 +5,6 @@ use std::path::Path;
 
 use durward_pdp::Value;
 use durward_scenario::{Documents, Files, Folder, NoFiles, Outcome, Report, Suite, TestText};
-use durward_testkit::data;
 
 use super::{get, lines, text};
 
@@ -73,7 +72,7 @@ fn outcomes(report: &Report) -> impl Iterator<Item = (&str, &Outcome)> {
 
 /// Every so many questions of a folder.
 fn check(scenario: &str, step: usize) {
-    let Some(folder) = data::folder(&format!("sapl/{scenario}")) else { return };
+    let Some(folder) = durward_testdata::recorded(&format!("sapl/{scenario}")) else { return };
     let cases = ["decisions.jsonl", "decisions-extra.jsonl"].map(|file| lines(&folder.join(file))).concat();
     let mut test = "requirement \"r\" { given - configuration \"it\"\n".to_owned();
     for (at, case) in cases.iter().enumerate().step_by(step) {
@@ -105,7 +104,7 @@ fn recorded_scenarios_pass_as_tests() {
 
 #[test]
 fn recorded_documents_pass_as_tests() {
-    let Some(folder) = data::folder("sapl/documents") else { return };
+    let Some(folder) = durward_testdata::recorded("sapl/documents") else { return };
     for case in lines(&folder.join("documents.jsonl")) {
         let list = |key: &str| -> Vec<&str> {
             get(&case, key).as_array().unwrap().iter().filter_map(Value::as_text).collect()

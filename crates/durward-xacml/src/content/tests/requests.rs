@@ -146,18 +146,8 @@ fn all_paths_of_a_message_share_one_budget() {
 }
 
 fn case(name: &str) -> Option<Request> {
-    let workspace = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let data =
-        std::env::var_os("DURWARD_DATA").map_or_else(|| workspace.join("../shared/data"), PathBuf::from);
-    let file = data.join("xacml/conformance").join(name).join("Request.xml");
-    match std::fs::read(&file) {
-        Ok(xml) => Some(Request::from_xml(&xml).unwrap()),
-        Err(_) if std::env::var("CI").is_ok_and(|ci| ci == "true") => panic!("no {}", file.display()),
-        Err(_) => {
-            println!("skipped: no {}", file.display());
-            None
-        }
-    }
+    let folder = durward_testdata::recorded(&format!("xacml/conformance/{name}"))?;
+    Some(Request::from_xml(&std::fs::read(folder.join("Request.xml")).unwrap()).unwrap())
 }
 
 #[test]

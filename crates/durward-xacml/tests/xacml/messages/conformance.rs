@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use durward_testdata::recorded;
 use durward_xacml::request::{Request, Version};
 use durward_xacml::response::{Response, differences};
 
-use super::{data, described, facts};
+use super::{described, facts};
 
 const SUITES: [&str; 4] =
     ["authzforce-ct-mandatory", "authzforce-ct-optional", "att-ct-0.4-deprecated", "balana-ct-xacml2"];
@@ -29,7 +30,7 @@ fn cases(root: &Path, suite: &str) -> Vec<(String, Vec<u8>, Vec<u8>)> {
 
 #[test]
 fn every_conformance_request_reads_and_survives_being_written() {
-    let Some(root) = data() else { return };
+    let Some(root) = recorded("") else { return };
     for suite in SUITES {
         for (name, request, response) in cases(&root, suite) {
             let request = match Request::from_xml(&request) {
@@ -54,7 +55,7 @@ fn every_conformance_request_reads_and_survives_being_written() {
 
 #[test]
 fn every_conformance_response_reads_and_survives_being_written() {
-    let Some(root) = data() else { return };
+    let Some(root) = recorded("") else { return };
     for suite in SUITES {
         for (name, request, response) in cases(&root, suite) {
             let version = Request::from_xml(&request).map_or(Version::V2, |request| request.version);
@@ -76,7 +77,7 @@ fn every_conformance_response_reads_and_survives_being_written() {
 
 #[test]
 fn both_forms_of_one_request_mean_the_same() {
-    let Some(root) = data() else { return };
+    let Some(root) = recorded("") else { return };
     for file in ["requests-core.jsonl", "requests-single.jsonl"] {
         for line in fs::read_to_string(root.join("xacml/continue").join(file)).unwrap().lines() {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -97,7 +98,7 @@ fn both_forms_of_one_request_mean_the_same() {
 
 #[test]
 fn a_request_before_3_0_has_the_categories_of_3_0() {
-    let Some(root) = data() else { return };
+    let Some(root) = recorded("") else { return };
     let (_, request, _) =
         cases(&root, "balana-ct-xacml2").into_iter().find(|(name, ..)| name.ends_with("IIIF001")).unwrap();
     let request = Request::from_xml(&request).unwrap();

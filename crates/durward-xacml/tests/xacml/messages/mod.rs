@@ -2,7 +2,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::print_stdout,
     clippy::wildcard_enum_match_arm,
     reason = "helpers of tests may fail them"
 )]
@@ -15,24 +14,8 @@ mod response;
 mod xml_bad;
 mod xml_good;
 
-use std::path::PathBuf;
-
 use durward_ir::Value;
 use durward_xacml::request::{Categories, Request};
-
-/// The folder with the data to test against; where it is absent, tests that need it say so and pass, except in CI.
-fn data() -> Option<PathBuf> {
-    let root = std::env::var_os("DURWARD_DATA").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    let found = root.join("xacml").is_dir().then_some(root);
-    if found.is_none() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "the test data is missing");
-        println!("skipped: no test data; set DURWARD_DATA");
-    }
-    found
-}
 
 fn read_xml(text: &str) -> Request {
     Request::from_xml(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"))

@@ -8,18 +8,6 @@ use durward_xacml::tree::{PolicyOrSet, Standard};
 
 use super::{V3, policy_2, policy_3};
 
-/// The data that is too large for the repository; without it the tests that need it pass.
-fn data() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let directory = std::env::var_os("DURWARD_DATA").map_or(beside, PathBuf::from);
-    if directory.is_dir() {
-        return Some(directory);
-    }
-    println!("no test data at {}: set DURWARD_DATA", directory.display());
-    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "the data must be there in CI");
-    None
-}
-
 fn xml_files(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -33,7 +21,7 @@ fn xml_files(directory: &Path, found: &mut Vec<PathBuf>) {
 
 #[test]
 fn every_policy_of_the_conformance_suites_is_read() {
-    let Some(data) = data() else { return };
+    let Some(data) = durward_testdata::recorded("") else { return };
     let mut files = Vec::new();
     xml_files(&data.join("xacml"), &mut files);
     let mut refused = Vec::new();
@@ -60,7 +48,7 @@ fn every_policy_of_the_conformance_suites_is_read() {
 
 #[test]
 fn requests_and_responses_beside_policies_are_told_apart() {
-    let Some(data) = data() else { return };
+    let Some(data) = durward_testdata::recorded("") else { return };
     let mut files = Vec::new();
     xml_files(&data.join("xacml/conformance"), &mut files);
     for file in files {
@@ -76,7 +64,7 @@ fn requests_and_responses_beside_policies_are_told_apart() {
 
 #[test]
 fn continue_of_2_0_and_of_3_0_is_one_tree() {
-    let Some(data) = data() else { return };
+    let Some(data) = durward_testdata::recorded("") else { return };
     let read = |name: &str| {
         let text = std::fs::read(data.join("xacml/continue").join(name)).unwrap();
         read_policy(name, &text, &Limits::default()).unwrap()
