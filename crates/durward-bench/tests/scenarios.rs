@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail so")]
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use durward_bench::scenario::Scenario;
 use durward_pdp::Pdp;

@@ -1,6 +1,6 @@
 //! Bundles of one's own and of the engine, whole, broken and forged.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stderr, reason = "these are tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
 mod archives;
 mod engine;

@@ -5,7 +5,6 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stderr,
     reason = "tests stop at what they did not expect"
 )]
 

@@ -1,7 +1,7 @@
 //! `durward bundle`: keys, bundles, secrets, and decisions by bundles.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{Ran, durward};

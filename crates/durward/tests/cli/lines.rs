@@ -1,7 +1,6 @@
 //! `durward decide` for many requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::{command, data, durward, durward_fed};

@@ -2,7 +2,6 @@
 //! ones): coefficients, standard errors, peaks, criteria, intervals, and what is refused.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use durward_lab::fit::{self, Errors, Fit, Lambda, Observation, Options, Report};
 use serde_json::Value;

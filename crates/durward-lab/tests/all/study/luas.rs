@@ -1,7 +1,7 @@
 //! The Luas study: the paper's numbers held to the recorded ones, and the page of the manual to the figures it is made of.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use durward_lab::study::luas::{document, paper};
 use durward_lab::study::{Digest, markdown};

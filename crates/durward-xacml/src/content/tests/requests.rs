@@ -1,6 +1,5 @@
 //! What policies ask of a request's content, by hand and as the conformance suites ask it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use durward_ir::datatype::XPathExpression;

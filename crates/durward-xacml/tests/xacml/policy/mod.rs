@@ -2,7 +2,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::print_stdout,
     clippy::wildcard_enum_match_arm,
     reason = "a test says what it expects, and fails where it is not so"
 )]
