@@ -63,7 +63,8 @@ impl Pdp {
     }
 }
 
-#[cfg(all(test, feature = "sapl", feature = "xacml"))]
+#[cfg(test)]
+#[cfg(all(feature = "sapl", feature = "xacml"))]
 mod tests {
     use super::*;
     use crate::{PolicyChange, PolicyText};

@@ -41,5 +41,6 @@ fn or_error(reading: Result<Reading, String>) -> Reading {
     reading.unwrap_or_else(|message| Reading::lasting(Err(Fault::processing(message))))
 }
 
-#[cfg(all(test, feature = "library-crypto"))]
+#[cfg(test)]
+#[cfg(feature = "library-crypto")]
 mod tests;
