@@ -5,7 +5,7 @@ use crate::process::{cargo, locked, output_of, run};
 use crate::report::{Outcome, Report, on_build_machine};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 const PACKAGE: &str = "durward-pdp";
 
@@ -25,6 +25,14 @@ const TARGETS: [&[&str]; 3] = [
 
 /// What build scripts compile C with, or look for C libraries.
 const FOR_C: [&str; 5] = ["bindgen", "cc", "cmake", "nasm-rs", "pkg-config"];
+
+/// All of it, and the table.
+pub(crate) fn run_alone() -> ExitCode {
+    let mut report = Report::new();
+    steps(&mut report);
+    report.step("tests of the lean kernel", tests);
+    report.close()
+}
 
 /// Adds what is looked at without running anything.
 pub(crate) fn steps(report: &mut Report) {
@@ -112,7 +120,10 @@ fn installed(row: &[&'static str]) -> Result<&'static str, String> {
         // Whether that helped, is looked at below.
         let _ = row.iter().any(added);
     }
-    there().ok_or_else(|| format!("Rust has no `{0}` here: `rustup target add {0}`", row.join("` or `")))
+    there().ok_or_else(|| {
+        let ways: Vec<String> = row.iter().map(|target| format!("`rustup target add {target}`")).collect();
+        format!("not installed: {}", ways.join(" or "))
+    })
 }
 
 fn is_installed(target: &str) -> bool {

@@ -47,6 +47,7 @@ cargo xtask <command>
   generators             measure `durward lab run` beside wrk, hey and k6, those that are installed
                          --rounds N  --seconds N  --users N  --rate N  --binary DURWARD
   instructions           count the instructions of decisions  --bless       keep what is counted now
+  lean                   the decision point with few of its features: how many crates, and for which targets
   opcua [PEER...]        stacks of OPC UA of others, through the gate and behind it: open62541, milo, asyncua, node-opcua
   opcua-bench            measure connects of durward, Eclipse Milo and async-opcua, client and server of one stack
                          --rounds N  --connects N  --binary DURWARD
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
 fn run(words: &[&str]) -> Result<ExitCode, String> {
     match words {
         ["check"] => Ok(check::run_alone()),
+        ["lean"] => Ok(lean::run_alone()),
         ["test"] => Ok(test::run_alone()),
         ["clients"] => Ok(clients::run_alone("")),
         ["clients", word] => Ok(clients::run_alone(word)),

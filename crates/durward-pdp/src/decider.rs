@@ -51,6 +51,7 @@ impl Decider<'_> {
     }
 
     /// The decision point, and the policies in force.
+    #[inline]
     pub(crate) fn in_force(&mut self) -> (&Pdp, &Snapshot) {
         (self.pdp, self.snapshot.load())
     }

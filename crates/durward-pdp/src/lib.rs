@@ -28,6 +28,24 @@
 //! assert_eq!(pdp.decide(&visitor).results[0].decision, Decision::Deny);
 //! # Ok::<(), String>(())
 //! ```
+//!
+//! # Features
+//!
+//! All are on unless left out (`default-features = false`); `docs/embedding.md` says what each costs.
+//!
+//! | feature | what is there with it |
+//! |---|---|
+//! | `xacml` | policies of XACML |
+//! | `json` | requests and responses of XACML's JSON profile, and explanations as JSON (`Explanation::to_json`) |
+//! | `sapl` | policies and subscriptions of SAPL, with streams; also `pdp.json`, `secrets.json` and `critical-extensions.json` |
+//! | `library-time` | SAPL's functions and attributes `time`, with the time zones of the world |
+//! | `library-crypto` | SAPL's functions `digest`, `keys`, `mac`, `signature` and `x509`, its attributes `jwt` and `x509`; compiles C |
+//! | `library-geo` | SAPL's functions `geo` and `traccar` |
+//! | `library-formats` | SAPL's functions `toml` and `yaml` |
+//!
+//! At least one of `xacml` and `sapl` is needed; each `library-` brings `sapl`. What a build does not have it refuses when
+//! policies are put in force: a document of a language that is left out, and one that calls a function or asks for an attribute that
+//! is. So no policy decides otherwise in one build than in another.
 
 #![cfg_attr(
     not(feature = "sapl"),
