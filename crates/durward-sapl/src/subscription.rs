@@ -6,7 +6,6 @@ use durward_ir::path::{Element, FieldKey, Path, value_at};
 use durward_ir::program::Slots;
 use durward_ir::question::{Attributes, Brief, Encoding, Fields, RawSubscription, Reading};
 use durward_ir::value::Value;
-use std::borrow::Cow;
 use std::fmt;
 
 /// A question: who wants to do what with what, under which circumstances. Everything about it that does not depend on
@@ -203,8 +202,12 @@ impl Fields for Subscription {
     }
 
     #[inline]
-    fn value(&self, place: u16) -> Option<Cow<'_, Value>> {
-        self.at(place).map(Cow::Borrowed)
+    fn at(&self, place: u16) -> Option<&Value> {
+        Attributes::at(self, place)
+    }
+
+    fn made(&self, _: u16) -> Option<Value> {
+        None
     }
 }
 

@@ -1,7 +1,5 @@
 //! The parts of subscriptions and the values that policies know, in words: see [`Brief`](crate::question::Brief).
 
-use std::borrow::Cow;
-use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
@@ -11,7 +9,6 @@ use super::build::Map;
 use super::slots::{SlotId, Slots};
 use crate::path::Element;
 use crate::question::{Brief, BriefField, Fields, LAYOUTS_MAX, Layout, Number, Seat, Word};
-use crate::value::Value;
 
 /// The name of a slot's part of the subscription, if that is an element or a key of one.
 #[derive(Clone, Copy, Debug)]
@@ -186,24 +183,24 @@ impl Slots {
         self.words.find(slot, field, |_| true)
     }
 
-    /// The same of a long text, which `value` gives.
+    /// The same of a long text, which is held at a place.
     #[cold]
-    pub(crate) fn find_long<'v>(
+    pub(crate) fn find_long(
         &self,
         slot: SlotId,
         field: &BriefField,
-        value: impl Fn() -> Option<Cow<'v, Value>>,
+        held: &dyn Fields,
+        place: Option<u16>,
     ) -> Number {
-        let is_unknown = Cell::new(false);
-        let is_it = |number: Number| match (number.atom(), value()) {
-            (Some(atom), Some(value)) => self.atom(atom).1.equals(&value),
-            (_, None) => {
-                is_unknown.set(true);
-                true
+        let Some(place) = place else { return Number::MANY };
+        let is_it = |number: Number| {
+            let Some(atom) = number.atom() else { return false };
+            let value = self.atom(atom).1;
+            match held.at(place) {
+                Some(held) => value.equals(held),
+                None => held.made(place).is_some_and(|held| value.equals(&held)),
             }
-            (None, Some(_)) => false,
         };
-        let found = self.words.find(slot, field, is_it).unwrap_or(Number::OTHER_TEXT);
-        if is_unknown.get() { Number::MANY } else { found }
+        self.words.find(slot, field, is_it).unwrap_or(Number::OTHER_TEXT)
     }
 }

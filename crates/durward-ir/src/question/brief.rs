@@ -3,8 +3,6 @@
 //! Short names and short values fit into a [`Word`] as they are, so that comparing two words is comparing what they stand
 //! for. Long ones are digests, and whoever finds one that is equal asks the text itself.
 
-use std::borrow::Cow;
-
 use smallvec::SmallVec;
 
 use super::Number;
@@ -356,8 +354,11 @@ pub trait Fields {
     /// The place of the field that is this part of the subscription, the whole of it.
     fn place(&self, path: &Path) -> Option<u16>;
 
-    /// The value at a place; `None` where it has to be made of other fields.
-    fn value(&self, place: u16) -> Option<Cow<'_, Value>>;
+    /// The value at a place; `None` where it is not there as one.
+    fn at(&self, place: u16) -> Option<&Value>;
+
+    /// The value at a place that is not there as one; `None` where it would have to be made of other fields.
+    fn made(&self, place: u16) -> Option<Value>;
 }
 
 #[cfg(test)]

@@ -169,8 +169,11 @@ impl<'a> Prepared<'a> {
         if let Some(integer) = field.word.integer() {
             return derived.number_of_integer(integer);
         }
-        let value = seat.place().and_then(|place| self.held.value(place));
-        value.map_or(Number::MANY, |value| derived.number_of(&value))
+        let Some(place) = seat.place() else { return Number::MANY };
+        match self.held.at(place) {
+            Some(value) => derived.number_of(value),
+            None => self.held.made(place).map_or(Number::MANY, |value| derived.number_of(&value)),
+        }
     }
 }
 
@@ -184,9 +187,7 @@ impl Glance for Prepared<'_> {
             Kind::Plain => self.slots.find_word(slot, field).unwrap_or(Number::OTHER),
             Kind::Composed => Number::OTHER,
             Kind::Absent => Number::ABSENT,
-            Kind::LongText => {
-                self.slots.find_long(slot, field, || seat.place().and_then(|place| self.held.value(place)))
-            }
+            Kind::LongText => self.slots.find_long(slot, field, self.held, seat.place()),
             Kind::Unsure => Number::MANY,
         }
     }

@@ -1,7 +1,6 @@
 //! A subscription as its bytes hold it: the words that policies compare, and slices of the bytes for the rest. Most are
 //! answered by these alone; of the others the values are made.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -157,6 +156,11 @@ impl<'t> RawSubscription<'t> {
         self.fields.iter().any(|field| field.element == element && field.name == Some(name))
     }
 
+    /// Whether it is an object whose keys are fields of their own.
+    fn is_apart(&self, field: &RawField<'_>) -> bool {
+        field.name.is_none() && self.is_object.get(field.element as usize) == Some(&true)
+    }
+
     /// Everything was put in.
     #[inline]
     pub fn seal(&mut self) {
@@ -224,14 +228,18 @@ impl Fields for RawSubscription<'_> {
         u16::try_from(at).ok()
     }
 
-    fn value(&self, place: u16) -> Option<Cow<'_, Value>> {
+    fn at(&self, place: u16) -> Option<&Value> {
         let field = self.fields.get(usize::from(place))?;
-        if field.name.is_none() && self.is_object.get(field.element as usize) == Some(&true) {
-            return None;
+        match &field.value {
+            RawValue::Value(value) if !self.is_apart(field) => Some(value),
+            RawValue::Value(_) | RawValue::Text(_) => None,
         }
-        Some(match &field.value {
-            RawValue::Text(text) => Cow::Owned(Value::Text(SmolStr::new(text))),
-            RawValue::Value(value) => Cow::Borrowed(value),
-        })
+    }
+
+    fn made(&self, place: u16) -> Option<Value> {
+        match &self.fields.get(usize::from(place))?.value {
+            RawValue::Text(text) => Some(Value::Text(SmolStr::new(text))),
+            RawValue::Value(_) => None,
+        }
     }
 }
