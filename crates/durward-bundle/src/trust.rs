@@ -21,7 +21,7 @@ pub struct Trust {
 }
 
 /// A manifest that may be believed. There is no other way to one.
-pub(crate) struct Believed(());
+pub(crate) struct VerifiedManifest(());
 
 impl Trust {
     /// One key for everybody, whatever signatures call it.
@@ -54,17 +54,17 @@ impl Trust {
 
     /// # Errors
     /// Signed by nobody who may, or wrongly, or not at all where that is not allowed.
-    pub(crate) fn believe(&self, manifest: &Manifest, tenant: &str) -> Result<Believed, BundleError> {
+    pub(crate) fn believe(&self, manifest: &Manifest, tenant: &str) -> Result<VerifiedManifest, BundleError> {
         let needs_none = self.allow_unsigned || self.unsigned_tenants.contains(tenant);
         let has_key = self.key.is_some() || self.tenants.contains_key(tenant);
         match &manifest.signature {
-            None if needs_none => Ok(Believed(())),
+            None if needs_none => Ok(VerifiedManifest(())),
             None => failed("it is not signed"),
             // With nothing to verify with, it is as good as unsigned.
-            Some(_) if needs_none && !has_key => Ok(Believed(())),
+            Some(_) if needs_none && !has_key => Ok(VerifiedManifest(())),
             Some(signature) => {
                 manifest.verify(self.key_of(tenant, &signature.key_id)?)?;
-                Ok(Believed(()))
+                Ok(VerifiedManifest(()))
             }
         }
     }
