@@ -31,12 +31,12 @@
 //!
 //! # Validation
 //!
-//! [`session::Sessions::validate`] opens the token, looks into the table's part for that user under a lock for reading, and is
+//! [`session::SessionTable::validate`] opens the token, looks into the table's part for that user under a lock for reading, and is
 //! done: no allocation, no store, no lock that all cores share. It refuses what it does not understand.
 //!
 //! # The state machine
 //!
-//! [`protocol::Node`] takes an event at a moment and gives effects. What it promises is one setting:
+//! [`protocol::SessionNode`] takes an event at a moment and gives effects. What it promises is one setting:
 //!
 //! | mode | a login or logout is answered | a validation is answered | without the store |
 //! |---|---|---|---|
@@ -62,7 +62,7 @@
 //!
 //! # What is not here
 //!
-//! No LDAP, no NATS, no HTTP: they implement [`user::UserStore`], and carry the effects of [`protocol::Node`].
+//! No LDAP, no NATS, no HTTP: they implement [`user::UserStore`], and carry the effects of [`protocol::SessionNode`].
 
 pub mod audit;
 mod entropy;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use durward_identity::audit::{AuditEvent, Chain, Kind, LINE_BYTES_MAX};
+use durward_identity::audit::{AuditChain, AuditEvent, Kind, LINE_BYTES_MAX};
 use durward_identity::{IdentityError, Moment, user};
 use tokio::runtime;
 use tokio::sync::{mpsc, oneshot};
@@ -134,7 +134,7 @@ struct Writer {
     settings: AuditSettings,
     file: File,
     bytes: u64,
-    chain: Chain,
+    chain: AuditChain,
     is_dirty: bool,
     /// Whether the next file could not be begun; the one that is full is written to.
     is_stuck: bool,
@@ -151,7 +151,7 @@ impl Writer {
             Some(line) => Some(line),
             None => last_of_rotated(&settings.path)?,
         };
-        let chain = last.map_or(Ok(Chain::default()), |line| Chain::after(&line))?;
+        let chain = last.map_or(Ok(AuditChain::default()), |line| AuditChain::after(&line))?;
         if torn > 0 {
             tracing::warn!(
                 bytes = torn,
@@ -404,7 +404,7 @@ fn first_number(path: &Path) -> Option<u64> {
 mod tests {
     use std::io::BufReader;
 
-    use durward_identity::audit::Verifier;
+    use durward_identity::audit::ChainVerifier;
 
     use super::*;
 
@@ -422,7 +422,7 @@ mod tests {
 
     /// How many lines there are; their chain holds.
     fn lines(folder: &Path, files: &[PathBuf]) -> usize {
-        let mut verifier = Verifier::new(None);
+        let mut verifier = ChainVerifier::new(None);
         let current = folder.join(CURRENT);
         let all = files.iter().chain([&current]);
         let count = |file| {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use durward_identity::login::PoolSettings;
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::{Account, Checked, Password, UserStore};
+use durward_identity::user::{Account, Password, PasswordCheck, UserStore};
 use durward_identity::{IdentityError, Moment};
 
 use crate::hashing::Hashing;
@@ -41,7 +41,12 @@ pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, DirectoryFault
 /// answer, in about the same time, for a user that does not exist and for a wrong password.
 pub trait UserDirectory: Send + Sync {
     /// Whether this is the user's password.
-    fn check<'a>(&'a self, now: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked>;
+    fn check<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> Answering<'a, PasswordCheck>;
 
     /// What is known of a user.
     fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>>;
@@ -111,7 +116,12 @@ impl Embedded {
 }
 
 impl UserDirectory for Embedded {
-    fn check<'a>(&'a self, now: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked> {
+    fn check<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> Answering<'a, PasswordCheck> {
         Box::pin(async move {
             let user = user.clone();
             // It was text; and it is dropped when it has been hashed.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use std::{collections::HashMap, io, thread};
 
-use durward_identity::login::{Admission, Pool, PoolSettings, Ticket};
+use durward_identity::login::{LoginPool, PoolAdmission, PoolSettings, PoolTicket};
 use tokio::sync::oneshot;
 
 /// How nice threads that hash are to others, on Linux: where they share a core with threads that answer without a pause, these get
@@ -28,8 +28,8 @@ struct Shared {
 }
 
 struct Queue {
-    pool: Pool,
-    waiting: HashMap<Ticket, oneshot::Sender<()>>,
+    pool: LoginPool,
+    waiting: HashMap<PoolTicket, oneshot::Sender<()>>,
 }
 
 /// The queue is full; this long from now it may not be.
@@ -53,7 +53,7 @@ impl Hashing {
                 work_off(&jobs);
             })?;
         }
-        let queue = Queue { pool: Pool::new(settings), waiting: HashMap::new() };
+        let queue = Queue { pool: LoginPool::new(settings), waiting: HashMap::new() };
         Ok(Hashing(Arc::new(Shared { queue: Mutex::new(queue), work })))
     }
 
@@ -84,13 +84,13 @@ impl Hashing {
     fn arrive(&self) -> Result<Place, Busy> {
         let mut queue = self.0.lock();
         let (ticket, turn) = match queue.pool.arrive() {
-            Admission::Start(ticket) => (ticket, None),
-            Admission::Wait(ticket) => {
+            PoolAdmission::Start(ticket) => (ticket, None),
+            PoolAdmission::Wait(ticket) => {
                 let (sender, receiver) = oneshot::channel();
                 queue.waiting.insert(ticket, sender);
                 (ticket, Some(receiver))
             }
-            Admission::Full { retry_after } => return Err(Busy { retry_after }),
+            PoolAdmission::Full { retry_after } => return Err(Busy { retry_after }),
         };
         Ok(Place { shared: Arc::clone(&self.0), ticket, turn: Mutex::new(turn), began: Mutex::new(None) })
     }
@@ -140,7 +140,7 @@ impl Shared {
 /// A place in the queue or on a thread; given back when dropped.
 struct Place {
     shared: Arc<Shared>,
-    ticket: Ticket,
+    ticket: PoolTicket,
     turn: Mutex<Option<oneshot::Receiver<()>>>,
     /// When its turn came.
     began: Mutex<Option<Instant>>,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use durward_identity::protocol::Lack;
-use durward_identity::session::{Claims, Level, Refusal, SessionId, User};
+use durward_identity::session::{Level, Refusal, SessionClaims, SessionId, User};
 use durward_identity::user::Account;
 use durward_identity::{IdentityError, Moment, Stamp};
 
@@ -202,9 +202,9 @@ impl Who {
     ///
     /// # Errors
     /// None of a token that was sealed here: its names have been looked at.
-    pub(crate) fn of(claims: &Claims<'_>) -> Result<Who, Refusal> {
+    pub(crate) fn of(claims: &SessionClaims<'_>) -> Result<Who, Refusal> {
         let user = User::new(claims.realm, claims.subject).map_err(|_| Refusal::Malformed)?;
-        let Claims { id, stamp, ends, idle, level, .. } = *claims;
+        let SessionClaims { id, stamp, ends, idle, level, .. } = *claims;
         Ok(Who { user, id, level, stamp, ends, idle })
     }
 }

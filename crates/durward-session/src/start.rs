@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use durward_identity::protocol::Node;
-use durward_identity::session::{ClusterKey, Sessions, User};
+use durward_identity::protocol::SessionNode;
+use durward_identity::session::{ClusterKey, SessionTable, User};
 use durward_identity::{Entropy, IdentityError, SystemEntropy};
 use tokio::runtime;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -101,9 +101,9 @@ impl Builder {
         let counters = Arc::new(Counters::default());
         let audit = audit.map(|audit| AuditLog::open(audit, clock(), Arc::clone(&counters))).transpose()?;
         let secret = secret.map_or_else(|| made_up(&*entropy), Ok)?;
-        let sessions = Arc::new(Sessions::new(settings.session.clone()));
+        let sessions = Arc::new(SessionTable::new(settings.session.clone()));
         let cluster = ClusterKey::new(secret)?;
-        let node = Node::new(settings.node.clone(), Arc::clone(&sessions), cluster, entropy)?;
+        let node = SessionNode::new(settings.node.clone(), Arc::clone(&sessions), cluster, entropy)?;
         let is_shared = store.is_shared();
         let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
         let (orders, ordered) = mpsc::channel(ORDERS_MAX);

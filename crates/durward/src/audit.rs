@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use durward_session::identity::audit::{Checkpoint, Verifier};
+use durward_session::identity::audit::{ChainVerifier, Checkpoint};
 
 use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS, complain};
 use crate::to_stdout;
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let What::Verify(verify) = &arguments.what;
     let checkpoint = verify.checkpoint.as_deref().map(Checkpoint::read).transpose();
     let checkpoint = checkpoint.map_err(|error| Failure::new(error.to_string()))?;
-    let mut verifier = Verifier::new(checkpoint);
+    let mut verifier = ChainVerifier::new(checkpoint);
     if verify.from_first {
         verifier = verifier.from_first();
     }

@@ -3,7 +3,10 @@
 use std::fmt;
 
 use super::outbox::RecordId;
-use crate::session::{Change, Fresh, Full, Level, Properties, Record, Revocation, SessionId, UsedCode, User};
+use crate::session::{
+    FreshnessProof, Level, Properties, Revocation, SessionChange, SessionId, SessionLimitReached,
+    SessionRecord, UsedCode, User,
+};
 use crate::{IdentityError, Moment};
 
 /// What names a question of the driver's, in its answer. The driver chooses it.
@@ -12,7 +15,7 @@ pub struct AskId(pub u64);
 
 /// What happens to a node.
 #[derive(Clone, Debug)]
-pub enum Event {
+pub enum NodeEvent {
     /// A user has shown who he is, and gets a session.
     Login {
         /// Answered with a token.
@@ -67,7 +70,7 @@ pub enum Event {
         /// The level of the token that was shown: the new one has no higher one but by this change.
         shown: Level,
         /// How it changes.
-        change: Change,
+        change: SessionChange,
     },
     /// A session is used on, with a token under the newest key.
     Refresh {
@@ -113,7 +116,7 @@ pub enum Event {
         /// What it was sent as.
         id: RecordId,
         /// What it says.
-        record: Record,
+        record: SessionRecord,
     },
     /// The store has sent everything up to a number. Comes once a second, and at once where there is nothing to send.
     Idle {
@@ -134,7 +137,7 @@ pub enum Event {
         /// Which.
         id: RecordId,
     },
-    /// The store's answer to [`Effect::AskLast`].
+    /// The store's answer to [`NodeEffect::AskLast`].
     Last {
         /// The question.
         question: u64,
@@ -144,12 +147,12 @@ pub enum Event {
     /// Another node tells, in the mode `none`.
     Told {
         /// What.
-        record: Record,
+        record: SessionRecord,
     },
-    /// Another node's answer to [`Effect::AskPeers`], complete.
+    /// Another node's answer to [`NodeEffect::AskPeers`], complete.
     Knows {
         /// What [`Node::knowledge`] gave there.
-        records: Vec<Record>,
+        records: Vec<SessionRecord>,
     },
     /// Time has passed. Every half a second or so.
     Tick,
@@ -157,18 +160,18 @@ pub enum Event {
 
 /// What a node wants done.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum NodeEffect {
     /// Give the record to the store; `Stored` or `NotStored` comes back.
     Store {
         /// What it is sent as.
         id: RecordId,
         /// What it says.
-        record: Record,
+        record: SessionRecord,
     },
     /// Tell all other nodes, as well as can be.
     Tell {
         /// What.
-        record: Record,
+        record: SessionRecord,
     },
     /// Send the store's records from after a number on, from now on.
     CatchUp {
@@ -187,7 +190,7 @@ pub enum Effect {
         /// Which.
         ask: AskId,
         /// The answer.
-        answer: Answer,
+        answer: AskOutcome,
     },
     /// Sessions have ended: whoever acts on them should look again.
     Ended(Revocation),
@@ -199,7 +202,7 @@ pub enum Effect {
 
 /// What comes of a question.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum AskOutcome {
     /// The session's token.
     Token {
         /// The session.
@@ -210,13 +213,13 @@ pub enum Answer {
     /// It is done, as surely as the mode promises.
     Done,
     /// What to validate with.
-    Permit(Fresh),
+    Permit(FreshnessProof),
     /// There is no such session.
     NoSession,
     /// The code was used before.
     Used,
     /// There may not be one more session.
-    Full(Full),
+    Full(SessionLimitReached),
     /// It cannot be done now, and was not.
     Unavailable(Lack),
     /// The store did not say in time whether it has it. A logout has been done here and is still on its way; a login comes to
@@ -255,7 +258,7 @@ impl fmt::Display for Lack {
 
 /// What a node can promise at the moment, for its health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outlook {
+pub struct NodeHealth {
     /// What it lacks.
     pub lack: Option<Lack>,
     /// Since when it is without the store.

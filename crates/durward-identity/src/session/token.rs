@@ -10,8 +10,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::codec::{Reader, Writer};
-use super::key::{KeyId, KeyRing, Opened};
+use super::codec::{RecordReader, RecordWriter};
+use super::key::{KeyId, KeyRing, OpenedToken};
 use super::name::{Level, REALM_LENGTH_MAX, SUBJECT_LENGTH_MAX, SessionId};
 use crate::entropy::Entropy;
 use crate::{CLOCK_SKEW_MAX, IdentityError, Moment, Stamp};
@@ -47,7 +47,7 @@ impl Default for Scratch {
 
 /// What a token says of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claims<'b> {
+pub struct SessionClaims<'b> {
     /// The session.
     pub id: SessionId,
     /// When the login was.
@@ -114,9 +114,9 @@ pub(crate) fn seal(
     ring: &KeyRing,
     entropy: &dyn Entropy,
     now: Moment,
-    claims: &Claims<'_>,
+    claims: &SessionClaims<'_>,
 ) -> Result<String, IdentityError> {
-    let mut writer = Writer(Vec::with_capacity(BYTES_MAX));
+    let mut writer = RecordWriter(Vec::with_capacity(BYTES_MAX));
     writer.raw(&claims.id.0);
     writer.u64(claims.stamp.us());
     writer.u32(claims.ends.seconds());
@@ -141,7 +141,7 @@ pub(crate) fn open<'b>(
     now: Moment,
     token: &str,
     scratch: &'b mut Scratch,
-) -> Result<Claims<'b>, Refusal> {
+) -> Result<SessionClaims<'b>, Refusal> {
     if token.len() > TOKEN_LENGTH_MAX {
         return Err(Refusal::Malformed);
     }
@@ -153,9 +153,9 @@ pub(crate) fn open<'b>(
         return Err(Refusal::Malformed);
     }
     let content = match ring.open(KeyId(u32::from_be_bytes(id)), now, *head, sealed) {
-        Opened::Content(content) => content,
-        Opened::UnknownKey => return Err(Refusal::UnknownKey),
-        Opened::Forged => return Err(Refusal::Forged),
+        OpenedToken::Content(content) => content,
+        OpenedToken::UnknownKey => return Err(Refusal::UnknownKey),
+        OpenedToken::Forged => return Err(Refusal::Forged),
     };
     let claims = read(content).ok_or(Refusal::Malformed)?;
     if claims.stamp.moment() > now.plus(CLOCK_SKEW_MAX) {
@@ -167,8 +167,8 @@ pub(crate) fn open<'b>(
     Ok(claims)
 }
 
-fn read(content: &[u8]) -> Option<Claims<'_>> {
-    let mut reader = Reader::new(content);
+fn read(content: &[u8]) -> Option<SessionClaims<'_>> {
+    let mut reader = RecordReader::new(content);
     let id = SessionId(reader.array()?);
     let stamp = Stamp::from_us(reader.u64()?);
     let ends = Moment::from_s(reader.u32()?);
@@ -178,5 +178,5 @@ fn read(content: &[u8]) -> Option<Claims<'_>> {
     let key = std::str::from_utf8(reader.rest()).ok()?;
     let (realm, rest) = key.split_at_checked(realm_length)?;
     let subject = rest.strip_prefix('\0')?;
-    Some(Claims { id, stamp, ends, idle, level, realm, subject, key })
+    Some(SessionClaims { id, stamp, ends, idle, level, realm, subject, key })
 }

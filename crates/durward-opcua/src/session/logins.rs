@@ -1,6 +1,6 @@
 //! Guesses at passwords: after some that were wrong, a user has to wait before the next one is looked at, longer and longer.
 //!
-//! The counts are durward's own ([`Throttle`]). What is an address there is an application here, by its certificate: that is proven, and an
+//! The counts are durward's own ([`LoginThrottle`]). What is an address there is an application here, by its certificate: that is proven, and an
 //! address is not. So whoever guesses a user's password from one application does not keep the user out at those where they usually log in.
 //! Logins beyond those that may be tried at once wait for what comes of the others.
 
@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::login::{
-    Attempt, Delay, Entry, Outcome, Place, Proof, Throttle, ThrottleSettings, Turns,
+    AttemptOutcome, CredentialKind, LoginAttempt, LoginThrottle, QueueTicket, ReadyTickets, RetryDelay,
+    ThrottleDecision, ThrottleSettings,
 };
 use durward_identity::session::User;
 use foldhash::quality::RandomState;
@@ -43,11 +44,11 @@ pub(crate) struct Logins {
 }
 
 struct Queue {
-    throttle: Throttle,
-    waiting: HashMap<Place, oneshot::Sender<Turn>>,
+    throttle: LoginThrottle,
+    waiting: HashMap<QueueTicket, oneshot::Sender<Turn>>,
 }
 
-type Turn = Result<Guess, Delay>;
+type Turn = Result<Guess, RetryDelay>;
 
 fn delayed(retry_after: Duration) -> Error {
     let seconds = retry_after.as_secs().max(1);
@@ -68,7 +69,7 @@ impl Logins {
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
         let queue = self.queue.get_or_init(|| {
-            let throttle = Throttle::new(ThrottleSettings::default());
+            let throttle = LoginThrottle::new(ThrottleSettings::default());
             Mutex::new(Queue { throttle, waiting: HashMap::new() })
         });
         queue.lock().unwrap_or_else(PoisonError::into_inner)
@@ -83,11 +84,16 @@ impl Logins {
         let user = User::new("/", name).or_else(|_| User::new("/", "\u{1}")).map_err(|_| crowded())?;
         let (place, turn) = {
             let mut queue = self.queue();
-            match queue.throttle.attempt((self.clock)(), Proof::Password, &user, self.address(origin, name)) {
-                Entry::Go(attempt) => return Ok(self.guess(attempt)),
-                Entry::Delayed(Delay { retry_after }) => return Err(delayed(retry_after)),
-                Entry::Crowded => return Err(crowded()),
-                Entry::Wait(place) => {
+            match queue.throttle.attempt(
+                (self.clock)(),
+                CredentialKind::Password,
+                &user,
+                self.address(origin, name),
+            ) {
+                ThrottleDecision::Go(attempt) => return Ok(self.guess(attempt)),
+                ThrottleDecision::Delayed(RetryDelay { retry_after }) => return Err(delayed(retry_after)),
+                ThrottleDecision::Crowded => return Err(crowded()),
+                ThrottleDecision::Wait(place) => {
                     let (sender, turn) = oneshot::channel();
                     queue.waiting.insert(place, sender);
                     (place, turn)
@@ -97,13 +103,13 @@ impl Logins {
         let _waiting = Waiting { logins: self, place };
         match tokio::time::timeout(WAITING_MAX, turn).await {
             Ok(Ok(Ok(guess))) => Ok(guess),
-            Ok(Ok(Err(Delay { retry_after }))) => Err(delayed(retry_after)),
+            Ok(Ok(Err(RetryDelay { retry_after }))) => Err(delayed(retry_after)),
             Ok(Err(_)) | Err(_) => Err(crowded()),
         }
     }
 
-    fn guess(self: &Arc<Logins>, attempt: Attempt) -> Guess {
-        Guess { logins: Arc::clone(self), attempt: Some(attempt), untold: Outcome::Undecided }
+    fn guess(self: &Arc<Logins>, attempt: LoginAttempt) -> Guess {
+        Guess { logins: Arc::clone(self), attempt: Some(attempt), untold: AttemptOutcome::Undecided }
     }
 
     /// What stands for an address: of IPv6, the first half counts. It is one that is no address of IPv4.
@@ -116,7 +122,7 @@ impl Logins {
     }
 
     /// Changes something, and tells those whose turn it is after that.
-    fn change(self: &Arc<Logins>, change: impl FnOnce(&mut Queue, Moment) -> Turns) {
+    fn change(self: &Arc<Logins>, change: impl FnOnce(&mut Queue, Moment) -> ReadyTickets) {
         let told: Vec<_> = {
             let mut queue = self.queue();
             let turns = change(&mut queue, (self.clock)());
@@ -137,7 +143,7 @@ impl Logins {
 /// A login that waits; it goes when this is dropped.
 struct Waiting<'a> {
     logins: &'a Arc<Logins>,
-    place: Place,
+    place: QueueTicket,
 }
 
 impl Drop for Waiting<'_> {
@@ -153,23 +159,23 @@ impl Drop for Waiting<'_> {
 #[must_use = "a guess counts until it is told what came of it"]
 pub(crate) struct Guess {
     logins: Arc<Logins>,
-    attempt: Option<Attempt>,
+    attempt: Option<LoginAttempt>,
     /// What has come of it when it is dropped.
-    untold: Outcome,
+    untold: AttemptOutcome,
 }
 
 impl Guess {
     /// The password is looked at now: whoever does not wait for the result has failed.
     pub(crate) fn begin(&mut self) {
-        self.untold = Outcome::Failed;
+        self.untold = AttemptOutcome::Failed;
     }
 
     /// What came of it.
     pub(crate) fn end<T>(mut self, result: &Result<T, StatusCode>) {
         self.untold = match result {
-            Ok(_) => Outcome::Succeeded,
-            Err(status) if is_wrong(*status) => Outcome::Failed,
-            Err(_) => Outcome::Undecided,
+            Ok(_) => AttemptOutcome::Succeeded,
+            Err(status) if is_wrong(*status) => AttemptOutcome::Failed,
+            Err(_) => AttemptOutcome::Undecided,
         };
     }
 }

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::{Account, Checked, Password, Why};
+use durward_identity::user::{Account, LoginFailure, Password, PasswordCheck};
 use durward_identity::{Entropy, IdentityError, Moment, SystemEntropy};
 use ldap3::{Scope, SearchEntry};
 
@@ -105,7 +105,12 @@ impl LdapDirectory {
 }
 
 impl UserDirectory for LdapDirectory {
-    fn check<'a>(&'a self, _: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked> {
+    fn check<'a>(
+        &'a self,
+        _: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> Answering<'a, PasswordCheck> {
         let (inner, user) = (Arc::clone(&self.0), user.clone());
         let password = String::from_utf8_lossy(password.expose()).into_owned();
         contained(async move { inner.check(&user, password).await })
@@ -156,14 +161,14 @@ impl From<NoAnswer> for DirectoryFault {
 }
 
 impl Inner {
-    async fn check(&self, user: &User, password: String) -> Result<Checked, DirectoryFault> {
+    async fn check(&self, user: &User, password: String) -> Result<PasswordCheck, DirectoryFault> {
         if password.is_empty() || password.contains('\0') {
-            return Ok(Checked::Wrong(Why::Password));
+            return Ok(PasswordCheck::Wrong(LoginFailure::Password));
         }
         let Some(found) = self.find(For::Login, user).await? else {
             let nobody = Question::Bind { dn: self.nobody.clone(), password };
             self.pool.ask(For::Login, &nobody, None).await?;
-            return Ok(Checked::Wrong(Why::UnknownUser));
+            return Ok(PasswordCheck::Wrong(LoginFailure::UnknownUser));
         };
         let dn = found.entry.dn.clone();
         let question = Question::Bind { dn: dn.clone(), password: password.clone() };
@@ -176,9 +181,9 @@ impl Inner {
             reply = self.pool.ask(For::Login, &Question::Bind { dn, password }, Some(server)).await?;
         }
         match reply {
-            Reply::Bound => Ok(Checked::Right(Box::new(self.account(For::Login, user, &found).await?))),
-            Reply::WrongPassword => Ok(Checked::Wrong(Why::Password)),
-            Reply::NotAllowed => Ok(Checked::Wrong(Why::Disabled)),
+            Reply::Bound => Ok(PasswordCheck::Right(Box::new(self.account(For::Login, user, &found).await?))),
+            Reply::WrongPassword => Ok(PasswordCheck::Wrong(LoginFailure::Password)),
+            Reply::NotAllowed => Ok(PasswordCheck::Wrong(LoginFailure::Disabled)),
             Reply::Elsewhere(_) | Reply::Found { .. } => Err(failed("the directory refers in a circle")),
         }
     }

@@ -10,8 +10,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_identity::protocol::{Event, RecordId};
-use durward_identity::session::Record;
+use durward_identity::protocol::{NodeEvent, RecordId};
+use durward_identity::session::SessionRecord;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
@@ -68,7 +68,7 @@ struct Link {
     /// The last complaint, which is not repeated.
     said: Option<String>,
     wanted: watch::Sender<Wanted>,
-    records: mpsc::Sender<(RecordId, Record)>,
+    records: mpsc::Sender<(RecordId, SessionRecord)>,
 }
 
 /// Works until the orders end or the node is gone.
@@ -123,7 +123,7 @@ impl Link {
         match order {
             Order::Store { id, record } => {
                 if self.records.try_send((id, record)).is_err() {
-                    return self.node.happened(Event::NotStored { id }).await;
+                    return self.node.happened(NodeEvent::NotStored { id }).await;
                 }
             }
             Order::CatchUp { after } => {
@@ -164,7 +164,7 @@ impl Link {
                     *heard = Instant::now();
                 }
                 match question {
-                    Some(question) => self.node.happened(Event::Last { question, last }).await,
+                    Some(question) => self.node.happened(NodeEvent::Last { question, last }).await,
                     None => true,
                 }
             }
@@ -187,7 +187,7 @@ impl Link {
         self.said = None;
         self.node.complain(None);
         tracing::info!("session store: stream `{}` answers", self.shared.settings.stream);
-        self.node.happened(Event::Connected { last: opened.last }).await
+        self.node.happened(NodeEvent::Connected { last: opened.last }).await
     }
 
     async fn down(&mut self, message: &str) -> bool {
@@ -199,7 +199,7 @@ impl Link {
             tracing::warn!("no session store: {message}");
             self.said = Some(message.to_owned());
         }
-        !was_up || self.node.happened(Event::Lost).await
+        !was_up || self.node.happened(NodeEvent::Lost).await
     }
 
     /// Sees to it that the state is what the connection and the answers say.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use async_nats::{HeaderMap, Message, Subscriber};
 use bytes::{BufMut, Bytes, BytesMut};
-use durward_identity::protocol::Event;
-use durward_identity::session::Record;
+use durward_identity::protocol::NodeEvent;
+use durward_identity::session::SessionRecord;
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -62,7 +62,7 @@ pub(super) async fn talk(
             },
             Some(message) = told.next() => {
                 if let Some(record) = heard(&shared, &name, &message)
-                    && !node.happened(Event::Told { record }).await
+                    && !node.happened(NodeEvent::Told { record }).await
                 {
                     break;
                 }
@@ -84,7 +84,7 @@ fn from(message: &Message) -> Option<&str> {
     message.headers.as_ref()?.get(FROM).map(|name| name.as_str())
 }
 
-async fn tell(shared: &Shared, name: &str, subject: &str, record: &Record) {
+async fn tell(shared: &Shared, name: &str, subject: &str, record: &SessionRecord) {
     let mut headers = HeaderMap::new();
     headers.insert(FROM, name);
     let signed = shared.signer.sign(Place::News { node: name }, &record.to_bytes());
@@ -93,13 +93,13 @@ async fn tell(shared: &Shared, name: &str, subject: &str, record: &Record) {
     let _ = timeout(shared.settings.answer_within, sent).await;
 }
 
-fn heard(shared: &Shared, name: &str, message: &Message) -> Option<Record> {
+fn heard(shared: &Shared, name: &str, message: &Message) -> Option<SessionRecord> {
     let node = from(message).filter(|node| *node != name)?;
     let Some(content) = shared.signer.open(Place::News { node }, &message.payload) else {
         tracing::error!("{UNSIGNED}");
         return None;
     };
-    match Record::from_bytes(content) {
+    match SessionRecord::from_bytes(content) {
         Ok(record) => Some(record),
         Err(error) => {
             tracing::warn!("another node tells what cannot be read: {error}");
@@ -111,7 +111,7 @@ fn heard(shared: &Shared, name: &str, message: &Message) -> Option<Record> {
 /// Answers with all that this node knows. Who has no key has not begun, and knows nothing.
 async fn answer(shared: Arc<Shared>, name: String, reply: String, node: NodeLink) {
     let Some(Knowledge { records, .. }) = node.knowledge().await else { return };
-    if !records.iter().any(|record| matches!(record, Record::Key(_))) {
+    if !records.iter().any(|record| matches!(record, SessionRecord::Key(_))) {
         return;
     }
     let parts = pack(&records);
@@ -134,7 +134,7 @@ async fn answer(shared: Arc<Shared>, name: String, reply: String, node: NodeLink
 /// An answer that comes.
 #[derive(Default)]
 struct Answer {
-    records: Vec<Record>,
+    records: Vec<SessionRecord>,
     parts: usize,
 }
 
@@ -148,12 +148,12 @@ async fn ask(shared: Arc<Shared>, name: String, subject: String, node: NodeLink)
     if asked.is_ok()
         && let Some(records) = collect(answers, &question, &shared).await
     {
-        node.happened(Event::Knows { records }).await;
+        node.happened(NodeEvent::Knows { records }).await;
     }
 }
 
 /// The first answer that is complete.
-async fn collect(mut answers: Subscriber, asked: &str, shared: &Shared) -> Option<Vec<Record>> {
+async fn collect(mut answers: Subscriber, asked: &str, shared: &Shared) -> Option<Vec<SessionRecord>> {
     let mut coming: HashMap<String, Answer> = HashMap::new();
     let mut bytes = 0;
     loop {
@@ -186,7 +186,7 @@ async fn collect(mut answers: Subscriber, asked: &str, shared: &Shared) -> Optio
 }
 
 /// Records one after the other, each behind its length.
-fn pack(records: &[Record]) -> Vec<Bytes> {
+fn pack(records: &[SessionRecord]) -> Vec<Bytes> {
     let mut parts = Vec::new();
     let mut part = BytesMut::new();
     for record in records {
@@ -201,12 +201,12 @@ fn pack(records: &[Record]) -> Vec<Bytes> {
     parts
 }
 
-fn unpack(mut part: &[u8]) -> Option<Vec<Record>> {
+fn unpack(mut part: &[u8]) -> Option<Vec<SessionRecord>> {
     let mut records = Vec::new();
     while !part.is_empty() {
         let (length, rest) = part.split_first_chunk::<4>()?;
         let (record, rest) = rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
-        records.push(Record::from_bytes(record).ok()?);
+        records.push(SessionRecord::from_bytes(record).ok()?);
         part = rest;
     }
     Some(records)
@@ -219,16 +219,17 @@ mod tests {
 
     #[test]
     fn what_is_packed_is_unpacked_in_order_whatever_the_parts() {
-        let records: Vec<Record> = (0..2000).map(|n| Record::Key(SealedKey(vec![7; n]))).collect();
+        let records: Vec<SessionRecord> =
+            (0..2000).map(|n| SessionRecord::Key(SealedKey(vec![7; n]))).collect();
         let parts = pack(&records);
         assert!(parts.len() > 1 && parts.iter().all(|part| part.len() <= PART_BYTES_MAX));
-        let back: Vec<Record> = parts.iter().filter_map(|part| unpack(part)).flatten().collect();
+        let back: Vec<SessionRecord> = parts.iter().filter_map(|part| unpack(part)).flatten().collect();
         assert_eq!(back, records);
     }
 
     #[test]
     fn parts_that_are_cut_short_are_refused() {
-        let part = pack(&[Record::Key(SealedKey(vec![1; 9]))]).remove(0);
+        let part = pack(&[SessionRecord::Key(SealedKey(vec![1; 9]))]).remove(0);
         for length in 1..part.len() {
             assert!(unpack(&part[..length]).is_none());
         }

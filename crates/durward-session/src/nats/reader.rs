@@ -10,8 +10,8 @@ use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, push};
 use async_nats::jetstream::message::Message as StreamMessage;
 use async_nats::{HeaderMap, StatusCode, Subscriber, header};
 use bytes::Bytes;
-use durward_identity::protocol::{Event, RecordId};
-use durward_identity::session::Record;
+use durward_identity::protocol::{NodeEvent, RecordId};
+use durward_identity::session::SessionRecord;
 use futures_util::StreamExt;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -176,7 +176,7 @@ fn is_complete(headers: Option<&HeaderMap>, place: &Place) -> bool {
 ///
 /// # Errors
 /// A node wrote it, and none of this version. Whoever went on without it might accept sessions that it ends.
-fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<Option<Event>, String> {
+fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<Option<NodeEvent>, String> {
     let Ok(info) = message.info() else { return Ok(None) };
     if info.consumer_sequence != place.count + 1 {
         return Ok(None);
@@ -185,14 +185,14 @@ fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<O
     let event = match signed(shared, message) {
         Some((id, content)) => {
             let stream = &shared.settings.stream;
-            let record = Record::from_bytes(content).map_err(|error| {
+            let record = SessionRecord::from_bytes(content).map_err(|error| {
                 format!(
                     "record {number} of stream `{stream}` cannot be read: {error}; if no newer node wrote it, remove it with \
                      `nats stream rmm {stream} {number}`"
                 )
             })?;
             place.is_known = true;
-            Event::Delivered { number, after, id, record }
+            NodeEvent::Delivered { number, after, id, record }
         }
         None if message.subject.as_str() == shared.subjects.own_fresh => {
             // All there is has been read, and nobody who wrote any of it had this node's secret: it is this node that is a stranger.
@@ -203,7 +203,7 @@ fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<O
                     place.refused, shared.settings.stream
                 ));
             }
-            Event::Idle { last: number, after }
+            NodeEvent::Idle { last: number, after }
         }
         None => {
             place.refused += 1;
@@ -211,7 +211,7 @@ fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<O
             if place.refused.is_power_of_two() {
                 tracing::error!(number, count = place.refused, "session store: {UNSIGNED}");
             }
-            Event::Idle { last: number, after }
+            NodeEvent::Idle { last: number, after }
         }
     };
     place.after = number;

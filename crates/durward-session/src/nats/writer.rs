@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_nats::header::NATS_MESSAGE_TTL;
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
-use durward_identity::protocol::{Event, RecordId};
-use durward_identity::session::Record;
+use durward_identity::protocol::{NodeEvent, RecordId};
+use durward_identity::session::SessionRecord;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -20,7 +20,7 @@ const UNDER_WAY_MAX: usize = 4096;
 
 pub(super) async fn write(
     shared: Arc<Shared>,
-    mut records: mpsc::Receiver<(RecordId, Record)>,
+    mut records: mpsc::Receiver<(RecordId, SessionRecord)>,
     node: NodeLink,
 ) {
     // Dropped with this task, and with it whoever waits for an answer.
@@ -42,7 +42,7 @@ pub(super) async fn write(
 async fn send(
     shared: &Arc<Shared>,
     id: RecordId,
-    record: &Record,
+    record: &SessionRecord,
     node: &NodeLink,
     under_way: &mut JoinSet<()>,
 ) {
@@ -58,7 +58,7 @@ async fn send(
         Ok(answer) => {
             under_way.spawn(async move {
                 let event = match answer.await {
-                    Ok(ack) => Event::Stored { id, number: ack.sequence },
+                    Ok(ack) => NodeEvent::Stored { id, number: ack.sequence },
                     Err(error) => not_stored(id, &error.kind()),
                 };
                 node.happened(event).await;
@@ -71,7 +71,7 @@ async fn send(
 }
 
 /// What is not there or does not answer is told by the link, once. Whatever else is wrong with a record will be wrong again.
-fn not_stored(id: RecordId, kind: &PublishErrorKind) -> Event {
+fn not_stored(id: RecordId, kind: &PublishErrorKind) -> NodeEvent {
     let is_told = matches!(
         kind,
         PublishErrorKind::StreamNotFound | PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe
@@ -79,5 +79,5 @@ fn not_stored(id: RecordId, kind: &PublishErrorKind) -> Event {
     if !is_told {
         tracing::warn!(record = %id, "the session store did not take a record: {kind}");
     }
-    Event::NotStored { id }
+    NodeEvent::NotStored { id }
 }

@@ -3,9 +3,9 @@
 
 use std::net::IpAddr;
 
-use durward_identity::protocol::{Answer, Event, Lack};
+use durward_identity::protocol::{AskOutcome, Lack, NodeEvent};
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::Why;
+use durward_identity::user::LoginFailure;
 
 use super::Service;
 use super::login::words;
@@ -32,7 +32,7 @@ impl Service {
         let checked = users.check_code(self.now(), user, code).await;
         let Some(used) = self.decided(checked, user, address, guess).await? else {
             guess.failed();
-            self.note_failure(user, address, words(Why::Code)).await;
+            self.note_failure(user, address, words(LoginFailure::Code)).await;
             return Err(Refused::Wrong);
         };
         if !self.0.parts.is_shared {
@@ -54,20 +54,20 @@ impl Service {
         address: IpAddr,
         guess: &mut Guess,
     ) -> Result<(), Refused> {
-        let refused = match self.ask(|ask| Event::UseCode { ask, code }).await {
-            Some(Answer::Done) => return Ok(()),
-            Some(Answer::Used) => {
+        let refused = match self.ask(|ask| NodeEvent::UseCode { ask, code }).await {
+            Some(AskOutcome::Done) => return Ok(()),
+            Some(AskOutcome::Used) => {
                 guess.failed();
                 self.note_failure(user, address, "a code that was used on another node").await;
                 return Err(Refused::Wrong);
             }
-            Some(Answer::Unavailable(lack)) => Refused::Unavailable(lack),
+            Some(AskOutcome::Unavailable(lack)) => Refused::Unavailable(lack),
             Some(
-                Answer::Unknown
-                | Answer::Token { .. }
-                | Answer::Permit(_)
-                | Answer::NoSession
-                | Answer::Full(_),
+                AskOutcome::Unknown
+                | AskOutcome::Token { .. }
+                | AskOutcome::Permit(_)
+                | AskOutcome::NoSession
+                | AskOutcome::Full(_),
             ) => Refused::Unknown,
             None => Refused::Unavailable(Lack::Store),
         };

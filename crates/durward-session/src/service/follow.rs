@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use durward_identity::Stamp;
 use durward_identity::audit::{AuditEvent, Kind};
-use durward_identity::protocol::Event;
-use durward_identity::session::{Claims, Refusal, SessionId, User};
+use durward_identity::protocol::NodeEvent;
+use durward_identity::session::{Refusal, SessionClaims, SessionId, User};
 use durward_identity::user::{Account, UserStore};
 
 use super::{Inner, Service, of_session};
@@ -149,7 +149,7 @@ impl Service {
     }
 
     /// What a token says, unless its session is one of those that [`Service::sweep`] has yet to end.
-    pub(super) fn unless_due<'b>(&self, claims: Claims<'b>) -> Result<Claims<'b>, Refusal> {
+    pub(super) fn unless_due<'b>(&self, claims: SessionClaims<'b>) -> Result<SessionClaims<'b>, Refusal> {
         if self.is_swept() {
             return Ok(claims);
         }
@@ -195,7 +195,7 @@ impl Service {
         ends: durward_identity::Moment,
     ) -> Result<(), Failed> {
         let whose = user.clone();
-        let done = self.done(|ask| Event::Logout { ask, user: whose, id, ends }).await;
+        let done = self.done(|ask| NodeEvent::Logout { ask, user: whose, id, ends }).await;
         if matches!(done, Ok(()) | Err(Failed::Unknown)) {
             self.count(Counter::Revoked);
             let event = of_session(AuditEvent::new(Kind::Revoked), user, id).by(BY);

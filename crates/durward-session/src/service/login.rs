@@ -4,10 +4,10 @@ use std::fmt;
 use std::net::IpAddr;
 
 use durward_identity::audit::{AuditEvent, Kind};
-use durward_identity::login::Proof;
-use durward_identity::protocol::{Answer, Event, Lack};
-use durward_identity::session::{Full, Level, Properties, User};
-use durward_identity::user::{Account, Checked, Password, Why};
+use durward_identity::login::CredentialKind;
+use durward_identity::protocol::{AskOutcome, Lack, NodeEvent};
+use durward_identity::session::{Level, Properties, SessionLimitReached, User};
+use durward_identity::user::{Account, LoginFailure, Password, PasswordCheck};
 use tokio::sync::oneshot;
 
 use super::Service;
@@ -149,7 +149,7 @@ impl Service {
             self.note_turned_away(address, "no name").await;
             return Err(Refused::Wrong);
         };
-        let mut guess = self.attempt(Proof::Password, &user, address, gone).await?;
+        let mut guess = self.attempt(CredentialKind::Password, &user, address, gone).await?;
         self.follow_users().await;
         let Ok(password) = Password::new(&password) else {
             guess.failed();
@@ -158,8 +158,8 @@ impl Service {
         };
         let checked = users.check(self.now(), &user, password).await;
         let account = match self.decided(checked, &user, address, &mut guess).await? {
-            Checked::Right(account) => account,
-            Checked::Wrong(why) => {
+            PasswordCheck::Right(account) => account,
+            PasswordCheck::Wrong(why) => {
                 guess.failed();
                 self.note_failure(&user, address, words(why)).await;
                 return Err(Refused::Wrong);
@@ -182,7 +182,7 @@ impl Service {
             (true, Some(code)) => {
                 // Over before the next one begins: who waits must not be in the way of others.
                 guess.undecided();
-                let mut guess = self.attempt(Proof::Code, &user, address, gone).await?;
+                let mut guess = self.attempt(CredentialKind::Code, &user, address, gone).await?;
                 self.has_room(&user, wanted, &mut guess)?;
                 self.check_code(&*users, &user, &code, address, &mut guess).await?;
                 guess.succeeded();
@@ -215,7 +215,7 @@ impl Service {
             return Err(Refused::Wrong);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
-        let mut guess = self.attempt(Proof::Code, &user, address, gone).await?;
+        let mut guess = self.attempt(CredentialKind::Code, &user, address, gone).await?;
         self.follow_users().await;
         let found = users.account(&user).await;
         let account = self.decided(found, &user, address, &mut guess).await?;
@@ -224,7 +224,7 @@ impl Service {
         let is_let_in = |account: &Account| !account.disabled && account.password_since_ms <= shown;
         let Some(account) = account.filter(is_let_in) else {
             guess.failed();
-            self.note_failure(&user, address, words(Why::Disabled)).await;
+            self.note_failure(&user, address, words(LoginFailure::Disabled)).await;
             return Err(Refused::Wrong);
         };
         self.has_room(&user, Wanted::Session, &mut guess)?;
@@ -239,7 +239,7 @@ impl Service {
     /// Waits until he may try.
     pub(super) async fn attempt(
         &self,
-        proof: Proof,
+        proof: CredentialKind,
         user: &User,
         address: IpAddr,
         gone: &mut Gone,
@@ -303,9 +303,9 @@ impl Service {
             return Err(Refused::Wrong);
         }
         let whose = user.clone();
-        let answer = self.ask(|ask| Event::Login { ask, user: whose, level, properties }).await;
+        let answer = self.ask(|ask| NodeEvent::Login { ask, user: whose, level, properties }).await;
         let refused = match answer {
-            Some(Answer::Token { id, token }) => {
+            Some(AskOutcome::Token { id, token }) => {
                 let event = super::of_session(AuditEvent::new(Kind::Login), &user, id);
                 self.record(event.address(&address.to_string())).await;
                 let session = &self.settings().session;
@@ -314,11 +314,15 @@ impl Service {
                 let ends = ends.map_or_else(|| self.now().plus(session.lifetime_max), |session| session.ends);
                 return Ok(Granted { token, id, user, level, ends, idle: session.idle_max });
             }
-            Some(Answer::Full(full)) => of_full(full),
-            Some(Answer::Unavailable(lack)) => Refused::Unavailable(lack),
-            Some(Answer::Unknown | Answer::Done | Answer::NoSession | Answer::Used | Answer::Permit(_)) => {
-                Refused::Unknown
-            }
+            Some(AskOutcome::Full(full)) => of_full(full),
+            Some(AskOutcome::Unavailable(lack)) => Refused::Unavailable(lack),
+            Some(
+                AskOutcome::Unknown
+                | AskOutcome::Done
+                | AskOutcome::NoSession
+                | AskOutcome::Used
+                | AskOutcome::Permit(_),
+            ) => Refused::Unknown,
             None => Refused::Unavailable(Lack::Store),
         };
         self.note_failure(&user, address, &refused.to_string()).await;
@@ -339,10 +343,10 @@ impl Service {
     }
 }
 
-fn of_full(full: Full) -> Refused {
+fn of_full(full: SessionLimitReached) -> Refused {
     match full {
-        Full::User => Refused::UserFull,
-        Full::Node => Refused::NodeFull,
+        SessionLimitReached::User => Refused::UserFull,
+        SessionLimitReached::Node => Refused::NodeFull,
     }
 }
 
@@ -350,12 +354,12 @@ fn millis(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-pub(super) fn words(why: Why) -> &'static str {
+pub(super) fn words(why: LoginFailure) -> &'static str {
     match why {
-        Why::UnknownUser => "unknown user",
-        Why::Password => "wrong password",
-        Why::Disabled => "disabled",
-        Why::Code => "wrong code",
+        LoginFailure::UnknownUser => "unknown user",
+        LoginFailure::Password => "wrong password",
+        LoginFailure::Disabled => "disabled",
+        LoginFailure::Code => "wrong code",
     }
 }
 

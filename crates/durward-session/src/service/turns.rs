@@ -9,7 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use durward_identity::Moment;
-use durward_identity::login::{Attempt, Delay, Entry, Outcome, Place, Proof, Throttle, ThrottleSettings};
+use durward_identity::login::{
+    AttemptOutcome, CredentialKind, LoginAttempt, LoginThrottle, QueueTicket, RetryDelay, ThrottleDecision,
+    ThrottleSettings,
+};
 use durward_identity::session::User;
 use tokio::sync::oneshot;
 
@@ -41,16 +44,16 @@ struct Inner {
 }
 
 struct Queue {
-    throttle: Throttle,
-    waiting: HashMap<Place, oneshot::Sender<Turn>>,
+    throttle: LoginThrottle,
+    waiting: HashMap<QueueTicket, oneshot::Sender<Turn>>,
 }
 
-type Turn = Result<Guess, Delay>;
+type Turn = Result<Guess, RetryDelay>;
 
 impl Turns {
     /// Nobody is there yet, and nobody waits for longer than this.
     pub(super) fn new(settings: ThrottleSettings, held_max: Duration, clock: Clock) -> Turns {
-        let queue = Queue { throttle: Throttle::new(settings), waiting: HashMap::new() };
+        let queue = Queue { throttle: LoginThrottle::new(settings), waiting: HashMap::new() };
         Turns(Arc::new(Inner { clock, held_max, queue: Mutex::new(queue) }))
     }
 
@@ -60,7 +63,7 @@ impl Turns {
     /// He may not.
     pub(super) async fn attempt(
         &self,
-        proof: Proof,
+        proof: CredentialKind,
         user: &User,
         address: IpAddr,
         gone: &mut Gone,
@@ -76,23 +79,23 @@ impl Turns {
         };
         match told {
             Ok(Ok(Ok(guess))) => Ok(guess.begun()),
-            Ok(Ok(Err(Delay { retry_after }))) => Err(Held::Delayed { retry_after }),
+            Ok(Ok(Err(RetryDelay { retry_after }))) => Err(Held::Delayed { retry_after }),
             // Each place is given a turn, so the sender is not dropped before.
             Ok(Err(_)) | Err(_) => Err(Held::Crowded { retry_after: COME_AGAIN }),
         }
     }
 
-    fn arrive(&self, proof: Proof, user: &User, address: IpAddr) -> Result<Arrived, Held> {
+    fn arrive(&self, proof: CredentialKind, user: &User, address: IpAddr) -> Result<Arrived, Held> {
         let mut queue = self.lock();
         match queue.throttle.attempt(self.now(), proof, user, address) {
-            Entry::Go(attempt) => Ok(Arrived::Go(self.guess(attempt))),
-            Entry::Wait(place) => {
+            ThrottleDecision::Go(attempt) => Ok(Arrived::Go(self.guess(attempt))),
+            ThrottleDecision::Wait(place) => {
                 let (sender, turn) = oneshot::channel();
                 queue.waiting.insert(place, sender);
                 Ok(Arrived::Wait(place, turn))
             }
-            Entry::Delayed(Delay { retry_after }) => Err(Held::Delayed { retry_after }),
-            Entry::Crowded => Err(Held::Crowded { retry_after: COME_AGAIN }),
+            ThrottleDecision::Delayed(RetryDelay { retry_after }) => Err(Held::Delayed { retry_after }),
+            ThrottleDecision::Crowded => Err(Held::Crowded { retry_after: COME_AGAIN }),
         }
     }
 
@@ -107,7 +110,7 @@ impl Turns {
     }
 
     /// Changes something, and tells those whose turn it is after that.
-    fn change(&self, change: impl FnOnce(&mut Queue, Moment) -> durward_identity::login::Turns) {
+    fn change(&self, change: impl FnOnce(&mut Queue, Moment) -> durward_identity::login::ReadyTickets) {
         let told: Vec<(Option<oneshot::Sender<Turn>>, Turn)> = {
             let mut queue = self.lock();
             let turns = change(&mut queue, self.now());
@@ -124,8 +127,8 @@ impl Turns {
         }
     }
 
-    fn guess(&self, attempt: Attempt) -> Guess {
-        Guess { turns: self.clone(), attempt: Some(attempt), untold: Outcome::Undecided }
+    fn guess(&self, attempt: LoginAttempt) -> Guess {
+        Guess { turns: self.clone(), attempt: Some(attempt), untold: AttemptOutcome::Undecided }
     }
 
     fn now(&self) -> Moment {
@@ -139,13 +142,13 @@ impl Turns {
 
 enum Arrived {
     Go(Guess),
-    Wait(Place, oneshot::Receiver<Turn>),
+    Wait(QueueTicket, oneshot::Receiver<Turn>),
 }
 
 /// Somebody who waits; he goes when this is dropped.
 struct Waiting<'a> {
     turns: &'a Turns,
-    place: Place,
+    place: QueueTicket,
 }
 
 impl Drop for Waiting<'_> {
@@ -161,34 +164,34 @@ impl Drop for Waiting<'_> {
 #[must_use = "a guess that is dropped has failed"]
 pub(super) struct Guess {
     turns: Turns,
-    attempt: Option<Attempt>,
+    attempt: Option<LoginAttempt>,
     /// What has come of it when it is dropped.
-    untold: Outcome,
+    untold: AttemptOutcome,
 }
 
 impl Guess {
     /// It was the user.
     pub(super) fn succeeded(&mut self) {
-        self.tell(Outcome::Succeeded);
+        self.tell(AttemptOutcome::Succeeded);
     }
 
     /// It was not.
     pub(super) fn failed(&mut self) {
-        self.tell(Outcome::Failed);
+        self.tell(AttemptOutcome::Failed);
     }
 
     /// It could not be found out.
     pub(super) fn undecided(&mut self) {
-        self.tell(Outcome::Undecided);
+        self.tell(AttemptOutcome::Undecided);
     }
 
     /// Somebody has it and may have tried: until now it was on its way to whoever waited, who may have gone.
     fn begun(mut self) -> Guess {
-        self.untold = Outcome::Failed;
+        self.untold = AttemptOutcome::Failed;
         self
     }
 
-    fn tell(&mut self, outcome: Outcome) {
+    fn tell(&mut self, outcome: AttemptOutcome) {
         if let Some(attempt) = self.attempt.take() {
             self.turns.change(|queue, now| queue.throttle.end(now, attempt, outcome));
         }
@@ -244,7 +247,7 @@ mod tests {
     /// An attempt of somebody who stays.
     async fn attempt(turns: &Turns, address: IpAddr) -> Result<Guess, Held> {
         let (_here, mut gone) = oneshot::channel();
-        turns.attempt(Proof::Password, &anna(), address, &mut gone).await
+        turns.attempt(CredentialKind::Password, &anna(), address, &mut gone).await
     }
 
     fn is_waiting<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> bool {

@@ -13,8 +13,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use durward_identity::IdentityError;
-use durward_identity::protocol::{Event, RecordId};
-use durward_identity::session::Record;
+use durward_identity::protocol::{NodeEvent, RecordId};
+use durward_identity::session::SessionRecord;
 use durward_identity::user::Journal as File;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
@@ -60,7 +60,7 @@ impl Journal {
         let file = File::scan(path, |entry| {
             count += 1;
             let place = || format!("{}: record {count}", path.display());
-            Record::from_bytes(entry).map(drop).map_err(|error| error.of(place()))
+            SessionRecord::from_bytes(entry).map(drop).map_err(|error| error.of(place()))
         })?;
         Ok(Journal { file, count, replaced_bytes_min: REPLACED_BYTES_MIN })
     }
@@ -142,7 +142,7 @@ struct Work {
 impl Work {
     async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
         let mut batch = Vec::new();
-        self.tell(Event::Connected { last: self.last }).await;
+        self.tell(NodeEvent::Connected { last: self.last }).await;
         loop {
             tokio::select! {
                 count = orders.recv_many(&mut batch, BATCH) => match count {
@@ -155,7 +155,7 @@ impl Work {
     }
 
     /// When the node is gone there is nobody to tell, and what it ordered before is written all the same.
-    async fn tell(&self, event: Event) {
+    async fn tell(&self, event: NodeEvent) {
         let _ = self.node.happened(event).await;
     }
 
@@ -168,11 +168,11 @@ impl Work {
         }
         self.is_lost = false;
         tracing::info!("the disk takes sessions again");
-        self.tell(Event::Connected { last: self.last }).await
+        self.tell(NodeEvent::Connected { last: self.last }).await
     }
 
     async fn tell_idle(&self) {
-        self.tell(Event::Idle { last: self.last, after: self.last }).await
+        self.tell(NodeEvent::Idle { last: self.last, after: self.last }).await
     }
 
     async fn carry_out(&mut self, orders: Vec<Order>) {
@@ -180,7 +180,7 @@ impl Work {
         for order in orders {
             match order {
                 Order::Store { id, record } => match self.seen.numbers.get(&id) {
-                    Some(number) => self.tell(Event::Stored { id, number: *number }).await,
+                    Some(number) => self.tell(NodeEvent::Stored { id, number: *number }).await,
                     None => new.push((id, record)),
                 },
                 order @ (Order::CatchUp { .. } | Order::AskLast { .. } | Order::AskPeers) => {
@@ -199,7 +199,7 @@ impl Work {
         self.replace_when_long().await
     }
 
-    async fn store(&mut self, new: Vec<(RecordId, Record)>) {
+    async fn store(&mut self, new: Vec<(RecordId, SessionRecord)>) {
         let bytes = new.iter().map(|(_, record)| record.to_bytes()).collect();
         let result = if self.is_lost {
             Err(IdentityError::new("the disk did not take the batch before"))
@@ -212,17 +212,17 @@ impl Work {
                     let after = self.last;
                     self.last += 1;
                     self.seen.insert(id, self.last);
-                    self.tell(Event::Delivered { number: self.last, after, id, record }).await;
+                    self.tell(NodeEvent::Delivered { number: self.last, after, id, record }).await;
                 }
             }
             Err(error) => {
                 for (id, _) in new {
-                    self.tell(Event::NotStored { id }).await;
+                    self.tell(NodeEvent::NotStored { id }).await;
                 }
                 if !self.is_lost {
                     tracing::error!(%error, "sessions cannot be written down");
                     self.is_lost = true;
-                    self.tell(Event::Lost).await;
+                    self.tell(NodeEvent::Lost).await;
                 }
             }
         }
@@ -237,12 +237,12 @@ impl Work {
                 {
                     tracing::error!(%error, "the sessions of before cannot be read; it is tried again");
                     self.is_lost = true;
-                    return self.tell(Event::Lost).await;
+                    return self.tell(NodeEvent::Lost).await;
                 }
                 self.tell_idle().await
             }
-            Order::AskLast { question } => self.tell(Event::Last { question, last: self.last }).await,
-            Order::AskPeers => self.tell(Event::Knows { records: Vec::new() }).await,
+            Order::AskLast { question } => self.tell(NodeEvent::Last { question, last: self.last }).await,
+            Order::AskPeers => self.tell(NodeEvent::Knows { records: Vec::new() }).await,
             Order::Store { .. } | Order::Tell { .. } => {}
         }
     }
@@ -259,10 +259,10 @@ impl Work {
             for entry in entries {
                 number += 1;
                 if number > after && number <= self.at_start {
-                    let record = Record::from_bytes(&entry)?;
+                    let record = SessionRecord::from_bytes(&entry)?;
                     // Nobody of this run sent it.
                     let id = RecordId { node: 0, count: number };
-                    self.tell(Event::Delivered { number, after: number - 1, id, record }).await;
+                    self.tell(NodeEvent::Delivered { number, after: number - 1, id, record }).await;
                 }
             }
         }
@@ -313,7 +313,7 @@ impl Work {
                     Some(begun) => begun,
                     None => file.replacement()?,
                 };
-                let entries: Vec<Vec<u8>> = records.iter().map(Record::to_bytes).collect();
+                let entries: Vec<Vec<u8>> = records.iter().map(SessionRecord::to_bytes).collect();
                 replacement.add(&entries.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
                 Ok(replacement)
             };
@@ -394,7 +394,7 @@ mod tests {
         });
         for _ in 0..2 {
             let heard = tokio::time::timeout(Duration::from_secs(600), told.recv()).await;
-            let idle = Told::Happened(Event::Idle { last: 7, after: 7 });
+            let idle = Told::Happened(NodeEvent::Idle { last: 7, after: 7 });
             assert_eq!(format!("{:?}", heard.unwrap().unwrap()), format!("{idle:?}"));
         }
         finish.send(()).unwrap();

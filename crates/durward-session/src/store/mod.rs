@@ -8,20 +8,20 @@
 //!
 //! | order | answer |
 //! |---|---|
-//! | at the start, and after a connection was lost and found | [`Event::Connected`] with the number of the last record |
-//! | the connection is lost | [`Event::Lost`] |
-//! | [`Order::Store`] | [`Event::Stored`] when it is as safe as promised, or [`Event::NotStored`]; later [`Event::Delivered`], as every record of every node, in order. A store that delivers in the same moment need not say `Stored` |
-//! | [`Order::CatchUp`] | from that number on: [`Event::Delivered`] for each record there is and comes, in order, and [`Event::Idle`] when there are none left, once a second, and at once when there was nothing |
-//! | [`Order::AskLast`] | [`Event::Last`] |
-//! | [`Order::Tell`] | [`Event::Told`] on the other nodes, as well as can be |
-//! | [`Order::AskPeers`] | [`Event::Knows`], from another node's [`NodeLink::knowledge`]; nothing where there is no other |
+//! | at the start, and after a connection was lost and found | [`NodeEvent::Connected`] with the number of the last record |
+//! | the connection is lost | [`NodeEvent::Lost`] |
+//! | [`Order::Store`] | [`NodeEvent::Stored`] when it is as safe as promised, or [`NodeEvent::NotStored`]; later [`NodeEvent::Delivered`], as every record of every node, in order. A store that delivers in the same moment need not say `Stored` |
+//! | [`Order::CatchUp`] | from that number on: [`NodeEvent::Delivered`] for each record there is and comes, in order, and [`NodeEvent::Idle`] when there are none left, once a second, and at once when there was nothing |
+//! | [`Order::AskLast`] | [`NodeEvent::Last`] |
+//! | [`Order::Tell`] | [`NodeEvent::Told`] on the other nodes, as well as can be |
+//! | [`Order::AskPeers`] | [`NodeEvent::Knows`], from another node's [`NodeLink::knowledge`]; nothing where there is no other |
 //!
 //! A mode uses some of them: `none` has only `Tell` and `AskPeers`, the others do not have these.
 //!
 //! # When the queue is full
 //!
 //! The driver never waits for a store. An order that finds the queue full is dropped: a `Store` counts as
-//! [`Event::NotStored`] and is sent again half a second later, a question to the store runs into its time limit.
+//! [`NodeEvent::NotStored`] and is sent again half a second later, a question to the store runs into its time limit.
 //! A store may wait as long as it likes in [`NodeLink::happened`]: the driver always comes back to it.
 //!
 //! # The end
@@ -36,8 +36,8 @@ pub mod memory;
 use std::future::Future;
 use std::pin::Pin;
 
-use durward_identity::protocol::{Effect, Event, RecordId};
-use durward_identity::session::Record;
+use durward_identity::protocol::{NodeEffect, NodeEvent, RecordId};
+use durward_identity::session::SessionRecord;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// How many orders may wait for a store.
@@ -54,12 +54,12 @@ pub enum Order {
         /// What it is sent as.
         id: RecordId,
         /// What it says.
-        record: Record,
+        record: SessionRecord,
     },
     /// Tell all other nodes, as well as can be.
     Tell {
         /// What.
-        record: Record,
+        record: SessionRecord,
     },
     /// Send records from after a number on, from now on. What was sent before is of no matter.
     CatchUp {
@@ -68,7 +68,7 @@ pub enum Order {
     },
     /// Say the number of the last record that was acknowledged.
     AskLast {
-        /// Comes back in [`Event::Last`].
+        /// Comes back in [`NodeEvent::Last`].
         question: u64,
     },
     /// Ask another node for what it knows.
@@ -77,14 +77,17 @@ pub enum Order {
 
 impl Order {
     /// The effect as an order, or as it was if it is none of the store's.
-    pub(crate) fn of(effect: Effect) -> Result<Order, Effect> {
+    pub(crate) fn of(effect: NodeEffect) -> Result<Order, NodeEffect> {
         match effect {
-            Effect::Store { id, record } => Ok(Order::Store { id, record }),
-            Effect::Tell { record } => Ok(Order::Tell { record }),
-            Effect::CatchUp { after } => Ok(Order::CatchUp { after }),
-            Effect::AskLast { question } => Ok(Order::AskLast { question }),
-            Effect::AskPeers => Ok(Order::AskPeers),
-            Effect::Answer { .. } | Effect::Ended(_) | Effect::Changed(_) | Effect::Trouble(_) => Err(effect),
+            NodeEffect::Store { id, record } => Ok(Order::Store { id, record }),
+            NodeEffect::Tell { record } => Ok(Order::Tell { record }),
+            NodeEffect::CatchUp { after } => Ok(Order::CatchUp { after }),
+            NodeEffect::AskLast { question } => Ok(Order::AskLast { question }),
+            NodeEffect::AskPeers => Ok(Order::AskPeers),
+            NodeEffect::Answer { .. }
+            | NodeEffect::Ended(_)
+            | NodeEffect::Changed(_)
+            | NodeEffect::Trouble(_) => Err(effect),
         }
     }
 }
@@ -110,10 +113,10 @@ pub trait Store: Send + 'static {
 /// What a store tells its driver.
 #[derive(Debug)]
 pub(crate) enum Told {
-    Happened(Event),
+    Happened(NodeEvent),
     Knowledge(oneshot::Sender<Knowledge>),
     /// A part of it; nothing where there are no more.
-    Part(usize, oneshot::Sender<Option<Vec<Record>>>),
+    Part(usize, oneshot::Sender<Option<Vec<SessionRecord>>>),
 }
 
 /// What a node knows, as records that make another node know the same.
@@ -122,7 +125,7 @@ pub struct Knowledge {
     /// The store's number up to which everything is in it.
     pub applied: u64,
     /// The records, to be applied in this order.
-    pub records: Vec<Record>,
+    pub records: Vec<SessionRecord>,
 }
 
 /// A node could not say what it knows.
@@ -149,12 +152,12 @@ impl NodeLink {
     }
 
     /// Something happened at the store. Events arrive in the order in which they are told. Whether the node is still there.
-    pub async fn happened(&self, event: Event) -> bool {
+    pub async fn happened(&self, event: NodeEvent) -> bool {
         self.0.send(Told::Happened(event)).await.is_ok()
     }
 
     /// The same for a thread that may block.
-    pub fn happened_blocking(&self, event: Event) -> bool {
+    pub fn happened_blocking(&self, event: NodeEvent) -> bool {
         self.0.blocking_send(Told::Happened(event)).is_ok()
     }
 
@@ -166,11 +169,11 @@ impl NodeLink {
         receiver.await.ok()
     }
 
-    /// The same in parts, so that nobody need hold all of it; see [`durward_identity::protocol::Node::knowledge_part`].
+    /// The same in parts, so that nobody need hold all of it; see [`durward_identity::protocol::SessionNode::knowledge_part`].
     ///
     /// # Errors
     /// The node is gone or has no randomness.
-    pub async fn knowledge_part(&self, turn: usize) -> Result<Option<Vec<Record>>, NoKnowledge> {
+    pub async fn knowledge_part(&self, turn: usize) -> Result<Option<Vec<SessionRecord>>, NoKnowledge> {
         let (sender, receiver) = oneshot::channel();
         self.0.send(Told::Part(turn, sender)).await.map_err(|_| NoKnowledge)?;
         receiver.await.map_err(|_| NoKnowledge)

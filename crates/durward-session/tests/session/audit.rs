@@ -5,7 +5,7 @@ use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use durward_identity::audit::Verifier;
+use durward_identity::audit::ChainVerifier;
 use durward_identity::session::Properties;
 use durward_session::{
     Administrator, AuditSettings, AuditSync, Counter, LoginRequest, Refused, ServiceSettings,
@@ -31,7 +31,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
 
 /// The lines, after their chain was found to hold.
 fn lines(path: &Path) -> Vec<String> {
-    let mut verifier = Verifier::new(None);
+    let mut verifier = ChainVerifier::new(None);
     let mut lines = Vec::new();
     for file in files(path) {
         verifier.file(BufReader::new(File::open(&file).unwrap())).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_identity::protocol::{Event, Mode};
+use durward_identity::protocol::{Mode, NodeEvent};
 use durward_identity::session::{Purpose, Refusal};
 use durward_identity::user::{Account, Directory};
 use durward_identity::{Moment, SystemEntropy};
@@ -18,8 +18,8 @@ use crate::support::{CHEAP, HOME, Turned, Users, granted, patient, users};
 
 /// One of two stores of the mode `none`: what its node tells, the other one's hears.
 struct Twin {
-    to_other: mpsc::UnboundedSender<Event>,
-    from_other: mpsc::UnboundedReceiver<Event>,
+    to_other: mpsc::UnboundedSender<NodeEvent>,
+    from_other: mpsc::UnboundedReceiver<NodeEvent>,
 }
 
 fn twins() -> [Twin; 2] {
@@ -46,10 +46,10 @@ impl Store for Twin {
                         None => return,
                         Some(Order::Tell { record }) => {
                             // The other one may have gone.
-                            let _ = to_other.send(Event::Told { record });
+                            let _ = to_other.send(NodeEvent::Told { record });
                             continue;
                         }
-                        Some(Order::AskPeers) => Event::Knows { records: Vec::new() },
+                        Some(Order::AskPeers) => NodeEvent::Knows { records: Vec::new() },
                         // Only where there is a store.
                         Some(Order::Store { .. } | Order::CatchUp { .. } | Order::AskLast { .. }) => continue,
                     },

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::{Account, Checked, Password, Why};
+use durward_identity::user::{Account, LoginFailure, Password, PasswordCheck};
 use durward_session::{
     Answering, Builder, Login, LoginRequest, Refused, Running, Service, ServiceSettings, UserDirectory,
 };
@@ -28,14 +28,19 @@ struct Slow {
 }
 
 impl UserDirectory for Slow {
-    fn check<'a>(&'a self, _: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked> {
+    fn check<'a>(
+        &'a self,
+        _: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> Answering<'a, PasswordCheck> {
         Box::pin(async move {
             self.guesses.fetch_add(1, Ordering::SeqCst);
             self.answers.acquire().await.unwrap().forget();
             match password.expose() {
-                b"secret" => Ok(Checked::Right(Box::new(Account::new(user)))),
+                b"secret" => Ok(PasswordCheck::Right(Box::new(Account::new(user)))),
                 b"broken" => panic!("on purpose"),
-                _ => Ok(Checked::Wrong(Why::Password)),
+                _ => Ok(PasswordCheck::Wrong(LoginFailure::Password)),
             }
         })
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use durward_identity::login::PoolSettings;
 use durward_identity::session::{Level, LimitPolicy, Properties, Purpose, SessionSettings, UsedCode, User};
-use durward_identity::user::{Account, Checked, Password};
+use durward_identity::user::{Account, Password, PasswordCheck};
 use durward_identity::{IdentityError, Moment};
 use durward_session::{
     Answering, Builder, Counter, DirectoryFault, Failed, Login, LoginRequest, Refused, SecondStepPolicy,
@@ -259,7 +259,7 @@ async fn a_code_is_not_used_up_where_there_is_no_room_for_a_session() {
 struct Down;
 
 impl UserDirectory for Down {
-    fn check<'a>(&'a self, _: Moment, _: &'a User, _: Password<'a>) -> Answering<'a, Checked> {
+    fn check<'a>(&'a self, _: Moment, _: &'a User, _: Password<'a>) -> Answering<'a, PasswordCheck> {
         Box::pin(async { Err(DirectoryFault::Failed(IdentityError::new("nobody answers in this test"))) })
     }
 

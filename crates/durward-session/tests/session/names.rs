@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use durward_identity::Moment;
 use durward_identity::session::{LimitPolicy, Purpose, UsedCode, User};
-use durward_identity::user::{Account, Checked, Password};
+use durward_identity::user::{Account, Password, PasswordCheck};
 use durward_session::{
     Administrator, Answering, Builder, Embedded, Login, LoginRequest, Refused, Running, Service,
     ServiceSettings, UserDirectory,
@@ -21,7 +21,12 @@ fn lower(user: &User) -> User {
 }
 
 impl UserDirectory for Folding {
-    fn check<'a>(&'a self, now: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked> {
+    fn check<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> Answering<'a, PasswordCheck> {
         Box::pin(async move { self.0.check(now, &lower(user), password).await })
     }
 

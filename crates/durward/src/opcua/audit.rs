@@ -190,7 +190,7 @@ mod tests {
         let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.contains("\"user\":\"anna\"") && text.contains("t1"), "{text}");
-        let mut verifier = durward_session::identity::audit::Verifier::new(None);
+        let mut verifier = durward_session::identity::audit::ChainVerifier::new(None);
         verifier.file(text.as_bytes()).unwrap();
         assert_eq!(verifier.end().unwrap().unwrap().number(), 2);
         std::fs::remove_dir_all(folder).unwrap();
