@@ -11,10 +11,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::Clock;
-use crate::audit::AuditLog;
+use crate::audit::SessionAuditLog;
 use crate::counters::{Counter, Counters};
-use crate::listeners::Telling;
-use crate::store::{Knowledge, Order, Told};
+use crate::listeners::NodeGoneNotifier;
+use crate::store::{NodeSnapshot, StoreCommand, StoreMessage};
 
 /// How many questions may wait for the driver; who comes then waits for a place.
 pub(crate) const QUESTIONS_MAX: usize = 4096;
@@ -27,28 +27,28 @@ const TICK: Duration = Duration::from_millis(500);
 
 /// A question and where its answer goes.
 #[derive(Debug)]
-pub(crate) struct Question {
+pub(crate) struct PendingAsk {
     pub(crate) ask: AskId,
     pub(crate) event: NodeEvent,
     pub(crate) answer: oneshot::Sender<AskOutcome>,
 }
 
-pub(crate) struct Driver {
+pub(crate) struct SessionDriver {
     pub(crate) node: SessionNode,
     pub(crate) clock: Clock,
-    pub(crate) questions: mpsc::Receiver<Question>,
-    pub(crate) told: mpsc::Receiver<Told>,
-    pub(crate) orders: mpsc::Sender<Order>,
-    pub(crate) listeners: Telling,
+    pub(crate) questions: mpsc::Receiver<PendingAsk>,
+    pub(crate) told: mpsc::Receiver<StoreMessage>,
+    pub(crate) orders: mpsc::Sender<StoreCommand>,
+    pub(crate) listeners: NodeGoneNotifier,
     pub(crate) outlook: watch::Sender<NodeHealth>,
     pub(crate) counters: Arc<Counters>,
-    pub(crate) audit: Option<AuditLog>,
+    pub(crate) audit: Option<SessionAuditLog>,
     pub(crate) waiting: HashMap<AskId, oneshot::Sender<AskOutcome>>,
     /// Records that the store's queue had no room for.
     pub(crate) refused: Vec<NodeEvent>,
 }
 
-impl Driver {
+impl SessionDriver {
     /// Works until `stop` comes. The store's queue closes then.
     pub(crate) async fn run(mut self, mut stop: oneshot::Receiver<()>) {
         let (mut questions, mut told) = (Vec::new(), Vec::new());
@@ -94,21 +94,21 @@ impl Driver {
         }
     }
 
-    fn ask(&mut self, question: Question) {
-        let Question { ask, event, answer } = question;
+    fn ask(&mut self, question: PendingAsk) {
+        let PendingAsk { ask, event, answer } = question;
         self.waiting.insert(ask, answer);
         self.handle(event);
     }
 
-    fn take(&mut self, told: Told) {
+    fn take(&mut self, told: StoreMessage) {
         match told {
-            Told::Happened(event) => self.handle(event),
-            Told::Knowledge(to) => match self.node.knowledge() {
+            StoreMessage::Happened(event) => self.handle(event),
+            StoreMessage::Knowledge(to) => match self.node.knowledge() {
                 // Whoever asked may have gone.
-                Ok(records) => drop(to.send(Knowledge { applied: self.node.outlook().applied, records })),
+                Ok(records) => drop(to.send(NodeSnapshot { applied: self.node.outlook().applied, records })),
                 Err(error) => tracing::error!(%error, "what this node knows cannot be told"),
             },
-            Told::Part(turn, to) => match self.node.knowledge_part(turn) {
+            StoreMessage::Part(turn, to) => match self.node.knowledge_part(turn) {
                 // The same.
                 Ok(part) => drop(to.send(part)),
                 Err(error) => tracing::error!(%error, "what this node knows cannot be told"),
@@ -123,7 +123,7 @@ impl Driver {
     }
 
     fn carry_out(&mut self, effect: NodeEffect) {
-        match Order::of(effect) {
+        match StoreCommand::of(effect) {
             Ok(order) => self.order(order),
             Err(NodeEffect::Answer { ask, answer }) => {
                 if let Some(to) = self.waiting.remove(&ask) {
@@ -151,19 +151,23 @@ impl Driver {
     }
 
     /// Gives an order to the store, without ever waiting for it.
-    fn order(&mut self, order: Order) {
+    fn order(&mut self, order: StoreCommand) {
         self.audit_key(&order);
         let Err(refused) = self.orders.try_send(order) else { return };
         self.counters.count(Counter::OrderDropped);
         match refused.into_inner() {
-            Order::Store { id, record: _ } => self.refused.push(NodeEvent::NotStored { id }),
-            Order::Tell { .. } | Order::CatchUp { .. } | Order::AskLast { .. } | Order::AskPeers => {}
+            StoreCommand::Store { id, record: _ } => self.refused.push(NodeEvent::NotStored { id }),
+            StoreCommand::Tell { .. }
+            | StoreCommand::CatchUp { .. }
+            | StoreCommand::AskLast { .. }
+            | StoreCommand::AskPeers => {}
         }
     }
 
     /// A key that this node has made. What is sent again is noted again: a line more is better than one less.
-    fn audit_key(&self, order: &Order) {
-        if let (Order::Store { record: SessionRecord::Key(_), .. }, Some(audit)) = (order, &self.audit) {
+    fn audit_key(&self, order: &StoreCommand) {
+        if let (StoreCommand::Store { record: SessionRecord::Key(_), .. }, Some(audit)) = (order, &self.audit)
+        {
             audit.note((self.clock)(), AuditEvent::new(Kind::KeyRotated));
         }
     }

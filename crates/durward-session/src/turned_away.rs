@@ -24,19 +24,19 @@ const COUNTS_MAX: usize = 1024;
 
 /// What came since the period began.
 #[derive(Debug, Default)]
-pub(crate) struct TurnedAway {
+pub(crate) struct RejectionSummary {
     ends: Option<Instant>,
-    counts: HashMap<(Kind, Option<u64>), Count>,
+    counts: HashMap<(Kind, Option<u64>), RejectionCount>,
 }
 
 #[derive(Debug, Default)]
-struct Count {
+struct RejectionCount {
     lines: u32,
     /// Those beyond, as one event, and when the last of them was.
     more: Option<(Moment, AuditEvent)>,
 }
 
-impl TurnedAway {
+impl RejectionSummary {
     /// When the period ends, if something was counted in it.
     pub(crate) fn ends(&self) -> Option<Instant> {
         self.ends
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn each_is_a_line_or_in_the_number_of_one() {
-        let (mut turned_away, now) = (TurnedAway::default(), Instant::now());
+        let (mut turned_away, now) = (RejectionSummary::default(), Instant::now());
         let mut lines = 0;
         for number in 0..1_000 {
             let from = address(number % 2);
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_number_says_only_what_all_of_them_have_in_common() {
-        let (mut turned_away, now) = (TurnedAway::default(), Instant::now());
+        let (mut turned_away, now) = (RejectionSummary::default(), Instant::now());
         for name in ["a", "b", "c", "d", "e", "f"] {
             let _ = turned_away.count(now, AT, address(1), delayed(name, address(1)));
         }
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn however_many_addresses_there_are_the_counts_are_bounded() {
-        let (mut turned_away, now) = (TurnedAway::default(), Instant::now());
+        let (mut turned_away, now) = (RejectionSummary::default(), Instant::now());
         let lines = (0..10 * COUNTS_MAX as u32)
             .filter_map(|number| {
                 let from = address(number);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use durward_identity::IdentityError;
 use ldap3::Scope;
 
-use super::address::Address;
+use super::address::LdapAddress;
 
 /// How many servers may be named.
 pub const SERVERS_MAX: usize = 16;
@@ -189,11 +189,11 @@ impl LdapSettings {
     }
 
     /// The servers, read.
-    pub(super) fn addresses(&self) -> Result<Vec<Address>, IdentityError> {
+    pub(super) fn addresses(&self) -> Result<Vec<LdapAddress>, IdentityError> {
         if self.servers.is_empty() || self.servers.len() > SERVERS_MAX {
             return wrong(format!("`servers` must name 1 to {SERVERS_MAX} LDAP servers"));
         }
-        self.servers.iter().map(|server| Address::read(server, self.security)).collect()
+        self.servers.iter().map(|server| LdapAddress::read(server, self.security)).collect()
     }
 }
 

@@ -15,9 +15,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::Shared;
-use super::sign::{Place, UNSIGNED};
-use crate::store::{Knowledge, NodeLink, Order};
+use super::NatsShared;
+use super::sign::{SignedSubject, UNSIGNED};
+use crate::store::{NodeLink, NodeSnapshot, StoreCommand};
 
 /// Who says it.
 const FROM: &str = "Durward-Node";
@@ -34,9 +34,9 @@ const ANSWERS_BYTES_MAX: usize = 1 << 30;
 
 /// Works until the orders end or the node is gone.
 pub(super) async fn talk(
-    shared: Arc<Shared>,
+    shared: Arc<NatsShared>,
     name: String,
-    mut orders: mpsc::Receiver<Order>,
+    mut orders: mpsc::Receiver<StoreCommand>,
     node: NodeLink,
 ) {
     let subjects = (shared.subjects.tell(), shared.subjects.ask());
@@ -53,12 +53,12 @@ pub(super) async fn talk(
         tokio::select! {
             order = orders.recv() => match order {
                 None => break,
-                Some(Order::Tell { record }) => tell(&shared, &name, &subjects.0, &record).await,
-                Some(Order::AskPeers) => {
+                Some(StoreCommand::Tell { record }) => tell(&shared, &name, &subjects.0, &record).await,
+                Some(StoreCommand::AskPeers) => {
                     under_way.spawn(ask(shared.clone(), name.clone(), subjects.1.clone(), node.clone()));
                 }
                 // The protocol asks for these only where there is a store.
-                Some(Order::Store { .. } | Order::CatchUp { .. } | Order::AskLast { .. }) => {}
+                Some(StoreCommand::Store { .. } | StoreCommand::CatchUp { .. } | StoreCommand::AskLast { .. }) => {}
             },
             Some(message) = told.next() => {
                 if let Some(record) = heard(&shared, &name, &message)
@@ -84,18 +84,18 @@ fn from(message: &Message) -> Option<&str> {
     message.headers.as_ref()?.get(FROM).map(|name| name.as_str())
 }
 
-async fn tell(shared: &Shared, name: &str, subject: &str, record: &SessionRecord) {
+async fn tell(shared: &NatsShared, name: &str, subject: &str, record: &SessionRecord) {
     let mut headers = HeaderMap::new();
     headers.insert(FROM, name);
-    let signed = shared.signer.sign(Place::News { node: name }, &record.to_bytes());
+    let signed = shared.signer.sign(SignedSubject::News { node: name }, &record.to_bytes());
     let sent = shared.client.publish_with_headers(subject.to_owned(), headers, signed);
     // Without a connection the library keeps some; who hears of it is as good as can be.
     let _ = timeout(shared.settings.answer_within, sent).await;
 }
 
-fn heard(shared: &Shared, name: &str, message: &Message) -> Option<SessionRecord> {
+fn heard(shared: &NatsShared, name: &str, message: &Message) -> Option<SessionRecord> {
     let node = from(message).filter(|node| *node != name)?;
-    let Some(content) = shared.signer.open(Place::News { node }, &message.payload) else {
+    let Some(content) = shared.signer.open(SignedSubject::News { node }, &message.payload) else {
         tracing::error!("{UNSIGNED}");
         return None;
     };
@@ -109,8 +109,8 @@ fn heard(shared: &Shared, name: &str, message: &Message) -> Option<SessionRecord
 }
 
 /// Answers with all that this node knows. Who has no key has not begun, and knows nothing.
-async fn answer(shared: Arc<Shared>, name: String, reply: String, node: NodeLink) {
-    let Some(Knowledge { records, .. }) = node.knowledge().await else { return };
+async fn answer(shared: Arc<NatsShared>, name: String, reply: String, node: NodeLink) {
+    let Some(NodeSnapshot { records, .. }) = node.knowledge().await else { return };
     if !records.iter().any(|record| matches!(record, SessionRecord::Key(_))) {
         return;
     }
@@ -124,7 +124,8 @@ async fn answer(shared: Arc<Shared>, name: String, reply: String, node: NodeLink
         if is_last {
             headers.insert(LAST, "1");
         }
-        let part = shared.signer.sign(Place::Part { node: &name, asked: &reply, number, is_last }, &part);
+        let part =
+            shared.signer.sign(SignedSubject::Part { node: &name, asked: &reply, number, is_last }, &part);
         if shared.client.publish_with_headers(reply.clone(), headers, part).await.is_err() {
             return;
         }
@@ -133,12 +134,12 @@ async fn answer(shared: Arc<Shared>, name: String, reply: String, node: NodeLink
 
 /// An answer that comes.
 #[derive(Default)]
-struct Answer {
+struct PeerReply {
     records: Vec<SessionRecord>,
     parts: usize,
 }
 
-async fn ask(shared: Arc<Shared>, name: String, subject: String, node: NodeLink) {
+async fn ask(shared: Arc<NatsShared>, name: String, subject: String, node: NodeLink) {
     let reply = shared.client.new_inbox();
     let Ok(answers) = shared.client.subscribe(reply.clone()).await else { return };
     let question = reply.to_string();
@@ -153,8 +154,8 @@ async fn ask(shared: Arc<Shared>, name: String, subject: String, node: NodeLink)
 }
 
 /// The first answer that is complete.
-async fn collect(mut answers: Subscriber, asked: &str, shared: &Shared) -> Option<Vec<SessionRecord>> {
-    let mut coming: HashMap<String, Answer> = HashMap::new();
+async fn collect(mut answers: Subscriber, asked: &str, shared: &NatsShared) -> Option<Vec<SessionRecord>> {
+    let mut coming: HashMap<String, PeerReply> = HashMap::new();
     let mut bytes = 0;
     loop {
         let message = timeout(shared.settings.answer_within, answers.next()).await.ok()??;
@@ -170,7 +171,7 @@ async fn collect(mut answers: Subscriber, asked: &str, shared: &Shared) -> Optio
         let header = |name| message.headers.as_ref().and_then(|headers| headers.get(name));
         let Some(number) = header(PART).and_then(|part| part.as_str().parse().ok()) else { continue };
         let is_last = header(LAST).is_some();
-        let place = Place::Part { node, asked, number, is_last };
+        let place = SignedSubject::Part { node, asked, number, is_last };
         let Some(content) = shared.signer.open(place, &message.payload) else {
             tracing::error!("{UNSIGNED}");
             continue;

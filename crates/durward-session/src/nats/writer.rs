@@ -10,8 +10,8 @@ use durward_identity::session::SessionRecord;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::Shared;
-use super::sign::Place;
+use super::NatsShared;
+use super::sign::SignedSubject;
 use super::subject::kept_for;
 use crate::store::NodeLink;
 
@@ -19,7 +19,7 @@ use crate::store::NodeLink;
 const UNDER_WAY_MAX: usize = 4096;
 
 pub(super) async fn write(
-    shared: Arc<Shared>,
+    shared: Arc<NatsShared>,
     mut records: mpsc::Receiver<(RecordId, SessionRecord)>,
     node: NodeLink,
 ) {
@@ -40,7 +40,7 @@ pub(super) async fn write(
 
 /// Sends in the order in which records come; the answers may come in any.
 async fn send(
-    shared: &Arc<Shared>,
+    shared: &Arc<NatsShared>,
     id: RecordId,
     record: &SessionRecord,
     node: &NodeLink,
@@ -51,7 +51,7 @@ async fn send(
     if let Some(time) = kept_for(record, (shared.clock)(), &shared.retention).header() {
         message = message.header(NATS_MESSAGE_TTL, time);
     }
-    let message = message.payload(shared.signer.sign(Place::Record(id), &record.to_bytes()));
+    let message = message.payload(shared.signer.sign(SignedSubject::Record(id), &record.to_bytes()));
     let sent = shared.context.send_publish(shared.subjects.of_record(record), message).await;
     let node = node.clone();
     match sent {

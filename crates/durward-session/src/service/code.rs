@@ -9,7 +9,7 @@ use durward_identity::user::LoginFailure;
 
 use super::Service;
 use super::login::words;
-use super::turns::Guess;
+use super::turns::AttemptPermit;
 use crate::directory::UserDirectory;
 use crate::outcome::Refused;
 
@@ -22,7 +22,7 @@ impl Service {
         user: &User,
         code: &str,
         address: IpAddr,
-        guess: &mut Guess,
+        guess: &mut AttemptPermit,
     ) -> Result<(), Refused> {
         if let Some(lack) = self.cannot_tell_codes() {
             // Before it is used up for nothing.
@@ -52,7 +52,7 @@ impl Service {
         code: UsedCode,
         user: &User,
         address: IpAddr,
-        guess: &mut Guess,
+        guess: &mut AttemptPermit,
     ) -> Result<(), Refused> {
         let refused = match self.ask(|ask| NodeEvent::UseCode { ask, code }).await {
             Some(AskOutcome::Done) => return Ok(()),

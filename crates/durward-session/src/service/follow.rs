@@ -16,7 +16,7 @@ use durward_identity::protocol::NodeEvent;
 use durward_identity::session::{Refusal, SessionClaims, SessionId, User};
 use durward_identity::user::{Account, UserStore};
 
-use super::{Inner, Service, of_session};
+use super::{Service, ServiceInner, of_session};
 use crate::counters::Counter;
 use crate::outcome::{Administrator, Failed, Who};
 
@@ -31,7 +31,7 @@ const SESSIONS_AT_ONCE: usize = 1_000;
 
 /// What is yet to be done about users.
 #[derive(Debug, Default)]
-pub(super) struct Due {
+pub(super) struct PendingUserChanges {
     /// Whose sessions must end.
     users: Vec<User>,
     /// The last complaint, which is not repeated.
@@ -39,7 +39,7 @@ pub(super) struct Due {
 }
 
 /// Looks after changes for as long as there is the service.
-pub(super) async fn keep(service: Weak<Inner>) {
+pub(super) async fn keep(service: Weak<ServiceInner>) {
     while let Some(inner) = service.upgrade() {
         let service = Service(inner);
         if service.stores().is_empty() {
@@ -118,7 +118,7 @@ impl Service {
         &self.0.stores
     }
 
-    fn due(&self) -> std::sync::MutexGuard<'_, Due> {
+    fn due(&self) -> std::sync::MutexGuard<'_, PendingUserChanges> {
         self.0.due.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -11,7 +11,7 @@ use durward_identity::user::{Account, LoginFailure, Password, PasswordCheck};
 use tokio::sync::oneshot;
 
 use super::Service;
-use super::turns::{Gone, Guess, Held};
+use super::turns::{AttemptPermit, AttemptRejected, ClientGone};
 use crate::counters::Counter;
 use crate::directory::DirectoryFault;
 use crate::outcome::{Granted, Login, Refused};
@@ -74,7 +74,7 @@ impl fmt::Debug for LoginRequest {
 }
 
 /// What a session is to be.
-struct Begin<'a> {
+struct SessionStart<'a> {
     user: User,
     /// What let him in.
     account: &'a Account,
@@ -138,7 +138,7 @@ impl Service {
         });
     }
 
-    async fn log_in(&self, request: LoginRequest, gone: &mut Gone) -> Result<Login, Refused> {
+    async fn log_in(&self, request: LoginRequest, gone: &mut ClientGone) -> Result<Login, Refused> {
         let LoginRequest { realm, user, password, code, address, properties, wanted } = request;
         let Some(users) = self.users(&realm) else {
             self.note_turned_away(address, "unknown realm").await;
@@ -195,7 +195,7 @@ impl Service {
                 Ok(Login::Recognized(account))
             }
             Wanted::Session => {
-                let begin = Begin { user, account: &account, level, properties, address };
+                let begin = SessionStart { user, account: &account, level, properties, address };
                 let granted = self.begin(begin).await?;
                 Ok(Login::Granted(granted, account))
             }
@@ -208,7 +208,7 @@ impl Service {
         code: &str,
         address: IpAddr,
         properties: Properties,
-        gone: &mut Gone,
+        gone: &mut ClientGone,
     ) -> Result<Login, Refused> {
         let Some((user, until)) = self.0.challenges.open(challenge, self.now()) else {
             self.note_turned_away(address, "no challenge, or one whose time is over").await;
@@ -231,7 +231,7 @@ impl Service {
         self.check_code(&*users, &user, code, address, &mut guess).await?;
         guess.succeeded();
         let level = self.settings().second_step_level;
-        let begin = Begin { user, account: &account, level, properties, address };
+        let begin = SessionStart { user, account: &account, level, properties, address };
         let granted = self.begin(begin).await?;
         Ok(Login::Granted(granted, Box::new(account)))
     }
@@ -242,13 +242,17 @@ impl Service {
         proof: CredentialKind,
         user: &User,
         address: IpAddr,
-        gone: &mut Gone,
-    ) -> Result<Guess, Refused> {
+        gone: &mut ClientGone,
+    ) -> Result<AttemptPermit, Refused> {
         let turn = self.0.turns.attempt(proof, &self.counted_as(user), address, gone).await;
         let (kind, refused) = match turn {
             Ok(guess) => return Ok(guess),
-            Err(Held::Delayed { retry_after }) => (Kind::LoginDelayed, Refused::Delayed { retry_after }),
-            Err(Held::Crowded { retry_after }) => (Kind::LoginTurnedAway, Refused::Crowded { retry_after }),
+            Err(AttemptRejected::Delayed { retry_after }) => {
+                (Kind::LoginDelayed, Refused::Delayed { retry_after })
+            }
+            Err(AttemptRejected::Crowded { retry_after }) => {
+                (Kind::LoginTurnedAway, Refused::Crowded { retry_after })
+            }
         };
         self.record_turned_away(address, AuditEvent::new(kind).of(user)).await;
         Err(refused)
@@ -260,7 +264,7 @@ impl Service {
         answer: Result<T, DirectoryFault>,
         user: &User,
         address: IpAddr,
-        guess: &mut Guess,
+        guess: &mut AttemptPermit,
     ) -> Result<T, Refused> {
         let fault = match answer {
             Ok(answer) => return Ok(answer),
@@ -285,7 +289,7 @@ impl Service {
     }
 
     /// Whether there may be one more session, before a code is used up for it.
-    fn has_room(&self, user: &User, wanted: Wanted, guess: &mut Guess) -> Result<(), Refused> {
+    fn has_room(&self, user: &User, wanted: Wanted, guess: &mut AttemptPermit) -> Result<(), Refused> {
         match self.0.parts.sessions.full(user).filter(|_| wanted == Wanted::Session) {
             None => Ok(()),
             Some(full) => {
@@ -295,8 +299,8 @@ impl Service {
         }
     }
 
-    async fn begin(&self, begin: Begin<'_>) -> Result<Granted, Refused> {
-        let Begin { user, account, level, properties, address } = begin;
+    async fn begin(&self, begin: SessionStart<'_>) -> Result<Granted, Refused> {
+        let SessionStart { user, account, level, properties, address } = begin;
         let _users_stay = self.0.beginning.read().await;
         if !self.still_holds(account) {
             self.note_failure(&user, address, "changed in this moment").await;

@@ -29,11 +29,11 @@ use tokio::runtime::Handle;
 use tokio::sync::{RwLock, mpsc, oneshot, watch};
 
 use crate::Clock;
-use crate::audit::AuditLog;
+use crate::audit::SessionAuditLog;
 use crate::challenge::{Challenges, derive};
 use crate::counters::{Counter, Counters};
 use crate::directory::{DirectoryFault, UserDirectory};
-use crate::driver::Question;
+use crate::driver::PendingAsk;
 use crate::listeners::{Listeners, SessionNews};
 use crate::outcome::{Failed, Granted, Who};
 use crate::seldom::Seldom;
@@ -42,19 +42,19 @@ use crate::settings::ServiceSettings;
 /// How often it is looked whether there is a key yet.
 const KEY_PATIENCE: Duration = Duration::from_millis(5);
 
-use self::turns::Turns;
+use self::turns::AttemptQueue;
 
 pub use durward_identity::session::Purpose;
 pub use login::{LoginRequest, Wanted};
 
 /// The session service of a node. Cloning shares it; it may be used from any thread, within any runtime.
 #[derive(Clone)]
-pub struct Service(Arc<Inner>);
+pub struct Service(Arc<ServiceInner>);
 
-struct Inner {
-    parts: Parts,
+struct ServiceInner {
+    parts: ServiceParts,
     challenges: Challenges,
-    turns: Turns,
+    turns: AttemptQueue,
     asks: AtomicU64,
     /// Under which realm failures of a realm's users are counted, where that is not its own.
     counted_in: HashMap<Box<str>, Box<str>>,
@@ -64,13 +64,13 @@ struct Inner {
     stores: Vec<Arc<dyn UserStore>>,
     /// Whether sessions whose users were changed while the node did not run have been ended. Until then each validation looks.
     is_swept: AtomicBool,
-    due: Mutex<follow::Due>,
+    due: Mutex<follow::PendingUserChanges>,
     /// Held for reading while a session begins, and for writing while changes of users are taken in.
     beginning: RwLock<()>,
 }
 
 /// What a service is made of.
-pub(crate) struct Parts {
+pub(crate) struct ServiceParts {
     pub(crate) settings: ServiceSettings,
     pub(crate) sessions: Arc<SessionTable>,
     pub(crate) clock: Clock,
@@ -78,28 +78,28 @@ pub(crate) struct Parts {
     pub(crate) realms: HashMap<Box<str>, Arc<dyn UserDirectory>>,
     /// Whether there may be other nodes, each with users of its own.
     pub(crate) is_shared: bool,
-    pub(crate) questions: mpsc::Sender<Question>,
+    pub(crate) questions: mpsc::Sender<PendingAsk>,
     pub(crate) listeners: Arc<Listeners>,
     pub(crate) outlook: watch::Receiver<NodeHealth>,
     /// The store's, for as long as it cannot be used.
     pub(crate) complaint: watch::Receiver<Option<String>>,
     pub(crate) counters: Arc<Counters>,
-    pub(crate) audit: Option<AuditLog>,
+    pub(crate) audit: Option<SessionAuditLog>,
     pub(crate) runtime: Handle,
 }
 
 impl Service {
-    pub(crate) fn new(parts: Parts) -> Service {
+    pub(crate) fn new(parts: ServiceParts) -> Service {
         let challenges = Challenges::new(&parts.secret);
         let (settings, clock) = (&parts.settings, Arc::clone(&parts.clock));
-        let turns = Turns::new(settings.throttle, settings.held_max, clock);
+        let turns = AttemptQueue::new(settings.throttle, settings.held_max, clock);
         let stores = follow::stores_of(parts.realms.values());
         let counted_in = names::counted_in(&parts.realms);
         let unanswered = parts.realms.keys().map(|realm| (realm.clone(), Seldom::default())).collect();
         let (asks, due, beginning) = (AtomicU64::new(0), Mutex::default(), RwLock::new(()));
         let is_swept = AtomicBool::new(stores.is_empty());
         let runtime = parts.runtime.clone();
-        let inner = Inner {
+        let inner = ServiceInner {
             parts,
             challenges,
             turns,
@@ -338,7 +338,7 @@ impl Service {
     async fn ask(&self, event: impl FnOnce(AskId) -> NodeEvent) -> Option<AskOutcome> {
         let ask = AskId(self.0.asks.fetch_add(1, Ordering::Relaxed));
         let (sender, receiver) = oneshot::channel();
-        self.0.parts.questions.send(Question { ask, event: event(ask), answer: sender }).await.ok()?;
+        self.0.parts.questions.send(PendingAsk { ask, event: event(ask), answer: sender }).await.ok()?;
         receiver.await.ok()
     }
 

@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::{NodeLink, Order, Store, StoreTask};
+use super::{NodeLink, SessionStore, StoreCommand, StoreTask};
 
 /// How often the node hears that nothing happened, and a disk that did not take a batch is tried again.
 const IDLE_EVERY: Duration = Duration::from_secs(1);
@@ -73,20 +73,20 @@ impl Journal {
     }
 }
 
-impl Store for Journal {
+impl SessionStore for Journal {
     fn name(&self) -> &'static str {
         "journal"
     }
 
-    fn run(self: Box<Self>, orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask {
+    fn run(self: Box<Self>, orders: mpsc::Receiver<StoreCommand>, node: NodeLink) -> StoreTask {
         let Journal { file, count, replaced_bytes_min } = *self;
         Box::pin(async move {
-            let work = Work {
+            let work = JournalWork {
                 file: Some(file),
                 at_start: count,
                 node,
                 last: count,
-                seen: Seen::default(),
+                seen: StoredRecordIds::default(),
                 is_lost: false,
                 idle: idle(),
                 replaced_bytes_min,
@@ -106,12 +106,12 @@ fn idle() -> Interval {
 
 /// Records that are there, by what they were sent as.
 #[derive(Default)]
-struct Seen {
+struct StoredRecordIds {
     numbers: HashMap<RecordId, u64>,
     order: VecDeque<RecordId>,
 }
 
-impl Seen {
+impl StoredRecordIds {
     fn insert(&mut self, id: RecordId, number: u64) {
         self.numbers.insert(id, number);
         self.order.push_back(id);
@@ -123,14 +123,14 @@ impl Seen {
     }
 }
 
-struct Work {
+struct JournalWork {
     /// INVARIANT: `None` only while a thread has it, and after one panicked with it.
     file: Option<File>,
     /// How many records were in the file at the start; 0 once the node has been told them.
     at_start: u64,
     node: NodeLink,
     last: u64,
-    seen: Seen,
+    seen: StoredRecordIds,
     /// Whether the disk did not take the last batch.
     is_lost: bool,
     idle: Interval,
@@ -139,8 +139,8 @@ struct Work {
     replaced_to: u64,
 }
 
-impl Work {
-    async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+impl JournalWork {
+    async fn run(mut self, mut orders: mpsc::Receiver<StoreCommand>) {
         let mut batch = Vec::new();
         self.tell(NodeEvent::Connected { last: self.last }).await;
         loop {
@@ -175,19 +175,19 @@ impl Work {
         self.tell(NodeEvent::Idle { last: self.last, after: self.last }).await
     }
 
-    async fn carry_out(&mut self, orders: Vec<Order>) {
+    async fn carry_out(&mut self, orders: Vec<StoreCommand>) {
         let (mut new, mut questions) = (Vec::new(), Vec::new());
         for order in orders {
             match order {
-                Order::Store { id, record } => match self.seen.numbers.get(&id) {
+                StoreCommand::Store { id, record } => match self.seen.numbers.get(&id) {
                     Some(number) => self.tell(NodeEvent::Stored { id, number: *number }).await,
                     None => new.push((id, record)),
                 },
-                order @ (Order::CatchUp { .. } | Order::AskLast { .. } | Order::AskPeers) => {
-                    questions.push(order)
-                }
+                order @ (StoreCommand::CatchUp { .. }
+                | StoreCommand::AskLast { .. }
+                | StoreCommand::AskPeers) => questions.push(order),
                 // There is nobody else.
-                Order::Tell { .. } => {}
+                StoreCommand::Tell { .. } => {}
             }
         }
         if !new.is_empty() {
@@ -228,9 +228,9 @@ impl Work {
         }
     }
 
-    async fn answer(&mut self, question: Order) {
+    async fn answer(&mut self, question: StoreCommand) {
         match question {
-            Order::CatchUp { after } => {
+            StoreCommand::CatchUp { after } => {
                 // What is asked for later than at the start is on its way already: events keep their order.
                 if after < self.at_start
                     && let Err(error) = self.tell_from(after).await
@@ -241,9 +241,11 @@ impl Work {
                 }
                 self.tell_idle().await
             }
-            Order::AskLast { question } => self.tell(NodeEvent::Last { question, last: self.last }).await,
-            Order::AskPeers => self.tell(NodeEvent::Knows { records: Vec::new() }).await,
-            Order::Store { .. } | Order::Tell { .. } => {}
+            StoreCommand::AskLast { question } => {
+                self.tell(NodeEvent::Last { question, last: self.last }).await
+            }
+            StoreCommand::AskPeers => self.tell(NodeEvent::Knows { records: Vec::new() }).await,
+            StoreCommand::Store { .. } | StoreCommand::Tell { .. } => {}
         }
     }
 
@@ -363,7 +365,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::store::Told;
+    use crate::store::StoreMessage;
 
     /// When a batch, or the file that is put in the place of a long one, took the disk three seconds, the node heard nothing for as
     /// long and refused every session.
@@ -373,12 +375,12 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let Journal { file, .. } = Journal::open(&folder.join("sessions")).unwrap();
         let (node, mut told) = NodeLink::new();
-        let mut work = Work {
+        let mut work = JournalWork {
             file: Some(file),
             at_start: 0,
             node,
             last: 7,
-            seen: Seen::default(),
+            seen: StoredRecordIds::default(),
             is_lost: false,
             idle: idle(),
             replaced_bytes_min: u64::MAX,
@@ -394,7 +396,7 @@ mod tests {
         });
         for _ in 0..2 {
             let heard = tokio::time::timeout(Duration::from_secs(600), told.recv()).await;
-            let idle = Told::Happened(NodeEvent::Idle { last: 7, after: 7 });
+            let idle = StoreMessage::Happened(NodeEvent::Idle { last: 7, after: 7 });
             assert_eq!(format!("{:?}", heard.unwrap().unwrap()), format!("{idle:?}"));
         }
         finish.send(()).unwrap();

@@ -10,7 +10,7 @@ use durward_identity::Moment;
 use durward_identity::session::{UsedCode, User};
 use durward_identity::user::{Account, LoginFailure, Password, PasswordCheck};
 use durward_session::{
-    Answering, Builder, Login, LoginRequest, Refused, Running, Service, ServiceSettings, UserDirectory,
+    Builder, DirectoryFuture, Login, LoginRequest, Refused, Running, Service, ServiceSettings, UserDirectory,
 };
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -33,7 +33,7 @@ impl UserDirectory for Slow {
         _: Moment,
         user: &'a User,
         password: Password<'a>,
-    ) -> Answering<'a, PasswordCheck> {
+    ) -> DirectoryFuture<'a, PasswordCheck> {
         Box::pin(async move {
             self.guesses.fetch_add(1, Ordering::SeqCst);
             self.answers.acquire().await.unwrap().forget();
@@ -45,11 +45,11 @@ impl UserDirectory for Slow {
         })
     }
 
-    fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>> {
+    fn account<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Account>> {
         Box::pin(async move { Ok(Some(Account::new(user))) })
     }
 
-    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> Answering<'a, Option<UsedCode>> {
+    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> DirectoryFuture<'a, Option<UsedCode>> {
         Box::pin(async { Ok(None) })
     }
 }

@@ -9,8 +9,8 @@ use durward_identity::session::{Level, LimitPolicy, Properties, Purpose, Session
 use durward_identity::user::{Account, Password, PasswordCheck};
 use durward_identity::{IdentityError, Moment};
 use durward_session::{
-    Answering, Builder, Counter, DirectoryFault, Failed, Login, LoginRequest, Refused, SecondStepPolicy,
-    ServiceSettings, UserDirectory, Wanted,
+    Builder, Counter, DirectoryFault, DirectoryFuture, Failed, Login, LoginRequest, Refused,
+    SecondStepPolicy, ServiceSettings, UserDirectory, Wanted,
 };
 
 use crate::lines::Lines;
@@ -259,15 +259,15 @@ async fn a_code_is_not_used_up_where_there_is_no_room_for_a_session() {
 struct Down;
 
 impl UserDirectory for Down {
-    fn check<'a>(&'a self, _: Moment, _: &'a User, _: Password<'a>) -> Answering<'a, PasswordCheck> {
+    fn check<'a>(&'a self, _: Moment, _: &'a User, _: Password<'a>) -> DirectoryFuture<'a, PasswordCheck> {
         Box::pin(async { Err(DirectoryFault::Failed(IdentityError::new("nobody answers in this test"))) })
     }
 
-    fn account<'a>(&'a self, _: &'a User) -> Answering<'a, Option<Account>> {
+    fn account<'a>(&'a self, _: &'a User) -> DirectoryFuture<'a, Option<Account>> {
         Box::pin(async { Ok(None) })
     }
 
-    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> Answering<'a, Option<UsedCode>> {
+    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> DirectoryFuture<'a, Option<UsedCode>> {
         Box::pin(async { Ok(None) })
     }
 }

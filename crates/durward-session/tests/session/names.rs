@@ -7,7 +7,7 @@ use durward_identity::Moment;
 use durward_identity::session::{LimitPolicy, Purpose, UsedCode, User};
 use durward_identity::user::{Account, Password, PasswordCheck};
 use durward_session::{
-    Administrator, Answering, Builder, Embedded, Login, LoginRequest, Refused, Running, Service,
+    Administrator, Builder, DirectoryFuture, Embedded, Login, LoginRequest, Refused, Running, Service,
     ServiceSettings, UserDirectory,
 };
 
@@ -26,11 +26,11 @@ impl UserDirectory for Folding {
         now: Moment,
         user: &'a User,
         password: Password<'a>,
-    ) -> Answering<'a, PasswordCheck> {
+    ) -> DirectoryFuture<'a, PasswordCheck> {
         Box::pin(async move { self.0.check(now, &lower(user), password).await })
     }
 
-    fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>> {
+    fn account<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Account>> {
         Box::pin(async move { self.0.account(&lower(user)).await })
     }
 
@@ -39,7 +39,7 @@ impl UserDirectory for Folding {
         now: Moment,
         user: &'a User,
         code: &'a str,
-    ) -> Answering<'a, Option<UsedCode>> {
+    ) -> DirectoryFuture<'a, Option<UsedCode>> {
         Box::pin(async move { self.0.check_code(now, &lower(user), code).await })
     }
 

@@ -12,7 +12,7 @@ use durward_server::IdentitySettings;
 use durward_session::identity::Moment;
 use durward_session::identity::audit::{AuditEvent, Kind};
 use durward_session::identity::session::User;
-use durward_session::{AuditLog, Counters};
+use durward_session::{Counters, SessionAuditLog};
 
 use crate::failure::{Failure, without_number};
 
@@ -21,7 +21,7 @@ const REALM: &str = "/";
 
 /// Writes the chained record, beside the log.
 #[derive(Clone)]
-pub(super) struct Chained(AuditLog);
+pub(super) struct Chained(SessionAuditLog);
 
 impl Chained {
     /// Opens the record of a directory, and goes on with its chain.
@@ -29,7 +29,7 @@ impl Chained {
     /// # Errors
     /// The directory cannot be used, or its last line is none.
     pub(super) fn open(path: &Path, settings: &IdentitySettings, now: Moment) -> Result<Chained, Failure> {
-        let opened = AuditLog::open(settings.audit_at(path), now, Arc::new(Counters::default()));
+        let opened = SessionAuditLog::open(settings.audit_at(path), now, Arc::new(Counters::default()));
         opened.map(Chained).map_err(|error| Failure::new(without_number(&error.to_string())))
     }
 
