@@ -34,11 +34,14 @@ pub mod report;
 mod suite;
 mod world;
 
-pub use coverage::{Branch, Coverage, Covered, Element, ElementKind, Ratio};
-pub use documents::{Documents, Files, Folder, NoFiles};
+pub use coverage::{
+    ConditionBranch, CoverageRatio, CoveredElement, DocumentCoverage, ElementKind, PolicyCoverage,
+};
+pub use documents::{FolderContents, NoFiles, ScenarioFiles, TestDocuments};
 pub use given::SCENARIO_DOCUMENTS_MAX;
 pub use hits::GateRatios;
 pub use mocks::{ATTRIBUTES_MAX, CALLS_MAX, STAND_INS_MAX};
 pub use suite::{
-    Count, FileReport, Finding, Outcome, Report, RequirementReport, ScenarioReport, Suite, TestText,
+    FileReport, RequirementReport, ScenarioCount, ScenarioOutcome, ScenarioReport, TestFinding, TestReport,
+    TestSuite, TestText,
 };

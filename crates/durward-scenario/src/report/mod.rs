@@ -5,7 +5,7 @@ mod sonar;
 mod text;
 
 use durward_pdp::ir::direction::bears_on_direction;
-pub use html::{Page, pages};
+pub use html::{ReportPage, pages};
 pub use sonar::sonar;
 pub use text::{coverage, scenarios};
 

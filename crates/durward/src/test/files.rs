@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use durward_pdp::DIRECTORY_DEPTH_MAX;
 use durward_pdp::sapl::syntax::DOCUMENT_BYTES_MAX;
-use durward_scenario::{Files, Folder};
+use durward_scenario::{FolderContents, ScenarioFiles};
 
 use crate::failure::{Failure, without_number};
 
@@ -102,11 +102,11 @@ impl Below {
     }
 }
 
-impl Files for Below {
-    fn folder(&self, path: &str) -> Result<Folder, String> {
+impl ScenarioFiles for Below {
+    fn folder(&self, path: &str) -> Result<FolderContents, String> {
         let path = self.path(path)?;
         let failed = |error: io::Error| format!("{}: {}", path.display(), without_number(&error.to_string()));
-        let mut folder = Folder::default();
+        let mut folder = FolderContents::default();
         for entry in fs::read_dir(&path).map_err(failed)? {
             let file = entry.map_err(failed)?.path();
             if !file.is_file() {

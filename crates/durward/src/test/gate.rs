@@ -1,6 +1,6 @@
 //! How much must be covered.
 
-use durward_scenario::{Coverage, Ratio};
+use durward_scenario::{CoverageRatio, PolicyCoverage};
 
 /// The least that must be covered, in percent.
 #[derive(Debug, clap::Args)]
@@ -26,9 +26,9 @@ fn percent(text: &str) -> Result<f64, String> {
 
 impl Gate {
     /// What is covered less than asked for, in lines; empty where there is nothing.
-    pub(super) fn missed(&self, coverage: &Coverage) -> String {
+    pub(super) fn missed(&self, coverage: &PolicyCoverage) -> String {
         let came = coverage.gates();
-        let checks: [(&str, Ratio, f64); 4] = [
+        let checks: [(&str, CoverageRatio, f64); 4] = [
             ("policy sets", came.policy_sets, self.policy_set_hit_ratio),
             ("policies", came.policies, self.policy_hit_ratio),
             ("conditions", came.conditions, self.condition_hit_ratio),

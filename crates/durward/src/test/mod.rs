@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use durward_scenario::{Documents, Report, Suite, TestText, report};
+use durward_scenario::{TestDocuments, TestReport, TestSuite, TestText, report};
 
 use crate::failure::{BAD_INPUT, DIFFERENT, Failure, Outcome, SUCCESS};
 use crate::to_stdout;
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let documents = documents(&arguments.dir)?;
     let tests = tests(testdir)?;
     let below = Below { directory: arguments.dir.clone() };
-    let report = Suite::new(documents, &below).run(&tests);
+    let report = TestSuite::new(documents, &below).run(&tests);
     to_stdout(&(report::scenarios(&report) + "\n" + &report::coverage(&report.coverage)))?;
     write(arguments, &report)?;
     let count = report.count();
@@ -84,8 +84,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::from(code))
 }
 
-fn documents(directory: &Path) -> Result<Documents, Failure> {
-    let mut documents = Documents::default();
+fn documents(directory: &Path) -> Result<TestDocuments, Failure> {
+    let mut documents = TestDocuments::default();
     let found = files::below(directory, "sapl")?;
     if found.is_empty() {
         let message = format!("no documents `*.sapl` below {}", directory.display());
@@ -108,7 +108,7 @@ fn tests(directory: &Path) -> Result<Vec<TestText>, Failure> {
     found.iter().map(test).collect()
 }
 
-fn write(arguments: &Arguments, tested: &Report) -> Result<(), Failure> {
+fn write(arguments: &Arguments, tested: &TestReport) -> Result<(), Failure> {
     if !arguments.no_html {
         let directory = arguments.output.join("html");
         write_pages(&directory, tested).map_err(|error| unwritable(&directory, &error))?;
@@ -124,7 +124,7 @@ fn write(arguments: &Arguments, tested: &Report) -> Result<(), Failure> {
 }
 
 /// Pages that an earlier report left and this one does not have are removed: they would tell of documents that are gone.
-fn write_pages(directory: &Path, tested: &Report) -> io::Result<()> {
+fn write_pages(directory: &Path, tested: &TestReport) -> io::Result<()> {
     let pages = report::pages(tested);
     for page in &pages {
         beside(&directory.join(&page.name), page.text.as_bytes())?;
