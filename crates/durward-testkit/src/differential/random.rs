@@ -2,12 +2,12 @@
 
 /// SplitMix64: small, and the same everywhere.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct TestRandom(u64);
 
-impl Random {
+impl TestRandom {
     /// Starts at a seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
+    pub fn new(seed: u64) -> TestRandom {
+        TestRandom(seed)
     }
 
     /// The next number.
