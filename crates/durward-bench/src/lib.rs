@@ -15,4 +15,4 @@ pub mod streams;
 
 pub use bare::Bare;
 pub use durward_lab::machine::Machine;
-pub use spread::Spread;
+pub use spread::MeasurementSpread;

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use durward_bench::embedded::{
-    BenchError, Form, Measurement, Mode, Plan, RequestText, Subject, Until, index_work,
+    BenchError, BuiltPdp, DecisionMode, EmbeddedMeasurement, EmbeddedPlan, RequestFormat, RequestText,
+    StopCondition, index_work,
 };
 use durward_bench::scenario::{Scenario, ScenarioName};
 use durward_pdp::{IndexKind, IndexSettings, PolicyText};
@@ -121,7 +122,7 @@ pub(super) struct Session {
     /// The time limit in seconds, if there was any.
     pub(super) time_limit: Option<f64>,
     pub(super) has_statistics: bool,
-    pub(super) measured: Vec<(IndexKind, Measurement)>,
+    pub(super) measured: Vec<(IndexKind, EmbeddedMeasurement)>,
 }
 
 /// Runs the command.
@@ -134,7 +135,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             let builder = arguments.policies.prepare().policies(texts.clone());
             builder.index(kind).index_settings(settings.clone())
         };
-        subjects.push((kind, Subject::build(&prepare).map_err(failure)?));
+        subjects.push((kind, BuiltPdp::build(&prepare).map_err(failure)?));
     }
     let mut measured = Vec::new();
     for (kind, subject) in &subjects {
@@ -161,7 +162,7 @@ impl Arguments {
                 LanguageName::Xacml => {
                     let scenario = in_xacml(name)?;
                     let documents = scenario.documents.into_iter();
-                    let xml = |text: String| (text.into_bytes(), Form::Xml);
+                    let xml = |text: String| (text.into_bytes(), RequestFormat::Xml);
                     let requests = scenario.requests.into_iter().map(|request| xml(request.xml));
                     Ok((numbered("xml", documents), named(&scenario.name, requests)))
                 }
@@ -171,20 +172,20 @@ impl Arguments {
         }
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> EmbeddedPlan {
         let until = match self.seconds {
-            Some(seconds) => Until::Elapsed(Duration::from_secs_f64(seconds)),
-            None => Until::Converged(Duration::from_secs_f64(self.time_limit)),
+            Some(seconds) => StopCondition::Elapsed(Duration::from_secs_f64(seconds)),
+            None => StopCondition::Converged(Duration::from_secs_f64(self.time_limit)),
         };
-        Plan { mode: self.mode(), threads: usize::from(self.threads), until }
+        EmbeddedPlan { mode: self.mode(), threads: usize::from(self.threads), until }
     }
 
-    fn mode(&self) -> Mode {
+    fn mode(&self) -> DecisionMode {
         match self.mode {
-            ModeName::Encoded => Mode::Encoded,
-            ModeName::Decide => Mode::Decide,
-            ModeName::Text => Mode::Text,
-            ModeName::Batch => Mode::Batch(usize::from(self.batch)),
+            ModeName::Encoded => DecisionMode::Encoded,
+            ModeName::Decide => DecisionMode::Decide,
+            ModeName::Text => DecisionMode::Text,
+            ModeName::Batch => DecisionMode::Batch(usize::from(self.batch)),
         }
     }
 
@@ -196,7 +197,7 @@ impl Arguments {
         }
     }
 
-    fn session(&self, requests: &[RequestText], measured: Vec<(IndexKind, Measurement)>) -> Session {
+    fn session(&self, requests: &[RequestText], measured: Vec<(IndexKind, EmbeddedMeasurement)>) -> Session {
         Session {
             name: self.called(),
             language: language(requests),
@@ -226,7 +227,7 @@ impl Arguments {
 fn of_sapl(scenario: &Scenario) -> (Vec<PolicyText>, Vec<RequestText>) {
     let mut policies = numbered("sapl", scenario.policies.iter().cloned());
     policies.push(PolicyText { name: "pdp.json".into(), text: scenario.configuration().into() });
-    let json = |asked: &serde_json::Value| (asked.to_string().into_bytes(), Form::Subscription);
+    let json = |asked: &serde_json::Value| (asked.to_string().into_bytes(), RequestFormat::Subscription);
     (policies, named(&scenario.name, scenario.subscriptions.iter().map(json)))
 }
 
@@ -236,13 +237,13 @@ fn numbered(extension: &str, texts: impl Iterator<Item = String>) -> Vec<PolicyT
     (1..).zip(texts).map(|(number, text)| PolicyText { name: name(number), text: text.into() }).collect()
 }
 
-fn named(scenario: &str, texts: impl Iterator<Item = (Vec<u8>, Form)>) -> Vec<RequestText> {
+fn named(scenario: &str, texts: impl Iterator<Item = (Vec<u8>, RequestFormat)>) -> Vec<RequestText> {
     let of = |(number, (text, form))| RequestText { name: format!("{scenario}:{number}"), text, form };
     (1..).zip(texts).map(of).collect::<Vec<RequestText>>()
 }
 
 fn language(requests: &[RequestText]) -> &'static str {
-    let of_sapl = requests.iter().filter(|request| request.form == Form::Subscription).count();
+    let of_sapl = requests.iter().filter(|request| request.form == RequestFormat::Subscription).count();
     match of_sapl {
         0 => "xacml",
         all if all == requests.len() => "sapl",

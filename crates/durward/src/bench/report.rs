@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use durward_bench::report::{Report, ReportError};
+use durward_bench::report::{BenchReport, BenchReportError};
 
 use durward_lab::report::Options;
 
@@ -59,16 +59,16 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// Reads files: the name and text of each.
-fn measurements(files: &[(String, String)]) -> Result<Report, Failure> {
-    Report::read(files).map_err(|error| {
+fn measurements(files: &[(String, String)]) -> Result<BenchReport, Failure> {
+    BenchReport::read(files).map_err(|error| {
         let failure = Failure::new(error.to_string());
         match error {
-            ReportError::File(..) => failure.hint(
+            BenchReportError::File(..) => failure.hint(
                 "give files that `durward bench` wrote with `--json`: embedded, server, sessions, streams, opcua; or records of \
                  `durward lab run`",
             ),
-            ReportError::Empty => failure.hint("`durward bench embedded --json` prints measurements"),
-            ReportError::TooMany(_) => failure.hint("report fewer files at a time"),
+            BenchReportError::Empty => failure.hint("`durward bench embedded --json` prints measurements"),
+            BenchReportError::TooMany(_) => failure.hint("report fewer files at a time"),
         }
     })
 }

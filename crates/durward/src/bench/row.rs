@@ -1,7 +1,7 @@
 //! Measurements as JSON: what `durward bench report` reads.
 
 use durward_bench::Machine;
-use durward_bench::embedded::Measurement;
+use durward_bench::embedded::EmbeddedMeasurement;
 use durward_pdp::IndexKind;
 use serde_json::{Value as Json, json};
 
@@ -13,7 +13,7 @@ pub(super) fn all(session: &Session) -> String {
     format!("{:#}\n", Json::Array(rows))
 }
 
-fn row(kind: IndexKind, measured: &Measurement, session: &Session) -> Json {
+fn row(kind: IndexKind, measured: &EmbeddedMeasurement, session: &Session) -> Json {
     let rate = &measured.decisions_per_s;
     let mut row = json!({
         "scenario": session.name,

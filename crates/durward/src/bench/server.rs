@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use durward_bench::Bare;
-use durward_bench::embedded::Form;
-use durward_bench::server::{Measurement, Plan, ServerBenchError, Transport, measure, request};
+use durward_bench::embedded::RequestFormat;
+use durward_bench::server::{ServerBenchError, ServerMeasurement, ServerPlan, Transport, measure, request};
 use durward_pdp::sapl::Subscription;
 use serde_json::json;
 
@@ -115,7 +115,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         TransportName::Http => (Transport::Http, 64, 1),
         TransportName::Rsocket => (Transport::Rsocket, 8, 64),
     };
-    let plan = Plan {
+    let plan = ServerPlan {
         address,
         transport,
         questions: &questions,
@@ -145,7 +145,7 @@ fn failure(error: ServerBenchError) -> Failure {
 fn read_questions(path: &Path) -> Result<Vec<Subscription>, Failure> {
     let mut questions = Vec::new();
     for text in read_request_texts(path)? {
-        if text.form != Form::Subscription {
+        if text.form != RequestFormat::Subscription {
             return Err(Failure::new(format!("{}: there is no `subscription`", text.name)));
         }
         let read = Subscription::from_json(&text.text);
@@ -166,7 +166,7 @@ fn settings(policies: &Path) -> Result<Vec<u8>, Failure> {
     Ok(text)
 }
 
-fn row(plan: &Plan<'_>, measured: &Measurement) -> String {
+fn row(plan: &ServerPlan<'_>, measured: &ServerMeasurement) -> String {
     let load = &measured.load;
     let row = json!({
         "transport": name(plan.transport),
@@ -202,7 +202,7 @@ fn name(transport: Transport) -> &'static str {
     }
 }
 
-fn table(plan: &Plan<'_>, measured: &Measurement) -> String {
+fn table(plan: &ServerPlan<'_>, measured: &ServerMeasurement) -> String {
     let questions = counted(plan.questions.len(), "question", ["", "s"]);
     let connections = counted(plan.connections, "connection", ["", "s"]);
     let mut text = format!(

@@ -1,6 +1,6 @@
 //! Measurements as a table.
 
-use durward_bench::embedded::{Measurement, UNCERTAINTY_MAX};
+use durward_bench::embedded::{EmbeddedMeasurement, UNCERTAINTY_MAX};
 use durward_pdp::IndexKind;
 
 use super::embedded::{ModeName, Session};
@@ -97,7 +97,7 @@ fn foot(session: &Session) -> String {
 }
 
 /// How many rounds there were, and whether they were enough.
-fn rounds(one: &Measurement, time_limit: Option<f64>) -> String {
+fn rounds(one: &EmbeddedMeasurement, time_limit: Option<f64>) -> String {
     let rounds = counted(one.decisions_per_s.count, "round", ["", "s"]);
     let percent = UNCERTAINTY_MAX * 100.0;
     match (one.is_converged, time_limit) {
@@ -111,7 +111,7 @@ fn rounds(one: &Measurement, time_limit: Option<f64>) -> String {
     }
 }
 
-fn busy(measured: &[(IndexKind, Measurement)]) -> String {
+fn busy(measured: &[(IndexKind, EmbeddedMeasurement)]) -> String {
     let running = measured.iter().filter_map(|(_, one)| one.running).fold(1.0, f64::min);
     if running < BUSY_BELOW {
         let percent = running * 100.0;

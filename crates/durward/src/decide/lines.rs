@@ -346,15 +346,15 @@ pub(crate) fn read_request_texts(path: &Path) -> Result<Vec<RequestText>, Failur
     }
 }
 
-fn request_text_of(line: &[u8]) -> Result<(Vec<u8>, embedded::Form), String> {
+fn request_text_of(line: &[u8]) -> Result<(Vec<u8>, embedded::RequestFormat), String> {
     let line: Line<'_> = serde_json::from_slice(line).map_err(|error| in_words(&error))?;
     if let Some(subscription) = line.subscription() {
-        return Ok((subscription.as_bytes().to_vec(), embedded::Form::Subscription));
+        return Ok((subscription.as_bytes().to_vec(), embedded::RequestFormat::Subscription));
     }
     let (text, form) = request_text(&line, Format::Auto)?;
     let form = match form {
-        Form::Xml => embedded::Form::Xml,
-        Form::Json => embedded::Form::Json,
+        Form::Xml => embedded::RequestFormat::Xml,
+        Form::Json => embedded::RequestFormat::Json,
     };
     Ok((text.into_owned(), form))
 }

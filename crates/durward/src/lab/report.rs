@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use durward_bench::report::Report as Measurements;
+use durward_bench::report::BenchReport as Measurements;
 use durward_lab::record::Record;
 use durward_lab::report::{self, Options, ReportError};
 

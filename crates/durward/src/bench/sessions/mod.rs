@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use durward_bench::Bare;
 use durward_bench::sessions::{
-    Flood, Load, Logouts, Measured, Memory, SessionBenchError, Validation, flood, login, logouts, memory,
-    mix, validate, validation_body,
+    Flood, Logouts, Memory, SessionBenchError, SessionLoad, SessionMeasurement, ValidationMeasurement, flood,
+    login, logouts, memory, mix, validate, validation_body,
 };
 
 use super::node::{Cores, cores};
@@ -144,9 +144,9 @@ struct With<T> {
 /// All that was measured.
 #[derive(Default)]
 struct Report {
-    validate: Vec<With<Validation>>,
-    login: Vec<(Option<Hash>, With<Measured>)>,
-    mix: Vec<With<Measured>>,
+    validate: Vec<With<ValidationMeasurement>>,
+    login: Vec<(Option<Hash>, With<SessionMeasurement>)>,
+    mix: Vec<With<SessionMeasurement>>,
     flood: Option<With<Flood>>,
     logouts: Option<Logouts>,
     memory: Option<Memory>,
@@ -258,8 +258,8 @@ impl Report {
 }
 
 impl Arguments {
-    fn load(&self, users: u16) -> Load {
-        Load { users: usize::from(users), duration: Duration::from_secs_f64(self.seconds) }
+    fn load(&self, users: u16) -> SessionLoad {
+        SessionLoad { users: usize::from(users), duration: Duration::from_secs_f64(self.seconds) }
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use durward_bench::sessions::{Person, Site, wait_ready};
+use durward_bench::sessions::{BenchPerson, BenchSite, wait_ready};
 use durward_session::identity::session::User;
 use durward_session::identity::user::{Account, Directory, HashCosts, Password, StoredPassword};
 use durward_session::identity::{Entropy, IdentityError, SystemEntropy, hex};
@@ -66,7 +66,7 @@ pub(super) enum Queue {
 pub(super) struct Place {
     addresses: Vec<SocketAddr>,
     processes: Vec<u32>,
-    people: Vec<Person>,
+    people: Vec<BenchPerson>,
     has_own_core: bool,
     _started: Vec<Started>,
 }
@@ -150,12 +150,12 @@ impl Place {
             })?;
             self.keep(started);
         }
-        self.people = names.iter().map(|name| Person::new(name, PASSWORD)).collect();
+        self.people = names.iter().map(|name| BenchPerson::new(name, PASSWORD)).collect();
         Ok(())
     }
 
-    pub(super) fn site(&self) -> Site<'_> {
-        Site {
+    pub(super) fn site(&self) -> BenchSite<'_> {
+        BenchSite {
             nodes: &self.addresses,
             processes: &self.processes,
             people: &self.people,
@@ -168,13 +168,13 @@ fn failed(error: IdentityError) -> Failure {
     Failure::new(without_number(&error.to_string()))
 }
 
-fn read_logins(path: &Path) -> Result<Vec<Person>, Failure> {
+fn read_logins(path: &Path) -> Result<Vec<BenchPerson>, Failure> {
     let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let person = |(number, line): (usize, &str)| {
         let LoginLine { user, password } = serde_json::from_str(line)
             .map_err(|error| Failure::new(format!("{}:{number}: {error}", path.display())))?;
-        Ok(Person::new(&user, &password))
+        Ok(BenchPerson::new(&user, &password))
     };
     lines.map(person).collect()
 }

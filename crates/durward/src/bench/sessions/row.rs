@@ -1,6 +1,6 @@
 //! What was measured, as JSON.
 
-use durward_bench::sessions::{Flood, Logouts, Measured, Memory, Validation, Waits};
+use durward_bench::sessions::{Flood, Logouts, Memory, SessionMeasurement, ValidationMeasurement, WaitTimes};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Arguments, Report, With};
@@ -34,8 +34,8 @@ pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
     format!("{object:#}\n")
 }
 
-fn validation(with: &With<Validation>) -> Map<String, Json> {
-    let Validation { nodes, bare } = &with.measured;
+fn validation(with: &With<ValidationMeasurement>) -> Map<String, Json> {
+    let ValidationMeasurement { nodes, bare } = &with.measured;
     let mut row = measured(nodes, Some(with.users));
     let part = bare.as_ref().map(|bare| rounded(nodes.rate.median / bare.rate.median));
     row.insert("bare".to_owned(), bare.as_ref().map(|bare| measured(bare, None)).into());
@@ -43,7 +43,7 @@ fn validation(with: &With<Validation>) -> Map<String, Json> {
     row
 }
 
-fn measured(measured: &Measured, users: Option<u16>) -> Map<String, Json> {
+fn measured(measured: &SessionMeasurement, users: Option<u16>) -> Map<String, Json> {
     let mut row = Map::new();
     let mut put = |name: &str, value: Json| row.insert(name.to_owned(), value);
     if let Some(users) = users {
@@ -61,7 +61,7 @@ fn measured(measured: &Measured, users: Option<u16>) -> Map<String, Json> {
     row
 }
 
-fn waits(waits: &Waits) -> Json {
+fn waits(waits: &WaitTimes) -> Json {
     json!({
         "answered": waits.answered,
         "failed": waits.failed,

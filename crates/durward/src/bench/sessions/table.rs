@@ -1,6 +1,8 @@
 //! What was measured, as tables.
 
-use durward_bench::sessions::{Act, Flood, Logouts, Measured, Memory, Validation, Waits};
+use durward_bench::sessions::{
+    Flood, Logouts, Memory, SessionMeasurement, UserAction, ValidationMeasurement, WaitTimes,
+};
 
 use super::place::Hash;
 use super::{Arguments, Report, With};
@@ -21,7 +23,7 @@ pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
     }
     for (hash, With { users, measured }) in &report.login {
         let name = hash.map_or_else(|| "login".to_owned(), |hash| format!("login, {}", words(hash)));
-        line(&mut text, &name, *users, measured, measured.of(Act::Login));
+        line(&mut text, &name, *users, measured, measured.of(UserAction::Login));
     }
     for With { users, measured } in &report.mix {
         let name = format!("mix, {} % logouts", arguments.logout_percent);
@@ -65,10 +67,10 @@ fn us(nanoseconds: u64) -> String {
     format!("{:.0}", nanoseconds as f64 / 1_000.0)
 }
 
-fn line(text: &mut String, name: &str, users: u16, measured: &Measured, waits: Option<&Waits>) {
+fn line(text: &mut String, name: &str, users: u16, measured: &SessionMeasurement, waits: Option<&WaitTimes>) {
     let rate = &measured.rate;
     let range = format!("{} .. {}", grouped(rate.min), grouped(rate.max));
-    let wait = |pick: fn(&Waits) -> u64| waits.map_or_else(String::new, |waits| us(pick(waits)));
+    let wait = |pick: fn(&WaitTimes) -> u64| waits.map_or_else(String::new, |waits| us(pick(waits)));
     let cpu = measured.cpu_ns.map_or_else(String::new, |cpu| format!("{:.1}", cpu as f64 / 1_000.0));
     text.push_str(&format!(
         "{name:<22} {users:>5} {:>9} {range:>21} {:>9} {:>9} {:>9} {cpu:>9}\n",
@@ -79,7 +81,7 @@ fn line(text: &mut String, name: &str, users: u16, measured: &Measured, waits: O
     ));
 }
 
-fn part(text: &mut String, waits: &Waits) {
+fn part(text: &mut String, waits: &WaitTimes) {
     text.push_str(&format!(
         "  {:<48} {:>20} {:>9} {:>9}\n",
         format!("{}, {} times", waits.act.name(), grouped(waits.answered as f64)),
@@ -89,10 +91,10 @@ fn part(text: &mut String, waits: &Waits) {
     ));
 }
 
-fn validation(text: &mut String, users: u16, measured: &Validation) {
-    line(text, "validate", users, &measured.nodes, measured.nodes.of(Act::Validate));
+fn validation(text: &mut String, users: u16, measured: &ValidationMeasurement) {
+    line(text, "validate", users, &measured.nodes, measured.nodes.of(UserAction::Validate));
     if let Some(bare) = &measured.bare {
-        line(text, "  a bare server", users, bare, bare.of(Act::Validate));
+        line(text, "  a bare server", users, bare, bare.of(UserAction::Validate));
         let part = measured.nodes.rate.median / bare.rate.median * 100.0;
         let cpu = bare.cpu_ns.zip(measured.nodes.cpu_ns).map(|(bare, nodes)| nodes as f64 / bare as f64);
         let cpu = cpu.map_or_else(String::new, |times| format!(", at {times:.2} times its cost"));
@@ -104,7 +106,9 @@ fn validation(text: &mut String, users: u16, measured: &Validation) {
 }
 
 fn flood(text: &mut String, users: u16, flood: &Flood) {
-    let wait = |measured: &Measured, pick: fn(&Waits) -> u64| measured.of(Act::Validate).map_or(0, pick);
+    let wait = |measured: &SessionMeasurement, pick: fn(&WaitTimes) -> u64| {
+        measured.of(UserAction::Validate).map_or(0, pick)
+    };
     text.push_str(&format!(
         "\na flood of logins (Argon2id unless set otherwise), {users} users validate\n\
          {} logins/s can be done, {} came a second\n",
