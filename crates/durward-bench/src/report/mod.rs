@@ -20,7 +20,7 @@ use std::{fmt, fs};
 
 use chart::ShownMeasure;
 use durward_lab::draw::{Scene, svg_file};
-use durward_lab::record::Record;
+use durward_lab::record::RunRecord;
 use durward_lab::report::{self, Document};
 use durward_lab::study::markdown;
 use other::OtherMeasurement;
@@ -35,7 +35,7 @@ pub const REPORT_ROWS_MAX: usize = 1_000;
 pub struct BenchReport {
     rows: Vec<MeasurementRow>,
     others: Vec<OtherMeasurement>,
-    records: Vec<Record>,
+    records: Vec<RunRecord>,
 }
 
 /// Why nothing is reported.

@@ -1,6 +1,6 @@
 //! The measurements a report is made of, as `durward bench embedded --json` prints them; and records of the lab.
 
-use durward_lab::record::{Record, RecordError};
+use durward_lab::record::{RecordError, RunRecord};
 use serde_json::Value as Json;
 
 use super::other::OtherMeasurement;
@@ -36,7 +36,7 @@ pub(super) struct MeasurementRow {
 pub(super) enum MeasurementFile {
     Rows(Vec<MeasurementRow>),
     Other(OtherMeasurement),
-    Record(Box<Record>),
+    Record(Box<RunRecord>),
 }
 
 /// Reads an array of rows, or a measurement of another kind.
@@ -46,7 +46,7 @@ pub(super) enum MeasurementFile {
 pub(super) fn read(text: &str) -> Result<MeasurementFile, String> {
     let json: Json = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
     if json.get("format").is_some() && json.get("points").is_some() {
-        return Record::read(text)
+        return RunRecord::read(text)
             .map(|record| MeasurementFile::Record(Box::new(record)))
             .map_err(|error: RecordError| error.to_string());
     }

@@ -19,7 +19,7 @@ use std::time::Duration;
 use durward_server::sapl::Subscription;
 
 use crate::{Bare, MeasurementSpread};
-use durward_lab::process::{Usage, usage};
+use durward_lab::process::{ProcessUsage, usage};
 pub use http::request;
 use load::{AskSchedule, IdleWait, LanePlan, LaneResult, LoadGenerator, ProtocolConnection};
 
@@ -187,7 +187,8 @@ fn run<C: ProtocolConnection>(
     let saturation = MeasurementSpread::of(&server.rates);
     let rate = plan.rate.or(saturation.map(|spread| spread.median / 10.0)).unwrap_or(1.0).max(1.0);
     let load = lab.run(THE_SERVER, AskSchedule::Rate(rate), plan.duration)?;
-    let resident_bytes = plan.process.and_then(usage).and_then(|Usage { resident_bytes, .. }| resident_bytes);
+    let resident_bytes =
+        plan.process.and_then(usage).and_then(|ProcessUsage { resident_bytes, .. }| resident_bytes);
     let waited = load.kinds.first().map(|kind| &kind.waited).ok_or(ServerBenchError::NoAnswers)?;
     let quantile = |q| waited.value_at_quantile(q);
     Ok(ServerMeasurement {

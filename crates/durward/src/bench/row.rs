@@ -1,6 +1,6 @@
 //! Measurements as JSON: what `durward bench report` reads.
 
-use durward_bench::Machine;
+use durward_bench::MachineFacts;
 use durward_bench::embedded::EmbeddedMeasurement;
 use durward_pdp::IndexKind;
 use serde_json::{Value as Json, json};
@@ -55,7 +55,7 @@ fn row(kind: IndexKind, measured: &EmbeddedMeasurement, session: &Session) -> Js
 
 /// This machine.
 pub(crate) fn machine() -> Json {
-    let machine = Machine::this();
+    let machine = MachineFacts::this();
     json!({
         "processor": machine.processor,
         "cores": machine.cores,

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use durward_lab::agent::{Address, Agents, Hosting, Key, LOCAL, serve};
+use durward_lab::agent::{Address, AgentHosting, AgentKey, Agents, LOCAL, serve};
 use durward_lab::scenario::Scenario;
 
 use super::run::stop_at_signal;
@@ -58,7 +58,7 @@ pub(super) struct Named {
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.new_key {
-        Key::write_new(path).map_err(|error| Failure::new(format!("the key {error}")).at(path))?;
+        AgentKey::write_new(path).map_err(|error| Failure::new(format!("the key {error}")).at(path))?;
         to_stdout(&format!(
             "wrote a new key to {}: copy it to all agents and to the leader\n",
             path.display()
@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let listener = TcpListener::bind(listen).map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     say(&format!("agent listens on {address}"));
-    let hosting = Hosting {
+    let hosting = AgentHosting {
         key,
         may_load: arguments.i_may_load.clone(),
         threads: arguments.threads.map(usize::from),
@@ -107,8 +107,8 @@ pub(super) fn named(named: &Named, scenario: &Scenario, folder: &Path) -> Result
     Ok(Agents { addresses, now_unix_us: Some(now_unix_us) })
 }
 
-fn read_key(path: &Path) -> Result<Key, Failure> {
-    Key::read(path)
+fn read_key(path: &Path) -> Result<AgentKey, Failure> {
+    AgentKey::read(path)
         .map_err(|error| Failure::new(format!("the key {}", without_number(&error.to_string()))).at(path))
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use durward_lab::record::Record;
+use durward_lab::record::RunRecord;
 use durward_lab::report::{
     self, CompareOptions, Comparison, Options, compare, comparison_document, text_table,
 };
@@ -72,13 +72,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 fn write_page(
     out: &Path,
     arguments: &Arguments,
-    before: &Record,
-    after: &[Record],
+    before: &RunRecord,
+    after: &[RunRecord],
     comparisons: &[Comparison],
 ) -> Result<(), Failure> {
     let paths: Vec<&Path> =
         std::iter::once(&arguments.before).chain(&arguments.after).map(PathBuf::as_path).collect();
-    let records: Vec<(String, &Record)> =
+    let records: Vec<(String, &RunRecord)> =
         names(&paths).into_iter().zip(std::iter::once(before).chain(after)).collect();
     let document = comparison_document(&records, comparisons);
     let options = Options { has_pdf: cfg!(feature = "pictures") };

@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use durward_lab::live::page::{Files, Page};
-use durward_lab::live::push::{Destination, Protocol, Push};
-use durward_lab::live::{Board, Ending, Status};
-use durward_lab::record::Record;
+use durward_lab::live::page::{LivePage, PageFiles};
+use durward_lab::live::push::{Push, PushDestination, PushProtocol};
+use durward_lab::live::{RunEnding, RunStatus, StatusBoard};
+use durward_lab::record::RunRecord;
 use durward_lab::run::Watchers;
 use durward_lab::scenario::Scenario;
 
@@ -84,9 +84,9 @@ fn address(text: &str) -> Result<String, String> {
 #[derive(Debug)]
 pub(super) struct Screens {
     is_quiet: bool,
-    board: Option<Board>,
+    board: Option<StatusBoard>,
     dashboard: Option<Dashboard>,
-    page: Option<Page>,
+    page: Option<LivePage>,
     pushes: Vec<Push>,
     /// What must not be printed over the dashboard.
     held: Held,
@@ -145,7 +145,7 @@ impl Screens {
 
     /// Draws in the terminal; where that fails there are plain lines.
     fn draw(&mut self, scenario: &Scenario, stop: &Arc<AtomicBool>) {
-        let board = Board::new(scenario);
+        let board = StatusBoard::new(scenario);
         let note = self.page.as_ref().map(|page| format!("page: {}", page.url())).unwrap_or_default();
         self.held.hold();
         match Dashboard::open(board.clone(), Arc::clone(stop), note) {
@@ -177,14 +177,14 @@ impl Screens {
     /// Shows that nothing could be measured.
     pub(super) fn fail(self, why: &str) {
         if let Some(page) = &self.page {
-            page.finish(Ending { cut_short: Some(why.to_owned()), ..Ending::default() }, None);
+            page.finish(RunEnding { cut_short: Some(why.to_owned()), ..RunEnding::default() }, None);
         }
     }
 
     /// Shows how the run ended, delivers what is still to be, and lets the page stay while somebody looks at it.
     pub(super) fn finish(
         mut self,
-        record: &Record,
+        record: &RunRecord,
         path: &Path,
         report: Option<Report>,
         live: &Live,
@@ -192,8 +192,8 @@ impl Screens {
     ) {
         if let Some(page) = &self.page {
             let path = Some(path.display().to_string());
-            let files = report.map(|Report { folder, names }| Files { folder, names });
-            page.finish(Ending { record: path, ..Ending::of(record) }, files);
+            let files = report.map(|Report { folder, names }| PageFiles { folder, names });
+            page.finish(RunEnding { record: path, ..RunEnding::of(record) }, files);
         }
         for push in self.pushes.drain(..) {
             let delivery = push.finish(DELIVERY);
@@ -209,8 +209,8 @@ impl Screens {
     }
 }
 
-fn open_page(address: &str, scenario: &Scenario) -> Result<Page, Failure> {
-    Page::start(address, Status::new(scenario)).map_err(|error| {
+fn open_page(address: &str, scenario: &Scenario) -> Result<LivePage, Failure> {
+    LivePage::start(address, RunStatus::new(scenario)).map_err(|error| {
         let why = without_number(&error.to_string());
         Failure::new(format!("cannot serve a page at {address}: {why}"))
             .hint("`--page` alone takes a free port")
@@ -226,18 +226,18 @@ fn pushes(
     let run = format!("{}-{}", scenario.name, now_unix_ms() / 1000);
     let all = [
         (
-            Protocol::RemoteWrite,
+            PushProtocol::RemoteWrite,
             &live.remote_write,
             &live.remote_write_authorization,
             "DURWARD_REMOTE_WRITE_AUTHORIZATION",
         ),
-        (Protocol::Otlp, &live.otlp, &live.otlp_authorization, "DURWARD_OTLP_AUTHORIZATION"),
+        (PushProtocol::Otlp, &live.otlp, &live.otlp_authorization, "DURWARD_OTLP_AUTHORIZATION"),
     ];
     let mut pushes = Vec::new();
     for (protocol, url, file, variable) in all {
         let Some(url) = url.clone() else { continue };
         let authorization = authorization(file.as_deref(), variable)?;
-        let destination = Destination { protocol, url, authorization, run: run.clone(), now_unix_ms };
+        let destination = PushDestination { protocol, url, authorization, run: run.clone(), now_unix_ms };
         let held = held.clone();
         let say = move |problem: &str| {
             held.say(&format!("{} does not deliver, and the run goes on: {problem}", protocol.as_str()));

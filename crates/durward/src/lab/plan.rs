@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use durward_lab::fit::{self, By, Refusal, Report, Weights};
-use durward_lab::plan::{self, Goal, Prices};
-use durward_lab::record::Record;
+use durward_lab::fit::{self, FitRefusal, FitReport, LoadUnit, Weights};
+use durward_lab::plan::{self, PlanGoal, Prices};
+use durward_lab::record::RunRecord;
 
 use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS};
 use crate::to_stdout;
@@ -79,7 +79,7 @@ pub(super) struct Arguments {
     set: Option<String>,
     /// Plan though the fit is refused for this reason, such as no-point-past-the-knee
     #[arg(long, value_name = "REASON", value_parser = refusal)]
-    accept: Vec<Refusal>,
+    accept: Vec<FitRefusal>,
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
@@ -93,9 +93,9 @@ enum ByName {
     Concurrency,
 }
 
-fn refusal(text: &str) -> Result<Refusal, String> {
-    let known = || Refusal::ALL.map(Refusal::word).join(", ");
-    Refusal::ALL.into_iter().find(|one| one.word() == text).ok_or_else(|| format!("one of {}", known()))
+fn refusal(text: &str) -> Result<FitRefusal, String> {
+    let known = || FitRefusal::ALL.map(FitRefusal::word).join(", ");
+    FitRefusal::ALL.into_iter().find(|one| one.word() == text).ok_or_else(|| format!("one of {}", known()))
 }
 
 /// Runs the command.
@@ -124,15 +124,15 @@ fn prices(path: &Path) -> Result<Prices, Failure> {
 
 impl Arguments {
     /// The fit, and the record that it came from where there is one.
-    fn fitted(&self) -> Result<(Report, Option<Record>), Failure> {
+    fn fitted(&self) -> Result<(FitReport, Option<RunRecord>), Failure> {
         let text = text_of(&self.data)?;
-        if let Ok(report) = serde_json::from_str::<Report>(&text) {
+        if let Ok(report) = serde_json::from_str::<FitReport>(&text) {
             return Ok((report, None));
         }
         let by = self.by.map(|by| match by {
-            ByName::Nodes => By::Nodes,
-            ByName::Users => By::Users,
-            ByName::Concurrency => By::Concurrency,
+            ByName::Nodes => LoadUnit::Nodes,
+            ByName::Users => LoadUnit::Users,
+            ByName::Concurrency => LoadUnit::Concurrency,
         });
         let input = fit::read(&text, by, Weights::Auto).map_err(|error| {
             Failure::new(error.to_string()).at(&self.data).hint("see `durward lab fit --help`")
@@ -145,8 +145,9 @@ impl Arguments {
         let curve = curve.ok_or_else(|| {
             Failure::new(format!("no set `{}`", self.set.as_deref().unwrap_or_default())).at(&self.data)
         })?;
-        let options = fit::Options { n_is: curve.n_is, left_out: curve.left_out, ..fit::Options::default() };
-        let record = Record::read(&text).ok().map(|mut record| {
+        let options =
+            fit::FitOptions { n_is: curve.n_is, left_out: curve.left_out, ..fit::FitOptions::default() };
+        let record = RunRecord::read(&text).ok().map(|mut record| {
             // Other configurations have other percentiles and other costs.
             if record.points.iter().any(|point| point.configuration == curve.name) {
                 record.points.retain(|point| point.configuration == curve.name);
@@ -156,11 +157,11 @@ impl Arguments {
         Ok((fit::of(&curve.observations, &options), record))
     }
 
-    fn goal(&self) -> Result<Goal, Failure> {
+    fn goal(&self) -> Result<PlanGoal, Failure> {
         let mut goal = match &self.goal {
-            None => Goal::default(),
+            None => PlanGoal::default(),
             Some(path) => {
-                Goal::read(&text_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))?
+                PlanGoal::read(&text_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))?
             }
         };
         goal.users = self.users.or(goal.users);

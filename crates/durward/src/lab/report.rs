@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use durward_bench::report::BenchReport as Measurements;
-use durward_lab::record::Record;
+use durward_lab::record::RunRecord;
 use durward_lab::report::{self, Options, ReportError};
 
 use crate::failure::{Failure, Outcome, without_number};
@@ -39,7 +39,8 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let texts = arguments.records.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
     let options = Options { has_pdf: arguments.pdf };
-    let records: Result<Vec<Record>, Failure> = texts.iter().map(|(name, text)| record(name, text)).collect();
+    let records: Result<Vec<RunRecord>, Failure> =
+        texts.iter().map(|(name, text)| record(name, text)).collect();
     let written = match records {
         Ok(records) => report::write(&records, &arguments.out, &options),
         // What `durward bench` measured is reported as well, alone or beside records.
@@ -54,7 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// Reads a record.
-pub(super) fn read(path: &Path) -> Result<Record, Failure> {
+pub(super) fn read(path: &Path) -> Result<RunRecord, Failure> {
     let (name, text) = text(path)?;
     record(&name, &text)
 }
@@ -65,8 +66,8 @@ fn text(path: &Path) -> Result<(String, String), Failure> {
     Ok((path.display().to_string(), text))
 }
 
-fn record(name: &str, text: &str) -> Result<Record, Failure> {
-    Record::read(text).map_err(|error| {
+fn record(name: &str, text: &str) -> Result<RunRecord, Failure> {
+    RunRecord::read(text).map_err(|error| {
         Failure::new(format!("{name}: {error}")).hint("give files that `durward lab run` wrote")
     })
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use durward_lab::record::Record;
+use durward_lab::record::RunRecord;
 
 use super::run::{How, run_text};
 use crate::failure::{Failure, Outcome};
@@ -25,7 +25,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let path = &arguments.record;
     let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
-    let record = Record::read(&text).map_err(|error| Failure::new(error.to_string()).at(path))?;
+    let record = RunRecord::read(&text).map_err(|error| Failure::new(error.to_string()).at(path))?;
     if record.about.scenario.is_empty() {
         return Err(Failure::new("holds no scenario to run again").at(path));
     }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use durward_lab::record::Record;
+use durward_lab::record::RunRecord;
 use durward_lab::report;
-use durward_lab::run::{Options, RunError};
+use durward_lab::run::{RunError, RunOptions};
 use durward_lab::scenario::Scenario;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -91,14 +91,14 @@ pub(super) fn run_text(text: &str, path: &Path, folder: &Path, name: &str, how: 
     // An hour of measuring must not end at a directory that cannot be written.
     let record_path = prepare(&out)?;
     let stop = stop_at_signal()?;
-    let options = Options {
+    let options = RunOptions {
         command: std::env::args().collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         may_load: how.i_may_load.clone(),
         generator_limit: if how.skip_generator_limit {
             Duration::ZERO
         } else {
-            Options::default().generator_limit
+            RunOptions::default().generator_limit
         },
         now_unix_ms,
         stop: Arc::clone(&stop),
@@ -142,14 +142,14 @@ pub(super) fn run_text(text: &str, path: &Path, folder: &Path, name: &str, how: 
 }
 
 /// Draws the report beside the record.
-fn draw_report(record: &Record, out: &Path) -> Result<Report, Failure> {
+fn draw_report(record: &RunRecord, out: &Path) -> Result<Report, Failure> {
     let folder = out.join("report");
     let names = report::write(std::slice::from_ref(record), &folder, &report::Options::default());
     let names = names.map_err(|error| super::report_failure(&error))?;
     Ok(Report { folder, names })
 }
 
-fn is_good(record: &Record) -> bool {
+fn is_good(record: &RunRecord) -> bool {
     record.cut_short.is_none()
         && record.answered() > 0
         && record.thresholds.iter().all(|threshold| threshold.is_kept)

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use durward_lab::fit;
-use durward_lab::record::{Record, nodes_in_words};
-use durward_lab::simulate::{self, Balance, Calibration, Compared, Deployment, Outcome as Simulated};
+use durward_lab::record::{RunRecord, nodes_in_words};
+use durward_lab::simulate::{
+    self, BalancePolicy, Calibration, Compared, Deployment, SimulationOutcome as Simulated,
+};
 
 use super::plan::text_of;
 use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS};
@@ -84,13 +86,13 @@ enum BalanceName {
     TwoChoices,
 }
 
-fn balance(name: BalanceName) -> Balance {
+fn balance(name: BalanceName) -> BalancePolicy {
     match name {
-        BalanceName::Sticky => Balance::Sticky,
-        BalanceName::Random => Balance::Random,
-        BalanceName::RoundRobin => Balance::RoundRobin,
-        BalanceName::LeastOutstanding => Balance::LeastOutstanding,
-        BalanceName::TwoChoices => Balance::TwoChoices,
+        BalanceName::Sticky => BalancePolicy::Sticky,
+        BalanceName::Random => BalancePolicy::Random,
+        BalanceName::RoundRobin => BalancePolicy::RoundRobin,
+        BalanceName::LeastOutstanding => BalancePolicy::LeastOutstanding,
+        BalanceName::TwoChoices => BalancePolicy::TwoChoices,
     }
 }
 
@@ -132,8 +134,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn record_of(path: &Path) -> Result<Record, Failure> {
-    Record::read(&text_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))
+fn record_of(path: &Path) -> Result<RunRecord, Failure> {
+    RunRecord::read(&text_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))
 }
 
 fn calibrated(path: &Path) -> Result<Calibration, Failure> {
@@ -227,7 +229,7 @@ impl Arguments {
                     fit::Observation::new(f64::from(deployment.nodes.count), outcome.throughput())
                 })
                 .collect();
-            let options = fit::Options { n_is: fit::By::Nodes, ..fit::Options::default() };
+            let options = fit::FitOptions { n_is: fit::LoadUnit::Nodes, ..fit::FitOptions::default() };
             let _ = writeln!(
                 text,
                 "\nthe law of what was simulated: {}",
@@ -299,12 +301,12 @@ fn describe(text: &mut String, deployment: &Deployment, outcome: &Simulated) {
 
 /// The law of measured points beside what was simulated, and where the two part.
 fn beside(text: &mut String, path: &Path, all: &[(Deployment, Simulated)]) -> Result<(), Failure> {
-    let input = fit::read(&text_of(path)?, Some(fit::By::Nodes), fit::Weights::Auto)
+    let input = fit::read(&text_of(path)?, Some(fit::LoadUnit::Nodes), fit::Weights::Auto)
         .map_err(|error| Failure::new(error.to_string()).at(path))?;
     let observations = input.curves.first().map(|curve| curve.observations.as_slice()).unwrap_or_default();
     let report = fit::of(
         observations,
-        &fit::Options { n_is: fit::By::Nodes, resamples: 0, ..fit::Options::default() },
+        &fit::FitOptions { n_is: fit::LoadUnit::Nodes, resamples: 0, ..fit::FitOptions::default() },
     );
     let law = report.fits.usl.ok_or_else(|| Failure::new("no law was fitted").at(path))?.law;
     let (rows, parts) = simulate::beside(all, &law);

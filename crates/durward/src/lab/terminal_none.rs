@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use durward_lab::live::Board;
+use durward_lab::live::StatusBoard;
 
 /// There is none.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) fn can_draw() -> bool {
 
 impl Dashboard {
     /// Fails: nothing can be drawn.
-    pub(super) fn open(_: Board, _: Arc<AtomicBool>, _: String) -> io::Result<Dashboard> {
+    pub(super) fn open(_: StatusBoard, _: Arc<AtomicBool>, _: String) -> io::Result<Dashboard> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

@@ -1,6 +1,6 @@
 //! Lays the parts of the dashboard out in the room there is: what matters most keeps its place, on any screen.
 
-use durward_lab::live::Status;
+use durward_lab::live::RunStatus;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -26,7 +26,7 @@ pub(super) struct View {
 }
 
 /// Draws all of it.
-pub(super) fn draw(frame: &mut Frame<'_>, status: &Status, view: &View) {
+pub(super) fn draw(frame: &mut Frame<'_>, status: &RunStatus, view: &View) {
     let tones = Tones { is_coloured: view.is_coloured };
     let area = frame.area();
     let mut rows = Rows { area, top: area.y, bottom: area.bottom() };
@@ -57,7 +57,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, status: &Status, view: &View) {
     }
 }
 
-fn progress(frame: &mut Frame<'_>, rows: &mut Rows, status: &Status, tones: Tones) {
+fn progress(frame: &mut Frame<'_>, rows: &mut Rows, status: &RunStatus, tones: Tones) {
     let Some(area) = rows.take(1) else { return };
     let gauge = LineGauge::default()
         .ratio(status.head.progress.clamp(0.0, 1.0))
@@ -68,7 +68,7 @@ fn progress(frame: &mut Frame<'_>, rows: &mut Rows, status: &Status, tones: Tone
 }
 
 /// Rate and p99 of the last seconds, as far as the width goes.
-fn curves(frame: &mut Frame<'_>, rows: &mut Rows, status: &Status, tones: Tones) {
+fn curves(frame: &mut Frame<'_>, rows: &mut Rows, status: &RunStatus, tones: Tones) {
     let free = rows.free();
     let height = match free {
         0..8 => return,

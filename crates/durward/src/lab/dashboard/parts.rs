@@ -1,6 +1,8 @@
 //! The parts of the dashboard as lines of text: what each says, whatever room there is.
 
-use durward_lab::live::{Head, NodeRow, Percentiles, Phase, PointRow, SecondRow, Status, clock};
+use durward_lab::live::{
+    NodeRow, Percentiles, PointStatusRow, RunPhase, RunStatus, SecondRow, StatusHead, clock,
+};
 use durward_lab::record::nodes_in_words;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
@@ -43,18 +45,18 @@ impl Tones {
 }
 
 /// What is run, and where it is.
-pub(super) fn title(head: &Head, is_stopping: bool, tones: Tones) -> Line<'static> {
-    let doing = if is_stopping && head.phase != Phase::Ended { "stopping" } else { head.phase.as_str() };
+pub(super) fn title(head: &StatusHead, is_stopping: bool, tones: Tones) -> Line<'static> {
+    let doing = if is_stopping && head.phase != RunPhase::Ended { "stopping" } else { head.phase.as_str() };
     let mut spans = vec![tones.span(Tone::Strong, head.name.clone())];
     if let Some(place) = &head.place {
         spans.push(tones.span(Tone::Plain, format!("  point {} of {}", place.number, place.count)));
     }
     let tone = if is_stopping { Tone::Bad } else { Tone::Good };
     spans.push(tones.span(tone, format!("  {doing}")));
-    if head.phase == Phase::WarmUp && head.at_s < 0.0 {
+    if head.phase == RunPhase::WarmUp && head.at_s < 0.0 {
         spans.push(tones.span(Tone::Faint, format!(", {:.0} s to measuring", -head.at_s)));
     }
-    if head.phase == Phase::Measuring {
+    if head.phase == RunPhase::Measuring {
         let measured = format!(" {:.0} of {:.0} s", head.at_s + 1.0, head.measure_s);
         spans.push(tones.span(Tone::Faint, measured));
     }
@@ -62,7 +64,7 @@ pub(super) fn title(head: &Head, is_stopping: bool, tones: Tones) -> Line<'stati
 }
 
 /// What is asked now.
-pub(super) fn place(head: &Head, tones: Tones) -> Line<'static> {
+pub(super) fn place(head: &StatusHead, tones: Tones) -> Line<'static> {
     let Some(place) = &head.place else { return Line::default() };
     let comma = if place.configuration.is_empty() { "" } else { ", " };
     let replicate =
@@ -73,14 +75,14 @@ pub(super) fn place(head: &Head, tones: Tones) -> Line<'static> {
 }
 
 /// How far the run is: the label of its bar.
-pub(super) fn progress(head: &Head) -> String {
+pub(super) fn progress(head: &StatusHead) -> String {
     let percent = head.progress * 100.0;
     let left = head.left_s.map(|left| format!(", about {} left", clock(left))).unwrap_or_default();
     format!("{percent:.0} %, {} gone{left}", clock(head.elapsed_s))
 }
 
 /// Rate, waits and failures: of the last second, and of the point so far.
-pub(super) fn figures(status: &Status, tones: Tones) -> Vec<Line<'static>> {
+pub(super) fn figures(status: &RunStatus, tones: Tones) -> Vec<Line<'static>> {
     let heads = ["", "answers/s", "p50", "p90", "p99", "p99.9", "max", "failed"];
     let mut lines = vec![Line::from(tones.span(Tone::Faint, row(&heads.map(str::to_owned))))];
     let head = &status.head;
@@ -89,7 +91,7 @@ pub(super) fn figures(status: &Status, tones: Tones) -> Vec<Line<'static>> {
     } else {
         lines.push(Line::from(tones.span(Tone::Faint, "nothing was asked yet")));
     }
-    if head.phase == Phase::Measuring {
+    if head.phase == RunPhase::Measuring {
         lines.push(figures_of("point so far", None, &head.so_far, tones));
     }
     lines
@@ -113,7 +115,7 @@ fn row(cells: &[String; 8]) -> String {
 }
 
 /// Rate and p99 in few columns.
-pub(super) fn figures_short(status: &Status, tones: Tones) -> Vec<Line<'static>> {
+pub(super) fn figures_short(status: &RunStatus, tones: Tones) -> Vec<Line<'static>> {
     let Some(second) = status.seconds.back() else {
         return vec![Line::from(tones.span(Tone::Faint, "nothing was asked yet"))];
     };
@@ -130,7 +132,7 @@ pub(super) fn figures_short(status: &Status, tones: Tones) -> Vec<Line<'static>>
 }
 
 /// Each node's processor time and memory.
-pub(super) fn nodes(head: &Head, tones: Tones) -> Vec<Line<'static>> {
+pub(super) fn nodes(head: &StatusHead, tones: Tones) -> Vec<Line<'static>> {
     let width = head.nodes.iter().map(|node| host(node).chars().count()).max().unwrap_or(0).clamp(8, 40);
     head.nodes.iter().map(|node| self::node(node, width, tones)).collect()
 }
@@ -180,7 +182,7 @@ fn bar(share: f64) -> String {
 }
 
 /// Failed requests of the run by cause, most first.
-pub(super) fn causes(head: &Head, tones: Tones) -> Vec<Line<'static>> {
+pub(super) fn causes(head: &StatusHead, tones: Tones) -> Vec<Line<'static>> {
     let mut all: Vec<(&String, &u64)> = head.causes.iter().collect();
     all.sort_by(|one, other| other.1.cmp(one.1).then_with(|| one.0.cmp(other.0)));
     all.into_iter()
@@ -194,7 +196,7 @@ pub(super) fn causes(head: &Head, tones: Tones) -> Vec<Line<'static>> {
 }
 
 /// The points that were measured, each with its marks behind it.
-pub(super) fn points(points: &[PointRow], tones: Tones) -> Vec<Line<'static>> {
+pub(super) fn points(points: &[PointStatusRow], tones: Tones) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for point in points {
         let nodes = nodes_in_words(point.place.nodes);
@@ -220,7 +222,7 @@ pub(super) fn points(points: &[PointRow], tones: Tones) -> Vec<Line<'static>> {
 }
 
 /// How the generator is, and what keys do.
-pub(super) fn footer(head: &Head, note: &str, is_stopping: bool, tones: Tones) -> Line<'static> {
+pub(super) fn footer(head: &StatusHead, note: &str, is_stopping: bool, tones: Tones) -> Line<'static> {
     let keys = if is_stopping {
         "q again: end at once, and lose it all"
     } else {

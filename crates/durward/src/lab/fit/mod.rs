@@ -7,7 +7,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use durward_lab::fit::{self, By, Curve, Lambda, Options, Report, Resampling, Residence, Weights};
+use durward_lab::fit::{
+    self, Curve, FitOptions, FitReport, Lambda, LoadUnit, Resampling, Residence, Weights,
+};
 use serde::Serialize;
 
 use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS};
@@ -81,7 +83,7 @@ struct Fitted {
     #[serde(skip)]
     name: String,
     #[serde(flatten)]
-    report: Report,
+    report: FitReport,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     residence: Vec<Residence>,
 }
@@ -113,7 +115,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
 }
 
 /// The curves to fit: all, or the one that was asked for.
-fn chosen(input: fit::Input, arguments: &Arguments) -> Result<Vec<Curve>, Failure> {
+fn chosen(input: fit::FitInput, arguments: &Arguments) -> Result<Vec<Curve>, Failure> {
     let Some(name) = &arguments.set else { return Ok(input.curves) };
     let mut all = input.curves.into_iter().chain(input.subsets);
     let mut names = Vec::new();
@@ -134,7 +136,7 @@ fn fitted(curve: Curve, arguments: &Arguments) -> Result<Fitted, Failure> {
         let failure = Failure::new("`--lambda x1` needs a measurement at N = 1").at(&arguments.data);
         return Err(failure.hint("`--lambda free` fits it, `--lambda NUMBER` sets it"));
     }
-    let options = Options {
+    let options = FitOptions {
         lambda: arguments.lambda,
         n_is: curve.n_is,
         seed: arguments.seed,
@@ -172,11 +174,11 @@ fn lambda(text: &str) -> Result<Lambda, String> {
     }
 }
 
-fn by(name: ByName) -> By {
+fn by(name: ByName) -> LoadUnit {
     match name {
-        ByName::Users => By::Users,
-        ByName::Nodes => By::Nodes,
-        ByName::Concurrency => By::Concurrency,
+        ByName::Users => LoadUnit::Users,
+        ByName::Nodes => LoadUnit::Nodes,
+        ByName::Concurrency => LoadUnit::Concurrency,
     }
 }
 

@@ -4,7 +4,9 @@ use std::env;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use durward_lab::study::luas::{self, Engine, Policies, PoliciesError, PrepareError, Setup, known};
+use durward_lab::study::luas::{
+    self, LuasSetup, PoliciesError, PrepareError, StudyEngine, StudyPolicies, known,
+};
 
 use super::{How, cannot_write, choose, list, redraw, run_chosen, writable};
 use crate::failure::{Failure, Outcome, without_number};
@@ -21,15 +23,15 @@ pub(super) struct Arguments {
     policies: Option<PathBuf>,
     /// Measure this engine as well: NAME=COMMAND, where `{port}` and `{policies}` say where it listens and what it reads, NAME=URL
     /// of a server that runs here, or NAME=image:PORT:IMAGE. It answers XACML 3.0 in XML at /pdp
-    #[arg(long, value_name = "NAME=WHAT", value_parser = Engine::read)]
-    engine: Vec<Engine>,
+    #[arg(long, value_name = "NAME=WHAT", value_parser = StudyEngine::read)]
+    engine: Vec<StudyEngine>,
 }
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let how = &arguments.how;
     let out = how.out("luas");
-    let setup = Setup {
+    let setup = LuasSetup {
         is_full: how.is_full(),
         sent: how.points().map(<[u64]>::to_vec),
         seconds: how.seconds(),
@@ -63,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// Those of the study, and those of the command line, which come in their place where names are the same.
-fn engines(more: &[Engine]) -> Result<Vec<Engine>, Failure> {
+fn engines(more: &[StudyEngine]) -> Result<Vec<StudyEngine>, Failure> {
     let program = env::current_exe()
         .map_err(|error| Failure::new(format!("this program does not know where it is: {error}")))?;
     let mut all = known(&program.display().to_string(), env!("CARGO_PKG_VERSION"));
@@ -74,9 +76,9 @@ fn engines(more: &[Engine]) -> Result<Vec<Engine>, Failure> {
     Ok(all)
 }
 
-fn policies(directory: Option<&Path>) -> Result<Policies, Failure> {
-    let Some(directory) = directory else { return Ok(Policies::stand_in()) };
-    Policies::read(directory).map_err(|error| {
+fn policies(directory: Option<&Path>) -> Result<StudyPolicies, Failure> {
+    let Some(directory) = directory else { return Ok(StudyPolicies::stand_in()) };
+    StudyPolicies::read(directory).map_err(|error| {
         let failure = Failure::new(without_number(&error.to_string()));
         match error {
             PoliciesError::Read(..) | PoliciesError::Line(..) => failure,

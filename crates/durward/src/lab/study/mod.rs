@@ -10,9 +10,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use durward_lab::report::{self, Document, Options as ReportOptions};
-use durward_lab::run::{Options, Watcher};
+use durward_lab::run::{RunOptions, RunWatcher};
 use durward_lab::scenario::Scenario;
-use durward_lab::study::{self, Digest, Doing, Earlier, Progress, Run, Study, StudyError};
+use durward_lab::study::{
+    self, EarlierRecords, RunAction, Study, StudyDigest, StudyError, StudyProgress, StudyRun,
+};
 
 use super::run::{now_unix_ms, stop_at_signal};
 use super::watch::Lines;
@@ -144,15 +146,15 @@ pub(super) fn run_chosen(study: &Study, facts: serde_json::Value, how: &How) -> 
             in_words(expected)
         );
     }
-    let options = Options {
+    let options = RunOptions {
         command: std::env::args().collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         may_load: how.i_may_load.clone(),
         now_unix_ms,
         stop: stop_at_signal()?,
-        ..Options::default()
+        ..RunOptions::default()
     };
-    let earlier = if how.resume { Earlier::Kept } else { Earlier::Replaced };
+    let earlier = if how.resume { EarlierRecords::Kept } else { EarlierRecords::Replaced };
     let mut lines = Steps { is_quiet: how.quiet };
     let mut digest =
         study::run(study, &out, earlier, &options, &mut lines).map_err(|error| failure(&error))?;
@@ -169,7 +171,7 @@ pub(super) fn run_chosen(study: &Study, facts: serde_json::Value, how: &How) -> 
 
 pub(super) fn redraw(study: &Study, path: &Path, how: &How) -> Outcome {
     let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
-    let digest = Digest::read(&text).map_err(|error| {
+    let digest = StudyDigest::read(&text).map_err(|error| {
         Failure::new(format!("not the figures of a study: {error}"))
             .hint("`durward lab study` writes them beside its report")
             .at(path)
@@ -222,7 +224,7 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// The report, and the page of the manual where it is asked for.
-fn write(study: &Study, digest: &Digest, out: &Path, how: &How) -> Result<(), Failure> {
+fn write(study: &Study, digest: &StudyDigest, out: &Path, how: &How) -> Result<(), Failure> {
     let document = (study.document)(digest);
     let names = write_report(study, digest, &document, out)?;
     if let Some(page) = &how.page {
@@ -234,7 +236,7 @@ fn write(study: &Study, digest: &Digest, out: &Path, how: &How) -> Result<(), Fa
 /// Page, PDF, pictures, and the figures as JSON. The names of the files.
 fn write_report(
     study: &Study,
-    digest: &Digest,
+    digest: &StudyDigest,
     document: &Document,
     out: &Path,
 ) -> Result<Vec<String>, Failure> {
@@ -250,13 +252,13 @@ fn write_report(
 }
 
 /// The page of the manual, `study-NAME.md`, and the figures that it is made of, `study-NAME.json`.
-fn texts(study: &Study, digest: &Digest, document: &Document) -> Result<[(String, String); 2], Failure> {
+fn texts(study: &Study, digest: &StudyDigest, document: &Document) -> Result<[(String, String); 2], Failure> {
     let json = digest.to_json().map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
     let name = |end: &str| format!("study-{}.{end}", study.name);
     Ok([(name("md"), study::markdown(document, "pictures")), (name("json"), json)])
 }
 
-fn write_page(study: &Study, digest: &Digest, document: &Document, page: &Path) -> Result<(), Failure> {
+fn write_page(study: &Study, digest: &StudyDigest, document: &Document, page: &Path) -> Result<(), Failure> {
     let pictures = page.join("pictures");
     fs::create_dir_all(&pictures).map_err(|error| cannot_write(&pictures, &error))?;
     let put = |path: PathBuf, text: &str| fs::write(&path, text).map_err(|error| cannot_write(&path, &error));
@@ -290,22 +292,22 @@ struct Steps {
     is_quiet: bool,
 }
 
-impl Progress for Steps {
-    fn run(&mut self, number: usize, count: usize, run: &Run, what: &Doing) {
+impl StudyProgress for Steps {
+    fn run(&mut self, number: usize, count: usize, run: &StudyRun, what: &RunAction) {
         if self.is_quiet {
             return;
         }
         let what = match what {
-            Doing::Measuring(time) => format!("about {}", in_words(*time)),
-            Doing::Recorded => "recorded before".to_owned(),
-            Doing::LeftOut(why) => format!("left out: {why}"),
-            Doing::Failed(why) => format!("failed: {why}"),
+            RunAction::Measuring(time) => format!("about {}", in_words(*time)),
+            RunAction::Recorded => "recorded before".to_owned(),
+            RunAction::LeftOut(why) => format!("left out: {why}"),
+            RunAction::Failed(why) => format!("failed: {why}"),
         };
         // Whoever closed standard error does not want to know.
         let _ = writeln!(io::stderr(), "run {number} of {count}, {}: {}: {what}", run.name, run.about);
     }
 
-    fn watcher(&mut self, scenario: &Scenario) -> Box<dyn Watcher> {
+    fn watcher(&mut self, scenario: &Scenario) -> Box<dyn RunWatcher> {
         Box::new(Lines::new(scenario, self.is_quiet))
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use durward_lab::load::NullServer;
-use durward_lab::study::openam::{OpenAm, Setup, study};
+use durward_lab::study::openam::{OpenAm, OpenAmSetup, study};
 
 use super::{How, run_study};
 use crate::failure::{Failure, Outcome};
@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         return Err(Failure::new("OPENAM_PASSWORD is not set")
             .hint("it is the password of --openam-user; flags would show it to everybody"));
     }
-    let setup = Setup {
+    let setup = OpenAmSetup {
         durward: program.display().to_string(),
         nats_server: nats_server(arguments.nats_server.as_ref())?,
         nobody: Some(nobody.url()),

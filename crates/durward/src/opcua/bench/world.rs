@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use durward_lab::process::{Usage, usage};
-use durward_lab::target::Quota;
+use durward_lab::process::{ProcessUsage, usage};
+use durward_lab::target::CpuQuota;
 use durward_opcua::authority::AUTHORITY_NAMESPACE;
 use durward_opcua::session::{ClientIdentity, ClientSettings};
 use durward_session::identity::jwt::{Algorithm, SigningKey};
@@ -163,7 +163,7 @@ pub(super) struct World<'g> {
     /// The namespace of the authorization service, there.
     pub(super) namespace: u16,
     /// Outlives the processes in it.
-    _quota: Option<Quota>,
+    _quota: Option<CpuQuota>,
     pub(super) quota_means: String,
 }
 
@@ -211,7 +211,7 @@ impl<'g> World<'g> {
             Some(cpus) => {
                 let gates = started.iter().map(|(_, process)| process.id());
                 let processes: Vec<u32> = gates.chain([plant_process.id()]).collect();
-                Some(Quota::of(&processes, cpus).map_err(Failure::new)?)
+                Some(CpuQuota::of(&processes, cpus).map_err(Failure::new)?)
             }
             None => None,
         };
@@ -346,7 +346,7 @@ impl Process {
     }
 
     /// What it took so far.
-    pub(super) fn used(&self) -> Result<Usage, Failure> {
+    pub(super) fn used(&self) -> Result<ProcessUsage, Failure> {
         usage(self.id()).ok_or_else(|| {
             Failure::new("the system does not tell what a process takes")
                 .hint("this is measured on Linux only")
