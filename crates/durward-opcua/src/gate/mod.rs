@@ -53,9 +53,9 @@ mod start;
 mod upstream;
 pub mod users;
 
-pub use audit::{Audit, AuditEvent, AuditLog, Figures, Happening};
+pub use audit::{GateAudit, GateAuditEvent, GateAuditKind, GateAuditLog, GateCounters};
 pub use settings::{
-    AnonymousRights, AuthoritySettings, GateSettings, TableSettings, TokenEncryption, UpstreamSettings,
+    AnonymousRights, GateAuthoritySettings, GateSettings, TableSettings, TokenEncryption, UpstreamSettings,
 };
 pub use start::Gate;
-pub use users::{OnBehalf, UserClaim, UserKinds, UserRefusal, UserReply, UserRights};
+pub use users::{DelegatedToken, UserClaim, UserKinds, UserRefusal, UserReply, UserRights};

@@ -24,7 +24,7 @@ pub enum UserClaim {
 }
 
 /// A token that the authorization service issued for this gate in the user's name.
-pub struct OnBehalf {
+pub struct DelegatedToken {
     /// The token: bound to the client's certificate, or to the gate's own.
     pub token: Zeroizing<String>,
     /// By what the next one is fetched before this one ends ([`UserRights::renew`]): a refresh token. Without, the session ends with the token.
@@ -50,7 +50,7 @@ pub struct UserKinds {
 }
 
 /// The answer to a claim, when it comes.
-pub type UserReply = Pin<Box<dyn Future<Output = Result<OnBehalf, UserRefusal>> + Send>>;
+pub type UserReply = Pin<Box<dyn Future<Output = Result<DelegatedToken, UserRefusal>> + Send>>;
 
 /// Fetches rights for users who come without a token.
 pub trait UserRights: Send + Sync {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use durward_opcua::channel::{ChannelSettings, Clock, Workers};
 use durward_opcua::crypto::{KeyLength, SecretFormat};
 use durward_opcua::error::Error;
-use durward_opcua::pki::{CertificateDraft, Directory, self_signed};
-use durward_opcua::session::{ClientSettings, ExpectedServer};
+use durward_opcua::pki::{CertificateDirectory, CertificateDraft, self_signed};
+use durward_opcua::session::{ExpectedServer, SessionClientSettings};
 use durward_session::identity::Moment;
 use tokio::runtime;
 
@@ -24,7 +24,7 @@ const REQUEST_MAX: Duration = Duration::from_secs(30);
 /// The application whose certificate lies in a directory.
 pub(super) struct Application {
     /// Its certificates.
-    pub(super) directory: Directory,
+    pub(super) directory: CertificateDirectory,
     /// Its URI, as in its certificate.
     pub(super) uri: String,
     /// Its certificate, trust, clock and workers.
@@ -41,7 +41,7 @@ impl Application {
         if !directory.is_dir() {
             return Err(Failure::new(format!("there is no directory {}", directory.display())).hint(make));
         }
-        let opened = Directory::open(directory).map_err(failure)?;
+        let opened = CertificateDirectory::open(directory).map_err(failure)?;
         let missing = || {
             Failure::new(format!("there is no certificate in {}/own/certs", directory.display())).hint(make)
         };
@@ -58,7 +58,7 @@ impl Application {
     /// # Errors
     /// Nothing can be written.
     pub(super) fn create(directory: &Path, uri: &str) -> Result<Application, Failure> {
-        let opened = Directory::open(directory).map_err(failure)?;
+        let opened = CertificateDirectory::open(directory).map_err(failure)?;
         if opened.own().map_err(failure)?.is_none() {
             let draft = CertificateDraft {
                 application_uri: uri.to_owned(),
@@ -88,8 +88,8 @@ impl Application {
     }
 
     /// The application as a client.
-    pub(super) fn client(&self, name: &str) -> ClientSettings {
-        ClientSettings {
+    pub(super) fn client(&self, name: &str) -> SessionClientSettings {
+        SessionClientSettings {
             channel: Arc::new(self.channel.clone()),
             application_uri: self.uri.clone(),
             server: ExpectedServer::default(),

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use durward_opcua::authority::{
-    Audit, AuthorizationServer, AuthorizationService, Keep, Parts, RegisteredResource, ServiceSettings,
-    Subjects,
+    AuthorityAudit, AuthorityStore, AuthorizationServer, AuthorizationService, AuthorizationServiceParts,
+    AuthorizationServiceSettings, RegisteredResource, Subjects,
 };
-use durward_opcua::token::Target;
+use durward_opcua::token::CutoffTarget;
 use durward_session::identity::jwt::SigningKeys;
 use tokio::net::TcpListener;
 
@@ -37,11 +37,11 @@ pub(super) struct Authority {
     /// Whose tokens are to end because they have changed; where somebody looks at that.
     pub(super) recall: Option<Recall>,
     /// What survives a restart.
-    pub(super) keep: Arc<dyn Keep>,
+    pub(super) keep: Arc<dyn AuthorityStore>,
     /// A file with the version of the policies in force, so that a restart recalls the tokens of others; where anything survives it.
     pub(super) policies_kept: Option<PathBuf>,
     /// What takes notes.
-    pub(super) audit: Arc<dyn Audit>,
+    pub(super) audit: Arc<dyn AuthorityAudit>,
     /// What signs tokens; replaced when it is rotated.
     pub(super) keys: Arc<ArcSwap<SigningKeys>>,
     /// How long tokens live at most.
@@ -57,7 +57,7 @@ impl Authority {
     /// Settings that contradict each other; a store that cannot be read or written.
     pub(super) fn start(self, listener: TcpListener) -> Result<Arc<AuthorizationServer>, Failure> {
         let channel = self.application.channel.clone();
-        let parts = Parts {
+        let parts = AuthorizationServiceParts {
             decider: self.decider.clone(),
             subjects: self.subjects,
             keep: self.keep,
@@ -67,7 +67,8 @@ impl Authority {
             // Not those of the channels: decisions must not hold up connections.
             workers: workers(),
         };
-        let mut settings = ServiceSettings::new(&self.application.uri, self.application.certificate());
+        let mut settings =
+            AuthorizationServiceSettings::new(&self.application.uri, self.application.certificate());
         settings.protocol.token_lifetime = self.token_lifetime;
         settings.protocol.cutoff_lifetime = settings.protocol.cutoff_lifetime.max(2 * self.token_lifetime);
         let service = AuthorizationService::new(settings, parts, self.resources).map_err(failure)?;
@@ -99,20 +100,20 @@ impl PoliciesKept {
     ///
     /// # Errors
     /// The file is there and cannot be read.
-    fn to_recall(&self, now: &str) -> Result<Option<Target<Arc<str>>>, Failure> {
+    fn to_recall(&self, now: &str) -> Result<Option<CutoffTarget<Arc<str>>>, Failure> {
         let Some(path) = &self.0 else { return Ok(None) };
         let before = match fs::read_to_string(path) {
             Ok(before) => before,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {
-                return Ok(Some(Target::All));
+                return Ok(Some(CutoffTarget::All));
             }
             Err(error) => return Err(Failure::unreadable(path, &error)),
         };
         let is_version = before.len() == now.len() && before.bytes().all(|byte| byte.is_ascii_graphic());
         Ok(match before == now {
             true => None,
-            false if is_version => Some(Target::Policy(before.into())),
-            false => Some(Target::All),
+            false if is_version => Some(CutoffTarget::Policy(before.into())),
+            false => Some(CutoffTarget::All),
         })
     }
 
@@ -163,13 +164,13 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("policies.version");
         let kept = PoliciesKept(Some(path.clone()));
-        assert_eq!(kept.to_recall("abcd").unwrap(), Some(Target::All), "none was kept");
+        assert_eq!(kept.to_recall("abcd").unwrap(), Some(CutoffTarget::All), "none was kept");
         kept.keep("abcd");
         assert_eq!(kept.to_recall("abcd").unwrap(), None);
-        assert_eq!(kept.to_recall("efgh").unwrap(), Some(Target::Policy("abcd".into())));
+        assert_eq!(kept.to_recall("efgh").unwrap(), Some(CutoffTarget::Policy("abcd".into())));
         for broken in [&b""[..], b"ab", b"ab\0\0", &[0xff; 4]] {
             fs::write(&path, broken).unwrap();
-            assert_eq!(kept.to_recall("abcd").unwrap(), Some(Target::All), "{broken:?}");
+            assert_eq!(kept.to_recall("abcd").unwrap(), Some(CutoffTarget::All), "{broken:?}");
         }
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use durward_opcua::authority::decide::{Decider, Decision, Question};
+use durward_opcua::authority::decide::{RightsDecider, RightsDecision, RightsQuestion};
 use durward_opcua::error::Error;
 use durward_opcua::permission::Permission;
-use durward_opcua::token::{Thumbprint, Verdict};
+use durward_opcua::token::{GrantVerdict, Thumbprint};
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::path::Path;
@@ -103,14 +103,14 @@ impl PolicyDecider {
         if next == self.policies_in_force() {
             return Ok(None);
         }
-        // Held while the policies change: no decision of the new ones goes by the name of the old ones. See `Decider::decide`.
+        // Held while the policies change: no decision of the new ones goes by the name of the old ones. See `RightsDecider::decide`.
         let mut in_force = self.version.write().unwrap_or_else(PoisonError::into_inner);
         self.pdp.replace(&texts).map_err(|errors| Failure::policies(&errors))?;
         Ok(Some(std::mem::replace(&mut *in_force, next)))
     }
 
     /// All verdicts, by the policies in force.
-    fn verdicts(&self, question: &Question<'_>) -> Result<Vec<Verdict>, Error> {
+    fn verdicts(&self, question: &RightsQuestion<'_>) -> Result<Vec<GrantVerdict>, Error> {
         // As for `durward serve`: subscriptions, unless there is nothing but XACML.
         match self.pdp.mismatch(Asked::Subscription) {
             None => self.sapl(question),
@@ -118,7 +118,7 @@ impl PolicyDecider {
         }
     }
 
-    fn sapl(&self, question: &Question<'_>) -> Result<Vec<Verdict>, Error> {
+    fn sapl(&self, question: &RightsQuestion<'_>) -> Result<Vec<GrantVerdict>, Error> {
         let facts = Facts::of(question);
         let known = facts.known()?;
         let mut verdicts = Vec::with_capacity(question.table.len() * question.permissions.len());
@@ -128,19 +128,23 @@ impl PolicyDecider {
                 let subscription = known.subscription(&resource, *permission);
                 let known = Alone { subscription: &subscription, lacks_environment: Cell::new(false) };
                 let attempt = self.pdp.decide_known(&known);
-                verdicts.push(if known.lacks_environment.get() { Verdict::Ask } else { verdict(&attempt) });
+                verdicts.push(if known.lacks_environment.get() {
+                    GrantVerdict::Ask
+                } else {
+                    verdict(&attempt)
+                });
             }
         }
         Ok(verdicts)
     }
 
-    fn xacml(&self, question: &Question<'_>) -> Vec<Verdict> {
+    fn xacml(&self, question: &RightsQuestion<'_>) -> Vec<GrantVerdict> {
         let (mut verdicts, live, facts) = (Vec::new(), Noted::default(), Facts::of(question));
         for node in question.nodes() {
             for permission in question.permissions {
                 let response = self.pdp.decide_with(&facts.request(&node, *permission), &live);
                 // Not only where it is a Permit: what is Deny without the attribute may be a Permit with it.
-                verdicts.push(if live.take() { Verdict::Ask } else { verdict_of(&response) });
+                verdicts.push(if live.take() { GrantVerdict::Ask } else { verdict_of(&response) });
             }
         }
         verdicts
@@ -156,38 +160,38 @@ pub(super) fn explained(
     facts: &Facts<'_>,
     node: &str,
     permission: Permission,
-) -> Result<(Verdict, Explanation), Error> {
+) -> Result<(GrantVerdict, Explanation), Error> {
     match pdp.mismatch(Asked::Subscription) {
         None => {
             let subscription = facts.known()?.subscription(&facts.resource(node)?, permission);
             let known = Alone { subscription: &subscription, lacks_environment: Cell::new(false) };
             let attempt = pdp.decide_known(&known);
-            let verdict = if known.lacks_environment.get() { Verdict::Ask } else { verdict(&attempt) };
+            let verdict = if known.lacks_environment.get() { GrantVerdict::Ask } else { verdict(&attempt) };
             Ok((verdict, pdp.explain_known(&subscription, &known)))
         }
         Some(_) => {
             let (request, live) = (facts.request(node, permission), Noted::default());
             let response = pdp.decide_with(&request, &live);
-            let verdict = if live.take() { Verdict::Ask } else { verdict_of(&response) };
+            let verdict = if live.take() { GrantVerdict::Ask } else { verdict_of(&response) };
             Ok((verdict, pdp.explain(&request)))
         }
     }
 }
 
-impl Decider for PolicyDecider {
+impl RightsDecider for PolicyDecider {
     fn policy_version(&self) -> Arc<str> {
         self.policies_in_force()
     }
 
-    fn decide(&self, question: &Question<'_>) -> Result<Decision, Error> {
+    fn decide(&self, question: &RightsQuestion<'_>) -> Result<RightsDecision, Error> {
         for _ in 0..ATTEMPTS_MAX {
             let policy = self.policy_version();
             let verdicts = self.verdicts(question)?;
             if self.policy_version() != policy {
                 continue;
             }
-            let is_live = verdicts.contains(&Verdict::Ask);
-            return Ok(Decision {
+            let is_live = verdicts.contains(&GrantVerdict::Ask);
+            return Ok(RightsDecision {
                 verdicts,
                 roles: question.subject.roles.clone(),
                 policy,
@@ -211,26 +215,26 @@ fn version(texts: &[PolicyText], combining: Algorithm) -> Arc<str> {
     Thumbprint::of(&all).to_string().into()
 }
 
-pub(super) fn verdict(attempt: &Attempt) -> Verdict {
+pub(super) fn verdict(attempt: &Attempt) -> GrantVerdict {
     if !attempt.needs.is_empty() {
-        return Verdict::Ask;
+        return GrantVerdict::Ask;
     }
     let decision = &attempt.decision;
     match decision.outcome {
         Outcome::Permit if decision.obligations().len() == 0 && decision.resource().is_none() => {
-            Verdict::Granted
+            GrantVerdict::Granted
         }
-        Outcome::Permit | Outcome::Suspend => Verdict::Ask,
-        Outcome::Deny | Outcome::NotApplicable | Outcome::Indeterminate => Verdict::Refused,
+        Outcome::Permit | Outcome::Suspend => GrantVerdict::Ask,
+        Outcome::Deny | Outcome::NotApplicable | Outcome::Indeterminate => GrantVerdict::Refused,
     }
 }
 
-pub(super) fn verdict_of(response: &Response) -> Verdict {
+pub(super) fn verdict_of(response: &Response) -> GrantVerdict {
     match response.results.first() {
-        Some(result) if result.decision != XacmlDecision::Permit => Verdict::Refused,
-        Some(result) if result.obligations.is_empty() => Verdict::Granted,
-        Some(_) => Verdict::Ask,
-        None => Verdict::Refused,
+        Some(result) if result.decision != XacmlDecision::Permit => GrantVerdict::Refused,
+        Some(result) if result.obligations.is_empty() => GrantVerdict::Granted,
+        Some(_) => GrantVerdict::Ask,
+        None => GrantVerdict::Refused,
     }
 }
 

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use durward_opcua::authority::{LogAudit, MemoryKeep, RegisteredResource, SubjectTable};
+use durward_opcua::authority::{AuthorityLogAudit, MemoryAuthorityStore, RegisteredResource, SubjectTable};
 use durward_opcua::client::{TokenClient, TokenClientSettings};
-use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
-use durward_opcua::plant::Users;
-use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
+use durward_opcua::gate::{Gate, GateAuthoritySettings, GateSettings, UpstreamSettings};
+use durward_opcua::plant::PasswordUsers;
+use durward_opcua::session::{ClientIdentity, ExpectedServer, PinnedApplication};
 use durward_pdp::Algorithm;
 use durward_server::{LogLevel, LogSettings, start_log};
 use durward_session::identity::jwt::{Algorithm as Signature, SigningKey, SigningKeys};
@@ -126,7 +126,7 @@ impl Demo {
         let applications = Applications::new(folder)?;
         let plant_password = random()?;
         let (listener, plant_url) = bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
-        let mut users = Users::default();
+        let mut users = PasswordUsers::default();
         users.passwords.insert(PLANT_USER.to_owned(), plant_password.as_bytes().to_vec().into());
         plant::start(&applications.plant, listener, &plant_url, users)?;
 
@@ -149,9 +149,9 @@ impl Demo {
         settings.endpoint_url.clone_from(&url);
         settings.authority_url.clone_from(&authority_url);
         let mut client = gate.client("durward gate");
-        client.server = ExpectedServer::pinned(Pin::ApplicationUri(settings.issuer.clone()));
+        client.server = ExpectedServer::pinned(PinnedApplication::ApplicationUri(settings.issuer.clone()));
         settings.users = Some(ByPassword::new(&authority_url, &gate.uri, client));
-        settings.authority = Some(AuthoritySettings::new(authority_url, gate.client("durward gate")));
+        settings.authority = Some(GateAuthoritySettings::new(authority_url, gate.client("durward gate")));
         let gate = Arc::new(Gate::start(settings).map_err(application::failure)?);
         let serving = Arc::clone(&gate);
         tokio::spawn(async move { serving.serve(listener).await });
@@ -207,8 +207,8 @@ fn authority(
         subjects: Arc::new(subjects),
         recall: None,
         policies_kept: None,
-        keep: Arc::new(MemoryKeep::default()),
-        audit: Arc::new(LogAudit),
+        keep: Arc::new(MemoryAuthorityStore::default()),
+        audit: Arc::new(AuthorityLogAudit),
         keys: Arc::new(ArcSwap::from_pointee(keys)),
         token_lifetime: TOKEN_LIFETIME,
         resources: vec![gate],

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use durward_opcua::authority::decide::{Client, Subject, SubjectKind};
+use durward_opcua::authority::decide::{SubjectKind, TokenClientApplication, TokenSubject};
 use durward_opcua::permission::Permission;
-use durward_opcua::token::{TableNode, Thumbprint, Verdict};
+use durward_opcua::token::{GrantVerdict, TableNode, Thumbprint};
 use durward_pdp::{Asked, Explanation, Pdp, PdpBuilder};
 use durward_server::Settings;
 use durward_session::identity::Moment;
@@ -67,12 +67,12 @@ pub(super) struct Arguments {
 }
 
 fn node(text: &str) -> Result<TableNode, String> {
-    text.parse().map_err(|error: durward_opcua::token::TableError| error.to_string())
+    text.parse().map_err(|error: durward_opcua::token::NodeTableError| error.to_string())
 }
 
 /// What came out.
 struct Told<'t> {
-    verdict: Verdict,
+    verdict: GrantVerdict,
     /// What the gate would say now, and why, where it is left to it.
     now: Option<live::Decided>,
     explanation: Explanation,
@@ -87,19 +87,19 @@ impl Arguments {
         Ok(settings)
     }
 
-    fn client(&self) -> Client {
-        Client {
+    fn client(&self) -> TokenClientApplication {
+        TokenClientApplication {
             application_uri: self.application.as_str().into(),
             certificate_subject: "".into(),
             thumbprint: Thumbprint::of(b""),
         }
     }
 
-    fn subject(&self, settings: &Settings, client: &Client) -> Result<Subject, Failure> {
+    fn subject(&self, settings: &Settings, client: &TokenClientApplication) -> Result<TokenSubject, Failure> {
         let Some(name) = &self.user else { return Ok(anonymous(client)) };
         if !self.role.is_empty() {
             // Of whom there is nothing in the file.
-            return Ok(Subject {
+            return Ok(TokenSubject {
                 name: name.as_str().into(),
                 kind: SubjectKind::User,
                 roles: self.role.iter().map(|role| Arc::from(role.as_str())).collect(),
@@ -141,7 +141,7 @@ impl Arguments {
         let (verdict, mut explanation) =
             explained(&build(builder())?, &facts, &node, self.permission).map_err(application::failure)?;
         let mut decided = None;
-        if verdict == Verdict::Ask {
+        if verdict == GrantVerdict::Ask {
             let clock = serve::clock();
             let pdp = build(builder().clock(move || clock()))?;
             decided = Some(live::decide(&pdp, &facts, None, (&node, self.permission), now));
@@ -157,8 +157,8 @@ impl Arguments {
     }
 }
 
-fn anonymous(client: &Client) -> Subject {
-    Subject {
+fn anonymous(client: &TokenClientApplication) -> TokenSubject {
+    TokenSubject {
         name: format!("application:{}", client.application_uri).into(),
         kind: SubjectKind::Application,
         roles: Vec::new(),
@@ -188,9 +188,9 @@ fn explained_now(
 impl Told<'_> {
     fn is_granted(&self) -> bool {
         match self.verdict {
-            Verdict::Granted => true,
-            Verdict::Refused => false,
-            Verdict::Ask => self.now.as_ref().is_some_and(|decided| decided.ruling.is_granted()),
+            GrantVerdict::Granted => true,
+            GrantVerdict::Refused => false,
+            GrantVerdict::Ask => self.now.as_ref().is_some_and(|decided| decided.ruling.is_granted()),
         }
     }
 
@@ -200,24 +200,24 @@ impl Told<'_> {
             false => format!("{} ({}; {})", self.facts.name, self.facts.kind, self.facts.roles.join(", ")),
         };
         let what = match (self.verdict, &self.now) {
-            (Verdict::Granted, _) => "granted by the token".to_owned(),
-            (Verdict::Refused, _) => "refused: the token does not have it".to_owned(),
-            (Verdict::Ask, Some(now)) if now.ruling.is_granted() => {
+            (GrantVerdict::Granted, _) => "granted by the token".to_owned(),
+            (GrantVerdict::Refused, _) => "refused: the token does not have it".to_owned(),
+            (GrantVerdict::Ask, Some(now)) if now.ruling.is_granted() => {
                 "left to the gate, which grants it at this moment if it has these policies".to_owned()
             }
-            (Verdict::Ask, Some(now)) => {
+            (GrantVerdict::Ask, Some(now)) => {
                 format!("left to the gate, which refuses it at this moment: {}", now.why)
             }
-            (Verdict::Ask, None) => "left to the gate".to_owned(),
+            (GrantVerdict::Ask, None) => "left to the gate".to_owned(),
         };
         format!("{who}: {} on {node}: {what}\n{}", question::action(permission), self.explanation)
     }
 
     fn json(&self, node: &str, permission: Permission) -> String {
         let verdict = match self.verdict {
-            Verdict::Granted => "granted",
-            Verdict::Refused => "refused",
-            Verdict::Ask => "ask",
+            GrantVerdict::Granted => "granted",
+            GrantVerdict::Refused => "refused",
+            GrantVerdict::Ask => "ask",
         };
         let now = self
             .now

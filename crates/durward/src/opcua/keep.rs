@@ -7,9 +7,9 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use durward_opcua::authority::Keep;
-use durward_opcua::protocol::Record;
-use durward_opcua::token::Target;
+use durward_opcua::authority::AuthorityStore;
+use durward_opcua::protocol::AuthorityRecord;
+use durward_opcua::token::CutoffTarget;
 use durward_session::identity::user::Journal;
 use durward_session::identity::{IdentityError, Moment};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 pub(super) struct FileKeep {
     journal: Mutex<Journal>,
     /// What the file held when it was opened.
-    loaded: Vec<Record<Arc<str>>>,
+    loaded: Vec<AuthorityRecord<Arc<str>>>,
 }
 
 /// A record as it is written.
@@ -66,53 +66,53 @@ impl FileKeep {
     }
 }
 
-impl Keep for FileKeep {
-    fn load(&self) -> io::Result<Vec<Record<Arc<str>>>> {
+impl AuthorityStore for FileKeep {
+    fn load(&self) -> io::Result<Vec<AuthorityRecord<Arc<str>>>> {
         Ok(self.loaded.clone())
     }
 
-    fn append(&self, record: &Record<Arc<str>>) -> io::Result<()> {
+    fn append(&self, record: &AuthorityRecord<Arc<str>>) -> io::Result<()> {
         let entry = written(record)?;
         self.write(|journal| journal.append(&[entry.as_slice()]))
     }
 
-    fn replace(&self, records: &[Record<Arc<str>>]) -> io::Result<()> {
+    fn replace(&self, records: &[AuthorityRecord<Arc<str>>]) -> io::Result<()> {
         let entries = records.iter().map(written).collect::<io::Result<Vec<_>>>()?;
         let entries: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
         self.write(|journal| journal.replace(&entries))
     }
 }
 
-fn read(entry: &[u8]) -> serde_json::Result<Record<Arc<str>>> {
+fn read(entry: &[u8]) -> serde_json::Result<AuthorityRecord<Arc<str>>> {
     Ok(match serde_json::from_slice(entry)? {
-        Entry::Epoch(epoch) => Record::Epoch(epoch),
-        Entry::Mark { ms } => Record::Mark(Moment::from_ms(ms)),
-        Entry::Sequence(sequence) => Record::Sequence(sequence),
+        Entry::Epoch(epoch) => AuthorityRecord::Epoch(epoch),
+        Entry::Mark { ms } => AuthorityRecord::Mark(Moment::from_ms(ms)),
+        Entry::Sequence(sequence) => AuthorityRecord::Sequence(sequence),
         Entry::Cutoff { sequence, of, before_ms } => {
             let target = match of {
-                Whose::All => Target::All,
-                Whose::Subject(name) => Target::Subject(name.into()),
-                Whose::Session(name) => Target::Session(name.into()),
-                Whose::Client(name) => Target::Client(name.into()),
-                Whose::Policy(name) => Target::Policy(name.into()),
+                Whose::All => CutoffTarget::All,
+                Whose::Subject(name) => CutoffTarget::Subject(name.into()),
+                Whose::Session(name) => CutoffTarget::Session(name.into()),
+                Whose::Client(name) => CutoffTarget::Client(name.into()),
+                Whose::Policy(name) => CutoffTarget::Policy(name.into()),
             };
-            Record::Cutoff { sequence, target, before: Moment::from_ms(before_ms) }
+            AuthorityRecord::Cutoff { sequence, target, before: Moment::from_ms(before_ms) }
         }
     })
 }
 
-fn written(record: &Record<Arc<str>>) -> io::Result<Vec<u8>> {
+fn written(record: &AuthorityRecord<Arc<str>>) -> io::Result<Vec<u8>> {
     let entry = match record {
-        Record::Epoch(epoch) => Entry::Epoch(*epoch),
-        Record::Mark(moment) => Entry::Mark { ms: moment.ms() },
-        Record::Sequence(sequence) => Entry::Sequence(*sequence),
-        Record::Cutoff { sequence, target, before } => {
+        AuthorityRecord::Epoch(epoch) => Entry::Epoch(*epoch),
+        AuthorityRecord::Mark(moment) => Entry::Mark { ms: moment.ms() },
+        AuthorityRecord::Sequence(sequence) => Entry::Sequence(*sequence),
+        AuthorityRecord::Cutoff { sequence, target, before } => {
             let of = match target {
-                Target::All => Whose::All,
-                Target::Subject(name) => Whose::Subject(name.to_string()),
-                Target::Session(name) => Whose::Session(name.to_string()),
-                Target::Client(name) => Whose::Client(name.to_string()),
-                Target::Policy(name) => Whose::Policy(name.to_string()),
+                CutoffTarget::All => Whose::All,
+                CutoffTarget::Subject(name) => Whose::Subject(name.to_string()),
+                CutoffTarget::Session(name) => Whose::Session(name.to_string()),
+                CutoffTarget::Client(name) => Whose::Client(name.to_string()),
+                CutoffTarget::Policy(name) => Whose::Policy(name.to_string()),
             };
             Entry::Cutoff { sequence: *sequence, of, before_ms: before.ms() }
         }
@@ -124,17 +124,18 @@ fn written(record: &Record<Arc<str>>) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn records() -> Vec<Record<Arc<str>>> {
-        let cutoff = |sequence, target| Record::Cutoff { sequence, target, before: Moment::from_ms(12_345) };
+    fn records() -> Vec<AuthorityRecord<Arc<str>>> {
+        let cutoff =
+            |sequence, target| AuthorityRecord::Cutoff { sequence, target, before: Moment::from_ms(12_345) };
         vec![
-            Record::Epoch(u64::MAX),
-            Record::Mark(Moment::from_ms(7)),
-            Record::Sequence(3),
-            cutoff(4, Target::All),
-            cutoff(5, Target::Subject("anna".into())),
-            cutoff(6, Target::Session("s".into())),
-            cutoff(7, Target::Client("c".into())),
-            cutoff(8, Target::Policy("1-x".into())),
+            AuthorityRecord::Epoch(u64::MAX),
+            AuthorityRecord::Mark(Moment::from_ms(7)),
+            AuthorityRecord::Sequence(3),
+            cutoff(4, CutoffTarget::All),
+            cutoff(5, CutoffTarget::Subject("anna".into())),
+            cutoff(6, CutoffTarget::Session("s".into())),
+            cutoff(7, CutoffTarget::Client("c".into())),
+            cutoff(8, CutoffTarget::Policy("1-x".into())),
         ]
     }
 

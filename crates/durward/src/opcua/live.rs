@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use durward_opcua::permission::{Permission, Ruling};
-use durward_opcua::token::{Live, LiveQuestion, Verdict};
+use durward_opcua::permission::{Permission, PermissionRuling};
+use durward_opcua::token::{GrantVerdict, LiveDecider, LiveQuestion};
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::path::Path;
@@ -93,7 +93,7 @@ struct Answers {
 }
 
 /// An answer, from when on and until when it holds.
-type Answer = (Ruling, Moment, Moment);
+type Answer = (PermissionRuling, Moment, Moment);
 
 /// What is remembered of a token.
 #[derive(Default)]
@@ -106,7 +106,7 @@ struct OfToken {
 
 /// What was decided, until when it holds, and why it is no Permit.
 pub(super) struct Decided {
-    pub(super) ruling: Ruling,
+    pub(super) ruling: PermissionRuling,
     until: Moment,
     pub(super) why: String,
 }
@@ -126,7 +126,7 @@ impl PolicyLive {
 
     fn decide(&self, question: &LiveQuestion<'_>) -> Decided {
         let until = question.now.plus(HOLDS_MAX);
-        let refused = |why: String| Decided { ruling: Ruling::DENIED, until, why };
+        let refused = |why: String| Decided { ruling: PermissionRuling::DENIED, until, why };
         let Some(pdp) = (self.policies)() else {
             return refused("the gate has no policies in force: see its log".to_owned());
         };
@@ -154,7 +154,7 @@ pub(super) fn decide(
     now: Moment,
 ) -> Decided {
     let until = now.plus(HOLDS_MAX);
-    let refused = |why: String| Decided { ruling: Ruling::DENIED, until, why };
+    let refused = |why: String| Decided { ruling: PermissionRuling::DENIED, until, why };
     if pdp.mismatch(Asked::Subscription).is_some() {
         let noted = Noted::default();
         let response = pdp.decide_with(&facts.request(node, permission), &noted);
@@ -182,19 +182,20 @@ pub(super) fn decide(
     decided(verdict(&attempt), until.min(next))
 }
 
-fn decided(verdict: Verdict, until: Moment) -> Decided {
+fn decided(verdict: GrantVerdict, until: Moment) -> Decided {
     let (ruling, why) = match verdict {
-        Verdict::Granted => (Ruling::Granted, ""),
-        Verdict::Refused => (Ruling::DENIED, "the policies of the gate refuse it now"),
-        Verdict::Ask => {
-            (Ruling::DENIED, "a gate can fulfil no obligation, and put nothing in the place of a value")
-        }
+        GrantVerdict::Granted => (PermissionRuling::Granted, ""),
+        GrantVerdict::Refused => (PermissionRuling::DENIED, "the policies of the gate refuse it now"),
+        GrantVerdict::Ask => (
+            PermissionRuling::DENIED,
+            "a gate can fulfil no obligation, and put nothing in the place of a value",
+        ),
     };
     Decided { ruling, until, why: why.to_owned() }
 }
 
-impl Live for PolicyLive {
-    fn rule(&self, question: &LiveQuestion<'_>) -> Ruling {
+impl LiveDecider for PolicyLive {
+    fn rule(&self, question: &LiveQuestion<'_>) -> PermissionRuling {
         let (token, key) = (question.token.id(), (question.row, question.permission));
         if let Some(ruling) = self.answers().find(token, key, question.now) {
             self.figures.reused.fetch_add(1, Ordering::Relaxed);
@@ -219,7 +220,7 @@ impl Live for PolicyLive {
 
 impl Answers {
     /// An answer that holds. One from a moment that is still to come, by a clock that was set back, does not.
-    fn find(&self, token: &str, key: (u32, Permission), now: Moment) -> Option<Ruling> {
+    fn find(&self, token: &str, key: (u32, Permission), now: Moment) -> Option<PermissionRuling> {
         let (ruling, from, until) = *self.of_tokens.get(token)?.answers.get(&key)?;
         (from <= now && now < until).then_some(ruling)
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use durward_opcua::authority::{AuthorizationServer, Figures as AuthorityFigures, Reason};
-use durward_opcua::gate::mediate::service::Service;
-use durward_opcua::gate::{Figures as GateFigures, Gate};
+use durward_opcua::authority::{AuthorityCounters as AuthorityFigures, AuthorizationServer, RefusalReason};
+use durward_opcua::gate::mediate::service::ServiceKind;
+use durward_opcua::gate::{Gate, GateCounters as GateFigures};
 use durward_server::{Probed, ProbedHealth, metrics_text, serve_probe};
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
@@ -130,7 +130,7 @@ impl Probed for AuthorityProbe {
 fn authority_text(figures: &AuthorityFigures, is_store_failing: bool) -> String {
     let mut all = Moment::new("durward_opcua_authority");
     all.count("tokens", "Tokens issued", figures.issued());
-    let refused = Reason::ALL.map(|reason| (reason.name().to_owned(), figures.refused(reason)));
+    let refused = RefusalReason::ALL.map(|reason| (reason.name().to_owned(), figures.refused(reason)));
     all.counts("refusals", "Tokens and logins refused, by reason", "reason", refused);
     let decisions = [("decided".to_owned(), figures.decisions()), ("reused".to_owned(), figures.reused())];
     all.counts(
@@ -230,7 +230,8 @@ fn gate_text(figures: &GateFigures, live: Option<&LiveFigures>) -> String {
         [("ok".to_owned(), read(&figures.activated)), ("refused".to_owned(), read(&figures.refused))];
     all.counts("activations", "Activations, renewals included, by result", "result", activations);
     all.count("requests", "Requests of activated sessions", read(&figures.requests));
-    let refusals = Service::ALL.iter().map(|service| (format!("{service:?}"), figures.refusals_of(*service)));
+    let refusals =
+        ServiceKind::ALL.iter().map(|service| (format!("{service:?}"), figures.refusals_of(*service)));
     all.counts("refusals", "Requests refused as a whole, by service", "service", refusals);
     all.count("cutoffs", "Recalls that were heard of", read(&figures.cutoffs));
     all.count("sessions_ended", "Sessions that the gate ended because their right did", read(&figures.ended));
@@ -287,7 +288,7 @@ mod tests {
         let (figures, live) = (GateFigures::default(), LiveFigures::default());
         figures.sessions.store(3, Ordering::Relaxed);
         figures.staleness_ms.store(1_500, Ordering::Relaxed);
-        figures.refusals[Service::Write as usize].store(7, Ordering::Relaxed);
+        figures.refusals[ServiceKind::Write as usize].store(7, Ordering::Relaxed);
         live.refused.store(2, Ordering::Relaxed);
         let text = gate_text(&figures, Some(&live));
         for line in [

@@ -8,7 +8,7 @@ use std::time::Duration;
 use durward_opcua::channel::PeerRole;
 use durward_opcua::crypto::{Certificate, KeyLength};
 use durward_opcua::error::Error;
-use durward_opcua::pki::{CertificateDraft, Directory, read_certificate, self_signed, validate};
+use durward_opcua::pki::{CertificateDirectory, CertificateDraft, read_certificate, self_signed, validate};
 use durward_session::identity::Moment;
 
 use crate::failure::{DIFFERENT, Failure, Outcome};
@@ -101,16 +101,16 @@ fn failure(error: Error) -> Failure {
 }
 
 /// The directory. Only `create` makes one: a name that was mistyped is not a new directory.
-fn open(place: &Place) -> Result<Directory, Failure> {
+fn open(place: &Place) -> Result<CertificateDirectory, Failure> {
     if !place.dir.is_dir() {
         let failure = Failure::new(format!("there is no directory {}", place.dir.display()));
         return Err(failure.hint("`durward opcua pki create` makes one with a certificate in it"));
     }
-    Directory::open(&place.dir).map_err(failure)
+    CertificateDirectory::open(&place.dir).map_err(failure)
 }
 
 fn create(arguments: &Create) -> Outcome {
-    let directory = Directory::open(&arguments.place.dir).map_err(failure)?;
+    let directory = CertificateDirectory::open(&arguments.place.dir).map_err(failure)?;
     let length = match arguments.bits.as_str() {
         "3072" => KeyLength::Rsa3072,
         "4096" => KeyLength::Rsa4096,
@@ -182,7 +182,7 @@ fn trust(arguments: &Trust) -> Outcome {
 }
 
 /// The one rejected certificate whose thumbprint begins so.
-fn rejected(directory: &Directory, beginning: &str) -> Result<Certificate, Failure> {
+fn rejected(directory: &CertificateDirectory, beginning: &str) -> Result<Certificate, Failure> {
     let beginning = beginning.to_ascii_lowercase();
     let is_thumbprint = beginning.chars().all(|digit| digit.is_ascii_hexdigit());
     if !is_thumbprint || beginning.len() < THUMBPRINT_CHARS_MIN {

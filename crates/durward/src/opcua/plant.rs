@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use durward_opcua::crypto::SecurityPolicy;
-use durward_opcua::plant::{Host, HostService, Users, boiler};
-use durward_opcua::session::{Endpoint, Server, ServerLimits, ServerSettings, TokenKind};
+use durward_opcua::plant::{HostService, PasswordUsers, PlantHost, boiler};
+use durward_opcua::session::{Endpoint, ServerLimits, ServerSettings, SessionServer, UserTokenKind};
 use durward_server::{LogSettings, start_log};
 use opcua_types::MessageSecurityMode;
 use tokio::net::TcpListener;
@@ -50,7 +50,7 @@ impl Arguments {
     pub(super) fn run(&self) -> Outcome {
         start_log(&LogSettings::default()).map_err(|error| Failure::new(error.to_string()))?;
         let application = Application::open(&self.pki)?;
-        let mut users = Users { anonymous: self.user.is_none(), ..Users::default() };
+        let mut users = PasswordUsers { anonymous: self.user.is_none(), ..PasswordUsers::default() };
         if let Some(name) = &self.user {
             let password = password::read_known(self.password_file.as_deref())?;
             users.passwords.insert(name.clone(), password.into_bytes().into());
@@ -74,7 +74,7 @@ pub(super) fn start(
     application: &Application,
     listener: TcpListener,
     url: &str,
-    users: Users,
+    users: PasswordUsers,
 ) -> Result<(), Failure> {
     start_with(application, listener, url, users, 0)
 }
@@ -83,14 +83,14 @@ fn start_with(
     application: &Application,
     listener: TcpListener,
     url: &str,
-    users: Users,
+    users: PasswordUsers,
     tags: u32,
 ) -> Result<(), Failure> {
     let clock = clock();
     let space =
         boiler(&application.uri, tags as usize, clock()).map_err(|error| Failure::new(error.to_string()))?;
-    let host = Host::new(space, move || clock());
-    let kinds = [if users.anonymous { TokenKind::Anonymous } else { TokenKind::UserName }];
+    let host = PlantHost::new(space, move || clock());
+    let kinds = [if users.anonymous { UserTokenKind::Anonymous } else { UserTokenKind::UserName }];
     let endpoint = |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &kinds);
     let settings = ServerSettings {
         channel: application.channel.clone(),
@@ -102,7 +102,7 @@ fn start_with(
         limits: ServerLimits::default(),
     };
     let service = HostService::new(Arc::clone(&host), users);
-    let server = Server::new(settings, Arc::new(service)).map_err(application::failure)?;
+    let server = SessionServer::new(settings, Arc::new(service)).map_err(application::failure)?;
     tokio::spawn(async move { server.serve(listener).await });
     tokio::spawn(async move { host.run().await });
     Ok(())

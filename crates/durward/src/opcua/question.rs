@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use durward_opcua::authority::decide::{Client, Question, Subject};
+use durward_opcua::authority::decide::{RightsQuestion, TokenClientApplication, TokenSubject};
 use durward_opcua::error::Error;
 use durward_opcua::permission::Permission;
 use durward_opcua::token::LiveQuestion;
@@ -58,15 +58,15 @@ impl Known {
 
 impl<'f> Facts<'f> {
     /// What the authorization service knows.
-    pub(super) fn of(question: &Question<'f>) -> Facts<'f> {
+    pub(super) fn of(question: &RightsQuestion<'f>) -> Facts<'f> {
         let mode = format!("{:?}", question.security_mode);
         Facts::about(question.subject, question.client, question.resource, mode)
     }
 
     /// What is known of a subject and a client, for a resource, over a channel of that mode.
     pub(super) fn about(
-        subject: &'f Subject,
-        client: &'f Client,
+        subject: &'f TokenSubject,
+        client: &'f TokenClientApplication,
         resource: &'f str,
         security_mode: String,
     ) -> Facts<'f> {

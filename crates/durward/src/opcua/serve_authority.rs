@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::authority::{AuthorizationServer, LogAudit, RegisteredResource};
+use durward_opcua::authority::{AuthorityLogAudit, AuthorizationServer, RegisteredResource};
 use durward_opcua::pki::{self, read_certificate};
 use durward_server::{
     IdentitySettings, OpcuaAuthoritySettings, PolicySource, SessionMode, Settings, start_log, start_sessions,
@@ -172,7 +172,7 @@ fn authority(
     }
     let policies =
         Policies { paths: vec![settings.policies.path.clone()], combining: settings.policies.combining };
-    let certificates = own.user_pki.as_ref().map(pki::Directory::open).transpose();
+    let certificates = own.user_pki.as_ref().map(pki::CertificateDirectory::open).transpose();
     let certificates = certificates.map_err(application::failure)?;
     let (subjects, recall) = Users::new(sessions, &own.realm, certificates, lifetime);
     Ok(Authority {
@@ -185,7 +185,7 @@ fn authority(
         keep: Arc::new(FileKeep::open(&own.data.join("recalled.journal"))?),
         audit: match audit {
             Some(audit) => Arc::new(audit.clone()),
-            None => Arc::new(LogAudit),
+            None => Arc::new(AuthorityLogAudit),
         },
         keys: keys.shared(),
         token_lifetime: lifetime,

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, TokenEncryption, UpstreamSettings};
-use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
-use durward_opcua::token::{ByKind, Live};
+use durward_opcua::gate::{Gate, GateAuthoritySettings, GateSettings, TokenEncryption, UpstreamSettings};
+use durward_opcua::session::{ClientIdentity, ExpectedServer, PinnedApplication};
+use durward_opcua::token::{LiveDecider, PerRightKind};
 use durward_server::{OpcuaGateSettings, PolicySource, Settings, start_log};
 
 use super::application::{self, Application, clock};
@@ -90,7 +90,7 @@ impl Arguments {
         let keys = PublicKeys::new(keys);
         let mut gate = gate(own)?;
         let policies = live::start(&settings, &gate.application_uri)?;
-        gate.live = policies.as_ref().map(|policies| Arc::clone(&policies.live) as Arc<dyn Live>);
+        gate.live = policies.as_ref().map(|policies| Arc::clone(&policies.live) as Arc<dyn LiveDecider>);
         application::run(async {
             let stop = stop_signal()?;
             let (listener, url) = bind(own.listen, own.url.as_deref()).await?;
@@ -133,7 +133,7 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
     let application = Application::open(&own.pki)?;
     let mut upstream = UpstreamSettings::new(upstream_url, application.client("durward gate"));
     upstream.client.server = ExpectedServer {
-        pin: own.upstream_pin.as_deref().map(Pin::parse),
+        pin: own.upstream_pin.as_deref().map(PinnedApplication::parse),
         danger_any_host_name: own.danger_upstream_any_host_name,
     };
     upstream.danger_upstream_without_security = own.danger_upstream_without_security;
@@ -153,22 +153,22 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
     gate.shows_server_state = own.show_server_state;
     let away = own.out_of_reach;
     let hold = |seconds: Option<u64>| seconds.map(Duration::from_secs);
-    gate.reach.hold = ByKind {
+    gate.reach.hold = PerRightKind {
         reading: hold(away.hold_reading_s),
         writing: hold(away.hold_writing_s),
         calling: hold(away.hold_calling_s),
     };
-    gate.reach.grace = ByKind {
+    gate.reach.grace = PerRightKind {
         reading: Duration::from_secs(away.grace_reading_s),
         writing: Duration::from_secs(away.grace_writing_s),
         calling: Duration::from_secs(away.grace_calling_s),
     };
     let mut client = application.client("durward gate");
     client.server.danger_any_host_name = own.danger_authority_any_host_name;
-    let pin = own.authority_pin.as_deref().map(Pin::parse);
-    let mut authority = AuthoritySettings::new(&*authority_url, client.clone());
+    let pin = own.authority_pin.as_deref().map(PinnedApplication::parse);
+    let mut authority = GateAuthoritySettings::new(&*authority_url, client.clone());
     authority.server.clone_from(&pin);
-    client.server.pin = pin.or_else(|| Some(Pin::ApplicationUri(gate.issuer.clone())));
+    client.server.pin = pin.or_else(|| Some(PinnedApplication::ApplicationUri(gate.issuer.clone())));
     gate.users = Some(ByPassword::new(&authority_url, &application.uri, client));
     gate.authority = Some(authority);
     gate.authority_url = authority_url;

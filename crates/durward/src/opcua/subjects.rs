@@ -10,12 +10,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use durward_opcua::authority::decide::{Client, Subject, SubjectKind};
-use durward_opcua::authority::{AuthorizationService, Credential, SubjectRefusal, Subjects, User};
-use durward_opcua::channel::{PeerRole, Trust as _};
+use durward_opcua::authority::decide::{SubjectKind, TokenClientApplication, TokenSubject};
+use durward_opcua::authority::{AuthorizationService, CallerUser, Credential, SubjectRefusal, Subjects};
+use durward_opcua::channel::{PeerRole, PeerTrust as _};
 use durward_opcua::crypto::Certificate;
-use durward_opcua::pki::Directory as UserDirectory;
-use durward_opcua::token::{Target, Thumbprint};
+use durward_opcua::pki::CertificateDirectory as UserDirectory;
+use durward_opcua::token::{CutoffTarget, Thumbprint};
 use durward_session::identity::session::{Refusal, Session, SessionId, User as Named};
 use durward_session::identity::user::{Account, Directory, HashCosts, UserStore};
 use durward_session::identity::{IdentityError, Moment, SystemEntropy};
@@ -47,7 +47,7 @@ pub(super) struct Users {
 }
 
 /// Whose tokens are to end.
-pub(super) type Recall = mpsc::UnboundedReceiver<Target<Arc<str>>>;
+pub(super) type Recall = mpsc::UnboundedReceiver<CutoffTarget<Arc<str>>>;
 
 impl Users {
     /// The users of a service, in this realm where they name none, and what is to be recalled because one of them has changed. Whoever
@@ -72,7 +72,7 @@ impl Users {
     }
 
     /// The user whom a trusted certificate says.
-    fn certificate(&self, certificate: &Certificate, now: Moment) -> Result<User, SubjectRefusal> {
+    fn certificate(&self, certificate: &Certificate, now: Moment) -> Result<CallerUser, SubjectRefusal> {
         let directory = self.certificates.as_ref().ok_or(SubjectRefusal::Rejected)?;
         directory.check(&[certificate.der()], PeerRole::User, now).map_err(|error| {
             tracing::info!(subject = certificate.subject(), %error, "a user's certificate is not taken");
@@ -80,7 +80,7 @@ impl Users {
         })?;
         let name = certificate.common_name().ok_or(SubjectRefusal::Rejected)?;
         self.runtime.block_on(self.watched.user(&self.named(name)?))?;
-        Ok(User::Certificate(Arc::from(certificate.der())))
+        Ok(CallerUser::Certificate(Arc::from(certificate.der())))
     }
 
     /// The name of a session's user in policies and tokens. Of another realm it begins with that: nobody has the name of another realm's user.
@@ -93,14 +93,19 @@ impl Users {
         Named::new(&self.realm, name).map_err(|_| SubjectRefusal::Rejected)
     }
 
-    async fn password(&self, name: &str, password: &[u8], from: IpAddr) -> Result<User, SubjectRefusal> {
+    async fn password(
+        &self,
+        name: &str,
+        password: &[u8],
+        from: IpAddr,
+    ) -> Result<CallerUser, SubjectRefusal> {
         self.named(name)?;
         let password = std::str::from_utf8(password).map_err(|_| SubjectRefusal::Rejected)?;
         let mut request = LoginRequest::new(&self.realm, name, password, from);
         request.wanted = Wanted::Recognition;
         match self.service.login(request).await {
             Ok(Login::Recognized(account)) if is_let_in(&account) => {
-                Ok(User::Name(Arc::from(account.subject)))
+                Ok(CallerUser::Name(Arc::from(account.subject)))
             }
             // OPC UA has no place for a code: nobody who needs a second step comes in by the password alone.
             Ok(Login::Recognized(_) | Login::Granted(..) | Login::CodeNeeded(_)) => {
@@ -114,7 +119,7 @@ impl Users {
         }
     }
 
-    async fn session(&self, token: &[u8]) -> Result<User, SubjectRefusal> {
+    async fn session(&self, token: &[u8]) -> Result<CallerUser, SubjectRefusal> {
         let token = std::str::from_utf8(token).map_err(|_| SubjectRefusal::Rejected)?;
         let (who, _) = self.service.session(token, Purpose::Use).await.map_err(refusal)?;
         let handle: Arc<str> = Arc::from(who.id.to_string());
@@ -124,7 +129,7 @@ impl Users {
             return Err(SubjectRefusal::Rejected);
         }
         self.watched.session(&handle, Holder { user: who.user, id: who.id }, news);
-        Ok(User::Token(handle))
+        Ok(CallerUser::Token(handle))
     }
 }
 
@@ -134,7 +139,7 @@ impl Subjects for Users {
         application: &str,
         credential: &Credential<'_>,
         now: Moment,
-    ) -> Result<User, SubjectRefusal> {
+    ) -> Result<CallerUser, SubjectRefusal> {
         match credential {
             Credential::Password { name, password } => {
                 let from = address_of(application);
@@ -145,10 +150,15 @@ impl Subjects for Users {
         }
     }
 
-    fn subject(&self, user: &User, client: &Client, now: Moment) -> Result<Subject, SubjectRefusal> {
+    fn subject(
+        &self,
+        user: &CallerUser,
+        client: &TokenClientApplication,
+        now: Moment,
+    ) -> Result<TokenSubject, SubjectRefusal> {
         match user {
             // Its channel has proven it; what it may do is for the policies to say.
-            User::Anonymous => Ok(Subject {
+            CallerUser::Anonymous => Ok(TokenSubject {
                 name: format!("{APPLICATION}{}", client.application_uri).into(),
                 kind: SubjectKind::Application,
                 roles: Vec::new(),
@@ -156,18 +166,18 @@ impl Subjects for Users {
                 session: None,
                 ends: None,
             }),
-            User::Name(name) => {
+            CallerUser::Name(name) => {
                 let named = self.named(name)?;
                 let facts = self.runtime.block_on(self.watched.user(&named))?;
                 self.watched.name(name, named, &facts);
                 Ok(facts.subject(Arc::clone(name), SubjectKind::User, None))
             }
-            User::Token(handle) => {
+            CallerUser::Token(handle) => {
                 let facts = self.runtime.block_on(self.watched.holder(handle))?;
                 let name = Arc::from(self.name_of(&facts).ok_or(SubjectRefusal::Rejected)?);
                 Ok(facts.subject(name, SubjectKind::Session, Some(Arc::clone(handle))))
             }
-            User::Certificate(der) => {
+            CallerUser::Certificate(der) => {
                 let certificate = Certificate::from_der(der).map_err(|_| SubjectRefusal::Rejected)?;
                 // Trust may have ended since.
                 self.certificate(&certificate, now)?;
@@ -254,9 +264,9 @@ impl Facts {
         self
     }
 
-    fn subject(self, name: Arc<str>, kind: SubjectKind, session: Option<Arc<str>>) -> Subject {
+    fn subject(self, name: Arc<str>, kind: SubjectKind, session: Option<Arc<str>>) -> TokenSubject {
         let roles = self.roles.into_iter().map(Arc::from).collect();
-        Subject { name, kind, roles, attributes: self.attributes, session, ends: self.ends }
+        TokenSubject { name, kind, roles, attributes: self.attributes, session, ends: self.ends }
     }
 }
 
@@ -270,7 +280,7 @@ pub(super) fn of_file(
     costs: HashCosts,
     realm: &str,
     name: &str,
-) -> Result<Option<Subject>, Failure> {
+) -> Result<Option<TokenSubject>, Failure> {
     let failed = |error: IdentityError| Failure::new(without_number(&error.to_string())).at(path);
     let directory = Directory::open(path, costs, Arc::new(SystemEntropy)).map_err(failed)?;
     let Ok(user) = Named::new(realm, name) else { return Ok(None) };
@@ -300,7 +310,7 @@ struct Watched {
     runtime: Handle,
     lifetime: Duration,
     subjects: Mutex<HashMap<Key, Entry>>,
-    sender: mpsc::UnboundedSender<Target<Arc<str>>>,
+    sender: mpsc::UnboundedSender<CutoffTarget<Arc<str>>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -421,8 +431,8 @@ impl Watched {
 
     fn recall(&self, key: &Key) {
         let target = match key {
-            Key::Session(handle) => Target::Session(Arc::clone(handle)),
-            Key::Name(name) => Target::Subject(Arc::clone(name)),
+            Key::Session(handle) => CutoffTarget::Session(Arc::clone(handle)),
+            Key::Name(name) => CutoffTarget::Subject(Arc::clone(name)),
         };
         // Nobody takes it only when the service is ending.
         let _ = self.sender.send(target);

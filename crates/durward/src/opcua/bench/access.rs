@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durward_opcua::error::Error;
-use durward_opcua::permission::{Permission, Rights};
+use durward_opcua::permission::{Permission, SessionRights};
 use durward_opcua::session::{ClientIdentity, ClientSession};
 use durward_opcua::token::{
-    Cutoffs, Feed, FeedMessage, Grants, Issue, NodeTable, Reach, Rows, TableNode, Thumbprint, TokenRights,
-    Verdict, Verifier, Watch,
+    Cutoffs, Feed, FeedMessage, GrantVerdict, Grants, IssueRequest, NodeTable, RightsClock, StalenessLimits,
+    TableNode, TableRows, Thumbprint, TokenRights, TokenVerifier,
 };
 use durward_session::identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use durward_session::identity::{Moment, SystemEntropy};
@@ -346,13 +346,13 @@ pub(super) fn rights(scale: Scale, report: &mut Report) -> Result<(), Failure> {
     let table = NodeTable::new(table.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
     let mut grants = Grants::none(&table);
     for row in 0..NODES {
-        grants.set(row, Permission::Read, Verdict::Granted);
+        grants.set(row, Permission::Read, GrantVerdict::Granted);
     }
     let lifetime = Duration::from_secs(3_600);
     let key = SigningKey::generate(Algorithm::Es256).map_err(|error| wrong(&error))?;
     let keys = SigningKeys::new(lifetime).with(key, now, now).map_err(|error| wrong(&error))?;
     let client = Thumbprint::of(b"client");
-    let issue = Issue {
+    let issue = IssueRequest {
         issuer: "urn:bench:authority",
         subject: "anna",
         resource: "urn:bench:gate",
@@ -366,15 +366,15 @@ pub(super) fn rights(scale: Scale, report: &mut Report) -> Result<(), Failure> {
     };
     let token = issue.sign(&keys, now, &SystemEntropy).map_err(|error| wrong(&error))?;
     let verifying = keys.verifying(now).map_err(|error| wrong(&error))?;
-    let verifier = Verifier::new(verifying, "urn:bench:authority", "urn:bench:gate", lifetime);
+    let verifier = TokenVerifier::new(verifying, "urn:bench:authority", "urn:bench:gate", lifetime);
     let verified = verifier.verify(now, token.as_bytes(), client, &table).map_err(|error| wrong(&error))?;
-    let watch = Watch::new(Reach::new(Duration::from_secs(3)), now);
+    let watch = RightsClock::new(StalenessLimits::new(Duration::from_secs(3)), now);
     let mut feed = Feed::default();
     let cutoffs = Arc::new(Cutoffs::default());
     let first = FeedMessage::Snapshot { epoch: 1, sequence: 0, time: now, question: 0, cutoffs };
     feed.hear(now, Duration::from_secs(5), 0, first);
     watch.publish(feed);
-    let rows = Rows::new(Arc::new(table), &["http://opcfoundation.org/UA/", "urn:server", PLANT]);
+    let rows = TableRows::new(Arc::new(table), &["http://opcfoundation.org/UA/", "urn:server", PLANT]);
     let rights = TokenRights::new(Arc::new(verified), Arc::new(rows), Arc::new(watch), None);
     let mut rounds = Times::default();
     for _ in 0..scale.of(400, 20) {

@@ -10,19 +10,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use durward_opcua::authority::decide::{Decider, Decision, Question};
+use durward_opcua::authority::decide::{RightsDecider, RightsDecision, RightsQuestion};
 use durward_opcua::authority::{
-    AuthorizationServer, AuthorizationService, LogAudit, MemoryKeep, Parts, RegisteredResource,
-    ServiceSettings, SubjectTable,
+    AuthorityLogAudit, AuthorizationServer, AuthorizationService, AuthorizationServiceParts,
+    AuthorizationServiceSettings, MemoryAuthorityStore, RegisteredResource, SubjectTable,
 };
 use durward_opcua::error::Error;
 use durward_opcua::gate::{
-    AnonymousRights, AuthoritySettings, Gate, GateSettings, TokenEncryption, UpstreamSettings,
+    AnonymousRights, Gate, GateAuthoritySettings, GateSettings, TokenEncryption, UpstreamSettings,
 };
 use durward_opcua::permission::Permission;
-use durward_opcua::plant::{Host, HostService, Users, boiler};
-use durward_opcua::session::{ClientIdentity, Endpoint, Server, ServerLimits, ServerSettings, TokenKind};
-use durward_opcua::token::{Target, Verdict};
+use durward_opcua::plant::{HostService, PasswordUsers, PlantHost, boiler};
+use durward_opcua::session::{
+    ClientIdentity, Endpoint, ServerLimits, ServerSettings, SessionServer, UserTokenKind,
+};
+use durward_opcua::token::{CutoffTarget, GrantVerdict};
 use durward_pdp::Algorithm as Combining;
 use durward_server::{LogLevel, LogSettings, start_log};
 use durward_session::identity::jwt::{SigningKey, SigningKeys, VerifyingKeys};
@@ -201,7 +203,7 @@ fn commands() -> mpsc::UnboundedReceiver<String> {
 /// `recall NAME`: the tokens of a user are recalled.
 async fn recall(server: &AuthorizationServer, command: &str) -> Result<(), Failure> {
     let name = command.strip_prefix("recall ").unwrap_or_default();
-    server.service().revoke(Target::Subject(name.into())).await.map_err(application::failure)
+    server.service().revoke(CutoffTarget::Subject(name.into())).await.map_err(application::failure)
 }
 
 async fn bind() -> Result<(TcpListener, String), Failure> {
@@ -237,10 +239,10 @@ impl Plant {
         let clock = clock();
         let space =
             boiler(&application.uri, self.tags, clock()).map_err(|error| Failure::new(error.to_string()))?;
-        let host = Host::new(space, move || clock());
-        let mut users = Users { anonymous: true, ..Users::default() };
+        let host = PlantHost::new(space, move || clock());
+        let mut users = PasswordUsers { anonymous: true, ..PasswordUsers::default() };
         users.passwords.insert(PLANT_USER.to_owned(), PLANT_PASSWORD.as_bytes().to_vec().into());
-        let kinds = [TokenKind::Anonymous, TokenKind::UserName];
+        let kinds = [UserTokenKind::Anonymous, UserTokenKind::UserName];
         let settings = ServerSettings {
             endpoints: vec![Endpoint::new(OFFER.policy, OFFER.mode, &kinds)],
             application_uri: application.uri,
@@ -251,7 +253,7 @@ impl Plant {
             limits: limits(),
         };
         let service = HostService::new(Arc::clone(&host), users);
-        let server = Server::new(settings, Arc::new(service)).map_err(application::failure)?;
+        let server = SessionServer::new(settings, Arc::new(service)).map_err(application::failure)?;
         tokio::spawn(async move { server.serve(listener).await });
         tokio::spawn(async move { host.run().await });
         Ok(url)
@@ -270,7 +272,7 @@ impl Authority {
         let application = Application::open(&self.pki)?;
         let (listener, url) = bind().await?;
         let lifetime = Duration::from_secs(self.token_lifetime_s);
-        let decider: Arc<dyn Decider> = match self.decisions {
+        let decider: Arc<dyn RightsDecider> = match self.decisions {
             Decisions::Fixed => Arc::new(Fixed(lifetime)),
             Decisions::Each | Decisions::Kept => {
                 let policies =
@@ -278,16 +280,16 @@ impl Authority {
                 Arc::new(PolicyDecider::new(policies, lifetime)?)
             }
         };
-        let parts = Parts {
+        let parts = AuthorizationServiceParts {
             decider,
             subjects: Arc::new(self.subjects()?),
-            keep: Arc::new(MemoryKeep::default()),
-            audit: Arc::new(LogAudit),
+            keep: Arc::new(MemoryAuthorityStore::default()),
+            audit: Arc::new(AuthorityLogAudit),
             keys: Arc::new(ArcSwap::from_pointee(signing_keys(&self.key, lifetime)?)),
             clock: Arc::clone(&application.channel.clock),
             workers: workers(),
         };
-        let mut settings = ServiceSettings::new(&application.uri, application.certificate());
+        let mut settings = AuthorizationServiceSettings::new(&application.uri, application.certificate());
         settings.protocol.token_lifetime = lifetime;
         settings.protocol.cutoff_lifetime = settings.protocol.cutoff_lifetime.max(2 * lifetime);
         if self.decisions == Decisions::Each {
@@ -322,14 +324,14 @@ impl Authority {
 /// Grants everything without asking anybody.
 struct Fixed(Duration);
 
-impl Decider for Fixed {
+impl RightsDecider for Fixed {
     fn policy_version(&self) -> Arc<str> {
         "fixed".into()
     }
 
-    fn decide(&self, question: &Question<'_>) -> Result<Decision, Error> {
-        Ok(Decision {
-            verdicts: vec![Verdict::Granted; question.table.len() * question.permissions.len()],
+    fn decide(&self, question: &RightsQuestion<'_>) -> Result<RightsDecision, Error> {
+        Ok(RightsDecision {
+            verdicts: vec![GrantVerdict::Granted; question.table.len() * question.permissions.len()],
             roles: question.subject.roles.clone(),
             policy: self.policy_version(),
             lifetime: self.0,
@@ -349,7 +351,7 @@ impl GateRole {
         let keys = VerifyingKeys::read(&self.jwks).map_err(failed)?;
         let mut settings =
             GateSettings::new(application.channel.clone(), &application.uri, upstream, self.issuer, keys);
-        let mut follow = AuthoritySettings::new(&self.authority, client());
+        let mut follow = GateAuthoritySettings::new(&self.authority, client());
         follow.publishing_interval = Duration::from_millis(self.publishing_ms);
         (settings.authority_url, settings.authority) = (self.authority, Some(follow));
         settings.endpoint_url.clone_from(&url);

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use durward_opcua::channel::Offer;
+use durward_opcua::channel::SecurityOffer;
 use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::error::Error;
 use durward_opcua::session::{
-    ClientIdentity, ClientSession, ClientSettings, choose, connect_channel, discover,
+    ClientIdentity, ClientSession, SessionClientSettings, choose, connect_channel, discover,
 };
 use durward_opcua::wire;
 use opcua_types::type_loader::ByteStringBody;
@@ -26,8 +26,8 @@ use crate::failure::Failure;
 use crate::opcua::application;
 
 /// Policy and mode of every channel.
-pub(super) const OFFER: Offer =
-    Offer { policy: SecurityPolicy::Basic256Sha256, mode: MessageSecurityMode::SignAndEncrypt };
+pub(super) const OFFER: SecurityOffer =
+    SecurityOffer { policy: SecurityPolicy::Basic256Sha256, mode: MessageSecurityMode::SignAndEncrypt };
 
 /// The namespace of the plant's nodes, behind the standard's and the server's own.
 const PLANT: u16 = 2;
@@ -40,11 +40,11 @@ pub(super) struct Place {
     url: String,
     endpoints: Vec<EndpointDescription>,
     endpoint: EndpointDescription,
-    client: ClientSettings,
+    client: SessionClientSettings,
 }
 
 impl Place {
-    pub(super) async fn find(url: &str, client: ClientSettings) -> Result<Place, Failure> {
+    pub(super) async fn find(url: &str, client: SessionClientSettings) -> Result<Place, Failure> {
         let endpoints = discover(url, &client).await.map_err(application::failure)?;
         let endpoint = choose(&endpoints, Some(OFFER)).map_err(application::failure)?.clone();
         Ok(Place { url: url.to_owned(), endpoints, endpoint, client })

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use durward_lab::process::{ProcessUsage, usage};
 use durward_lab::target::CpuQuota;
 use durward_opcua::authority::AUTHORITY_NAMESPACE;
-use durward_opcua::session::{ClientIdentity, ClientSettings};
+use durward_opcua::session::{ClientIdentity, SessionClientSettings};
 use durward_session::identity::jwt::{Algorithm, SigningKey};
 use durward_session::identity::{Entropy, SystemEntropy, hex};
 
@@ -76,7 +76,7 @@ impl Ground {
         self.folder.path().join(name)
     }
 
-    pub(super) fn client(&self) -> ClientSettings {
+    pub(super) fn client(&self) -> SessionClientSettings {
         self.client.client("durward bench")
     }
 

@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use durward_opcua::client::text::{explain, node_text, parse_node};
-use durward_opcua::client::{TokenClient, TokenClientSettings, Wanted};
+use durward_opcua::client::{BrowseFilter, TokenClient, TokenClientSettings};
 use durward_opcua::error::Error;
 use durward_opcua::permission::Permission;
-use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
+use durward_opcua::session::{ClientIdentity, ExpectedServer, PinnedApplication};
 use opcua_types::{NodeId, StatusCode};
 use serde_json::{Value as Json, json};
 
@@ -161,7 +161,7 @@ impl Connection {
         let mut settings = TokenClientSettings::new(&self.url, application.client("durward"));
         settings.patience = Duration::from_secs(u64::from(self.timeout));
         let expected = |pin: &Option<String>| ExpectedServer {
-            pin: pin.as_deref().map(Pin::parse),
+            pin: pin.as_deref().map(PinnedApplication::parse),
             danger_any_host_name: self.danger_any_host_name,
         };
         settings.session.server = expected(&self.pin);
@@ -341,7 +341,7 @@ impl Browse {
         check_nodes([&self.node])?;
         self.connection.with(async |client| {
             let from = node(client, &self.node).await?;
-            let below = match client.browse(&from, &Wanted::below()).await {
+            let below = match client.browse(&from, &BrowseFilter::below()).await {
                 Ok(below) => below,
                 Err(error) => {
                     self.connection.refused(client, &self.node, &from, Permission::Browse, &error).await?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use durward_opcua::client::text::{advice, explain, status_text};
-use durward_opcua::client::{Gap, TokenClient, WatchEvent, WatchSettings};
+use durward_opcua::client::{TokenClient, WatchEvent, WatchGap, WatchSettings};
 use opcua_types::{NodeId, StatusCode};
 use serde_json::json;
 
@@ -122,12 +122,12 @@ impl Seen<'_> {
                 warn(format_args!("there is no subscription at the moment: {}", explain(error)));
                 Ok(None)
             }
-            WatchEvent::Gap(Gap::Anew) => {
+            WatchEvent::Gap(WatchGap::Anew) => {
                 warn("the subscription was made anew: values may be missing");
                 self.refused.clear();
                 Ok(None)
             }
-            WatchEvent::Gap(Gap::Lost(count)) => {
+            WatchEvent::Gap(WatchGap::Lost(count)) => {
                 warn(format_args!("{count} messages were lost: values are missing"));
                 Ok(None)
             }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use durward_opcua::permission::Permission;
 use durward_opcua::token::{
-    Grants, Issue, LiveFacts, NodeTable, TableNode, Thumbprint, VerifiedToken, Verifier,
+    Grants, IssueRequest, LiveFacts, NodeTable, TableNode, Thumbprint, TokenVerifier, VerifiedToken,
 };
 use durward_session::identity::SystemEntropy;
 use durward_session::identity::jwt::{Algorithm, SigningKey, SigningKeys};
@@ -41,8 +41,8 @@ fn token(facts: Option<&LiveFacts>) -> VerifiedToken {
     let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
     let keys = SigningKeys::new(lifetime).with(key, at(0, 0, 0), at(0, 0, 0)).unwrap();
     let mut grants = Grants::none(&table);
-    Permission::ALL.into_iter().for_each(|permission| grants.set(0, permission, Verdict::Ask));
-    let issue = Issue {
+    Permission::ALL.into_iter().for_each(|permission| grants.set(0, permission, GrantVerdict::Ask));
+    let issue = IssueRequest {
         issuer: "urn:plant:authority",
         subject: "anna",
         resource: "urn:plant:gate",
@@ -56,7 +56,7 @@ fn token(facts: Option<&LiveFacts>) -> VerifiedToken {
     };
     let token = issue.sign(&keys, at(0, 0, 0), &SystemEntropy).unwrap();
     let verifying = keys.verifying(at(0, 0, 0)).unwrap();
-    let verifier = Verifier::new(verifying, "urn:plant:authority", "urn:plant:gate", lifetime);
+    let verifier = TokenVerifier::new(verifying, "urn:plant:authority", "urn:plant:gate", lifetime);
     verifier.verify(at(0, 0, 0), token.as_bytes(), client, &table).unwrap()
 }
 
