@@ -14,7 +14,7 @@ use durward_pdp::{IndexKind, IndexSettings, PolicyText};
 use super::generate::in_xacml;
 use super::{LanguageName, row, seconds, table};
 use crate::decide::read_request_texts;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandError, CommandResult};
 use crate::policies::{self, PolicyArguments};
 use crate::to_stdout;
 
@@ -60,7 +60,7 @@ pub(super) struct Arguments {
     name: Option<String>,
     /// The index: auto, scan, bloom, canonical or diagram; all compares them
     #[arg(long, value_name = "NAME|all", default_value = "auto", value_parser = choice)]
-    index: Choice,
+    index: ScenarioChoice,
     /// How many threads decide at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
@@ -71,8 +71,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "S", value_parser = seconds, conflicts_with = "time_limit")]
     seconds: Option<f64>,
     /// What counts as one decision
-    #[arg(long, value_enum, default_value_t = ModeName::Encoded)]
-    mode: ModeName,
+    #[arg(long, value_enum, default_value_t = EmbeddedModeName::Encoded)]
+    mode: EmbeddedModeName,
     /// How many requests are decided at once, with --mode batch
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: u16,
@@ -91,14 +91,14 @@ pub(super) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Choice {
+enum ScenarioChoice {
     All,
     One(IndexKind),
 }
 
 /// What counts as one decision.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(super) enum ModeName {
+pub(super) enum EmbeddedModeName {
     /// A request that was read, and encoded for the policies in force, to a decision
     Encoded,
     /// A request that was read, to a decision
@@ -110,13 +110,13 @@ pub(super) enum ModeName {
 }
 
 /// Everything that was measured, and with what.
-pub(super) struct Session {
+pub(super) struct EmbeddedSession {
     /// How reports call it.
     pub(super) name: String,
     /// `sapl`, `xacml`, or `both` by the requests.
     pub(super) language: &'static str,
     pub(super) requests: usize,
-    pub(super) mode: ModeName,
+    pub(super) mode: EmbeddedModeName,
     pub(super) batch: u16,
     pub(super) threads: u16,
     /// The time limit in seconds, if there was any.
@@ -126,7 +126,7 @@ pub(super) struct Session {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let (texts, requests) = arguments.read()?;
     let mut subjects = Vec::new();
     for kind in arguments.index.kinds() {
@@ -155,7 +155,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 
 impl Arguments {
     /// The policies and requests.
-    fn read(&self) -> Result<(Vec<PolicyText>, Vec<RequestText>), Failure> {
+    fn read(&self) -> Result<(Vec<PolicyText>, Vec<RequestText>), CommandError> {
         match (&self.scenario, &self.requests) {
             (Some(name), _) => match self.language {
                 LanguageName::Sapl => Ok(of_sapl(&Scenario::of(name))),
@@ -182,10 +182,10 @@ impl Arguments {
 
     fn mode(&self) -> DecisionMode {
         match self.mode {
-            ModeName::Encoded => DecisionMode::Encoded,
-            ModeName::Decide => DecisionMode::Decide,
-            ModeName::Text => DecisionMode::Text,
-            ModeName::Batch => DecisionMode::Batch(usize::from(self.batch)),
+            EmbeddedModeName::Encoded => DecisionMode::Encoded,
+            EmbeddedModeName::Decide => DecisionMode::Decide,
+            EmbeddedModeName::Text => DecisionMode::Text,
+            EmbeddedModeName::Batch => DecisionMode::Batch(usize::from(self.batch)),
         }
     }
 
@@ -197,8 +197,12 @@ impl Arguments {
         }
     }
 
-    fn session(&self, requests: &[RequestText], measured: Vec<(IndexKind, EmbeddedMeasurement)>) -> Session {
-        Session {
+    fn session(
+        &self,
+        requests: &[RequestText],
+        measured: Vec<(IndexKind, EmbeddedMeasurement)>,
+    ) -> EmbeddedSession {
+        EmbeddedSession {
             name: self.called(),
             language: language(requests),
             requests: requests.len(),
@@ -251,39 +255,39 @@ fn language(requests: &[RequestText]) -> &'static str {
     }
 }
 
-fn failure(error: BenchError) -> Failure {
+fn failure(error: BenchError) -> CommandError {
     match error {
-        BenchError::Policies(errors) => Failure::policies(&errors),
-        BenchError::Request(..) => Failure::new(error.to_string())
+        BenchError::Policies(errors) => CommandError::policies(&errors),
+        BenchError::Request(..) => CommandError::new(error.to_string())
             .hint("only requests that can be read are measured; remove the line"),
         BenchError::TwoLanguages => {
-            Failure::new(error.to_string()).hint("give each language a file of its own")
+            CommandError::new(error.to_string()).hint("give each language a file of its own")
         }
-        BenchError::NoRequests | BenchError::TooShort => Failure::new(error.to_string()),
+        BenchError::NoRequests | BenchError::TooShort => CommandError::new(error.to_string()),
     }
 }
 
-impl ModeName {
+impl EmbeddedModeName {
     pub(super) fn name(self) -> &'static str {
         match self {
-            ModeName::Encoded => "encoded",
-            ModeName::Decide => "decide",
-            ModeName::Text => "text",
-            ModeName::Batch => "batch",
+            EmbeddedModeName::Encoded => "encoded",
+            EmbeddedModeName::Decide => "decide",
+            EmbeddedModeName::Text => "text",
+            EmbeddedModeName::Batch => "batch",
         }
     }
 }
 
-impl Choice {
+impl ScenarioChoice {
     /// The indexes to measure.
     fn kinds(self) -> Vec<IndexKind> {
         match self {
-            Choice::One(kind) => vec![kind],
-            Choice::All => IndexKind::ALL.into_iter().collect(),
+            ScenarioChoice::One(kind) => vec![kind],
+            ScenarioChoice::All => IndexKind::ALL.into_iter().collect(),
         }
     }
 }
 
-fn choice(text: &str) -> Result<Choice, String> {
-    if text == "all" { Ok(Choice::All) } else { policies::index(text).map(Choice::One) }
+fn choice(text: &str) -> Result<ScenarioChoice, String> {
+    if text == "all" { Ok(ScenarioChoice::All) } else { policies::index(text).map(ScenarioChoice::One) }
 }

@@ -8,7 +8,7 @@ use durward_bench::report::{BenchReport, BenchReportError};
 
 use durward_lab::report::Options;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -41,12 +41,12 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let read = |path: &PathBuf| {
-        let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
+        let text = fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
         Ok((path.display().to_string(), text))
     };
-    let files = arguments.files.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+    let files = arguments.files.iter().map(read).collect::<Result<Vec<_>, CommandError>>()?;
     let report = measurements(&files)?;
     let names = report
         .write_to(&arguments.out, &Options { has_pdf: arguments.pdf })
@@ -59,9 +59,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// Reads files: the name and text of each.
-fn measurements(files: &[(String, String)]) -> Result<BenchReport, Failure> {
+fn measurements(files: &[(String, String)]) -> Result<BenchReport, CommandError> {
     BenchReport::read(files).map_err(|error| {
-        let failure = Failure::new(error.to_string());
+        let failure = CommandError::new(error.to_string());
         match error {
             BenchReportError::File(..) => failure.hint(
                 "give files that `durward bench` wrote with `--json`: embedded, server, sessions, streams, opcua; or records of \

@@ -5,15 +5,15 @@ use durward_bench::embedded::EmbeddedMeasurement;
 use durward_pdp::IndexKind;
 use serde_json::{Value as Json, json};
 
-use super::embedded::Session;
+use super::embedded::EmbeddedSession;
 
 /// An array of all rows.
-pub(super) fn all(session: &Session) -> String {
+pub(super) fn all(session: &EmbeddedSession) -> String {
     let rows = session.measured.iter().map(|(kind, one)| row(*kind, one, session)).collect();
     format!("{:#}\n", Json::Array(rows))
 }
 
-fn row(kind: IndexKind, measured: &EmbeddedMeasurement, session: &Session) -> Json {
+fn row(kind: IndexKind, measured: &EmbeddedMeasurement, session: &EmbeddedSession) -> Json {
     let rate = &measured.decisions_per_s;
     let mut row = json!({
         "scenario": session.name,

@@ -8,7 +8,7 @@ use durward_lab::fit::{self, FitRefusal, FitReport, LoadUnit, Weights};
 use durward_lab::plan::{self, PlanGoal, Prices};
 use durward_lab::record::RunRecord;
 
-use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS};
+use crate::failure::{CommandError, CommandResult, DIFFERENT, SUCCESS};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -73,7 +73,7 @@ pub(super) struct Arguments {
     prices: Option<PathBuf>,
     /// What N counts, where that is not seen from the record
     #[arg(long, value_enum)]
-    by: Option<ByName>,
+    by: Option<PlanUnit>,
     /// The curve of a record or the set of a file to plan with, by its name
     #[arg(long, value_name = "NAME")]
     set: Option<String>,
@@ -87,7 +87,7 @@ pub(super) struct Arguments {
 
 /// What N counts.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ByName {
+enum PlanUnit {
     Nodes,
     Users,
     Concurrency,
@@ -99,14 +99,17 @@ fn refusal(text: &str) -> Result<FitRefusal, String> {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let (report, record) = arguments.fitted()?;
     let goal = arguments.goal()?;
     let prices = arguments.prices.as_deref().map(prices).transpose()?;
-    let plan = plan::of(&report, record.as_ref(), &goal, prices.as_ref(), &arguments.accept)
-        .map_err(|error| Failure::new(format!("no plan: {error}")).hint("see `durward lab plan --help`"))?;
+    let plan =
+        plan::of(&report, record.as_ref(), &goal, prices.as_ref(), &arguments.accept).map_err(|error| {
+            CommandError::new(format!("no plan: {error}")).hint("see `durward lab plan --help`")
+        })?;
     if arguments.json {
-        let text = serde_json::to_string_pretty(&plan).map_err(|error| Failure::new(error.to_string()))?;
+        let text =
+            serde_json::to_string_pretty(&plan).map_err(|error| CommandError::new(error.to_string()))?;
         to_stdout(&(text + "\n"))?;
     } else {
         to_stdout(&plan.to_string())?;
@@ -114,28 +117,28 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::from(if plan.is_met { SUCCESS } else { DIFFERENT }))
 }
 
-pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))
+pub(super) fn text_of(path: &Path) -> Result<String, CommandError> {
+    fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))
 }
 
-fn prices(path: &Path) -> Result<Prices, Failure> {
-    Prices::read(&text_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))
+fn prices(path: &Path) -> Result<Prices, CommandError> {
+    Prices::read(&text_of(path)?).map_err(|error| CommandError::new(error.to_string()).at(path))
 }
 
 impl Arguments {
     /// The fit, and the record that it came from where there is one.
-    fn fitted(&self) -> Result<(FitReport, Option<RunRecord>), Failure> {
+    fn fitted(&self) -> Result<(FitReport, Option<RunRecord>), CommandError> {
         let text = text_of(&self.data)?;
         if let Ok(report) = serde_json::from_str::<FitReport>(&text) {
             return Ok((report, None));
         }
         let by = self.by.map(|by| match by {
-            ByName::Nodes => LoadUnit::Nodes,
-            ByName::Users => LoadUnit::Users,
-            ByName::Concurrency => LoadUnit::Concurrency,
+            PlanUnit::Nodes => LoadUnit::Nodes,
+            PlanUnit::Users => LoadUnit::Users,
+            PlanUnit::Concurrency => LoadUnit::Concurrency,
         });
         let input = fit::read(&text, by, Weights::Auto).map_err(|error| {
-            Failure::new(error.to_string()).at(&self.data).hint("see `durward lab fit --help`")
+            CommandError::new(error.to_string()).at(&self.data).hint("see `durward lab fit --help`")
         })?;
         let mut curves = input.curves.into_iter().chain(input.subsets);
         let curve = match &self.set {
@@ -143,7 +146,7 @@ impl Arguments {
             Some(name) => curves.find(|curve| curve.name == *name),
         };
         let curve = curve.ok_or_else(|| {
-            Failure::new(format!("no set `{}`", self.set.as_deref().unwrap_or_default())).at(&self.data)
+            CommandError::new(format!("no set `{}`", self.set.as_deref().unwrap_or_default())).at(&self.data)
         })?;
         let options =
             fit::FitOptions { n_is: curve.n_is, left_out: curve.left_out, ..fit::FitOptions::default() };
@@ -157,12 +160,11 @@ impl Arguments {
         Ok((fit::of(&curve.observations, &options), record))
     }
 
-    fn goal(&self) -> Result<PlanGoal, Failure> {
+    fn goal(&self) -> Result<PlanGoal, CommandError> {
         let mut goal = match &self.goal {
             None => PlanGoal::default(),
-            Some(path) => {
-                PlanGoal::read(&text_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))?
-            }
+            Some(path) => PlanGoal::read(&text_of(path)?)
+                .map_err(|error| CommandError::new(error.to_string()).at(path))?,
         };
         goal.users = self.users.or(goal.users);
         goal.requests_per_hour = self.requests_per_hour.or(goal.requests_per_hour);

@@ -9,16 +9,16 @@ use durward_lab::run::{RunPosition, RunSecond, RunWatcher};
 use durward_lab::scenario::Scenario;
 
 /// Plain lines on standard error.
-pub(super) struct Lines {
+pub(super) struct ProgressLines {
     is_quiet: bool,
     measure_s: f64,
     /// Seconds of the warm-up so far.
     warm_up_s: u32,
 }
 
-impl Lines {
-    pub(super) fn new(scenario: &Scenario, is_quiet: bool) -> Lines {
-        Lines { is_quiet, measure_s: scenario.load.measure.0.as_secs_f64(), warm_up_s: 0 }
+impl ProgressLines {
+    pub(super) fn new(scenario: &Scenario, is_quiet: bool) -> ProgressLines {
+        ProgressLines { is_quiet, measure_s: scenario.load.measure.0.as_secs_f64(), warm_up_s: 0 }
     }
 
     fn say(&self, line: &str) {
@@ -29,7 +29,7 @@ impl Lines {
     }
 }
 
-impl RunWatcher for Lines {
+impl RunWatcher for ProgressLines {
     fn generator_limit(&mut self) {
         self.say("measuring what the generator can do at most");
     }

@@ -14,23 +14,27 @@ use durward_session::identity::audit::{AuditEvent, Kind};
 use durward_session::identity::session::User;
 use durward_session::{Counters, SessionAuditLog};
 
-use crate::failure::{Failure, without_number};
+use crate::failure::{CommandError, without_number};
 
 /// The realm of users who name none.
 const REALM: &str = "/";
 
 /// Writes the chained record, beside the log.
 #[derive(Clone)]
-pub(super) struct Chained(SessionAuditLog);
+pub(super) struct ChainedAudit(SessionAuditLog);
 
-impl Chained {
+impl ChainedAudit {
     /// Opens the record of a directory, and goes on with its chain.
     ///
     /// # Errors
     /// The directory cannot be used, or its last line is none.
-    pub(super) fn open(path: &Path, settings: &IdentitySettings, now: Moment) -> Result<Chained, Failure> {
+    pub(super) fn open(
+        path: &Path,
+        settings: &IdentitySettings,
+        now: Moment,
+    ) -> Result<ChainedAudit, CommandError> {
         let opened = SessionAuditLog::open(settings.audit_at(path), now, Arc::new(Counters::default()));
-        opened.map(Chained).map_err(|error| Failure::new(without_number(&error.to_string())))
+        opened.map(ChainedAudit).map_err(|error| CommandError::new(without_number(&error.to_string())))
     }
 
     /// Writes what was noted so far, to the disk.
@@ -100,7 +104,7 @@ fn of_gate(event: &GateEvent<'_>) -> AuditEvent {
     about(new, event.subject, &detail)
 }
 
-impl AuthorityAudit for Chained {
+impl AuthorityAudit for ChainedAudit {
     fn note(&self, now: Moment, note: &AuthorityAuditNote<'_>) {
         AuthorityLogAudit.note(now, note);
         if let Some(event) = of_authority(note) {
@@ -109,7 +113,7 @@ impl AuthorityAudit for Chained {
     }
 }
 
-impl GateAudit for Chained {
+impl GateAudit for ChainedAudit {
     fn record(&self, event: &GateEvent<'_>) {
         GateLog.record(event);
         self.0.note(event.moment, of_gate(event));
@@ -189,7 +193,7 @@ mod tests {
     async fn the_record_is_a_chain_that_can_be_verified() {
         let folder = std::env::temp_dir().join(format!("durward-opcua-audit-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
-        let chained = Chained::open(&folder, &IdentitySettings::default(), NOW).unwrap();
+        let chained = ChainedAudit::open(&folder, &IdentitySettings::default(), NOW).unwrap();
         let what = GateAuditKind::Activated { token: "t1" };
         chained.record(&GateEvent { moment: NOW, session: 1, client: "urn:hmi", subject: "anna", what });
         chained.close().await;

@@ -13,12 +13,12 @@ use durward_session::identity::Moment;
 use serde_json::{Value as Json, json};
 
 use super::application::{self, clock};
-use super::decider::{Announced, explained};
-use super::live::{self, AtOnce};
-use super::question::{self, Facts};
+use super::decider::{AnnouncedAttributes, explained};
+use super::live::{self, ImmediateSubscription};
+use super::question::{self, QuestionFacts};
 use super::settings::{self, needed};
 use super::subjects;
-use crate::failure::{DIFFERENT, Failure, Outcome};
+use crate::failure::{CommandError, CommandResult, DIFFERENT};
 use crate::{policies, serve, to_stdout};
 
 const EXAMPLES: &str = "\
@@ -71,16 +71,16 @@ fn node(text: &str) -> Result<TableNode, String> {
 }
 
 /// What came out.
-struct Told<'t> {
+struct RightExplanation<'t> {
     verdict: GrantVerdict,
     /// What the gate would say now, and why, where it is left to it.
-    now: Option<live::Decided>,
+    now: Option<live::LiveDecision>,
     explanation: Explanation,
-    facts: &'t Facts<'t>,
+    facts: &'t QuestionFacts<'t>,
 }
 
 impl Arguments {
-    fn settings(&self) -> Result<Settings, Failure> {
+    fn settings(&self) -> Result<Settings, CommandError> {
         let mut settings = settings::read(self.config.as_deref())?;
         settings.policies.path = self.policies.clone().unwrap_or_else(|| settings.policies.path.clone());
         settings.identity.users = self.users.clone().or(settings.identity.users);
@@ -95,7 +95,11 @@ impl Arguments {
         }
     }
 
-    fn subject(&self, settings: &Settings, client: &TokenClientApplication) -> Result<TokenSubject, Failure> {
+    fn subject(
+        &self,
+        settings: &Settings,
+        client: &TokenClientApplication,
+    ) -> Result<TokenSubject, CommandError> {
         let Some(name) = &self.user else { return Ok(anonymous(client)) };
         if !self.role.is_empty() {
             // Of whom there is nothing in the file.
@@ -112,13 +116,15 @@ impl Arguments {
         let path = needed(settings.identity.users.as_ref(), "identity.users", flags)?;
         let realm = &settings.opcua.authority.realm;
         subjects::of_file(&path, settings.identity.costs(), realm, name)?.ok_or_else(|| {
-            Failure::new("the user is not there, is disabled, or needs a second step, and so gets no token")
-                .hint("`durward users list` tells; `--role ROLE` asks as if they had that role")
-                .at(&path)
+            CommandError::new(
+                "the user is not there, is disabled, or needs a second step, and so gets no token",
+            )
+            .hint("`durward users list` tells; `--role ROLE` asks as if they had that role")
+            .at(&path)
         })
     }
 
-    fn resource(&self, settings: &Settings) -> Result<String, Failure> {
+    fn resource(&self, settings: &Settings) -> Result<String, CommandError> {
         let only = match settings.opcua.authority.resources.as_slice() {
             [only] => Some(only.id.clone()),
             _ => None,
@@ -126,17 +132,18 @@ impl Arguments {
         needed(self.resource.clone().or(only).as_ref(), "opcua.authority.resources", "--resource ID")
     }
 
-    pub(super) fn run(&self) -> Outcome {
+    pub(super) fn run(&self) -> CommandResult {
         let settings = self.settings()?;
         let now = clock()();
         let (client, resource) = (self.client(), self.resource(&settings)?);
         let subject = self.subject(&settings, &client)?;
-        let facts = Facts::about(&subject, &client, &resource, "SignAndEncrypt".to_owned());
+        let facts = QuestionFacts::about(&subject, &client, &resource, "SignAndEncrypt".to_owned());
         let node = self.node.to_string();
         let texts = policies::read_all(std::slice::from_ref(&settings.policies.path))?;
-        let builder = || Pdp::builder().combining(settings.policies.combining).source(Announced).explaining();
+        let builder =
+            || Pdp::builder().combining(settings.policies.combining).source(AnnouncedAttributes).explaining();
         let build = |builder: PdpBuilder| {
-            builder.policies(texts.clone()).build().map_err(|errors| Failure::policies(&errors))
+            builder.policies(texts.clone()).build().map_err(|errors| CommandError::policies(&errors))
         };
         let (verdict, mut explanation) =
             explained(&build(builder())?, &facts, &node, self.permission).map_err(application::failure)?;
@@ -147,7 +154,7 @@ impl Arguments {
             decided = Some(live::decide(&pdp, &facts, None, (&node, self.permission), now));
             explanation = explained_now(&pdp, &facts, &node, self.permission, now)?;
         }
-        let told = Told { verdict, now: decided, explanation, facts: &facts };
+        let told = RightExplanation { verdict, now: decided, explanation, facts: &facts };
         to_stdout(&if self.json {
             told.json(&node, self.permission)
         } else {
@@ -171,21 +178,21 @@ fn anonymous(client: &TokenClientApplication) -> TokenSubject {
 /// Why it is decided so at this moment.
 fn explained_now(
     pdp: &Pdp,
-    facts: &Facts<'_>,
+    facts: &QuestionFacts<'_>,
     node: &str,
     permission: Permission,
     now: Moment,
-) -> Result<Explanation, Failure> {
+) -> Result<Explanation, CommandError> {
     if pdp.mismatch(Asked::Subscription).is_some() {
         return Ok(pdp.explain(&facts.request(node, permission)));
     }
     let known = facts.known().map_err(application::failure)?;
     let resource = facts.resource(node).map_err(application::failure)?;
     let subscription = known.subscription(&resource, permission);
-    Ok(pdp.explain_known(&subscription, &AtOnce::new(&subscription, now)))
+    Ok(pdp.explain_known(&subscription, &ImmediateSubscription::new(&subscription, now)))
 }
 
-impl Told<'_> {
+impl RightExplanation<'_> {
     fn is_granted(&self) -> bool {
         match self.verdict {
             GrantVerdict::Granted => true,

@@ -14,10 +14,10 @@ use durward_session::identity::user::Journal;
 use durward_session::identity::{IdentityError, Moment};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// A store in a file. One process at a time has it.
-pub(super) struct FileKeep {
+pub(super) struct FileAuthorityStore {
     journal: Mutex<Journal>,
     /// What the file held when it was opened.
     loaded: Vec<AuthorityRecord<Arc<str>>>,
@@ -26,16 +26,16 @@ pub(super) struct FileKeep {
 /// A record as it is written.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
-enum Entry {
+enum StoredRecord {
     Epoch(u64),
     Mark { ms: u64 },
     Sequence(u64),
-    Cutoff { sequence: u64, of: Whose, before_ms: u64 },
+    Cutoff { sequence: u64, of: StoredTarget, before_ms: u64 },
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Whose {
+enum StoredTarget {
     All,
     Subject(String),
     Session(String),
@@ -43,21 +43,21 @@ enum Whose {
     Policy(String),
 }
 
-impl FileKeep {
+impl FileAuthorityStore {
     /// Opens the file, or begins one.
     ///
     /// # Errors
     /// It cannot be read or written, another process has it, or it holds something else.
-    pub(super) fn open(path: &Path) -> Result<FileKeep, Failure> {
-        let failed = |error: IdentityError| Failure::new(error.to_string());
+    pub(super) fn open(path: &Path) -> Result<FileAuthorityStore, CommandError> {
+        let failed = |error: IdentityError| CommandError::new(error.to_string());
         let (journal, entries) = Journal::open(path).map_err(failed)?;
         let loaded: Result<Vec<_>, _> = entries.iter().map(|entry| read(entry)).collect();
         let loaded = loaded.map_err(|error| {
-            Failure::new(format!("it is no store of an authorization service: {error}"))
+            CommandError::new(format!("it is no store of an authorization service: {error}"))
                 .hint("without it, a new one is begun, and all tokens are recalled")
                 .at(path)
         })?;
-        Ok(FileKeep { journal: Mutex::new(journal), loaded })
+        Ok(FileAuthorityStore { journal: Mutex::new(journal), loaded })
     }
 
     fn write(&self, change: impl FnOnce(&mut Journal) -> Result<(), IdentityError>) -> io::Result<()> {
@@ -66,7 +66,7 @@ impl FileKeep {
     }
 }
 
-impl AuthorityStore for FileKeep {
+impl AuthorityStore for FileAuthorityStore {
     fn load(&self) -> io::Result<Vec<AuthorityRecord<Arc<str>>>> {
         Ok(self.loaded.clone())
     }
@@ -85,16 +85,16 @@ impl AuthorityStore for FileKeep {
 
 fn read(entry: &[u8]) -> serde_json::Result<AuthorityRecord<Arc<str>>> {
     Ok(match serde_json::from_slice(entry)? {
-        Entry::Epoch(epoch) => AuthorityRecord::Epoch(epoch),
-        Entry::Mark { ms } => AuthorityRecord::Mark(Moment::from_ms(ms)),
-        Entry::Sequence(sequence) => AuthorityRecord::Sequence(sequence),
-        Entry::Cutoff { sequence, of, before_ms } => {
+        StoredRecord::Epoch(epoch) => AuthorityRecord::Epoch(epoch),
+        StoredRecord::Mark { ms } => AuthorityRecord::Mark(Moment::from_ms(ms)),
+        StoredRecord::Sequence(sequence) => AuthorityRecord::Sequence(sequence),
+        StoredRecord::Cutoff { sequence, of, before_ms } => {
             let target = match of {
-                Whose::All => CutoffTarget::All,
-                Whose::Subject(name) => CutoffTarget::Subject(name.into()),
-                Whose::Session(name) => CutoffTarget::Session(name.into()),
-                Whose::Client(name) => CutoffTarget::Client(name.into()),
-                Whose::Policy(name) => CutoffTarget::Policy(name.into()),
+                StoredTarget::All => CutoffTarget::All,
+                StoredTarget::Subject(name) => CutoffTarget::Subject(name.into()),
+                StoredTarget::Session(name) => CutoffTarget::Session(name.into()),
+                StoredTarget::Client(name) => CutoffTarget::Client(name.into()),
+                StoredTarget::Policy(name) => CutoffTarget::Policy(name.into()),
             };
             AuthorityRecord::Cutoff { sequence, target, before: Moment::from_ms(before_ms) }
         }
@@ -103,18 +103,18 @@ fn read(entry: &[u8]) -> serde_json::Result<AuthorityRecord<Arc<str>>> {
 
 fn written(record: &AuthorityRecord<Arc<str>>) -> io::Result<Vec<u8>> {
     let entry = match record {
-        AuthorityRecord::Epoch(epoch) => Entry::Epoch(*epoch),
-        AuthorityRecord::Mark(moment) => Entry::Mark { ms: moment.ms() },
-        AuthorityRecord::Sequence(sequence) => Entry::Sequence(*sequence),
+        AuthorityRecord::Epoch(epoch) => StoredRecord::Epoch(*epoch),
+        AuthorityRecord::Mark(moment) => StoredRecord::Mark { ms: moment.ms() },
+        AuthorityRecord::Sequence(sequence) => StoredRecord::Sequence(*sequence),
         AuthorityRecord::Cutoff { sequence, target, before } => {
             let of = match target {
-                CutoffTarget::All => Whose::All,
-                CutoffTarget::Subject(name) => Whose::Subject(name.to_string()),
-                CutoffTarget::Session(name) => Whose::Session(name.to_string()),
-                CutoffTarget::Client(name) => Whose::Client(name.to_string()),
-                CutoffTarget::Policy(name) => Whose::Policy(name.to_string()),
+                CutoffTarget::All => StoredTarget::All,
+                CutoffTarget::Subject(name) => StoredTarget::Subject(name.to_string()),
+                CutoffTarget::Session(name) => StoredTarget::Session(name.to_string()),
+                CutoffTarget::Client(name) => StoredTarget::Client(name.to_string()),
+                CutoffTarget::Policy(name) => StoredTarget::Policy(name.to_string()),
             };
-            Entry::Cutoff { sequence: *sequence, of, before_ms: before.ms() }
+            StoredRecord::Cutoff { sequence: *sequence, of, before_ms: before.ms() }
         }
     };
     Ok(serde_json::to_vec(&entry)?)
@@ -143,22 +143,22 @@ mod tests {
     fn records_are_there_after_a_restart_and_replaced_as_a_whole() {
         let path = std::env::temp_dir().join(format!("durward-opcua-keep-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
-        let keep = FileKeep::open(&path).unwrap();
+        let keep = FileAuthorityStore::open(&path).unwrap();
         assert!(keep.load().unwrap().is_empty());
         for record in records() {
             keep.append(&record).unwrap();
         }
         drop(keep);
-        let keep = FileKeep::open(&path).unwrap();
+        let keep = FileAuthorityStore::open(&path).unwrap();
         assert_eq!(keep.load().unwrap(), records());
         keep.replace(&records()[..2]).unwrap();
         drop(keep);
-        assert_eq!(FileKeep::open(&path).unwrap().load().unwrap(), records()[..2]);
+        assert_eq!(FileAuthorityStore::open(&path).unwrap().load().unwrap(), records()[..2]);
 
         let mut journal = Journal::open(&path).unwrap().0;
         journal.append(&[b"{\"cutoff\":{}}".as_slice()]).unwrap();
         drop(journal);
-        assert!(FileKeep::open(&path).is_err(), "an entry that is none must not be passed over");
+        assert!(FileAuthorityStore::open(&path).is_err(), "an entry that is none must not be passed over");
         std::fs::remove_file(path).unwrap();
     }
 }

@@ -19,22 +19,22 @@ use tokio::net::TcpListener;
 
 use super::decider::PolicyDecider;
 use super::live::{GatePolicies, LiveFigures};
-use crate::failure::{Failure, without_number};
+use crate::failure::{CommandError, without_number};
 
 /// Beyond it the gate is not ready: heartbeats come every second.
 const STALENESS_MAX: Duration = Duration::from_secs(5);
 
 /// A metric with one label.
-type Labelled = Family<Vec<(&'static str, String)>, Counter>;
+type LabelledMetric = Family<Vec<(&'static str, String)>, Counter>;
 
 /// Serves metrics and health, from now on.
 ///
 /// # Errors
 /// The address is taken, or not of this machine.
-pub(super) async fn serve(listen: SocketAddr, probed: impl Probed) -> Result<(), Failure> {
+pub(super) async fn serve(listen: SocketAddr, probed: impl Probed) -> Result<(), CommandError> {
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         let why = without_number(&error.to_string());
-        Failure::new(format!("cannot listen on {listen}: {why}"))
+        CommandError::new(format!("cannot listen on {listen}: {why}"))
             .hint("choose another address with `--metrics`")
     })?;
     tracing::info!(address = %listener.local_addr()?, "/metrics and /health are served");
@@ -47,11 +47,11 @@ fn read(counter: &AtomicU64) -> u64 {
 }
 
 /// Metrics of one moment.
-struct Moment(Registry);
+struct MetricsSnapshot(Registry);
 
-impl Moment {
-    fn new(prefix: &str) -> Moment {
-        Moment(Registry::with_prefix(prefix))
+impl MetricsSnapshot {
+    fn new(prefix: &str) -> MetricsSnapshot {
+        MetricsSnapshot(Registry::with_prefix(prefix))
     }
 
     fn count(&mut self, name: &str, help: &str, value: u64) {
@@ -69,7 +69,7 @@ impl Moment {
         label: &'static str,
         values: impl IntoIterator<Item = (String, u64)>,
     ) {
-        let family = Labelled::default();
+        let family = LabelledMetric::default();
         for (value, count) in values {
             family.get_or_create(&vec![(label, value)]).inc_by(count);
         }
@@ -128,7 +128,7 @@ impl Probed for AuthorityProbe {
 }
 
 fn authority_text(figures: &AuthorityFigures, is_store_failing: bool) -> String {
-    let mut all = Moment::new("durward_opcua_authority");
+    let mut all = MetricsSnapshot::new("durward_opcua_authority");
     all.count("tokens", "Tokens issued", figures.issued());
     let refused = RefusalReason::ALL.map(|reason| (reason.name().to_owned(), figures.refused(reason)));
     all.counts("refusals", "Tokens and logins refused, by reason", "reason", refused);
@@ -224,7 +224,7 @@ fn missing(figures: &GateFigures, has_table: bool) -> Vec<String> {
 }
 
 fn gate_text(figures: &GateFigures, live: Option<&LiveFigures>) -> String {
-    let mut all = Moment::new("durward_opcua_gate");
+    let mut all = MetricsSnapshot::new("durward_opcua_gate");
     all.level("sessions", "Sessions that are activated", read(&figures.sessions));
     let activations =
         [("ok".to_owned(), read(&figures.activated)), ("refused".to_owned(), read(&figures.refused))];

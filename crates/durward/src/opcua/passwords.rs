@@ -15,20 +15,20 @@ use zeroize::Zeroizing;
 const FETCH_MAX: Duration = Duration::from_secs(10);
 
 /// Gets tokens by password. They are bound to the gate's certificate, so that no client can use them elsewhere.
-pub(super) struct ByPassword {
+pub(super) struct PasswordTokens {
     authority: String,
     resource: String,
     client: SessionClientSettings,
 }
 
-impl ByPassword {
+impl PasswordTokens {
     /// Users of the authorization service at this URL, for the server with this resource id, asked for by the gate as this client.
-    pub(super) fn new(authority: &str, resource: &str, client: SessionClientSettings) -> Arc<ByPassword> {
-        Arc::new(ByPassword { authority: authority.to_owned(), resource: resource.to_owned(), client })
+    pub(super) fn new(authority: &str, resource: &str, client: SessionClientSettings) -> Arc<PasswordTokens> {
+        Arc::new(PasswordTokens { authority: authority.to_owned(), resource: resource.to_owned(), client })
     }
 }
 
-impl UserRights for ByPassword {
+impl UserRights for PasswordTokens {
     fn kinds(&self) -> UserKinds {
         UserKinds { names: true, certificates: false }
     }

@@ -12,9 +12,9 @@ use durward_server::{LogSettings, start_log};
 use opcua_types::MessageSecurityMode;
 use tokio::net::TcpListener;
 
-use super::application::{self, Application, clock};
+use super::application::{self, OwnApplication, clock};
 use super::settings::bind;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandError, CommandResult};
 use crate::serve::stop_signal;
 use crate::users::password;
 
@@ -47,9 +47,9 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    pub(super) fn run(&self) -> Outcome {
-        start_log(&LogSettings::default()).map_err(|error| Failure::new(error.to_string()))?;
-        let application = Application::open(&self.pki)?;
+    pub(super) fn run(&self) -> CommandResult {
+        start_log(&LogSettings::default()).map_err(|error| CommandError::new(error.to_string()))?;
+        let application = OwnApplication::open(&self.pki)?;
         let mut users = PasswordUsers { anonymous: self.user.is_none(), ..PasswordUsers::default() };
         if let Some(name) = &self.user {
             let password = password::read_known(self.password_file.as_deref())?;
@@ -71,24 +71,24 @@ impl Arguments {
 /// # Errors
 /// Its certificate cannot be used.
 pub(super) fn start(
-    application: &Application,
+    application: &OwnApplication,
     listener: TcpListener,
     url: &str,
     users: PasswordUsers,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     start_with(application, listener, url, users, 0)
 }
 
 fn start_with(
-    application: &Application,
+    application: &OwnApplication,
     listener: TcpListener,
     url: &str,
     users: PasswordUsers,
     tags: u32,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let clock = clock();
-    let space =
-        boiler(&application.uri, tags as usize, clock()).map_err(|error| Failure::new(error.to_string()))?;
+    let space = boiler(&application.uri, tags as usize, clock())
+        .map_err(|error| CommandError::new(error.to_string()))?;
     let host = PlantHost::new(space, move || clock());
     let kinds = [if users.anonymous { UserTokenKind::Anonymous } else { UserTokenKind::UserName }];
     let endpoint = |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &kinds);

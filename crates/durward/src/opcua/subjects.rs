@@ -2,7 +2,7 @@
 //! roles, attributes as they are.
 //!
 //! Whoever got a token is looked at again for as long as it may live: when a session ends, a user is disabled or changes groups, the
-//! tokens of before are recalled ([`Recall`]).
+//! tokens of before are recalled ([`TokenRevocation`]).
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -24,7 +24,7 @@ use serde_json::{Value as Json, json};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use crate::failure::{Failure, without_number};
+use crate::failure::{CommandError, without_number};
 
 /// How names of subjects begin that are no users.
 const APPLICATION: &str = "application:";
@@ -36,20 +36,20 @@ const SESSION_EVERY: Duration = Duration::from_secs(2);
 const USER_EVERY: Duration = Duration::from_secs(10);
 
 /// The users of a session service. Called on threads that may wait.
-pub(super) struct Users {
+pub(super) struct SessionUsers {
     service: Service,
     /// Of users who name none.
     realm: String,
     /// Whose certificates are trusted as those of users.
     certificates: Option<UserDirectory>,
     runtime: Handle,
-    watched: Arc<Watched>,
+    watched: Arc<WatchedHolders>,
 }
 
 /// Whose tokens are to end.
-pub(super) type Recall = mpsc::UnboundedReceiver<CutoffTarget<Arc<str>>>;
+pub(super) type TokenRevocation = mpsc::UnboundedReceiver<CutoffTarget<Arc<str>>>;
 
-impl Users {
+impl SessionUsers {
     /// The users of a service, in this realm where they name none, and what is to be recalled because one of them has changed. Whoever
     /// gets a token is looked at for `lifetime` after that. Needs a runtime.
     pub(super) fn new(
@@ -57,10 +57,10 @@ impl Users {
         realm: &str,
         certificates: Option<UserDirectory>,
         lifetime: Duration,
-    ) -> (Users, Recall) {
+    ) -> (SessionUsers, TokenRevocation) {
         let (sender, recall) = mpsc::unbounded_channel();
         let runtime = Handle::current();
-        let watched = Watched {
+        let watched = WatchedHolders {
             service: service.clone(),
             runtime: runtime.clone(),
             lifetime,
@@ -68,7 +68,7 @@ impl Users {
             sender,
         };
         let (realm, watched) = (realm.to_owned(), Arc::new(watched));
-        (Users { service, realm, certificates, runtime, watched }, recall)
+        (SessionUsers { service, realm, certificates, runtime, watched }, recall)
     }
 
     /// The user whom a trusted certificate says.
@@ -84,7 +84,7 @@ impl Users {
     }
 
     /// The name of a session's user in policies and tokens. Of another realm it begins with that: nobody has the name of another realm's user.
-    fn name_of(&self, facts: &Facts) -> Option<String> {
+    fn name_of(&self, facts: &IssueFacts) -> Option<String> {
         subject_name(&self.realm, &facts.realm, &facts.user)
     }
 
@@ -128,12 +128,12 @@ impl Users {
         if self.service.has_ended(&who) {
             return Err(SubjectRefusal::Rejected);
         }
-        self.watched.session(&handle, Holder { user: who.user, id: who.id }, news);
+        self.watched.session(&handle, TokenHolder { user: who.user, id: who.id }, news);
         Ok(CallerUser::Token(handle))
     }
 }
 
-impl Subjects for Users {
+impl Subjects for SessionUsers {
     fn login(
         &self,
         application: &str,
@@ -236,7 +236,7 @@ fn subject_name(own_realm: &str, realm: &str, user: &str) -> Option<String> {
 
 /// What tokens are issued on.
 #[derive(Clone, Debug, PartialEq)]
-struct Facts {
+struct IssueFacts {
     realm: String,
     user: String,
     roles: Vec<String>,
@@ -244,10 +244,10 @@ struct Facts {
     ends: Option<Moment>,
 }
 
-impl Facts {
-    fn of(account: Account) -> Facts {
+impl IssueFacts {
+    fn of(account: Account) -> IssueFacts {
         let attributes = account.attributes.into_iter();
-        Facts {
+        IssueFacts {
             realm: account.realm,
             user: account.subject,
             roles: account.groups,
@@ -256,7 +256,7 @@ impl Facts {
         }
     }
 
-    fn with_session(mut self, session: &Session) -> Facts {
+    fn with_session(mut self, session: &Session) -> IssueFacts {
         let properties: BTreeMap<&str, &str> = session.properties.iter().collect();
         let told = json!({"level": session.level.0, "properties": properties});
         self.attributes.insert("session".to_owned(), told);
@@ -280,58 +280,58 @@ pub(super) fn of_file(
     costs: HashCosts,
     realm: &str,
     name: &str,
-) -> Result<Option<TokenSubject>, Failure> {
-    let failed = |error: IdentityError| Failure::new(without_number(&error.to_string())).at(path);
+) -> Result<Option<TokenSubject>, CommandError> {
+    let failed = |error: IdentityError| CommandError::new(without_number(&error.to_string())).at(path);
     let directory = Directory::open(path, costs, Arc::new(SystemEntropy)).map_err(failed)?;
     let Ok(user) = Named::new(realm, name) else { return Ok(None) };
     let account = directory.account(&user).map_err(failed)?.filter(is_let_in);
-    Ok(account.map(|account| Facts::of(account).subject(Arc::from(name), SubjectKind::User, None)))
+    Ok(account.map(|account| IssueFacts::of(account).subject(Arc::from(name), SubjectKind::User, None)))
 }
 
 /// Whose session it is.
 #[derive(Clone)]
-struct Holder {
+struct TokenHolder {
     user: Named,
     id: SessionId,
 }
 
 /// Somebody who got a token, or is about to.
-struct Entry {
-    holder: Holder,
+struct HolderEntry {
+    holder: TokenHolder,
     /// What the next token is issued on, and the last one was.
-    facts: Option<Facts>,
+    facts: Option<IssueFacts>,
     /// How long a token of this may live.
     until: Moment,
 }
 
 /// All who may have tokens, by the handle of the session or the name of the user.
-struct Watched {
+struct WatchedHolders {
     service: Service,
     runtime: Handle,
     lifetime: Duration,
-    subjects: Mutex<HashMap<Key, Entry>>,
+    subjects: Mutex<HashMap<HolderKey, HolderEntry>>,
     sender: mpsc::UnboundedSender<CutoffTarget<Arc<str>>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Key {
+enum HolderKey {
     Session(Arc<str>),
     Name(Arc<str>),
 }
 
-impl Watched {
-    fn subjects(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
+impl WatchedHolders {
+    fn subjects(&self) -> MutexGuard<'_, HashMap<HolderKey, HolderEntry>> {
         self.subjects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn user(&self, named: &Named) -> Result<Facts, SubjectRefusal> {
+    async fn user(&self, named: &Named) -> Result<IssueFacts, SubjectRefusal> {
         let account = self.service.account(named).await.map_err(refusal)?;
-        account.filter(is_let_in).map(Facts::of).ok_or(SubjectRefusal::Disabled)
+        account.filter(is_let_in).map(IssueFacts::of).ok_or(SubjectRefusal::Disabled)
     }
 
     /// The facts about whom a session is of. They are those that the next token is issued on.
-    async fn holder(&self, handle: &Arc<str>) -> Result<Facts, SubjectRefusal> {
-        let key = Key::Session(Arc::clone(handle));
+    async fn holder(&self, handle: &Arc<str>) -> Result<IssueFacts, SubjectRefusal> {
+        let key = HolderKey::Session(Arc::clone(handle));
         let holder = self.subjects().get(&key).map(|entry| entry.holder.clone());
         let holder = holder.ok_or(SubjectRefusal::Disabled)?;
         let facts = self.of_session(&holder).await?;
@@ -339,36 +339,37 @@ impl Watched {
         Ok(facts)
     }
 
-    async fn of_session(&self, holder: &Holder) -> Result<Facts, SubjectRefusal> {
-        let Holder { user, id } = holder;
+    async fn of_session(&self, holder: &TokenHolder) -> Result<IssueFacts, SubjectRefusal> {
+        let TokenHolder { user, id } = holder;
         let session = self.service.standing(user, *id).await.map_err(|refused| refusal(refused.into()))?;
         let session = session.ok_or(SubjectRefusal::Disabled)?;
         let account = self.service.account(user).await.map_err(refusal)?;
         // A second step, where there is one, was taken as far as the session's level says.
         let account = account.filter(|account| !account.disabled).ok_or(SubjectRefusal::Disabled)?;
-        Ok(Facts::of(account).with_session(&session))
+        Ok(IssueFacts::of(account).with_session(&session))
     }
 
     /// Looks at a session until it ends.
-    fn session(self: &Arc<Watched>, handle: &Arc<str>, holder: Holder, news: SessionNews) {
-        let key = Key::Session(Arc::clone(handle));
+    fn session(self: &Arc<WatchedHolders>, handle: &Arc<str>, holder: TokenHolder, news: SessionNews) {
+        let key = HolderKey::Session(Arc::clone(handle));
         let mut subjects = self.subjects();
         // Who comes again is known by what the last token was issued on.
         if !subjects.contains_key(&key) {
-            subjects.insert(key.clone(), Entry { holder, facts: None, until: Moment::from_ms(u64::MAX) });
+            subjects
+                .insert(key.clone(), HolderEntry { holder, facts: None, until: Moment::from_ms(u64::MAX) });
             self.runtime.spawn(Arc::clone(self).look(key, Some(news)));
         }
     }
 
     /// Looks at a user for as long as a token that is issued now may live.
-    fn name(self: &Arc<Watched>, name: &Arc<str>, named: Named, facts: &Facts) {
-        let key = Key::Name(Arc::clone(name));
+    fn name(self: &Arc<WatchedHolders>, name: &Arc<str>, named: Named, facts: &IssueFacts) {
+        let key = HolderKey::Name(Arc::clone(name));
         let until = self.service.now().plus(self.lifetime);
         let id = SessionId([0; 16]);
-        let holder = Holder { user: named, id };
+        let holder = TokenHolder { user: named, id };
         let mut subjects = self.subjects();
         let is_new = !subjects.contains_key(&key);
-        let entry = subjects.entry(key.clone()).or_insert(Entry { holder, facts: None, until });
+        let entry = subjects.entry(key.clone()).or_insert(HolderEntry { holder, facts: None, until });
         entry.until = until;
         drop(subjects);
         self.take(&key, facts);
@@ -378,7 +379,7 @@ impl Watched {
     }
 
     /// Takes what the next token is issued on. Where the last one was issued on something else, it is recalled.
-    fn take(&self, key: &Key, facts: &Facts) {
+    fn take(&self, key: &HolderKey, facts: &IssueFacts) {
         let mut subjects = self.subjects();
         let Some(entry) = subjects.get_mut(key) else { return };
         let before = entry.facts.replace(facts.clone());
@@ -387,7 +388,7 @@ impl Watched {
         }
     }
 
-    async fn look(self: Arc<Watched>, key: Key, mut news: Option<SessionNews>) {
+    async fn look(self: Arc<WatchedHolders>, key: HolderKey, mut news: Option<SessionNews>) {
         loop {
             match &mut news {
                 Some(news) => tokio::select! {
@@ -403,7 +404,7 @@ impl Watched {
     }
 
     /// Whether there is more to look at. What has changed is recalled.
-    async fn still(&self, key: &Key) -> bool {
+    async fn still(&self, key: &HolderKey) -> bool {
         let known = self.subjects().get(key).map(|entry| (entry.holder.clone(), entry.until));
         let Some((holder, until)) = known else { return false };
         if until < self.service.now() {
@@ -411,8 +412,8 @@ impl Watched {
             return false;
         }
         let facts = match key {
-            Key::Session(_) => self.of_session(&holder).await,
-            Key::Name(_) => self.user(&holder.user).await,
+            HolderKey::Session(_) => self.of_session(&holder).await,
+            HolderKey::Name(_) => self.user(&holder.user).await,
         };
         match facts {
             Ok(facts) => {
@@ -429,10 +430,10 @@ impl Watched {
         }
     }
 
-    fn recall(&self, key: &Key) {
+    fn recall(&self, key: &HolderKey) {
         let target = match key {
-            Key::Session(handle) => CutoffTarget::Session(Arc::clone(handle)),
-            Key::Name(name) => CutoffTarget::Subject(Arc::clone(name)),
+            HolderKey::Session(handle) => CutoffTarget::Session(Arc::clone(handle)),
+            HolderKey::Name(name) => CutoffTarget::Subject(Arc::clone(name)),
         };
         // Nobody takes it only when the service is ending.
         let _ = self.sender.send(target);
@@ -440,7 +441,7 @@ impl Watched {
 }
 
 /// Recalls what is to be recalled, until there is nobody any more who says so.
-pub(super) async fn recall(mut recall: Recall, service: AuthorizationService) {
+pub(super) async fn recall(mut recall: TokenRevocation, service: AuthorizationService) {
     while let Some(target) = recall.recv().await {
         tracing::info!(of = %target, "a user or session has changed or ended: tokens are recalled");
         if let Err(error) = service.revoke(target).await {

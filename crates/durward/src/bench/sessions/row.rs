@@ -3,11 +3,11 @@
 use durward_bench::sessions::{Flood, Logouts, Memory, SessionMeasurement, ValidationMeasurement, WaitTimes};
 use serde_json::{Map, Value as Json, json};
 
-use super::{Arguments, Report, With};
+use super::{Arguments, AtUserCount, SessionBenchReport};
 use crate::bench::row::{command, machine, rounded};
 
 /// An object with all of it.
-pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
+pub(super) fn of(report: &SessionBenchReport, arguments: &Arguments) -> String {
     let is_own = arguments.at.is_empty() && arguments.config.is_none();
     let nodes = if arguments.at.is_empty() { usize::from(arguments.nodes) } else { arguments.at.len() };
     let object = json!({
@@ -16,7 +16,7 @@ pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
         "validate": report.validate.iter().map(validation).collect::<Vec<_>>(),
         "login": report.login.iter().map(|(hash, with)| {
             let mut row = measured(&with.measured, Some(with.users));
-            row.insert("hash".to_owned(), hash.map(super::place::Hash::name).into());
+            row.insert("hash".to_owned(), hash.map(super::place::PasswordHashing::name).into());
             row
         }).collect::<Vec<_>>(),
         "mix": report.mix.iter().map(|with| {
@@ -34,7 +34,7 @@ pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
     format!("{object:#}\n")
 }
 
-fn validation(with: &With<ValidationMeasurement>) -> Map<String, Json> {
+fn validation(with: &AtUserCount<ValidationMeasurement>) -> Map<String, Json> {
     let ValidationMeasurement { nodes, bare } = &with.measured;
     let mut row = measured(nodes, Some(with.users));
     let part = bare.as_ref().map(|bare| rounded(nodes.rate.median / bare.rate.median));
@@ -72,7 +72,7 @@ fn waits(waits: &WaitTimes) -> Json {
     })
 }
 
-fn flood(with: &With<Flood>) -> Json {
+fn flood(with: &AtUserCount<Flood>) -> Json {
     let flood = &with.measured;
     let logins: Map<String, Json> =
         flood.logins.iter().map(|(status, count)| (status.to_string(), (*count).into())).collect();

@@ -4,12 +4,12 @@ use durward_bench::sessions::{
     Flood, Logouts, Memory, SessionMeasurement, UserAction, ValidationMeasurement, WaitTimes,
 };
 
-use super::place::Hash;
-use super::{Arguments, Report, With};
+use super::place::PasswordHashing;
+use super::{Arguments, AtUserCount, SessionBenchReport};
 use crate::bench::{counted, grouped};
 
 /// All tables, one below the other.
-pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
+pub(super) fn of(report: &SessionBenchReport, arguments: &Arguments) -> String {
     let mut text = head(arguments);
     let has_rates = !(report.validate.is_empty() && report.login.is_empty() && report.mix.is_empty());
     if has_rates {
@@ -18,14 +18,14 @@ pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
             "", "users", "a second", "min .. max", "p50 us", "p95 us", "p99 us", "node us"
         ));
     }
-    for With { users, measured } in &report.validate {
+    for AtUserCount { users, measured } in &report.validate {
         validation(&mut text, *users, measured);
     }
-    for (hash, With { users, measured }) in &report.login {
+    for (hash, AtUserCount { users, measured }) in &report.login {
         let name = hash.map_or_else(|| "login".to_owned(), |hash| format!("login, {}", words(hash)));
         line(&mut text, &name, *users, measured, measured.of(UserAction::Login));
     }
-    for With { users, measured } in &report.mix {
+    for AtUserCount { users, measured } in &report.mix {
         let name = format!("mix, {} % logouts", arguments.logout_percent);
         line(&mut text, &name, *users, measured, None);
         measured.waits.iter().for_each(|waits| part(&mut text, waits));
@@ -33,7 +33,7 @@ pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
     if has_rates {
         text.push_str("\nnode us: what cores of the nodes did for one answer\n");
     }
-    if let Some(With { users, measured }) = &report.flood {
+    if let Some(AtUserCount { users, measured }) = &report.flood {
         flood(&mut text, *users, measured);
     }
     if let Some(logouts) = &report.logouts {
@@ -56,10 +56,10 @@ fn head(arguments: &Arguments) -> String {
     }
 }
 
-fn words(hash: Hash) -> &'static str {
+fn words(hash: PasswordHashing) -> &'static str {
     match hash {
-        Hash::Argon2id => "Argon2id",
-        Hash::Cheap => "cheap hash",
+        PasswordHashing::Argon2id => "Argon2id",
+        PasswordHashing::Cheap => "cheap hash",
     }
 }
 

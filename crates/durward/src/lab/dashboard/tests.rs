@@ -11,7 +11,7 @@ use durward_lab::scenario::Scenario;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::draw::{View, draw};
+use super::draw::{DashboardView, draw};
 
 fn scenario(name: &str) -> Scenario {
     let text = format!(
@@ -85,11 +85,11 @@ fn running() -> RunStatus {
     status
 }
 
-fn view() -> View {
-    View { note: "page: http://127.0.0.1:8080/".into(), is_coloured: true, is_stopping: false }
+fn view() -> DashboardView {
+    DashboardView { note: "page: http://127.0.0.1:8080/".into(), is_coloured: true, is_stopping: false }
 }
 
-fn shown(status: &RunStatus, width: u16, height: u16, view: &View) -> String {
+fn shown(status: &RunStatus, width: u16, height: u16, view: &DashboardView) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(frame, status, view)).unwrap();
     let buffer = terminal.backend().buffer();
@@ -165,7 +165,7 @@ fn wide_screens_have_points_beside_the_rest() {
 
 #[test]
 fn stopping_is_said() {
-    let screen = shown(&running(), 100, 30, &View { is_stopping: true, ..view() });
+    let screen = shown(&running(), 100, 30, &DashboardView { is_stopping: true, ..view() });
     assert!(screen.contains("  stopping") && screen.contains("q again: end at once"), "{screen}");
 }
 
@@ -183,7 +183,7 @@ fn names_cannot_steer_the_terminal() {
 fn without_colour_there_is_none() {
     let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
     let status = running();
-    terminal.draw(|frame| draw(frame, &status, &View { is_coloured: false, ..view() })).unwrap();
+    terminal.draw(|frame| draw(frame, &status, &DashboardView { is_coloured: false, ..view() })).unwrap();
     let plain = ratatui::style::Color::Reset;
     assert!(terminal.backend().buffer().content.iter().all(|cell| cell.fg == plain && cell.bg == plain));
 }

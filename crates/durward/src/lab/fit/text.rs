@@ -2,7 +2,7 @@
 
 use durward_lab::fit::{Fit, FitReport, Residence, number};
 
-use super::Fitted;
+use super::FittedCurve;
 
 /// Residuals and loads beyond so many are not printed: the JSON has them.
 const ROWS_MAX: usize = 40;
@@ -11,7 +11,7 @@ const ROWS_MAX: usize = 40;
 const PICTURE_HALF: usize = 20;
 
 /// All of them, and which further sets the file has.
-pub(super) fn of(fitted: &[Fitted], others: &[String]) -> String {
+pub(super) fn of(fitted: &[FittedCurve], others: &[String]) -> String {
     let parts: Vec<String> = fitted.iter().map(one).collect();
     let mut text = parts.join("\n");
     if !others.is_empty() {
@@ -20,7 +20,7 @@ pub(super) fn of(fitted: &[Fitted], others: &[String]) -> String {
     text
 }
 
-fn one(fitted: &Fitted) -> String {
+fn one(fitted: &FittedCurve) -> String {
     let report = &fitted.report;
     let mut text = if fitted.name.is_empty() { String::new() } else { format!("{}\n", fitted.name) };
     text.push_str(&format!("{}\n\n{}", report.verdict, table(report)));

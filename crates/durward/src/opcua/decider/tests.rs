@@ -19,7 +19,7 @@ const MODE: &str = "nsu=urn:plant;s=Mode";
 fn decider(name: &str, text: &str) -> PolicyDecider {
     let texts = vec![PolicyText { name: name.to_owned(), text: text.into() }];
     let combining = policies::combining("deny-overrides").unwrap();
-    PolicyDecider::of(texts, Policies { paths: Vec::new(), combining }, Duration::from_secs(60)).unwrap()
+    PolicyDecider::of(texts, PolicyFiles { paths: Vec::new(), combining }, Duration::from_secs(60)).unwrap()
 }
 
 /// What is decided for an operator about browse, read and write of two nodes, in the order of the table.
@@ -171,7 +171,7 @@ fn changed_files_are_another_version() {
     let file = folder.join("p.sapl");
     std::fs::write(&file, "policy \"p\" permit action == \"read\";").unwrap();
     let combining = policies::combining("deny-overrides").unwrap();
-    let policies = Policies { paths: vec![folder.clone()], combining };
+    let policies = PolicyFiles { paths: vec![folder.clone()], combining };
     let decider = PolicyDecider::new(policies, Duration::from_secs(60)).unwrap();
     let first = decider.policy_version();
     assert_eq!(letters(&asked(&decider)), "-g--g-");

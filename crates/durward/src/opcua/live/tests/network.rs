@@ -17,9 +17,9 @@ use durward_session::identity::user::HashCosts;
 use opcua_types::{MessageSecurityMode, NodeId, StatusCode};
 use tokio::net::TcpListener;
 
-use super::super::super::application::{self, Application};
-use super::super::super::authority::Authority;
-use super::super::super::decider::{Policies, PolicyDecider};
+use super::super::super::application::{self, OwnApplication};
+use super::super::super::authority::AuthorityArguments;
+use super::super::super::decider::{PolicyDecider, PolicyFiles};
 use super::*;
 
 const HOUR_MS: u64 = 3_600_000;
@@ -67,9 +67,9 @@ async fn bind() -> (TcpListener, String) {
     (listener, url)
 }
 
-fn applications(folder: &Path, hand: &Hand) -> [Application; 4] {
+fn applications(folder: &Path, hand: &Hand) -> [OwnApplication; 4] {
     let made = ["plant", "gate", "authority", "client"].map(|name| {
-        let mut made = Application::create(&folder.join(name), &format!("urn:test:{name}")).unwrap();
+        let mut made = OwnApplication::create(&folder.join(name), &format!("urn:test:{name}")).unwrap();
         let hand = hand.clone();
         made.channel.clock = Arc::new(move || hand.now());
         made
@@ -80,7 +80,7 @@ fn applications(folder: &Path, hand: &Hand) -> [Application; 4] {
     made
 }
 
-async fn plant(application: &Application, hand: &Hand) -> String {
+async fn plant(application: &OwnApplication, hand: &Hand) -> String {
     let (listener, url) = bind().await;
     let (hand, started) = (hand.clone(), hand.now());
     let host = PlantHost::new(boiler(&application.uri, 20, started).unwrap(), move || hand.now());
@@ -106,16 +106,22 @@ fn policies() -> Vec<durward_pdp::PolicyText> {
     vec![durward_pdp::PolicyText { name: "plant.sapl".to_owned(), text: POLICY.into() }]
 }
 
-fn authority(folder: &Path, gate: &Application, hand: &Hand, url: &str, keys: SigningKeys) -> Authority {
+fn authority(
+    folder: &Path,
+    gate: &OwnApplication,
+    hand: &Hand,
+    url: &str,
+    keys: SigningKeys,
+) -> AuthorityArguments {
     let file = folder.join("plant.sapl");
     std::fs::write(&file, POLICY).unwrap();
-    let policies = Policies { paths: vec![file], combining: Combining::DenyOverrides };
+    let policies = PolicyFiles { paths: vec![file], combining: Combining::DenyOverrides };
     let subjects = SubjectTable::new(HashCosts::default()).unwrap();
     subjects.set_user("anna", "secret", &["operator"]).unwrap();
-    let mut application = Application::open(&folder.join("authority")).unwrap();
+    let mut application = OwnApplication::open(&folder.join("authority")).unwrap();
     let hand = hand.clone();
     application.channel.clock = Arc::new(move || hand.now());
-    Authority {
+    AuthorityArguments {
         application,
         url: url.to_owned(),
         decider: Arc::new(PolicyDecider::new(policies, LIFETIME).unwrap()),
@@ -146,9 +152,9 @@ async fn start(folder: &Path, hand: &Hand) -> (Arc<Gate>, TokenClient, Arc<LiveF
     settings.endpoint_url.clone_from(&url);
     settings.authority_url.clone_from(&service_url);
     settings.authority = Some(GateAuthoritySettings::new(service_url, gate.client("gate")));
-    let pdp = Pdp::builder().policies(policies()).source(Announced).build().unwrap();
+    let pdp = Pdp::builder().policies(policies()).source(AnnouncedAttributes).build().unwrap();
     let pdp = Arc::new(pdp);
-    let live = Arc::new(PolicyLive::new(Box::new(move || Some(Arc::clone(&pdp))), &*gate.uri));
+    let live = Arc::new(PolicyLiveDecider::new(Box::new(move || Some(Arc::clone(&pdp))), &*gate.uri));
     let figures = Arc::clone(live.figures());
     settings.live = Some(live);
     let running = Arc::new(Gate::start(settings).unwrap());
