@@ -35,7 +35,7 @@ pub enum Kind {
     Login,
     /// Somebody failed to log in.
     LoginFailed,
-    /// Somebody was told to wait before he tries again.
+    /// A login was told to wait before the next attempt.
     LoginDelayed,
     /// Somebody was turned away because too many logged in.
     LoginTurnedAway,
@@ -45,7 +45,7 @@ pub enum Kind {
     Revoked,
     /// A session's level rose.
     SteppedUp,
-    /// Somebody else changed something about a user or his session.
+    /// Somebody else changed a user's account or session.
     UserChanged,
     /// A key was taken into use.
     KeyRotated,

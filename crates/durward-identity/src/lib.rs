@@ -1,8 +1,8 @@
 //! Who is asking: users, login, sessions, tokens, and the record of what happened.
 //!
 //! The crate knows no policy and no wire format, and has no clock, no socket and no runtime: the moment is an argument,
-//! chance is an [`Entropy`], and what must travel comes out as an [`Effect`](protocol::Effect) and goes in as an
-//! [`Event`](protocol::Event). Servers, stores and directories are put around it.
+//! chance is an [`Entropy`], and what must travel comes out as an [`NodeEffect`](protocol::NodeEffect) and goes in as an
+//! [`NodeEvent`](protocol::NodeEvent). Servers, stores and directories are put around it.
 //!
 //! # The parts
 //!
@@ -57,8 +57,7 @@
 //!                                       '-- a gap in the records: ask again from the last one applied
 //! ```
 //!
-//! Validations that wait for the store share questions: at most one is under way, and whoever comes while it is under way waits for
-//! the next one, because the answer may have been given before he came.
+//! Validations that wait for the store share queries: at most one is under way, and a validation that arrives meanwhile waits for the next one, because the answer may be older than its arrival.
 //!
 //! # What is not here
 //!

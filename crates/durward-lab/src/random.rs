@@ -3,9 +3,9 @@
 /// SplitMix64 (Steele, Lea, Flood 2014): eight bytes of state, the same numbers on every machine. Not for secrets.
 ///
 /// ```
-/// use durward_lab::random::Random;
+/// use durward_lab::random::LabRandom;
 ///
-/// assert_eq!(Random::new(7).next_u64(), Random::new(7).next_u64());
+/// assert_eq!(LabRandom::new(7).next_u64(), LabRandom::new(7).next_u64());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabRandom(u64);

@@ -102,7 +102,7 @@ impl SessionAuditLog {
         self.send(AuditQueueEntry::Event(at, Box::new(event))).await;
     }
 
-    /// Notes that somebody was turned away before anything of his was looked at: by a line, or as one of a number in a line to come.
+    /// Records a request that was rejected before its credentials were checked: as a line, or in the count of a later line.
     pub async fn record_turned_away(&self, at: Moment, address: IpAddr, event: AuditEvent) {
         self.send(AuditQueueEntry::TurnedAway(at, address, Box::new(event))).await;
     }

@@ -1,4 +1,4 @@
-//! Threads that hash passwords, and the queue before them.
+//! The thread pool that hashes passwords, and its bounded queue.
 //!
 //! As many threads as [`PoolSettings::at_once`] says do nothing else, so that hashing never takes a thread that answers. Where there
 //! are fewer cores than threads, they step back behind those that answer. Who finds the queue full is told when to come again.
@@ -168,7 +168,7 @@ impl Drop for QueueSlot {
         }
         let next = queue.pool.finish(took);
         if let Some(turn) = next.and_then(|next| queue.waiting.remove(&next)) {
-            // Who has gone in this very moment gives his place back himself, when it is dropped.
+            // A client that disconnects at this moment frees its slot when the slot is dropped.
             let _ = turn.send(());
         }
     }

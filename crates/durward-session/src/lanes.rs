@@ -1,4 +1,4 @@
-//! Numbers that many threads write and hardly anybody reads: each thread has a lane of its own, and whoever reads goes through all.
+//! Striped counters: each thread writes its own stripe, and a reader sums all stripes.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! The session service over a runtime: who may log in, whether a session lives, and what ends it.
+//! The session service over an async runtime: logins, validation of sessions, and what ends a session.
 //!
 //! [`durward_identity`] decides; this crate gives it a clock, threads and a disk. [`Builder::start`] starts a node and gives the
 //! [`Service`], which is cheap to clone and may be used from any thread and any runtime. Surfaces (HTTP) are put before
@@ -16,7 +16,7 @@
 //! # The two seams
 //!
 //! [`SessionStore`] carries records: it gets [`StoreCommand`]s through a bounded channel and gives back
-//! [`Event`](durward_identity::protocol::Event)s through a [`NodeLink`]. [`UserDirectory`] knows users: [`Embedded`] is the
+//! [`NodeEvent`](durward_identity::protocol::NodeEvent)s through a [`NodeLink`]. [`UserDirectory`] knows users: [`Embedded`] is the
 //! directory that is built in, whose hashing has threads of its own.
 //!
 //! # What is not here

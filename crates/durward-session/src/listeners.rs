@@ -1,4 +1,4 @@
-//! Who waits to hear of which session: when one ends or changes, only those are woken whose session it is.
+//! Listeners by session: when a session ends or changes, only its own listeners are woken.
 //!
 //! A node may have a hundred thousand live decisions open, each for one session. Were all of them told of every logout, each
 //! logout would cost as much as all of them.

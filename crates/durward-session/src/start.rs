@@ -1,4 +1,4 @@
-//! A node from its parts to its end.
+//! Builds, starts and stops a node.
 
 use std::collections::HashMap;
 use std::fmt;

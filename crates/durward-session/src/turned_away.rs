@@ -1,5 +1,4 @@
-//! Attempts that are turned away before anything of theirs is looked at: anybody can make as many of them as he likes, so they are counted, and
-//! few of them are lines of the audit record.
+//! Requests that are rejected before their credentials are checked. Anybody can send any number of them, so they are counted, and few become lines of the audit record.
 //!
 //! Of each kind and from each address the first of a minute are lines of their own. How many more there were is one line when the minute is over:
 //! what all of them have in common, and their number.

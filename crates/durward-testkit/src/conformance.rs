@@ -1,5 +1,6 @@
 //! Conformance cases: one folder each, with policies, a request and the response it must get.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -39,11 +40,29 @@ pub fn cases(suite: &Path) -> std::io::Result<Vec<ConformanceCase>> {
     Ok(cases)
 }
 
+/// Why a case fails, in words: how the answer differs from the expected one, or what of the case cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConformanceFailure(String);
+
+impl<T: Into<String>> From<T> for ConformanceFailure {
+    fn from(problem: T) -> ConformanceFailure {
+        ConformanceFailure(problem.into())
+    }
+}
+
+impl fmt::Display for ConformanceFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConformanceFailure {}
+
 /// Runs one case with one index.
 ///
 /// # Errors
 /// How what happened differs from what the case asks for.
-pub fn run(case: &ConformanceCase, index: IndexKind) -> Result<(), String> {
+pub fn run(case: &ConformanceCase, index: IndexKind) -> Result<(), ConformanceFailure> {
     let file = |name: &str| fs::read(case.folder.join(name)).ok();
     let request = file("Request.xml").or_else(|| file("Request.xml.ignore")).ok_or("no request")?;
     // A policy that can never be evaluated may be refused (7.19.2), or be Indeterminate when it is evaluated.
@@ -64,10 +83,10 @@ pub fn run(case: &ConformanceCase, index: IndexKind) -> Result<(), String> {
             response
         }
         (Ok(_), Err(error)) => Response::indeterminate(error.status()),
-        (Err(errors), _) => return Err(format!("the policy was refused: {}", errors.join("\n  "))),
+        (Err(errors), _) => return Err(format!("the policy was refused: {}", errors.join("\n  ")).into()),
     };
     let differences = differences(&expected, &found);
-    if differences.is_empty() { Ok(()) } else { Err(differences.join("\n  ")) }
+    if differences.is_empty() { Ok(()) } else { Err(differences.join("\n  ").into()) }
 }
 
 fn build(case: &ConformanceCase, index: IndexKind) -> Result<Pdp, Vec<String>> {

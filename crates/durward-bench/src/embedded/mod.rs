@@ -5,7 +5,7 @@
 //! and what an empty reading shows is reported beside it ([`EmbeddedMeasurement::clock_ns`]).
 //!
 //! ```
-//! use durward_bench::embedded::{Form, Mode, Plan, RequestText, Subject, Until};
+//! use durward_bench::embedded::{RequestFormat, DecisionMode, EmbeddedPlan, RequestText, BuiltPdp, StopCondition};
 //! use durward_pdp::Pdp;
 //! use std::time::Duration;
 //!
@@ -15,9 +15,9 @@
 //! let request = r#"<Request xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" CombinedDecision="false"
 //!   ReturnPolicyIdList="false"><Attributes Category="urn:oasis:names:tc:xacml:3.0:attribute-category:action"/>
 //!   </Request>"#;
-//! let requests = [RequestText { name: "1".into(), text: request.into(), form: Form::Xml }];
-//! let plan = Plan { mode: Mode::Decide, threads: 1, until: Until::Elapsed(Duration::from_millis(50)) };
-//! let subject = Subject::build(&|| Pdp::builder().policy("p.xml", policy))?;
+//! let requests = [RequestText { name: "1".into(), text: request.into(), form: RequestFormat::Xml }];
+//! let plan = EmbeddedPlan { mode: DecisionMode::Decide, threads: 1, until: StopCondition::Elapsed(Duration::from_millis(50)) };
+//! let subject = BuiltPdp::build(&|| Pdp::builder().policy("p.xml", policy))?;
 //! let measured = subject.measure(&requests, &plan)?;
 //! assert!(measured.decisions_per_s.median > 0.0);
 //! # Ok::<(), durward_bench::embedded::BenchError>(())

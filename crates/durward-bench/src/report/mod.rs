@@ -2,9 +2,9 @@
 //! page that explains them.
 //!
 //! ```
-//! use durward_bench::report::{Report, ReportError};
+//! use durward_bench::report::{BenchReport, BenchReportError};
 //!
-//! let nothing = Report::read(&[("empty.json".to_owned(), "[]".to_owned())]);
+//! let nothing = BenchReport::read(&[("empty.json".to_owned(), "[]".to_owned())]);
 //! assert_eq!(nothing.unwrap_err().to_string(), "there are no measurements to report");
 //! ```
 

@@ -1,4 +1,4 @@
-//! The users whom a load is made of: what each asks for next, and whether what he is told is right.
+//! The users whom a load is made of: what each asks for next, and whether the answer is right.
 //!
 //! Users have no connection of their own: a connection that is free serves any of them. So each request of a session goes to a
 //! random one of the nodes that there are connections to.
@@ -53,7 +53,7 @@ impl UserAction {
 pub(super) enum UserScript {
     /// Who has no session logs in; nobody more than once.
     Enter,
-    /// Somebody validates his session.
+    /// A user validates their session.
     Validate,
     /// The same, of a server that knows one user only: any valid session is right.
     ValidateAny,

@@ -1,6 +1,6 @@
-//! What stands before a password or a code is looked at.
+//! Defences that run before a password or a code is checked: throttling and a bounded hashing pool.
 //!
-//! [`LoginThrottle`] says whether somebody may try now, or whom he waits for, [`LoginPool`] whether there is room to hash his password.
+//! [`LoginThrottle`] says whether an attempt may be made now, or what it waits for, [`LoginPool`] whether there is room to hash the password.
 //! Neither has a clock or a thread, and neither grows with what attackers send.
 
 mod pool;

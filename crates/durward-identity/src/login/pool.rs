@@ -93,7 +93,7 @@ impl LoginPool {
         }
     }
 
-    /// Somebody who waited has gone. Whether he was waiting; if not, he is being hashed and [`LoginPool::finish`] is due.
+    /// A queued login was abandoned. Returns whether it was queued; if not, it is being hashed and [`LoginPool::finish`] is due.
     pub fn leave(&mut self, ticket: PoolTicket) -> bool {
         let before = self.waiting.len();
         self.waiting.retain(|other| *other != ticket);

@@ -1,6 +1,6 @@
-//! Questions to the store that validations share.
+//! Freshness queries to the store, shared by validations.
 //!
-//! At most one question is under way. Whoever comes meanwhile waits for the next: the store may have answered before he came, and a
+//! At most one query is under way. A validation that arrives meanwhile waits for the next: the store may have answered before it arrived, and a
 //! logout acknowledged in between would be missed.
 
 use std::collections::VecDeque;

@@ -16,7 +16,7 @@ pub struct AskId(pub u64);
 /// What happens to a node.
 #[derive(Clone, Debug)]
 pub enum NodeEvent {
-    /// A user has shown who he is, and gets a session.
+    /// A user has authenticated and gets a session.
     Login {
         /// Answered with a token.
         ask: AskId,

@@ -2,7 +2,7 @@
 //!
 //! [`SessionNode`] is owned by one task, the driver, which carries events to it and effects from it, and tells it every half a second
 //! or so what time it is ([`NodeEvent::Tick`]). Validations do not pass through it, save for the permits of `assured-read`: all threads
-//! share the [`Sessions`](crate::session::Sessions) that the node changes.
+//! share the [`SessionTable`](crate::session::SessionTable) that the node changes.
 //!
 //! Codes of second steps travel with the sessions ([`NodeEvent::UseCode`]): nodes may have a copy of the users each, and a code is good
 //! once for all of them. In the assured modes, of several records that use one code the first in the store's order counts.

@@ -1,4 +1,4 @@
-//! Codes of second steps that were used, wherever that was.
+//! Second-factor codes that were used, on any node.
 //!
 //! Of a device it is enough to know the last one: what it showed before is none any more either. It is forgotten when no clock takes it.
 //! Recovery codes are good until they are used, so what was used is never forgotten: 16 bytes each, and a user has ten.

@@ -52,7 +52,7 @@ pub enum Revocation {
         /// When it would have ended: so long it must be remembered.
         ends: Moment,
     },
-    /// Sessions that ended before somebody came who asks what he missed.
+    /// Sessions that ended before a node that catches up joined.
     Ended {
         /// Which, and when each would have ended. At most [`ENDED_MAX`].
         sessions: Vec<(SessionId, Moment)>,

@@ -376,7 +376,7 @@ impl SessionTable {
         token::seal(&self.ring.load(), entropy, now, &claims)
     }
 
-    /// Why a user may not have one more session, if he may not. Others may come first.
+    /// Why a user may not have one more session, if so. Others may come first.
     pub fn full(&self, user: &User) -> Option<SessionLimitReached> {
         self.admit(user, 0).err()
     }
@@ -570,7 +570,7 @@ impl fmt::Debug for SessionTable {
 /// Why there may not be one more session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionLimitReached {
-    /// The user has as many as he may, and the setting is to refuse.
+    /// The user is at the limit, and the setting is to refuse.
     User,
     /// The node holds as many as it may.
     Node,

@@ -16,7 +16,7 @@ use super::slab::{NONE, Slab};
 use super::token::{Refusal, SessionClaims};
 use crate::{CLOCK_SKEW_MAX, Moment, Stamp};
 
-/// What happens at a login of a user who has as many sessions as he may.
+/// What happens at a login of a user who is at the session limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LimitPolicy {
     /// The login is refused.

@@ -1,4 +1,4 @@
-//! Values with numbers: what is removed leaves a place for what comes next. Grows by an eighth, not by doubling, since a
+//! A slab: values by index, with free slots reused. Grows by an eighth, not by doubling, since a
 //! million sessions stand here.
 
 /// The number of no place.

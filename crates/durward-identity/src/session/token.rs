@@ -1,4 +1,4 @@
-//! Tokens: what a session is, sealed, as text that goes into a cookie or a header.
+//! Session tokens: the sealed claims of a session, as text for a cookie or a header.
 //!
 //! A token is the Base64 (for URLs, without padding) of a version byte, the key's name (4 bytes), a nonce (12), the sealed
 //! claims, and a tag (16). The claims: session id (16), stamp of the login (8), end (4), longest idle time (4), level (1), realm and

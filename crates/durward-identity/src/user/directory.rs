@@ -70,7 +70,7 @@ pub struct Directory {
 #[derive(Default)]
 struct AccountTable {
     users: HashMap<User, Account>,
-    /// Who was removed, and when: sessions that he began before are over, also where that is heard of later.
+    /// Removed users, and when they were removed: their earlier sessions are over, also where that is heard of later.
     removed: HashMap<User, u64>,
 }
 
@@ -175,7 +175,7 @@ impl Directory {
         all
     }
 
-    /// Takes a user in, or puts him in the place of one with the same name.
+    /// Adds a user, or replaces the one with the same name.
     ///
     /// # Errors
     /// The name is none, or the journal cannot be written: then nothing has changed.
@@ -183,7 +183,7 @@ impl Directory {
         self.import(vec![account]).map(|_| ()).map_err(|error| error.error)
     }
 
-    /// Takes a user in, unless there is one with the same name. Whether he was taken in.
+    /// Adds a user unless there is one with the same name. Returns whether the user was added.
     ///
     /// # Errors
     /// As [`Directory::put`].
@@ -238,7 +238,7 @@ impl Directory {
         Ok(count)
     }
 
-    /// Takes a user out. Whether there was one. Sessions that he began before `now` are over.
+    /// Removes a user. Returns whether there was one. Their sessions from before `now` are over.
     ///
     /// # Errors
     /// The journal cannot be written: then nothing has changed.
@@ -255,7 +255,7 @@ impl Directory {
         Ok(true)
     }
 
-    /// Gives a user another password. Sessions that he began before `now` are over.
+    /// Changes a user's password. Their sessions from before `now` are over.
     ///
     /// # Errors
     /// There is no such user, the password cannot be hashed, or the journal cannot be written.
@@ -273,7 +273,7 @@ impl Directory {
         if self.change(user, set)? { Ok(()) } else { failed(format!("there is no user {user}")) }
     }
 
-    /// Changes what is known of a user. Whether there is one. He is read and written under the journal's lock: what others wrote
+    /// Updates an account. Returns whether there is one. It is read and written under the journal's lock: what others wrote
     /// before is seen, and nobody writes in between.
     ///
     /// # Errors
@@ -282,7 +282,7 @@ impl Directory {
         self.change_if(user, |_| true, change)
     }
 
-    /// Changes a user, if he is there and is as expected. Whether he was.
+    /// Updates an account if it exists and is as expected. Returns whether it was.
     fn change_if(
         &self,
         user: &User,
@@ -415,7 +415,7 @@ impl UserStore for Directory {
     }
 
     fn check_code(&self, now: Moment, user: &User, code: &str) -> Result<Option<UsedCode>, IdentityError> {
-        // Two who come with the same code at the same moment: the second finds another step than he expects.
+        // Two who come with the same code at the same moment: the second finds another step than expected.
         let Some(second) = self.account(user)?.and_then(|account| account.second_step) else {
             return Ok(None);
         };

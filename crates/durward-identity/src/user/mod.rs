@@ -26,7 +26,7 @@ use crate::{IdentityError, Moment};
 pub enum PasswordCheck {
     /// It is the user's.
     Right(Box<Account>),
-    /// It is not; or there is no such user, or he may not log in. Which of these took the same time to find out, and goes to the
+    /// It is not; or there is no such user, or they may not log in. Which of these took the same time to find out, and goes to the
     /// audit, not to whoever asked.
     Wrong(LoginFailure),
 }
@@ -87,12 +87,12 @@ pub trait UserStore: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Whether an account that let a user in a moment ago still does: he has not been disabled or given another password since.
+    /// Whether an account that let a user in a moment ago still does: they have not been disabled or given another password since.
     fn still_holds(&self, account: &Account) -> bool {
         !account.disabled
     }
 
-    /// Whether a session that this user began at this moment must be over: he was disabled, removed or given another password since.
+    /// Whether a session that this user began at this moment must be over: they were disabled, removed or given another password since.
     fn must_be_over(&self, user: &User, began: Moment) -> bool {
         let _ = (user, began);
         false
@@ -104,6 +104,6 @@ pub trait UserStore: Send + Sync {
 pub struct UserChange {
     /// Who.
     pub user: User,
-    /// Whether his sessions must end: he was disabled, removed or given another password.
+    /// Whether the user's sessions must end: they were disabled, removed or given another password.
     pub ends_sessions: bool,
 }

@@ -30,7 +30,7 @@ const MEMORY_KIB_MAX: u32 = 256 * 1024;
 /// How many passes a hash may ask for.
 const PASSES_MAX: u32 = 64;
 
-/// A password that somebody says is his. It shows itself nowhere.
+/// A password as it was presented at a login. `Debug` does not show it.
 #[derive(Clone, Copy)]
 pub struct Password<'p>(&'p [u8]);
 

@@ -1,6 +1,6 @@
 //! A journal that several processes write, one at a time: the server has the file of users open while `durward users` changes it.
 //!
-//! Who reads or writes it holds a lock for that moment, and before he writes he reads what others have written since. The lock is on
+//! A process holds a lock while it reads or writes, and reads what others have written before it writes. The lock is on
 //! a file of its own beside it: a journal that has grown is replaced by another file, and who waited for the old one's lock would
 //! wait for nothing.
 

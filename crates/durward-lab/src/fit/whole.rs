@@ -15,12 +15,12 @@ use super::{
 /// 0, or whose X is below 0 or no number, are left out and named in [`FitReport::left_out`].
 ///
 /// ```
-/// use durward_lab::fit::{self, Law, Observation, Options};
+/// use durward_lab::fit::{self, Law, Observation, FitOptions};
 ///
 /// let truth = Law { lambda: 100.0, sigma: 0.05, kappa: 0.001 };
 /// let measured: Vec<Observation> =
 ///     [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0].map(|n| Observation::new(n, truth.x(n))).to_vec();
-/// let report = fit::of(&measured, &Options::default());
+/// let report = fit::of(&measured, &FitOptions::default());
 /// let peak = report.fits.usl.unwrap().n_star.unwrap();
 /// assert!((peak - truth.n_star().unwrap()).abs() < 1e-6);
 /// assert!(report.refused.is_empty(), "{}", report.verdict);

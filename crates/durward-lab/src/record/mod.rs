@@ -2,12 +2,12 @@
 //! read it. Every percentile is kept as its whole histogram, so that records of several generators merge exactly.
 //!
 //! ```
-//! use durward_lab::record::{Latency, Load, Point, StepResult};
+//! use durward_lab::record::{LatencyRecord, PointLoad, MeasuredPoint, StepResult};
 //!
-//! let mut since_due = Latency::default();
+//! let mut since_due = LatencyRecord::default();
 //! since_due.record(1_500_000);
 //! let step = StepResult { name: "login".into(), answered: 1, since_due, ..StepResult::default() };
-//! let point = Point { load: Load::Users(1), measured_s: 0.5, steps: vec![step], ..Point::default() };
+//! let point = MeasuredPoint { load: PointLoad::Users(1), measured_s: 0.5, steps: vec![step], ..MeasuredPoint::default() };
 //! assert_eq!(point.throughput(), 2.0);
 //! ```
 

@@ -1,10 +1,10 @@
 //! Reports of records: one page that stands alone, the same as PDF, pictures, data; and comparisons of records.
 //!
 //! ```
-//! use durward_lab::record::{FORMAT, Record};
+//! use durward_lab::record::{FORMAT, RunRecord};
 //! use durward_lab::report;
 //!
-//! let record = Record { format: FORMAT, ..Record::default() };
+//! let record = RunRecord { format: FORMAT, ..RunRecord::default() };
 //! assert!(report::page(&[record]).contains("Nothing was measured"));
 //! ```
 

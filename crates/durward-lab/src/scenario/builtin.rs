@@ -80,7 +80,8 @@ impl StepArguments<'_> {
     fn url(&self, key: &str) -> Result<String, ScenarioError> {
         use super::template::{TemplateFilter, TemplatePart, TemplateReference, parse, written};
         let text = self.get(key, "");
-        let parts = parse(&text).map_err(|problem| ScenarioError::at(format!("with.{key}"), problem))?;
+        let parts =
+            parse(&text).map_err(|problem| ScenarioError::at(format!("with.{key}"), problem.to_string()))?;
         let write = |part: TemplatePart| match part {
             TemplatePart::Text(text) => written(&text, TemplateFilter::Url),
             TemplatePart::Value(TemplateReference::Capture(name), _) => format!("${{{name}|url}}"),

@@ -11,6 +11,8 @@
 //! Behind a `|` stands how the value is written: `${token|url}` (percent encoding), `|json` (inside a JSON text), `|base64`.
 //! `$${` means `${` itself.
 
+use std::fmt;
+
 /// One part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplatePart {
@@ -52,11 +54,23 @@ pub enum TemplateFilter {
     Base64,
 }
 
+/// Why a text with `${...}` cannot be read, in the words of a scenario's author.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateError(String);
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
 /// Reads a text with `${...}`.
 ///
 /// # Errors
 /// A brace that is not closed, an empty name, a filter that does not exist: in words.
-pub fn parse(text: &str) -> Result<Vec<TemplatePart>, String> {
+pub fn parse(text: &str) -> Result<Vec<TemplatePart>, TemplateError> {
     let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
     while let Some(at) = rest.find("${") {
         let (before, from) = rest.split_at(at);
@@ -69,7 +83,7 @@ pub fn parse(text: &str) -> Result<Vec<TemplatePart>, String> {
         plain.push_str(before);
         let inner = from.get(2..).unwrap_or_default();
         let Some((name, after)) = inner.split_once('}') else {
-            return Err(format!("`{from}` lacks its closing brace"));
+            return Err(TemplateError(format!("`{from}` lacks its closing brace")));
         };
         if !plain.is_empty() {
             parts.push(TemplatePart::Text(std::mem::take(&mut plain)));
@@ -84,7 +98,7 @@ pub fn parse(text: &str) -> Result<Vec<TemplatePart>, String> {
     Ok(parts)
 }
 
-fn value(text: &str) -> Result<TemplatePart, String> {
+fn value(text: &str) -> Result<TemplatePart, TemplateError> {
     let (name, filter) = match text.split_once('|') {
         None => (text.trim(), TemplateFilter::Plain),
         Some((name, filter)) => {
@@ -92,7 +106,11 @@ fn value(text: &str) -> Result<TemplatePart, String> {
                 "url" => TemplateFilter::Url,
                 "json" => TemplateFilter::Json,
                 "base64" => TemplateFilter::Base64,
-                other => return Err(format!("`{other}` in `${{{text}}}` is none of url, json, base64")),
+                other => {
+                    return Err(TemplateError(format!(
+                        "`{other}` in `${{{text}}}` is none of url, json, base64"
+                    )));
+                }
             };
             (name.trim(), filter)
         }
@@ -112,14 +130,16 @@ fn value(text: &str) -> Result<TemplatePart, String> {
         match name {
             "user" => TemplateReference::User,
             "request" => TemplateReference::Request,
-            "" => return Err(format!("`${{{text}}}` names nothing; `$${{` means `${{` itself")),
+            "" => {
+                return Err(TemplateError(format!("`${{{text}}}` names nothing; `$${{` means `${{` itself")));
+            }
             name if name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-') => {
                 TemplateReference::Capture(name.to_owned())
             }
             name => {
-                return Err(format!(
+                return Err(TemplateError(format!(
                     "`${{{name}}}` is no name of a capture; see `data.`, `vary.`, `env.`, `file:`"
-                ));
+                )));
             }
         }
     };
@@ -129,11 +149,11 @@ fn value(text: &str) -> Result<TemplatePart, String> {
 /// The text with all that does not change from request to request filled in, which `known` knows.
 ///
 /// # Errors
-/// What `known` says of what it does not know, and what [`parse`] says.
-pub fn fill(
+/// What `known` says of what it does not know.
+pub fn fill<E>(
     parts: Vec<TemplatePart>,
-    known: &mut impl FnMut(&TemplateReference) -> Result<Option<String>, String>,
-) -> Result<Vec<TemplatePart>, String> {
+    known: &mut impl FnMut(&TemplateReference) -> Result<Option<String>, E>,
+) -> Result<Vec<TemplatePart>, E> {
     let mut filled: Vec<TemplatePart> = Vec::with_capacity(parts.len());
     for part in parts {
         let part = match part {
@@ -224,7 +244,7 @@ mod tests {
             ("${a b}", "no name of a capture"),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.contains(said), "{text}: {error}");
+            assert!(error.to_string().contains(said), "{text}: {error}");
         }
     }
 

@@ -42,7 +42,7 @@ impl std::error::Error for CalibrationError {}
 /// rest does. Without processor time in the record, all of the time is taken to be work.
 ///
 /// A process that waits has to be woken for a request, one that is busy finds the next without: under load a request costs less. How much
-/// less is taken from all points of the record ([`DeploymentNodes::wake_ms`](super::Nodes::wake_ms)). Points that marks leave out of fits are only
+/// less is taken from all points of the record ([`DeploymentNodes::wake_ms`](super::DeploymentNodes::wake_ms)). Points that marks leave out of fits are only
 /// used where there are no others.
 ///
 /// # Errors

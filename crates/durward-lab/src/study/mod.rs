@@ -6,14 +6,14 @@
 //! the manual. Since pages are made of the digest alone, a digest that is checked in proves its page.
 //!
 //! ```
-//! use durward_lab::study::{Run, Study};
+//! use durward_lab::study::{StudyRun, Study};
 //! use durward_lab::report::Document;
 //!
 //! let scenario = "[target]\naddresses = [\"127.0.0.1:8080\"]\n[load]\nusers = [1, 2]\nwarm_up = \"1s\"\nmeasure = \"4s\"\n[[steps]]\npath = \"/\"";
 //! let study = Study {
 //!     name: "example",
 //!     form: "quick".to_owned(),
-//!     runs: vec![Run::new("pages", "one page, again and again", scenario.to_owned())],
+//!     runs: vec![StudyRun::new("pages", "one page, again and again", scenario.to_owned())],
 //!     document: |digest| Document::new(&digest.study),
 //! };
 //! assert_eq!(study.expected().unwrap().as_secs(), 10 + durward_lab::study::START.as_secs());

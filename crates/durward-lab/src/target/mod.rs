@@ -33,7 +33,7 @@ mod words;
 
 pub use bytes::Bytes;
 pub use cores::{Pinned, Slices};
-pub use error::TargetError;
+pub use error::{MachineError, TargetError};
 pub use neighbours::{NEIGHBOUR_SHARE_MAX, Neighbours, OtherLoad, STEAL_SHARE_MAX};
 pub use quota::CpuQuota;
 pub use running::RunningTarget;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::cgroup::{Cgroup, CgroupParent, CgroupVersion, Controller};
+use super::error::MachineError;
 
 /// The shortest quota that the kernel takes, in microseconds. The shorter it is, the more a quota is like a slower clock: work that is
 /// shorter than the quota of a period would not be slowed at all.
@@ -27,9 +28,9 @@ impl CpuQuota {
     ///
     /// # Errors
     /// Why this system does not let this process do so, in words.
-    pub fn of(processes: &[u32], cpus: f64) -> Result<CpuQuota, String> {
+    pub fn of(processes: &[u32], cpus: f64) -> Result<CpuQuota, MachineError> {
         if !(0.01..=1.0).contains(&cpus) {
-            return Err(format!("{cpus} is no part of a core: from 0.01 to 1"));
+            return Err(format!("{cpus} is no part of a core: from 0.01 to 1").into());
         }
         let parent = CgroupParent::shared();
         let name = format!("durward-quota-{}-{}", process::id(), MADE.fetch_add(1, Ordering::Relaxed));
@@ -78,7 +79,10 @@ mod tests {
     #[test]
     fn a_part_of_a_core_is_above_nothing_and_no_more_than_one() {
         for wrong in [0.0, 1.5, f64::NAN] {
-            assert!(CpuQuota::of(&[], wrong).unwrap_err().contains("no part of a core"), "{wrong}");
+            assert!(
+                CpuQuota::of(&[], wrong).unwrap_err().to_string().contains("no part of a core"),
+                "{wrong}"
+            );
         }
     }
 

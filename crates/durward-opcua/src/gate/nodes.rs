@@ -24,7 +24,7 @@ use crate::token::{NAMESPACE_OF_THE_STANDARD, NodeTable, TableNode, TableRows};
 /// Rounds of BrowseNext for one batch: a server that never ends is not followed for ever.
 const ROUNDS_MAX: usize = 10_000;
 
-/// A table, under the NamespaceArray of the session that browsed it. Sessions of clients number namespaces by their own: [`Names`](super::names::Names).
+/// A table, under the NamespaceArray of the session that browsed it. Sessions of clients number namespaces by their own: [`NamespaceNames`](super::names::NamespaceNames).
 #[derive(Debug)]
 pub(super) struct SessionTable {
     pub(super) rows: Arc<TableRows>,

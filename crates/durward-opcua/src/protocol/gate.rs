@@ -279,7 +279,7 @@ impl<T: HasTokenFacts> GateMachine<T> {
         }
     }
 
-    /// What is known of cutoffs: publish it to [`Watch`](crate::token::Watch) when a step has changed it.
+    /// What is known of cutoffs: publish it to [`RightsClock`](crate::token::RightsClock) when a step has changed it.
     pub fn feed(&self) -> &Feed<T::Name> {
         &self.feed
     }

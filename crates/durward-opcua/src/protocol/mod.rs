@@ -16,7 +16,7 @@
 //!
 //! - Actions are carried out in their order. [`AuthorityAction::Store`] is durable before the next one is begun.
 //! - [`GateEvent::Activate`] is given only after the signature of the client over the certificate and the nonce of that number was
-//!   verified, and the token by [`Verifier`](crate::token::Verifier) against the certificate of the channel.
+//!   verified, and the token by [`TokenVerifier`](crate::token::TokenVerifier) against the certificate of the channel.
 //! - The moment is that of one clock for each machine. A machine does not follow it back. A gate's is a [`DisciplinedClock`], and
 //!   [`GateEvent::ClockSetBack`] is given where that has jumped back, before anything else.
 //! - Requests are admitted by [`GateMachine::admit`]; for each node, [`TokenRights`](crate::token::TokenRights) is asked, which ends rights by the

@@ -92,7 +92,7 @@ impl ExpectedServer {
     }
 
     /// Checks the server's certificate (Part 4, 6.1.3, "Host Name" among others). Whether it is trusted is for
-    /// [`Trust`](crate::channel::Trust) to say.
+    /// [`PeerTrust`](crate::channel::PeerTrust) to say.
     ///
     /// # Errors
     /// `BadCertificateUriInvalid`, `BadCertificateInvalid` (another certificate), `BadCertificateHostNameInvalid`.

@@ -195,7 +195,7 @@ impl LdapDirectoryInner {
         }
     }
 
-    /// The one entry of a user: by what may be typed, or, where a session has his one name already, by that and nothing else, for it may
+    /// The one entry of a user: by what may be typed, or, where a session has the user's one name already, by that and nothing else, for it may
     /// be somebody else's address.
     async fn find(&self, whom: ConnectionPurpose, user: &User) -> Result<Option<FoundEntry>, DirectoryFault> {
         let LdapSettings { base, scope, user_filter, login_attributes, name_attribute, .. } = &self.settings;

@@ -1,5 +1,4 @@
-//! Codes of second steps. A directory takes each once; but nodes may have a copy of the users each, and a code that one has taken is news
-//! to the next. So a node that does not stand alone asks all of them, through what carries sessions, whether it is the first.
+//! Second-factor codes. A directory accepts each code once; but each node may have its own copy of the users, and does not know which codes others accepted. So a node in a cluster asks the session store whether it is the first to accept a code.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,4 @@
-//! Users that others change while the node runs (`durward users`): who was disabled, removed or given another password loses his
-//! sessions, on all nodes; live decisions of everybody else who was changed are decided again.
+//! Users that others change while the node runs (`durward users`): who was disabled, removed or given another password loses their sessions, on all nodes; live decisions of everybody else who was changed are decided again.
 //!
 //! What was changed is taken in before a login, and twice a second. Taking it in and ending sessions is one step for logins: one that
 //! was begun with the old password is over by then, or does not become a session; one with the new password is not ended with
@@ -97,7 +96,7 @@ impl Service {
         self.end_due().await;
     }
 
-    /// Notes what is known of a user after others have changed him.
+    /// Updates what is known of a user after another process changed the account.
     async fn note_change(&self, user: &User) {
         let store = self.users(user.realm()).and_then(|users| users.store());
         let detail = match store.map(|store| store.account(user)) {
@@ -157,7 +156,7 @@ impl Service {
         if self.must_be_over(&who.user, who.stamp) { Err(Refusal::Revoked) } else { Ok(claims) }
     }
 
-    /// Whether a user was changed such that this session of his must end.
+    /// Whether a change of the account must end this session of the user.
     fn must_be_over(&self, user: &User, began: Stamp) -> bool {
         let store = self.users(user.realm()).and_then(|users| users.store());
         store.is_some_and(|store| store.must_be_over(user, began.moment()))

@@ -1,4 +1,4 @@
-//! What the holder of a session may do with it and with his others. The token is the proof.
+//! What the holder of a session may do with it and with their other sessions. The token is the proof.
 
 use std::net::IpAddr;
 
@@ -45,7 +45,7 @@ impl Service {
     /// Ends another session of the token's user, or the same one: the answer says whose the token is.
     ///
     /// # Errors
-    /// The token is refused, there is no such session of his, or it cannot be done.
+    /// The token is refused, the user has no such session, or it cannot be done.
     pub async fn logout_other(
         &self,
         token: &str,

@@ -28,7 +28,7 @@ pub enum Wanted {
     Recognition,
 }
 
-/// Who says to be whom.
+/// A login attempt: the claimed user and the credentials.
 #[derive(Clone)]
 pub struct LoginRequest {
     /// The realm; the root realm is `/`.
@@ -76,7 +76,7 @@ impl fmt::Debug for LoginRequest {
 /// What a session is to be.
 struct SessionStart<'a> {
     user: User,
-    /// What let him in.
+    /// How the user authenticated.
     account: &'a Account,
     level: Level,
     properties: Properties,
@@ -84,11 +84,11 @@ struct SessionStart<'a> {
 }
 
 impl Service {
-    /// Looks at who somebody is, and gives him a session. It goes on to its end also when the caller does not wait for it, once its
+    /// Authenticates a user and opens a session. It goes on to its end also when the caller does not wait for it, once its
     /// turn has come.
     ///
     /// # Errors
-    /// He gets none; see [`Refused`] for what he is to be told.
+    /// The login was refused; see [`Refused`] for what the user may be told.
     pub async fn login(&self, request: LoginRequest) -> Result<Login, Refused> {
         let service = self.clone();
         let (_here, mut gone) = oneshot::channel();
@@ -219,7 +219,7 @@ impl Service {
         self.follow_users().await;
         let found = users.account(&user).await;
         let account = self.decided(found, &user, address, &mut guess).await?;
-        // In the meantime he may have been disabled or removed, or given another password than the one that was shown.
+        // In the meantime the user may have been disabled or removed, or given another password than the one that was shown.
         let shown = until.ms().saturating_sub(millis(self.settings().challenge_lifetime));
         let is_let_in = |account: &Account| !account.disabled && account.password_since_ms <= shown;
         let Some(account) = account.filter(is_let_in) else {
@@ -236,7 +236,7 @@ impl Service {
         Ok(Login::Granted(granted, Box::new(account)))
     }
 
-    /// Waits until he may try.
+    /// Waits until the attempt may be made.
     pub(super) async fn attempt(
         &self,
         proof: CredentialKind,

@@ -386,7 +386,7 @@ impl Service {
         }
     }
 
-    /// Notes that somebody was turned away before anything of his was looked at. Of many such there are few lines.
+    /// Records a request that was rejected before its credentials were checked. Many such requests become few lines.
     async fn record_turned_away(&self, address: IpAddr, event: AuditEvent) {
         if let Some(audit) = &self.0.parts.audit {
             let event = event.address(&address.to_string());

@@ -1,4 +1,4 @@
-//! Whether a session lives, for surfaces that gave something out for it and are not shown its token; and what they recall of that.
+//! Whether a session is alive, for surfaces that issued tokens for it and do not see the session token; and how they revoke those.
 
 use durward_identity::Moment;
 use durward_identity::protocol::NodeEvent;

@@ -1,6 +1,6 @@
-//! Whose turn it is to try: the throttle, and those who wait for what comes of others' attempts.
+//! The login attempt queue: the throttle, and logins that wait for the outcome of other attempts.
 //!
-//! Nobody has an attempt under way while he waits, and no lock is held while anybody waits.
+//! A login that waits has no attempt under way, and no lock is held while it waits.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -30,7 +30,7 @@ pub(super) enum AttemptRejected {
     Crowded { retry_after: Duration },
 }
 
-/// Whoever asked is gone when its sender is. Logins go on to their end without him, but do not stand in line for him.
+/// Tells when the client disconnects: its sender is dropped then. A login under way still runs to its end, but a queued one leaves the queue.
 pub(super) type ClientGone = oneshot::Receiver<()>;
 
 /// The throttle and who waits. Cloning shares them.
@@ -60,7 +60,7 @@ impl AttemptQueue {
     /// Waits until somebody may try, or has gone.
     ///
     /// # Errors
-    /// He may not.
+    /// The attempt is not allowed.
     pub(super) async fn attempt(
         &self,
         proof: CredentialKind,
@@ -129,7 +129,7 @@ impl AttemptQueue {
                 .map(|(place, turn)| (queue.waiting.remove(&place), turn.map(|attempt| self.guess(attempt))));
             told.collect()
         };
-        // Without the lock: whoever has gone in this moment gives his turn on when it is dropped.
+        // Without the lock: a login whose client disconnects now passes its turn on when it is dropped.
         for (sender, turn) in told {
             if let Some(sender) = sender {
                 drop(sender.send(turn));
@@ -155,7 +155,7 @@ enum ArrivedAttempt {
     Wait(QueueTicket, oneshot::Receiver<AttemptTurn>),
 }
 
-/// Somebody who waits; he goes when this is dropped.
+/// A queued login; it leaves the queue when this is dropped.
 struct WaitingAttempt<'a> {
     turns: &'a AttemptQueue,
     place: QueueTicket,
@@ -170,7 +170,7 @@ impl Drop for WaitingAttempt<'_> {
     }
 }
 
-/// Somebody who may try. What comes of it is told once; who does not tell has failed.
+/// The permit for one attempt. The outcome is reported once; a permit that is dropped counts as a failure.
 #[must_use = "a guess that is dropped has failed"]
 pub(super) struct AttemptPermit {
     turns: AttemptQueue,
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(turns.waiting(), 0);
         drop(second.await.unwrap());
         drop(guesses);
-        // The fourth failure is the first that delays; at home he is known by now.
+        // The fourth failure is the first that delays; at their usual address the user is known by now.
         assert!(matches!(attempt(&turns, ELSEWHERE).await, Err(AttemptRejected::Delayed { .. })));
     }
 

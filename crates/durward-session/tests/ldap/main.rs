@@ -126,7 +126,7 @@ async fn an_entry_becomes_an_account_with_attributes_and_groups_under_the_direct
     }
 }
 
-/// Whoever has a session is found by his one name, which another may have for an address, and which he cannot log in with.
+/// The holder of a session is found by their one name, which another may have as an address, and which cannot be used to log in.
 #[tokio::test]
 async fn whose_a_session_is_is_looked_up_by_the_one_name() {
     let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };

@@ -121,7 +121,7 @@ fn times(lines: &[String], kind: &str) -> u64 {
     of_kind.map(of_line).sum()
 }
 
-/// Nobody needs a password to be turned away as often as he likes: that must neither fill the disk nor push out what was there.
+/// Nobody needs a password to be rejected any number of times: that must neither fill the disk nor push out what was there.
 #[tokio::test]
 async fn those_who_are_turned_away_are_few_lines_and_all_are_counted() {
     let folder = Folder::new("audit-flood");

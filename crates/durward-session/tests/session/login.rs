@@ -137,7 +137,7 @@ fn elsewhere(number: u8) -> IpAddr {
     Ipv4Addr::new(198, 51, 100, number).into()
 }
 
-/// Who knows the password can log in as often as he likes: that must not give him guesses at the code.
+/// An attacker who knows the password can log in any number of times: that must not give them guesses at the code.
 #[tokio::test]
 async fn logging_in_between_wrong_codes_gives_no_further_ones() {
     let settings = ServiceSettings { second_step: SecondStepPolicy::OnStepUp, ..ServiceSettings::default() };
@@ -230,7 +230,7 @@ async fn a_flood_of_logins_is_turned_away_and_told_when_to_come_again() {
     world.login("anna").await;
 }
 
-/// Who has as many sessions as he may has not given a recovery code away for hearing that.
+/// A user at the session limit does not lose a recovery code by being refused.
 #[tokio::test]
 async fn a_code_is_not_used_up_where_there_is_no_room_for_a_session() {
     let session = SessionSettings {

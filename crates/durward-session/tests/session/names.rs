@@ -1,4 +1,4 @@
-//! Names that a directory compares without case: one user, however he is written.
+//! Names that a directory compares without case: one user, however the name is written.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;

@@ -1,14 +1,45 @@
 //! One set of policies, decided in every way there is, and plainly.
 
+use std::fmt;
+
 use bytes::BytesMut;
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::{Evaluated, Fault};
 use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
-use durward_pdp::sapl::{Decision, Outcome, Subscription};
+use durward_pdp::sapl::{Decision, Outcome, Subscription, SubscriptionError};
 use durward_pdp::xacml::response::Results;
-use durward_pdp::{IndexKind, IndexSettings, Pdp, PdpBuilder, PolicyError, Request, Response, Value};
+use durward_pdp::{
+    IndexKind, IndexSettings, Pdp, PdpBuilder, PolicyError, Request, RequestError, Response, Value,
+};
 use durward_server::rsocket::protobuf::{self, Limits};
+
+/// Why a text is no question: the fault of whoever wrote it.
+#[derive(Debug)]
+pub enum QuestionError {
+    /// It begins as JSON does, and is no subscription of SAPL.
+    Subscription(SubscriptionError),
+    /// It is no request of XACML in XML.
+    Request(RequestError),
+}
+
+impl fmt::Display for QuestionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QuestionError::Subscription(error) => error.fmt(f),
+            QuestionError::Request(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for QuestionError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            QuestionError::Subscription(error) => Some(error),
+            QuestionError::Request(error) => Some(error),
+        }
+    }
+}
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -24,12 +55,13 @@ impl ContestQuestion {
     ///
     /// # Errors
     /// It is neither.
-    pub fn read(text: &str) -> Result<ContestQuestion, String> {
+    pub fn read(text: &str) -> Result<ContestQuestion, QuestionError> {
         if text.trim_start().starts_with('{') {
-            let subscription = Subscription::from_json(text.as_bytes()).map_err(|error| error.to_string())?;
+            let subscription =
+                Subscription::from_json(text.as_bytes()).map_err(QuestionError::Subscription)?;
             return Ok(ContestQuestion::Subscription(Box::new(subscription), text.to_owned()));
         }
-        let request = Request::from_xml(text.as_bytes()).map_err(|error| error.to_string())?;
+        let request = Request::from_xml(text.as_bytes()).map_err(QuestionError::Request)?;
         Ok(ContestQuestion::Request(Box::new(request)))
     }
 }

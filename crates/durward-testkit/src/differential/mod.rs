@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use durward_pdp::{Counting, IndexSettings, PdpBuilder};
 
 pub use case::DifferentialCase;
-pub use contest::{ContestQuestion, Disagreement, EvaluatorContest};
+pub use contest::{ContestQuestion, Disagreement, EvaluatorContest, QuestionError};
 pub use random::TestRandom;
 pub use text::ShrinkableText;
 

@@ -247,7 +247,7 @@ impl AddArguments {
         for (name, value) in &self.attributes {
             account.attributes.entry(name.clone()).or_default().push(value.clone());
         }
-        // Somebody else may have added him while the password was typed.
+        // Somebody else may have added the user while the password was typed.
         if directory.add(account).map_err(failed)? { Ok(()) } else { Err(is_there()) }
     }
 }

@@ -1,11 +1,11 @@
-//! Those who wait for what comes of attempts under way, first come, first served.
+//! Queues of logins that wait for attempts under way, first come, first served.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::cells::AttemptCount;
 use super::{LINE_LENGTH_MAX, WAITING_MAX};
 
-/// What names somebody who waits for his turn to try.
+/// The identifier of a queued login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueTicket(pub(super) u64);
 
@@ -14,7 +14,7 @@ pub struct QueueTicket(pub(super) u64);
 pub(super) enum CountedBy {
     Address,
     User,
-    /// A user at an address from which he has logged in.
+    /// A user at one of their usual addresses.
     Known,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct UserCounts {
 }
 
 impl UserCounts {
-    /// The one that counts from where he is.
+    /// The count that applies at the user's address.
     pub(super) fn spot(&self) -> BlockingCount {
         match self.is_known {
             true => BlockingCount { whose: CountedBy::Known, key: self.pair },
@@ -48,17 +48,17 @@ impl UserCounts {
 pub(super) struct AttemptOrigin {
     pub(super) address: u64,
     pub(super) own: UserCounts,
-    /// What is forgiven as well when it is he.
+    /// Counts that are reset as well when the credentials are right.
     pub(super) beside: Option<UserCounts>,
 }
 
 impl AttemptOrigin {
-    /// The count of him.
+    /// The count of the user.
     pub(super) fn who(&self) -> BlockingCount {
         self.own.spot()
     }
 
-    /// The count of his address.
+    /// The count of the address.
     pub(super) fn address(&self) -> BlockingCount {
         BlockingCount { whose: CountedBy::Address, key: self.address }
     }
@@ -68,7 +68,7 @@ impl AttemptOrigin {
 pub(super) struct QueuedAttempt {
     pub(super) place: QueueTicket,
     pub(super) claim: AttemptOrigin,
-    /// His part of the count of him, once he waits for his address only.
+    /// Its part of the user's count, once it waits for the address only.
     pub(super) part: Option<AttemptCount>,
 }
 
@@ -117,7 +117,7 @@ impl AttemptQueues {
         Some(waiter)
     }
 
-    /// He goes.
+    /// The login leaves the queue.
     pub(super) fn leave(&mut self, place: QueueTicket) -> Option<QueuedAttempt> {
         let spot = self.places.remove(&place)?;
         let line = self.lines.get_mut(&spot)?;

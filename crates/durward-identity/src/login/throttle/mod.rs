@@ -1,20 +1,15 @@
 //! Delays that grow with failures, for users and for addresses.
 //!
-//! Failures are counted three times: for an address, for a user from anywhere, and for a user from an address from which he has
-//! logged in before. Who attacks a user's name from elsewhere makes the second count grow, and that user still gets in from where he
-//! usually is, where only the third one counts. From elsewhere he has to wait, never longer than `user_delay_max`; and attempts that
+//! Failures are counted three times: for an address, for a user from anywhere, and for a user from an address from which they have logged in before. An attack on a user's name from elsewhere makes the second count grow, and the user still gets in from their usual addresses, where only the third one counts. From elsewhere they have to wait, never longer than `user_delay_max`; and attempts that
 //! come too early are refused without being counted, so that nobody can keep the delay up by hammering.
 //!
-//! Codes of the second step are counted apart from passwords, both for the user and for where he usually is: who knows the password has no
-//! more guesses at the code by showing it in between, and does not become known at his address for codes. A right code comes after a right
+//! Codes of the second step are counted apart from passwords, both for the user and for the usual address: an attacker who knows the password gains no further guesses at the code by presenting the password in between, and their address does not become a usual one for codes. A right code comes after a right
 //! password, so it ends both counts. The count of an address is one for all.
 //!
 //! An attempt under way may become a failure, so it takes of what is free like one: however many come at once, no more are tried than
-//! one after the other. Who finds only such attempts in his way is not refused but stands in line for what comes of them: most logins
-//! are right, and then he has his turn. When they fail and a delay begins, those in line are told of it.
+//! one after the other. A login that only such attempts block is not refused but queued until they are decided: most logins are right, and then its turn comes. When they fail and a delay begins, the queued logins are told of it.
 //!
-//! Whoever waits stands in line for the count of himself first, then for that of his address. Who stands in the second line has a part
-//! of the first count, and nobody in the first has any: so nobody waits for somebody who waits for him.
+//! A login waits for the count of its user first, then for that of its address. Lock order is user, then address, so there is no deadlock.
 //!
 //! Counts stand in tables of a fixed size, at places that nobody outside can foresee. When a place is full, the smallest count goes.
 
@@ -41,7 +36,7 @@ const LINE_LENGTH_MAX: usize = 1024;
 /// How many may stand in all those lines together: each costs its request, some KiB.
 const WAITING_MAX: usize = 4096;
 
-/// How many users are remembered as let in again. Whoever is beyond them waits at his usual addresses until his delay is over.
+/// How many users are remembered as let in again. A user beyond them waits at their usual addresses until the delay is over.
 const FORGIVEN_MAX: usize = 256;
 
 /// From when on who has to wait, and for how long.
@@ -59,7 +54,7 @@ pub struct ThrottleSettings {
     pub address_delay_max: Duration,
     /// After how long without a failure one failure is forgotten. Default: 5 minutes.
     pub forgotten_after: Duration,
-    /// How long an address from which a user has logged in is his. Default: 30 days.
+    /// How long an address from which a user has logged in counts as usual. Default: 30 days.
     pub known_for: Duration,
 }
 
@@ -106,12 +101,12 @@ pub enum CredentialKind {
 #[derive(Debug)]
 #[must_use = "who may try or waits is counted until it is told what came of it"]
 pub enum ThrottleDecision {
-    /// He may.
+    /// The attempt may be made.
     Go(LoginAttempt),
-    /// When those before him are decided: [`LoginThrottle::end`] gives the place its turn, or [`LoginThrottle::leave`] is told that he waits
+    /// When those before it are decided: [`LoginThrottle::end`] gives the place its turn, or [`LoginThrottle::leave`] is told that it waits
     /// no longer.
     Wait(QueueTicket),
-    /// Not before his delay is over. That was not counted.
+    /// Not before the delay is over. The attempt was not counted.
     Delayed(RetryDelay),
     /// Too many stand in line. That was not counted.
     Crowded,
@@ -120,10 +115,10 @@ pub enum ThrottleDecision {
 /// What came of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// It was he. What he failed before with this proof is forgotten, and after a code with passwords too; what the address failed with
+    /// The credentials were right. The user's failures with this kind of credential are forgotten, and after a code with passwords too; what the address failed with
     /// other names is not.
     Succeeded,
-    /// It was not he, or nobody can say.
+    /// The credentials were wrong, or nobody can say.
     Failed,
     /// It could not be found out who it was: the attempt does not count.
     Undecided,
@@ -285,7 +280,7 @@ impl LoginThrottle {
         turns
     }
 
-    /// Somebody has waited in the line of a count that has room now. His turn, unless he has to wait for his address as well.
+    /// A count that a login was queued for has room now. Its turn comes, unless it has to wait for its address as well.
     fn call(
         &mut self,
         now: Moment,
@@ -306,7 +301,7 @@ impl LoginThrottle {
                 let address = self.addresses.begin(now, claim.address);
                 Some((place, Ok(LoginAttempt { claim, who, address })))
             }
-            // It is his turn there at once where nobody waits. He has waited: he is not turned away for its length.
+            // Its turn comes at once where nobody waits. It has waited already, so the queue's length does not reject it.
             (None, None) => {
                 let part = Some(self.table(spot).begin(now, spot.key));
                 self.lines.stand(claim.address(), QueuedAttempt { place, claim, part });
@@ -322,7 +317,7 @@ impl LoginThrottle {
         LoginAttempt { claim, who, address }
     }
 
-    /// The longer of his delay and his address's.
+    /// The longer of the user's delay and the address's.
     fn delay(&self, now: Moment, claim: &AttemptOrigin) -> Option<RetryDelay> {
         let until = |spot| match self.room(now, spot) {
             AttemptRoom::Delayed(until) => Some(until),

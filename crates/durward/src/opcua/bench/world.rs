@@ -217,7 +217,7 @@ impl<'g> BenchProcesses<'g> {
             Some(cpus) => {
                 let gates = started.iter().map(|(_, process)| process.id());
                 let processes: Vec<u32> = gates.chain([plant_process.id()]).collect();
-                Some(CpuQuota::of(&processes, cpus).map_err(CommandError::new)?)
+                Some(CpuQuota::of(&processes, cpus).map_err(|error| CommandError::new(error.to_string()))?)
             }
             None => None,
         };
