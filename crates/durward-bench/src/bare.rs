@@ -1,5 +1,4 @@
-//! A server of the same parts (hyper, tokio) that reads every request and answers it with the same bytes: what a validation or
-//! a decision would cost if there were nothing to it but HTTP.
+//! A server of the same parts (hyper, tokio) that reads every request and answers it with the same bytes: the cost of HTTP alone.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;

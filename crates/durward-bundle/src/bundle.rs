@@ -1,4 +1,4 @@
-//! A bundle that was read, and one that may be believed.
+//! A bundle as it was read, and a verified one.
 
 use std::collections::BTreeMap;
 
@@ -112,7 +112,7 @@ impl std::fmt::Debug for Bundle {
     }
 }
 
-/// A bundle that may be believed.
+/// A verified bundle.
 #[derive(Debug)]
 pub struct VerifiedBundle(Bundle);
 

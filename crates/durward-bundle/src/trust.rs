@@ -1,11 +1,11 @@
-//! Whose bundles are believed, tenant by tenant.
+//! Trusted signers of bundles, by tenant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::failed;
 use crate::{BundleError, Manifest, VerifyingKey};
 
-/// Whose signatures count. The default trusts nobody.
+/// Trusted signers. The default trusts nobody.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     /// For every tenant that has no list of its own.
@@ -20,7 +20,7 @@ pub struct Trust {
     pub unsigned_tenants: BTreeSet<String>,
 }
 
-/// A manifest that may be believed. There is no other way to one.
+/// A verified manifest. Verification is its only constructor.
 pub(crate) struct VerifiedManifest(());
 
 impl Trust {

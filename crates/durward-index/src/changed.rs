@@ -1,4 +1,4 @@
-//! The index of a program that extends another one: that of the other, and a small one beside it for what is new.
+//! The index of a changed program: the base's index, and a small one beside it for new documents.
 //!
 //! What changed is told by the children of the two roots: those of the base that are there no more are passed over
 //! wherever its index lists them ([`ground`]), and new ones are put between the others in document order

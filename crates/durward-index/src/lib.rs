@@ -1,4 +1,4 @@
-//! The shortcut: finds the policy elements that can matter for a question, so that the others need not be asked.
+//! Policy indexes: they find the policy elements that can apply to a request, so that the evaluator skips the others.
 //!
 //! Stands between the program (`durward-ir`) and its evaluator, through [`Shortlist`]. An index can be deleted and
 //! every decision, every duty and their order stay the same; `tests/index` holds every index to that. What an

@@ -1,5 +1,4 @@
-//! Count-and-eliminate over the ways in which children apply: a question is poured over bit sets of conjunctions,
-//! and those that no predicate falsified are left.
+//! Count-and-eliminate over the ways in which children apply: bit sets of conjunctions are intersected by the request's values; those that no predicate falsified are left.
 //!
 //! The idea is that of Heutelbeck, Baur and Kluba (In-memory policy indexing for policy retrieval points in
 //! attribute-based access control, SACMAT 2021), with what a program of numbered values makes possible:

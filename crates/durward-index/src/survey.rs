@@ -1,5 +1,4 @@
-//! What there is to tell policies apart by, for those who write them: which attributes, how well, in which order, and
-//! whom nothing tells apart.
+//! Selectivity survey for policy authors: which attributes separate policies, how well, in which order, and which policies nothing separates.
 //!
 //! How well is a matter of what is asked, which nobody knows ahead. It is reckoned as indexes do when they choose an
 //! order: as if every value were asked for as often as policies name it.

@@ -1,4 +1,4 @@
-//! Numbers that look random and follow from a seed: the only chance there is in the lab, so that a run can be repeated.
+//! A seeded pseudo-random generator, the only source of randomness in the lab, so that a run can be repeated.
 
 /// SplitMix64 (Steele, Lea, Flood 2014): eight bytes of state, the same numbers on every machine. Not for secrets.
 ///

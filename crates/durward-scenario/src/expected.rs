@@ -1,4 +1,4 @@
-//! What a test expects of a decision, and what is amiss with one.
+//! Expectations about a decision, and how one fails them.
 
 use durward_pdp::Value;
 use durward_pdp::sapl::syntax::Span;

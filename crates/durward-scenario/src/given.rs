@@ -1,4 +1,4 @@
-//! What is given: what a requirement says, and what a scenario says besides or instead.
+//! The `given` section: that of the requirement, extended or overridden by the scenario.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What stands in for functions and attributes in one scenario.
+//! Mocks of functions and attributes in one scenario.
 
 use durward_pdp::Value;
 use durward_pdp::ir::Fault;

@@ -1,4 +1,4 @@
-//! Evaluating: the decision, by the plain evaluator, and what of the documents it took.
+//! Evaluates with the plain evaluator, and records what of the documents was covered.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,4 @@
-//! What a scenario answers with when policies ask: the subscription, and what stands in for functions and attributes.
+//! The environment of a scenario: the subscription, and the mocks of functions and attributes.
 
 use std::cell::{Cell, Ref, RefCell};
 

@@ -1,4 +1,4 @@
-//! Cases of SAPL with the whole decisions of the real engine (`sapl/random` of the recorded data), and what we say otherwise.
+//! Cases of SAPL with the whole decisions of the real engine (`sapl/random` of the recorded data), and where ours differ.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

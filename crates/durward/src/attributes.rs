@@ -1,4 +1,4 @@
-//! An attribute source out of a file: what is known about everybody, for requests that lack it.
+//! An attribute source read from a file, for attributes that requests lack.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `durward audit`: whether the record of logins and sessions is whole.
+//! `durward audit`: verifies the audit record of logins and sessions.
 
 use std::fs::File;
 use std::io::BufReader;

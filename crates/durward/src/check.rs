@@ -1,4 +1,4 @@
-//! `durward check`: what is wrong, or odd, in policies.
+//! `durward check`: findings about policies.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

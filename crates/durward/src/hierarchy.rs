@@ -1,4 +1,4 @@
-//! Which resources lie below which, out of a file.
+//! The resource hierarchy, read from a file.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Two scenarios without chance: a policy that says no, and roles with permissions.
+//! Two scenarios without randomness: a policy that denies, and roles with permissions.
 
 use serde_json::{Map, json};
 

@@ -1,4 +1,4 @@
-//! Asks when the time has come, listens, and notes how long each answer took.
+//! Open-loop load: sends requests on schedule, reads answers, and records latencies.
 //!
 //! Connections are in lanes, each of which is asked by a schedule of its own: one can be flooded while another goes on.
 

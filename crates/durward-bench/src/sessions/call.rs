@@ -1,4 +1,4 @@
-//! One question after the other, each waited for: what is asked before, after and between measurements.
+//! Sequential requests, sent before, after and between measurements.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};

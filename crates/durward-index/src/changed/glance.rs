@@ -1,5 +1,4 @@
-//! Verdicts found at a glance where policies have changed: those of the base without what is gone, and what is new beside
-//! them.
+//! Decisions without evaluation where policies have changed: the base's diagram without the removed children, combined with the new ones.
 //!
 //! As in the base, an element of which not all can be seen at once leaves the question to the evaluator.
 

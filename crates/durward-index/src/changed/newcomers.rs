@@ -1,4 +1,4 @@
-//! The documents that the base does not have, found by the rarest value that they ask for.
+//! The documents that the base does not have, indexed by the rarest value that their target compares with.
 
 use std::sync::Arc;
 

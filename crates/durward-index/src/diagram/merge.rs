@@ -1,4 +1,4 @@
-//! Going several ways through a diagram at once: the branches of several values, and forks.
+//! Merges several paths through a diagram: the branches of several values, and forks.
 
 use durward_ir::combine::Flow;
 use durward_ir::evaluate::Known;

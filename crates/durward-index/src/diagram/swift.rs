@@ -1,4 +1,4 @@
-//! Verdicts found at a glance: the diagram is walked, and what it lists is answered, without evaluating anything.
+//! Decisions without evaluation: the diagram is walked, and the listed effects are combined, with nothing evaluated.
 //!
 //! Works where every element on the way has conditions that are [`Quick`], and nothing goes along with the verdict: in
 //! lists, and in what a sieve leaves. Else
@@ -63,7 +63,7 @@ impl PackedNode {
     const WAYS_MIN: usize = 16;
 }
 
-/// Where it goes on: in two bits what is there, below them its place; of a list the length besides.
+/// Packed edge: 2-bit kind, 30-bit target; of a list the length besides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct PackedEdge(u32);
 

@@ -1,4 +1,4 @@
-//! The key that agents and their leader share, and the proof that somebody has it.
+//! The pre-shared key of agents and leader, and the proof of possession.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

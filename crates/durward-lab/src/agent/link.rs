@@ -1,4 +1,4 @@
-//! The leader's connection to one agent: a thread that sends, listens, and compares clocks all the while.
+//! The leader's connection to one agent: a thread that sends, receives, and keeps comparing clocks.
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};

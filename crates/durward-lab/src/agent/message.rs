@@ -1,4 +1,4 @@
-//! What leaders and agents say to each other.
+//! The messages between leaders and agents.
 
 use std::collections::BTreeMap;
 

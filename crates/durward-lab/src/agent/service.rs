@@ -1,4 +1,4 @@
-//! The agent's door: who comes in, and one leader at a time.
+//! The agent's listener: authenticates leaders, and serves one at a time.
 
 use std::fmt;
 use std::io;

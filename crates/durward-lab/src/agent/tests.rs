@@ -1,4 +1,4 @@
-//! The agent's door against those who have no business there: over real sockets.
+//! The agent's listener against peers without the key, over real sockets.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

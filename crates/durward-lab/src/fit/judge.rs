@@ -1,4 +1,4 @@
-//! What is refused, and what else a reader has to know.
+//! Judges a fit: refusals and warnings.
 
 use std::collections::BTreeMap;
 

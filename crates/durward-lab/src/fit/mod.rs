@@ -1,5 +1,4 @@
-//! How far it scales: fits the Universal Scalability Law to measurements, beside Amdahl's law and a straight line, and refuses
-//! where nothing should be staked on it.
+//! How far it scales: fits the Universal Scalability Law to measurements, beside Amdahl's law and a straight line, and refuses fits that cannot be relied on.
 //!
 //! [`of`] takes observations, from [`curves`] of a record or from a file (`input`), and gives a [`FitReport`], whose verdict is
 //! in words. The flow: [`solve`](self) finds the coefficients, `errors` how sure they are, `bootstrap` the intervals, `judge`

@@ -1,4 +1,4 @@
-//! Why nothing should be staked on a fit.
+//! Reasons to reject a fit.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a run's screens show: where it is, what was measured last, and what was measured so far.
+//! The status that a run's screens show: progress, the last second, and the points measured so far.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};

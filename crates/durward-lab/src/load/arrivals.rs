@@ -1,4 +1,4 @@
-//! When arrivals are due: a schedule that follows from a seed, the same for however many threads make the load.
+//! The schedule of arrivals: derived from a seed, the same for any number of threads.
 
 use std::path::Path;
 use std::sync::Arc;

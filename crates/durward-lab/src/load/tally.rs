@@ -1,4 +1,4 @@
-//! What became of the requests of one thread, and how tallies of several threads become the results of a point.
+//! Request outcomes of one thread, and how those of several threads become the results of a point.
 
 use std::collections::BTreeMap;
 

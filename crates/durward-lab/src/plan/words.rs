@@ -1,4 +1,4 @@
-//! A plan, to people.
+//! A plan as text.
 
 use std::fmt;
 

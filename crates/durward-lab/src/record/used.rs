@@ -1,4 +1,4 @@
-//! What nodes used of their machines, and how the generator was.
+//! Resource use of nodes and of the generator.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Why a point is not to be believed, or only with care: told by its own figures.
+//! Warnings that a point is unreliable, derived from its own figures.
 
 use crate::load::LoadResult;
 use crate::record::{AgentUse, GeneratorLimit, LatencyRecord, MachineInfo, MeasuredSecond, PointWarning};

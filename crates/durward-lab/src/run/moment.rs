@@ -1,4 +1,4 @@
-//! What those are told who look on while a run goes on: more of each second than a record keeps.
+//! One second of a run for live watchers, in more detail than a record keeps.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a scenario must be beside well written: checked when it is read, so that nothing starts before it is right.
+//! Semantic checks of a scenario, made when it is read, so that nothing starts before it is right.
 
 use std::collections::BTreeSet;
 

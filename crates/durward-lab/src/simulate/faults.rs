@@ -1,4 +1,4 @@
-//! What goes wrong, and crowds.
+//! Faults of nodes and stores, and bursts of users.
 
 use super::deployment::{BalancePolicy, DeploymentEvent};
 use super::future::{FutureEvent, Requester};

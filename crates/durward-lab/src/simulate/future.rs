@@ -1,4 +1,4 @@
-//! What is going to happen, in order of time, and the requests under way.
+//! The event queue, ordered by time, and the requests under way.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -12,7 +12,7 @@ pub(super) struct JobId {
     turn: u32,
 }
 
-/// What happens at some moment.
+/// An event of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FutureEvent {
     /// A core has done its work on it.
@@ -61,7 +61,7 @@ impl PartialOrd for FutureEntry {
     }
 }
 
-/// What is going to happen.
+/// The event queue.
 #[derive(Debug, Default)]
 pub(super) struct EventQueue {
     heap: BinaryHeap<FutureEntry>,

@@ -1,4 +1,4 @@
-//! What is counted while the world lives.
+//! Counters of a simulation.
 
 use super::deployment::Deployment;
 use super::future::SimulatedJob;

@@ -1,4 +1,4 @@
-//! What a simulation came to.
+//! The results of a simulation.
 
 use std::collections::BTreeMap;
 

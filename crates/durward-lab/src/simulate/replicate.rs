@@ -1,4 +1,4 @@
-//! What nodes tell each other of sessions, and what an answer waits for.
+//! Replication of sessions between nodes, and what an answer waits for.
 
 use super::deployment::{Deployment, ReplicationMode};
 use super::future::{FutureEvent, JobId, Requester, SimulatedJob};

@@ -1,4 +1,4 @@
-//! Who asks: arrivals, users with a state of their own, and users who are known by their number only.
+//! The load: open arrivals, stateful users, and memoryless users that are only counted.
 //!
 //! Users whose thinking has no memory need no clock each: of `n` of them who think for `z` on average, the next one asks after an exponential
 //! time of mean `z / n`, and it is any of them. That is exact, and as quick for eleven million as for eleven. Only how many think is kept,

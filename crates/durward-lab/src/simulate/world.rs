@@ -71,7 +71,7 @@ pub(super) struct UserCrowd {
     pub(super) session: bool,
 }
 
-/// All there is.
+/// The whole state of a simulation.
 pub(super) struct Simulation<'d> {
     pub(super) deployment: &'d Deployment,
     pub(super) now: u64,

@@ -1,4 +1,4 @@
-//! A paper's numbers beside ours.
+//! A paper's numbers next to ours.
 
 use crate::report::Document;
 

@@ -1,4 +1,4 @@
-//! What is measured: started as nodes under limits, watched, and stopped without a trace.
+//! The target of a measurement: started as nodes under limits, watched, and stopped with nothing left behind.
 //!
 //! A [`TargetSpec`] says what; [`TargetSpec::start`] gives [`RunningTarget`] nodes that are ready; [`RunningTarget::watch`] sees what each uses
 //! between the borders of a measurement; [`Neighbours`] sees who else was on the machine.

@@ -1,4 +1,4 @@
-//! Who else was on the machine while it measured.
+//! Load by other processes on the machine during a measurement.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The small texts of `/proc` and of control groups, read: no file is opened here.
+//! Parsers for the small texts of `/proc` and of control groups; no file is opened here.
 
 use std::collections::BTreeMap;
 

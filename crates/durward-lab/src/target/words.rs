@@ -1,4 +1,4 @@
-//! Words in braces and secrets of a target's table, replaced for one node.
+//! Placeholders in braces and secrets of a target's table, replaced for one node.
 
 use std::collections::BTreeMap;
 use std::{env, fs};

@@ -1,4 +1,4 @@
-//! Who calls: what a service is told about the session and its channel.
+//! The caller of a method: its session and channel.
 
 use std::sync::Arc;
 

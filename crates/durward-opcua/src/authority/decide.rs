@@ -1,4 +1,4 @@
-//! The question that the authorization service puts to a decision point, and the answer: for one subject and one resource, all nodes.
+//! The request of the authorization service to a decision point, and the answer: all nodes of one resource for one subject.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

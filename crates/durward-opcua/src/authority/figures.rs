@@ -1,4 +1,4 @@
-//! What the authorization service counts, and what it tells the audit.
+//! Counters of the authorization service, and its audit events.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

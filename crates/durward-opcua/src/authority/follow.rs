@@ -1,4 +1,4 @@
-//! What gates follow, as the address space shows it: the last cutoffs, their count, and a heartbeat. `feed` says how a gate uses it.
+//! The revocation feed in the address space: the last cutoffs, their count, and a heartbeat. `feed` says how a gate uses it.
 
 use std::collections::VecDeque;
 

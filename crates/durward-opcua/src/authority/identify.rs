@@ -1,4 +1,4 @@
-//! Who a call says its user is, and whether that is so.
+//! Authenticates the user of a call.
 
 use std::sync::Arc;
 

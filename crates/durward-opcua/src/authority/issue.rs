@@ -1,4 +1,4 @@
-//! From a wish to a token: who it is, what is decided, what is signed. Runs on threads that may compute and wait.
+//! Issues a token: authenticates, decides, signs. Runs on threads that may compute and block.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use crate::token::{
 /// How often a decision is made anew because something was recalled meanwhile.
 const DECISIONS_MAX: usize = 8;
 
-/// What a client wants a token for.
+/// The token request of a client.
 pub(super) struct TokenWish {
     pub(super) user: CallerUser,
     pub(super) client: TokenClientApplication,

@@ -1,4 +1,4 @@
-//! What survives a restart of the authorization service: records of its state machine, node tables of resources.
+//! The store of the authorization service, which survives a restart: records of its state machine, node tables of resources.
 
 use std::collections::BTreeMap;
 use std::io;

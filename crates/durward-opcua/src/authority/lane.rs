@@ -1,4 +1,4 @@
-//! The way of a call from its arrival to its answer: a password waits for its turn, a call for a place and a thread.
+//! Schedules calls: a password attempt waits for the throttle, a call for a permit and a thread.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@
 //! | [`decide`] | the question to the decision point |
 //! | `subjects` | who users are |
 //! | `identify` | identities in calls, and their proofs |
-//! | `issue` | from a wish to a token |
+//! | `issue` | from a token request to a token |
 //! | `cache` | decisions that may be used again |
 //! | `refresh` | refresh tokens |
 //! | `tables` | node tables |

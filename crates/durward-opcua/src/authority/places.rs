@@ -1,4 +1,4 @@
-//! Calls under way: how many there may be, of one client and of all together, so that no client takes the places of the others.
+//! Limits calls under way, per client and in total, so that no client starves the others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

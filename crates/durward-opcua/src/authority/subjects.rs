@@ -1,4 +1,4 @@
-//! Who users are: credentials on one side, facts about their owners on the other.
+//! The user directory of the authorization service: from credentials to attributes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The authorization service as clients and gates see it.
+//! The authorization service, seen by clients and gates.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,4 @@
-//! The half of a channel that sends. Any task may send; nobody waits for anybody: what the socket does not take at once, a task of the
-//! channel's own writes later.
+//! The sending half of a channel. Any task may send, and none blocks: what the socket does not take at once is written later by the channel's own task.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Runs [`protocol::ClientMachine`](crate::protocol::ClientMachine): brings it what happens, does what it says, decides nothing itself.
+//! Runs [`protocol::ClientMachine`](crate::protocol::ClientMachine): feeds it events, carries out its actions, decides nothing itself.
 //!
 //! What comes back of an attempt that the machine has given up is thrown away: attempts carry a number and the moment at which the
 //! machine gives them up, activations the nonce that they are over.

@@ -1,4 +1,4 @@
-//! What a status code means for a session: lost, its right ended, or only this request refused.
+//! Classifies status codes: session lost, right ended, or only this request refused.
 
 use opcua_types::StatusCode;
 

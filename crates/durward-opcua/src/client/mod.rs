@@ -21,7 +21,7 @@
 //! | `publish`, `watch` | subscriptions that follow the client |
 //! | `text` | text forms for the command line |
 //!
-//! The client trusts nobody's word for what the token grants: that is between the authorization service and the gate.
+//! The client does not interpret what the token grants: that is between the authorization service and the gate.
 
 mod authority;
 mod calls;

@@ -1,4 +1,4 @@
-//! Whatever takes requests: a session, or a client that finds another one when it is lost.
+//! Sends requests over a session, or over a client that opens another session when one is lost.
 
 use std::future::Future;
 

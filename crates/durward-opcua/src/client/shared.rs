@@ -1,4 +1,4 @@
-//! What the driver, whoever sends requests, and watches have in common: the session that is there now, the token, how it stands.
+//! State shared by the driver, requesters and watches: the current session, the token, the status.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

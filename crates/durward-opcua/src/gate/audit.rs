@@ -1,4 +1,4 @@
-//! What a gate tells: to the audit, in sentences that say what to do; and as figures.
+//! Audit events of a gate, in sentences that say what to do, and its counters.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The kept session with the authorization service: what it says of recalled tokens is heard, the node table is published to it.
+//! The persistent session with the authorization service: receives revocations, publishes the node table.
 //!
 //! Encodings and nodes are those of [`feed`](crate::authority::feed).
 

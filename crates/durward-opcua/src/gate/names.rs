@@ -1,5 +1,4 @@
-//! What the indexes of namespaces mean in one session: each session upstream has read the server's NamespaceArray itself, so that no session goes by
-//! what another one has read before the server was restarted.
+//! Namespace indexes of one session: each upstream session reads the server's NamespaceArray itself, so that none uses an array from before a restart of the server.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! The node table: the nodes of the server, browsed when the gate starts, when its NamespaceArray changes, and when the server tells of changes; what
-//! tokens speak of.
+//! The node table: the nodes of the server, browsed when the gate starts, when its NamespaceArray changes, and when the server reports changes; tokens refer to its rows.
 
 use std::collections::HashSet;
 use std::convert::Infallible;

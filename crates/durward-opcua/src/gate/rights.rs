@@ -1,4 +1,4 @@
-//! What one session may do: by its token, or as nobody in particular.
+//! The rights of one session: by its token, or as anonymous.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

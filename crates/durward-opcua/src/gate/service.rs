@@ -1,4 +1,4 @@
-//! Activation: who a user is, by a token, by a password or certificate, or nobody; then a session upstream.
+//! Activation: authenticates a user by token, password or certificate, or as anonymous; then opens an upstream session.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

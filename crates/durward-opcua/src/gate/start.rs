@@ -1,4 +1,4 @@
-//! A gate that runs.
+//! Starts and stops a gate.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! Guesses at passwords: after some that were wrong, a user has to wait before the next one is looked at, longer and longer.
+//! The throttle for password logins: after some failures a user has to wait before the next attempt, longer each time.
 //!
 //! The counts are durward's own ([`LoginThrottle`]). What is an address there is an application here, by its certificate: that is proven, and an
-//! address is not. So whoever guesses a user's password from one application does not keep the user out at those where they usually log in.
+//! address is not. So an attack on a user's password from one application does not lock the user out at their usual ones.
 //! Logins beyond those that may be tried at once wait for what comes of the others.
 
 use std::collections::HashMap;
@@ -163,7 +163,7 @@ impl Drop for WaitingLogin<'_> {
     }
 }
 
-/// A password that may be looked at.
+/// The permit to check one password.
 #[must_use = "a guess counts until it is told what came of it"]
 pub(crate) struct PasswordAttempt {
     logins: Arc<PasswordThrottle>,

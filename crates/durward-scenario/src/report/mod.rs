@@ -1,4 +1,4 @@
-//! Reports: for a terminal, as pages, for other tools. Each is a function from what came to a text.
+//! Reports: for a terminal, as pages, for other tools. Each is a function from the results to a text.
 
 mod html;
 mod sonar;

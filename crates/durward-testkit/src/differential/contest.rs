@@ -1,4 +1,4 @@
-//! One set of policies, decided in every way there is, and plainly.
+//! One set of policies, decided by every index and mode, and by the plain evaluator.
 
 use std::fmt;
 

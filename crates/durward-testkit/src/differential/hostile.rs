@@ -1,4 +1,4 @@
-//! What fails: errors for every place of a policy, and functions that are given what nobody would give them.
+//! Hostile input: errors at every place of a policy, and functions with absurd arguments.
 
 use super::random::TestRandom;
 

@@ -1,4 +1,4 @@
-//! Numbers from a seed.
+//! A seeded pseudo-random generator.
 
 /// SplitMix64: small, and the same everywhere.
 #[derive(Clone, Debug)]

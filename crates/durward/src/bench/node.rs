@@ -1,4 +1,4 @@
-//! Servers that are started to be measured, and the cores that they and the load have.
+//! Starts servers to be measured, and assigns cores to them and to the load.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, ToSocketAddrs};

@@ -1,4 +1,4 @@
-//! Somebody who can log in at the demo, and what to try as her.
+//! The demo's user, and what to try as them.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

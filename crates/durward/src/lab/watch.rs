@@ -1,4 +1,4 @@
-//! What `durward lab run` says: a line each second, and a table at the end.
+//! The output of `durward lab run`: a line each second, and a table at the end.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The audit record of the authorization service and of the gate: each event is a line of the log and, where the settings name a directory, a
+//! Audit of the authorization service and of the gate: each event is a line of the log and, where the settings name a directory, a
 //! line of the chained record that logins have as well (`durward audit verify`).
 
 use std::path::Path;

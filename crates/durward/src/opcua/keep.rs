@@ -1,4 +1,4 @@
-//! What survives a restart of the authorization service, in a file: the journal that users and sessions have as well.
+//! The file store of the authorization service, which survives a restart: the journal that users and sessions have as well.
 //!
 //! An entry is a record as JSON, with its kind. Node tables are not kept: gates publish them again when they follow a service that
 //! begins, and tokens wait until then.

@@ -1,4 +1,4 @@
-//! `durward opcua plant`: a small server with a boiler, to try a gate on.
+//! `durward opcua plant`: a small OPC UA server with a boiler, to try a gate with.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Making ready what the lists and sieves of a diagram hold.
+//! Builds the packed form of a diagram's lists and sieves.
 
 use durward_ir::combine::PlainFold;
 use durward_ir::program::{ExprId, Node, NodeId, Program, Quick, Rule};

@@ -1,4 +1,4 @@
-//! The same of what sieves leave, whose targets are known to match then.
+//! Combines what sieves leave; the targets of those children are known to match.
 
 use durward_ir::combine::{Effects, Flow};
 use durward_ir::program::{NodeId, Program};

@@ -1,4 +1,4 @@
-//! What the server that does nothing says: as little as each protocol allows.
+//! The answers of the null server: as little as each protocol allows.
 
 use memchr::memmem;
 

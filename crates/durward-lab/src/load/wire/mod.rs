@@ -1,5 +1,4 @@
-//! What is spoken on a connection, without its socket: bytes in, events out. The users' machine asks and is told of events,
-//! and does not know which protocol it is that carries them.
+//! The protocol of a connection, without its socket: bytes in, events out. The users' state machine sends requests and receives events, and does not know which protocol carries them.
 //!
 //! HTTP/1.1 has one request under way; HTTP/2 and RSocket have many, so users share their connections.
 

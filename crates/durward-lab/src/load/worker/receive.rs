@@ -1,4 +1,4 @@
-//! Takes answers: reads, judges, counts, and lets users go on.
+//! Receives answers: reads, checks and counts them, and lets users go on.
 
 use std::cmp::Reverse;
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! Threads for work that computes: RSA, looking at certificates and tokens.
+//! Threads for CPU-bound work: RSA, verification of certificates and tokens.
 //!
 //! Requests of sessions go first. On Linux `nice` does not do that alone: since Linux 6.6 a thread keeps its core to the end of its slice, which is longer
 //! than an RSA operation, whoever wakes meanwhile. Only a thread with the policy SCHED_IDLE (`sched(7)`) is interrupted at once; but where other
@@ -32,7 +32,7 @@ const PATIENCE_MIN: Duration = Duration::from_millis(5);
 /// And after so many times what such work takes of a core.
 const PATIENCE_FACTOR: u32 = 4;
 
-/// Runs work that computes off the tasks that read and write, so much at a time, on threads of its own. Who waits for a turn holds no thread.
+/// Runs CPU-bound work off the tasks that read and write, so much at a time, on threads of its own. Who waits for a turn holds no thread.
 #[derive(Clone)]
 pub struct Workers {
     turns: Arc<Semaphore>,

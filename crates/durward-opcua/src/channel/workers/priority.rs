@@ -1,4 +1,4 @@
-//! How threads stand to those that read and write. Of Linux only: elsewhere a priority would be the whole program's.
+//! Scheduling priority of worker threads. Linux only: elsewhere a priority would apply to the whole process.
 
 use std::time::Duration;
 

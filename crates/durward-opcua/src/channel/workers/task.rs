@@ -1,4 +1,4 @@
-//! Work, and who waits for it.
+//! A unit of work, and the task that waits for it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Which permission an attribute asks for, what nobody may see through the gate, and the attributes that tell a user's rights.
+//! Which permission an attribute requires, what is always hidden, and the attributes that tell a user's rights.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Browse and BrowseNext (Part 4, 5.9.2 and 5.9.3): what may not be browsed is not there.
+//! Browse and BrowseNext (Part 4, 5.9.2 and 5.9.3): hidden nodes appear not to exist.
 
 use opcua_types::{NodeId, StatusCode};
 
