@@ -106,7 +106,7 @@ struct RowUnion {
     goes_on: bool,
 }
 
-/// What one question comes to.
+/// The evaluation of one request against the sieves.
 struct SieveQuery {
     /// Dense rows a conjunction must be in.
     plain: Inline<u32, INLINE_MAX>,

@@ -179,7 +179,7 @@ pub(crate) struct Targets {
     clauses: Box<[TargetClause]>,
 }
 
-/// Where the clauses of a target are.
+/// The range of a target's clauses.
 #[derive(Clone, Copy, Debug)]
 struct ClauseRange {
     /// The first of its numbers.

@@ -43,7 +43,7 @@ enum HitKind {
     Conditional,
 }
 
-/// What came of a policy or a set, where the decision is this.
+/// The outcome of a policy or a set, given the final decision.
 #[derive(Clone, Copy)]
 pub(crate) struct ElementOutcome {
     /// The effects it can have.

@@ -20,7 +20,7 @@ use crate::mocks::{AttributePattern, FunctionPattern, STAND_INS_MAX, TestError, 
 use crate::observe::{LoweredCache, LoweredDocuments, ObservedDecision};
 use crate::world::ScenarioWorld;
 
-/// What did not come as expected, and where that is written.
+/// An expectation that failed, and its location.
 #[derive(Debug)]
 pub(crate) struct ExpectationFailure {
     pub(crate) span: Span,

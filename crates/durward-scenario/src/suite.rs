@@ -22,7 +22,7 @@ pub struct TestText {
     pub text: Vec<u8>,
 }
 
-/// What came of all tests.
+/// The results of all tests.
 #[derive(Clone, Debug, Default)]
 pub struct TestReport {
     /// The files, in order.
@@ -31,7 +31,7 @@ pub struct TestReport {
     pub coverage: PolicyCoverage,
 }
 
-/// What came of one file.
+/// The results of one file.
 #[derive(Clone, Debug)]
 pub struct FileReport {
     /// How it is called.
@@ -42,7 +42,7 @@ pub struct FileReport {
     pub requirements: Vec<RequirementReport>,
 }
 
-/// What came of one requirement.
+/// The results of one requirement.
 #[derive(Clone, Debug)]
 pub struct RequirementReport {
     /// Its name.
@@ -51,7 +51,7 @@ pub struct RequirementReport {
     pub scenarios: Vec<ScenarioReport>,
 }
 
-/// What came of one scenario.
+/// The result of one scenario.
 #[derive(Clone, Debug)]
 pub struct ScenarioReport {
     /// Its name.
@@ -60,7 +60,7 @@ pub struct ScenarioReport {
     pub outcome: ScenarioOutcome,
 }
 
-/// What came of a scenario.
+/// The outcome of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScenarioOutcome {
     /// All came as expected.

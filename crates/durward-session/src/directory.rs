@@ -31,7 +31,7 @@ impl From<IdentityError> for DirectoryFault {
     }
 }
 
-/// An answer that may take a while.
+/// The future of a directory's answer.
 pub type DirectoryFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, DirectoryFault>> + Send + 'a>>;
 
 /// Where the users of a realm are.

@@ -25,7 +25,7 @@ const BATCH: usize = 256;
 /// How often the node is told the time.
 const TICK: Duration = Duration::from_millis(500);
 
-/// A question and where its answer goes.
+/// A request to the node, and the channel for its answer.
 #[derive(Debug)]
 pub(crate) struct PendingAsk {
     pub(crate) ask: AskId,

@@ -32,7 +32,7 @@ struct HashingQueue {
     waiting: HashMap<PoolTicket, oneshot::Sender<()>>,
 }
 
-/// The queue is full; this long from now it may not be.
+/// The queue is full; the time after which to retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HashingQueueFull {
     pub(crate) retry_after: Duration,

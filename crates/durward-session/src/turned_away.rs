@@ -21,7 +21,7 @@ const LINES_MAX: u32 = 3;
 /// How many kinds and addresses are told apart; a count is some 300 bytes. Those of further addresses are one count for each kind.
 const COUNTS_MAX: usize = 1024;
 
-/// What came since the period began.
+/// Rejections since the period began.
 #[derive(Debug, Default)]
 pub(crate) struct RejectionSummary {
     ends: Option<Instant>,

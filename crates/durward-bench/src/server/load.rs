@@ -86,7 +86,7 @@ pub(crate) enum IdleWait {
     Sleep,
 }
 
-/// What became of the questions of one kind.
+/// Outcomes of the questions of one kind.
 pub(crate) struct QuestionTally {
     pub(crate) answered: u64,
     pub(crate) failed: u64,

@@ -31,7 +31,7 @@ pub use rounds::{
 
 use crate::server::ServerBenchError;
 
-/// Somebody who can log in.
+/// A user who can log in.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BenchPerson {
     user: String,

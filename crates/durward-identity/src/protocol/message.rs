@@ -13,7 +13,7 @@ use crate::{IdentityError, Moment};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AskId(pub u64);
 
-/// What happens to a node.
+/// An input of the state machine.
 #[derive(Clone, Debug)]
 pub enum NodeEvent {
     /// A user has authenticated and gets a session.
@@ -158,7 +158,7 @@ pub enum NodeEvent {
     Tick,
 }
 
-/// What a node wants done.
+/// An output of the state machine, for the driver to carry out.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NodeEffect {
     /// Give the record to the store; `Stored` or `NotStored` comes back.
@@ -200,7 +200,7 @@ pub enum NodeEffect {
     Trouble(IdentityError),
 }
 
-/// What comes of a question.
+/// The outcome of a request of the driver.
 #[derive(Debug, PartialEq, Eq)]
 pub enum AskOutcome {
     /// The session's token.
@@ -227,7 +227,7 @@ pub enum AskOutcome {
     Unknown,
 }
 
-/// What a node lacks.
+/// What a node is waiting for before it can serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
     /// It has just started, and does not know yet what the others know.
@@ -256,7 +256,7 @@ impl fmt::Display for Lack {
     }
 }
 
-/// What a node can promise at the moment, for its health.
+/// What a node can guarantee at the moment, for its health check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeHealth {
     /// What it lacks.

@@ -67,7 +67,7 @@ pub enum ValidationGate {
     Closed,
 }
 
-/// Whether looking at a session counts as using it.
+/// Whether reading a session counts as using it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// It does: the time it lies unused begins anew.
@@ -97,7 +97,7 @@ impl PaddedShard {
     }
 }
 
-/// What a node knows of sessions, for all its threads.
+/// The session table of a node, shared by its threads.
 pub struct SessionTable {
     settings: SessionSettings,
     hasher: SeedableRandomState,

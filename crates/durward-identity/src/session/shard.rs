@@ -52,7 +52,7 @@ pub(crate) enum Confirmation {
     Unconfirmed,
 }
 
-/// What the table has to say about a token that opened.
+/// The result of looking up a decrypted token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenLookup {
     Live,

@@ -28,7 +28,7 @@ const BYTES_MAX: usize = 5 + 12 + FIXED_LENGTH + REALM_LENGTH_MAX + SUBJECT_LENG
 /// The longest token, in characters. Longer ones are not looked at.
 pub const TOKEN_LENGTH_MAX: usize = BYTES_MAX.div_ceil(3) * 4;
 
-/// Where a token is opened: on the stack of whoever asks, so that validation allocates nothing.
+/// The caller's buffer for decrypting a token, so that validation does not allocate.
 #[derive(Debug)]
 pub struct Scratch([u8; BYTES_MAX + 3]);
 

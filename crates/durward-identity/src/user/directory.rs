@@ -66,7 +66,7 @@ pub struct Directory {
     changes: Mutex<Vec<UserChange>>,
 }
 
-/// Who there is.
+/// The accounts by name.
 #[derive(Default)]
 struct AccountTable {
     users: HashMap<User, Account>,

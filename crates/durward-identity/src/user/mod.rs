@@ -21,7 +21,7 @@ pub use totp::{RECOVERY_CODES, RecoveryCodes, Totp, TotpAlgorithm};
 use crate::session::{UsedCode, User};
 use crate::{IdentityError, Moment};
 
-/// What came of looking at a password.
+/// The outcome of a password check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PasswordCheck {
     /// It is the user's.
@@ -99,7 +99,7 @@ pub trait UserStore: Send + Sync {
     }
 }
 
-/// Something that others have changed about a user.
+/// A change of a user by another process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserChange {
     /// Who.

@@ -62,7 +62,7 @@ impl ParentAlgorithm {
     }
 }
 
-/// What one element can come to.
+/// The votes that one element can cast.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PossibleVotes {
     /// How many elements: itself and, where it may be replaced, what its children come to.

@@ -35,7 +35,7 @@ impl LeaderClocks {
     }
 }
 
-/// What a leader hears.
+/// An event at the leader.
 #[derive(Debug)]
 pub(super) enum AgentEvent {
     /// The agent says something.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Law;
 use super::refuse::FitRefusal;
 
-/// What the measurements say, and what they do not.
+/// The result of a fit, with its limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FitReport {
     /// How far it scales, in words.

@@ -82,7 +82,7 @@ pub(crate) struct LoadSetup<'s> {
     second_shift: u64,
 }
 
-/// Who asks.
+/// The source of requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum LoadGenerators {
     /// So many users.
@@ -112,7 +112,7 @@ pub(crate) trait LoadObserver {
     fn must_stop(&mut self) -> Option<String>;
 }
 
-/// What came of a load.
+/// The result of a load.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct LoadResult {
     pub(crate) steps: Vec<StepResult>,

@@ -270,7 +270,7 @@ pub struct MeasuredSecond {
     pub p99_ns: u64,
 }
 
-/// Why a point is not to be believed, or only with care.
+/// A warning that a point is unreliable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "mark", content = "because")]
 pub enum PointWarning {

@@ -54,7 +54,7 @@ impl Default for RunOptions {
     }
 }
 
-/// Where a run is.
+/// The progress of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunPosition {
     /// The number of this point, from 1.

@@ -39,7 +39,7 @@ pub struct LoadSpec {
     pub timeout: DurationValue,
     /// After a request without an answer, a user of `users` waits so long, so that a server that refuses is not stormed.
     pub error_pause: DurationValue,
-    /// To which of several nodes requests go. Several: one curve each.
+    /// How requests are distributed over nodes. Several: one curve each.
     pub balance: OneOrMany<NodeChoice>,
     /// How many connections there are in all; with `arrivals`, also how many arrivals are served at once (without it 100; where a
     /// connection carries several requests, `streams` times as many). Without it

@@ -36,7 +36,7 @@ pub struct Deployment {
     pub warm_up_s: f64,
     /// The nodes.
     pub nodes: DeploymentNodes,
-    /// Who asks.
+    /// The offered load.
     pub load: OfferedLoad,
     /// How requests find a node.
     #[serde(default)]

@@ -84,7 +84,7 @@ impl EventQueue {
     }
 }
 
-/// Who waits for an answer.
+/// The requester that waits for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Requester {
     /// An arrival that does not come again. Whether it must log in.

@@ -28,7 +28,7 @@ struct ReplicaQuery {
     then: OnReplicaAnswer,
 }
 
-/// Who waits.
+/// What happens when the last answer arrives.
 #[derive(Clone, Copy, Debug)]
 enum OnReplicaAnswer {
     Nobody,

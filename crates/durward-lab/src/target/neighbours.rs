@@ -25,7 +25,7 @@ pub struct Neighbours {
     before: MachineTicks,
 }
 
-/// What the machine did between two looks.
+/// Load of the machine between two readings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OtherLoad {
     /// Seconds of processor time of everything but this process, the nodes and their parts.

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::permission::Permission;
 use crate::token::{GrantVerdict, NodeTable, TableNode, Thumbprint};
 
-/// How somebody proved who they are.
+/// How a subject authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SubjectKind {
     /// A client application, by the certificate of its channel: no user.
@@ -37,7 +37,7 @@ impl SubjectKind {
     }
 }
 
-/// Whom rights are asked for: as known at the moment of the question.
+/// The subject that rights are asked for: as known at the moment of the question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TokenSubject {
     /// The name: `sub` of tokens, and what cutoffs of subjects name. At most [`NAME_BYTES_MAX`](super::feed::NAME_BYTES_MAX) bytes.

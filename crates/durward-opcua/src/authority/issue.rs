@@ -40,7 +40,7 @@ pub(super) struct IssuedToken {
     pub(super) session: Option<Arc<str>>,
 }
 
-/// Why there is none: for the client, the figures, the log.
+/// Why no token was issued: for the client, the counters, the log.
 #[derive(Debug)]
 pub(super) struct TokenRequestRefused {
     pub(super) status: StatusCode,

@@ -41,7 +41,7 @@ struct RefreshTokenEntry {
     used: bool,
 }
 
-/// Why a refresh token does not count.
+/// Why a refresh token is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RefreshRefusal {
     /// Unknown, ended, for another resource, or of another client.

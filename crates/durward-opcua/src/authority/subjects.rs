@@ -13,7 +13,7 @@ use super::feed::NAME_BYTES_MAX;
 use crate::crypto::Certificate;
 use crate::token::Thumbprint;
 
-/// What somebody brings to prove who they are.
+/// Credentials of a login.
 pub enum Credential<'c> {
     /// A name and a password, decrypted.
     Password {
@@ -39,7 +39,7 @@ impl fmt::Debug for Credential<'_> {
     }
 }
 
-/// Why somebody is not who they say, or not any more.
+/// Why authentication failed, or no longer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubjectRefusal {
     /// The credential proves nothing: a wrong password, an unknown name, a certificate that nobody trusts, a session that has ended.

@@ -57,7 +57,7 @@ struct ClientChannelState {
     renew_now: Notify,
 }
 
-/// Takes what comes of a request.
+/// Receives the outcome of a request.
 type ResponseHandler = Box<dyn FnOnce(Result<Bytes, Error>) + Send>;
 
 #[derive(Default)]
@@ -224,7 +224,7 @@ impl fmt::Debug for ClientChannel {
     }
 }
 
-/// A request that is under way. Whoever drops this gets no response any more.
+/// A pending request. Dropping it discards the response.
 pub(crate) struct PendingRequestGuard {
     shared: Weak<ClientChannelState>,
     request_id: u32,

@@ -2,7 +2,7 @@
 
 use opcua_types::StatusCode;
 
-/// What is to be done about a failed request.
+/// How to react to a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureMeaning {
     /// The session, or the way to it, is gone.

@@ -136,7 +136,7 @@ pub(super) fn start(
     ValueWatch { events }
 }
 
-/// Nobody watches any more, or the client was stopped.
+/// The watch was dropped, or the client was stopped.
 struct WatchOver;
 
 struct WatchTask {

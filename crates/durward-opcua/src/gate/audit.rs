@@ -8,7 +8,7 @@ use opcua_types::StatusCode;
 
 use super::mediate::service::ServiceKind;
 
-/// Takes what happens at the gate. Called on the tasks that serve clients: hand it on, do not wait.
+/// Receives the events of the gate. Called on the tasks that serve clients: hand it on, do not wait.
 pub trait GateAudit: Send + Sync {
     /// Takes one event.
     fn record(&self, event: &GateAuditEvent<'_>);

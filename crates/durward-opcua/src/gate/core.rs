@@ -29,7 +29,7 @@ use crate::token::{
     FeedMessage, HasTokenFacts, RightEnd, RightKind, RightsClock, TokenFacts, TokenVerifier, VerifiedToken,
 };
 
-/// A token as the machine sees it. One that the gate fetched in a user's name stands in for that user's client: the client's certificate is
+/// An accepted token, as the state machine sees it. One that the gate fetched in a user's name stands in for that user's client: the client's certificate is
 /// proven by its channel, and the token never leaves the gate.
 #[derive(Clone, Debug)]
 pub(super) struct AcceptedToken {

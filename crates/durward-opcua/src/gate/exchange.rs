@@ -161,13 +161,13 @@ pub(super) struct Exchange {
     under_way: Mutex<Option<PendingRequestGuard>>,
 }
 
-/// What becomes of a request at once.
+/// The immediate outcome of sending a request.
 enum SendOutcome {
     Upstream(Bytes),
     Answered(Bytes),
 }
 
-/// What becomes of a response.
+/// The outcome of handling a response.
 enum ResponseOutcome {
     Passed(Bytes),
     FollowUp(Bytes),
@@ -398,7 +398,7 @@ impl Exchange {
     }
 }
 
-/// Somebody waits for a response. When nobody does any more, the request is cancelled upstream.
+/// Guards a wait for a response: dropping it cancels the request upstream.
 struct WaiterGuard {
     exchange: Arc<Exchange>,
     until: Instant,

@@ -10,7 +10,7 @@ use super::link::SessionLink;
 use super::mediate::{MediatedSubscription, Owners};
 use crate::protocol::GateSessionId;
 
-/// Whose subscriptions are whose.
+/// The owners of subscriptions.
 #[derive(Default)]
 pub(super) struct SubscriptionOwners {
     by_session: HashMap<u32, GateSessionId>,
@@ -25,7 +25,7 @@ struct OrphanedSubscription {
     until: Instant,
 }
 
-/// Takes subscriptions for one session.
+/// Transfers subscriptions to one session.
 pub(super) struct SubscriptionTransfer {
     pub(super) core: Weak<GateCore>,
     pub(super) id: GateSessionId,

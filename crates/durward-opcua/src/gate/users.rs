@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use crate::crypto::Certificate;
 use crate::session::ClientInfo;
 
-/// What a user says about themselves; nothing of it is checked but that a certificate's key is theirs.
+/// The credentials a user presents; nothing of it is verified but that a certificate's key is theirs.
 pub enum UserClaim {
     /// A name and a password.
     Name {
@@ -31,7 +31,7 @@ pub struct DelegatedToken {
     pub refresh: Option<Zeroizing<String>>,
 }
 
-/// Why a user gets no rights.
+/// Why a user is refused.
 #[derive(Clone, Debug)]
 pub struct UserRefusal {
     /// What the client is told.

@@ -16,7 +16,7 @@ use crate::session::{
     UserIdentity,
 };
 
-/// Says who a user is.
+/// Authenticates a user.
 pub trait UserLogin: Send + Sync + 'static {
     /// The user of an attempt. Signatures are verified, secrets decrypted.
     ///

@@ -42,7 +42,7 @@ pub struct AuthorityTimings {
     pub dated_ahead_max: Duration,
 }
 
-/// Who wants a token.
+/// The applicant for a token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TokenApplicant<N> {
     /// Whom the rights are to be of.
@@ -144,7 +144,7 @@ pub enum IssueRefusal {
     Busy,
 }
 
-/// What survives a restart.
+/// A durable record of the state machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AuthorityRecord<N> {
     /// The store begins.

@@ -6,7 +6,7 @@ use durward_identity::Moment;
 
 use super::gate::NonceNumber;
 
-/// What a client is set to.
+/// Timing settings of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientTimings {
     /// How long an answer is waited for.
@@ -89,7 +89,7 @@ pub enum ClientAction<T> {
     Close,
 }
 
-/// What a client could not do. It tries again.
+/// A failed step of a client, which it will retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClientFailure {
     /// The authorization service says no.

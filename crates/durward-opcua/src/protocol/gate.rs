@@ -39,7 +39,7 @@ pub struct GateTimings {
     pub has_anonymous: bool,
 }
 
-/// Who a session is activated as.
+/// The identity that a session is activated with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ActivationIdentity<T> {
     /// By a verified token.
@@ -222,7 +222,7 @@ impl fmt::Display for GateRefusal {
     }
 }
 
-/// What a session stands on.
+/// What the rights of a session rest on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SessionStanding<T> {
     /// Created, not activated.

@@ -27,7 +27,7 @@ use crate::wire::{self, RequestPeek, ResponsePeek};
 /// Sessions are not kept alive more often than this, whatever timeout a server wants.
 pub(crate) const KEEP_ALIVE_MIN: Duration = Duration::from_millis(100);
 
-/// What a client is.
+/// Settings of a client.
 #[derive(Clone, Debug)]
 pub struct SessionClientSettings {
     /// Certificate, trust, sizes.

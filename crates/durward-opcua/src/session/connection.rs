@@ -354,7 +354,7 @@ fn session_closed() -> Error {
     Error::new(StatusCode::BadSessionClosed, "the session has ended")
 }
 
-/// Forgets a request when it is done, or nobody waits for it any more.
+/// Deregisters a request when it is done or abandoned.
 struct RequestRegistration<'a, S: SessionHandler> {
     entry: &'a SessionEntry<S>,
     number: u64,

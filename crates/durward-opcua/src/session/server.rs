@@ -30,7 +30,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// After accepting failed (no file descriptors, mostly), it is tried again so much later.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// What a server is.
+/// Settings of a server.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
     /// Certificate, trust, sizes.

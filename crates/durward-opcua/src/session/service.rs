@@ -93,7 +93,7 @@ pub struct SessionCall<S: SessionHandler> {
     pub body: Bytes,
 }
 
-/// Who wants to activate a session, and as whom.
+/// An attempt to activate a session: the client and the claimed user.
 pub struct ActivationAttempt<'a, U> {
     /// The session, and the client whose certificate is proven.
     pub session: &'a SessionInfo,
@@ -125,7 +125,7 @@ pub enum Activation<'a, U> {
     },
 }
 
-/// What a client says about its user.
+/// The user identity token of a client.
 pub enum UserIdentity {
     /// Nothing.
     Anonymous,

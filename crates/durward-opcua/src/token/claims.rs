@@ -59,7 +59,7 @@ impl fmt::Debug for Thumbprint {
     }
 }
 
-/// What a token is issued for.
+/// The input of token issuance.
 #[derive(Clone, Copy, Debug)]
 pub struct IssueRequest<'i> {
     /// The authorization service: its ServiceUri.
@@ -187,7 +187,7 @@ impl HasTokenFacts for Arc<VerifiedToken> {
     }
 }
 
-/// What a gate believes.
+/// Verifies access tokens for a gate: the trusted issuer, its keys, the resource.
 #[derive(Clone, Debug)]
 pub struct TokenVerifier {
     /// The public keys of the issuer.

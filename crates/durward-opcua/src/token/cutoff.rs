@@ -12,7 +12,7 @@ use super::facts::{FactName, TokenFacts};
 /// Most cutoffs at one time. With more, all are replaced by one for everybody: clients fetch new tokens, and nothing dead comes to life.
 pub const CUTOFFS_MAX: usize = 65_536;
 
-/// Whose tokens a cutoff ends.
+/// The tokens that a cutoff revokes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CutoffTarget<N> {
     /// Everybody's.
@@ -168,7 +168,7 @@ pub enum FeedMessage<N: FactName> {
     },
 }
 
-/// What came of a message.
+/// The outcome of receiving a feed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedOutcome {
     /// Something that was known, or is too old to count.

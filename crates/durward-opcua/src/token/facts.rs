@@ -10,7 +10,7 @@ pub trait FactName: Clone + Debug + Ord + Hash {}
 
 impl<N: Clone + Debug + Ord + Hash> FactName for N {}
 
-/// What a token says of itself.
+/// The claims of a token that cutoffs and expiry depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TokenFacts<N> {
     /// Whom the rights are of.

@@ -21,7 +21,7 @@ use super::standing::{PerRightKind, RightDeadline, RightEnd, RightKind, Stalenes
 use super::table::NodeTable;
 use crate::permission::{Permission, PermissionRuling, SessionRights};
 
-/// What all rights of a gate look at: the moment, and what is known of cutoffs.
+/// What all rights of a gate share: the moment, and what is known of cutoffs.
 pub struct RightsClock {
     /// Milliseconds.
     now: AtomicU64,

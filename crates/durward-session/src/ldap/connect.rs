@@ -48,7 +48,7 @@ pub(super) struct LdapConnector {
     too_long: Arc<Seldom>,
 }
 
-/// What is put to a server.
+/// An LDAP operation.
 #[derive(Clone, Debug)]
 pub(super) enum LdapOperation {
     Search {
@@ -65,7 +65,7 @@ pub(super) enum LdapOperation {
     },
 }
 
-/// What a server says.
+/// The reply of a server.
 #[derive(Debug)]
 pub(super) enum LdapReply {
     Found {

@@ -20,7 +20,7 @@ const UNUSED_MAX: Duration = Duration::from_secs(30);
 /// For each connection, so many may wait.
 const WAITING_PER_CONNECTION: usize = 8;
 
-/// For whom something is searched.
+/// What a connection is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionPurpose {
     /// Somebody who tries to log in.

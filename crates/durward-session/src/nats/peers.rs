@@ -132,7 +132,7 @@ async fn answer(shared: Arc<NatsShared>, name: String, reply: String, node: Node
     }
 }
 
-/// An answer that comes.
+/// A reply that arrives in parts.
 #[derive(Default)]
 struct PeerReply {
     records: Vec<SessionRecord>,

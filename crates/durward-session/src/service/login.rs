@@ -18,7 +18,7 @@ use crate::outcome::{Granted, Login, Refused};
 use crate::seldom::Seldom;
 use crate::settings::SecondStepPolicy;
 
-/// What a login is to give.
+/// The session that a login asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Wanted {
     /// A session.
@@ -73,7 +73,7 @@ impl fmt::Debug for LoginRequest {
     }
 }
 
-/// What a session is to be.
+/// What a new session starts with.
 struct SessionStart<'a> {
     user: User,
     /// How the user authenticated.

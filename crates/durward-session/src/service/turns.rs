@@ -21,7 +21,7 @@ use crate::Clock;
 /// When to come again, for those who have waited for so long or found the line full.
 const COME_AGAIN: Duration = Duration::from_secs(1);
 
-/// Why somebody may not try.
+/// Why an attempt is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttemptRejected {
     /// Too many failures.

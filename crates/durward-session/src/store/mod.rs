@@ -46,7 +46,7 @@ pub const ORDERS_MAX: usize = 8192;
 /// How many events may wait for the driver.
 pub(crate) const EVENTS_MAX: usize = 1024;
 
-/// What a node wants of its store: those of the protocol's effects that are a store's affair.
+/// A command to the store: the protocol's effects that concern it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreCommand {
     /// Keep a record.
@@ -110,7 +110,7 @@ pub trait SessionStore: Send + 'static {
     fn run(self: Box<Self>, orders: mpsc::Receiver<StoreCommand>, node: NodeLink) -> StoreTask;
 }
 
-/// What a store tells its driver.
+/// A message from the store to its driver.
 #[derive(Debug)]
 pub(crate) enum StoreMessage {
     Happened(NodeEvent),
@@ -119,7 +119,7 @@ pub(crate) enum StoreMessage {
     Part(usize, oneshot::Sender<Option<Vec<SessionRecord>>>),
 }
 
-/// What a node knows, as records that make another node know the same.
+/// A snapshot of a node's state, as records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeSnapshot {
     /// The store's number up to which everything is in it.
@@ -128,7 +128,7 @@ pub struct NodeSnapshot {
     pub records: Vec<SessionRecord>,
 }
 
-/// A node could not say what it knows.
+/// A node could not give a snapshot of its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoNodeSnapshot;
 

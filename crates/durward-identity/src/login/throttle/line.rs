@@ -43,7 +43,7 @@ impl UserCounts {
     }
 }
 
-/// Who tries from where.
+/// The user and the address of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AttemptOrigin {
     pub(super) address: u64,

@@ -72,7 +72,7 @@ impl Default for ThrottleSettings {
     }
 }
 
-/// Somebody has to wait.
+/// The attempt has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryDelay {
     /// For `Retry-After`.
@@ -88,7 +88,7 @@ pub struct LoginAttempt {
     address: AttemptCount,
 }
 
-/// What somebody tries.
+/// The kind of credential that is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CredentialKind {
     /// A password.
@@ -97,7 +97,7 @@ pub enum CredentialKind {
     Code,
 }
 
-/// Whether somebody may try.
+/// Whether an attempt may be made.
 #[derive(Debug)]
 #[must_use = "who may try or waits is counted until it is told what came of it"]
 pub enum ThrottleDecision {
@@ -112,7 +112,7 @@ pub enum ThrottleDecision {
     Crowded,
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
     /// The credentials were right. The user's failures with this kind of credential are forgotten, and after a code with passwords too; what the address failed with

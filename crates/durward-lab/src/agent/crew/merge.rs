@@ -4,7 +4,7 @@ use super::super::message::AgentResult;
 use crate::load::LoadResult;
 use crate::record::{AgentUse, NodeResult, StepResult, add_all};
 
-/// What one agent tells at the end of a load.
+/// The report of one agent at the end of a load.
 pub(super) struct AgentReport {
     pub(super) name: String,
     pub(super) threads: usize,

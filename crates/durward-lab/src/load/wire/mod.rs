@@ -43,7 +43,7 @@ impl LoadProtocol {
     }
 }
 
-/// What came of bytes. The number is that by which the request was begun.
+/// An event decoded from received bytes. The number is that by which the request was begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum WireEvent {
     /// A whole answer.

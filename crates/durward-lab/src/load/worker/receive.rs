@@ -13,7 +13,7 @@ use super::{HeldStream, LoadWorker, READ_BYTES, RequestInFlight};
 /// When a request that a server did not look at is sent again.
 const AGAIN_NS: u64 = 100_000;
 
-/// What came of a request.
+/// The outcome of a request.
 pub(super) enum RequestOutcome {
     /// A right answer.
     Answered(CapturedValue),
@@ -32,7 +32,7 @@ impl RequestOutcome {
     }
 }
 
-/// What came of looking at a socket.
+/// The outcome of polling a socket.
 enum SocketPoll {
     /// Nothing more for now.
     Wait,

@@ -145,7 +145,7 @@ impl LaneQueue {
     }
 }
 
-/// A job that was given to a lane. When this is dropped, nobody waits for it any more.
+/// The handle of a queued job. Dropping it abandons the result.
 pub(super) struct JobHandle<'a> {
     lane: &'a WorkerLane,
     job: Option<LaneJob>,

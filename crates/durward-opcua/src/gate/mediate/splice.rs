@@ -16,7 +16,7 @@ use super::put::PutEncoded;
 use super::walk::{DecodeError, WalkResult, Walker};
 use crate::permission::Permission;
 
-/// What became of the entries of a request.
+/// Which entries of a request are granted, and the results of the refused ones.
 #[derive(Debug, Default)]
 pub(super) struct EntryFilter {
     /// How many entries the client's request has.
@@ -119,7 +119,7 @@ fn index(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// A request whose entries were looked at.
+/// A request whose refused entries were removed.
 pub(super) struct FilteredRequest<'a> {
     body: &'a [u8],
     /// Where the number of entries stands.

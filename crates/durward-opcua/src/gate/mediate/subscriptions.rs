@@ -13,7 +13,7 @@ pub(super) use super::subscription::MediatedSubscriptions;
 use super::walk::{DecodeError, WalkResult, Walker};
 use super::{Mediator, PlannedRequest};
 
-/// Whose subscriptions are whose: what sessions of one gate have to know of each other.
+/// The owners of subscriptions: what sessions of one gate have to know of each other.
 ///
 /// The mediator of the session that asks is in use meanwhile. An implementation that keeps mediators behind locks must not let two sessions that take
 /// from each other wait for each other: let one lock cover all transfers.

@@ -17,7 +17,7 @@ use opcua_types::{ByteString, Guid, NodeId, StatusCode, UAString};
 /// decoders stop at 100 levels at the latest.
 pub const DEPTH_MAX: u32 = 32;
 
-/// The bytes are not what the binary encoding says.
+/// The bytes violate the binary encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeError;
 
@@ -28,7 +28,7 @@ impl From<DecodeError> for StatusCode {
     }
 }
 
-/// What a step of the walk gives.
+/// The result of one step of the walk.
 pub type WalkResult<T> = Result<T, DecodeError>;
 
 /// An expanded node id (Part 6, 5.2.2.10).
