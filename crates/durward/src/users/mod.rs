@@ -31,7 +31,7 @@ Examples:
 
 Passwords are asked for on the terminal, or read from standard input or a file, never from the command line. Without
 --users, the file is the one that durward.toml names as `identity.users`. A server that has it open takes in what was
-changed by itself: whoever is disabled, removed or given another password loses his sessions within a second.";
+changed by itself: whoever is disabled, removed or given another password loses their sessions within a second.";
 
 /// Add, list, change and import users
 #[derive(Debug, clap::Args)]
@@ -48,15 +48,15 @@ enum UsersCommand {
     Add(AddArguments),
     /// List the users
     List(UserDirectoryArguments),
-    /// Keep a user from logging in; his sessions end
+    /// Keep a user from logging in; their sessions end
     Disable(NamedUser),
     /// Let a user log in again
     Enable(NamedUser),
-    /// Remove a user; his sessions end
+    /// Remove a user; their sessions end
     Remove(NamedUser),
-    /// Give a user another password; his sessions end
+    /// Give a user another password; their sessions end
     Passwd(PasswdArguments),
-    /// Give a user a second step: prints what his device reads, and recovery codes, once
+    /// Give a user a second step: prints what their device reads, and recovery codes, once
     SecondStep(NamedUser),
     /// Add and change users by a file of JSON lines, with hashes of passwords as directories keep them
     Import(ImportArguments),
@@ -96,10 +96,10 @@ struct PasswdArguments {
 struct AddArguments {
     #[command(flatten)]
     passwd: PasswdArguments,
-    /// A group that he belongs to; may be repeated
+    /// A group that they belong to; may be repeated
     #[arg(long = "group", value_name = "GROUP")]
     groups: Vec<String>,
-    /// What is known of him, for decisions; may be repeated
+    /// What is known of them, for decisions; may be repeated
     #[arg(long = "attribute", value_name = "NAME=VALUE", value_parser = attribute)]
     attributes: Vec<(String, String)>,
 }
