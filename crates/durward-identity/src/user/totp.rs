@@ -43,7 +43,7 @@ pub enum TotpAlgorithm {
 
 /// How a device makes codes.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "StoredTotp", into = "StoredTotp")]
 pub struct Totp {
     secret: Vec<u8>,
     algorithm: TotpAlgorithm,

@@ -95,7 +95,7 @@ pub struct Scenario {
     #[serde(default)]
     pub rsocket: Rsocket,
     /// What each user does, over and over.
-    #[schemars(with = "Vec<Step>")]
+    #[schemars(with = "Vec<ScenarioStep>")]
     pub steps: Vec<Spanned<ScenarioStep>>,
     /// What must hold, else the command exits 1.
     #[serde(default)]
