@@ -170,7 +170,7 @@ pub(super) fn date_time(text: &str) -> Option<(LocalDateTime, Option<i32>)> {
     let offset_s = scan.offset()?;
     if scan.take('[').is_some() {
         let (name, rest) = scan.rest.split_once(']')?;
-        zone::TimeZone::of(name)?;
+        zone::ZoneRules::of(name)?;
         scan.rest = rest;
     }
     scan.all((local, Some(offset_s)))

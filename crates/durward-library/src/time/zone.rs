@@ -13,7 +13,7 @@ use crate::jvm;
 
 /// A fixed offset from UTC in seconds, or the rules of a region.
 #[derive(Clone, Debug)]
-pub(super) enum TimeZone {
+pub(super) enum ZoneRules {
     /// So many seconds ahead of UTC.
     Offset(i32),
     /// A region such as `Europe/Berlin`.
@@ -72,36 +72,36 @@ const FIRST_YEAR: i64 = -9000;
 const ERA_YEARS: i64 = 400;
 const ERA_DAYS: i64 = 146_097;
 
-impl TimeZone {
+impl ZoneRules {
     /// The zone of a name as policies write it: with blanks around it, of three letters, or as `ZoneId.of` takes it. No
     /// name is UTC: a policy decision point of Java takes its machine's zone, which would make decisions depend on it.
-    pub(super) fn named(text: &str) -> Option<TimeZone> {
+    pub(super) fn named(text: &str) -> Option<ZoneRules> {
         let name = jvm::trim(text);
         if jvm::is_blank(name) {
-            return Some(TimeZone::Offset(0));
+            return Some(ZoneRules::Offset(0));
         }
         match SHORT.iter().find(|(short, _)| *short == name) {
-            Some((_, long)) => TimeZone::of(long),
-            None => TimeZone::of(name),
+            Some((_, long)) => ZoneRules::of(long),
+            None => ZoneRules::of(name),
         }
     }
 
     /// `ZoneId.of`: an offset, one behind `UTC`, `GMT` or `UT`, or a region, with the case of its letters.
-    pub(super) fn of(name: &str) -> Option<TimeZone> {
+    pub(super) fn of(name: &str) -> Option<ZoneRules> {
         if name.len() <= 1 || name.starts_with(['+', '-']) {
-            return scan::offset_id(name).map(TimeZone::Offset);
+            return scan::offset_id(name).map(ZoneRules::Offset);
         }
         for prefix in ["UTC", "GMT", "UT"] {
             match name.strip_prefix(prefix) {
-                Some("") => return Some(TimeZone::Offset(0)),
+                Some("") => return Some(ZoneRules::Offset(0)),
                 Some(offset) if offset.starts_with(['+', '-']) => {
-                    return scan::offset_id(offset).map(TimeZone::Offset);
+                    return scan::offset_id(offset).map(ZoneRules::Offset);
                 }
                 Some(_) | None => {}
             }
         }
         if let Some(zone) = SystemVZone::of(name) {
-            return Some(TimeZone::SystemV(zone));
+            return Some(ZoneRules::SystemV(zone));
         }
         if UNKNOWN.contains(&name) {
             return None;
@@ -109,15 +109,15 @@ impl TimeZone {
         let name = LINKS.iter().find(|(link, _)| *link == name).map_or(name, |(_, target)| target);
         let region = TimeZoneDatabase::bundled().get(name).ok()?;
         // Java's names are in exact letters.
-        (region.iana_name() == Some(name)).then_some(TimeZone::Region(region))
+        (region.iana_name() == Some(name)).then_some(ZoneRules::Region(region))
     }
 
     /// How many seconds the zone is ahead of UTC at an instant.
     pub(super) fn offset_at(&self, instant: Instant) -> i32 {
         match self {
-            TimeZone::Offset(offset_s) => *offset_s,
-            TimeZone::SystemV(zone) => zone.offset_at(instant),
-            TimeZone::Region(region) => {
+            ZoneRules::Offset(offset_s) => *offset_s,
+            ZoneRules::SystemV(zone) => zone.offset_at(instant),
+            ZoneRules::Region(region) => {
                 let day = near(instant.second.div_euclid(DAY_S));
                 let second = day * DAY_S + instant.second.rem_euclid(DAY_S);
                 let known = Timestamp::from_second(second).map(|at| region.to_offset(at).seconds());
@@ -134,9 +134,9 @@ impl TimeZone {
 
     fn offset_of(&self, local: LocalDateTime) -> Option<i32> {
         let region = match self {
-            TimeZone::Offset(offset_s) => return Some(*offset_s),
-            TimeZone::SystemV(zone) => return Some(zone.offset_of(local)),
-            TimeZone::Region(region) => region,
+            ZoneRules::Offset(offset_s) => return Some(*offset_s),
+            ZoneRules::SystemV(zone) => return Some(zone.offset_of(local)),
+            ZoneRules::Region(region) => region,
         };
         let civil = civil_of(near(local.day));
         let time = local.time;

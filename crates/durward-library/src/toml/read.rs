@@ -46,7 +46,7 @@ fn of_error(error: &ParseError) -> TomlSyntaxError {
     TomlSyntaxError { at: place.map_or(0, |span| span.start()), reason: error.description().to_owned() }
 }
 
-struct TomlReader<'a, I: Iterator<TomlItem = Event>> {
+struct TomlReader<'a, I: Iterator<Item = Event>> {
     source: Source<'a>,
     events: std::iter::Peekable<I>,
     tree: TomlTree,
@@ -56,7 +56,7 @@ fn wrong(span: Span, reason: &str) -> TomlSyntaxError {
     TomlSyntaxError { at: span.start(), reason: reason.to_owned() }
 }
 
-impl<I: Iterator<TomlItem = Event>> TomlReader<'_, I> {
+impl<I: Iterator<Item = Event>> TomlReader<'_, I> {
     fn document(mut self) -> TomlResult<Option<Value>> {
         let mut table = ROOT;
         while let Some(event) = self.events.next() {

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use durward_identity::Moment;
 use opcua_types::StatusCode;
 
-use super::validate::{Known, TrustLists};
+use super::validate::{ParsedTrustLists, TrustLists};
 use crate::channel::{PeerRole, PeerTrust};
 use crate::crypto::{Certificate, OwnCertificate, PrivateKey};
 use crate::error::Error;
@@ -51,7 +51,7 @@ pub struct CertificateDirectory {
 /// What was read last, and of which files. Peers that are not trusted yet have the lists looked at: they are not to have them read.
 struct LastRead {
     files: Vec<FileState>,
-    known: Arc<Known>,
+    known: Arc<ParsedTrustLists>,
 }
 
 /// A file, and what changes when it is written.
@@ -168,14 +168,14 @@ impl CertificateDirectory {
     }
 
     /// What is trusted now, taken apart.
-    fn known(&self) -> Result<Arc<Known>, Error> {
+    fn known(&self) -> Result<Arc<ParsedTrustLists>, Error> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         // Before the files are read: one that changes meanwhile is another one the next time.
         let files = self.states()?;
         if let Some(last) = last.as_ref().filter(|last| last.files == files) {
             return Ok(Arc::clone(&last.known));
         }
-        let known = Arc::new(Known::of(&self.lists()?));
+        let known = Arc::new(ParsedTrustLists::of(&self.lists()?));
         *last = Some(LastRead { files, known: Arc::clone(&known) });
         Ok(known)
     }

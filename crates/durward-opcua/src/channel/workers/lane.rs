@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
-use super::priority::ThreadPriority;
+use super::priority::WorkerPriority;
 
 /// What a thread does.
 pub(super) trait WorkFn: Send + Sync {
@@ -23,7 +23,7 @@ pub(super) type LaneJob = Arc<dyn WorkFn>;
 /// So many threads of one priority. They begin with the first job, and end when the lane is dropped.
 pub(super) struct WorkerLane {
     count: usize,
-    priority: ThreadPriority,
+    priority: WorkerPriority,
     queue: Arc<LaneQueue>,
     /// How many have begun.
     threads: OnceLock<usize>,
@@ -49,7 +49,7 @@ struct RunningJob {
 }
 
 impl WorkerLane {
-    pub(super) fn new(count: usize, priority: ThreadPriority) -> WorkerLane {
+    pub(super) fn new(count: usize, priority: WorkerPriority) -> WorkerLane {
         WorkerLane { count, priority, queue: Arc::default(), threads: OnceLock::new() }
     }
 

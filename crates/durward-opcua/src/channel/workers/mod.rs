@@ -19,7 +19,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
 use self::lane::{JobHandle, LaneJob, WorkerLane};
-use self::priority::ThreadPriority;
+use self::priority::WorkerPriority;
 use self::task::{RunOnce, SharedTask, not_done};
 use crate::error::Error;
 
@@ -53,8 +53,8 @@ impl Workers {
     pub fn new(count: usize) -> Workers {
         let count = count.max(1);
         let lanes = PriorityLanes {
-            idle: WorkerLane::new(count, ThreadPriority::OnlyWhenIdle),
-            fair: WorkerLane::new(count, ThreadPriority::GivesWay),
+            idle: WorkerLane::new(count, WorkerPriority::OnlyWhenIdle),
+            fair: WorkerLane::new(count, WorkerPriority::GivesWay),
             usual_once: Arc::default(),
             usual: Arc::default(),
         };

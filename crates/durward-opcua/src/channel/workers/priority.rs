@@ -7,7 +7,7 @@ use std::time::Duration;
 pub(super) const NICE: i32 = 5;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum ThreadPriority {
+pub(super) enum WorkerPriority {
     /// Any other thread interrupts it.
     OnlyWhenIdle,
     /// Has a smaller share of the cores.
@@ -15,7 +15,7 @@ pub(super) enum ThreadPriority {
 }
 
 #[cfg(target_os = "linux")]
-impl ThreadPriority {
+impl WorkerPriority {
     pub(super) fn is_there(self) -> bool {
         true
     }
@@ -27,11 +27,11 @@ impl ThreadPriority {
             thread_native_id,
         };
         match self {
-            ThreadPriority::OnlyWhenIdle => {
+            WorkerPriority::OnlyWhenIdle => {
                 let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
                 let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy);
             }
-            ThreadPriority::GivesWay => {
+            WorkerPriority::GivesWay => {
                 let _ = rustix::process::setpriority_process(None, NICE);
             }
         }
@@ -39,9 +39,9 @@ impl ThreadPriority {
 }
 
 #[cfg(not(target_os = "linux"))]
-impl ThreadPriority {
+impl WorkerPriority {
     pub(super) fn is_there(self) -> bool {
-        self == ThreadPriority::GivesWay
+        self == WorkerPriority::GivesWay
     }
 
     pub(super) fn take(self) {}
