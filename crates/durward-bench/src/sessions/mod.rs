@@ -22,9 +22,9 @@ use serde_json::json;
 
 pub use call::wait_ready;
 pub use crowd::UserAction;
-pub use flood::{Flood, flood};
-pub use logouts::{Logouts, logouts};
-pub use memory::{Memory, Resident, memory};
+pub use flood::{LoginFlood, flood};
+pub use logouts::{LogoutDelays, logouts};
+pub use memory::{ResidentMemory, SessionMemory, memory};
 pub use rounds::{
     SessionMeasurement, ValidationMeasurement, WaitTimes, login, mix, validate, validation_body,
 };

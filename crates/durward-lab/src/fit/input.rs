@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{Curve, LoadUnit, Observation, by, curves, weights};
+use super::{LoadUnit, Observation, RecordCurve, by, curves, weights};
 use crate::record::{RecordError, RunRecord};
 
 /// Most points that a file may hold: each is fitted some thousand times.
@@ -28,9 +28,9 @@ pub enum Weights {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FitInput {
     /// What is fitted where nothing is chosen; the first of a file with points of its own, all of one with sets only.
-    pub curves: Vec<Curve>,
+    pub curves: Vec<RecordCurve>,
     /// Further ones that a file has beside its own points, by name.
-    pub subsets: Vec<Curve>,
+    pub subsets: Vec<RecordCurve>,
 }
 
 /// Why a file holds nothing to fit.
@@ -124,7 +124,7 @@ fn json(text: &str, n_is: Option<LoadUnit>) -> Result<FitInput, FitInputError> {
     }
     let file: PointsFile = serde_json::from_str(text).map_err(|error| json_error(&error))?;
     let n_is = n_is.unwrap_or_else(|| meaning(file.n.as_deref().unwrap_or_default()));
-    let named = |sets: BTreeMap<String, PointSet>| -> Result<Vec<Curve>, FitInputError> {
+    let named = |sets: BTreeMap<String, PointSet>| -> Result<Vec<RecordCurve>, FitInputError> {
         let with_points =
             sets.into_iter().filter_map(|(name, set)| set.points.rows().map(|points| (name, points)));
         with_points.map(|(name, points)| curve(name, points, n_is)).collect()
@@ -288,7 +288,7 @@ impl<'de> Deserialize<'de> for PointList {
     }
 }
 
-fn curve(name: String, points: PointList, n_is: LoadUnit) -> Result<Curve, FitInputError> {
+fn curve(name: String, points: PointList, n_is: LoadUnit) -> Result<RecordCurve, FitInputError> {
     let PointList(rows) = points;
     let subject = if name.is_empty() { String::new() } else { format!("`{name}`: ") };
     if rows.is_empty() {
@@ -302,7 +302,7 @@ fn curve(name: String, points: PointList, n_is: LoadUnit) -> Result<Curve, FitIn
         );
         return Err(FitInputError::whole(problem));
     }
-    Ok(Curve { name, n_is, observations: weighted(&rows), ..Curve::default() })
+    Ok(RecordCurve { name, n_is, observations: weighted(&rows), ..RecordCurve::default() })
 }
 
 /// Weights are 1 over the variance, 1 on average.
@@ -323,7 +323,7 @@ struct CsvColumns {
     spread: Option<usize>,
 }
 
-fn csv(text: &str, n_is: LoadUnit) -> Result<Curve, FitInputError> {
+fn csv(text: &str, n_is: LoadUnit) -> Result<RecordCurve, FitInputError> {
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .comment(Some(b'#'))

@@ -20,7 +20,7 @@ mod weights;
 mod whole;
 mod words;
 
-pub use curves::{Curve, Residence, StepResidence, by, curves, observations};
+pub use curves::{RecordCurve, Residence, StepResidence, by, curves, observations};
 pub use input::{FitInput, FitInputError, POINTS_MAX, Weights, read};
 pub use law::Law;
 pub use refuse::FitRefusal;

@@ -42,7 +42,7 @@ mod times;
 mod users;
 mod world;
 
-pub use against::{Compared, P99_WITHIN, THROUGHPUT_WITHIN, against, difference};
+pub use against::{P99_WITHIN, SimulatedPoint, THROUGHPUT_WITHIN, against, difference};
 pub use calibrate::{Calibration, CalibrationError, calibrate};
 pub use deployment::{
     ArrivalProcess, BalancePolicy, Deployment, DeploymentError, DeploymentEvent, DeploymentNodes, Discipline,

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::NatsShared;
-use super::sign::{SignedSubject as Signed, UNSIGNED};
+use super::sign::{SignedSubject, UNSIGNED};
 use super::subject::record_id;
 use crate::store::NodeLink;
 
@@ -227,6 +227,6 @@ fn told(
 fn signed<'m>(shared: &NatsShared, message: &'m StreamMessage) -> Option<(RecordId, &'m [u8])> {
     let id = message.headers.as_ref()?.get(header::NATS_MESSAGE_ID)?;
     let id = record_id(id.as_str())?;
-    let content = shared.signer.open(Signed::Record(id), &message.payload)?;
+    let content = shared.signer.open(SignedSubject::Record(id), &message.payload)?;
     Some((id, content))
 }

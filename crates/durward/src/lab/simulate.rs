@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use durward_lab::fit;
 use durward_lab::record::{RunRecord, nodes_in_words};
 use durward_lab::simulate::{
-    self, BalancePolicy, Calibration, Compared, Deployment, SimulationOutcome as Simulated,
+    self, BalancePolicy, Calibration, Deployment, SimulatedPoint, SimulationOutcome as Simulated,
 };
 
 use super::plan::text_of;
@@ -156,7 +156,7 @@ fn against(arguments: &Arguments, calibration: &Calibration, path: &Path) -> Com
     Ok(ExitCode::from(if is_close { SUCCESS } else { DIFFERENT }))
 }
 
-fn side_by_side(calibration: &Calibration, compared: &[Compared]) -> String {
+fn side_by_side(calibration: &Calibration, compared: &[SimulatedPoint]) -> String {
     let close = compared.iter().filter(|one| one.is_close).count();
     let mut text = format!(
         "{close} of {} points are within 10 % in throughput and 25 % in the 99th percentile.\n\ncalibrated by {}\n",

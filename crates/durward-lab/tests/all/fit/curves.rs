@@ -27,7 +27,7 @@ fn record(points: Vec<MeasuredPoint>) -> RunRecord {
     RunRecord { format: 1, points, ..RunRecord::default() }
 }
 
-fn pairs(curve: &fit::Curve) -> Vec<(f64, f64)> {
+fn pairs(curve: &fit::RecordCurve) -> Vec<(f64, f64)> {
     curve.observations.iter().map(|one| (one.n, one.x.round())).collect()
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use durward_identity::Moment;
 use durward_opcua::authority::{
-    AccessTokenRequest, Authority, FinishRequest, MethodCaller, NodeTableUpload, PublishedCutoffs as Shown,
+    AccessTokenRequest, Authority, FinishRequest, MethodCaller, NodeTableUpload, PublishedCutoffs,
     RefreshRequest, Reply, Resource, ServiceDescription, StartRequest, Tokens, feed, serve,
 };
 use durward_opcua::gate::GateAuthoritySettings;
@@ -92,7 +92,7 @@ fn the_service() -> PinnedApplication {
 struct Service {
     office: Arc<Office>,
     host: Arc<PlantHost>,
-    shown: Mutex<Shown>,
+    shown: Mutex<PublishedCutoffs>,
     server: SessionServer<HostService<PasswordUsers>>,
     address: SocketAddr,
     task: tokio::task::JoinHandle<()>,
@@ -112,7 +112,7 @@ impl Service {
         let task = tokio::spawn(async move {
             tokio::select! { () = serving.serve(listener) => {}, () = running.run() => {} }
         });
-        Service { office, host, shown: Mutex::new(Shown::new(&nodes)), server, address, task }
+        Service { office, host, shown: Mutex::new(PublishedCutoffs::new(&nodes)), server, address, task }
     }
 
     fn recall(&self, clock: &Clock, subject: &str) {

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use durward_bench::Bare;
 use durward_bench::sessions::{
-    Flood, Logouts, Memory, SessionBenchError, SessionLoad, SessionMeasurement, ValidationMeasurement, flood,
-    login, logouts, memory, mix, validate, validation_body,
+    LoginFlood, LogoutDelays, SessionBenchError, SessionLoad, SessionMeasurement, SessionMemory,
+    ValidationMeasurement, flood, login, logouts, memory, mix, validate, validation_body,
 };
 
 use super::node::{CoreSplit, cores};
@@ -147,9 +147,9 @@ struct SessionBenchReport {
     validate: Vec<AtUserCount<ValidationMeasurement>>,
     login: Vec<(Option<PasswordHashing>, AtUserCount<SessionMeasurement>)>,
     mix: Vec<AtUserCount<SessionMeasurement>>,
-    flood: Option<AtUserCount<Flood>>,
-    logouts: Option<Logouts>,
-    memory: Option<Memory>,
+    flood: Option<AtUserCount<LoginFlood>>,
+    logouts: Option<LogoutDelays>,
+    memory: Option<SessionMemory>,
 }
 
 /// Runs the command.

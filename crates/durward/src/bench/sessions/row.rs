@@ -1,6 +1,8 @@
 //! What was measured, as JSON.
 
-use durward_bench::sessions::{Flood, Logouts, Memory, SessionMeasurement, ValidationMeasurement, WaitTimes};
+use durward_bench::sessions::{
+    LoginFlood, LogoutDelays, SessionMeasurement, SessionMemory, ValidationMeasurement, WaitTimes,
+};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Arguments, AtUserCount, SessionBenchReport};
@@ -72,7 +74,7 @@ fn waits(waits: &WaitTimes) -> Json {
     })
 }
 
-fn flood(with: &AtUserCount<Flood>) -> Json {
+fn flood(with: &AtUserCount<LoginFlood>) -> Json {
     let flood = &with.measured;
     let logins: Map<String, Json> =
         flood.logins.iter().map(|(status, count)| (status.to_string(), (*count).into())).collect();
@@ -88,7 +90,7 @@ fn flood(with: &AtUserCount<Flood>) -> Json {
     })
 }
 
-fn logouts(logouts: &Logouts) -> Json {
+fn logouts(logouts: &LogoutDelays) -> Json {
     json!({
         "count": logouts.count,
         "accepted_after": logouts.accepted_after,
@@ -98,7 +100,7 @@ fn logouts(logouts: &Logouts) -> Json {
     })
 }
 
-fn memory(memory: &Memory) -> Json {
+fn memory(memory: &SessionMemory) -> Json {
     let nodes: Vec<Json> = memory
         .nodes
         .iter()

@@ -1,7 +1,7 @@
 //! What was measured, as tables.
 
 use durward_bench::sessions::{
-    Flood, Logouts, Memory, SessionMeasurement, UserAction, ValidationMeasurement, WaitTimes,
+    LoginFlood, LogoutDelays, SessionMeasurement, SessionMemory, UserAction, ValidationMeasurement, WaitTimes,
 };
 
 use super::place::PasswordHashing;
@@ -105,7 +105,7 @@ fn validation(text: &mut String, users: u16, measured: &ValidationMeasurement) {
     }
 }
 
-fn flood(text: &mut String, users: u16, flood: &Flood) {
+fn flood(text: &mut String, users: u16, flood: &LoginFlood) {
     let wait = |measured: &SessionMeasurement, pick: fn(&WaitTimes) -> u64| {
         measured.of(UserAction::Validate).map_or(0, pick)
     };
@@ -135,7 +135,7 @@ fn flood(text: &mut String, users: u16, flood: &Flood) {
     ));
 }
 
-fn seen(logouts: &Logouts) -> String {
+fn seen(logouts: &LogoutDelays) -> String {
     let ms = |nanoseconds: u64| nanoseconds as f64 / 1e6;
     format!(
         "\n{} logouts refused on all other nodes: p50 {:.2} ms, p99 {:.2} ms, longest {:.2} ms after the answer\n\
@@ -148,7 +148,7 @@ fn seen(logouts: &Logouts) -> String {
     )
 }
 
-fn resident(text: &mut String, memory: &Memory) {
+fn resident(text: &mut String, memory: &SessionMemory) {
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let sessions = memory.sessions as f64;
     text.push_str(&format!(

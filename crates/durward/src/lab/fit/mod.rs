@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use durward_lab::fit::{
-    self, Curve, FitOptions, FitReport, Lambda, LoadUnit, Resampling, Residence, Weights,
+    self, FitOptions, FitReport, Lambda, LoadUnit, RecordCurve, Resampling, Residence, Weights,
 };
 use serde::Serialize;
 
@@ -115,7 +115,7 @@ fn text_of(path: &Path) -> Result<String, CommandError> {
 }
 
 /// The curves to fit: all, or the one that was asked for.
-fn chosen(input: fit::FitInput, arguments: &Arguments) -> Result<Vec<Curve>, CommandError> {
+fn chosen(input: fit::FitInput, arguments: &Arguments) -> Result<Vec<RecordCurve>, CommandError> {
     let Some(name) = &arguments.set else { return Ok(input.curves) };
     let mut all = input.curves.into_iter().chain(input.subsets);
     let mut names = Vec::new();
@@ -130,7 +130,7 @@ fn chosen(input: fit::FitInput, arguments: &Arguments) -> Result<Vec<Curve>, Com
     })
 }
 
-fn fitted(curve: Curve, arguments: &Arguments) -> Result<FittedCurve, CommandError> {
+fn fitted(curve: RecordCurve, arguments: &Arguments) -> Result<FittedCurve, CommandError> {
     let has_one = curve.observations.iter().any(|one| one.n == 1.0 && one.x > 0.0);
     if arguments.lambda == Lambda::X1 && !has_one {
         let failure = CommandError::new("`--lambda x1` needs a measurement at N = 1").at(&arguments.data);
