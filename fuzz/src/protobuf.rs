@@ -5,7 +5,7 @@ use durward_server::rsocket::protobuf::{
     Limits, read_decision, read_multi_subscription, read_raw, read_subscription, write_decision,
     write_multi_subscription, write_subscription,
 };
-use durward_server::sapl::Subscription;
+use durward_server::decider::Subscription;
 
 const LIMITS: Limits = Limits { values_max: 10_000, subscriptions_max: 256 };
 

@@ -5,7 +5,7 @@
 #![expect(clippy::print_stdout, reason = "it is a program to run by hand")]
 
 #[expect(dead_code, reason = "the server uses the rest")]
-#[path = "../src/metrics/lanes.rs"]
+#[path = "../src/base/metrics/lanes.rs"]
 mod lanes;
 
 use std::hint::black_box;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use bytes::{Buf, BytesMut};
 use durward_server::client::subscription_json;
-use durward_server::sapl::Subscription;
+use durward_server::decider::Subscription;
 
 use super::Plan;
 use super::load::{Answer, Connection};

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::place::Base;
 use super::{ANSWER_BYTES_MAX, ClientError, Common, SILENCE_MAX, legible, subscription_json};
-use crate::sapl::{Decision, Subscription};
+use crate::decider::{Decision, Subscription};
 use crate::sources::connect::Connector;
 use crate::sources::http::events::{Event, Events};
 

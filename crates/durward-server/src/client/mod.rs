@@ -17,9 +17,9 @@ use durward_pdp::ir::Value;
 use durward_pdp::ir::path::Element;
 use durward_pdp::ir::value::write_json_text;
 
-use crate::rsocket::Credentials as SetupCredentials;
-use crate::sapl::{Decision, Subscription};
+use crate::decider::{Decision, Subscription};
 use crate::sources::connect::Connector;
+use crate::surfaces::rsocket::Credentials as SetupCredentials;
 use crate::tls::Trust;
 pub use error::ClientError;
 pub use place::Place;

@@ -13,11 +13,11 @@ use tokio::time::{sleep_until, timeout};
 
 use super::place::{Address, Where};
 use super::{ANSWER_BYTES_MAX, ClientError, Common, SILENCE_MAX, legible};
-use crate::rsocket::frame::ErrorCode;
-use crate::rsocket::protobuf;
-use crate::rsocket::requester::{Closed, Event, Limits, Refused, Requester};
-use crate::sapl::{Decision, Subscription};
+use crate::decider::{Decision, Subscription};
 use crate::sources::connect::Stream;
+use crate::surfaces::rsocket::frame::ErrorCode;
+use crate::surfaces::rsocket::protobuf;
+use crate::surfaces::rsocket::requester::{Closed, Event, Limits, Refused, Requester};
 
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;

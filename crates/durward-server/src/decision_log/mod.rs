@@ -22,9 +22,9 @@ use durward_pdp::record::{Record, Recording};
 use durward_pdp::{Request, ResultOf};
 use smol_str::SmolStr;
 
-use crate::metrics::Metrics;
-use crate::sapl::{Decision, Subscription};
-use crate::settings::{DecisionLogSettings, LogTarget};
+use crate::base::metrics::Metrics;
+use crate::base::settings::{DecisionLogSettings, LogTarget};
+use crate::decider::{Decision, Subscription};
 pub(crate) use account::{Account, Caller, trace};
 use attributes::Written;
 use line::Style;

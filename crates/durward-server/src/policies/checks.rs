@@ -9,9 +9,9 @@ use durward_pdp::ir::json;
 use durward_pdp::ir::path::Element;
 
 use super::PROBLEMS_MAX;
-use crate::settings::{ConfigError, SchemaSettings, Settings};
+use crate::base::settings::{ConfigError, SchemaSettings, Settings};
+use crate::serve::state::PolicyWarning;
 use crate::sources;
-use crate::state::PolicyWarning;
 
 /// Longest file with a schema.
 const SCHEMA_BYTES_MAX: u64 = 4 << 20;

@@ -14,9 +14,9 @@ use super::intake::Content;
 use super::tenants::TENANTS_MAX;
 use super::watch::{Watched, settle};
 use super::{Refused, report};
-use crate::server::StartError;
-use crate::settings::{PolicySource, is_tenant};
-use crate::state::{PolicyProblem, PolicyState, Shared};
+use crate::base::settings::{PolicySource, is_tenant};
+use crate::serve::server::StartError;
+use crate::serve::state::{PolicyProblem, PolicyState, Shared};
 
 /// Tenants and where their policies lie.
 type Places = BTreeMap<SmolStr, PathBuf>;

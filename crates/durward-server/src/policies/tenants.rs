@@ -12,8 +12,8 @@ use smol_str::SmolStr;
 
 use super::intake::Content;
 use super::{Refused, Warned, builder, report};
-use crate::settings::PolicySource;
-use crate::state::{PolicyProblem, Shared};
+use crate::base::settings::PolicySource;
+use crate::serve::state::{PolicyProblem, Shared};
 
 /// Most tenants whose policies are read: each costs memory, and whoever can make directories could make any number.
 pub(super) const TENANTS_MAX: usize = 10_000;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
-use crate::state::Shared;
+use crate::serve::state::Shared;
 
 /// A look may cost this part of one core at most; where there are so many files that it would cost more, looks
 /// come less often.

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::sleep;
 
-use crate::Clock;
+use crate::base::Clock;
 
 /// The longest nap: a clock that is set forward delays what waits for a time by no more than this.
 const NAP_MAX: Duration = Duration::from_secs(10);

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use super::http::{Client, Request};
 use super::task::Task;
 use super::template::Template;
-use crate::settings::{AttributeSourceSettings, ConfigError};
+use crate::base::settings::{AttributeSourceSettings, ConfigError};
 
 /// Names that belong to the libraries that are there anyway.
 const LIBRARIES: [&str; 5] = ["http.", "jwt.", "mqtt.", "time.", "x509."];

@@ -4,7 +4,7 @@ use durward_pdp::check::Attribute;
 use durward_pdp::stream::finders;
 
 use super::custom;
-use crate::settings::SourceSettings;
+use crate::base::settings::SourceSettings;
 
 /// The methods of `http`, of a value or of the environment.
 const HTTP: [&str; 6] = ["get", "post", "put", "patch", "delete", "websocket"];
@@ -34,8 +34,8 @@ mod tests {
     use durward_pdp::stream::{Finder, Invocation};
 
     use super::*;
-    use crate::Clock;
-    use crate::settings::Settings;
+    use crate::base::Clock;
+    use crate::base::settings::Settings;
     use crate::sources::Sources;
 
     fn serves(finders: &[Finder], attribute: &Attribute, of_value: bool, count: usize) -> bool {

@@ -10,6 +10,7 @@
 
 mod clock;
 pub(crate) mod connect;
+pub(crate) mod constants;
 mod custom;
 pub(crate) mod http;
 mod jwt;
@@ -33,10 +34,10 @@ use tokio::sync::oneshot;
 pub(crate) use custom::check;
 pub use known::attributes;
 
-use crate::Clock;
-use crate::settings::{ConfigError, SourceSettings};
-use crate::subject::Subjects;
-use crate::subject::finder::SessionFinder;
+use crate::access::subject::Subjects;
+use crate::access::subject::finder::SessionFinder;
+use crate::base::Clock;
+use crate::base::settings::{ConfigError, SourceSettings};
 pub(crate) use connect::Connector;
 use custom::CustomFinder;
 pub(crate) use http::told;

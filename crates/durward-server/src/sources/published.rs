@@ -14,8 +14,8 @@ use durward_pdp::ir::value::Object;
 use durward_pdp::stream::{Finder, Invocation, PUBLISHED_BYTES_MAX, Repository};
 use jiff::Timestamp;
 
-use crate::Clock;
-use crate::settings::ConfigError;
+use crate::base::Clock;
+use crate::base::settings::ConfigError;
 
 /// A file being watched; it is no longer when this is dropped.
 pub(super) struct PublishedFile {

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use tokio::net::TcpStream;
 
 use super::{Purpose, Trust};
-use crate::settings::TlsSettings;
-use crate::state::Shared;
+use crate::base::settings::TlsSettings;
+use crate::serve::state::Shared;
 
 /// Has no values.
 #[derive(Clone, Debug)]

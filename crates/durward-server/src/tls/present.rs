@@ -16,8 +16,8 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::Purpose;
-use crate::settings::TlsSettings;
-use crate::state::Shared;
+use crate::base::settings::TlsSettings;
+use crate::serve::state::Shared;
 
 /// How often the files are looked at for renewed certificates.
 const RENEWAL_CHECK: Duration = Duration::from_secs(10);

@@ -4,10 +4,10 @@ use bytes::BytesMut;
 use durward_pdp::Value;
 use durward_pdp::ir::datatype::Decimal;
 use durward_pdp::ir::path::Element;
+use durward_server::decider::{Decision, MultiSubscription, Outcome, Subscription};
 use durward_server::rsocket::protobuf::{
     self, Limits, VALUE_DEPTH_MAX, read_decision, read_multi_subscription, read_subscription, read_value,
 };
-use durward_server::sapl::{Decision, MultiSubscription, Outcome, Subscription};
 
 use crate::support::Dice;
 

@@ -9,7 +9,7 @@ use durward_pdp::Value;
 use durward_server::client::{
     Client, ClientError, Credentials, Place, Security, Settings, subscription_json,
 };
-use durward_server::sapl::{Decision, Outcome, Subscription};
+use durward_server::decider::{Decision, Outcome, Subscription};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::auth::{ROBOT, users};

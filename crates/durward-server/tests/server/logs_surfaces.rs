@@ -3,8 +3,8 @@
 
 use std::fs;
 
+use durward_server::decider::Outcome;
 use durward_server::rsocket::frame::Interaction;
-use durward_server::sapl::Outcome;
 use serde_json::Value as Json;
 
 use crate::rsocket::Client;

@@ -11,8 +11,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use durward_server::client::{ClientError, Place, Security, Settings as ClientSettings};
+use durward_server::decider::{Outcome, Subscription};
 use durward_server::rsocket::frame::Interaction;
-use durward_server::sapl::{Outcome, Subscription};
 
 use crate::rsocket::Client;
 use crate::support::{DOCTORS_READ, Directory, PATIENCE, TestServer, request_xml};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::state::Shared;
+use crate::serve::state::Shared;
 
 /// When the server of a tenant was heard last.
 pub(super) struct Contact {

@@ -13,7 +13,7 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::timeout;
 
-use crate::settings::{ConfigError, Settings};
+use crate::base::settings::{ConfigError, Settings};
 use crate::sources::{Connector, told};
 
 /// How often a server may send us elsewhere.

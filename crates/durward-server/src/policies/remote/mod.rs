@@ -19,9 +19,9 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-use crate::server::StartError;
-use crate::settings::{RemoteBundleSettings, RemoteMode};
-use crate::state::Shared;
+use crate::base::settings::{RemoteBundleSettings, RemoteMode};
+use crate::serve::server::StartError;
+use crate::serve::state::Shared;
 use contact::Contact;
 use fetch::{Answer, Fetcher};
 

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use super::events::Events;
 use super::request::{Expects, Request};
-use crate::settings::SourceSettings;
+use crate::base::settings::SourceSettings;
 use crate::sources::connect::Connector;
 
 /// How long a connection is kept for the next request.

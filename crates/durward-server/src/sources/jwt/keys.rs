@@ -12,7 +12,7 @@ use durward_pdp::ir::value::Object;
 use durward_pdp::stream::Context;
 
 use super::settings::KeyServer;
-use crate::Clock;
+use crate::base::Clock;
 use crate::sources::clock::milliseconds;
 use crate::sources::http::{Client, Request};
 

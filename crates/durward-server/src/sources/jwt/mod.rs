@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 use super::clock::{milliseconds, sleep_until};
 use super::http::Client;
 use super::task::Task;
-use crate::Clock;
+use crate::base::Clock;
 use keys::Keys;
 use settings::{JwtSettings, KeyServer};
 

@@ -15,9 +15,9 @@ use hyper::Method;
 use hyper::header::HeaderValue;
 
 use super::input::{Input, address, json as json_of, strict};
-use crate::Clock;
-use crate::auth::{Denied, Tokens};
-use crate::settings::{
+use crate::access::auth::{Denied, Tokens};
+use crate::base::Clock;
+use crate::base::settings::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, LdapDepth, SourceSettings,
 };
 use crate::sources::custom::{at, check_pointer, has_service, method};

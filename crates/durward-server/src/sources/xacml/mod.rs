@@ -28,10 +28,10 @@ use tokio::sync::oneshot;
 
 use super::connect::Connector;
 use super::http::Client;
-use crate::Clock;
-use crate::attributes::is_meant;
-use crate::auth::Tokens;
-use crate::settings::{AttributeSettings, ConfigError, Settings, SourceSettings};
+use crate::access::auth::Tokens;
+use crate::base::Clock;
+use crate::base::settings::{AttributeSettings, ConfigError, Settings, SourceSettings};
+use crate::sources::constants::is_meant;
 use flights::{Answer, Flights, Key, Times};
 use kinds::{Kind, Parts};
 
@@ -230,14 +230,14 @@ impl AttributeSource for Round<'_> {
 fn parts(settings: &SourceSettings, clock: &Clock) -> Result<Parts, ConfigError> {
     let connector = Connector::new(settings.authorities.as_deref(), settings.connect_time_max())
         .map_err(|message| ConfigError::of_setting("sources.authorities", message))?;
-    let directory = |(name, directory): (&String, &crate::settings::LdapSourceSettings)| {
+    let directory = |(name, directory): (&String, &crate::base::settings::LdapSourceSettings)| {
         let wrong = |error: durward_session::identity::IdentityError| {
             ConfigError::of_setting(&format!("sources.ldap.{name}"), format!(": {error}"))
         };
         let lookup = LdapLookup::new(directory.settings().map_err(wrong)?).map_err(wrong)?;
         Ok((name.clone(), lookup))
     };
-    let issuer = |(name, jwt): (&String, &crate::settings::JwtSettings)| {
+    let issuer = |(name, jwt): (&String, &crate::base::settings::JwtSettings)| {
         let wrong = |error: ConfigError| {
             ConfigError::of_setting(&format!("sources.jwt.{name}"), format!(": {error}"))
         };

@@ -1,0 +1,6 @@
+//! Who asks and about whom: callers' credentials (`auth`), sessions of users (`sessions`), and subjects that are named by a token
+//! (`subject`).
+
+pub(crate) mod auth;
+pub(crate) mod sessions;
+pub(crate) mod subject;

@@ -1,0 +1,146 @@
+//! From a request to its answer: routes, request ids, counters.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+
+use super::forwarded;
+use super::routes::{self, Endpoint, RouteName};
+use crate::serve::state::Shared;
+use crate::surfaces::health::{self, home};
+use crate::surfaces::http::events::Body;
+use crate::surfaces::http::problem::{Problem, form_of_problems};
+use crate::surfaces::http::{Answer, Call, Form, allow, metrics_answer, text_of};
+use crate::surfaces::xacml::{dialect, pdp};
+use crate::surfaces::{oauth, openam, sapl, v1};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longest identifier taken over from a caller: every tracing system's fits.
+const REQUEST_ID_LENGTH_MAX: usize = 128;
+
+/// Answers one request. Never fails: what goes wrong is an answer too.
+pub(crate) async fn answer(
+    shared: &Shared,
+    client: SocketAddr,
+    request: hyper::Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    let begun = Instant::now();
+    // Until it is answered, also if its connection breaks.
+    let _in_flight = shared.metrics.request();
+    let client = forwarded::client(&shared.settings.server, client, request.headers());
+    let call = Call { shared, client, id: request_id(shared, request.headers()) };
+    let (name, mut answer) = match routes::find(request.uri().path(), &shared.settings) {
+        _ if !names_one_host(&request) => {
+            let detail = "a request needs one `Host`, and no more";
+            (RouteName::OTHER, whole(refuse(&request, Problem::new(StatusCode::BAD_REQUEST, detail))))
+        }
+        Some((name, route)) if route.allows(request.method().as_str()) => {
+            (name, dispatch(&call, route, request).await)
+        }
+        Some((name, route)) => (name, refuse_method(&call, route, &request)),
+        None if openam::is_under(request.uri().path(), &shared.settings.openam) => {
+            (RouteName::OPENAM, whole(openam::answer(shared, client.ip(), request).await))
+        }
+        None if shared.settings.sapl.http && request.uri().path().starts_with(sapl::PREFIX) => {
+            let refusal = sapl::Refusal::new(StatusCode::NOT_FOUND);
+            (RouteName::OTHER, refusal.into_answer(&call, request.uri().path()))
+        }
+        None => {
+            let detail = "there is nothing here; decisions are made at /pdp, and / lists what there is";
+            (RouteName::OTHER, whole(refuse(&request, Problem::new(StatusCode::NOT_FOUND, detail))))
+        }
+    };
+    // Whatever this says may be different a moment later.
+    answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if let Ok(id) = HeaderValue::try_from(call.id) {
+        answer.headers_mut().insert(REQUEST_ID, id);
+    }
+    shared.metrics.answered(name, answer.status().as_u16(), begun.elapsed());
+    Ok(answer)
+}
+
+/// RFC 9112, 3.2: two hosts could be one for a proxy and another for us.
+fn names_one_host(request: &hyper::Request<Incoming>) -> bool {
+    let count = request.headers().get_all(header::HOST).iter().count();
+    count == 1 || (count == 0 && request.version() < hyper::Version::HTTP_11)
+}
+
+async fn dispatch(
+    call: &Call<'_>,
+    route: &'static routes::Route,
+    request: hyper::Request<Incoming>,
+) -> Response<Body> {
+    if request.method() == hyper::Method::OPTIONS {
+        return whole(options(route.methods));
+    }
+    whole(match route.endpoint {
+        Endpoint::Sapl(ask) => return sapl::answer(call, ask, request).await,
+        Endpoint::Pdp(dialect) => pdp::answer(call, dialect, request).await,
+        Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
+        Endpoint::Home => home::answer(call.shared, request.headers()),
+        Endpoint::Identity(act) => v1::answer(call, act, request).await,
+        Endpoint::Oauth(ask) => oauth::answer(call.shared, call.client.ip(), ask, request).await,
+        Endpoint::Live => health::live(),
+        Endpoint::Ready => health::ready(call.shared),
+        Endpoint::Metrics => metrics(call.shared, request.headers()),
+    })
+}
+
+fn whole(answer: Answer) -> Response<Body> {
+    answer.map(Body::Whole)
+}
+
+fn refuse_method(
+    call: &Call<'_>,
+    route: &routes::Route,
+    request: &hyper::Request<Incoming>,
+) -> Response<Body> {
+    match route.endpoint {
+        Endpoint::Sapl(_) => sapl::Refusal::new(StatusCode::METHOD_NOT_ALLOWED).into_answer(call, route.path),
+        Endpoint::Home
+        | Endpoint::Pdp(_)
+        | Endpoint::Wso2Home
+        | Endpoint::Live
+        | Endpoint::Ready
+        | Endpoint::Metrics
+        | Endpoint::Identity(_)
+        | Endpoint::Oauth(_) => whole(refuse(request, Problem::method(route.methods))),
+    }
+}
+
+/// A refusal before the body is looked at; what is left of the body ends the connection.
+fn refuse(request: &hyper::Request<Incoming>, problem: Problem) -> Answer {
+    problem.into_answer(form_of_problems(text_of(request.headers(), &header::ACCEPT), Form::Json))
+}
+
+fn options(methods: &[&str]) -> Answer {
+    let mut answer = Response::new(Full::default());
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    allow(answer.headers_mut(), methods);
+    answer
+}
+
+fn metrics(shared: &Shared, headers: &HeaderMap) -> Answer {
+    let snapshot = shared.pdp.load().as_ref().map(|pdp| pdp.snapshot());
+    shared.metrics.tenants(shared.standings());
+    shared.metrics.policy_warnings(shared.policy_warning_count());
+    if let Some(service) = &shared.service {
+        shared.metrics.sessions(service);
+    }
+    metrics_answer(headers, shared.metrics.text(snapshot.as_ref(), health::age(shared), shared.is_stale()))
+}
+
+/// The caller's identifier if it is printable and short, else a new one.
+fn request_id(shared: &Shared, headers: &HeaderMap) -> String {
+    let is_usable = |id: &&str| {
+        (1..=REQUEST_ID_LENGTH_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    text_of(headers, &REQUEST_ID).filter(is_usable).map_or_else(|| shared.next_request_id(), String::from)
+}
