@@ -36,6 +36,7 @@ pub use base::settings::{
     ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings,
     WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
+pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;
 pub use serve::routes::{ROUTES, Route};
 pub use serve::server::{Served, Server, StartError};

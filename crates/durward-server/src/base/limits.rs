@@ -1,4 +1,4 @@
-//! Limits that several callers share: places that can be held, and a number of requests a second.
+//! Limits that several callers share: places and bytes that can be held, and a number of requests a second.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,6 +42,30 @@ impl Drop for Held {
     fn drop(&mut self) {
         self.0.held.fetch_sub(1, Ordering::Relaxed);
         self.0.gauge.dec();
+    }
+}
+
+/// Bytes that all callers together may hold at once.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    held: AtomicUsize,
+    bytes_max: usize,
+}
+
+impl Memory {
+    /// So many bytes.
+    pub(crate) fn new(bytes_max: usize) -> Arc<Memory> {
+        Arc::new(Memory { held: AtomicUsize::new(0), bytes_max })
+    }
+
+    /// Holds so many bytes more, also where there is no room for them; whether there was. Whoever holds them gives them back.
+    pub(crate) fn hold(&self, bytes: usize) -> bool {
+        self.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.bytes_max
+    }
+
+    /// Gives bytes back that were held.
+    pub(crate) fn give_back(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
@@ -98,6 +122,15 @@ mod tests {
         assert!(places.take().is_some());
         drop(second);
         assert_eq!((places.count(), places.gauge.get()), (0, 0));
+    }
+
+    #[test]
+    fn bytes_are_held_until_they_are_given_back() {
+        let memory = Memory::new(10);
+        assert!(memory.hold(4) && memory.hold(6));
+        assert!(!memory.hold(1), "held all the same");
+        memory.give_back(2);
+        assert!(memory.hold(1));
     }
 
     #[test]

@@ -5,7 +5,10 @@ pub(crate) mod limits;
 pub(crate) mod log;
 pub(crate) mod metrics;
 pub(crate) mod percent;
+pub(crate) mod request_ids;
 pub(crate) mod settings;
+pub(crate) mod socket;
+pub(crate) mod standing;
 
 use std::sync::Arc;
 use std::time::SystemTime;

@@ -1,6 +1,6 @@
 //! What decides, as the protocols see it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use durward_pdp::ir::question::RawSubscription;
@@ -39,6 +39,9 @@ pub trait Decider: Send + Sync + 'static {
         subscriptions: MultiSubscription,
     ) -> Result<Box<dyn MultiDecisions>, Full>;
 }
+
+/// Whoever decides; empty until there is somebody.
+pub(crate) type DeciderSlot = Arc<OnceLock<Arc<dyn Decider>>>;
 
 /// There are as many subscriptions as there can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,12 +5,11 @@ pub mod json;
 mod live;
 mod question;
 mod session;
-mod state;
 mod tenants;
 
+pub(crate) use decider::DeciderSlot;
 pub use decider::{Decider, Decisions, Full, MultiDecisions, Named, Once};
 pub use durward_pdp::sapl::{Decision, Outcome, Subscription};
 pub use question::MultiSubscription;
 pub(crate) use session::OfSessions;
-pub(crate) use state::SaplState;
 pub use tenants::Tenants;

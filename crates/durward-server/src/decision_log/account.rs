@@ -14,7 +14,8 @@ use super::{Asked, DecisionLog, Entry, Surface, Told};
 use crate::access::auth::Identity;
 use crate::base::Clock;
 use crate::base::settings::DecisionLogSettings;
-use crate::decider::{Decision, MultiSubscription, Outcome, Subscription};
+use crate::decider::MultiSubscription;
+use durward_pdp::sapl::{Decision, Outcome, Subscription};
 
 /// Who asks, and how.
 pub(crate) struct Caller<'c> {

@@ -12,7 +12,7 @@ use smol_str::{SmolStr, format_smolstr};
 
 use crate::access::subject::document;
 use crate::base::settings::{DecisionLogSettings, Redaction};
-use crate::decider::Subscription;
+use durward_pdp::sapl::Subscription;
 
 /// How many bytes of attributes a line holds at most: what a question of usual size has fits, and who asks with megabytes
 /// does not fill the disk.

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::attributes::{Rule, Written, text};
 use super::{Asked, Entry, Told, mask};
 use crate::base::settings::DecisionLogSettings;
-use crate::decider::{Decision, Outcome, Subscription};
+use durward_pdp::sapl::{Decision, Outcome, Subscription};
 
 /// How much of a caller's name for a subscription is written.
 const ID_LENGTH_MAX: usize = 256;

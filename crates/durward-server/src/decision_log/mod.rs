@@ -9,6 +9,7 @@ mod attributes;
 mod held;
 mod line;
 mod mask;
+mod recorder;
 mod writer;
 
 use std::net::SocketAddr;
@@ -24,10 +25,12 @@ use smol_str::SmolStr;
 
 use crate::base::metrics::Metrics;
 use crate::base::settings::{DecisionLogSettings, LogTarget};
-use crate::decider::{Decision, Subscription};
-pub(crate) use account::{Account, Caller, trace};
+use account::trace;
+pub(crate) use account::{Account, Caller};
 use attributes::Written;
+use durward_pdp::sapl::{Decision, Subscription};
 use line::Style;
+pub(crate) use recorder::Recorder;
 use writer::Writer;
 
 /// Why a multi-subscription without subscriptions is answered INDETERMINATE.

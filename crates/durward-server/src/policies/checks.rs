@@ -8,9 +8,8 @@ use durward_pdp::check::{Attributes, Finding, Others, Schemas, Settings as Check
 use durward_pdp::ir::json;
 use durward_pdp::ir::path::Element;
 
-use super::PROBLEMS_MAX;
+use super::{PROBLEMS_MAX, PolicyWarning};
 use crate::base::settings::{ConfigError, SchemaSettings, Settings};
-use crate::serve::state::PolicyWarning;
 use crate::sources;
 
 /// Longest file with a schema.

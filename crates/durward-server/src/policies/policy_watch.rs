@@ -6,17 +6,16 @@
 use std::fmt;
 use std::sync::Arc;
 
-use durward_pdp::{AttributeName, AttributeSource, Pdp, Request, SourceError, Value};
+use durward_pdp::{AttributeSource, Pdp};
 
+use super::{InForce, Loaded, PolicyLoadError, Watching};
 use crate::base::Clock;
 use crate::base::metrics::Metrics;
 use crate::base::settings::{AuthSettings, PolicySource, Settings};
-use crate::serve::server::{Loaded, StartError, Watching};
-use crate::serve::state::Shared;
 
 /// Policies that are kept up to date until this is dropped.
 pub struct PolicyWatch {
-    shared: Arc<Shared>,
+    in_force: Arc<InForce>,
     /// Whose policies they are, where they come by tenant.
     tenant: String,
     _watching: Watching,
@@ -33,7 +32,7 @@ impl PolicyWatch {
         settings: &Settings,
         clock: Clock,
         announced: Arc<dyn AttributeSource>,
-    ) -> Result<PolicyWatch, StartError> {
+    ) -> Result<PolicyWatch, PolicyLoadError> {
         let default_tenant = settings.auth.default_tenant.clone();
         let remote = &settings.remote_bundles.tenants;
         let tenant = match (settings.policies.source, remote.as_slice()) {
@@ -53,22 +52,18 @@ impl PolicyWatch {
         for weakness in settings.weaknesses() {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
-        let mut shared = Shared::new(settings, clock, None, Arc::new(Metrics::new()), None)?;
-        shared.announced = Some(announced);
-        let shared = Arc::new(shared);
-        let watching = Loaded::first(&shared)?.watch(&shared)?;
-        Ok(PolicyWatch { shared, tenant, _watching: watching })
+        let metrics = Arc::new(Metrics::new(Vec::new()));
+        let in_force = Arc::new(InForce::new(&Arc::new(settings), &clock, &metrics, vec![announced])?);
+        let watching = Loaded::first(&in_force)?.watch(&in_force)?;
+        Ok(PolicyWatch { in_force, tenant, _watching: watching })
     }
 
     /// The decision point with the policies in force; `None` while there are none.
     pub fn pdp(&self) -> Option<Arc<Pdp>> {
-        match self.shared.settings.policies.source {
-            PolicySource::Directory => self.shared.pdp.load_full(),
-            PolicySource::Directories
-            | PolicySource::Bundle
-            | PolicySource::Bundles
-            | PolicySource::RemoteBundles => {
-                self.shared.tenants.all().get(self.tenant.as_str()).and_then(|tenant| tenant.pdp.clone())
+        match self.in_force.is_by_tenant() {
+            false => self.in_force.pdp.load_full(),
+            true => {
+                self.in_force.tenants.all().get(self.tenant.as_str()).and_then(|tenant| tenant.pdp.clone())
             }
         }
     }
@@ -76,8 +71,8 @@ impl PolicyWatch {
     /// What is wrong with the newest policies, which for that reason are not in force.
     pub fn problems(&self) -> Vec<String> {
         let mut problems: Vec<String> =
-            self.shared.policies.load().problems.iter().map(ToString::to_string).collect();
-        if let Some(tenant) = self.shared.tenants.all().get(self.tenant.as_str()) {
+            self.in_force.state.load().problems.iter().map(ToString::to_string).collect();
+        if let Some(tenant) = self.in_force.tenants.all().get(self.tenant.as_str()) {
             problems.extend(tenant.problems.iter().chain(&tenant.contact).map(ToString::to_string));
         }
         problems
@@ -87,22 +82,5 @@ impl PolicyWatch {
 impl fmt::Debug for PolicyWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PolicyWatch").field("tenant", &self.tenant).finish_non_exhaustive()
-    }
-}
-
-/// A source as a decision point owns it.
-pub(crate) struct Announcement(pub(crate) Arc<dyn AttributeSource>);
-
-impl AttributeSource for Announcement {
-    fn provides(&self, name: &AttributeName) -> bool {
-        self.0.provides(name)
-    }
-
-    fn values(&self, name: &AttributeName, request: &Request) -> Result<Vec<Value>, SourceError> {
-        self.0.values(name, request)
-    }
-
-    fn is_announcement(&self) -> bool {
-        self.0.is_announcement()
     }
 }

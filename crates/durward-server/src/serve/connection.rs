@@ -21,9 +21,9 @@ use tokio::sync::watch;
 use tokio::time::{Sleep, sleep_until};
 
 use super::dispatch;
-use super::listener;
-use super::state::Shared;
+use super::state::Http;
 use crate::base::settings::ServerSettings;
+use crate::base::socket;
 use crate::surfaces::http::phase::{Phase, Wait};
 
 /// Most header fields of a request.
@@ -39,16 +39,16 @@ struct Watched<S> {
 pub(crate) async fn serve<S>(
     stream: S,
     client: SocketAddr,
-    shared: Arc<Shared>,
+    http: Arc<Http>,
     mut stopping: watch::Receiver<bool>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let phase = Arc::new(Phase::new(shared.started));
-    let settings = &shared.settings.server;
+    let phase = Arc::new(Phase::new(http.started));
+    let settings = &http.settings.server;
     let service = service_fn(|request| async {
         phase.set(Wait::Answer);
-        let answer = dispatch::answer(&shared, client, request).await;
+        let answer = dispatch::answer(&http, client, request).await;
         phase.set(Wait::Taking);
         answer.map(|mut answer| {
             answer.body_mut().watched_by(&phase);
@@ -80,21 +80,21 @@ pub(crate) async fn serve<S>(
     match end.await {
         End::Of(Ok(())) => {}
         // The system noticed first that what was written is not taken.
-        End::Of(Err(error)) if is_given_up(&error) => shared.metrics.limit_hit("request_time_ms_max"),
+        End::Of(Err(error)) if is_given_up(&error) => http.metrics.limit_hit("request_time_ms_max"),
         End::Of(Err(error)) => {
-            shared.metrics.connection("failed");
+            http.metrics.connection("failed");
             tracing::debug!(%client, %error, "a connection failed");
         }
         // An idle connection that ends is the ordinary course of things and no limit that was hit.
         End::TooSlow("idle_time_ms_max") => {}
-        End::TooSlow(setting) => shared.metrics.limit_hit(setting),
+        End::TooSlow(setting) => http.metrics.limit_hit(setting),
     }
 }
 
 /// Whether the system gave the connection up.
 fn is_given_up(error: &hyper::Error) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
-    source.is_some_and(listener::is_given_up)
+    source.is_some_and(socket::is_given_up)
 }
 
 /// How a connection ended.

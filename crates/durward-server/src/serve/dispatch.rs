@@ -12,13 +12,12 @@ use hyper::{Response, StatusCode};
 
 use super::forwarded;
 use super::routes::{self, Endpoint, RouteName};
-use crate::serve::state::Shared;
-use crate::surfaces::health::{self, home};
+use super::state::Http;
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
-use crate::surfaces::http::{Answer, Call, Form, allow, metrics_answer, text_of};
-use crate::surfaces::xacml::{dialect, pdp};
-use crate::surfaces::{oauth, openam, sapl, v1};
+use crate::surfaces::http::{Answer, Call, Form, allow, text_of};
+use crate::surfaces::xacml::dialect;
+use crate::surfaces::{health, oauth, sapl};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -26,31 +25,30 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REQUEST_ID_LENGTH_MAX: usize = 128;
 
 /// Answers one request. Never fails: what goes wrong is an answer too.
-pub(crate) async fn answer(
-    shared: &Shared,
+pub(super) async fn answer(
+    http: &Http,
     client: SocketAddr,
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     let begun = Instant::now();
     // Until it is answered, also if its connection breaks.
-    let _in_flight = shared.metrics.request();
-    let client = forwarded::client(&shared.settings.server, client, request.headers());
-    let call = Call { shared, client, id: request_id(shared, request.headers()) };
-    let (name, mut answer) = match routes::find(request.uri().path(), &shared.settings) {
+    let _in_flight = http.metrics.request();
+    let client = forwarded::client(&http.settings.server, client, request.headers());
+    let call = Call { client, id: request_id(http, request.headers()) };
+    let (name, mut answer) = match routes::find(request.uri().path(), &http.settings) {
         _ if !names_one_host(&request) => {
             let detail = "a request needs one `Host`, and no more";
             (RouteName::OTHER, whole(refuse(&request, Problem::new(StatusCode::BAD_REQUEST, detail))))
         }
         Some((name, route)) if route.allows(request.method().as_str()) => {
-            (name, dispatch(&call, route, request).await)
+            (name, dispatch(http, &call, route, request).await)
         }
-        Some((name, route)) => (name, refuse_method(&call, route, &request)),
-        None if openam::is_under(request.uri().path(), &shared.settings.openam) => {
-            (RouteName::OPENAM, whole(openam::answer(shared, client.ip(), request).await))
+        Some((name, route)) => (name, refuse_method(http, route, &request)),
+        None if http.openam.is_at(request.uri().path()) => {
+            (RouteName::OPENAM, whole(http.openam.answer(client.ip(), request).await))
         }
-        None if shared.settings.sapl.http && request.uri().path().starts_with(sapl::PREFIX) => {
-            let refusal = sapl::Refusal::new(StatusCode::NOT_FOUND);
-            (RouteName::OTHER, refusal.into_answer(&call, request.uri().path()))
+        None if http.settings.sapl.http && request.uri().path().starts_with(sapl::PREFIX) => {
+            (RouteName::OTHER, http.sapl.refuse_with(StatusCode::NOT_FOUND, request.uri().path()))
         }
         None => {
             let detail = "there is nothing here; decisions are made at /pdp, and / lists what there is";
@@ -62,7 +60,7 @@ pub(crate) async fn answer(
     if let Ok(id) = HeaderValue::try_from(call.id) {
         answer.headers_mut().insert(REQUEST_ID, id);
     }
-    shared.metrics.answered(name, answer.status().as_u16(), begun.elapsed());
+    http.metrics.answered(name.number(), answer.status().as_u16(), begun.elapsed());
     Ok(answer)
 }
 
@@ -73,7 +71,8 @@ fn names_one_host(request: &hyper::Request<Incoming>) -> bool {
 }
 
 async fn dispatch(
-    call: &Call<'_>,
+    http: &Http,
+    call: &Call,
     route: &'static routes::Route,
     request: hyper::Request<Incoming>,
 ) -> Response<Body> {
@@ -81,15 +80,18 @@ async fn dispatch(
         return whole(options(route.methods));
     }
     whole(match route.endpoint {
-        Endpoint::Sapl(ask) => return sapl::answer(call, ask, request).await,
-        Endpoint::Pdp(dialect) => pdp::answer(call, dialect, request).await,
+        Endpoint::Sapl(ask) => return http.sapl.answer(call, ask, request).await,
+        Endpoint::Pdp(dialect) => http.xacml.answer(call, dialect, request).await,
         Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
-        Endpoint::Home => home::answer(call.shared, request.headers()),
-        Endpoint::Identity(act) => v1::answer(call, act, request).await,
-        Endpoint::Oauth(ask) => oauth::answer(call.shared, call.client.ip(), ask, request).await,
+        Endpoint::Home => http.health.home(request.headers()),
+        Endpoint::Identity(act) => http.v1.answer(call, act, request).await,
+        Endpoint::Oauth(ask) => match &http.oauth {
+            Some(oauth) => oauth.answer(call.client.ip(), ask, request).await,
+            None => oauth::absent(),
+        },
         Endpoint::Live => health::live(),
-        Endpoint::Ready => health::ready(call.shared),
-        Endpoint::Metrics => metrics(call.shared, request.headers()),
+        Endpoint::Ready => http.health.ready(),
+        Endpoint::Metrics => http.health.metrics(request.headers()),
     })
 }
 
@@ -97,13 +99,9 @@ fn whole(answer: Answer) -> Response<Body> {
     answer.map(Body::Whole)
 }
 
-fn refuse_method(
-    call: &Call<'_>,
-    route: &routes::Route,
-    request: &hyper::Request<Incoming>,
-) -> Response<Body> {
+fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<Incoming>) -> Response<Body> {
     match route.endpoint {
-        Endpoint::Sapl(_) => sapl::Refusal::new(StatusCode::METHOD_NOT_ALLOWED).into_answer(call, route.path),
+        Endpoint::Sapl(_) => http.sapl.refuse_with(StatusCode::METHOD_NOT_ALLOWED, route.path),
         Endpoint::Home
         | Endpoint::Pdp(_)
         | Endpoint::Wso2Home
@@ -127,20 +125,10 @@ fn options(methods: &[&str]) -> Answer {
     answer
 }
 
-fn metrics(shared: &Shared, headers: &HeaderMap) -> Answer {
-    let snapshot = shared.pdp.load().as_ref().map(|pdp| pdp.snapshot());
-    shared.metrics.tenants(shared.standings());
-    shared.metrics.policy_warnings(shared.policy_warning_count());
-    if let Some(service) = &shared.service {
-        shared.metrics.sessions(service);
-    }
-    metrics_answer(headers, shared.metrics.text(snapshot.as_ref(), health::age(shared), shared.is_stale()))
-}
-
 /// The caller's identifier if it is printable and short, else a new one.
-fn request_id(shared: &Shared, headers: &HeaderMap) -> String {
+fn request_id(http: &Http, headers: &HeaderMap) -> String {
     let is_usable = |id: &&str| {
         (1..=REQUEST_ID_LENGTH_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
     };
-    text_of(headers, &REQUEST_ID).filter(is_usable).map_or_else(|| shared.next_request_id(), String::from)
+    text_of(headers, &REQUEST_ID).filter(is_usable).map_or_else(|| http.request_ids.next(), String::from)
 }

@@ -6,16 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-#[cfg(any(target_os = "android", target_os = "linux"))]
-use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::base::settings::ServerSettings;
-use crate::serve::connection;
-use crate::serve::state::Shared;
+use super::connection;
+use super::state::{Http, note_not_accepted};
+use crate::base::socket::prepare;
+use crate::tls::Acceptor;
 
 /// How many connections the system keeps until they are accepted: a burst of a thousand users fits.
 const BACKLOG: u32 = 1024;
@@ -45,35 +44,16 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     socket.listen(BACKLOG)?.into_std()
 }
 
-/// What holds for every connection over TCP. Failing changes nothing else.
-pub(crate) fn prepare(stream: &TcpStream, settings: &ServerSettings) {
-    // Answers are written whole: waiting for more to send would only delay them.
-    let _ = stream.set_nodelay(true);
-    // The system takes what is written whether or not anybody is there any more, and by itself gives up a quarter of
-    // an hour later. Streams of events write rarely, so only this finds those whose readers went without a word.
-    #[cfg(any(target_os = "android", target_os = "linux"))]
-    let _ = SockRef::from(stream).set_tcp_user_timeout(Some(settings.request_time_max()));
-    #[cfg(not(any(target_os = "android", target_os = "linux")))]
-    let _ = settings;
-}
-
-/// Whether the system gave a connection up because what was written was not taken in time. It tells a reason from
-/// further down where it heard one, such as that nobody knows the way.
-pub(crate) fn is_given_up(error: &io::Error) -> bool {
-    use io::ErrorKind::{HostUnreachable, NetworkUnreachable, TimedOut};
-    matches!(error.kind(), TimedOut | HostUnreachable | NetworkUnreachable)
-}
-
 /// One connection counted; the count goes down when it is dropped.
-struct Open(Arc<Shared>);
+struct Open(Arc<Http>);
 
 impl Open {
     /// Counts one more, if there may be one more.
-    fn new(shared: &Arc<Shared>) -> Option<Open> {
-        let open = Open(Arc::clone(shared));
-        shared.metrics.connections_open.inc();
-        let others = shared.connections.fetch_add(1, Ordering::Relaxed);
-        (others < shared.settings.server.connections_max).then_some(open)
+    fn new(http: &Arc<Http>) -> Option<Open> {
+        let open = Open(Arc::clone(http));
+        http.metrics.connections_open.inc();
+        let others = http.connections.fetch_add(1, Ordering::Relaxed);
+        (others < http.settings.server.connections_max).then_some(open)
     }
 }
 
@@ -87,8 +67,8 @@ impl Drop for Open {
 /// Accepts and serves until the server stops, then waits for its connections, for as long as the settings say.
 pub(crate) async fn work(
     listener: std::net::TcpListener,
-    tls: Option<crate::tls::Acceptor>,
-    shared: Arc<Shared>,
+    tls: Option<Acceptor>,
+    http: Arc<Http>,
     mut stopping: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
@@ -102,9 +82,7 @@ pub(crate) async fn work(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, client)) => {
-                start(stream, client, tls.as_ref(), &shared, &stopping, &alive, &refusals)
-            }
+            Ok((stream, client)) => start(stream, client, tls.as_ref(), &http, &stopping, &alive, &refusals),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 sleep(ACCEPT_PAUSE).await;
@@ -112,7 +90,7 @@ pub(crate) async fn work(
         }
     }
     drop((listener, alive));
-    if timeout(shared.settings.server.shutdown_time_max(), all_gone.recv()).await.is_err() {
+    if timeout(http.settings.server.shutdown_time_max(), all_gone.recv()).await.is_err() {
         tracing::warn!("requests under way did not end in time and are cut off");
     }
     Ok(())
@@ -122,15 +100,15 @@ pub(crate) async fn work(
 fn start(
     stream: TcpStream,
     client: SocketAddr,
-    tls: Option<&crate::tls::Acceptor>,
-    shared: &Arc<Shared>,
+    tls: Option<&Acceptor>,
+    http: &Arc<Http>,
     stopping: &watch::Receiver<bool>,
     alive: &mpsc::Sender<()>,
     refusals: &Arc<tokio::sync::Semaphore>,
 ) {
-    let Some(open) = Open::new(shared) else {
-        shared.metrics.connection("refused");
-        shared.metrics.limit_hit("connections_max");
+    let Some(open) = Open::new(http) else {
+        http.metrics.connection("refused");
+        http.metrics.limit_hit("connections_max");
         if let (Ok(permit), None) = (Arc::clone(refusals).try_acquire_owned(), tls) {
             tokio::spawn(async move {
                 let _ = timeout(REFUSAL_TIME_MAX, refuse(stream)).await;
@@ -139,17 +117,18 @@ fn start(
         }
         return;
     };
-    shared.metrics.connection("accepted");
-    prepare(&stream, &shared.settings.server);
-    let (shared, stopping, alive) = (Arc::clone(shared), stopping.clone(), alive.clone());
+    http.metrics.connection("accepted");
+    prepare(&stream, http.settings.server.request_time_max());
+    let (http, stopping, alive) = (Arc::clone(http), stopping.clone(), alive.clone());
     match tls.cloned() {
         None => tokio::spawn(async move {
-            connection::serve(stream, client, shared, stopping).await;
+            connection::serve(stream, client, http, stopping).await;
             drop((open, alive));
         }),
         Some(tls) => tokio::spawn(async move {
-            if let Some(stream) = tls.accept(stream, client, &shared).await {
-                connection::serve(stream, client, shared, stopping).await;
+            match tls.accept(stream, http.settings.server.header_time_max()).await {
+                Ok(stream) => connection::serve(stream, client, http, stopping).await,
+                Err(why) => note_not_accepted(&http.metrics, client, &why),
             }
             drop((open, alive));
         }),
@@ -163,21 +142,4 @@ async fn refuse(mut stream: TcpStream) -> io::Result<()> {
     let mut ignored = [0; 1024];
     while stream.read(&mut ignored).await? > 0 {}
     Ok(())
-}
-
-#[cfg(all(test, any(target_os = "android", target_os = "linux")))]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn whoever_stops_to_acknowledge_is_given_up_in_the_time_for_answers() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let connecting = TcpStream::connect(listener.local_addr().unwrap());
-        let (_client, accepted) = tokio::join!(connecting, listener.accept());
-        let (stream, _) = accepted.unwrap();
-        let settings = ServerSettings { request_time_ms_max: 1234, ..ServerSettings::default() };
-        prepare(&stream, &settings);
-        let time = SockRef::from(&stream).tcp_user_timeout().unwrap();
-        assert_eq!(time, Some(Duration::from_millis(1234)));
-    }
 }

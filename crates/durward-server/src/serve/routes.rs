@@ -340,28 +340,20 @@ impl RouteName {
     /// Names beside those of routes.
     const MORE: [&str; 2] = ["openam", "other"];
 
-    /// How many there are.
-    pub(crate) const COUNT: usize = ROUTES.len() + RouteName::MORE.len();
-
     /// One of the paths of OpenAM.
     pub(crate) const OPENAM: RouteName = RouteName(ROUTES.len());
 
     /// Nothing that has a name.
     pub(crate) const OTHER: RouteName = RouteName(ROUTES.len() + 1);
 
-    /// The name of this number; beyond the last, that of what has no name.
-    pub(crate) fn numbered(number: usize) -> RouteName {
-        RouteName(number.min(RouteName::OTHER.0))
+    /// All names, each in the place of its number.
+    pub(crate) fn all() -> Vec<&'static str> {
+        ROUTES.iter().map(|route| route.path).chain(RouteName::MORE).collect()
     }
 
-    /// From 0 on, below [`RouteName::COUNT`].
+    /// From 0 on, below as many as there are of [`RouteName::all`].
     pub(crate) fn number(self) -> usize {
         self.0
-    }
-
-    pub(crate) fn as_str(self) -> &'static str {
-        let more = self.0.checked_sub(ROUTES.len()).and_then(|more| RouteName::MORE.get(more).copied());
-        ROUTES.get(self.0).map(|route| route.path).or(more).unwrap_or("other")
     }
 }
 

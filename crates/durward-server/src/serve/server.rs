@@ -5,28 +5,27 @@ use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use durward_pdp::stream::Finder;
 use durward_pdp::{Pdp, PolicyError, ReadError};
 use durward_session::identity::IdentityError;
 use durward_session::{Running, Service};
 use tokio::runtime;
 use tokio::sync::{oneshot, watch};
 
-use super::listener;
+use super::compose::Parts;
+use super::state::Http;
+use super::{listener, rsocket};
 use crate::access::sessions;
+use crate::access::subject::finder::SessionFinder;
 use crate::base::Clock;
-use crate::base::metrics::Metrics;
-use crate::base::settings::{ConfigError, PolicySource, RsocketSettings, Settings, TlsSettings};
+use crate::base::settings::{ConfigError, RsocketSettings, Settings, TlsSettings};
 use crate::decider::{Decider, OfSessions, Tenants};
 use crate::decision_log::DecisionLog;
-use crate::policies::{LocalTenants, Policies, RemoteTenants, Watch};
-use crate::serve::state::Shared;
+use crate::policies::{Loaded, PolicyLoadError};
 use crate::sources::Sources;
-use crate::surfaces::openam;
-use crate::surfaces::rsocket::serve;
 use crate::tls::{Acceptor, Purpose};
 
 /// How long the decision log may take to be written to its end.
@@ -34,11 +33,11 @@ const FLUSH_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// A server that listens and does not yet answer.
 pub struct Server {
-    shared: Arc<Shared>,
+    parts: Parts,
     listener: TcpListener,
     address: SocketAddr,
     tls: Option<Acceptor>,
-    rsocket: Vec<serve::Listener>,
+    rsocket: Vec<rsocket::Listener>,
     rsocket_address: Option<SocketAddr>,
     policies: Option<Loaded>,
     identity: Option<Running>,
@@ -100,7 +99,34 @@ impl fmt::Display for StartError {
     }
 }
 
-impl std::error::Error for StartError {}
+impl std::error::Error for StartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            StartError::Listen(_, error)
+            | StartError::ListenRsocket(_, error)
+            | StartError::DecisionLog(_, error)
+            | StartError::Thread(error) => Some(error),
+            // Said in full by what is displayed.
+            StartError::Config(_)
+            | StartError::Read(_)
+            | StartError::Policies(_)
+            | StartError::Tenants(_)
+            | StartError::Identity(_) => None,
+        }
+    }
+}
+
+impl From<PolicyLoadError> for StartError {
+    fn from(error: PolicyLoadError) -> StartError {
+        match error {
+            PolicyLoadError::Config(error) => StartError::Config(error),
+            PolicyLoadError::Read(error) => StartError::Read(error),
+            PolicyLoadError::Policies(errors) => StartError::Policies(errors),
+            PolicyLoadError::Tenants(reasons) => StartError::Tenants(reasons),
+            PolicyLoadError::Thread(error) => StartError::Thread(error),
+        }
+    }
+}
 
 impl From<ConfigError> for StartError {
     fn from(error: ConfigError) -> StartError {
@@ -135,7 +161,7 @@ impl Server {
 
     fn build(settings: Settings, clock: Clock, pdp: Option<Arc<Pdp>>) -> Result<Server, StartError> {
         settings.check()?;
-        let metrics = Arc::new(Metrics::new());
+        let metrics = Parts::metrics();
         let decision_log = DecisionLog::open(&settings.decision_log, &metrics)
             .map_err(|error| StartError::DecisionLog(settings.decision_log.to.clone(), error))?;
         let acceptor = |tls: &Option<TlsSettings>, purpose| {
@@ -147,19 +173,19 @@ impl Server {
         let listen = settings.server.listen;
         let identity = sessions::start_sessions(&settings.identity, &clock).map_err(StartError::Identity)?;
         let (service, identity) = identity.unzip();
-        let shared = Arc::new(Shared::new(settings, clock, decision_log, metrics, service)?);
+        let parts = Parts::new(settings, clock, metrics, decision_log, service)?;
         let policies = match pdp {
             Some(pdp) => {
-                shared.put_in_place(pdp);
+                parts.policies.put_in_place(pdp);
                 None
             }
-            None => Some(Loaded::first(&shared)?),
+            None => Some(Loaded::first(&parts.policies)?),
         };
         let failed = |error| StartError::Listen(listen, error);
         let listener = listener::listen(listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let (rsocket, rsocket_address) = listen_rsocket(&shared.settings.rsocket, rsocket_tls)?;
-        Ok(Server { shared, listener, address, tls, rsocket, rsocket_address, policies, identity })
+        let (rsocket, rsocket_address) = listen_rsocket(&parts.settings.rsocket, rsocket_tls)?;
+        Ok(Server { parts, listener, address, tls, rsocket, rsocket_address, policies, identity })
     }
 
     /// The address listened on; where port 0 was asked for, with the port that was free.
@@ -174,24 +200,24 @@ impl Server {
 
     /// The decision point, once there are policies.
     pub fn pdp(&self) -> Option<Arc<Pdp>> {
-        self.shared.pdp.load_full()
+        self.parts.policies.pdp.load_full()
     }
 
     /// Who is asking, where the settings name users.
     pub fn sessions(&self) -> Option<&Service> {
-        self.shared.service.as_ref()
+        self.parts.service.as_ref()
     }
 
     /// Lets this one decide what SAPL's clients ask. Until there is one, they are told to come back. `false` where
     /// there is one already.
     pub fn set_decider(&self, decider: Arc<dyn Decider>) -> bool {
-        self.shared.sapl.decider.set(of_sessions(&self.shared, decider)).is_ok()
+        self.parts.decider.set(of_sessions(&self.parts, decider)).is_ok()
     }
 
     /// Answers OpenAM's calls by these sessions, where the settings ask for that but name no users. Until there are some, callers
     /// are told to come back. `false` where there are some already.
     pub fn set_sessions(&self, sessions: durward_session::Service) -> bool {
-        self.shared.openam.set(openam::Surface::new(sessions)).is_ok()
+        self.parts.http.openam.set_sessions(sessions)
     }
 
     /// Answers until `shutdown` is ready. Then nothing new is accepted, requests under way are finished within
@@ -202,31 +228,32 @@ impl Server {
     /// # Errors
     /// A thread that cannot be started.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<Served, StartError> {
-        let Server { shared, listener, address, tls, rsocket, rsocket_address, policies, identity } = self;
-        for weakness in &shared.weaknesses {
+        let Server { parts, listener, address, tls, rsocket, rsocket_address, policies, identity } = self;
+        for weakness in parts.http.health.weaknesses() {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
-        decide_by_policies(&shared)?;
-        let _watch = policies.map(|policies| policies.watch(&shared)).transpose()?;
+        let _sources = decide_by_policies(&parts)?;
+        let _watch = policies.map(|policies| policies.watch(&parts.policies)).transpose()?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let worker_count = shared.settings.server.worker_count(cores);
-        let stopping = shared.stop.subscribe();
+        let worker_count = parts.settings.server.worker_count(cores);
+        let stopping = parts.stop.subscribe();
+        let served = rsocket::Served::new(&parts.rsocket, &parts.http.metrics, &parts.settings.server);
+        let work = Work { http: Arc::clone(&parts.http), rsocket: served };
         let mut others = Vec::new();
         for number in 1..worker_count {
             let sockets = Sockets::clone_of(&listener, &tls, &rsocket).map_err(StartError::Thread)?;
-            others.push(worker(number, sockets, &shared, &stopping).map_err(StartError::Thread)?);
+            others.push(worker(number, sockets, &work, &stopping).map_err(StartError::Thread)?);
         }
         tracing::info!(%address, workers = worker_count, "serving");
         if let Some(address) = rsocket_address {
             tracing::info!(%address, "serving RSocket");
         }
-        let own = Sockets { listener, tls, rsocket }.work(Arc::clone(&shared), stopping);
+        let own = Sockets { listener, tls, rsocket }.work(work, stopping);
         let stop_when_told = async {
             shutdown.await;
             tracing::info!("stopping");
-            shared.is_stopping.store(true, Ordering::Relaxed);
             // Nobody listens any more only if every worker has ended already.
-            let _ = shared.stop.send(true);
+            parts.stop.send_replace(true);
         };
         let (worked, ()) = tokio::join!(own, stop_when_told);
         worked.map_err(StartError::Thread)?;
@@ -234,12 +261,12 @@ impl Server {
             // A worker that panicked has ended too.
             let _ = other.await;
         }
-        if let Some(path) = &shared.settings.rsocket.socket {
+        if let Some(path) = &parts.settings.rsocket.socket {
             // Whoever comes next must not think that somebody listens.
             let _ = std::fs::remove_file(path);
         }
-        let connections_cut = shared.connections.load(Ordering::Relaxed) + shared.sapl.connections.count();
-        if let Some(log) = &shared.decision_log {
+        let connections_cut = parts.http.connection_count() + parts.rsocket.connection_count();
+        if let Some(log) = &parts.decision_log {
             log.flush(FLUSH_TIME_MAX);
         }
         if let Some(identity) = identity {
@@ -250,96 +277,66 @@ impl Server {
     }
 }
 
-/// Policies that were read for the first time, and can be watched.
-pub(crate) enum Loaded {
-    One(Policies),
-    Local(LocalTenants),
-    Remote(RemoteTenants),
-}
-
-/// What keeps policies up to date for as long as it is held.
-pub(crate) type Watching = (Option<Watch>, Option<RemoteTenants>);
-
-impl Loaded {
-    pub(crate) fn first(shared: &Arc<Shared>) -> Result<Loaded, StartError> {
-        Ok(match shared.settings.policies.source {
-            PolicySource::Directory => Loaded::One(Policies::load_first(shared)?),
-            PolicySource::Directories | PolicySource::Bundle | PolicySource::Bundles => {
-                Loaded::Local(LocalTenants::load_first(shared)?)
-            }
-            PolicySource::RemoteBundles => Loaded::Remote(RemoteTenants::new(shared)?),
-        })
+/// Lets the policies in force decide what SAPL's clients ask, unless somebody else does. Gives where their attributes come from:
+/// they end with it.
+fn decide_by_policies(parts: &Parts) -> Result<Option<Sources>, StartError> {
+    let is_asked = parts.settings.sapl.http || parts.settings.rsocket.is_on();
+    if !is_asked || parts.decider.get().is_some() {
+        return Ok(None);
     }
-
-    pub(crate) fn watch(self, shared: &Arc<Shared>) -> Result<Watching, StartError> {
-        let is_watched = shared.settings.policies.watch;
-        let files = match self {
-            Loaded::Remote(mut remote) => {
-                remote.start(shared).map_err(StartError::Thread)?;
-                return Ok((None, Some(remote)));
-            }
-            Loaded::One(_) | Loaded::Local(_) if !is_watched => return Ok((None, None)),
-            Loaded::One(policies) => Watch::start(policies, Arc::clone(shared)),
-            Loaded::Local(tenants) => Watch::start(tenants, Arc::clone(shared)),
-        };
-        Ok((Some(files.map_err(StartError::Thread)?), None))
+    let mut sources = Sources::start(&parts.settings.sources, &parts.clock)?;
+    if let Some(subjects) = &parts.subjects {
+        sources.add(Finder::outside(SessionFinder::new(subjects.clone(), sources.runtime())));
     }
-}
-
-/// Lets the policies in force decide what SAPL's clients ask, unless somebody else does.
-fn decide_by_policies(shared: &Arc<Shared>) -> Result<(), StartError> {
-    let is_asked = shared.settings.sapl.http || shared.settings.rsocket.is_on();
-    if !is_asked || shared.sapl.decider.get().is_some() {
-        return Ok(());
-    }
-    let mut sources = Sources::start(&shared.settings.sources, &shared.clock)?;
-    if let Some(subjects) = &shared.subjects {
-        sources.add_sessions(subjects.clone());
-    }
-    let finders = sources.all_finders();
-    let clock = Arc::clone(&shared.clock);
-    let tenants = match shared.records {
-        true => Tenants::recording(clock, finders, shared.recording()),
+    let (clock, finders) = (Arc::clone(&parts.clock), sources.all_finders());
+    let tenants = match parts.recorder.is_on() {
+        true => Tenants::recording(clock, finders, parts.recorder.recording()),
         false => Tenants::new(clock, finders),
     };
     let tenants = tenants.map_err(StartError::Thread)?;
-    // Only this place fills them, once.
-    let _ = shared.sapl.sources.set(sources);
-    let _ = shared.sapl.tenants.set(tenants.clone());
-    shared.policies_changed();
-    let _ = shared.sapl.decider.set(of_sessions(shared, Arc::new(tenants)));
-    Ok(())
+    let told = tenants.clone();
+    parts.policies.follow(Box::new(move |tenant, pdp| told.put(tenant, pdp)));
+    // Only this place fills it, once.
+    let _ = parts.decider.set(of_sessions(parts, Arc::new(tenants)));
+    Ok(Some(sources))
 }
 
 /// Lets subjects be sessions, where there are any.
-fn of_sessions(shared: &Shared, decider: Arc<dyn Decider>) -> Arc<dyn Decider> {
-    match &shared.subjects {
+fn of_sessions(parts: &Parts, decider: Arc<dyn Decider>) -> Arc<dyn Decider> {
+    match &parts.subjects {
         Some(subjects) => Arc::new(OfSessions::new(decider, subjects.clone())),
         None => decider,
     }
+}
+
+/// What a worker serves connections with.
+#[derive(Clone)]
+struct Work {
+    http: Arc<Http>,
+    rsocket: rsocket::Served,
 }
 
 /// What a worker accepts connections from.
 struct Sockets {
     listener: TcpListener,
     tls: Option<Acceptor>,
-    rsocket: Vec<serve::Listener>,
+    rsocket: Vec<rsocket::Listener>,
 }
 
 impl Sockets {
     fn clone_of(
         listener: &TcpListener,
         tls: &Option<Acceptor>,
-        rsocket: &[serve::Listener],
+        rsocket: &[rsocket::Listener],
     ) -> io::Result<Sockets> {
-        let rsocket = rsocket.iter().map(serve::Listener::try_clone).collect::<io::Result<_>>()?;
+        let rsocket = rsocket.iter().map(rsocket::Listener::try_clone).collect::<io::Result<_>>()?;
         Ok(Sockets { listener: listener.try_clone()?, tls: tls.clone(), rsocket })
     }
 
     /// Serves until the server stops.
-    async fn work(self, shared: Arc<Shared>, stopping: watch::Receiver<bool>) -> io::Result<()> {
-        let http = listener::work(self.listener, self.tls, Arc::clone(&shared), stopping.clone());
-        let rsocket = serve::work(self.rsocket, shared, stopping);
+    async fn work(self, work: Work, stopping: watch::Receiver<bool>) -> io::Result<()> {
+        let http = listener::work(self.listener, self.tls, work.http, stopping.clone());
+        let rsocket = rsocket::work(self.rsocket, &work.rsocket, stopping);
         let (http, rsocket) = tokio::join!(http, rsocket);
         http.and(rsocket)
     }
@@ -349,21 +346,21 @@ impl Sockets {
 fn listen_rsocket(
     settings: &RsocketSettings,
     tls: Option<Acceptor>,
-) -> Result<(Vec<serve::Listener>, Option<SocketAddr>), StartError> {
+) -> Result<(Vec<rsocket::Listener>, Option<SocketAddr>), StartError> {
     let mut listeners = Vec::new();
     let mut address = None;
     if let Some(listen) = settings.listen {
         let failed = |error| StartError::ListenRsocket(listen.to_string(), error);
         let listener = listener::listen(listen).map_err(failed)?;
         address = Some(listener.local_addr().map_err(failed)?);
-        listeners.push(serve::Listener::Tcp(listener, tls));
+        listeners.push(rsocket::Listener::Tcp(listener, tls));
     }
     if let Some(path) = &settings.socket {
         let failed = |error| StartError::ListenRsocket(path.display().to_string(), error);
         #[cfg_attr(not(unix), expect(unused_variables, reason = "there is no such listener"))]
-        let listener = serve::listen_on_path(path).map_err(failed)?;
+        let listener = rsocket::listen_on_path(path).map_err(failed)?;
         #[cfg(unix)]
-        listeners.push(serve::Listener::Unix(listener));
+        listeners.push(rsocket::Listener::Unix(listener));
     }
     Ok((listeners, address))
 }
@@ -372,14 +369,14 @@ fn listen_rsocket(
 fn worker(
     number: usize,
     sockets: Sockets,
-    shared: &Arc<Shared>,
+    work: &Work,
     stopping: &watch::Receiver<bool>,
 ) -> io::Result<oneshot::Receiver<()>> {
     let (done, ended) = oneshot::channel();
-    let (shared, stopping) = (Arc::clone(shared), stopping.clone());
+    let (work, stopping) = (work.clone(), stopping.clone());
     let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
-        if let Err(error) = runtime.block_on(sockets.work(shared, stopping)) {
+        if let Err(error) = runtime.block_on(sockets.work(work, stopping)) {
             tracing::error!(%error, "a worker ended");
         }
         // Drops connections that did not end in time.

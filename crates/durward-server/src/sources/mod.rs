@@ -34,8 +34,6 @@ use tokio::sync::oneshot;
 pub(crate) use custom::check;
 pub use known::attributes;
 
-use crate::access::subject::Subjects;
-use crate::access::subject::finder::SessionFinder;
 use crate::base::Clock;
 use crate::base::settings::{ConfigError, SourceSettings};
 pub(crate) use connect::Connector;
@@ -119,11 +117,15 @@ impl Sources {
         Ok(Sources { _thread: Some(handle), ..sources })
     }
 
-    /// Adds the attributes of tokens.
-    pub(crate) fn add_sessions(&mut self, subjects: Subjects) {
-        let finder = SessionFinder::new(subjects, self.runtime.clone());
+    /// Where the tasks of finders run.
+    pub(crate) fn runtime(&self) -> Handle {
+        self.runtime.clone()
+    }
+
+    /// Adds a finder, to be asked before all others.
+    pub(crate) fn add(&mut self, finder: Finder) {
         // What a file publishes is asked last: it serves everything.
-        self.finders.insert(0, Finder::outside(finder));
+        self.finders.insert(0, finder);
     }
 
     /// The finders, to be given to streams beside those that need nothing but the time.

@@ -1,13 +1,12 @@
 //! A build without TLS: nothing can be accepted, because nothing can be set up.
 
 use std::io;
-use std::net::SocketAddr;
+use std::time::Duration;
 
 use tokio::net::TcpStream;
 
-use super::{Purpose, Trust};
+use super::{NotAccepted, Purpose, Trust};
 use crate::base::settings::TlsSettings;
-use crate::serve::state::Shared;
 
 /// Has no values.
 #[derive(Clone, Debug)]
@@ -23,7 +22,7 @@ impl Acceptor {
         ))
     }
 
-    pub(crate) async fn accept(&self, _: TcpStream, _: SocketAddr, _: &Shared) -> Option<TcpStream> {
+    pub(crate) async fn accept(&self, _: TcpStream, _: Duration) -> Result<TcpStream, NotAccepted> {
         match *self {}
     }
 }

@@ -1,5 +1,14 @@
 //! TLS, where this build has it (cargo feature `tls`), and the refusal to do without where it does not.
 
+/// Why a connection was not encrypted.
+#[derive(Debug)]
+pub(crate) enum NotAccepted {
+    /// The caller did not finish in time.
+    TooSlow,
+    /// The caller speaks something else, or may not call.
+    Failed(std::io::Error),
+}
+
 /// What a certificate is shown for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {

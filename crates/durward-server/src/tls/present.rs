@@ -1,6 +1,5 @@
 //! TLS 1.2 and 1.3 by rustls. Renewed certificates are taken up without a restart.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -15,9 +14,8 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::Purpose;
+use super::{NotAccepted, Purpose};
 use crate::base::settings::TlsSettings;
-use crate::serve::state::Shared;
 
 /// How often the files are looked at for renewed certificates.
 const RENEWAL_CHECK: Duration = Duration::from_secs(10);
@@ -50,26 +48,20 @@ impl Acceptor {
         Ok(Acceptor(Arc::new(Inner { settings: settings.clone(), purpose, config, seen: Mutex::new(seen) })))
     }
 
-    /// The encrypted connection, unless the caller is too slow, speaks something else or may not call.
+    /// The encrypted connection.
+    ///
+    /// # Errors
+    /// A caller that is slower than `time_max`, speaks something else or may not call.
     pub(crate) async fn accept(
         &self,
         stream: TcpStream,
-        client: SocketAddr,
-        shared: &Shared,
-    ) -> Option<TlsStream<TcpStream>> {
+        time_max: Duration,
+    ) -> Result<TlsStream<TcpStream>, NotAccepted> {
         self.renew();
         let acceptor = TlsAcceptor::from(self.0.config.load_full());
-        match timeout(shared.settings.server.header_time_max(), acceptor.accept(stream)).await {
-            Ok(Ok(stream)) => Some(stream),
-            Ok(Err(error)) => {
-                shared.metrics.connection("failed");
-                tracing::debug!(%client, %error, "a connection could not be encrypted");
-                None
-            }
-            Err(_) => {
-                shared.metrics.limit_hit("header_time_ms_max");
-                None
-            }
+        match timeout(time_max, acceptor.accept(stream)).await {
+            Ok(accepted) => accepted.map_err(NotAccepted::Failed),
+            Err(_) => Err(NotAccepted::TooSlow),
         }
     }
 

@@ -9,14 +9,16 @@ mod jwt;
 mod secret;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use smol_str::SmolStr;
 
+use crate::base::Clock;
+use crate::base::metrics::Metrics;
 use crate::base::settings::{AuthSettings, ConfigError, UserSettings};
-use crate::serve::state::Shared;
 use cache::Cache;
 pub(crate) use jwt::Tokens;
 use secret::Secrets;
@@ -62,9 +64,10 @@ pub(crate) enum Denied {
 }
 
 /// Verifies credentials.
-#[derive(Debug)]
 pub(crate) struct Authenticator {
     settings: AuthSettings,
+    metrics: Arc<Metrics>,
+    clock: Clock,
     /// Users by the name they log in with.
     names: HashMap<String, usize>,
     /// Users by the id of their API key.
@@ -96,8 +99,8 @@ impl Presented {
     }
 
     /// Reads the credentials of an RSocket setup.
-    pub(crate) fn from_setup(credentials: &crate::surfaces::rsocket::Credentials) -> Presented {
-        use crate::surfaces::rsocket::Credentials;
+    pub(crate) fn from_setup(credentials: &durward_rsocket::Credentials) -> Presented {
+        use durward_rsocket::Credentials;
         let text = |bytes: &[u8]| str::from_utf8(bytes).map(str::to_owned);
         match credentials {
             Credentials::None => Presented::Nothing,
@@ -134,7 +137,11 @@ impl std::fmt::Debug for Presented {
 impl Authenticator {
     /// # Errors
     /// A digest that cannot be read, keys that cannot be read, a build without the means to verify tokens.
-    pub(crate) fn new(settings: &AuthSettings) -> Result<Authenticator, ConfigError> {
+    pub(crate) fn new(
+        settings: &AuthSettings,
+        metrics: &Arc<Metrics>,
+        clock: &Clock,
+    ) -> Result<Authenticator, ConfigError> {
         let secrets = Secrets::new(&settings.users)?;
         let by = |of: fn(&UserSettings) -> Option<&String>| {
             let named = settings.users.iter().enumerate();
@@ -147,6 +154,8 @@ impl Authenticator {
             tokens: settings.jwt.as_ref().map(Tokens::new).transpose()?,
             cache: Cache::new(settings),
             settings: settings.clone(),
+            metrics: Arc::clone(metrics),
+            clock: Arc::clone(clock),
         })
     }
 
@@ -154,9 +163,9 @@ impl Authenticator {
     ///
     /// # Errors
     /// Whoever may not ask.
-    pub(crate) async fn verify(&self, presented: Presented, shared: &Shared) -> Result<Identity, Denied> {
-        let verified = self.verified(presented, shared).await;
-        shared.metrics.authenticated(match &verified {
+    pub(crate) async fn verify(&self, presented: Presented) -> Result<Identity, Denied> {
+        let verified = self.verified(presented).await;
+        self.metrics.authenticated(match &verified {
             Ok(_) => "ok",
             Err(Denied::Wrong) => "refused",
             Err(Denied::Busy) => "busy",
@@ -164,7 +173,7 @@ impl Authenticator {
         verified
     }
 
-    async fn verified(&self, presented: Presented, shared: &Shared) -> Result<Identity, Denied> {
+    async fn verified(&self, presented: Presented) -> Result<Identity, Denied> {
         if presented.length() > CREDENTIALS_BYTES_MAX {
             return Err(Denied::Wrong);
         }
@@ -177,36 +186,29 @@ impl Authenticator {
             // Credentials of a kind that is not taken are refused also where none are needed: the caller thinks that
             // they count.
             Presented::Nothing | Presented::Unknown => Err(Denied::Wrong),
-            Presented::Simple { name, password } => self.verify_password(&name, password, shared).await,
-            Presented::Bearer(token) if token.starts_with(API_KEY_PREFIX) => {
-                self.verify_key(token, shared).await
-            }
-            Presented::Bearer(token) => self.verify_token(&token, shared).await,
+            Presented::Simple { name, password } => self.verify_password(&name, password).await,
+            Presented::Bearer(token) if token.starts_with(API_KEY_PREFIX) => self.verify_key(token).await,
+            Presented::Bearer(token) => self.verify_token(&token).await,
         }
     }
 
-    async fn verify_password(
-        &self,
-        name: &str,
-        password: String,
-        shared: &Shared,
-    ) -> Result<Identity, Denied> {
+    async fn verify_password(&self, name: &str, password: String) -> Result<Identity, Denied> {
         if self.names.is_empty() {
             return Err(Denied::Wrong);
         }
         let place = self.cache.place(&[b"password", name.as_bytes(), password.as_bytes()]);
         let user = self.names.get(name).copied();
-        self.verify_secret(place, user, secret::Kind::Password, password, shared).await
+        self.verify_secret(place, user, secret::Kind::Password, password).await
     }
 
-    async fn verify_key(&self, key: String, shared: &Shared) -> Result<Identity, Denied> {
+    async fn verify_key(&self, key: String) -> Result<Identity, Denied> {
         if self.keys.is_empty() {
             return Err(Denied::Wrong);
         }
         let place = self.cache.place(&[b"key", key.as_bytes()]);
         let id = key.strip_prefix(API_KEY_PREFIX).and_then(|rest| rest.split_once('_'));
         let user = id.and_then(|(id, _)| self.keys.get(id)).copied();
-        self.verify_secret(place, user, secret::Kind::ApiKey, key, shared).await
+        self.verify_secret(place, user, secret::Kind::ApiKey, key).await
     }
 
     /// A user that does not exist takes as long to be refused as one that does: names are not to be found out by time.
@@ -216,7 +218,6 @@ impl Authenticator {
         user: Option<usize>,
         kind: secret::Kind,
         secret: String,
-        shared: &Shared,
     ) -> Result<Identity, Denied> {
         if let Some(known) = self.cache.get(&place, Instant::now()) {
             return known;
@@ -235,18 +236,17 @@ impl Authenticator {
         if verified.is_err() {
             tracing::debug!(?kind, "wrong credentials");
         }
-        let _ = shared;
         self.cache.put(place, &verified, Instant::now());
         verified
     }
 
-    async fn verify_token(&self, token: &str, shared: &Shared) -> Result<Identity, Denied> {
+    async fn verify_token(&self, token: &str) -> Result<Identity, Denied> {
         let Some(tokens) = &self.tokens else { return Err(Denied::Wrong) };
         let place = self.cache.place(&[b"token", token.as_bytes()]);
         if let Some(known) = self.cache.get(&place, Instant::now()) {
             return known;
         }
-        let now = (shared.clock)();
+        let now = (self.clock)();
         let verified = match tokens.verify(token, now).await {
             Ok(claims) => {
                 let expires = claims

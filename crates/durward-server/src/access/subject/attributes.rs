@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::{NotTaken, SessionUser, Shown, Subject, Subjects};
-use crate::surfaces::oauth::Good;
+use crate::access::issued::Good;
 
 /// What begins with this, only durward says.
 const OWN: &str = "urn:durward:subject:";

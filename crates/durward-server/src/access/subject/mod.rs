@@ -18,8 +18,8 @@ use durward_session::identity::user::Account;
 use durward_session::{Failed, Purpose, Service, SessionNews, Who};
 use smol_str::SmolStr;
 
+use crate::access::issued::{Good, Issued};
 use crate::base::Clock;
-use crate::surfaces::oauth::{self, Good};
 
 /// How often a session is looked at that may end without being told: by lying unused, or by its time. Tokens likewise.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -63,7 +63,7 @@ pub(crate) struct SessionUser {
 #[derive(Clone)]
 pub(crate) struct Subjects {
     service: Option<Service>,
-    oauth: Option<Arc<oauth::Surface>>,
+    issued: Option<Arc<Issued>>,
     clock: Clock,
 }
 
@@ -110,20 +110,20 @@ impl Subjects {
     /// Nothing where there are neither sessions nor tokens.
     pub(crate) fn new(
         service: Option<&Service>,
-        oauth: Option<&Arc<oauth::Surface>>,
+        issued: Option<&Arc<Issued>>,
         clock: &Clock,
     ) -> Option<Subjects> {
-        if service.is_none() && oauth.is_none() {
+        if service.is_none() && issued.is_none() {
             return None;
         }
-        Some(Subjects { service: service.cloned(), oauth: oauth.cloned(), clock: Arc::clone(clock) })
+        Some(Subjects { service: service.cloned(), issued: issued.cloned(), clock: Arc::clone(clock) })
     }
 
     /// Whether there is anything of this kind.
     pub(crate) fn has(&self, shown: &Shown) -> bool {
         match shown {
             Shown::Session(_) => self.service.is_some(),
-            Shown::Jwt(_) => self.oauth.is_some(),
+            Shown::Jwt(_) => self.issued.is_some(),
         }
     }
 
@@ -209,9 +209,9 @@ impl Subjects {
     }
 
     async fn good(&self, token: &str) -> Result<Good, NotTaken> {
-        let oauth = self.oauth.as_ref().ok_or(NotTaken::Refused)?;
-        oauth.catch_up().await?;
-        oauth.of_decision(token, Moment::of((self.clock)())).ok_or(NotTaken::Refused)
+        let issued = self.issued.as_ref().ok_or(NotTaken::Refused)?;
+        issued.catch_up().await?;
+        issued.of_decision(token, Moment::of((self.clock)())).ok_or(NotTaken::Refused)
     }
 }
 

@@ -14,26 +14,27 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 
-/// Counters of one name, a cell for each of `CELLS` sets of labels that are known ahead, and a map for others.
+/// Counters of one name, a cell for each set of labels that is known ahead, and a map for others.
 #[derive(Clone, Debug)]
-pub(super) struct Tally<L, const CELLS: usize>(Arc<Cells<L, CELLS>>);
+pub(super) struct Tally<L>(Arc<Cells<L>>);
 
 #[derive(Debug)]
-struct Cells<L, const CELLS: usize> {
-    known: [L; CELLS],
-    is_shown: [bool; CELLS],
-    lanes: Lanes<[AtomicU64; CELLS]>,
+struct Cells<L> {
+    known: Vec<L>,
+    is_shown: Vec<bool>,
+    lanes: Lanes<Box<[AtomicU64]>>,
     others: Family<L, Counter>,
 }
 
-impl<L, const CELLS: usize> Tally<L, CELLS>
+impl<L> Tally<L>
 where
     L: Clone + Eq + Hash,
 {
     /// Sets of labels that are known ahead. What never happened is shown as a zero where `is_shown` says so, and else not at all.
-    pub(super) fn new(known: [L; CELLS], is_shown: impl Fn(&L) -> bool) -> Tally<L, CELLS> {
-        let is_shown = std::array::from_fn(|at| known.get(at).is_some_and(&is_shown));
-        let lanes = Lanes::new(|| std::array::from_fn(|_| AtomicU64::new(0)));
+    pub(super) fn new(known: impl Into<Vec<L>>, is_shown: impl Fn(&L) -> bool) -> Tally<L> {
+        let known: Vec<L> = known.into();
+        let is_shown = known.iter().map(is_shown).collect();
+        let lanes = Lanes::new(|| known.iter().map(|_| AtomicU64::new(0)).collect());
         Tally(Arc::new(Cells { known, is_shown, lanes, others: Family::default() }))
     }
 
@@ -57,15 +58,15 @@ where
     }
 }
 
-impl<L, const CELLS: usize> EncodeMetric for Tally<L, CELLS>
+impl<L> EncodeMetric for Tally<L>
 where
     L: Clone + Eq + Hash + EncodeLabelSet,
 {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
-        let cells = self.0.known.iter().zip(self.0.is_shown).enumerate();
+        let cells = self.0.known.iter().zip(&self.0.is_shown).enumerate();
         for (at, (labels, is_shown)) in cells {
             let count = sum(self.0.lanes.all().filter_map(|lane| lane.get(at)));
-            if count > 0 || is_shown {
+            if count > 0 || *is_shown {
                 encoder.encode_family(labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
             }
         }

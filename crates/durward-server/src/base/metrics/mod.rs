@@ -5,6 +5,7 @@ mod lanes;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use durward_pdp::sapl::{self, Outcome};
 use durward_pdp::{Decision, SnapshotInfo};
 use durward_session::{Counters, Service};
 use prometheus_client::encoding::text::encode;
@@ -15,9 +16,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::decider::{self, Outcome};
-use crate::policies::Standing;
-use crate::serve::routes::RouteName;
+use crate::base::standing::Standing;
 pub(crate) use lanes::OneMore;
 use lanes::{Level, Tally, Times};
 
@@ -51,9 +50,6 @@ const LIMITS: [&str; 16] = [
 /// What requests are answered with. Others are counted too, more slowly.
 const STATUSES: [u16; 20] =
     [200, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 422, 429, 500, 501, 503, 504];
-
-/// Cells of the requests: for every status one of each route.
-const REQUEST_CELLS: usize = RouteName::COUNT * STATUSES.len();
 
 /// How RSocket requests are called: the routes of SAPL and all others.
 pub(crate) const RSOCKET_ROUTES: [&str; 6] =
@@ -136,10 +132,12 @@ struct ByLimit {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    decisions: Tally<ByDecision, 5>,
+    /// The names of routes, by their numbers.
+    routes: Vec<&'static str>,
+    decisions: Tally<ByDecision>,
     decision_time: Times<11>,
     request_time: Times<11>,
-    requests: Tally<ByRoute, REQUEST_CELLS>,
+    requests: Tally<ByRoute>,
     requests_in_flight: Level,
     pub(crate) connections_open: Gauge,
     connections: Family<ByResult, Counter>,
@@ -151,11 +149,11 @@ pub(crate) struct Metrics {
     pub(crate) panics: Counter,
     /// Fields of subscriptions that mean nothing.
     pub(crate) fields_unknown: Counter,
-    authentications: Tally<ByResult, 3>,
+    authentications: Tally<ByResult>,
     streams_open: Family<BySurface, Gauge>,
     pub(crate) rsocket_connections_open: Gauge,
     rsocket_connections: Family<ByResult, Counter>,
-    rsocket_requests: Tally<ByRequest, 12>,
+    rsocket_requests: Tally<ByRequest>,
     tenants: Family<ByState, Gauge>,
     tenants_unwell: Family<ByTenant, Gauge>,
     memory: Gauge,
@@ -187,7 +185,8 @@ struct SnapshotGauges {
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Metrics {
+    /// All at zero. `routes` is what requests over HTTP are counted under: [`Metrics::answered`] takes their numbers.
+    pub(crate) fn new(routes: Vec<&'static str>) -> Metrics {
         let mut registry = Registry::with_prefix("durward");
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The version that runs", build);
@@ -199,7 +198,10 @@ impl Metrics {
         let request_time = Times::new(REQUEST_BUCKETS_S);
         let help = "Time from the end of a request's header to its answer";
         registry.register_with_unit("request", help, Unit::Seconds, request_time.clone());
-        let requests = Tally::new(std::array::from_fn(ByRoute::at), |labels| *labels == ByRoute::at(0));
+        let known: Vec<ByRoute> =
+            routes.iter().flat_map(|route| STATUSES.map(|status| ByRoute::of(route, status))).collect();
+        let first = known.first().cloned();
+        let requests = Tally::new(known, |labels| Some(labels) == first.as_ref());
         registry.register("requests", "Requests answered, by route and status", requests.clone());
         let requests_in_flight = Level::default();
         registry.register("requests_in_flight", "Requests being answered", requests_in_flight.clone());
@@ -234,7 +236,9 @@ impl Metrics {
         let help = "RSocket connections accepted, refused, broken off by their limits or failed";
         registry.register("rsocket_connections", help, rsocket_connections.clone());
         let rsocket_requests =
-            Tally::new(std::array::from_fn(ByRequest::at), |labels| *labels == ByRequest::at(0));
+            Tally::new(std::array::from_fn::<_, { 2 * RSOCKET_ROUTES.len() }, _>(ByRequest::at), |labels| {
+                *labels == ByRequest::at(0)
+            });
         let help = "RSocket requests, by route and result";
         registry.register("rsocket_requests", help, rsocket_requests.clone());
         let tenants = Family::default();
@@ -246,6 +250,7 @@ impl Metrics {
         let help = "Memory of the process that is resident";
         registry.register_with_unit("process_resident_memory", help, Unit::Bytes, memory.clone());
         let metrics = Metrics {
+            routes,
             decisions,
             snapshot: SnapshotGauges::register(&mut registry),
             identity: IdentityMetrics::register(&mut registry),
@@ -357,10 +362,11 @@ impl Metrics {
         self.requests_in_flight.one_more()
     }
 
-    /// One request answered.
-    pub(crate) fn answered(&self, route: RouteName, status: u16, time: Duration) {
-        let labels = || ByRoute { route: Word(route.as_str()), status };
-        self.requests.count_at(ByRoute::cell(route, status), labels);
+    /// One request answered, of the route of this number.
+    pub(crate) fn answered(&self, route: usize, status: u16, time: Duration) {
+        let cell = STATUSES.iter().position(|usual| *usual == status).map(|at| route * STATUSES.len() + at);
+        let labels = || ByRoute::of(self.routes.get(route).copied().unwrap_or("other"), status);
+        self.requests.count_at(cell, labels);
         self.request_time.observe(time);
     }
 
@@ -437,17 +443,8 @@ impl Metrics {
 }
 
 impl ByRoute {
-    /// The labels of a cell of the requests.
-    fn at(cell: usize) -> ByRoute {
-        let route = RouteName::numbered(cell / STATUSES.len());
-        let status = STATUSES.get(cell % STATUSES.len()).copied().unwrap_or_default();
-        ByRoute { route: Word(route.as_str()), status }
-    }
-
-    /// The cell of these labels, for the usual statuses.
-    fn cell(route: RouteName, status: u16) -> Option<usize> {
-        let status = STATUSES.iter().position(|usual| *usual == status)?;
-        Some(route.number() * STATUSES.len() + status)
+    fn of(route: &'static str, status: u16) -> ByRoute {
+        ByRoute { route: Word(route), status }
     }
 }
 

@@ -3,8 +3,8 @@
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderValue};
 
-use super::{Health, Status, health};
-use crate::serve::state::{PolicyProblem, Shared};
+use super::{Health, Status, Surface};
+use crate::policies::PolicyProblem;
 use crate::surfaces::http::negotiate::{Offer, choose};
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Form, escape, text_answer, text_of};
@@ -28,21 +28,24 @@ const JSON_HOME: Offer = Offer { main: "application", sub: "json-home", version:
 const JSON: Offer = Offer { main: "application", sub: "json", version: None };
 const HTML: Offer = Offer { main: "text", sub: "html", version: None };
 
-pub(crate) fn answer(shared: &Shared, headers: &HeaderMap) -> Answer {
-    let mut answer = match choose(text_of(headers, &header::ACCEPT), &[XML, TEXT_XML, JSON_HOME, JSON, HTML])
-    {
-        Some(XML) => text_answer("application/xml", HOME_XML),
-        Some(TEXT_XML) => text_answer("text/xml; charset=utf-8", HOME_XML),
-        Some(JSON_HOME) => text_answer("application/json-home", HOME_JSON),
-        Some(JSON) => text_answer("application/json", HOME_JSON),
-        Some(_) => page(shared, headers),
-        None => {
-            let detail = "this can be `application/xml`, `application/json-home` or `text/html`";
-            Problem::new(StatusCode::NOT_ACCEPTABLE, detail).into_answer(Form::Json)
-        }
-    };
-    answer.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
-    answer
+impl Surface {
+    /// `/`.
+    pub(crate) fn home(&self, headers: &HeaderMap) -> Answer {
+        let mut answer =
+            match choose(text_of(headers, &header::ACCEPT), &[XML, TEXT_XML, JSON_HOME, JSON, HTML]) {
+                Some(XML) => text_answer("application/xml", HOME_XML),
+                Some(TEXT_XML) => text_answer("text/xml; charset=utf-8", HOME_XML),
+                Some(JSON_HOME) => text_answer("application/json-home", HOME_JSON),
+                Some(JSON) => text_answer("application/json", HOME_JSON),
+                Some(_) => page(self, headers),
+                None => {
+                    let detail = "this can be `application/xml`, `application/json-home` or `text/html`";
+                    Problem::new(StatusCode::NOT_ACCEPTABLE, detail).into_answer(Form::Json)
+                }
+            };
+        answer.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
+        answer
+    }
 }
 
 /// Light and dark, one column, no script and nothing from elsewhere.
@@ -82,17 +85,17 @@ const EXAMPLE: &str = r#"curl -H 'Content-Type: application/xacml+json' \
 END"#;
 
 /// Where the browser found us, if that is a name or address and nothing else: it is shown as part of a command.
-fn address(shared: &Shared, headers: &HeaderMap) -> String {
+fn address(surface: &Surface, headers: &HeaderMap) -> String {
     let is_plain = |host: &&str| {
         host.bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b':' | b'-' | b'[' | b']'))
     };
     let host = text_of(headers, &header::HOST).filter(is_plain);
-    host.map_or_else(|| shared.settings.server.listen.to_string(), String::from)
+    host.map_or_else(|| surface.listen.to_string(), String::from)
 }
 
-fn page(shared: &Shared, headers: &HeaderMap) -> Answer {
-    let health = health(shared);
+fn page(surface: &Surface, headers: &HeaderMap) -> Answer {
+    let health = surface.health();
     let mut html = String::with_capacity(6 * 1024);
     html.push_str("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
     html.push_str("<meta name=\"viewport\" content=\"width=device-width\"><title>durward</title><style>");
@@ -107,7 +110,7 @@ fn page(shared: &Shared, headers: &HeaderMap) -> Answer {
     html.push_str(&list("What is wrong with the newest policies", problems(&health)));
     html.push_str(&list("Weak settings", health.warnings.iter().map(|warning| escape(warning)).collect()));
     html.push_str("<h2>Try it</h2><div class=\"card\"><pre>");
-    html.push_str(&escape(&EXAMPLE.replace("ADDRESS", &address(shared, headers))));
+    html.push_str(&escape(&EXAMPLE.replace("ADDRESS", &address(surface, headers))));
     html.push_str("</pre></div><h2>What there is</h2><ul>");
     html.push_str("<li><code>POST /pdp</code> takes and gives XML or JSON (<code>Content-Type</code>, ");
     html.push_str("<code>Accept</code>)</li>");

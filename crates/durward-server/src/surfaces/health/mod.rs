@@ -1,21 +1,26 @@
 //! Whether the server lives, whether it can decide, and by which policies.
 
-pub(crate) mod home;
+mod home;
 pub(crate) mod probe;
 
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::sync::Arc;
 
 use durward_pdp::SnapshotInfo;
 use durward_session::Service;
 use durward_session::identity::protocol::Lack;
 use hyper::StatusCode;
+use hyper::header::HeaderMap;
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::sync::watch;
 
-use crate::base::settings::PolicySource;
-use crate::policies::{Standing, TenantState, Warned};
-use crate::serve::state::{PolicyProblem, PolicyWarning, Shared};
+use crate::base::metrics::Metrics;
+use crate::base::settings::Settings;
+use crate::base::standing::Standing;
+use crate::policies::{InForce, PolicyProblem, PolicyWarning, TenantState, Warned};
 use crate::surfaces::http::{Answer, text_answer};
+use probe::metrics_answer;
 
 /// What operators and orchestrators read.
 #[derive(Debug, Serialize)]
@@ -120,46 +125,99 @@ pub(crate) enum Status {
     Stopping,
 }
 
+/// What is told of the server.
+pub(crate) struct Surface {
+    policies: Arc<InForce>,
+    /// Who is asking, where there are users.
+    service: Option<Service>,
+    weaknesses: Vec<String>,
+    metrics: Arc<Metrics>,
+    /// Becomes true when the end was asked for.
+    stop: watch::Receiver<bool>,
+    /// Where the server listens.
+    listen: SocketAddr,
+}
+
+impl Surface {
+    pub(crate) fn new(
+        settings: &Settings,
+        policies: &Arc<InForce>,
+        service: Option<&Service>,
+        metrics: &Arc<Metrics>,
+        stop: watch::Receiver<bool>,
+    ) -> Surface {
+        Surface {
+            policies: Arc::clone(policies),
+            service: service.cloned(),
+            weaknesses: settings.weaknesses(),
+            metrics: Arc::clone(metrics),
+            stop,
+            listen: settings.server.listen,
+        }
+    }
+
+    /// What is allowed but weak.
+    pub(crate) fn weaknesses(&self) -> &[String] {
+        &self.weaknesses
+    }
+
+    /// `/health/ready`.
+    pub(crate) fn ready(&self) -> Answer {
+        let health = self.health();
+        let mut text = serde_json::to_string_pretty(&health).unwrap_or_default();
+        text.push('\n');
+        let mut answer = text_answer("application/json", text);
+        *answer.status_mut() = match health.status {
+            Status::Ready | Status::Stale => StatusCode::OK,
+            Status::Waiting | Status::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        answer
+    }
+
+    /// `/metrics`.
+    pub(crate) fn metrics(&self, headers: &HeaderMap) -> Answer {
+        let policies = &self.policies;
+        let snapshot = policies.pdp.load().as_ref().map(|pdp| pdp.snapshot());
+        self.metrics.tenants(policies.standings());
+        self.metrics.policy_warnings(policies.warning_count());
+        if let Some(service) = &self.service {
+            self.metrics.sessions(service);
+        }
+        metrics_answer(headers, self.metrics.text(snapshot.as_ref(), policies.age(), policies.is_stale()))
+    }
+
+    fn health(&self) -> Health {
+        let state = self.policies.state.load();
+        let snapshot = self.policies.pdp.load().as_ref().map(|pdp| pdp.snapshot());
+        let tenants = self.policies.is_by_tenant().then(|| tenants(&self.policies));
+        let has_policies =
+            snapshot.is_some() || tenants.as_ref().is_some_and(|all| all.loaded + all.stale > 0);
+        let lack = self.service.as_ref().and_then(|service| service.outlook().lack);
+        let status = match has_policies {
+            _ if *self.stop.borrow() => Status::Stopping,
+            _ if lack.is_some() => Status::Waiting,
+            false => Status::Waiting,
+            true if self.policies.is_stale() => Status::Stale,
+            true => Status::Ready,
+        };
+        Health {
+            status,
+            snapshot: snapshot.map(|info| described(&self.policies, info)),
+            policies_read: state.tried.map(in_words),
+            tenants,
+            problems: state.problems.clone(),
+            policy_warnings: PolicyWarnings::of(&state.warned),
+            sessions: lack
+                .map(|lack| lacking(lack, self.service.as_ref().and_then(Service::store_complaint))),
+            warnings: self.weaknesses.clone(),
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}
+
+/// `/health/live`.
 pub(crate) fn live() -> Answer {
     text_answer("application/json", "{\"status\":\"live\"}\n")
-}
-
-pub(crate) fn ready(shared: &Shared) -> Answer {
-    let health = health(shared);
-    let mut text = serde_json::to_string_pretty(&health).unwrap_or_default();
-    text.push('\n');
-    let mut answer = text_answer("application/json", text);
-    *answer.status_mut() = match health.status {
-        Status::Ready | Status::Stale => StatusCode::OK,
-        Status::Waiting | Status::Stopping => StatusCode::SERVICE_UNAVAILABLE,
-    };
-    answer
-}
-
-pub(crate) fn health(shared: &Shared) -> Health {
-    let policies = shared.policies.load();
-    let snapshot = shared.pdp.load().as_ref().map(|pdp| pdp.snapshot());
-    let tenants = tenants(shared);
-    let has_policies = snapshot.is_some() || tenants.as_ref().is_some_and(|all| all.loaded + all.stale > 0);
-    let lack = shared.service.as_ref().and_then(|service| service.outlook().lack);
-    let status = match has_policies {
-        _ if shared.is_stopping() => Status::Stopping,
-        _ if lack.is_some() => Status::Waiting,
-        false => Status::Waiting,
-        true if shared.is_stale() => Status::Stale,
-        true => Status::Ready,
-    };
-    Health {
-        status,
-        snapshot: snapshot.map(|info| described(shared, info)),
-        policies_read: policies.tried.map(in_words),
-        tenants,
-        problems: policies.problems.clone(),
-        policy_warnings: PolicyWarnings::of(&policies.warned),
-        sessions: lack.map(|lack| lacking(lack, shared.service.as_ref().and_then(Service::store_complaint))),
-        warnings: shared.weaknesses.clone(),
-        version: env!("CARGO_PKG_VERSION"),
-    }
 }
 
 /// What a node lacks and, where its store says so, why: that goes on until it is mended, and is no matter of a moment.
@@ -168,22 +226,19 @@ fn lacking(lack: Lack, complaint: Option<String>) -> String {
 }
 
 /// One broken tenant does not make the server unready: the others are decided for.
-fn tenants(shared: &Shared) -> Option<Tenants> {
-    if shared.settings.policies.source == PolicySource::Directory {
-        return None;
-    }
-    let all = shared.tenants.all();
+fn tenants(policies: &InForce) -> Tenants {
+    let all = policies.tenants.all();
     let count = |standing| all.values().filter(|tenant| tenant.standing() == standing).count();
     let mut worst_first: Vec<_> = all.iter().collect();
     worst_first.sort_by_key(|(_, tenant)| tenant.standing());
     let list = worst_first.into_iter().take(TENANTS_SHOWN_MAX).map(|(name, state)| tenant(name, state));
-    Some(Tenants {
+    Tenants {
         loaded: count(Standing::Loaded),
         stale: count(Standing::Stale),
         error: count(Standing::Error),
         waiting: count(Standing::Waiting),
         list: list.collect(),
-    })
+    }
 }
 
 fn tenant(name: &str, state: &TenantState) -> Tenant {
@@ -199,22 +254,16 @@ fn tenant(name: &str, state: &TenantState) -> Tenant {
     }
 }
 
-fn described(shared: &Shared, info: SnapshotInfo) -> Snapshot {
+fn described(policies: &InForce, info: SnapshotInfo) -> Snapshot {
     Snapshot {
         id: info.id,
         documents: info.documents,
         policies: info.policies,
         rules: info.rules,
         index: info.index,
-        loaded: shared.policies.load().loaded.map(in_words).unwrap_or_default(),
-        age_s: (age(shared).as_secs_f64() * 1000.0).round() / 1000.0,
+        loaded: policies.state.load().loaded.map(in_words).unwrap_or_default(),
+        age_s: (policies.age().as_secs_f64() * 1000.0).round() / 1000.0,
     }
-}
-
-/// How long the policies in force have been there; zero without any.
-pub(crate) fn age(shared: &Shared) -> Duration {
-    let loaded = shared.policies.load().loaded;
-    loaded.and_then(|loaded| (shared.clock)().duration_since(loaded).ok()).unwrap_or_default()
 }
 
 fn in_words(time: std::time::SystemTime) -> String {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ALLOW, HeaderValue};
+use hyper::header::{ACCEPT, ALLOW, HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -21,7 +21,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-use crate::surfaces::http::{metrics_answer, text_answer};
+use crate::surfaces::http::negotiate::{Offer, choose};
+use crate::surfaces::http::{Answer, text_answer, text_of};
 
 /// Connections at once. Further ones are closed.
 const CONNECTIONS_MAX: usize = 16;
@@ -105,6 +106,18 @@ fn answer<B>(probed: &dyn Probed, request: &Request<B>) -> Response<Full<Bytes>>
         "/metrics" => metrics_answer(request.headers(), probed.metrics()),
         "/health" => health(probed.health()),
         _ => refused(StatusCode::NOT_FOUND, "there is /metrics, and /health\n"),
+    }
+}
+
+/// Metrics in the form that whoever asks prefers.
+pub(super) fn metrics_answer(headers: &HeaderMap, text: String) -> Answer {
+    const OPEN_METRICS: Offer =
+        Offer { main: "application", sub: "openmetrics-text", version: Some("1.0.0") };
+    const PLAIN: Offer = Offer { main: "text", sub: "plain", version: Some("0.0.4") };
+    // Older scrapers ask for `text/plain`; they read the same lines.
+    match choose(text_of(headers, &ACCEPT), &[OPEN_METRICS, PLAIN]) {
+        Some(PLAIN) => text_answer("text/plain; version=0.0.4; charset=utf-8", text),
+        _ => text_answer("application/openmetrics-text; version=1.0.0; charset=utf-8", text),
     }
 }
 

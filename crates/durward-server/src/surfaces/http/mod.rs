@@ -1,6 +1,7 @@
 //! What surfaces over HTTP share: bodies within limits, what a caller likes to read, problems, streams of events.
 
 pub(crate) mod body;
+pub(crate) mod cookies;
 pub(crate) mod events;
 pub(crate) mod negotiate;
 pub(crate) mod phase;
@@ -13,9 +14,6 @@ use http_body_util::Full;
 use hyper::Response;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-use crate::serve::state::Shared;
-use negotiate::{Offer, choose};
-
 /// Answers are small and whole.
 pub(crate) type Answer = Response<Full<Bytes>>;
 
@@ -26,11 +24,11 @@ pub(crate) enum Form {
     Json,
 }
 
-/// What goes along with one request.
-pub(crate) struct Call<'s> {
-    pub(crate) shared: &'s Shared,
+/// Whose request it is.
+pub(crate) struct Call {
     /// Who calls; without a port where a proxy said it.
     pub(crate) client: SocketAddr,
+    /// What the request is called in logs.
     pub(crate) id: String,
 }
 
@@ -38,18 +36,6 @@ pub(crate) struct Call<'s> {
 pub(crate) fn allow(headers: &mut HeaderMap, methods: &[&str]) {
     if let Ok(methods) = HeaderValue::from_str(&methods.join(", ")) {
         headers.insert(header::ALLOW, methods);
-    }
-}
-
-/// Metrics in the form that whoever asks prefers.
-pub(crate) fn metrics_answer(headers: &HeaderMap, text: String) -> Answer {
-    const OPEN_METRICS: Offer =
-        Offer { main: "application", sub: "openmetrics-text", version: Some("1.0.0") };
-    const PLAIN: Offer = Offer { main: "text", sub: "plain", version: Some("0.0.4") };
-    // Older scrapers ask for `text/plain`; they read the same lines.
-    match choose(text_of(headers, &header::ACCEPT), &[OPEN_METRICS, PLAIN]) {
-        Some(PLAIN) => text_answer("text/plain; version=0.0.4; charset=utf-8", text),
-        _ => text_answer("application/openmetrics-text; version=1.0.0; charset=utf-8", text),
     }
 }
 

@@ -1,12 +1,15 @@
 //! Who asks: a client shows its secret, in the header or in the body (RFC 6749, 2.3.1).
 
+use std::sync::Arc;
+
 use hyper::header::{self, HeaderMap};
 
 use super::form::{Form, decoded};
 use super::refusal::Refusal;
 use crate::access::auth::{Authenticator, Denied, Presented};
+use crate::base::Clock;
+use crate::base::metrics::Metrics;
 use crate::base::settings::{AuthSettings, ConfigError, OauthClientSettings, UserSettings};
-use crate::serve::state::Shared;
 
 /// The clients, and what verifies their secrets: the same as for callers of SAPL's protocols, with its own bounds and memory.
 pub(super) struct Clients {
@@ -17,7 +20,11 @@ pub(super) struct Clients {
 impl Clients {
     /// # Errors
     /// A digest that cannot be read.
-    pub(super) fn new(clients: &[OauthClientSettings]) -> Result<Clients, ConfigError> {
+    pub(super) fn new(
+        clients: &[OauthClientSettings],
+        metrics: &Arc<Metrics>,
+        clock: &Clock,
+    ) -> Result<Clients, ConfigError> {
         let user = |client: &OauthClientSettings| UserSettings {
             id: client.id.clone(),
             tenant: None,
@@ -27,7 +34,8 @@ impl Clients {
             api_key: None,
         };
         let users = clients.iter().map(user).collect();
-        let secrets = Authenticator::new(&AuthSettings { users, ..AuthSettings::default() });
+        let settings = AuthSettings { users, ..AuthSettings::default() };
+        let secrets = Authenticator::new(&settings, metrics, clock);
         let secrets = secrets.map_err(|error| ConfigError {
             message: error.message.replace("auth.users.", "oauth.clients.").replace(".password`", ".secret`"),
             ..error
@@ -46,12 +54,11 @@ impl Clients {
     /// None that there is, or one that shows a secret in two ways.
     pub(super) async fn authenticate(
         &self,
-        shared: &Shared,
         headers: &HeaderMap,
         form: &Form,
     ) -> Result<&OauthClientSettings, Refusal> {
         let (name, password) = shown(headers, form)?;
-        match self.secrets.verify(Presented::Simple { name, password }, shared).await {
+        match self.secrets.verify(Presented::Simple { name, password }).await {
             Ok(identity) => self.find(&identity.name).ok_or_else(wrong),
             Err(Denied::Wrong) => Err(wrong()),
             Err(Denied::Busy) => Err(Refusal::unavailable("too many secrets are being verified; try again")),

@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde_json::{Map, json};
 
 use super::refusal::Refusal;
-use super::{Asked, json as answer_of, subject};
+use super::{Asked, json as answer_of};
+use crate::access::issued::subject;
 use crate::base::settings::{ClientGrant, is_scope};
 use crate::surfaces::http::Answer;
 
@@ -50,11 +51,11 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
 async fn for_itself(asked: &Asked<'_>) -> Result<Answer, Refusal> {
     may(asked, ClientGrant::ClientCredentials)?;
     let (audience, scope) = (audience(asked)?, scope(asked)?);
-    let lifetime = asked.surface.settings.token_lifetime();
+    let lifetime = asked.issued.settings.token_lifetime();
     let token = issue(
         asked,
         Request {
-            issuer: &asked.surface.issuer,
+            issuer: &asked.issued.issuer,
             subject: &subject::of_client(&asked.client.id),
             audience: &audience,
             lifetime,
@@ -74,7 +75,7 @@ async fn for_user(asked: &Asked<'_>) -> Result<Answer, Refusal> {
     let (audience, scope) = (audience(asked)?, scope(asked)?);
     let (who, session) = session(asked).await?;
     // A token does not outlive its session's last possible moment.
-    let lifetime = asked.surface.settings.token_lifetime().min(session.ends.since(asked.now));
+    let lifetime = asked.issued.settings.token_lifetime().min(session.ends.since(asked.now));
     if lifetime < Duration::from_secs(1) {
         return Err(refused());
     }
@@ -87,7 +88,7 @@ async fn for_user(asked: &Asked<'_>) -> Result<Answer, Refusal> {
     let token = issue(
         asked,
         Request {
-            issuer: &asked.surface.issuer,
+            issuer: &asked.issued.issuer,
             subject: &subject::of_user(&who.user),
             audience: &audience,
             lifetime,
@@ -186,7 +187,7 @@ fn refused() -> Refusal {
 }
 
 fn issue(asked: &Asked<'_>, request: Request<'_>) -> Result<String, Refusal> {
-    asked.surface.keys.issue(asked.client.algorithm, asked.now, request).map_err(|error| {
+    asked.issued.keys.issue(asked.client.algorithm, asked.now, request).map_err(|error| {
         tracing::error!(%error, client = asked.client.id, "a token could not be made");
         Refusal::unavailable("the token could not be made; try again")
     })

@@ -6,7 +6,8 @@ use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::refusal::Refusal;
-use super::{Asked, json, subject};
+use super::{Asked, json};
+use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
 
 /// Of a token that is not good, is none, or is not the client's to ask about, no more is said than that: whoever asks is not to
@@ -22,10 +23,10 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
 
 /// What a token says, if it is good and the client may know.
 async fn active(asked: &Asked<'_>, token: &str) -> Result<Option<Claims>, Refusal> {
-    let surface = asked.surface;
+    let issued = asked.issued;
     let unavailable = |_| Refusal::unavailable("the token cannot be looked at; try again");
-    surface.catch_up().await.map_err(unavailable)?;
-    let Some(claims) = surface.good(token, asked.now) else { return Ok(None) };
+    issued.catch_up().await.map_err(unavailable)?;
+    let Some(claims) = issued.good(token, asked.now) else { return Ok(None) };
     let is_own = claims.client_id.as_deref() == Some(&asked.client.id);
     let is_for_it = claims.aud.iter().any(|audience| asked.client.serves.contains(audience));
     if !(is_own || is_for_it) {

@@ -4,27 +4,28 @@ use durward_session::identity::Moment;
 use hyper::header::HeaderValue;
 use serde_json::{Value, json};
 
-use super::{Surface, kept};
+use super::kept;
+use crate::access::issued::Issued;
 use crate::surfaces::http::Answer;
 
 /// How long the document may be kept: it changes with the settings alone.
 const DOCUMENT_KEPT: HeaderValue = HeaderValue::from_static("public, max-age=3600");
 
 /// The public keys. They may be kept for a part of the time in which a new key is published and does not sign yet.
-pub(super) fn keys(surface: &Surface, now: Moment) -> Answer {
-    let seconds = (surface.settings.key_overlap_s / 4).min(3600);
+pub(super) fn keys(issued: &Issued, now: Moment) -> Answer {
+    let seconds = (issued.settings.key_overlap_s / 4).min(3600);
     let how = HeaderValue::try_from(format!("public, max-age={seconds}"));
-    kept(&surface.keys.to_jwks(now), how.unwrap_or(HeaderValue::from_static("no-store")))
+    kept(&issued.keys.to_jwks(now), how.unwrap_or(HeaderValue::from_static("no-store")))
 }
 
 /// What there is, and no more: no authorization endpoint, hence no response type, and no ID tokens.
-pub(super) fn document(surface: &Surface) -> Answer {
-    let issuer = &surface.issuer;
+pub(super) fn document(issued: &Issued) -> Answer {
+    let issuer = &issued.issuer;
     let scopes: std::collections::BTreeSet<&String> =
-        surface.settings.clients.iter().flat_map(|client| &client.scopes).collect();
+        issued.settings.clients.iter().flat_map(|client| &client.scopes).collect();
     let authentication = json!(["client_secret_basic", "client_secret_post"]);
     let mut grants = vec!["client_credentials"];
-    if surface.service.is_some() {
+    if issued.service.is_some() {
         grants.push("urn:ietf:params:oauth:grant-type:token-exchange");
     }
     let document: Value = json!({

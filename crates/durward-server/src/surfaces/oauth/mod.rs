@@ -8,40 +8,34 @@
 //! another token shows it again.
 
 mod clients;
-mod decision;
 mod form;
 mod grants;
 mod introspect;
-mod keys;
 mod metadata;
 mod refusal;
 mod revoke;
-mod revoked;
-mod subject;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use bytes::Bytes;
 use durward_session::Service;
-use durward_session::identity::{IdentityError, Moment};
+use durward_session::identity::Moment;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
-use crate::base::settings::{ConfigError, OauthClientSettings, OauthSettings, Settings};
-use crate::serve::state::Shared;
-use crate::surfaces::http::{self, Answer};
+use crate::access::issued::Issued;
+use crate::base::Clock;
+use crate::base::metrics::Metrics;
+use crate::base::settings::{ConfigError, OauthClientSettings};
+use crate::surfaces::http::Answer;
+use crate::surfaces::http::body::Bodies;
 use clients::Clients;
-pub(crate) use decision::Good;
 use form::Form;
-pub use keys::KeyStore;
-use keys::{Keys, Source};
 use refusal::Refusal;
-use revoked::Revoked;
 
 /// Most bytes of a body: the longest token fits, however it is escaped.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -56,20 +50,17 @@ pub(crate) enum Ask {
     Metadata,
 }
 
-/// What tokens are given and answered for with.
+/// What requests for tokens are answered with.
 pub(crate) struct Surface {
-    issuer: String,
-    settings: OauthSettings,
+    issued: Arc<Issued>,
     clients: Clients,
-    keys: Keys,
-    revoked: Arc<Revoked>,
-    /// Who knows of sessions, and what other nodes recalled.
-    service: Option<Service>,
+    bodies: Arc<Bodies>,
+    clock: Clock,
 }
 
 /// A request that needs a client, with its body read and its client known.
 struct Asked<'a> {
-    surface: &'a Surface,
+    issued: &'a Issued,
     service: Option<&'a Service>,
     client: &'a OauthClientSettings,
     form: Form,
@@ -78,94 +69,68 @@ struct Asked<'a> {
 }
 
 impl Surface {
-    /// Nothing where the settings name no issuer.
-    ///
     /// # Errors
-    /// Keys, secrets or a directory that cannot be used.
+    /// Secrets of clients that cannot be read.
     pub(crate) fn new(
-        settings: &Settings,
-        now: SystemTime,
-        service: Option<&Service>,
-    ) -> Result<Option<Surface>, ConfigError> {
-        let (settings, is_cluster) = (&settings.oauth, settings.identity.nats.is_some());
-        let Some(issuer) = &settings.issuer else { return Ok(None) };
-        let wrong =
-            |error: IdentityError| ConfigError::of_setting("oauth", format!("cannot be used: {error}"));
-        if let Some(realm) =
-            service.iter().flat_map(|service| service.realms()).find(|realm| realm.contains('@'))
-        {
-            let message = format!("has `{realm}`: a realm whose users get tokens has no `@` in its name");
-            return Err(ConfigError::of_setting("identity.realms", message));
-        }
-        let now = Moment::of(now);
-        if let Some(data) = &settings.data {
-            let failed = |error| IdentityError::new(format!("cannot make `{}`: {error}", data.display()));
-            std::fs::create_dir_all(data).map_err(failed).map_err(wrong)?;
-        }
-        let source = match (service, &settings.data) {
-            (Some(service), _) if is_cluster => {
-                let service = service.clone();
-                Source::Cluster(Box::new(move |purpose| service.derive_key(purpose)))
-            }
-            (_, Some(data)) => Source::Directory(data.clone()),
-            (_, None) => Source::Process,
+        issued: &Arc<Issued>,
+        bodies: &Arc<Bodies>,
+        metrics: &Arc<Metrics>,
+        clock: &Clock,
+    ) -> Result<Surface, ConfigError> {
+        let clients = Clients::new(&issued.settings.clients, metrics, clock)?;
+        Ok(Surface {
+            issued: Arc::clone(issued),
+            clients,
+            bodies: Arc::clone(bodies),
+            clock: Arc::clone(clock),
+        })
+    }
+
+    /// Answers one request.
+    pub(crate) async fn answer(
+        &self,
+        address: IpAddr,
+        ask: Ask,
+        request: hyper::Request<Incoming>,
+    ) -> Answer {
+        let now = Moment::of((self.clock)());
+        let answered = match ask {
+            Ask::Keys => Ok(metadata::keys(&self.issued, now)),
+            Ask::Metadata => Ok(metadata::document(&self.issued)),
+            Ask::Token | Ask::Introspect | Ask::Revoke => self.with_client(address, ask, request).await,
         };
-        Ok(Some(Surface {
-            issuer: issuer.clone(),
-            clients: Clients::new(&settings.clients)?,
-            keys: Keys::open(settings, source, now).map_err(wrong)?,
-            revoked: Arc::new(Revoked::open(settings.data.as_deref(), now).map_err(wrong)?),
-            settings: settings.clone(),
-            service: service.cloned(),
-        }))
+        answered.unwrap_or_else(Refusal::into_answer)
     }
-}
 
-/// Answers one request.
-pub(crate) async fn answer(
-    shared: &Shared,
-    address: IpAddr,
-    ask: Ask,
-    request: hyper::Request<Incoming>,
-) -> Answer {
-    let Some(surface) = &shared.oauth else {
-        return Refusal::unavailable("this server gives no tokens").into_answer();
-    };
-    let now = Moment::of((shared.clock)());
-    let answered = match ask {
-        Ask::Keys => Ok(metadata::keys(surface, now)),
-        Ask::Metadata => Ok(metadata::document(surface)),
-        Ask::Token | Ask::Introspect | Ask::Revoke => {
-            with_client(shared, surface, address, ask, request).await
+    async fn with_client(
+        &self,
+        address: IpAddr,
+        ask: Ask,
+        request: hyper::Request<Incoming>,
+    ) -> Result<Answer, Refusal> {
+        let (head, body) = request.into_parts();
+        let received = self.bodies.receive_within(body, (BODY_BYTES_MAX, "oauth.body")).await;
+        let body = received.map_err(|problem| Refusal::of_body(problem.status()))?;
+        // RFC 6749, 3.2: secrets in addresses end in logs.
+        if head.uri.query().is_some_and(|query| !query.is_empty()) {
+            return Err(Refusal::request("parameters belong into the body, not behind `?`"));
         }
-    };
-    answered.unwrap_or_else(Refusal::into_answer)
+        is_form(&head.headers)?;
+        let form = Form::read(&body)?;
+        let client = self.clients.authenticate(&head.headers, &form).await?;
+        let (issued, now) = (&*self.issued, Moment::of((self.clock)()));
+        let asked = Asked { issued, service: issued.service.as_ref(), client, form, now, address };
+        match ask {
+            Ask::Introspect => introspect::answer(&asked).await,
+            Ask::Revoke => revoke::answer(&asked).await,
+            Ask::Token | Ask::Keys | Ask::Metadata => grants::answer(&asked).await,
+        }
+    }
 }
 
-async fn with_client(
-    shared: &Shared,
-    surface: &Surface,
-    address: IpAddr,
-    ask: Ask,
-    request: hyper::Request<Incoming>,
-) -> Result<Answer, Refusal> {
-    let (head, body) = request.into_parts();
-    let received = http::body::receive_within(shared, body, (BODY_BYTES_MAX, "oauth.body")).await;
-    let body = received.map_err(|problem| Refusal::of_body(problem.status()))?;
-    // RFC 6749, 3.2: secrets in addresses end in logs.
-    if head.uri.query().is_some_and(|query| !query.is_empty()) {
-        return Err(Refusal::request("parameters belong into the body, not behind `?`"));
-    }
-    is_form(&head.headers)?;
-    let form = Form::read(&body)?;
-    let client = surface.clients.authenticate(shared, &head.headers, &form).await?;
-    let (now, service) = (Moment::of((shared.clock)()), surface.service.as_ref());
-    let asked = Asked { surface, service, client, form, now, address };
-    match ask {
-        Ask::Introspect => introspect::answer(&asked).await,
-        Ask::Revoke => revoke::answer(&asked).await,
-        Ask::Token | Ask::Keys | Ask::Metadata => grants::answer(&asked).await,
-    }
+/// The answer where the settings name no issuer.
+pub(crate) fn absent() -> Answer {
+    Refusal::unavailable("this server gives no tokens").into_answer()
 }
 
 fn is_form(headers: &HeaderMap) -> Result<(), Refusal> {

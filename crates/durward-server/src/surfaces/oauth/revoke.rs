@@ -11,19 +11,19 @@ use hyper::header::{self, HeaderValue};
 
 use super::Asked;
 use super::refusal::Refusal;
-use super::revoked::{NotRevoked, name_of};
+use crate::access::issued::{NotRevoked, name_of};
 use crate::surfaces::http::Answer;
 
 /// A token that is none, or none any more, needs no recalling: that is no error (2.2).
 pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
     let token = asked.form.need("token")?;
-    let Some(claims) = asked.surface.keys.verify(token, &asked.surface.issuer, asked.now) else {
+    let Some(claims) = asked.issued.keys.verify(token, &asked.issued.issuer, asked.now) else {
         return Ok(done());
     };
     if claims.client_id.as_deref() != Some(&asked.client.id) {
         return Err(Refusal::unauthorized("the token was given to another client"));
     }
-    let (revoked, now) = (Arc::clone(&asked.surface.revoked), asked.now);
+    let (revoked, now) = (Arc::clone(&asked.issued.revoked), asked.now);
     let (id, ends_s) = (claims.jti.clone(), claims.exp);
     let added = tokio::task::spawn_blocking(move || revoked.add(&id, ends_s, now)).await;
     match added {

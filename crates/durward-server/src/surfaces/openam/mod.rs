@@ -21,6 +21,7 @@ mod sessions;
 mod version;
 
 use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
 
 use durward_session::Service;
 use http_body_util::Full;
@@ -30,9 +31,9 @@ use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 
 use crate::base::settings::OpenamSettings;
-use crate::serve::state::Shared;
-use crate::surfaces::http::{self, Answer};
-use crate::surfaces::v1::{Cookies, is_of_other_site};
+use crate::surfaces::http::Answer;
+use crate::surfaces::http::body::Bodies;
+use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
 use answers::Refusal;
 use auth_id::AuthIds;
 use place::{Place, Realms};
@@ -66,15 +67,16 @@ pub const ROUTES: &[(&str, &str, &str, &str)] = &[
 
 /// What the calls are answered with.
 pub(crate) struct Surface {
-    service: Service,
-    auth_ids: AuthIds,
+    settings: OpenamSettings,
+    /// Empty until there are sessions.
+    sessions: OnceLock<Sessions>,
+    bodies: Arc<Bodies>,
 }
 
-impl Surface {
-    pub(crate) fn new(service: Service) -> Surface {
-        let auth_ids = AuthIds::new(service.derive_key("openam authId"));
-        Surface { service, auth_ids }
-    }
+/// Sessions, and what carries a login from one call to the next.
+struct Sessions {
+    service: Service,
+    auth_ids: AuthIds,
 }
 
 /// A call, its body aside.
@@ -82,45 +84,58 @@ struct Call<'c> {
     service: &'c Service,
     auth_ids: &'c AuthIds,
     settings: &'c OpenamSettings,
-    shared: &'c Shared,
+    bodies: &'c Bodies,
     head: Parts,
     query: Query,
     asked: Asked,
     client: IpAddr,
 }
 
-/// Whether these calls answer for a path.
-pub(crate) fn is_under(path: &str, settings: &OpenamSettings) -> bool {
-    settings.on && path.strip_prefix(settings.path.as_str()).is_some_and(|rest| rest.starts_with('/'))
-}
+impl Surface {
+    pub(crate) fn new(settings: &OpenamSettings, bodies: &Arc<Bodies>) -> Surface {
+        Surface { settings: settings.clone(), sessions: OnceLock::new(), bodies: Arc::clone(bodies) }
+    }
 
-/// Answers one request.
-pub(crate) async fn answer(shared: &Shared, client: IpAddr, request: hyper::Request<Incoming>) -> Answer {
-    let settings = &shared.settings.openam;
-    let Some(surface) = shared.openam.get() else {
-        let message = "This server has no session service";
-        return Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message).into_answer();
-    };
-    let (head, body) = request.into_parts();
-    let query = Query::read(head.uri.query().unwrap_or_default().as_bytes());
-    let path = head.uri.path().strip_prefix(settings.path.as_str()).unwrap_or_default().to_owned();
-    let (service, auth_ids) = (&surface.service, &surface.auth_ids);
-    let realms = service.realms();
-    let realms = Realms(&realms);
-    let asked = Asked::read(&head.headers);
-    let mut call = Call { service, auth_ids, settings, shared, head, query, asked: Asked::NEWEST, client };
-    let mut answer = match (Place::find(&path, realms), asked) {
-        (Place::Identity { form, operation }, _) => identity::answer(&call, form, operation, body).await,
-        (Place::Nowhere, _) => empty(StatusCode::NOT_FOUND),
-        (_, Err(wrong)) => malformed(wrong),
-        (place, Ok(asked)) => {
-            call.asked = asked;
-            of_json(&call, place, realms, body).await
-        }
-    };
-    let frame = hyper::header::HeaderValue::from_static("SAMEORIGIN");
-    answer.headers_mut().insert(hyper::header::X_FRAME_OPTIONS, frame);
-    answer
+    /// Answers by these sessions. `false` where there are some already.
+    pub(crate) fn set_sessions(&self, service: Service) -> bool {
+        let auth_ids = AuthIds::new(service.derive_key("openam authId"));
+        self.sessions.set(Sessions { service, auth_ids }).is_ok()
+    }
+
+    /// Whether these calls answer for a path.
+    pub(crate) fn is_at(&self, path: &str) -> bool {
+        let below = path.strip_prefix(self.settings.path.as_str());
+        self.settings.on && below.is_some_and(|rest| rest.starts_with('/'))
+    }
+
+    /// Answers one request.
+    pub(crate) async fn answer(&self, client: IpAddr, request: hyper::Request<Incoming>) -> Answer {
+        let (settings, bodies) = (&self.settings, &*self.bodies);
+        let Some(Sessions { service, auth_ids }) = self.sessions.get() else {
+            let message = "This server has no session service";
+            return Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message).into_answer();
+        };
+        let (head, body) = request.into_parts();
+        let query = Query::read(head.uri.query().unwrap_or_default().as_bytes());
+        let path = head.uri.path().strip_prefix(settings.path.as_str()).unwrap_or_default().to_owned();
+        let realms = service.realms();
+        let realms = Realms(&realms);
+        let asked = Asked::read(&head.headers);
+        let mut call =
+            Call { service, auth_ids, settings, bodies, head, query, asked: Asked::NEWEST, client };
+        let mut answer = match (Place::find(&path, realms), asked) {
+            (Place::Identity { form, operation }, _) => identity::answer(&call, form, operation, body).await,
+            (Place::Nowhere, _) => empty(StatusCode::NOT_FOUND),
+            (_, Err(wrong)) => malformed(wrong),
+            (place, Ok(asked)) => {
+                call.asked = asked;
+                of_json(&call, place, realms, body).await
+            }
+        };
+        let frame = hyper::header::HeaderValue::from_static("SAMEORIGIN");
+        answer.headers_mut().insert(hyper::header::X_FRAME_OPTIONS, frame);
+        answer
+    }
 }
 
 /// In these words alone, as OpenAM has it.
@@ -165,7 +180,7 @@ impl Call<'_> {
     /// The body, within its limit.
     async fn body(&self, body: Incoming) -> Result<Bytes, Refusal> {
         let limit = (self.settings.body_bytes_max, "openam.body_bytes_max");
-        let received = http::body::receive_within(self.shared, body, limit).await;
+        let received = self.bodies.receive_within(body, limit).await;
         received.map_err(|problem| Refusal::closing(problem.status()))
     }
 

@@ -14,16 +14,16 @@ use prometheus_client::metrics::gauge::Gauge;
 use smol_str::SmolStr;
 use tokio::sync::Notify;
 
+use super::Surface;
 use super::connection::{BAD_REQUEST, Connection, Expects};
 use super::frame::ErrorCode;
-use super::protobuf::{self, DecodeError, Limits};
+use super::protobuf::{self, DecodeError};
 use crate::access::auth::Identity;
 use crate::base::metrics::RSOCKET_ROUTES;
 use crate::decider::{
     Decider, Decision, Decisions, Full, MultiDecisions, Named, Once, Outcome, Subscription,
 };
-use crate::decision_log::{Account, Caller, NOTHING_ASKED, Surface};
-use crate::serve::state::Shared;
+use crate::decision_log::{Account, Caller, NOTHING_ASKED, Surface as Way};
 
 /// What can be asked for, in the order of [`RSOCKET_ROUTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Drop for Open {
 
 /// Somebody who asks, and who answers.
 pub(super) struct Asked<'q> {
-    pub(super) shared: &'q Shared,
+    pub(super) surface: &'q Surface,
     pub(super) identity: &'q Identity,
     pub(super) connection: &'q mut Connection,
     /// Where they are, if their socket has addresses.
@@ -194,11 +194,11 @@ impl Answers {
         data: &Bytes,
     ) {
         let Some(route) = Route::find(name, expects) else {
-            asked.shared.metrics.rsocket_request(OTHER_ROUTE, false);
+            asked.surface.metrics.rsocket_request(OTHER_ROUTE, false);
             return asked.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST);
         };
-        let metrics = &asked.shared.metrics;
-        let Some(decider) = asked.shared.sapl.decider.get() else {
+        let metrics = &asked.surface.metrics;
+        let Some(decider) = asked.surface.decider.get() else {
             metrics.rsocket_request(route as usize, false);
             return asked.connection.reject(
                 stream,
@@ -235,7 +235,7 @@ impl Answers {
         let open = match source {
             Source::Once(_) | Source::AllOnce(_) => None,
             Source::Each(_) | Source::All(_) | Source::Changed(..) | Source::Nothing(_) => {
-                let gauge = asked.shared.metrics.streams_open("rsocket");
+                let gauge = asked.surface.metrics.streams_open("rsocket");
                 gauge.inc();
                 Some(Open(gauge))
             }
@@ -278,7 +278,7 @@ impl Answers {
             Ok(Went::Over) => self.forget(stream),
             Err(_) => {
                 self.forget(stream);
-                asked.shared.metrics.panics.inc();
+                asked.surface.metrics.panics.inc();
                 tracing::error!("a stream ended in a panic; please report it");
                 asked.connection.reject(stream, ErrorCode::ApplicationError, "a mistake in durward");
             }
@@ -316,7 +316,7 @@ impl Live {
                         .connection
                         .respond(stream, |out| protobuf::write_multi_decision(out, pairs(&named)));
                     for (id, decision) in &named {
-                        asked.shared.metrics.told(decision, Some(self.begun.elapsed()));
+                        asked.surface.metrics.told(decision, Some(self.begun.elapsed()));
                         record(account, Some(id), decision, || decisions.record(id), Some(self.begun));
                     }
                     Went::Over
@@ -328,7 +328,7 @@ impl Live {
                     let is_sent =
                         asked.connection.send(stream, |out| protobuf::write_decision(out, &decision));
                     if is_sent {
-                        asked.shared.metrics.told(&decision, None);
+                        asked.surface.metrics.told(&decision, None);
                         record(account, None, &decision, || decisions.record(), None);
                     }
                     is_sent
@@ -340,7 +340,7 @@ impl Live {
                     let write = |out: &mut _| protobuf::write_multi_decision(out, pairs(&named));
                     let is_sent = asked.connection.send(stream, write);
                     for (id, decision) in named.iter().filter(|_| is_sent) {
-                        asked.shared.metrics.told(decision, None);
+                        asked.surface.metrics.told(decision, None);
                         record(account, Some(id), decision, || decisions.record(id), None);
                     }
                     is_sent
@@ -351,7 +351,7 @@ impl Live {
                     let write = |out: &mut _| protobuf::write_identifiable_decision(out, &id, &decision);
                     let is_sent = asked.connection.send(stream, write);
                     if is_sent {
-                        asked.shared.metrics.told(&decision, None);
+                        asked.surface.metrics.told(&decision, None);
                         // The next of this id are asked for when all of these are told.
                         record(account, Some(&id), &decision, || decisions.record(&id), None);
                     }
@@ -404,12 +404,6 @@ fn pairs(named: &Named) -> impl Iterator<Item = (&str, &Decision)> {
 }
 
 impl Asked<'_> {
-    fn limits(&self) -> Limits {
-        let settings = &self.shared.settings;
-        let subscriptions_max = settings.sapl.multi_subscriptions_max;
-        Limits { values_max: settings.rsocket.values_max, subscriptions_max }
-    }
-
     /// Most requests end here. `None` where the answer was given.
     fn decide_once(
         &mut self,
@@ -419,8 +413,8 @@ impl Asked<'_> {
         begun: Instant,
     ) -> Result<Option<Followed>, Refused> {
         let account = self.account(Route::DecideOnce);
-        let limits = self.limits();
-        let subscription = match protobuf::read_raw(data, &limits).filter(|_| account.is_none()) {
+        let limits = &self.surface.message_limits;
+        let subscription = match protobuf::read_raw(data, limits).filter(|_| account.is_none()) {
             Some(raw) => match decider.decide_raw(&self.identity.tenant, &raw) {
                 Some(decision) => {
                     self.respond(stream, &decision, begun);
@@ -428,7 +422,7 @@ impl Asked<'_> {
                 }
                 None => Subscription::from_raw(raw),
             },
-            None => protobuf::read_subscription(data, &limits)?,
+            None => protobuf::read_subscription(data, limits)?,
         };
         let account = account.map(|account| account.asks_once(&subscription, data.len()));
         match decider.decide_once(&self.identity.tenant, subscription)? {
@@ -452,11 +446,11 @@ impl Asked<'_> {
         let tenant = &self.identity.tenant;
         let account = self.account(route);
         if route == Route::Decide {
-            let subscription = protobuf::read_subscription(data, &self.limits())?;
+            let subscription = protobuf::read_subscription(data, &self.surface.message_limits)?;
             let account = account.map(|account| account.asks(&subscription));
             return Ok((Source::Each(decider.subscribe(tenant, subscription)?), account));
         }
-        let multi = protobuf::read_multi_subscription(data, &self.limits())?;
+        let multi = protobuf::read_multi_subscription(data, &self.surface.message_limits)?;
         if multi.subscriptions.is_empty() {
             return Ok((Source::Nothing(route), account));
         }
@@ -472,24 +466,24 @@ impl Asked<'_> {
 
     /// What keeps record of the decisions of a request, where somebody does.
     fn account(&self, route: Route) -> Option<Account> {
-        let shared = self.shared;
-        if !shared.records {
+        let surface = self.surface;
+        if !surface.recorder.is_on() {
             return None;
         }
-        let caller = Caller {
-            surface: Surface::Rsocket,
+        let request_id = surface.request_ids.next();
+        surface.recorder.account(|| Caller {
+            surface: Way::Rsocket,
             route: route.as_str(),
-            request_id: &shared.next_request_id(),
+            request_id: &request_id,
             client: self.client,
             identity: self.identity,
-        };
-        Some(Account::open(shared.decision_log.as_ref(), &shared.clock, &caller))
+        })
     }
 
     fn respond(&mut self, stream: u32, decision: &Decision, begun: Instant) {
         self.connection.respond(stream, |out| protobuf::write_decision(out, decision));
         self.now = Instant::now();
-        self.shared.metrics.told(decision, Some(self.now.saturating_duration_since(begun)));
+        self.surface.metrics.told(decision, Some(self.now.saturating_duration_since(begun)));
     }
 
     /// The answer to no question: what SAPL's server says.
@@ -498,7 +492,7 @@ impl Asked<'_> {
         let why = || Some(Arc::new(Record::failed(0, NOTHING_ASKED)));
         if route == Route::MultiDecideAllOnce {
             self.connection.respond(stream, |out| protobuf::write_multi_decision(out, [("", &*decision)]));
-            self.shared.metrics.told(&decision, None);
+            self.surface.metrics.told(&decision, None);
             record(account, None, &decision, why, None);
             return Went::Over;
         }
@@ -512,7 +506,7 @@ impl Asked<'_> {
         if !is_said {
             return Went::On;
         }
-        self.shared.metrics.told(&decision, None);
+        self.surface.metrics.told(&decision, None);
         record(account, None, &decision, why, None);
         self.connection.complete(stream);
         Went::Over
@@ -526,11 +520,11 @@ impl Asked<'_> {
                 self.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST);
             }
             Refused::NoRoom => {
-                self.shared.metrics.limit_hit("subscriptions");
+                self.surface.metrics.limit_hit("subscriptions");
                 self.connection.reject(stream, ErrorCode::Rejected, "Stream limit reached");
             }
             Refused::Panicked => {
-                self.shared.metrics.panics.inc();
+                self.surface.metrics.panics.inc();
                 tracing::error!("a request ended in a panic; please report it");
                 match route {
                     // A mistake is no permission.

@@ -7,7 +7,6 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -15,13 +14,13 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::time::{sleep_until, timeout};
 
+use super::Surface;
 use super::answers::{Answers, Asked};
-use super::connection::{Connection, Event, Limits};
+use super::connection::{Connection, Event};
 use super::frame::ErrorCode;
 use crate::access::auth::{Denied, Identity, Presented};
 use crate::base::limits::Held;
-use crate::serve::listener::is_given_up;
-use crate::serve::state::Shared;
+use crate::base::socket::is_given_up;
 
 /// The least and the most that is read at once. Quiet connections keep little, busy ones read much.
 const READ_BYTES_LEAST: usize = 1024;
@@ -45,7 +44,7 @@ enum End {
 
 struct Driver<S> {
     stream: S,
-    shared: Arc<Shared>,
+    surface: Arc<Surface>,
     connection: Connection,
     answers: Answers,
     /// Where the client is, if the socket has addresses.
@@ -61,26 +60,19 @@ struct Driver<S> {
 /// Serves a connection until it ends, or the server stops and what is under way is answered.
 pub(super) async fn serve<S>(
     stream: S,
-    shared: Arc<Shared>,
+    surface: Arc<Surface>,
     client: Option<SocketAddr>,
     place: Option<Held>,
     mut stopping: watch::Receiver<bool>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let settings = &shared.settings;
-    let limits = Limits {
-        payload_bytes_max: settings.rsocket.payload_bytes_max,
-        streams_max: settings.rsocket.streams_per_connection_max,
-        setup_time_max: settings.server.header_time_max(),
-        lifetime_max: settings.rsocket.lifetime_max(),
-    };
-    let connection = Connection::new(limits, Instant::now());
+    let connection = Connection::new(surface.limits, Instant::now());
     let answers = Answers::new();
     let (identity, read_bytes, held) = (None, READ_BYTES_LEAST, 0);
     let mut driver = Driver {
         stream,
-        shared: Arc::clone(&shared),
+        surface: Arc::clone(&surface),
         connection,
         answers,
         client,
@@ -95,11 +87,11 @@ pub(super) async fn serve<S>(
             let _ = timeout(Duration::from_secs(1), driver.stream.shutdown()).await;
         }
         Ok(End::Gone) => {}
-        Ok(End::TooSlow) => shared.metrics.limit_hit("request_time_ms_max"),
+        Ok(End::TooSlow) => surface.metrics.limit_hit("request_time_ms_max"),
         // The system noticed first that what was written is not taken.
-        Err(error) if is_given_up(&error) => shared.metrics.limit_hit("request_time_ms_max"),
+        Err(error) if is_given_up(&error) => surface.metrics.limit_hit("request_time_ms_max"),
         Err(error) => {
-            shared.metrics.rsocket_connection("failed");
+            surface.metrics.rsocket_connection("failed");
             tracing::debug!(%error, "a connection failed");
         }
     }
@@ -107,7 +99,7 @@ pub(super) async fn serve<S>(
 
 impl<S> Drop for Driver<S> {
     fn drop(&mut self) {
-        self.shared.body_bytes.fetch_sub(self.held, Ordering::Relaxed);
+        self.surface.memory.give_back(self.held);
     }
 }
 
@@ -168,16 +160,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         if holds == self.held {
             return;
         }
-        let total = if holds > self.held {
-            let more = holds - self.held;
-            self.shared.body_bytes.fetch_add(more, Ordering::Relaxed) + more
+        let has_room = if holds > self.held {
+            self.surface.memory.hold(holds - self.held)
         } else {
-            self.shared.body_bytes.fetch_sub(self.held - holds, Ordering::Relaxed);
-            0
+            self.surface.memory.give_back(self.held - holds);
+            true
         };
         self.held = holds;
-        if total > self.shared.settings.server.body_memory_bytes_max {
-            self.shared.metrics.limit_hit("body_memory_bytes_max");
+        if !has_room {
+            self.surface.metrics.limit_hit("body_memory_bytes_max");
             let reason = "too much is being received at once; try again";
             self.connection.fail(ErrorCode::ConnectionError, reason);
         }
@@ -195,16 +186,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
                 Event::Cancelled { stream } => self.answers.forget(stream),
                 Event::Demand { stream } => self.answers.wake(stream),
                 Event::Request { stream, expects, route, data } => {
-                    if !self.shared.sapl.rsocket_rate.allows(now) {
-                        self.shared.metrics.limit_hit("rsocket.requests_per_second_max");
+                    if !self.surface.rate.allows(now) {
+                        self.surface.metrics.limit_hit("rsocket.requests_per_second_max");
                         let reason = "Request rate limit reached";
                         self.connection.reject(stream, ErrorCode::Rejected, reason);
                         continue;
                     }
                     // Nobody asks before it is known who asks.
                     let Some(identity) = &self.identity else { return };
-                    let (shared, client) = (&self.shared, self.client);
-                    let mut asked = Asked { shared, identity, connection: &mut self.connection, client, now };
+                    let (surface, client) = (&self.surface, self.client);
+                    let mut asked =
+                        Asked { surface, identity, connection: &mut self.connection, client, now };
                     self.answers.ask(&mut asked, stream, expects, &route, &data);
                     now = asked.now;
                 }
@@ -214,10 +206,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
 
     async fn set_up(&mut self, presented: Presented) {
         if self.place.is_none() {
-            self.shared.metrics.limit_hit("rsocket.connections_max");
+            self.surface.metrics.limit_hit("rsocket.connections_max");
             return self.connection.refuse("Connection limit reached");
         }
-        match self.shared.sapl.authenticator.verify(presented, &self.shared).await {
+        match self.surface.authenticator.verify(presented).await {
             Ok(identity) => {
                 self.connection.accept(identity.expires);
                 self.identity = Some(identity);
@@ -230,15 +222,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     /// Says what there is to say; `false` where something is left that there was no room for.
     fn say(&mut self) -> bool {
         let Some(identity) = &self.identity else { return true };
-        let (shared, client) = (&self.shared, self.client);
+        let (surface, client) = (&self.surface, self.client);
         let now = Instant::now();
-        let mut asked = Asked { shared, identity, connection: &mut self.connection, client, now };
+        let mut asked = Asked { surface, identity, connection: &mut self.connection, client, now };
         self.answers.say(&mut asked)
     }
 
     /// Writes out all there is.
     async fn write(&mut self) -> io::Result<Option<End>> {
-        let time_max = self.shared.settings.server.request_time_max();
+        let time_max = self.surface.taking_time_max;
         while !self.connection.out().is_empty() {
             let written = self.stream.write_buf(self.connection.out());
             match timeout(time_max, written).await {

@@ -13,18 +13,22 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
 use smol_str::SmolStr;
+use tokio::sync::watch;
 
-use crate::access::auth::{Denied, Identity, Presented};
+use crate::access::auth::{Authenticator, Denied, Identity, Presented};
+use crate::base::Clock;
+use crate::base::limits::{Held, Places, Rate};
 use crate::base::metrics::Metrics;
+use crate::base::settings::Settings;
 use crate::decider::json;
 use crate::decider::{
-    Decider, Decision, Decisions, Full as NoRoom, MultiDecisions, MultiSubscription, Named, Once, Outcome,
-    Subscription,
+    Decider, DeciderSlot, Decision, Decisions, Full as NoRoom, MultiDecisions, MultiSubscription, Named,
+    Once, Outcome, Subscription,
 };
-use crate::decision_log::{Account, Caller, NOTHING_ASKED, Surface};
-use crate::serve::state::Shared;
+use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as Way};
+use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::events::{Body, Events, Source};
-use crate::surfaces::http::{Call, body, text_of};
+use crate::surfaces::http::{Call, text_of};
 
 /// Where all of this is.
 pub(crate) const PREFIX: &str = "/api/pdp/";
@@ -54,17 +58,17 @@ impl Ask {
         }
     }
 
-    const fn surface(self) -> Surface {
+    const fn way(self) -> Way {
         match self {
-            Ask::DecideOnce | Ask::MultiDecideAllOnce => Surface::Http,
-            Ask::Decide | Ask::MultiDecide | Ask::MultiDecideAll => Surface::Sse,
+            Ask::DecideOnce | Ask::MultiDecideAllOnce => Way::Http,
+            Ask::Decide | Ask::MultiDecide | Ask::MultiDecideAll => Way::Sse,
         }
     }
 }
 
 /// A refusal.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+struct Refusal {
     status: StatusCode,
     /// What is wrong with what was sent.
     message: Option<String>,
@@ -73,47 +77,8 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn new(status: StatusCode) -> Refusal {
+    fn new(status: StatusCode) -> Refusal {
         Refusal { status, message: None, closes: false }
-    }
-
-    /// The body that SAPL's server writes; with the message, as it does where its settings include messages.
-    pub(crate) fn into_answer(self, call: &Call<'_>, path: &str) -> Response<Body> {
-        let time = Timestamp::try_from((call.shared.clock)()).unwrap_or_default();
-        let message = self.message.map(serde_json::Value::from);
-        let message = message.map(|message| format!("\"message\":{message},")).unwrap_or_default();
-        let text = format!(
-            "{{\"timestamp\":\"{time:.3}\",\"status\":{},\"error\":\"{}\",{message}\"path\":{}}}",
-            self.status.as_u16(),
-            self.status.canonical_reason().unwrap_or("Error"),
-            serde_json::Value::from(path),
-        );
-        let mut answer = json_answer(text);
-        *answer.status_mut() = self.status;
-        let headers = answer.headers_mut();
-        match self.status {
-            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-            }
-            StatusCode::METHOD_NOT_ALLOWED => {
-                headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
-            }
-            StatusCode::UNAUTHORIZED => challenge(call, headers),
-            _ => {}
-        }
-        if self.closes {
-            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
-        answer
-    }
-}
-
-/// Says how to authenticate.
-fn challenge(call: &Call<'_>, headers: &mut HeaderMap) {
-    let auth = &call.shared.settings.auth;
-    let ways = [(auth.has_basic(), "Basic realm=\"durward\""), (auth.has_bearer(), "Bearer")];
-    for (_, way) in ways.into_iter().filter(|(is_on, _)| *is_on) {
-        headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(way));
     }
 }
 
@@ -123,57 +88,158 @@ fn json_answer(text: impl Into<Bytes>) -> Response<Body> {
     answer
 }
 
-/// Answers one request.
-pub(crate) async fn answer(call: &Call<'_>, ask: Ask, request: hyper::Request<Incoming>) -> Response<Body> {
-    let path = request.uri().path().to_owned();
-    match answered(call, ask, request).await {
-        Ok(answer) => answer,
-        Err(refusal) => refusal.into_answer(call, &path),
-    }
+/// What requests are answered with.
+pub(crate) struct Surface {
+    authenticator: Arc<Authenticator>,
+    decider: DeciderSlot,
+    rate: Rate,
+    /// Streams of events.
+    streams: Arc<Places>,
+    recorder: Recorder,
+    bodies: Arc<Bodies>,
+    metrics: Arc<Metrics>,
+    clock: Clock,
+    /// Becomes true when the end was asked for.
+    stop: watch::Receiver<bool>,
+    body_bytes_max: usize,
+    multi_subscriptions_max: usize,
+    keep_alive: Duration,
+    /// How callers may authenticate, as `WWW-Authenticate` says it.
+    ways: Vec<&'static str>,
 }
 
-async fn answered(
-    call: &Call<'_>,
-    ask: Ask,
-    request: hyper::Request<Incoming>,
-) -> Result<Response<Body>, Refusal> {
-    let (head, body) = request.into_parts();
-    // A small body is taken before anything is refused, so that the connection can go on.
-    let limit = (call.shared.settings.sapl.body_bytes_max, "sapl.body_bytes_max");
-    let body = body::receive_within(call.shared, body, limit).await;
-    let closes = body.is_err();
-    let refused = |refusal: Refusal| Refusal { closes: refusal.closes || closes, ..refusal };
-    let identity = authenticated(call, &head.headers).await.map_err(refused)?;
-    let sapl = &call.shared.sapl;
-    if !sapl.http_rate.allows(Instant::now()) {
-        call.shared.metrics.limit_hit("sapl.requests_per_second_max");
-        return Err(refused(Refusal::new(StatusCode::TOO_MANY_REQUESTS)));
-    }
-    let text = body.map_err(|problem| refused(Refusal::new(problem.status())))?;
-    let Some(decider) = call.shared.sapl.decider.get() else {
-        return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE));
-    };
-    let question = Question { call, ask, decider: &**decider, identity: &identity, text: &text };
-    match ask {
-        Ask::DecideOnce => question.decide_once().await,
-        Ask::MultiDecideAllOnce => question.decide_all_once().await,
-        Ask::Decide => question.decide(),
-        Ask::MultiDecide => question.decide_all(Emit::Changed),
-        Ask::MultiDecideAll => question.decide_all(Emit::All),
-    }
+/// What the surface shares with others.
+pub(crate) struct Parts<'p> {
+    pub(crate) authenticator: &'p Arc<Authenticator>,
+    pub(crate) decider: &'p DeciderSlot,
+    pub(crate) recorder: &'p Recorder,
+    pub(crate) bodies: &'p Arc<Bodies>,
+    pub(crate) metrics: &'p Arc<Metrics>,
+    pub(crate) clock: &'p Clock,
+    pub(crate) stop: watch::Receiver<bool>,
 }
 
-async fn authenticated(call: &Call<'_>, headers: &HeaderMap) -> Result<Identity, Refusal> {
-    let presented = Presented::from_header(text_of(headers, &header::AUTHORIZATION));
-    let presented = match headers.get_all(header::AUTHORIZATION).iter().count() {
-        0 | 1 => presented,
-        // Which of them counts must not depend on who looks.
-        _ => Presented::Unknown,
-    };
-    call.shared.sapl.authenticator.verify(presented, call.shared).await.map_err(|denied| match denied {
-        Denied::Wrong => Refusal::new(StatusCode::UNAUTHORIZED),
-        Denied::Busy => Refusal::new(StatusCode::SERVICE_UNAVAILABLE),
-    })
+impl Surface {
+    pub(crate) fn new(settings: &Settings, parts: Parts<'_>) -> Surface {
+        let Settings { auth, sapl, .. } = settings;
+        let ways = [(auth.has_basic(), "Basic realm=\"durward\""), (auth.has_bearer(), "Bearer")];
+        Surface {
+            authenticator: Arc::clone(parts.authenticator),
+            decider: Arc::clone(parts.decider),
+            rate: Rate::new(sapl.requests_per_second_max, Instant::now()),
+            streams: Places::new(sapl.streams_max, parts.metrics.streams_open("sse")),
+            recorder: parts.recorder.clone(),
+            bodies: Arc::clone(parts.bodies),
+            metrics: Arc::clone(parts.metrics),
+            clock: Arc::clone(parts.clock),
+            stop: parts.stop,
+            body_bytes_max: sapl.body_bytes_max,
+            multi_subscriptions_max: sapl.multi_subscriptions_max,
+            keep_alive: sapl.keep_alive(),
+            ways: ways.into_iter().filter_map(|(is_on, way)| is_on.then_some(way)).collect(),
+        }
+    }
+
+    /// Answers one request.
+    pub(crate) async fn answer(
+        &self,
+        call: &Call,
+        ask: Ask,
+        request: hyper::Request<Incoming>,
+    ) -> Response<Body> {
+        let path = request.uri().path().to_owned();
+        match self.answered(call, ask, request).await {
+            Ok(answer) => answer,
+            Err(refusal) => self.refuse(refusal, &path),
+        }
+    }
+
+    /// The refusal of a path or method that there is not.
+    pub(crate) fn refuse_with(&self, status: StatusCode, path: &str) -> Response<Body> {
+        self.refuse(Refusal::new(status), path)
+    }
+
+    /// The body that SAPL's server writes; with the message, as it does where its settings include messages.
+    fn refuse(&self, refusal: Refusal, path: &str) -> Response<Body> {
+        let time = Timestamp::try_from((self.clock)()).unwrap_or_default();
+        let message = refusal.message.map(serde_json::Value::from);
+        let message = message.map(|message| format!("\"message\":{message},")).unwrap_or_default();
+        let text = format!(
+            "{{\"timestamp\":\"{time:.3}\",\"status\":{},\"error\":\"{}\",{message}\"path\":{}}}",
+            refusal.status.as_u16(),
+            refusal.status.canonical_reason().unwrap_or("Error"),
+            serde_json::Value::from(path),
+        );
+        let mut answer = json_answer(text);
+        *answer.status_mut() = refusal.status;
+        let headers = answer.headers_mut();
+        match refusal.status {
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            StatusCode::METHOD_NOT_ALLOWED => {
+                headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
+            }
+            StatusCode::UNAUTHORIZED => self.challenge(headers),
+            _ => {}
+        }
+        if refusal.closes {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        answer
+    }
+
+    /// Says how to authenticate.
+    fn challenge(&self, headers: &mut HeaderMap) {
+        for way in &self.ways {
+            headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(way));
+        }
+    }
+
+    async fn answered(
+        &self,
+        call: &Call,
+        ask: Ask,
+        request: hyper::Request<Incoming>,
+    ) -> Result<Response<Body>, Refusal> {
+        let (head, body) = request.into_parts();
+        // A small body is taken before anything is refused, so that the connection can go on.
+        let limit = (self.body_bytes_max, "sapl.body_bytes_max");
+        let body = self.bodies.receive_within(body, limit).await;
+        let closes = body.is_err();
+        let refused = |refusal: Refusal| Refusal { closes: refusal.closes || closes, ..refusal };
+        let identity = self.authenticated(&head.headers).await.map_err(refused)?;
+        if !self.rate.allows(Instant::now()) {
+            self.metrics.limit_hit("sapl.requests_per_second_max");
+            return Err(refused(Refusal::new(StatusCode::TOO_MANY_REQUESTS)));
+        }
+        let text = body.map_err(|problem| refused(Refusal::new(problem.status())))?;
+        let Some(decider) = self.decider.get() else {
+            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE));
+        };
+        let question =
+            Question { surface: self, call, ask, decider: &**decider, identity: &identity, text: &text };
+        match ask {
+            Ask::DecideOnce => question.decide_once().await,
+            Ask::MultiDecideAllOnce => question.decide_all_once().await,
+            Ask::Decide => question.decide(),
+            Ask::MultiDecide => question.decide_all(Emit::Changed),
+            Ask::MultiDecideAll => question.decide_all(Emit::All),
+        }
+    }
+
+    async fn authenticated(&self, headers: &HeaderMap) -> Result<Identity, Refusal> {
+        let presented = Presented::from_header(text_of(headers, &header::AUTHORIZATION));
+        let presented = match headers.get_all(header::AUTHORIZATION).iter().count() {
+            0 | 1 => presented,
+            // Which of them counts must not depend on who looks.
+            _ => Presented::Unknown,
+        };
+        self.authenticator.verify(presented).await.map_err(|denied| match denied {
+            Denied::Wrong => Refusal::new(StatusCode::UNAUTHORIZED),
+            Denied::Busy => Refusal::new(StatusCode::SERVICE_UNAVAILABLE),
+        })
+    }
 }
 
 /// Which decisions of several are told.
@@ -185,7 +251,8 @@ enum Emit {
 
 /// A request by somebody who may ask.
 struct Question<'q> {
-    call: &'q Call<'q>,
+    surface: &'q Surface,
+    call: &'q Call,
     ask: Ask,
     decider: &'q dyn Decider,
     identity: &'q Identity,
@@ -199,7 +266,7 @@ impl Question<'_> {
     }
 
     fn read_several(&self) -> Result<MultiSubscription, Refusal> {
-        let subscriptions_max = self.call.shared.settings.sapl.multi_subscriptions_max;
+        let subscriptions_max = self.surface.multi_subscriptions_max;
         let note = |fields: &[&str]| self.unknown(fields);
         json::read_multi_subscription_noting(self.text, subscriptions_max, note)
             .map_err(|error| self.unreadable(&error))
@@ -214,7 +281,7 @@ impl Question<'_> {
 
     /// Fields that mean nothing are passed over, as SAPL's server does; a misspelt `environment` is one of them.
     fn unknown(&self, fields: &[&str]) {
-        self.call.shared.metrics.fields_unknown.inc_by(fields.len() as u64);
+        self.surface.metrics.fields_unknown.inc_by(fields.len() as u64);
         let (request_id, route, caller) = (&self.call.id, self.ask.as_str(), &self.identity.name);
         let fields: Vec<&str> = fields.iter().take(FIELDS_TOLD_MAX).copied().collect();
         tracing::debug!(request_id, route, ?caller, ?fields, "fields of a subscription mean nothing");
@@ -225,11 +292,11 @@ impl Question<'_> {
         match catch_unwind(AssertUnwindSafe(ask)) {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(NoRoom)) => {
-                self.call.shared.metrics.limit_hit("subscriptions");
+                self.surface.metrics.limit_hit("subscriptions");
                 Err(Refused::NoRoom)
             }
             Err(_) => {
-                self.call.shared.metrics.panics.inc();
+                self.surface.metrics.panics.inc();
                 tracing::error!(request_id = %self.call.id, "a request ended in a panic; please report it");
                 Err(Refused::Panicked)
             }
@@ -238,15 +305,13 @@ impl Question<'_> {
 
     /// What keeps record of its decisions, where somebody does.
     fn account(&self) -> Option<Account> {
-        let shared = self.call.shared;
-        let caller = || Caller {
-            surface: self.ask.surface(),
+        self.surface.recorder.account(|| Caller {
+            surface: self.ask.way(),
             route: self.ask.as_str(),
             request_id: &self.call.id,
             client: Some(self.call.client),
             identity: self.identity,
-        };
-        shared.records.then(|| Account::open(shared.decision_log.as_ref(), &shared.clock, &caller()))
+        })
     }
 
     async fn decide_once(self) -> Result<Response<Body>, Refusal> {
@@ -256,7 +321,7 @@ impl Question<'_> {
         let subscription = match raw {
             Some(raw) => match self.guarded(|| Ok(self.decider.decide_raw(&self.identity.tenant, &raw))) {
                 Ok(Some(decision)) => {
-                    self.call.shared.metrics.told(&decision, Some(begun.elapsed()));
+                    self.surface.metrics.told(&decision, Some(begun.elapsed()));
                     return Ok(json_answer(decision.to_json()));
                 }
                 Ok(None) => Subscription::from_raw(raw),
@@ -277,13 +342,13 @@ impl Question<'_> {
                 Err(Refused::Panicked) => (indeterminate(), Some(panicked())),
             };
         let time = Some(begun.elapsed());
-        tell(&self.call.shared.metrics, account.as_ref(), None, &decision, || record, time);
+        tell(&self.surface.metrics, account.as_ref(), None, &decision, || record, time);
         Ok(json_answer(decision.to_json()))
     }
 
     async fn decide_all_once(self) -> Result<Response<Body>, Refusal> {
         let multi = self.read_several()?;
-        let (account, metrics) = (self.account(), &self.call.shared.metrics);
+        let (account, metrics) = (self.account(), &self.surface.metrics);
         if multi.subscriptions.is_empty() {
             tell_nothing(metrics, account.as_ref());
             return Ok(json_answer(nothing_asked()));
@@ -311,7 +376,7 @@ impl Question<'_> {
         let place = self.place()?;
         let tenant = &self.identity.tenant;
         let account = self.account().map(|account| account.asks(&subscription));
-        let told = Teller::new(self.call.shared, account);
+        let told = Teller::new(self.surface, account);
         match self.guarded(|| self.decider.subscribe(tenant, subscription)) {
             Ok(decisions) => Ok(self.events(Box::new(One { decisions, told }), place)),
             Err(refused) => Err(refused.into()),
@@ -329,10 +394,10 @@ impl Question<'_> {
                 }
                 Emit::All => format!("data:{}\n\n", nothing_asked()),
             };
-            tell_nothing(&self.call.shared.metrics, account.as_ref());
+            tell_nothing(&self.surface.metrics, account.as_ref());
             return Ok(self.events(Box::new(Said(Some(text))), place));
         }
-        let told = Teller::new(self.call.shared, account.map(|account| account.asks_all(&multi)));
+        let told = Teller::new(self.surface, account.map(|account| account.asks_all(&multi)));
         match self.guarded(|| self.decider.subscribe_all(&self.identity.tenant, multi)) {
             Ok(decisions) => Ok(self.events(Box::new(Several { decisions, emit, told }), place)),
             Err(refused) => Err(refused.into()),
@@ -340,18 +405,17 @@ impl Question<'_> {
     }
 
     /// A place among the streams there may be.
-    fn place(&self) -> Result<crate::base::limits::Held, Refusal> {
-        self.call.shared.sapl.streams.take().ok_or_else(|| {
-            self.call.shared.metrics.limit_hit("sapl.streams_max");
+    fn place(&self) -> Result<Held, Refusal> {
+        self.surface.streams.take().ok_or_else(|| {
+            self.surface.metrics.limit_hit("sapl.streams_max");
             Refusal::new(StatusCode::SERVICE_UNAVAILABLE)
         })
     }
 
-    fn events(self, source: Box<dyn Source>, place: crate::base::limits::Held) -> Response<Body> {
-        let shared = self.call.shared;
+    fn events(self, source: Box<dyn Source>, place: Held) -> Response<Body> {
+        let surface = self.surface;
         let expires = self.identity.expires.map(tokio::time::Instant::from_std);
-        let keep_alive = shared.settings.sapl.keep_alive();
-        let events = Events::new(source, shared.stop.subscribe(), keep_alive, expires, place);
+        let events = Events::new(source, surface.stop.clone(), surface.keep_alive, expires, place);
         let mut answer = Response::new(Body::Events(Box::new(events)));
         let headers = answer.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream;charset=UTF-8"));
@@ -443,8 +507,8 @@ struct Teller {
 }
 
 impl Teller {
-    fn new(shared: &Shared, account: Option<Account>) -> Teller {
-        Teller { metrics: Arc::clone(&shared.metrics), account }
+    fn new(surface: &Surface, account: Option<Account>) -> Teller {
+        Teller { metrics: Arc::clone(&surface.metrics), account }
     }
 }
 

@@ -93,9 +93,8 @@ fn told(asked: &Asked<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> 
 
 /// The cookie that carries a token.
 pub(super) fn cookie(asked: &Asked<'_>, granted: &Granted) -> Result<HeaderValue, Problem> {
-    let settings = &asked.call.shared.settings.identity;
-    let secure = if settings.cookie_secure { "; Secure" } else { "" };
-    let name = &settings.cookie_name;
+    let secure = if asked.cookie.is_secure { "; Secure" } else { "" };
+    let name = &asked.cookie.name;
     let text = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict{secure}", granted.token);
     HeaderValue::try_from(text)
         .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the cookie cannot be set"))

@@ -10,6 +10,8 @@ mod object;
 mod openapi;
 mod sessions;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use durward_session::identity::session::{Refusal, SessionId, User};
 use durward_session::{Failed, Granted, Refused, Service};
@@ -22,10 +24,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::object::Object;
+use crate::base::settings::IdentitySettings;
 use crate::base::settings::words::{BODY, in_our_words};
-use crate::surfaces::http::Form;
+use crate::surfaces::http::body::Bodies;
+use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
 use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::{Answer, Call, body, text_of};
+use crate::surfaces::http::{Answer, Call, Form, text_of};
 
 /// Bodies here are small.
 const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -51,8 +55,9 @@ pub(crate) enum Act {
 
 /// One request, with its body read.
 struct Asked<'a> {
-    call: &'a Call<'a>,
+    call: &'a Call,
     service: &'a Service,
+    cookie: &'a Cookie,
     headers: &'a HeaderMap,
     /// Whether it is a call that may change something.
     changes: bool,
@@ -61,48 +66,75 @@ struct Asked<'a> {
 
 type Answered = Result<Answer, Problem>;
 
-/// Answers one request.
-pub(super) async fn answer(call: &Call<'_>, act: Act, request: hyper::Request<Incoming>) -> Answer {
-    let answered = match (&call.shared.service, act) {
-        (_, Act::OpenApi) => described(call),
-        (None, _) => Err(Problem::new(StatusCode::NOT_FOUND, "there are no users: see `[identity]`")),
-        (Some(service), _) => with_service(call, service, act, request).await,
-    };
-    answered.unwrap_or_else(|problem| problem.into_answer(Form::Json))
+/// What requests are answered with.
+pub(crate) struct Surface {
+    /// Empty where there are no users.
+    service: Option<Service>,
+    cookie: Cookie,
+    bodies: Arc<Bodies>,
 }
 
-fn described(call: &Call<'_>) -> Answered {
-    ok(&openapi::document(&call.shared.settings.identity.cookie_name))
+/// The cookie that a login may set.
+struct Cookie {
+    name: String,
+    /// Whether browsers send it under TLS only.
+    is_secure: bool,
 }
 
-async fn with_service(
-    call: &Call<'_>,
-    service: &Service,
-    act: Act,
-    request: hyper::Request<Incoming>,
-) -> Answered {
-    let (head, body) = request.into_parts();
-    let body = body::receive_within(call.shared, body, (BODY_BYTES_MAX, "identity.body")).await?;
-    if !body.is_empty() {
-        is_json(&head.headers)?;
+impl Surface {
+    pub(crate) fn new(
+        settings: &IdentitySettings,
+        service: Option<&Service>,
+        bodies: &Arc<Bodies>,
+    ) -> Surface {
+        let cookie = Cookie { name: settings.cookie_name.clone(), is_secure: settings.cookie_secure };
+        Surface { service: service.cloned(), cookie, bodies: Arc::clone(bodies) }
     }
-    let changes = head.method == Method::POST;
-    let asked = Asked { call, service, headers: &head.headers, changes, body };
-    match act {
-        Act::Login => login::login(&asked).await,
-        Act::Code => login::code(&asked).await,
-        Act::Validate => sessions::validate(&asked).await,
-        Act::Session => sessions::session(&asked).await,
-        Act::Sessions => sessions::own(&asked).await,
-        Act::Logout => sessions::logout(&asked).await,
-        Act::Refresh => sessions::refresh(&asked).await,
-        Act::StepUp => sessions::step_up(&asked).await,
-        Act::Properties => sessions::properties(&asked).await,
-        Act::AdminSessions => admin::sessions(&asked).await,
-        Act::AdminRevoke => admin::revoke(&asked).await,
-        Act::AdminForgive => admin::forgive(&asked).await,
-        Act::AdminRotate => admin::rotate(&asked).await,
-        Act::OpenApi => described(call),
+
+    /// Answers one request.
+    pub(crate) async fn answer(&self, call: &Call, act: Act, request: hyper::Request<Incoming>) -> Answer {
+        let answered = match (&self.service, act) {
+            (_, Act::OpenApi) => self.described(),
+            (None, _) => Err(Problem::new(StatusCode::NOT_FOUND, "there are no users: see `[identity]`")),
+            (Some(service), _) => self.with_service(call, service, act, request).await,
+        };
+        answered.unwrap_or_else(|problem| problem.into_answer(Form::Json))
+    }
+
+    fn described(&self) -> Answered {
+        ok(&openapi::document(&self.cookie.name))
+    }
+
+    async fn with_service(
+        &self,
+        call: &Call,
+        service: &Service,
+        act: Act,
+        request: hyper::Request<Incoming>,
+    ) -> Answered {
+        let (head, body) = request.into_parts();
+        let body = self.bodies.receive_within(body, (BODY_BYTES_MAX, "identity.body")).await?;
+        if !body.is_empty() {
+            is_json(&head.headers)?;
+        }
+        let changes = head.method == Method::POST;
+        let asked = Asked { call, service, cookie: &self.cookie, headers: &head.headers, changes, body };
+        match act {
+            Act::Login => login::login(&asked).await,
+            Act::Code => login::code(&asked).await,
+            Act::Validate => sessions::validate(&asked).await,
+            Act::Session => sessions::session(&asked).await,
+            Act::Sessions => sessions::own(&asked).await,
+            Act::Logout => sessions::logout(&asked).await,
+            Act::Refresh => sessions::refresh(&asked).await,
+            Act::StepUp => sessions::step_up(&asked).await,
+            Act::Properties => sessions::properties(&asked).await,
+            Act::AdminSessions => admin::sessions(&asked).await,
+            Act::AdminRevoke => admin::revoke(&asked).await,
+            Act::AdminForgive => admin::forgive(&asked).await,
+            Act::AdminRotate => admin::rotate(&asked).await,
+            Act::OpenApi => self.described(),
+        }
     }
 }
 
@@ -154,7 +186,7 @@ impl Asked<'_> {
         if let Some(token) = bearer {
             return Ok((token, Way::Bearer));
         }
-        let cookie_name = &self.call.shared.settings.identity.cookie_name;
+        let cookie_name = &self.cookie.name;
         match Cookies::named(self.headers, |name| name == cookie_name) {
             Cookies::None => {
                 Err(no_token("show the session's token: `Authorization: Bearer TOKEN`, or its cookie"))
@@ -197,40 +229,8 @@ enum Way {
     Cookie,
 }
 
-/// Whether a browser says that a page of one of these kinds of other sites calls (Fetch Metadata).
-pub(crate) fn is_of_other_site(headers: &HeaderMap, kinds: &[&str]) -> bool {
-    let mut said = headers.get_all("sec-fetch-site").iter();
-    said.any(|value| kinds.iter().any(|kind| value == kind))
-}
-
 fn no_token(detail: &str) -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, detail).bearer()
-}
-
-/// The cookies of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cookies<'h> {
-    None,
-    One(&'h str),
-    /// Of different values: a neighbour may have set one of them.
-    Several,
-}
-
-impl<'h> Cookies<'h> {
-    /// Those of a name.
-    pub(crate) fn named(headers: &'h HeaderMap, is_name: impl Fn(&str) -> bool) -> Cookies<'h> {
-        let fields = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let pairs = fields.flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let mut found = Cookies::None;
-        for (_, value) in pairs.filter(|(name, _)| is_name(name)) {
-            found = match found {
-                Cookies::None => Cookies::One(value),
-                Cookies::One(known) if known == value => found,
-                Cookies::One(_) | Cookies::Several => return Cookies::Several,
-            };
-        }
-        found
-    }
 }
 
 fn json(status: StatusCode, document: &impl Serialize) -> Answer {

@@ -171,7 +171,7 @@ pub(super) async fn logout(asked: &Asked<'_>) -> Answered {
 
 /// What has a browser forget the cookie, whose session has ended.
 fn no_cookie(asked: &Asked<'_>) -> Result<HeaderValue, Problem> {
-    let name = &asked.call.shared.settings.identity.cookie_name;
+    let name = &asked.cookie.name;
     HeaderValue::try_from(format!("{name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"))
         .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the cookie cannot be cleared"))
 }

@@ -3,6 +3,7 @@
 //! Every request that is XACML at all is answered with 200 and a decision, Indeterminate included; 400 is for what
 //! cannot be read as a request, with the place (section 2.2.2).
 
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,15 +19,15 @@ use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 
+use super::Surface;
 use super::dialect::Dialect;
 use super::wire::{read_request, write_response};
 use crate::access::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
-use crate::decision_log::{Entry, Surface, Told, trace};
-use crate::serve::state::Shared;
+use crate::decision_log::{Entry, Surface as Way, Told};
 use crate::sources::xacml::{AttributeSources, Rounds};
 use crate::surfaces::http::negotiate::{MediaType, Offer, choose};
 use crate::surfaces::http::problem::{Problem, form_of_problems};
-use crate::surfaces::http::{Answer, Call, Form, body::receive, text_of};
+use crate::surfaces::http::{Answer, Form, text_of};
 
 const XACML_XML: &str = "xacml+xml";
 
@@ -40,8 +41,17 @@ struct Declared {
     is_utf_16: bool,
 }
 
+/// One request, and what answers it.
+pub(super) struct Call<'c> {
+    pub(super) surface: &'c Surface,
+    /// Who calls.
+    pub(super) client: SocketAddr,
+    /// What the request is called in logs.
+    pub(super) id: &'c str,
+}
+
 /// Answers one request.
-pub(crate) async fn answer(call: &Call<'_>, dialect: Dialect, request: hyper::Request<Incoming>) -> Answer {
+pub(super) async fn answer(call: &Call<'_>, dialect: Dialect, request: hyper::Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
     let accept = text_of(&head.headers, &header::ACCEPT);
     let refusal = |problem: Problem, otherwise| dialect.refusal(problem, form_of_problems(accept, otherwise));
@@ -56,14 +66,14 @@ pub(crate) async fn answer(call: &Call<'_>, dialect: Dialect, request: hyper::Re
         return refusal(unread(call, body, problem).await, declared.form);
     };
     let none = || Problem::unavailable("there are no policies in force; see /health/ready");
-    if call.shared.pdp.load().is_none() {
+    if call.surface.policies.pdp.load().is_none() {
         return refusal(unread(call, body, none()).await, declared.form);
     }
-    let bytes = match receive(call.shared, body).await {
+    let bytes = match call.surface.bodies.receive(body).await {
         Ok(bytes) => bytes,
         Err(problem) => return refusal(problem, declared.form),
     };
-    let Some(pdp) = call.shared.pdp.load_full() else { return refusal(none(), declared.form) };
+    let Some(pdp) = call.surface.policies.pdp.load_full() else { return refusal(none(), declared.form) };
     let to = To { dialect, offer, length: bytes.len() };
     let answered = match guarded(call, || read(call, dialect, declared, &bytes)) {
         Ok(Asked::Whole(request)) => decide(call, &pdp, request, to).await,
@@ -89,7 +99,7 @@ struct To {
 /// A panic is a mistake of ours; it must cost one request, not the process and not the connection.
 fn guarded<T>(call: &Call<'_>, work: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        call.shared.metrics.panics.inc();
+        call.surface.metrics.panics.inc();
         tracing::error!(request_id = %call.id, "a request ended in a panic; please report it");
         Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "a mistake in durward; nothing was decided"))
     })
@@ -97,7 +107,7 @@ fn guarded<T>(call: &Call<'_>, work: impl FnOnce() -> Result<T, Problem>) -> Res
 
 /// A small body is taken first, so that the connection can go on.
 async fn unread(call: &Call<'_>, body: Incoming, problem: Problem) -> Problem {
-    match receive(call.shared, body).await {
+    match call.surface.bodies.receive(body).await {
         Ok(_) => problem,
         Err(_) => problem.closing(),
     }
@@ -119,7 +129,7 @@ fn read(call: &Call<'_>, dialect: Dialect, declared: Declared, bytes: &[u8]) -> 
         return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
     }
     let read = dialect.read(form, bytes);
-    let read = read.unwrap_or_else(|| read_request(form, bytes, &call.shared.request_limits));
+    let read = read.unwrap_or_else(|| read_request(form, bytes, &call.surface.request_limits));
     let mut request = match read {
         Ok(request) => request,
         Err(error) => {
@@ -128,7 +138,7 @@ fn read(call: &Call<'_>, dialect: Dialect, declared: Declared, bytes: &[u8]) -> 
             return status.map(Asked::Unreadable);
         }
     };
-    if form == Form::Json && (dialect.has_short_ids() || call.shared.settings.xacml.json_short_ids) {
+    if form == Form::Json && (dialect.has_short_ids() || call.surface.json_short_ids) {
         request.expand_short_ids();
     }
     match attributes::looked_at(&request).map_err(wrong_subject)? {
@@ -143,7 +153,7 @@ fn wrong_subject(why: String) -> Problem {
 }
 
 async fn name(call: &Call<'_>, request: Request, tokens: WithTokens) -> Result<Named, Problem> {
-    let subjects = call.shared.subjects.as_ref().ok_or_else(|| wrong_subject(NO_SESSIONS.to_owned()))?;
+    let subjects = call.surface.subjects.as_ref().ok_or_else(|| wrong_subject(NO_SESSIONS.to_owned()))?;
     tokens.named(request, subjects).await.map_err(wrong_subject)
 }
 
@@ -168,10 +178,10 @@ fn told(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) -> Answer {
         tracing::warn!(request_id = %call.id, "{note}");
     }
     let decisions = decided.response.results.iter().map(|result| result.decision);
-    call.shared.metrics.decided(decisions, decided.duration);
+    call.surface.metrics.decided(decisions, decided.duration);
     let own = to.dialect.written(&decided.response);
     let answer = own.unwrap_or_else(|| written(&decided.request, &decided.response, to.offer));
-    if call.shared.records {
+    if call.surface.recorder.is_on() {
         record(call, pdp, decided, to);
     }
     answer
@@ -179,7 +189,7 @@ fn told(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) -> Answer {
 
 fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) {
     let route = to.dialect.route();
-    let shared = call.shared;
+    let surface = call.surface;
     let Decided { request, response, mut records, duration } = decided;
     let parts = response.results.len();
     if records.len() != parts {
@@ -197,21 +207,22 @@ fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) {
             Decision::Deny if attributes::token_reason(&result).is_some() => {}
             Decision::Permit | Decision::Deny | Decision::NotApplicable => record.failures.clear(),
         }
-        trace(shared.decision_log.as_ref(), (Surface::Xacml, route, &call.id), None, &record);
-        let Some(log) = &shared.decision_log else { continue };
-        let request = request.take().map(Box::new);
-        log.record(Entry {
-            time: (shared.clock)(),
-            surface: Surface::Xacml,
-            route,
-            request_id: call.id.as_str().into(),
-            client: Some(call.client),
-            tenant: shared.settings.auth.default_tenant.as_str().into(),
-            caller: None,
-            duration: Some(duration),
-            record: Arc::new(record),
-            bytes: if request.is_some() { to.length } else { 0 },
-            told: Told::Result { request, result: Box::new(result), part: (number + 1, parts) },
+        surface.recorder.trace((Way::Xacml, route, call.id), None, &record);
+        surface.recorder.record(|time| {
+            let request = request.take().map(Box::new);
+            Entry {
+                time,
+                surface: Way::Xacml,
+                route,
+                request_id: call.id.into(),
+                client: Some(call.client),
+                tenant: surface.tenant.clone(),
+                caller: None,
+                duration: Some(duration),
+                record: Arc::new(record),
+                bytes: if request.is_some() { to.length } else { 0 },
+                told: Told::Result { request, result: Box::new(result), part: (number + 1, parts) },
+            }
         });
     }
 }
@@ -227,12 +238,12 @@ struct Decided {
 
 impl Decided {
     async fn by(call: &Call<'_>, pdp: &Pdp, request: Request) -> Result<Decided, Problem> {
-        let shared: &Shared = call.shared;
+        let surface = call.surface;
         let begun = Instant::now();
-        let (response, records) = match &shared.attribute_sources {
+        let (response, records) = match &surface.sources {
             None => guarded(call, || {
-                Ok(match shared.records {
-                    true => pdp.decide_recorded(&request, shared.recording()),
+                Ok(match surface.recorder.is_on() {
+                    true => pdp.decide_recorded(&request, surface.recorder.recording()),
                     false => (pdp.decide(&request), Vec::new()),
                 })
             })?,
@@ -251,10 +262,11 @@ impl Decided {
         let mut records = Vec::new();
         let decide = |source: &dyn AttributeSource| {
             guarded(call, || {
-                if !call.shared.records {
+                if !call.surface.recorder.is_on() {
                     return Ok(pdp.decide_with(request, source));
                 }
-                let (response, recorded) = pdp.decide_recorded_with(request, source, call.shared.recording());
+                let (response, recorded) =
+                    pdp.decide_recorded_with(request, source, call.surface.recorder.recording());
                 records = recorded;
                 Ok(response)
             })
@@ -303,7 +315,7 @@ fn status_of_unreadable(
             None => Problem::request(StatusCode::BAD_REQUEST, error),
         }),
         RequestErrorKind::Limit => {
-            call.shared.metrics.limit_hit("request");
+            call.surface.metrics.limit_hit("request");
             Err(Problem::request(StatusCode::PAYLOAD_TOO_LARGE, error))
         }
     }

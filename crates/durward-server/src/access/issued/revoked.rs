@@ -23,7 +23,7 @@ const REVOKED_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 const NAME: &str = "revoked-tokens";
 
 /// Tokens by name, with the second in which each ends.
-pub(super) struct Revoked {
+pub(crate) struct Revoked {
     /// Nobody waits for the disk while holding it: every decision looks in.
     ends: RwLock<HashMap<String, u64>>,
     /// Held while a line is written: they come one after the other.
@@ -54,13 +54,13 @@ impl Lines {
 
 /// Why a token could not be recalled.
 #[derive(Debug)]
-pub(super) enum NotRevoked {
+pub(crate) enum NotRevoked {
     Full,
     Failed(io::Error),
 }
 
 /// What names a token among the nodes that share sessions, where it is told as a session that has ended is.
-pub(super) fn name_of(token: &str) -> SessionId {
+pub(crate) fn name_of(token: &str) -> SessionId {
     let digest = Sha256::digest(format!("oauth token {token}"));
     let mut name = [0; 16];
     name.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
@@ -72,7 +72,7 @@ impl Revoked {
     ///
     /// # Errors
     /// A file that cannot be read or written.
-    pub(super) fn open(data: Option<&Path>, now: Moment) -> Result<Revoked, IdentityError> {
+    pub(crate) fn open(data: Option<&Path>, now: Moment) -> Result<Revoked, IdentityError> {
         let Some(data) = data else {
             return Ok(Revoked { ends: RwLock::default(), file: Mutex::default() });
         };
@@ -92,7 +92,7 @@ impl Revoked {
         self.ends.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn contains(&self, token: &str) -> bool {
+    pub(crate) fn contains(&self, token: &str) -> bool {
         self.ends().contains_key(token)
     }
 
@@ -100,7 +100,7 @@ impl Revoked {
     ///
     /// # Errors
     /// There are too many, or it cannot be written down: it is recalled until the end of the process then, and to be tried again.
-    pub(super) fn add(&self, token: &str, ends_s: u64, now: Moment) -> Result<(), NotRevoked> {
+    pub(crate) fn add(&self, token: &str, ends_s: u64, now: Moment) -> Result<(), NotRevoked> {
         self.remember(token, ends_s, now)?;
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(lines) = &mut *file else { return Ok(()) };

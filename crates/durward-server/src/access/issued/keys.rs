@@ -42,7 +42,7 @@ type Rings = Vec<(Algorithm, SigningKeys)>;
 type Secrets = Box<dyn Fn(&str) -> [u8; 32] + Send + Sync>;
 
 /// Where keys come from.
-pub(super) enum Source {
+pub(crate) enum Source {
     /// They are made, and end with the process.
     Process,
     /// They are made, and lie in this directory.
@@ -52,7 +52,7 @@ pub(super) enum Source {
 }
 
 /// The keys in use.
-pub(super) struct Keys {
+pub(crate) struct Keys {
     period: Duration,
     overlap: Duration,
     lifetime: Duration,
@@ -90,7 +90,7 @@ impl Keys {
     ///
     /// # Errors
     /// A file that cannot be used, or that others than its owner may read.
-    pub(super) fn open(settings: &OauthSettings, source: Source, now: Moment) -> Result<Keys, IdentityError> {
+    pub(crate) fn open(settings: &OauthSettings, source: Source, now: Moment) -> Result<Keys, IdentityError> {
         let lifetime = settings.token_lifetime();
         let all = settings.algorithms.iter().map(|algorithm| algorithm.of_keys());
         let Some(first) = all.clone().next() else { return Err(IdentityError::new("no algorithm is named")) };
@@ -256,7 +256,7 @@ impl Keys {
     ///
     /// # Errors
     /// As of [`SigningKeys::issue`].
-    pub(super) fn issue(
+    pub(crate) fn issue(
         &self,
         algorithm: Option<TokenAlgorithm>,
         now: Moment,
@@ -270,12 +270,12 @@ impl Keys {
     }
 
     /// What a token of this issuer says, whomever it is for. `None` where it may not be believed.
-    pub(super) fn verify(&self, token: &str, issuer: &str, now: Moment) -> Option<Claims> {
+    pub(crate) fn verify(&self, token: &str, issuer: &str, now: Moment) -> Option<Claims> {
         self.current(now).iter().find_map(|(_, ring)| ring.verify_own(now, token, issuer).ok())
     }
 
     /// The public keys, those to come as well.
-    pub(super) fn to_jwks(&self, now: Moment) -> Value {
+    pub(crate) fn to_jwks(&self, now: Moment) -> Value {
         let rings = self.current(now);
         let keys = rings.iter().filter_map(|(_, ring)| ring.to_jwks(now).get("keys")?.as_array().cloned());
         json!({ "keys": keys.flatten().collect::<Vec<_>>() })

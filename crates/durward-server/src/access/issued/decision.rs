@@ -5,7 +5,7 @@ use durward_session::identity::jwt::Claims;
 use durward_session::identity::session::{Refusal, SessionId, User};
 
 use super::revoked::name_of;
-use super::{Surface, subject};
+use super::{Issued, subject};
 
 /// What a token says that is good and may name the subject of a decision.
 pub(crate) struct Good {
@@ -19,7 +19,7 @@ pub(crate) struct Good {
     pub(crate) level: u8,
 }
 
-impl Surface {
+impl Issued {
     /// Waits until this node knows every recall that was answered anywhere, where the mode promises that.
     ///
     /// # Errors
@@ -32,10 +32,11 @@ impl Surface {
     }
 
     /// What a token says, if it was signed in this cluster, has not ended, was not recalled, and was given to a client that there is still.
-    pub(super) fn good(&self, token: &str, now: Moment) -> Option<Claims> {
+    pub(crate) fn good(&self, token: &str, now: Moment) -> Option<Claims> {
         let claims = self.keys.verify(token, &self.issuer, now)?;
         // What a client was given that is no more is worth nothing either.
-        self.clients.find(claims.client_id.as_deref()?)?;
+        let client = claims.client_id.as_deref()?;
+        self.settings.clients.iter().find(|known| known.id == client)?;
         let is_recalled_elsewhere =
             self.service.as_ref().is_some_and(|service| service.is_recalled(name_of(&claims.jti)));
         (!is_recalled_elsewhere && !self.revoked.contains(&claims.jti)).then_some(claims)

@@ -12,9 +12,11 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
-use super::driver;
-use crate::serve::listener::prepare;
-use crate::serve::state::Shared;
+use super::state::note_not_accepted;
+use crate::base::metrics::Metrics;
+use crate::base::settings::ServerSettings;
+use crate::base::socket::prepare;
+use crate::surfaces::rsocket::Surface;
 use crate::tls::Acceptor;
 
 /// How long to wait after an accept that failed, usually because files ran out.
@@ -75,6 +77,29 @@ pub(crate) fn listen_on_path(_: &Path) -> io::Result<std::convert::Infallible> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
+/// What connections are served with, and how.
+#[derive(Clone)]
+pub(crate) struct Served {
+    surface: Arc<Surface>,
+    metrics: Arc<Metrics>,
+    /// How long a client may take to encrypt, and to take what is written.
+    header_time_max: Duration,
+    taking_time_max: Duration,
+    shutdown_time_max: Duration,
+}
+
+impl Served {
+    pub(crate) fn new(surface: &Arc<Surface>, metrics: &Arc<Metrics>, settings: &ServerSettings) -> Served {
+        Served {
+            surface: Arc::clone(surface),
+            metrics: Arc::clone(metrics),
+            header_time_max: settings.header_time_max(),
+            taking_time_max: settings.request_time_max(),
+            shutdown_time_max: settings.shutdown_time_max(),
+        }
+    }
+}
+
 /// Accepts and serves until the server stops, then waits for its connections, for as long as the settings say. Gives
 /// how many were cut off.
 ///
@@ -82,7 +107,7 @@ pub(crate) fn listen_on_path(_: &Path) -> io::Result<std::convert::Infallible> {
 /// A socket that the runtime does not take.
 pub(crate) async fn work(
     listeners: Vec<Listener>,
-    shared: Arc<Shared>,
+    served: &Served,
     stopping: watch::Receiver<bool>,
 ) -> io::Result<()> {
     // Every connection holds a sender; when all are gone, so are the connections.
@@ -91,7 +116,7 @@ pub(crate) async fn work(
     let mut loops = tokio::task::JoinSet::new();
     for listener in listeners {
         let door = Door {
-            shared: Arc::clone(&shared),
+            served: served.clone(),
             stopping: stopping.clone(),
             alive: alive.clone(),
             refusals: Arc::clone(&refusals),
@@ -110,7 +135,7 @@ pub(crate) async fn work(
     }
     drop(alive);
     loops.join_all().await;
-    if timeout(shared.settings.server.shutdown_time_max(), all_gone.recv()).await.is_err() {
+    if timeout(served.shutdown_time_max, all_gone.recv()).await.is_err() {
         tracing::warn!("requests under way did not end in time and are cut off");
     }
     Ok(())
@@ -118,7 +143,7 @@ pub(crate) async fn work(
 
 /// What every connection needs.
 struct Door {
-    shared: Arc<Shared>,
+    served: Served,
     stopping: watch::Receiver<bool>,
     alive: mpsc::Sender<()>,
     refusals: Arc<Semaphore>,
@@ -155,12 +180,15 @@ impl Door {
     }
 
     fn start_tcp(&self, stream: TcpStream, client: SocketAddr, tls: Option<Acceptor>) {
-        prepare(&stream, &self.shared.settings.server);
+        prepare(&stream, self.served.taking_time_max);
         match tls {
             None => self.start(Some(client), async move { Some(stream) }),
             Some(tls) => {
-                let shared = Arc::clone(&self.shared);
-                self.start(Some(client), async move { tls.accept(stream, client, &shared).await });
+                let Served { metrics, header_time_max, .. } = self.served.clone();
+                self.start(Some(client), async move {
+                    let accepted = tls.accept(stream, header_time_max).await;
+                    accepted.inspect_err(|why| note_not_accepted(&metrics, client, why)).ok()
+                });
             }
         }
     }
@@ -170,24 +198,25 @@ impl Door {
     where
         S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
     {
-        let (shared, stopping, alive) = (Arc::clone(&self.shared), self.stopping.clone(), self.alive.clone());
-        match self.shared.sapl.connections.take() {
+        let surface = Arc::clone(&self.served.surface);
+        let (stopping, alive) = (self.stopping.clone(), self.alive.clone());
+        match surface.place() {
             Some(place) => {
-                self.shared.metrics.rsocket_connection("accepted");
+                self.served.metrics.rsocket_connection("accepted");
                 tokio::spawn(async move {
                     if let Some(stream) = stream.await {
-                        driver::serve(stream, shared, client, Some(place), stopping).await;
+                        surface.serve(stream, client, Some(place), stopping).await;
                     }
                     drop(alive);
                 });
             }
             None => {
-                self.shared.metrics.rsocket_connection("refused");
+                self.served.metrics.rsocket_connection("refused");
                 if let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() {
                     tokio::spawn(async move {
                         let refused = async {
                             if let Some(stream) = stream.await {
-                                driver::serve(stream, shared, client, None, stopping).await;
+                                surface.serve(stream, client, None, stopping).await;
                             }
                         };
                         let _ = timeout(REFUSAL_TIME_MAX, refused).await;

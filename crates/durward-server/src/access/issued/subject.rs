@@ -2,19 +2,19 @@
 //!
 //! A client is `client:ID`. A user of the root realm is called as he is; one of another realm has the realm behind an `@`:
 //! `demo@/sales`. A user of the root realm whose own name could be taken for one of these has the root realm behind his: `client:x@/`.
-//! Realms have no `@` in them ([`super::Surface::new`] sees to that), so that the last `@/` begins the realm.
+//! Realms have no `@` in them ([`super::Issued::new`] sees to that), so that the last `@/` begins the realm.
 
 use durward_session::identity::session::User;
 
 const CLIENT: &str = "client:";
 
 /// What a client is called.
-pub(super) fn of_client(id: &str) -> String {
+pub(crate) fn of_client(id: &str) -> String {
     format!("{CLIENT}{id}")
 }
 
 /// What a user is called.
-pub(super) fn of_user(user: &User) -> String {
+pub(crate) fn of_user(user: &User) -> String {
     let (realm, name) = (user.realm(), user.subject());
     if realm == "/" && !name.starts_with(CLIENT) && !name.contains("@/") {
         return name.to_owned();
@@ -23,7 +23,7 @@ pub(super) fn of_user(user: &User) -> String {
 }
 
 /// The user that is called so.
-pub(super) fn read(sub: &str) -> Option<User> {
+pub(crate) fn read(sub: &str) -> Option<User> {
     match sub.rfind("@/") {
         Some(at) => User::new(sub.get(at + 1..)?, sub.get(..at)?).ok(),
         None if sub.starts_with(CLIENT) => None,
