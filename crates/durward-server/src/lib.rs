@@ -5,23 +5,22 @@
 //! is told to stop, then finishes what is under way. The clock and the runtime are the caller's; further workers,
 //! each a thread with a runtime of its own, are started as [`ServerSettings::workers`] says.
 //!
-//! [`client`] asks another server, over the same protocols.
+//! Folders, from below: `base`, `access`, `decider`, `decision_log`, `policies`, `surfaces` (one for each protocol, none knows another),
+//! `serve`, which alone knows all of it. `ARCHITECTURE.md` has the table, and a test holds the sources to it.
 //!
 //! What is not here: no decision is made (that is `durward-pdp`), no flag or environment variable is read (that is
 //! the binary), and over XACML's surfaces nobody is authenticated except by TLS client certificates.
 
 mod access;
 mod base;
-pub mod client;
 pub mod decider;
 mod decision_log;
 mod policies;
 mod serve;
-pub mod sources;
 mod surfaces;
-mod tls;
 
 pub use access::auth::digest_of_secret;
+pub use access::issued::KeyStore;
 pub use access::sessions::start_sessions;
 pub use base::Clock;
 pub use base::log::start_log;
@@ -40,8 +39,5 @@ pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;
 pub use serve::routes::{ROUTES, Route};
 pub use serve::server::{Served, Server, StartError};
-pub use sources::attributes;
 pub use surfaces::health::probe::{Probed, ProbedHealth, metrics_text, serve_probe};
-pub use surfaces::oauth::KeyStore;
 pub use surfaces::openam::ROUTES as OPENAM_ROUTES;
-pub use surfaces::rsocket;

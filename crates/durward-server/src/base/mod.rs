@@ -4,7 +4,6 @@
 pub(crate) mod limits;
 pub(crate) mod log;
 pub(crate) mod metrics;
-pub(crate) mod percent;
 pub(crate) mod request_ids;
 pub(crate) mod settings;
 pub(crate) mod socket;

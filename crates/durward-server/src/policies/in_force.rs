@@ -8,6 +8,7 @@ use std::time::Duration;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use durward_pdp::check::Settings as Checks;
 use durward_pdp::{AttributeName, AttributeSource, Pdp, PdpBuilder, Request, SourceError, Value};
+use durward_sources::Constants;
 
 use super::Warned;
 use super::intake::Intake;
@@ -17,7 +18,6 @@ use crate::base::Clock;
 use crate::base::metrics::Metrics;
 use crate::base::settings::{ConfigError, PolicySource, Settings};
 use crate::base::standing::Standing;
-use crate::sources::constants::Constants;
 
 /// Told the name of a tenant, and the decision point with the policies it has from now on.
 pub(crate) type Follower = Box<dyn Fn(&str, Option<&Arc<Pdp>>) + Send + Sync>;

@@ -11,20 +11,20 @@ use tokio::sync::watch;
 
 use super::routes::RouteName;
 use super::state::Http;
-use crate::access::auth::Authenticator;
+use crate::access::auth::{Authenticator, Tokens};
 use crate::access::issued::Issued;
 use crate::access::subject::Subjects;
 use crate::base::Clock;
 use crate::base::limits::Memory;
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
-use crate::base::settings::{ConfigError, Settings};
+use crate::base::settings::{AttributeSettings, ConfigError, JwtSettings, Settings};
 use crate::decider::DeciderSlot;
 use crate::decision_log::{DecisionLog, Recorder};
 use crate::policies::InForce;
-use crate::sources::xacml::{Announced, AttributeSources};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::{health, oauth, openam, rsocket, sapl, v1, xacml};
+use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
 /// A server's parts. Only what starts and ends a server holds them all.
 pub(super) struct Parts {
@@ -64,7 +64,9 @@ impl Parts {
         let recorder = Recorder::new(decision_log.clone(), &clock);
         let authenticator = Arc::new(Authenticator::new(&settings.auth, &metrics, &clock)?);
         let issued = Issued::new(&settings, clock(), service.as_ref())?.map(Arc::new);
-        let sources = AttributeSources::start(&settings, &clock)?.map(Arc::new);
+        let issuers = issuers(&settings)?;
+        let sources =
+            AttributeSources::start(&settings.attributes, &settings.sources, issuers, &clock)?.map(Arc::new);
         let subjects = Subjects::new(service.as_ref(), issued.as_ref(), &clock);
         let announced = sources
             .iter()
@@ -141,4 +143,18 @@ impl Parts {
     pub(super) fn metrics() -> Arc<Metrics> {
         Arc::new(Metrics::new(RouteName::all()))
     }
+}
+
+/// Verifiers of the tokens that attributes are read from.
+fn issuers(settings: &Settings) -> Result<Issuers, ConfigError> {
+    let issuer = |(name, jwt): (&String, &JwtSettings)| {
+        let wrong = |error: ConfigError| {
+            ConfigError::of_setting(&format!("sources.jwt.{name}"), format!(": {error}"))
+        };
+        let tokens: Arc<dyn TokenIssuer> = Arc::new(Tokens::new(jwt).map_err(wrong)?);
+        Ok((name.clone(), tokens))
+    };
+    // Keys are opened only where an attribute reads tokens.
+    let is_read = settings.attributes.iter().any(AttributeSettings::is_asked_for);
+    settings.sources.jwt.iter().filter(|_| is_read).map(issuer).collect()
 }

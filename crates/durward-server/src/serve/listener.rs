@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use super::connection;
 use super::state::{Http, note_not_accepted};
 use crate::base::socket::prepare;
-use crate::tls::Acceptor;
+use durward_net::tls::Acceptor;
 
 /// How many connections the system keeps until they are accepted: a burst of a thousand users fits.
 const BACKLOG: u32 = 1024;

@@ -17,7 +17,7 @@ use crate::base::metrics::Metrics;
 use crate::base::settings::ServerSettings;
 use crate::base::socket::prepare;
 use crate::surfaces::rsocket::Surface;
-use crate::tls::Acceptor;
+use durward_net::tls::Acceptor;
 
 /// How long to wait after an accept that failed, usually because files ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -25,8 +25,8 @@ use crate::base::settings::{ConfigError, RsocketSettings, Settings, TlsSettings}
 use crate::decider::{Decider, OfSessions, Tenants};
 use crate::decision_log::DecisionLog;
 use crate::policies::{Loaded, PolicyLoadError};
-use crate::sources::Sources;
-use crate::tls::{Acceptor, Purpose};
+use durward_net::tls::{Acceptor, Certificates, TlsError};
+use durward_sources::Sources;
 
 /// How long the decision log may take to be written to its end.
 const FLUSH_TIME_MAX: Duration = Duration::from_secs(5);
@@ -164,12 +164,9 @@ impl Server {
         let metrics = Parts::metrics();
         let decision_log = DecisionLog::open(&settings.decision_log, &metrics)
             .map_err(|error| StartError::DecisionLog(settings.decision_log.to.clone(), error))?;
-        let acceptor = |tls: &Option<TlsSettings>, purpose| {
-            let failed = |message| ConfigError { source: String::new(), place: None, message };
-            tls.as_ref().map(|tls| Acceptor::new(tls, purpose).map_err(failed)).transpose()
-        };
-        let tls = acceptor(&settings.server.tls, Purpose::Http)?;
-        let rsocket_tls = acceptor(&settings.rsocket.tls, Purpose::Rsocket)?;
+        let tls = acceptor(settings.server.tls.as_ref(), "server.tls", &["http/1.1"])?;
+        // RSocket has no name registered.
+        let rsocket_tls = acceptor(settings.rsocket.tls.as_ref(), "rsocket.tls", &[])?;
         let listen = settings.server.listen;
         let identity = sessions::start_sessions(&settings.identity, &clock).map_err(StartError::Identity)?;
         let (service, identity) = identity.unzip();
@@ -277,6 +274,19 @@ impl Server {
     }
 }
 
+/// TLS, where it is set.
+fn acceptor(
+    tls: Option<&TlsSettings>,
+    section: &'static str,
+    protocols: &'static [&'static str],
+) -> Result<Option<Acceptor>, ConfigError> {
+    let Some(TlsSettings { certificate, key, client_authorities }) = tls.cloned() else { return Ok(None) };
+    let accepted = Acceptor::new(Certificates { certificate, key, client_authorities, section, protocols });
+    let failed =
+        |error: TlsError| ConfigError { source: String::new(), place: None, message: error.to_string() };
+    accepted.map(Some).map_err(failed)
+}
+
 /// Lets the policies in force decide what SAPL's clients ask, unless somebody else does. Gives where their attributes come from:
 /// they end with it.
 fn decide_by_policies(parts: &Parts) -> Result<Option<Sources>, StartError> {
@@ -284,7 +294,7 @@ fn decide_by_policies(parts: &Parts) -> Result<Option<Sources>, StartError> {
     if !is_asked || parts.decider.get().is_some() {
         return Ok(None);
     }
-    let mut sources = Sources::start(&parts.settings.sources, &parts.clock)?;
+    let mut sources = Sources::start(&parts.settings.sources, &parts.clock).map_err(ConfigError::from)?;
     if let Some(subjects) = &parts.subjects {
         sources.add(Finder::outside(SessionFinder::new(subjects.clone(), sources.runtime())));
     }

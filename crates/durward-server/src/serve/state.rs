@@ -9,7 +9,7 @@ use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::Settings;
 use crate::surfaces::{health, oauth, openam, sapl, v1, xacml};
-use crate::tls::NotAccepted;
+use durward_net::tls::NotAccepted;
 
 /// Shared by all workers and connections over HTTP.
 pub(crate) struct Http {

@@ -4,7 +4,7 @@ pub(crate) mod health;
 pub(crate) mod http;
 pub(crate) mod oauth;
 pub(crate) mod openam;
-pub mod rsocket;
+pub(crate) mod rsocket;
 pub(crate) mod sapl;
 pub(crate) mod v1;
 pub(crate) mod xacml;

@@ -9,11 +9,15 @@ mod jwt;
 mod secret;
 
 use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use durward_sources::{NotBelieved, TokenIssuer};
+use serde_json::{Map, Value};
 use smol_str::SmolStr;
 
 use crate::base::Clock;
@@ -77,6 +81,21 @@ pub(crate) struct Authenticator {
     cache: Cache,
 }
 
+impl TokenIssuer for Tokens {
+    fn claims<'a>(
+        &'a self,
+        token: &'a str,
+        now: SystemTime,
+    ) -> Pin<Box<dyn Future<Output = Result<Map<String, Value>, NotBelieved>> + Send + 'a>> {
+        Box::pin(async move {
+            Tokens::claims(self, token, now).await.map_err(|denied| match denied {
+                Denied::Wrong => NotBelieved::Refused,
+                Denied::Busy => NotBelieved::NoKeys,
+            })
+        })
+    }
+}
+
 impl Presented {
     /// Reads the `Authorization` of a request.
     pub(crate) fn from_header(header: Option<&str>) -> Presented {
@@ -99,8 +118,8 @@ impl Presented {
     }
 
     /// Reads the credentials of an RSocket setup.
-    pub(crate) fn from_setup(credentials: &durward_rsocket::Credentials) -> Presented {
-        use durward_rsocket::Credentials;
+    pub(crate) fn from_setup(credentials: &durward_wire::rsocket::Credentials) -> Presented {
+        use durward_wire::rsocket::Credentials;
         let text = |bytes: &[u8]| str::from_utf8(bytes).map(str::to_owned);
         match credentials {
             Credentials::None => Presented::Nothing,

@@ -76,13 +76,13 @@ impl Secrets {
                 let name = format!("auth.users.{}.{what}", user.id);
                 ConfigError::of_setting(&name, format!("is not a digest of Argon2id: {error}"))
             };
-            let Some(text) = text else { return Ok(None) };
+            let Some(text) = text else { return Ok::<_, ConfigError>(None) };
             let digest = PasswordHash::new(text).map_err(|error| failed(error.to_string()))?;
             Params::try_from(&digest).map_err(|error| failed(error.to_string()))?;
             Ok(Some(digest))
         };
         let digests = |user: &UserSettings| {
-            Ok(Digests {
+            Ok::<_, ConfigError>(Digests {
                 password: digest(user, &user.password, "password")?,
                 api_key: digest(user, &user.api_key, "api_key")?,
             })

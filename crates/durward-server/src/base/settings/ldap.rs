@@ -7,18 +7,8 @@ use durward_session::identity::IdentityError;
 use durward_session::ldap::{
     LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapScope, LdapSecurity, LdapSettings,
 };
+use durward_sources::LdapDepth;
 use serde::{Deserialize, Serialize};
-
-/// How far below the base users are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LdapDepth {
-    /// Anywhere.
-    #[default]
-    Subtree,
-    /// Directly.
-    OneLevel,
-}
 
 /// What becomes of "ask elsewhere".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]

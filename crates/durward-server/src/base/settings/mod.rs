@@ -3,7 +3,6 @@
 //! `docs/configuration.md` says the same in a table; a test compares the two. Unknown names are errors: a limit
 //! misspelt is a limit not set.
 
-mod attribute;
 mod auth;
 mod bundles;
 mod identity;
@@ -19,18 +18,20 @@ mod policies;
 mod read;
 mod sapl;
 mod server;
-mod sources;
 pub(crate) mod words;
 mod xacml;
 
 use serde::{Deserialize, Serialize};
 
-pub use attribute::{AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings};
 pub(crate) use auth::is_tenant;
-pub use auth::{AuthSettings, JwtSettings, UserSettings};
+pub use auth::{AuthSettings, UserSettings};
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
+pub use durward_sources::{
+    AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
+    AttributeSourceSettings, JwtSettings, LdapDepth, LdapSourceSettings, SourceSettings,
+};
 pub use identity::{AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, WithoutStore};
-pub use ldap::{LdapDepth, LdapFollow, LdapMemberIs, LdapUserSettings};
+pub use ldap::{LdapFollow, LdapMemberIs, LdapUserSettings};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use nats::NatsStoreSettings;
@@ -45,7 +46,6 @@ pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;
 pub use sapl::{RsocketSettings, SaplSettings};
 pub use server::{ForwardedBy, ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
-pub use sources::{AttributeSourceSettings, LdapSourceSettings, SourceSettings};
 pub use xacml::XacmlSettings;
 
 /// Everything that can be set. [`Settings::default`] is what an empty `durward.toml` means.
@@ -110,8 +110,7 @@ impl Settings {
         self.check_callers()?;
         self.sources.check()?;
         for attribute in &self.attributes {
-            attribute.check()?;
-            crate::sources::xacml::check(attribute, &self.sources)?;
+            attribute.check(&self.sources)?;
         }
         Ok(())
     }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use durward_sources::SettingError;
+
 use super::Settings;
 use super::words::{SETTINGS, in_our_words};
 
@@ -45,6 +47,12 @@ impl fmt::Display for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
+
+impl From<SettingError> for ConfigError {
+    fn from(error: SettingError) -> ConfigError {
+        ConfigError { source: String::new(), place: None, message: error.to_string() }
+    }
+}
 
 impl Settings {
     /// Reads a configuration file. Relative paths in it start at its own directory.

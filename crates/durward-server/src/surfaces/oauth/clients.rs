@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use hyper::header::{self, HeaderMap};
 
-use super::form::{Form, decoded};
+use durward_wire::percent::form_decoded as decoded;
+
+use super::form::Form;
 use super::refusal::Refusal;
 use crate::access::auth::{Authenticator, Denied, Presented};
 use crate::base::Clock;

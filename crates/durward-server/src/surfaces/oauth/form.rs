@@ -1,7 +1,8 @@
 //! The parameters of a request. A text that two readers could understand in two ways is refused.
 
+use durward_wire::percent::form_decoded as decoded;
+
 use super::refusal::Refusal;
-use crate::base::percent::{self, Stray};
 
 /// How many parameters there may be: many times what any request here needs.
 const PARAMETERS_MAX: usize = 64;
@@ -51,12 +52,6 @@ impl Form {
     pub(super) fn need(&self, name: &'static str) -> Result<&str, Refusal> {
         self.get(name).ok_or_else(|| Refusal::request(format!("the parameter `{name}` is missing")))
     }
-}
-
-/// Text of a form: `+` is a blank, `%XX` a byte. `None` for a wrong escape, or what is not UTF-8.
-pub(super) fn decoded(text: &[u8]) -> Option<String> {
-    let blanks: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
-    String::from_utf8(percent::decoded(&blanks, Stray::Refused)?).ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Names and values of a query or of a form (`application/x-www-form-urlencoded`).
 
-use crate::base::percent::{self, Stray};
+use durward_wire::percent::{self, Stray};
 
 /// How many are read; further ones are not there.
 const PAIRS_MAX: usize = 64;

@@ -15,15 +15,15 @@ use smol_str::SmolStr;
 use tokio::sync::Notify;
 
 use super::Surface;
-use super::connection::{BAD_REQUEST, Connection, Expects};
-use super::frame::ErrorCode;
-use super::protobuf::{self, DecodeError};
 use crate::access::auth::Identity;
 use crate::base::metrics::RSOCKET_ROUTES;
 use crate::decider::{
     Decider, Decision, Decisions, Full, MultiDecisions, Named, Once, Outcome, Subscription,
 };
 use crate::decision_log::{Account, Caller, NOTHING_ASKED, Surface as Way};
+use durward_wire::rsocket::connection::{BAD_REQUEST, Connection, Expects};
+use durward_wire::rsocket::frame::ErrorCode;
+use durward_wire::sapl::protobuf::{self, DecodeError};
 
 /// What can be asked for, in the order of [`RSOCKET_ROUTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

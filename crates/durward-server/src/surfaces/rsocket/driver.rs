@@ -16,11 +16,11 @@ use tokio::time::{sleep_until, timeout};
 
 use super::Surface;
 use super::answers::{Answers, Asked};
-use super::connection::{Connection, Event};
-use super::frame::ErrorCode;
 use crate::access::auth::{Denied, Identity, Presented};
 use crate::base::limits::Held;
 use crate::base::socket::is_given_up;
+use durward_wire::rsocket::connection::{Connection, Event};
+use durward_wire::rsocket::frame::ErrorCode;
 
 /// The least and the most that is read at once. Quiet connections keep little, busy ones read much.
 const READ_BYTES_LEAST: usize = 1024;

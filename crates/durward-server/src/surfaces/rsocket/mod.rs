@@ -1,19 +1,15 @@
-//! RSocket 1.0 for the decision protocol of SAPL: frames, one connection of a responder, and the messages in it.
-//!
-//! `frame` and `write` know bytes, `connection` and its other half, `requester`, know the protocol and neither socket
-//! nor clock, `protobuf` knows the messages. Only `driver` knows tokio. The parts without a socket are public, for clients, measuring
-//! and fuzzing; those that a client needs as well are a crate of their own, which the lab asks with.
+//! RSocket 1.0 for the decision protocol of SAPL: requests into answers (`answers`), and a connection with its socket, for as long
+//! as it lasts (`driver`). What goes over the wire is `durward-wire`'s.
 
 mod answers;
-pub mod connection;
 mod driver;
-pub mod protobuf;
-mod streams;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use durward_wire::rsocket::connection;
+use durward_wire::sapl::protobuf;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
@@ -24,7 +20,6 @@ use crate::base::request_ids::RequestIds;
 use crate::base::settings::Settings;
 use crate::decider::DeciderSlot;
 use crate::decision_log::Recorder;
-pub use durward_rsocket::{Credentials, frame, requester, write};
 
 /// What connections are served with.
 pub(crate) struct Surface {

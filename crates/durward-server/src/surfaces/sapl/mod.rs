@@ -20,7 +20,6 @@ use crate::base::Clock;
 use crate::base::limits::{Held, Places, Rate};
 use crate::base::metrics::Metrics;
 use crate::base::settings::Settings;
-use crate::decider::json;
 use crate::decider::{
     Decider, DeciderSlot, Decision, Decisions, Full as NoRoom, MultiDecisions, MultiSubscription, Named,
     Once, Outcome, Subscription,
@@ -29,6 +28,7 @@ use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as W
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::events::{Body, Events, Source};
 use crate::surfaces::http::{Call, text_of};
+use durward_wire::sapl::json;
 
 /// Where all of this is.
 pub(crate) const PREFIX: &str = "/api/pdp/";

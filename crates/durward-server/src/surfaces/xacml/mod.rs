@@ -15,10 +15,10 @@ use crate::base::metrics::Metrics;
 use crate::base::settings::Settings;
 use crate::decision_log::Recorder;
 use crate::policies::InForce;
-use crate::sources::xacml::AttributeSources;
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::{Answer, Call};
 use dialect::Dialect;
+use durward_sources::AttributeSources;
 
 /// What requests are answered with.
 pub(crate) struct Surface {

@@ -24,10 +24,10 @@ use super::dialect::Dialect;
 use super::wire::{read_request, write_response};
 use crate::access::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
 use crate::decision_log::{Entry, Surface as Way, Told};
-use crate::sources::xacml::{AttributeSources, Rounds};
 use crate::surfaces::http::negotiate::{MediaType, Offer, choose};
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Form, text_of};
+use durward_sources::{AttributeSources, Rounds};
 
 const XACML_XML: &str = "xacml+xml";
 
