@@ -210,7 +210,7 @@ impl std::error::Error for FrameError {}
 /// all there.
 ///
 /// ```
-/// use durward_rsocket::frame::announced_length;
+/// use durward_wire::rsocket::frame::announced_length;
 ///
 /// assert_eq!(announced_length(&[0, 1, 2, 9]), Some(258));
 /// assert_eq!(announced_length(&[0, 1]), None);
