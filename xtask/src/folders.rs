@@ -36,24 +36,24 @@ pub(crate) fn findings(said: &Arrows, files: &[File]) -> Vec<String> {
     }
     let mut tree = Tree { folders: said.keys().cloned().collect(), ..Tree::default() };
     files.iter().for_each(|file| tree.read(file));
+    let mut found = std::mem::take(&mut tree.found);
     for (folder, used) in said {
         for gone in used.iter().filter(|used| !tree.uses(folder, used)) {
-            tree.found.push(format!("`{folder}` does not use `{gone}`, though ARCHITECTURE.md says so"));
+            found.push(format!("`{folder}` does not use `{gone}`, though ARCHITECTURE.md says so"));
         }
         if !tree.filled.contains(folder) {
-            tree.found
-                .push(format!("ARCHITECTURE.md has a row for the folder `{folder}`, in which no file is"));
+            found.push(format!("ARCHITECTURE.md has a row for the folder `{folder}`, in which no file is"));
         }
     }
     for ((folder, used), place) in &tree.arrows {
         if !said.get(folder).is_some_and(|said| said.contains(used)) {
-            tree.found.push(format!(
+            found.push(format!(
                 "`{folder}` uses `{used}` ({place}): not in the table of folders in ARCHITECTURE.md"
             ));
         }
     }
-    tree.found.extend(circle(&tree.arrows));
-    tree.found
+    found.extend(circle(&tree.arrows));
+    found
 }
 
 /// What was found in the sources.
@@ -225,7 +225,9 @@ fn circle(arrows: &BTreeMap<(String, String), String>) -> Option<String> {
         if free.is_empty() {
             break;
         }
-        free.iter().for_each(|folder| drop(left.remove(folder)));
+        for folder in free {
+            left.remove(folder);
+        }
     }
     let mut way = vec![*left.first()?];
     loop {
