@@ -165,9 +165,14 @@ fn tree(words: &[(usize, String)], mut at: usize, above: &[String], all: &mut Ve
             Some("{") => {
                 at += 1;
                 while !matches!(word(at), None | Some("}")) {
-                    let next = tree(words, at, &path, all);
-                    // What is no path, such as `,`, is passed over.
-                    at = next.max(at + 1);
+                    at = tree(words, at, &path, all);
+                    // `as C` is no path.
+                    while !matches!(word(at), None | Some("," | "}")) {
+                        at += 1;
+                    }
+                    if word(at) == Some(",") {
+                        at += 1;
+                    }
                 }
                 return at + 1;
             }
