@@ -39,7 +39,7 @@ pub use settings::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, JwtSettings, LdapDepth, LdapSourceSettings, SettingError, SourceSettings,
 };
-pub use xacml::{Announced, AttributeSources, Issuers, NotBelieved, Rounds, TokenIssuer};
+pub use xacml::{Announced, AttributeSources, Claims, Issuers, NotBelieved, Rounds, TokenIssuer};
 
 use custom::CustomFinder;
 use http::{Client, HttpFinder};

@@ -12,7 +12,7 @@ use durward_pdp::stream::{
 use smol_str::SmolStr;
 
 use super::Decision;
-use super::decider::{Decisions, MultiDecisions, Named};
+use super::contract::{Decisions, MultiDecisions, Named};
 
 /// Clones are handles to the same.
 #[derive(Clone)]

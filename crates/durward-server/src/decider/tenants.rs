@@ -17,7 +17,7 @@ use durward_pdp::stream::{Finder, PackedSubscription, PoliciesInForce, Subscribe
 use durward_pdp::{Asked, Pdp};
 use smol_str::SmolStr;
 
-use super::decider::{Decider, Decisions, Full, MultiDecisions, Once};
+use super::contract::{Decider, Decisions, Full, MultiDecisions, Once};
 use super::live::Live;
 use super::{Decision, MultiSubscription, Subscription};
 use crate::base::Clock;

@@ -12,17 +12,16 @@ use serde_json::{Map, Value};
 /// Verifiers of tokens, by the names of `[sources.jwt]`.
 pub type Issuers = BTreeMap<String, Arc<dyn TokenIssuer>>;
 
+/// What a token says, once it is verified.
+pub type Claims<'a> = Pin<Box<dyn Future<Output = Result<Map<String, Value>, NotBelieved>> + Send + 'a>>;
+
 /// Verifies the tokens of one issuer.
 pub trait TokenIssuer: Send + Sync {
     /// All that a token says, if it may be believed at this time.
     ///
     /// # Errors
     /// A token that may not, or keys that cannot be had.
-    fn claims<'a>(
-        &'a self,
-        token: &'a str,
-        now: SystemTime,
-    ) -> Pin<Box<dyn Future<Output = Result<Map<String, Value>, NotBelieved>> + Send + 'a>>;
+    fn claims<'a>(&'a self, token: &'a str, now: SystemTime) -> Claims<'a>;
 }
 
 /// Why a token says nothing.

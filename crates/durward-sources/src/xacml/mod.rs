@@ -33,7 +33,7 @@ use crate::http::Client;
 use crate::settings::{AttributeSettings, SettingError, SourceSettings};
 use durward_net::connect::Connector;
 use flights::{Answer, Flights, Key, Times};
-pub use issuer::{Issuers, NotBelieved, TokenIssuer};
+pub use issuer::{Claims, Issuers, NotBelieved, TokenIssuer};
 use kinds::{Kind, Parts};
 
 /// How often one request is decided again because answers made further attributes matter. Real policies need one or two.

@@ -9,15 +9,12 @@ mod jwt;
 mod secret;
 
 use std::collections::HashMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use durward_sources::{NotBelieved, TokenIssuer};
-use serde_json::{Map, Value};
+use durward_sources::{Claims, NotBelieved, TokenIssuer};
 use smol_str::SmolStr;
 
 use crate::base::Clock;
@@ -82,11 +79,7 @@ pub(crate) struct Authenticator {
 }
 
 impl TokenIssuer for Tokens {
-    fn claims<'a>(
-        &'a self,
-        token: &'a str,
-        now: SystemTime,
-    ) -> Pin<Box<dyn Future<Output = Result<Map<String, Value>, NotBelieved>> + Send + 'a>> {
+    fn claims<'a>(&'a self, token: &'a str, now: SystemTime) -> Claims<'a> {
         Box::pin(async move {
             Tokens::claims(self, token, now).await.map_err(|denied| match denied {
                 Denied::Wrong => NotBelieved::Refused,
