@@ -37,7 +37,7 @@ fn run(words: &[String]) -> Result<(), Failed> {
         );
     };
     let text = std::fs::read(policies)?;
-    let pdp = Pdp::builder().policy("policies.xml", text).clock(std::time::SystemTime::now).build();
+    let pdp = Pdp::builder().policy("policies.xml", text).clock(|| std::time::SystemTime::UNIX_EPOCH).build();
     let pdp = pdp.map_err(|errors| errors.first().map(ToString::to_string).unwrap_or_default())?;
     let lines = std::fs::read_to_string(requests)?;
     let lines: Vec<Value> = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;

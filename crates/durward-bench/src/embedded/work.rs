@@ -55,6 +55,10 @@ impl RequestText {
 }
 
 /// A question of either language, read.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "they stand one behind the other, as those who ask many have them"
+)]
 enum Question {
     Request(Request),
     Subscription(Subscription),

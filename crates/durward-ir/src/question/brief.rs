@@ -89,12 +89,14 @@ impl Word {
     /// by number are [`Kind::Composed`].
     #[inline]
     pub(crate) fn of_attribute(value: &Value) -> Word {
-        match value {
-            Value::Text(text) | Value::AnyUri(text) => Word::of_text(text),
-            Value::Boolean(boolean) => Word::tagged(BOOLEAN, u64::from(*boolean)),
-            Value::Integer(Integer::Small(integer)) => Word::of_integer(*integer),
-            value if value.is_internable() => Word::tagged(UNSURE, 0),
-            _ => Word::tagged(COMPOSED, 0),
+        if let Value::Text(text) | Value::AnyUri(text) = value {
+            Word::of_text(text)
+        } else if let Value::Boolean(boolean) = value {
+            Word::tagged(BOOLEAN, u64::from(*boolean))
+        } else if let Value::Integer(Integer::Small(integer)) = value {
+            Word::of_integer(*integer)
+        } else {
+            Word::tagged(if value.is_internable() { UNSURE } else { COMPOSED }, 0)
         }
     }
 

@@ -213,14 +213,18 @@ impl<'t> RawRequest<'t> {
         text: &'t str,
         limits: &Limits,
     ) -> Option<()> {
-        match data_type {
-            DataType::Text if text.is_ascii() => self.rows.put_text(text),
-            _ => match Value::parse(data_type, text).ok()? {
-                // What was brought into normalization form C is not in the text.
-                Value::Text(normal) if normal != text => self.rows.put_unsure(data_type),
-                Value::AnyUri(normal) if normal != text => self.rows.put_unsure(data_type),
-                value => self.rows.put(&value),
-            },
+        if data_type == DataType::Text && text.is_ascii() {
+            self.rows.put_text(text);
+        } else {
+            let value = Value::parse(data_type, text).ok()?;
+            // What was brought into normalization form C, or lost white space, is not in the text.
+            if let Value::Text(normal) | Value::AnyUri(normal) = &value
+                && normal != text
+            {
+                self.rows.put_unsure(data_type);
+            } else {
+                self.rows.put(&value);
+            }
         }
         self.values.push(RawValue { text, uri, data_type });
         (self.values.len() <= limits.values_max).then_some(())
