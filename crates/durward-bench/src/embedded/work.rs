@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
-use durward_pdp::xacml::request::RequestError;
+use durward_pdp::xacml::request::{Limits, RequestError};
 use durward_pdp::{Decider, Pdp, Request, Response};
 
 use super::BenchError;
@@ -55,6 +55,10 @@ impl RequestText {
 }
 
 /// A question of either language, read.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "they stand one behind the other, as those who ask many have them"
+)]
 enum ReadQuestion {
     Request(Request),
     Subscription(Subscription),
@@ -112,11 +116,18 @@ impl<'t> BenchRequests<'t> {
             }
             return;
         }
-        let Ok(request) = black_box(text).read() else { return };
-        let response = pdp.decide(&request);
+        let (bytes, limits) = (&black_box(text).text, Limits::default());
         match text.form {
-            RequestFormat::Xml => drop(black_box(response.to_xml(request.version))),
-            RequestFormat::Json | RequestFormat::Subscription => drop(black_box(response.to_json())),
+            RequestFormat::Xml => {
+                if let Ok((response, version)) = pdp.decide_xml(bytes, &limits) {
+                    drop(black_box(response.to_xml(version)));
+                }
+            }
+            RequestFormat::Json | RequestFormat::Subscription => {
+                if let Ok(response) = pdp.decide_request_json(bytes, &limits) {
+                    drop(black_box(response.to_json()));
+                }
+            }
         }
     }
 

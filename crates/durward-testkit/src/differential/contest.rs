@@ -12,7 +12,7 @@ use durward_pdp::xacml::response::Results;
 use durward_pdp::{
     IndexKind, IndexSettings, Pdp, PdpBuilder, PolicyError, Request, RequestError, Response, Value,
 };
-use durward_server::rsocket::protobuf::{self, Limits};
+use durward_wire::sapl::protobuf::{self, Limits};
 
 /// Why a text is no question: the fault of whoever wrote it.
 #[derive(Debug)]
