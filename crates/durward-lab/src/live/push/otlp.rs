@@ -49,7 +49,7 @@ struct OtlpMetric {
     name: String,
     #[prost(string, tag = "3")]
     unit: String,
-    #[prost(oneof = "Data", tags = "5, 7")]
+    #[prost(oneof = "OtlpData", tags = "5, 7")]
     data: Option<OtlpData>,
 }
 

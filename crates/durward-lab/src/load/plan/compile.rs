@@ -122,7 +122,7 @@ impl<'s> PlanCompiler<'s> {
 
     /// Text with all filled in that does not change.
     pub(super) fn pieces(&self, text: &str) -> Result<Vec<RequestPiece>, String> {
-        let parts = template::parse(text)?;
+        let parts = template::parse(text).map_err(|error| error.to_string())?;
         let parts = template::fill(parts, &mut |reference| self.known(reference))?;
         parts.into_iter().map(|part| self.piece(part)).collect()
     }

@@ -405,7 +405,7 @@ fn json_text(value: &toml::Value) -> Result<String, String> {
     fn quoted(value: &toml::Value) -> Result<serde_json::Value, String> {
         Ok(match value {
             toml::Value::String(text) => {
-                let parts = template::parse(text)?;
+                let parts = template::parse(text).map_err(|error| error.to_string())?;
                 // Escaped only once: the quotes around it are written with the rest.
                 let write = |part: &TemplatePart| match part {
                     TemplatePart::Text(text) => text.replace("${", "$${"),
