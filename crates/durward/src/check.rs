@@ -207,7 +207,7 @@ impl Arguments {
 
 /// The attributes that servers have without being told of any.
 fn known_attributes() -> Vec<Attribute> {
-    durward_server::attributes(&SourceSettings::default(), true)
+    durward_sources::attributes(&SourceSettings::default(), true)
 }
 
 impl Level {

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use bytes::{Buf, BytesMut};
-use durward_server::client::subscription_json;
-use durward_server::sapl::Subscription;
+use durward_wire::sapl::json::subscription_text;
+use durward_pdp::sapl::Subscription;
 
 use super::Plan;
 use super::load::{Answer, Connection};
@@ -21,7 +21,7 @@ pub(super) fn questions(plan: &Plan<'_>) -> Vec<Vec<u8>> {
 
 /// The request that asks a subscription.
 pub fn request(host: SocketAddr, subscription: &Subscription) -> Vec<u8> {
-    let body = subscription_json(subscription);
+    let body = subscription_text(subscription);
     let length = body.len();
     format!(
         "POST /api/pdp/decide-once HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\

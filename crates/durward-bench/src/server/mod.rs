@@ -16,7 +16,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use durward_server::sapl::Subscription;
+use durward_pdp::sapl::Subscription;
 
 use crate::{Bare, Spread};
 use durward_lab::process::{Usage, usage};

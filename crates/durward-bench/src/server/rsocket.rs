@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use durward_server::rsocket::requester::{Event, Limits, Requester};
-use durward_server::rsocket::{Credentials, protobuf};
+use durward_wire::rsocket::requester::{Event, Limits, Requester};
+use durward_wire::rsocket::Credentials;
+use durward_wire::sapl::protobuf;
 
 use super::load::{Answer, Connection};
 use super::{Plan, ServerBenchError};

@@ -10,9 +10,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use durward_server::client::{ClientError, Place, Security, Settings as ClientSettings};
-use durward_server::rsocket::frame::Interaction;
-use durward_server::sapl::{Outcome, Subscription};
+use durward_net::client::{ClientError, Place, Security, Settings as ClientSettings};
+use durward_server::decider::{Outcome, Subscription};
+use durward_wire::rsocket::frame::Interaction;
 
 use crate::rsocket::Client;
 use crate::support::{DOCTORS_READ, Directory, PATIENCE, TestServer, request_xml};
@@ -171,7 +171,7 @@ fn our_client_believes_who_it_is_told_to() {
     ];
     for place in places {
         let ask = |settings: &ClientSettings| {
-            let mut client = durward_server::client::Client::new(place.clone(), settings).unwrap();
+            let mut client = durward_net::client::Client::new(place.clone(), settings).unwrap();
             runtime.block_on(client.decide_once(&question)).map(|decision| decision.outcome)
         };
         let nobody = ClientSettings { answer_time_max: PATIENCE, ..ClientSettings::default() };

@@ -8,7 +8,7 @@ use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::xacml::response::Results;
 use durward_pdp::{IndexKind, IndexSettings, Pdp, PdpBuilder, PolicyError, Request, Response, Value};
-use durward_server::rsocket::protobuf::{self, Limits};
+use durward_wire::sapl::protobuf::{self, Limits};
 
 /// What is asked.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use durward_net::client::{Client, ClientError, Credentials, Place, Security, Settings};
 use durward_pdp::sapl::{self, Decision, Subscription};
-use durward_server::client::{Client, ClientError, Credentials, Place, Security, Settings};
 use tokio::runtime::{self, Runtime};
 
 use super::lines::{self, Answer, Answers, Line, What};

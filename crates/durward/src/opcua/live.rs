@@ -57,7 +57,8 @@ pub(super) struct GatePolicies {
 pub(super) fn start(settings: &Settings, resource: &str) -> Result<Option<GatePolicies>, Failure> {
     let Some(policies) = settings.opcua.gate.policies.clone() else { return Ok(None) };
     let settings = Settings { policies, ..settings.clone() };
-    let watch = PolicyWatch::start(&settings, serve::clock(), Arc::new(Announced)).map_err(serve::failure)?;
+    let watch = PolicyWatch::start(&settings, serve::clock(), Arc::new(Announced));
+    let watch = watch.map_err(|error| serve::failure(error.into()))?;
     let watch = Arc::new(watch);
     let watched = Arc::clone(&watch);
     let live = PolicyLive::new(Box::new(move || watched.pdp()), resource);

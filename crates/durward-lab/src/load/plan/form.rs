@@ -1,7 +1,7 @@
 //! What a request is written as, in each protocol: the parts that do not change are written once, before the load.
 
 use bytes::BytesMut;
-use durward_rsocket::Credentials;
+use durward_wire::rsocket::Credentials;
 use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Uri};
 
@@ -307,7 +307,7 @@ impl Compiler<'_> {
         Ok(Form::Rsocket(RsocketForm {
             is_stream: !route.ends_with("-once"),
             route,
-            demand: demand.unwrap_or(durward_rsocket::frame::UNBOUNDED),
+            demand: demand.unwrap_or(durward_wire::rsocket::frame::UNBOUNDED),
             message,
             question,
             written,

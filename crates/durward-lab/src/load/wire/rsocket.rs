@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes};
-use durward_rsocket::Credentials;
-use durward_rsocket::requester::{Closed, Event as Happened, Limits, Refused, Requester};
+use durward_wire::rsocket::Credentials;
+use durward_wire::rsocket::requester::{Closed, Event as Happened, Limits, Refused, Requester};
 
 use super::super::answer::Answer;
 use super::super::cause::Cause;

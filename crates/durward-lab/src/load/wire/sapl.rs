@@ -11,7 +11,7 @@
 //! ```
 
 use bytes::BytesMut;
-use durward_rsocket::protobuf::{DecodeError, Field, Reader, error, put_bytes, put_message, put_number};
+use durward_wire::protobuf::{DecodeError, Field, Reader, error, put_bytes, put_message, put_number};
 use serde_json::{Map, Value};
 
 /// Deepest nesting of values that is read: as deep as JSON is.

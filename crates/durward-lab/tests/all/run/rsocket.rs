@@ -11,8 +11,8 @@ use bytes::BytesMut;
 use durward_lab::record::Point;
 use durward_lab::run::{Options, Unwatched, run};
 use durward_lab::scenario::Scenario;
-use durward_rsocket::frame::{ErrorCode, Frame, Interaction, flag, split};
-use durward_rsocket::{Credentials, write};
+use durward_wire::rsocket::frame::{ErrorCode, Frame, Interaction, flag, split};
+use durward_wire::rsocket::{Credentials, write};
 
 use super::server::run_text;
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use durward_net::client::{Client, Credentials, Place, Settings as ClientSettings};
 use durward_pdp::Value;
 use durward_pdp::ir::datatype::Decimal;
 use durward_pdp::ir::json;
 use durward_pdp::sapl::Subscription;
-use durward_server::client::{Client, Credentials, Place, Settings as ClientSettings};
 use durward_server::{Server, Settings};
 use durward_testkit::cases::{Case, Expected, normal, read};
 use tokio::runtime::{Builder, Runtime};
