@@ -201,13 +201,29 @@ impl EvaluatorContest {
         if plain.contains(SOURCE_FAILURE) {
             return Ok(0);
         }
+        let limits = durward_pdp::xacml::request::Limits::default();
+        let (xml, json) = (request.to_xml(), request.to_json());
+        // Policies may have been put in force since it was read: then its names are looked for again.
+        let again = Request::from_xml(xml.as_bytes());
         let mut compared = 0;
         for (who, pdp) in &self.others {
             let mut encoded = request.clone();
             same(who, "", &plain, &pdp.decide(&encoded).to_json())?;
+            if let Ok(again) = &again {
+                same(who, ", read again", &plain, &pdp.decide(again).to_json())?;
+            }
+            let by_xml = pdp.decide_xml(xml.as_bytes(), &limits);
+            let by_xml = by_xml.map_or_else(|error| error.to_string(), |(response, _)| response.to_json());
+            same(who, ", from its XML", &plain, &by_xml)?;
+            // What is echoed is echoed as it was sent, which is another form here.
+            if !request.categories.has_echoes() {
+                let by_json = pdp.decide_request_json(json.as_bytes(), &limits);
+                let by_json = by_json.map_or_else(|error| error.to_string(), |response| response.to_json());
+                same(who, ", from its JSON", &plain, &by_json)?;
+            }
             pdp.encode(&mut encoded);
             same(who, ", encoded", &plain, &pdp.decide(&encoded).to_json())?;
-            compared += 2;
+            compared += 5;
         }
         Ok(compared)
     }
