@@ -8,10 +8,9 @@ use durward_pdp::ir::fault::{Evaluated, Fault};
 use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::sapl::{Decision, Outcome, Subscription, SubscriptionError};
+use durward_pdp::xacml::request::RequestError;
 use durward_pdp::xacml::response::Results;
-use durward_pdp::{
-    IndexKind, IndexSettings, Pdp, PdpBuilder, PolicyError, Request, RequestError, Response, Value,
-};
+use durward_pdp::{IndexKind, IndexSettings, Pdp, PdpBuilder, PolicyError, Request, Response, Value};
 use durward_wire::sapl::protobuf::{self, Limits};
 
 /// Why a text is no question: the fault of whoever wrote it.
