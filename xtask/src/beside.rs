@@ -32,7 +32,11 @@ impl Beside {
     pub(crate) fn wait(self) {
         let start = Instant::now();
         if let Some(took) = self.0.and_then(|thread| thread.join().ok()) {
-            println!("\nfetched beside it: {:.1} s, {:.1} s of them waited for", took.as_secs_f64(), start.elapsed().as_secs_f64());
+            println!(
+                "\nfetched beside it: {:.1} s, {:.1} s of them waited for",
+                took.as_secs_f64(),
+                start.elapsed().as_secs_f64()
+            );
         }
     }
 }

@@ -10,6 +10,7 @@ mod clients;
 mod demo;
 mod differential;
 mod faults;
+mod folders;
 mod fuzz;
 mod generate;
 mod generators;

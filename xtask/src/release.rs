@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 /// Most bytes of the binary that ships. It is carried to edge devices over slow lines. SAPL's libraries, clients, bundles and policy
 /// tests took it from 7 to 15 MiB; users, sessions, and the clients of NATS and LDAP to 19.7; OAuth, OpenAM's calls and the load that
 /// measures sessions to 20.6; geometries, attribute sources for XACML, one decision log and the check of SAPL's names to 22.9; the lab to 32.1,
-/// much of it what draws PNG and PDF (the feature `pictures` of `durward-lab`, which a server has no use for); agents, the live page, the
+/// much of it what drew PNG and PDF (now the feature `pictures`, which is not shipped); agents, the live page, the
 /// dashboard, pushes of figures, HTTP/2 and the studies to 35.1; certificates of OPC UA with aws-lc's RSA to 37.9, and its
 /// commands and benchmark on top of that to 43.6.
 const BINARY_BYTES_MAX: u64 = 44 << 20;
@@ -28,10 +28,15 @@ pub(crate) fn check() -> Outcome {
 }
 
 fn names_what_is_missing(binary: &Path) -> Result<(), String> {
-    let commands: [(&[&str], &str); 4] =
-        [(&["lab", "run"], "lab"), (&["bench", "--help"], "lab"), (&["opcua"], "opcua"), (&["demo", "opcua"], "opcua")];
+    let commands: [(&[&str], &str); 4] = [
+        (&["lab", "run"], "lab"),
+        (&["bench", "--help"], "lab"),
+        (&["opcua"], "opcua"),
+        (&["demo", "opcua"], "opcua"),
+    ];
     for (words, feature) in commands {
-        let output = Command::new(binary).args(words).output().map_err(|error| format!("does not start: {error}"))?;
+        let output =
+            Command::new(binary).args(words).output().map_err(|error| format!("does not start: {error}"))?;
         let said = String::from_utf8_lossy(&output.stderr);
         if output.status.success() || !said.contains(&format!("without the feature `{feature}`")) {
             return Err(format!("`durward {}` does not say which feature it needs: {said}", words.join(" ")));

@@ -6,7 +6,9 @@ use crate::tools::{
     MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD, json_schema_suite,
     nats_server,
 };
-use crate::{beside, built, check, clients, demo, fuzz, instructions, lean, opcua, peers, readme, recorded, release};
+use crate::{
+    beside, built, check, clients, demo, fuzz, instructions, lean, opcua, peers, readme, recorded, release,
+};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -101,7 +103,8 @@ impl Tally {
         else {
             return;
         };
-        let took = counts.rsplit("finished in ").next().and_then(|it| it.trim().trim_end_matches('s').parse().ok());
+        let took =
+            counts.rsplit("finished in ").next().and_then(|it| it.trim().trim_end_matches('s').parse().ok());
         let took = took.map_or(Duration::ZERO, Duration::from_secs_f64);
         self.programs.push((self.running.clone(), took));
         for count in counts.split(';') {

@@ -96,7 +96,24 @@ pub(crate) const OPENSSL: Tool =
 
 /// All of them.
 const ALL: [Tool; 18] = [
-    CPP_COMPILER, C_COMPILER, CMAKE, CURL, JAVA, VALGRIND, MAVEN, GO, PYTHON, NODE, NPM, MOSQUITTO, MOSQUITTO_PUB, SLAPD, NGINX, OATHTOOL, PROMETHEUS, OPENSSL,
+    CPP_COMPILER,
+    C_COMPILER,
+    CMAKE,
+    CURL,
+    JAVA,
+    VALGRIND,
+    MAVEN,
+    GO,
+    PYTHON,
+    NODE,
+    NPM,
+    MOSQUITTO,
+    MOSQUITTO_PUB,
+    SLAPD,
+    NGINX,
+    OATHTOOL,
+    PROMETHEUS,
+    OPENSSL,
 ];
 
 /// One at a time: the packages of the system have one lock.

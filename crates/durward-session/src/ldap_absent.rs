@@ -14,7 +14,7 @@ mod search;
 mod settings;
 
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::{Account, Checked, Password};
+use durward_identity::user::{Account, Password, PasswordCheck};
 use durward_identity::{IdentityError, Moment};
 
 pub use self::places::{LDAP_PLACE, LdapPlace, places_of_base, places_of_filter};
@@ -23,7 +23,7 @@ pub use self::settings::{
     ATTRIBUTES_MAX, CONNECTIONS_MAX, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapScope,
     LdapSecurity, LdapSettings, SERVERS_MAX,
 };
-use crate::directory::{Answering, UserDirectory};
+use crate::directory::{DirectoryFuture, UserDirectory};
 
 /// Has no values.
 #[derive(Debug)]
@@ -65,15 +65,15 @@ impl LdapLookup {
 }
 
 impl UserDirectory for LdapDirectory {
-    fn check<'a>(&'a self, _: Moment, _: &'a User, _: Password<'a>) -> Answering<'a, Checked> {
+    fn check<'a>(&'a self, _: Moment, _: &'a User, _: Password<'a>) -> DirectoryFuture<'a, PasswordCheck> {
         match *self {}
     }
 
-    fn account<'a>(&'a self, _: &'a User) -> Answering<'a, Option<Account>> {
+    fn account<'a>(&'a self, _: &'a User) -> DirectoryFuture<'a, Option<Account>> {
         match *self {}
     }
 
-    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> Answering<'a, Option<UsedCode>> {
+    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> DirectoryFuture<'a, Option<UsedCode>> {
         match *self {}
     }
 }
@@ -86,7 +86,9 @@ mod tests {
     fn no_directory_is_made_and_the_feature_is_named() {
         let settings = LdapSettings::new(vec!["ldaps://a".to_owned()], "dc=x");
         settings.check().unwrap();
-        for error in [LdapDirectory::new(settings.clone()).unwrap_err(), LdapLookup::new(settings).unwrap_err()] {
+        for error in
+            [LdapDirectory::new(settings.clone()).unwrap_err(), LdapLookup::new(settings).unwrap_err()]
+        {
             assert!(error.to_string().contains("--features ldap"));
         }
     }

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 pub use self::settings::{NatsLogin, NatsSettings, Retention, SERVERS_MAX, STREAM_NAME_LENGTH_MAX};
 use crate::Clock;
-use crate::store::{NodeLink, Order, Store, StoreTask};
+use crate::store::{NodeLink, SessionStore, StoreCommand, StoreTask};
 
 /// Has no values.
 #[derive(Debug)]
@@ -25,12 +25,12 @@ impl Nats {
     }
 }
 
-impl Store for Nats {
+impl SessionStore for Nats {
     fn name(&self) -> &'static str {
         match *self {}
     }
 
-    fn run(self: Box<Self>, _: mpsc::Receiver<Order>, _: NodeLink) -> StoreTask {
+    fn run(self: Box<Self>, _: mpsc::Receiver<StoreCommand>, _: NodeLink) -> StoreTask {
         match *self {}
     }
 }

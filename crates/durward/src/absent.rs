@@ -1,6 +1,6 @@
 //! Commands that this build is without: each names the feature of cargo that brings it.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandError, CommandResult};
 
 /// Whatever follows the command: none of it is looked at.
 #[derive(Debug, clap::Args)]
@@ -12,7 +12,9 @@ pub(crate) struct Arguments {
 }
 
 /// Says which feature the command comes with.
-pub(crate) fn run(command: &str, feature: &str) -> Outcome {
-    Err(Failure::new(format!("this durward was built without the feature `{feature}`, which `{command}` needs"))
-        .hint("build it with all: `cargo install --path crates/durward --features full`"))
+pub(crate) fn run(command: &str, feature: &str) -> CommandResult {
+    Err(CommandError::new(format!(
+        "this durward was built without the feature `{feature}`, which `{command}` needs"
+    ))
+    .hint("build it with all: `cargo install --path crates/durward --features full`"))
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use durward_identity::protocol::{Mode, NodeSettings};
-use durward_identity::session::SessionSettings;
 #[cfg(feature = "nats")]
 use durward_identity::CLOCK_SKEW_MAX;
 use durward_identity::IdentityError;
+use durward_identity::protocol::{Mode, NodeSettings};
+use durward_identity::session::SessionSettings;
 
 /// How many servers may be named. A cluster tells of its others itself.
 pub const SERVERS_MAX: usize = 32;
