@@ -164,7 +164,7 @@ impl Server {
         let metrics = Parts::metrics();
         let decision_log = DecisionLog::open(&settings.decision_log, &metrics)
             .map_err(|error| StartError::DecisionLog(settings.decision_log.to.clone(), error))?;
-        let tls = acceptor(settings.server.tls.as_ref(), "server.tls", &["http/1.1"])?;
+        let tls = acceptor(settings.server.tls.as_ref(), "server.tls", &["h2", "http/1.1"])?;
         // RSocket has no name registered.
         let rsocket_tls = acceptor(settings.rsocket.tls.as_ref(), "rsocket.tls", &[])?;
         let listen = settings.server.listen;

@@ -182,3 +182,22 @@ fn our_client_believes_who_it_is_told_to() {
         assert_eq!(ask(&anybody), Ok(Outcome::Permit));
     }
 }
+
+#[test]
+fn a_client_that_offers_http2_is_given_it() {
+    let Some(directory) = certificates() else { return };
+    let text = settings(&directory, "");
+    let server = TestServer::start_in(directory, &text).unwrap();
+    for (offered, chosen) in [(&["h2", "http/1.1"][..], "h2"), (&["http/1.1"], "http/1.1")] {
+        let mut config = client_of(&server.directory.path("ca.pem"));
+        config.alpn_protocols = offered.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let mut connection =
+            ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap();
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        while connection.is_handshaking() {
+            connection.complete_io(&mut stream).unwrap();
+        }
+        assert_eq!(connection.alpn_protocol(), Some(chosen.as_bytes()));
+    }
+}

@@ -1,4 +1,5 @@
-//! One connection: its requests one after the other, each within its time.
+//! One connection of HTTP/1.1: its requests one after the other, each within its time. Answers of requests that came together
+//! are sent together.
 //!
 //! The HTTP library knows one time limit, which counts the wait for a request and its header together. Here the
 //! two are told apart, and the time to take the answer is limited too. A connection notes what it waits for and
@@ -17,44 +18,44 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
-use tokio::time::{Sleep, sleep_until};
+use tokio::time::sleep_until;
 
-use super::dispatch;
-use super::state::Http;
-use crate::base::settings::ServerSettings;
-use crate::base::socket;
+use super::corked::corked;
+use super::rewound::Rewound;
+use super::{End, HEADER_COUNT_MAX, poll_timer};
+use crate::serve::dispatch;
+use crate::serve::state::Http;
 use crate::surfaces::http::phase::{Phase, Wait};
 
-/// Most header fields of a request.
-const HEADER_COUNT_MAX: usize = 64;
-
-/// A stream that notes when a request begins and when an answer goes out.
+/// A stream that notes when a request begins.
 struct Watched<S> {
     stream: S,
     phase: Arc<Phase>,
 }
 
 /// Serves a connection until it ends, is too slow, or the server stops and its last request is answered.
-pub(crate) async fn serve<S>(
-    stream: S,
+pub(super) async fn serve<S>(
+    stream: Rewound<S>,
     client: SocketAddr,
-    http: Arc<Http>,
+    http: &Arc<Http>,
     mut stopping: watch::Receiver<bool>,
-) where
+) -> End
+where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let phase = Arc::new(Phase::new(http.started));
     let settings = &http.settings.server;
     let service = service_fn(|request| async {
         phase.set(Wait::Answer);
-        let answer = dispatch::answer(&http, client, request).await;
+        let answer = dispatch::answer(http, client, request).await;
         phase.set(Wait::Taking);
         answer.map(|mut answer| {
             answer.body_mut().watched_by(&phase);
             answer
         })
     });
-    let watched = Watched { stream, phase: Arc::clone(&phase) };
+    let (corked, cork) = corked(stream);
+    let watched = Watched { stream: corked, phase: Arc::clone(&phase) };
     let connection = http1::Builder::new()
         .header_read_timeout(None)
         .max_buf_size(settings.header_bytes_max)
@@ -64,9 +65,21 @@ pub(crate) async fn serve<S>(
     let mut stop = pin!(stopping.wait_for(|is_stopping| *is_stopping));
     let mut is_told = false;
     let mut timer = pin!(sleep_until((Instant::now() + settings.idle_time_max()).into()));
-    let end = poll_fn(|cx| {
-        if let Poll::Ready(result) = connection.as_mut().poll(cx) {
-            return Poll::Ready(End::Of(result));
+    poll_fn(|cx| {
+        match connection.as_mut().poll(cx) {
+            Poll::Ready(Ok(())) => return Poll::Ready(End::Done),
+            Poll::Ready(Err(error)) => {
+                // What was answered before the failure still goes out, as far as the system takes it at once.
+                let _ = cork.poll_send(cx);
+                return Poll::Ready(End::Failed(error.into()));
+            }
+            Poll::Pending => {}
+        }
+        // All requests that had come are answered or wait for something: now their answers leave together.
+        match cork.poll_send(cx) {
+            Poll::Ready(Ok(())) => phase.taken(),
+            Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(error.into())),
+            Poll::Pending => {}
         }
         if !is_told && stop.as_mut().poll(cx).is_ready() {
             is_told = true;
@@ -74,54 +87,9 @@ pub(crate) async fn serve<S>(
             // An idle connection ends only when it is polled once more.
             cx.waker().wake_by_ref();
         }
-        poll_timer(timer.as_mut(), &phase, settings, cx).map(End::TooSlow)
-    });
-    match end.await {
-        End::Of(Ok(())) => {}
-        // The system noticed first that what was written is not taken.
-        End::Of(Err(error)) if is_given_up(&error) => http.metrics.limit_hit("request_time_ms_max"),
-        End::Of(Err(error)) => {
-            http.metrics.connection("failed");
-            tracing::debug!(%client, %error, "a connection failed");
-        }
-        // An idle connection that ends is the ordinary course of things and no limit that was hit.
-        End::TooSlow("idle_time_ms_max") => {}
-        End::TooSlow(setting) => http.metrics.limit_hit(setting),
-    }
-}
-
-/// Whether the system gave the connection up.
-fn is_given_up(error: &hyper::Error) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
-    source.is_some_and(socket::is_given_up)
-}
-
-/// How a connection ended.
-enum End {
-    Of(hyper::Result<()>),
-    /// The setting that says so.
-    TooSlow(&'static str),
-}
-
-/// Ready when what is waited for takes too long. The timer follows a deadline that came nearer at once, and one that
-/// moved away only when it fires: requests that are answered without delay never touch it.
-fn poll_timer(
-    mut timer: Pin<&mut Sleep>,
-    phase: &Phase,
-    settings: &ServerSettings,
-    cx: &mut Context<'_>,
-) -> Poll<&'static str> {
-    let Some((deadline, setting)) = phase.deadline(settings) else { return Poll::Pending };
-    if timer.deadline() > deadline.into() {
-        timer.as_mut().reset(deadline.into());
-    }
-    while timer.as_mut().poll(cx).is_ready() {
-        if deadline <= Instant::now() {
-            return Poll::Ready(setting);
-        }
-        timer.as_mut().reset(deadline.into());
-    }
-    Poll::Pending
+        poll_timer(timer.as_mut(), phase.deadline(settings), cx).map(End::TooSlow)
+    })
+    .await
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
@@ -156,13 +124,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         self.stream.is_write_vectored()
     }
 
-    /// Asked for when all of an answer is written.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let result = Pin::new(&mut self.stream).poll_flush(cx);
-        if result.is_ready() {
-            self.phase.taken();
-        }
-        result
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
