@@ -8,7 +8,7 @@ use durward_pdp::ir::fault::{Evaluated, Fault};
 use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::sapl::{Decision, Outcome, Subscription, SubscriptionError};
-use durward_pdp::xacml::request::RequestError;
+use durward_pdp::xacml::request::{RequestError, Version};
 use durward_pdp::xacml::response::Results;
 use durward_pdp::{IndexKind, IndexSettings, Pdp, PdpBuilder, PolicyError, Request, Response, Value};
 use durward_wire::sapl::protobuf::{self, Limits};
@@ -209,14 +209,17 @@ impl EvaluatorContest {
         for (who, pdp) in &self.others {
             let mut encoded = request.clone();
             same(who, "", &plain, &pdp.decide(&encoded).to_json())?;
-            if let Ok(again) = &again {
-                same(who, ", read again", &plain, &pdp.decide(again).to_json())?;
+            // Requests of before 3.0 are not written: paths of 2.0 go over the whole document.
+            if request.version == Version::V3 {
+                if let Ok(again) = &again {
+                    same(who, ", read again", &plain, &pdp.decide(again).to_json())?;
+                }
+                let by_xml = pdp.decide_xml(xml.as_bytes(), &limits);
+                let by_xml = by_xml.map_or_else(|error| error.to_string(), |(response, _)| response.to_json());
+                same(who, ", from its XML", &plain, &by_xml)?;
             }
-            let by_xml = pdp.decide_xml(xml.as_bytes(), &limits);
-            let by_xml = by_xml.map_or_else(|error| error.to_string(), |(response, _)| response.to_json());
-            same(who, ", from its XML", &plain, &by_xml)?;
             // What is echoed is echoed as it was sent, which is another form here.
-            if !request.categories.has_echoes() {
+            if request.version == Version::V3 && !request.categories.has_echoes() {
                 let by_json = pdp.decide_request_json(json.as_bytes(), &limits);
                 let by_json = by_json.map_or_else(|error| error.to_string(), |response| response.to_json());
                 same(who, ", from its JSON", &plain, &by_json)?;

@@ -41,7 +41,10 @@ impl Requests {
     /// `keep_alive` is how often a stream of events says something at least.
     pub(super) fn new(settings: &ServerSettings, keep_alive: Duration) -> Requests {
         let inner = Inner { waits: Vec::new(), free: Vec::new(), idle_since: Instant::now() };
-        Requests { inner: Mutex::new(inner), pause_max: keep_alive.saturating_add(settings.request_time_max()) }
+        Requests {
+            inner: Mutex::new(inner),
+            pause_max: keep_alive.saturating_add(settings.request_time_max()),
+        }
     }
 
     /// One more request, until what is returned is dropped.
@@ -135,7 +138,10 @@ mod tests {
         assert_eq!(setting, "request_time_ms_max");
         assert!(moment >= begun + Duration::from_secs(2) && moment < begun + Duration::from_secs(20));
         drop(second);
-        assert!(requests.deadline(&settings).0 >= begun + Duration::from_secs(31), "a quiet stream may go on");
+        assert!(
+            requests.deadline(&settings).0 >= begun + Duration::from_secs(31),
+            "a quiet stream may go on"
+        );
         first.is_answered();
         assert!(requests.deadline(&settings).0 < begun + Duration::from_secs(20));
         drop(first);
