@@ -51,12 +51,12 @@ impl PublicKey {
 
 /// A key that may verify signatures of tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VerifyingKey {
+pub struct VerifyingJwk {
     public: PublicKey,
     algorithm: Option<JwsAlgorithm>,
 }
 
-impl VerifyingKey {
+impl VerifyingJwk {
     /// The key.
     pub fn public(&self) -> &PublicKey {
         &self.public
@@ -72,7 +72,7 @@ impl VerifyingKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jwk {
     id: Option<String>,
-    key: Result<VerifyingKey, KeyError>,
+    key: Result<VerifyingJwk, KeyError>,
 }
 
 impl Jwk {
@@ -101,12 +101,12 @@ impl Jwk {
     /// # Errors
     /// It is broken or of an unknown kind, for something else (`use`, `key_ops`), for an algorithm that its kind cannot (`alg`), RSA of
     /// less than 2048 bits, or a point beside its curve.
-    pub fn verifying(&self) -> Result<&VerifyingKey, &KeyError> {
+    pub fn verifying(&self) -> Result<&VerifyingJwk, &KeyError> {
         self.key.as_ref()
     }
 }
 
-fn verifying(members: &Map<String, Value>) -> Result<VerifyingKey, KeyError> {
+fn verifying(members: &Map<String, Value>) -> Result<VerifyingJwk, KeyError> {
     let public = PublicKey::from_jwk(|name| members.get(name).and_then(Value::as_str))?;
     if members.get("use").is_some_and(|purpose| purpose != "sig") {
         return Err(KeyError::Use);
@@ -125,7 +125,7 @@ fn verifying(members: &Map<String, Value>) -> Result<VerifyingKey, KeyError> {
     if algorithm.is_some_and(|algorithm| !public.fits(algorithm)) {
         return Err(KeyError::Algorithm);
     }
-    Ok(VerifyingKey { public, algorithm })
+    Ok(VerifyingJwk { public, algorithm })
 }
 
 /// The keys that an issuer publishes.

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!  text --Jws::read--> Jws --verify(PublicKey, algorithms)--> Verified --claims--> members
-//!  key set --JwkSet::read--> Jwk --verifying--> VerifyingKey
+//!  key set --JwkSet::read--> Jwk --verifying--> VerifyingJwk
 //!  DER --PublicKey::from_der--> PublicKey --to_der--> DER
 //! ```
 //!
@@ -30,7 +30,7 @@ mod key;
 pub use algorithm::JwsAlgorithm;
 pub use base64url::Base64Url;
 pub use der::read_pair;
-pub use jwk::{JWK_SET_LENGTH_MAX, Jwk, JwkSet, JwkSetError, KEY_ID_LENGTH_MAX, VerifyingKey};
+pub use jwk::{JWK_SET_LENGTH_MAX, Jwk, JwkSet, JwkSetError, KEY_ID_LENGTH_MAX, VerifyingJwk};
 pub use jws::{JWS_HEADER_LENGTH_MAX, JWS_LENGTH_MAX, Jws, JwsRefusal, Verified};
 pub use key::{Curve, EcKey, KeyError, PublicKey, RSA_BITS_MAX, RSA_STRONG_BITS_MIN, RsaKey};
 pub use spki;

@@ -10,8 +10,8 @@ mod name;
 mod tests;
 mod verify;
 
-pub(crate) use certificate::{AlternativeName, Certificate};
-pub(crate) use key::{PublicKey, name as curve_name};
+pub(crate) use certificate::{AlternativeName, ParsedCertificate};
+pub(crate) use key::{JavaPublicKey, name as curve_name};
 pub(crate) use verify::{ecdsa_der, ed25519, rsa};
 
 use crate::encoding;

@@ -11,9 +11,9 @@ use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::json;
 use durward_ir::value::{Object, Value};
-use durward_jwt::{Base64Url, Jwk, JwkSet, Jws, JwsAlgorithm, VerifyingKey};
+use durward_jwt::{Base64Url, Jwk, JwkSet, Jws, JwsAlgorithm, VerifyingJwk};
 
-use crate::crypto::{PublicKey, read_base64_url};
+use crate::crypto::{JavaPublicKey, read_base64_url};
 use crate::jvm::{is_blank, length, trim};
 use crate::time::text_of_second;
 
@@ -77,9 +77,9 @@ pub struct TrustedKey(Trusted);
 #[derive(Clone, Debug)]
 enum Trusted {
     /// Of a configuration: for every algorithm of its kind.
-    Plain(PublicKey),
+    Plain(JavaPublicKey),
     /// Of a key set: for the algorithms that it says.
-    Published(VerifyingKey),
+    Published(VerifyingJwk),
 }
 
 impl TrustedKey {
@@ -91,7 +91,7 @@ impl TrustedKey {
     pub fn read(text: &str) -> Evaluated<TrustedKey> {
         let text = text.replace('+', "-").replace(['/', ','], "_");
         let key = read_base64_url(&text).ok_or_else(|| "it is not Base64".to_owned());
-        let key = key.and_then(|octets| PublicKey::from_der(&octets));
+        let key = key.and_then(|octets| JavaPublicKey::from_der(&octets));
         key.map(|key| TrustedKey(Trusted::Plain(key)))
             .map_err(|reason| Fault::processing(format!("not a public key: {reason}")))
     }
@@ -116,9 +116,9 @@ impl TrustedKey {
     fn verifies(&self, jws: &Jws<'_>) -> bool {
         let Some(algorithm) = jws.algorithm() else { return false };
         let key = match &self.0 {
-            Trusted::Plain(PublicKey::Usable(key)) => key,
+            Trusted::Plain(JavaPublicKey::Usable(key)) => key,
             Trusted::Published(key) if key.allows(algorithm) => key.public(),
-            Trusted::Plain(PublicKey::OtherCurve { .. } | PublicKey::Ed448) | Trusted::Published(_) => {
+            Trusted::Plain(JavaPublicKey::OtherCurve { .. } | JavaPublicKey::Ed448) | Trusted::Published(_) => {
                 return false;
             }
         };

@@ -9,10 +9,10 @@ use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::{Object as AnObject, Text};
 use durward_ir::value::Value;
-use durward_jwt::PublicKey as Usable;
+use durward_jwt::PublicKey;
 use num_bigint::BigUint;
 
-use crate::crypto::{Certificate, PublicKey, Reason, key_octets, key_pem};
+use crate::crypto::{ParsedCertificate, JavaPublicKey, Reason, key_octets, key_pem};
 use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
@@ -36,10 +36,10 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
 fn of_key(
     arguments: &[Value],
     failed: &str,
-    give: impl Fn(&PublicKey) -> Result<Value, Reason>,
+    give: impl Fn(&JavaPublicKey) -> Result<Value, Reason>,
 ) -> Evaluated<Value> {
     let [Value::Text(pem)] = arguments else { return unchecked() };
-    let result = key_octets(pem).and_then(|octets| PublicKey::from_der(&octets)).and_then(|key| give(&key));
+    let result = key_octets(pem).and_then(|octets| JavaPublicKey::from_der(&octets)).and_then(|key| give(&key));
     result.map_err(|reason| fault(failed, &reason))
 }
 
@@ -51,7 +51,7 @@ fn text(text: &str) -> Value {
     Value::Text(text.into())
 }
 
-fn described(key: &PublicKey) -> Value {
+fn described(key: &JavaPublicKey) -> Value {
     let mut entries = vec![
         ("algorithm", text(key.algorithm())),
         ("format", text("X.509")),
@@ -63,34 +63,34 @@ fn described(key: &PublicKey) -> Value {
     Value::object(entries)
 }
 
-fn curve(key: &PublicKey) -> Result<Value, Reason> {
+fn curve(key: &JavaPublicKey) -> Result<Value, Reason> {
     let Some(curve) = key.curve() else { return Err("Key is not an EC key".to_owned()) };
     Ok(text(curve.name()))
 }
 
 fn public_key_from_certificate(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Text(certificate)] = arguments else { return unchecked() };
-    let certificate = Certificate::read(certificate)
+    let certificate = ParsedCertificate::read(certificate)
         .map_err(|reason| fault("Failed to extract public key from certificate", &reason))?;
     Ok(Value::Text(key_pem(certificate.key()).into()))
 }
 
-fn jwk(key: &PublicKey) -> Result<Value, Reason> {
+fn jwk(key: &JavaPublicKey) -> Result<Value, Reason> {
     match key {
         // In the order of Java.
-        PublicKey::Usable(key @ Usable::Rsa(_)) => Ok(members(key, &["kty", "n", "e"])),
-        PublicKey::Usable(key @ Usable::Ed25519(_)) => Ok(members(key, &["kty", "crv", "x"])),
+        JavaPublicKey::Usable(key @ PublicKey::Rsa(_)) => Ok(members(key, &["kty", "n", "e"])),
+        JavaPublicKey::Usable(key @ PublicKey::Ed25519(_)) => Ok(members(key, &["kty", "crv", "x"])),
         // Numbers, and so without zeros in front, though RFC 7518, section 6.2.1.2, wants full length.
-        PublicKey::Usable(Usable::Ec(key)) => {
+        JavaPublicKey::Usable(PublicKey::Ec(key)) => {
             let (x, y) = key.coordinates();
             Ok(point(key.curve().name(), x, y))
         }
-        PublicKey::OtherCurve { x, y, .. } => Ok(point("unknown", x, y)),
-        PublicKey::Ed448 => Err("Invalid Ed25519 X.509 encoding: expected 44 bytes, got 69".to_owned()),
+        JavaPublicKey::OtherCurve { x, y, .. } => Ok(point("unknown", x, y)),
+        JavaPublicKey::Ed448 => Err("Invalid Ed25519 X.509 encoding: expected 44 bytes, got 69".to_owned()),
     }
 }
 
-fn members(key: &Usable, order: &[&'static str]) -> Value {
+fn members(key: &PublicKey, order: &[&'static str]) -> Value {
     let known = key.jwk_members();
     Value::object(order.iter().filter_map(|name| {
         let (_, value) = known.iter().find(|(known, _)| known == name)?;
@@ -105,7 +105,7 @@ fn point(curve: &str, x: &[u8], y: &[u8]) -> Value {
 
 fn public_key_from_jwk(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Object(jwk)] = arguments else { return unchecked() };
-    let pem = PublicKey::from_jwk(|name| jwk.get(name).and_then(Value::as_text)).and_then(|key| key.to_der()).map(|der| key_pem(&der));
+    let pem = JavaPublicKey::from_jwk(|name| jwk.get(name).and_then(Value::as_text)).and_then(|key| key.to_der()).map(|der| key_pem(&der));
     pem.map(|pem| Value::Text(pem.into()))
         .map_err(|reason| fault("Failed to convert JWK to public key", &reason))
 }

@@ -6,9 +6,9 @@ use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Text;
 use durward_ir::value::Value;
-use durward_jwt::{Curve, JwsAlgorithm, PublicKey as Usable};
+use durward_jwt::{Curve, JwsAlgorithm, PublicKey};
 
-use crate::crypto::{PublicKey, Reason, curve_name, ecdsa_der, ed25519, key_octets, read_base64, rsa};
+use crate::crypto::{JavaPublicKey, Reason, curve_name, ecdsa_der, ed25519, key_octets, read_base64, rsa};
 use crate::encoding::read_hex;
 use crate::jvm::strip;
 use crate::table::{row, unchecked};
@@ -50,18 +50,18 @@ fn verify(arguments: &[Value], algorithm: Algorithm) -> Evaluated<Value> {
 }
 
 fn is_valid(algorithm: Algorithm, message: &[u8], signature: &str, key: &str) -> Result<bool, Reason> {
-    let key = PublicKey::from_der(&key_octets(key)?)?;
+    let key = JavaPublicKey::from_der(&key_octets(key)?)?;
     let signature = read_signature(signature)?;
     match (algorithm, &key) {
-        (Algorithm::Rsa(algorithm), PublicKey::Usable(Usable::Rsa(key))) => {
+        (Algorithm::Rsa(algorithm), JavaPublicKey::Usable(PublicKey::Rsa(key))) => {
             rsa(algorithm, key, message, &signature)
         }
-        (Algorithm::Ecdsa(expected, algorithm), PublicKey::Usable(Usable::Ec(key)))
+        (Algorithm::Ecdsa(expected, algorithm), JavaPublicKey::Usable(PublicKey::Ec(key)))
             if key.curve() == expected =>
         {
             ecdsa_der(algorithm, key, message, &signature)
         }
-        (Algorithm::Ed25519, PublicKey::Usable(Usable::Ed25519(key))) => ed25519(key, message, &signature),
+        (Algorithm::Ed25519, JavaPublicKey::Usable(PublicKey::Ed25519(key))) => ed25519(key, message, &signature),
         (Algorithm::Ecdsa(expected, _), other) => Err(other.curve().map_or_else(
             || wrong_kind(other),
             |curve| {
@@ -75,7 +75,7 @@ fn is_valid(algorithm: Algorithm, message: &[u8], signature: &str, key: &str) ->
     }
 }
 
-fn wrong_kind(key: &PublicKey) -> Reason {
+fn wrong_kind(key: &JavaPublicKey) -> Reason {
     format!("the key is of the wrong kind: {}", key.algorithm())
 }
 

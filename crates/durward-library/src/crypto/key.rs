@@ -23,7 +23,7 @@ const RSA_EXPONENT_BYTES_MAX: usize = 8;
 
 /// A curve that Java knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Curve {
+pub(crate) enum JavaCurve {
     Nist(durward_jwt::Curve),
     /// Keys can be on it and have a size, and that is all.
     Other(OtherCurve),
@@ -36,39 +36,39 @@ pub(crate) struct OtherCurve {
     bits: u32,
 }
 
-impl Curve {
+impl JavaCurve {
     /// The curve of this object identifier.
-    fn of_oid(oid: ObjectIdentifier) -> Option<Curve> {
+    fn of_oid(oid: ObjectIdentifier) -> Option<JavaCurve> {
         if let Some(curve) = durward_jwt::Curve::of_oid(oid) {
-            return Some(Curve::Nist(curve));
+            return Some(JavaCurve::Nist(curve));
         }
         let oid = oid.to_string();
         let other = OTHERS.iter().find(|(known, _, _)| *known == oid);
-        other.map(|(_, octets, bits)| Curve::Other(OtherCurve { octets: *octets, bits: *bits }))
+        other.map(|(_, octets, bits)| JavaCurve::Other(OtherCurve { octets: *octets, bits: *bits }))
     }
 
     /// The name that Java and SAPL use.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Curve::Nist(curve) => name(curve),
-            Curve::Other(_) => "unknown",
+            JavaCurve::Nist(curve) => name(curve),
+            JavaCurve::Other(_) => "unknown",
         }
     }
 
     /// The length of the order.
     pub(crate) const fn bits(self) -> u32 {
         match self {
-            Curve::Nist(durward_jwt::Curve::P256) => 256,
-            Curve::Nist(durward_jwt::Curve::P384) => 384,
-            Curve::Nist(durward_jwt::Curve::P521) => 521,
-            Curve::Other(other) => other.bits,
+            JavaCurve::Nist(durward_jwt::Curve::P256) => 256,
+            JavaCurve::Nist(durward_jwt::Curve::P384) => 384,
+            JavaCurve::Nist(durward_jwt::Curve::P521) => 521,
+            JavaCurve::Other(other) => other.bits,
         }
     }
 
     const fn octets(self) -> usize {
         match self {
-            Curve::Nist(curve) => curve.octets(),
-            Curve::Other(other) => other.octets,
+            JavaCurve::Nist(curve) => curve.octets(),
+            JavaCurve::Other(other) => other.octets,
         }
     }
 }
@@ -84,7 +84,7 @@ pub(crate) const fn name(curve: durward_jwt::Curve) -> &'static str {
 
 /// A public key of a kind that Java's `RSA`, `EC` and `EdDSA` key factories make.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PublicKey {
+pub(crate) enum JavaPublicKey {
     /// One that verifies.
     Usable(durward_jwt::PublicKey),
     /// On a curve that nothing is verified on: its coordinates.
@@ -93,15 +93,15 @@ pub(crate) enum PublicKey {
     Ed448,
 }
 
-impl PublicKey {
+impl JavaPublicKey {
     /// Reads a `SubjectPublicKeyInfo` (RFC 5280, section 4.1).
-    pub(crate) fn from_der(der: &[u8]) -> Result<PublicKey, Reason> {
+    pub(crate) fn from_der(der: &[u8]) -> Result<JavaPublicKey, Reason> {
         let info = SubjectPublicKeyInfoRef::from_der(der).map_err(|_| unsupported())?;
-        PublicKey::from_info(&info)?.ok_or_else(unsupported)
+        JavaPublicKey::from_info(&info)?.ok_or_else(unsupported)
     }
 
     /// `None` for another kind of key.
-    pub(crate) fn from_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<Option<PublicKey>, Reason> {
+    pub(crate) fn from_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<Option<JavaPublicKey>, Reason> {
         match durward_jwt::PublicKey::from_spki(info) {
             Ok(key) => return checked(key).map(Some),
             Err(error @ (KeyError::Rsa | KeyError::RsaExponent)) => return Err(jwk_reason(error)),
@@ -111,52 +111,52 @@ impl PublicKey {
         let parameters = info.algorithm.parameters;
         match info.algorithm.oid {
             EC => read_ec(parameters, octets).map(Some),
-            ED448 if parameters.is_none() && octets.len() == 57 => Ok(Some(PublicKey::Ed448)),
+            ED448 if parameters.is_none() && octets.len() == 57 => Ok(Some(JavaPublicKey::Ed448)),
             RSA | ED25519 | ED448 => Err(unsupported()),
             _ => Ok(None),
         }
     }
 
     /// Reads a JSON Web Key: `member` gives those of its members that are texts.
-    pub(crate) fn from_jwk<'m>(member: impl Fn(&str) -> Option<&'m str>) -> Result<PublicKey, Reason> {
+    pub(crate) fn from_jwk<'m>(member: impl Fn(&str) -> Option<&'m str>) -> Result<JavaPublicKey, Reason> {
         durward_jwt::PublicKey::from_jwk(member).map_err(jwk_reason).and_then(checked)
     }
 
     /// The name of the algorithm in Java.
     pub(crate) const fn algorithm(&self) -> &'static str {
         match self {
-            PublicKey::Usable(durward_jwt::PublicKey::Rsa(_)) => "RSA",
-            PublicKey::Usable(durward_jwt::PublicKey::Ec(_)) | PublicKey::OtherCurve { .. } => "EC",
-            PublicKey::Usable(durward_jwt::PublicKey::Ed25519(_)) | PublicKey::Ed448 => "EdDSA",
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Rsa(_)) => "RSA",
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Ec(_)) | JavaPublicKey::OtherCurve { .. } => "EC",
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Ed25519(_)) | JavaPublicKey::Ed448 => "EdDSA",
         }
     }
 
     /// The size in bits.
     pub(crate) fn bits(&self) -> i64 {
         match self {
-            PublicKey::Usable(durward_jwt::PublicKey::Rsa(key)) => i64::try_from(key.bits()).unwrap_or(i64::MAX),
-            PublicKey::Usable(durward_jwt::PublicKey::Ec(key)) => Curve::Nist(key.curve()).bits().into(),
-            PublicKey::Usable(durward_jwt::PublicKey::Ed25519(_)) => 256,
-            PublicKey::OtherCurve { curve, .. } => curve.bits.into(),
-            PublicKey::Ed448 => 448,
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Rsa(key)) => i64::try_from(key.bits()).unwrap_or(i64::MAX),
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Ec(key)) => JavaCurve::Nist(key.curve()).bits().into(),
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Ed25519(_)) => 256,
+            JavaPublicKey::OtherCurve { curve, .. } => curve.bits.into(),
+            JavaPublicKey::Ed448 => 448,
         }
     }
 
     /// The curve of a key on one.
-    pub(crate) const fn curve(&self) -> Option<Curve> {
+    pub(crate) const fn curve(&self) -> Option<JavaCurve> {
         match self {
-            PublicKey::Usable(durward_jwt::PublicKey::Ec(key)) => Some(Curve::Nist(key.curve())),
-            PublicKey::OtherCurve { curve, .. } => Some(Curve::Other(*curve)),
-            PublicKey::Usable(durward_jwt::PublicKey::Rsa(_) | durward_jwt::PublicKey::Ed25519(_))
-            | PublicKey::Ed448 => None,
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Ec(key)) => Some(JavaCurve::Nist(key.curve())),
+            JavaPublicKey::OtherCurve { curve, .. } => Some(JavaCurve::Other(*curve)),
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Rsa(_) | durward_jwt::PublicKey::Ed25519(_))
+            | JavaPublicKey::Ed448 => None,
         }
     }
 
     /// The `SubjectPublicKeyInfo`.
     pub(crate) fn to_der(&self) -> Result<Vec<u8>, Reason> {
         match self {
-            PublicKey::Usable(key) => key.to_der().map_err(|error| error.to_string()),
-            PublicKey::OtherCurve { .. } | PublicKey::Ed448 => Err(unsupported()),
+            JavaPublicKey::Usable(key) => key.to_der().map_err(|error| error.to_string()),
+            JavaPublicKey::OtherCurve { .. } | JavaPublicKey::Ed448 => Err(unsupported()),
         }
     }
 }
@@ -166,11 +166,11 @@ fn unsupported() -> Reason {
 }
 
 /// A key, if Java accepts its size.
-fn checked(key: durward_jwt::PublicKey) -> Result<PublicKey, Reason> {
+fn checked(key: durward_jwt::PublicKey) -> Result<JavaPublicKey, Reason> {
     if let durward_jwt::PublicKey::Rsa(key) = &key {
         check_rsa(key)?;
     }
-    Ok(PublicKey::Usable(key))
+    Ok(JavaPublicKey::Usable(key))
 }
 
 fn rsa_size() -> Reason {
@@ -215,9 +215,9 @@ fn jwk_reason(error: KeyError) -> Reason {
 }
 
 /// Keys that are none elsewhere: on other curves, and with an octet too many. Java halves the length, so that it goes unseen.
-fn read_ec(parameters: Option<AnyRef<'_>>, octets: &[u8]) -> Result<PublicKey, Reason> {
+fn read_ec(parameters: Option<AnyRef<'_>>, octets: &[u8]) -> Result<JavaPublicKey, Reason> {
     let oid = parameters.and_then(|parameters| parameters.decode_as::<ObjectIdentifier>().ok());
-    let curve = oid.and_then(Curve::of_oid).ok_or_else(unsupported)?;
+    let curve = oid.and_then(JavaCurve::of_oid).ok_or_else(unsupported)?;
     let coordinates = octets.strip_prefix(&[4]).ok_or_else(unsupported)?;
     let (x, y) = coordinates.split_at_checked(curve.octets()).ok_or_else(unsupported)?;
     if y.len() != x.len() && y.len() != x.len() + 1 {
@@ -225,11 +225,11 @@ fn read_ec(parameters: Option<AnyRef<'_>>, octets: &[u8]) -> Result<PublicKey, R
     }
     let y = y.get(..x.len()).unwrap_or_default();
     match curve {
-        Curve::Nist(curve) => {
+        JavaCurve::Nist(curve) => {
             let key = EcKey::new(curve, x, y).map_err(|error| error.to_string())?;
-            Ok(PublicKey::Usable(durward_jwt::PublicKey::Ec(key)))
+            Ok(JavaPublicKey::Usable(durward_jwt::PublicKey::Ec(key)))
         }
-        Curve::Other(curve) => Ok(PublicKey::OtherCurve { curve, x: x.to_vec(), y: y.to_vec() }),
+        JavaCurve::Other(curve) => Ok(JavaPublicKey::OtherCurve { curve, x: x.to_vec(), y: y.to_vec() }),
     }
 }
 
