@@ -118,7 +118,8 @@ impl TrustedKey {
         let key = match &self.0 {
             Trusted::Plain(JavaPublicKey::Usable(key)) => key,
             Trusted::Published(key) if key.allows(algorithm) => key.public(),
-            Trusted::Plain(JavaPublicKey::OtherCurve { .. } | JavaPublicKey::Ed448) | Trusted::Published(_) => {
+            Trusted::Plain(JavaPublicKey::OtherCurve { .. } | JavaPublicKey::Ed448)
+            | Trusted::Published(_) => {
                 return false;
             }
         };

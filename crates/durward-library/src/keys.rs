@@ -12,7 +12,7 @@ use durward_ir::value::Value;
 use durward_jwt::PublicKey;
 use num_bigint::BigUint;
 
-use crate::crypto::{ParsedCertificate, JavaPublicKey, Reason, key_octets, key_pem};
+use crate::crypto::{JavaPublicKey, ParsedCertificate, Reason, key_octets, key_pem};
 use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
@@ -39,7 +39,8 @@ fn of_key(
     give: impl Fn(&JavaPublicKey) -> Result<Value, Reason>,
 ) -> Evaluated<Value> {
     let [Value::Text(pem)] = arguments else { return unchecked() };
-    let result = key_octets(pem).and_then(|octets| JavaPublicKey::from_der(&octets)).and_then(|key| give(&key));
+    let result =
+        key_octets(pem).and_then(|octets| JavaPublicKey::from_der(&octets)).and_then(|key| give(&key));
     result.map_err(|reason| fault(failed, &reason))
 }
 
@@ -105,7 +106,9 @@ fn point(curve: &str, x: &[u8], y: &[u8]) -> Value {
 
 fn public_key_from_jwk(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Object(jwk)] = arguments else { return unchecked() };
-    let pem = JavaPublicKey::from_jwk(|name| jwk.get(name).and_then(Value::as_text)).and_then(|key| key.to_der()).map(|der| key_pem(&der));
+    let pem = JavaPublicKey::from_jwk(|name| jwk.get(name).and_then(Value::as_text))
+        .and_then(|key| key.to_der())
+        .map(|der| key_pem(&der));
     pem.map(|pem| Value::Text(pem.into()))
         .map_err(|reason| fault("Failed to convert JWK to public key", &reason))
 }

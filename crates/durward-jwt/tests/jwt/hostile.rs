@@ -1,8 +1,6 @@
 //! Tokens that somebody made to be believed.
 
-use durward_jwt::{
-    Base64Url, Curve, JWS_LENGTH_MAX, JwsAlgorithm, JwsRefusal, Jws, PublicKey, RsaKey,
-};
+use durward_jwt::{Base64Url, Curve, JWS_LENGTH_MAX, Jws, JwsAlgorithm, JwsRefusal, PublicKey, RsaKey};
 
 use crate::signing::{Signer, encode};
 
@@ -16,7 +14,12 @@ fn verdict(token: &str, key: &PublicKey) -> Result<String, JwsRefusal> {
 fn every_kind_of_key_verifies_what_it_signed() {
     for signer in Signer::all() {
         let token = signer.token();
-        assert_eq!(verdict(&token, &signer.public).as_deref(), Ok(r#"{"sub":"ann"}"#), "{}", signer.algorithm);
+        assert_eq!(
+            verdict(&token, &signer.public).as_deref(),
+            Ok(r#"{"sub":"ann"}"#),
+            "{}",
+            signer.algorithm
+        );
         for other in Signer::all() {
             let is_same = other.public == signer.public;
             assert!(is_same || verdict(&token, &other.public).is_err(), "{}", signer.algorithm);
@@ -34,7 +37,9 @@ fn every_kind_of_key_verifies_what_it_signed() {
 #[test]
 fn algorithms_that_are_not_the_keys_lead_nowhere() {
     for signer in Signer::all() {
-        for algorithm in ["none", "None", "NONE", "", "HS256", "HS384", "HS512", "ES256K", "RS256 ", "rs256", "XX"] {
+        for algorithm in
+            ["none", "None", "NONE", "", "HS256", "HS384", "HS512", "ES256K", "RS256 ", "rs256", "XX"]
+        {
             let header = format!(r#"{{"alg":"{algorithm}","kid":"k"}}"#);
             let signed = format!("{}.{}", encode(&header), encode(r#"{"sub":"eve"}"#));
             // Without a signature; with the public key, in each of its forms, as the secret of an HMAC.
@@ -53,7 +58,12 @@ fn algorithms_that_are_not_the_keys_lead_nowhere() {
         for algorithm in JwsAlgorithm::ALL {
             let token = signer.token_of(&format!(r#"{{"alg":"{algorithm}"}}"#), "{}");
             let refused = verdict(&token, &signer.public).is_err();
-            assert_eq!(refused, algorithm != signer.algorithm, "{algorithm} with a key for {}", signer.algorithm);
+            assert_eq!(
+                refused,
+                algorithm != signer.algorithm,
+                "{algorithm} with a key for {}",
+                signer.algorithm
+            );
         }
     }
 }
@@ -149,9 +159,16 @@ fn headers_that_can_be_read_two_ways_are_refused() {
 fn claims_have_names_of_their_own_at_any_depth() {
     let signer = Signer::ed25519();
     let header = r#"{"alg":"EdDSA"}"#;
-    for payload in
-        [r#"{"sub":"a","sub":"b"}"#, r#"{"a":[{"b":1,"b":2}]}"#, "[]", "", "{", "{}{}", "\"x\"", &"[".repeat(5_000)]
-    {
+    for payload in [
+        r#"{"sub":"a","sub":"b"}"#,
+        r#"{"a":[{"b":1,"b":2}]}"#,
+        "[]",
+        "",
+        "{",
+        "{}{}",
+        "\"x\"",
+        &"[".repeat(5_000),
+    ] {
         let token = signer.token_of(header, payload);
         assert_eq!(verdict(&token, &signer.public), Err(JwsRefusal::Malformed), "{payload:.40}");
     }
@@ -179,9 +196,10 @@ fn weak_keys_of_rsa_verify_nothing() {
         assert_eq!(verdict(&token, &key), Err(JwsRefusal::Signature));
     }
     for bytes in [1, 64, 127, 1025, 2048] {
-        let key = PublicKey::Rsa(RsaKey::new(&vec![0xff; bytes], &[1, 0, 1]).unwrap_or_else(|_| {
-            RsaKey::new(&[0xff], &[3]).unwrap()
-        }));
+        let key = PublicKey::Rsa(
+            RsaKey::new(&vec![0xff; bytes], &[1, 0, 1])
+                .unwrap_or_else(|_| RsaKey::new(&[0xff], &[3]).unwrap()),
+        );
         assert_eq!(verdict(&token, &key), Err(JwsRefusal::Algorithm), "{bytes}");
         assert!(key.check().is_err(), "{bytes}");
     }

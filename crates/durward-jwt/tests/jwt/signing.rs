@@ -45,8 +45,9 @@ impl Signer {
         let document = EcdsaKeyPair::generate_pkcs8(how, &random).unwrap();
         let pair = EcdsaKeyPair::from_pkcs8(how, document.as_ref(), &random).unwrap();
         let public = PublicKey::Ec(EcKey::of_point(curve, pair.public_key().as_ref()).unwrap());
-        let sign =
-            Box::new(move |message: &[u8]| pair.sign(&SystemRandom::new(), message).unwrap().as_ref().to_vec());
+        let sign = Box::new(move |message: &[u8]| {
+            pair.sign(&SystemRandom::new(), message).unwrap().as_ref().to_vec()
+        });
         Signer { public, algorithm, sign }
     }
 
@@ -86,7 +87,8 @@ impl Signer {
 
     /// One for each kind of key.
     pub(crate) fn all() -> Vec<Signer> {
-        let mut all = vec![Signer::ed25519(), Signer::rsa(JwsAlgorithm::Rs256), Signer::rsa(JwsAlgorithm::Ps384)];
+        let mut all =
+            vec![Signer::ed25519(), Signer::rsa(JwsAlgorithm::Rs256), Signer::rsa(JwsAlgorithm::Ps384)];
         all.extend(Curve::ALL.map(Signer::ecdsa));
         all
     }

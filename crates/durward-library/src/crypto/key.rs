@@ -2,9 +2,9 @@
 //!
 //! Those that verify are read and written by `durward-jwt`; here is what Java knows beyond.
 
-use durward_jwt::spki::der::asn1::{AnyRef, ObjectIdentifier};
-use durward_jwt::spki::der::Decode;
 use durward_jwt::spki::SubjectPublicKeyInfoRef;
+use durward_jwt::spki::der::Decode;
+use durward_jwt::spki::der::asn1::{AnyRef, ObjectIdentifier};
 use durward_jwt::{EcKey, KeyError, RsaKey};
 
 use super::Reason;
@@ -134,8 +134,12 @@ impl JavaPublicKey {
     /// The size in bits.
     pub(crate) fn bits(&self) -> i64 {
         match self {
-            JavaPublicKey::Usable(durward_jwt::PublicKey::Rsa(key)) => i64::try_from(key.bits()).unwrap_or(i64::MAX),
-            JavaPublicKey::Usable(durward_jwt::PublicKey::Ec(key)) => JavaCurve::Nist(key.curve()).bits().into(),
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Rsa(key)) => {
+                i64::try_from(key.bits()).unwrap_or(i64::MAX)
+            }
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Ec(key)) => {
+                JavaCurve::Nist(key.curve()).bits().into()
+            }
             JavaPublicKey::Usable(durward_jwt::PublicKey::Ed25519(_)) => 256,
             JavaPublicKey::OtherCurve { curve, .. } => curve.bits.into(),
             JavaPublicKey::Ed448 => 448,
@@ -188,7 +192,9 @@ fn check_rsa(key: &RsaKey) -> Result<(), Reason> {
         return Err(RSA_EXPONENT.to_owned());
     }
     if key.bits() > RSA_SMALL_BITS_MAX && key.exponent().len() > RSA_EXPONENT_BYTES_MAX {
-        return Err("RSA exponents can be no longer than 64 bits if the modulus is longer than 3072".to_owned());
+        return Err(
+            "RSA exponents can be no longer than 64 bits if the modulus is longer than 3072".to_owned()
+        );
     }
     Ok(())
 }
