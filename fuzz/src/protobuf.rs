@@ -1,11 +1,11 @@
 //! Messages in protocol buffers: whatever is read is written and read again as the same.
 
 use bytes::BytesMut;
-use durward_server::rsocket::protobuf::{
+use durward_wire::sapl::protobuf::{
     Limits, read_decision, read_multi_subscription, read_raw, read_subscription, write_decision,
     write_multi_subscription, write_subscription,
 };
-use durward_server::sapl::Subscription;
+use durward_sapl::Subscription;
 
 const LIMITS: Limits = Limits { values_max: 10_000, subscriptions_max: 256 };
 

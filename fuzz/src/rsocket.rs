@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use durward_server::rsocket::connection::{Connection, Event, Expects, Limits, OUT_BYTES_HIGH};
-use durward_server::rsocket::frame::{ErrorCode, Frame, split};
+use durward_wire::rsocket::connection::{Connection, Event, Expects, Limits, OUT_BYTES_HIGH};
+use durward_wire::rsocket::frame::{ErrorCode, Frame, split};
 
 const LIMITS: Limits = Limits {
     payload_bytes_max: 4096,

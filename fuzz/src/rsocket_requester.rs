@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use durward_server::rsocket::Credentials;
-use durward_server::rsocket::frame::{Frame, split};
-use durward_server::rsocket::protobuf::read_decision;
-use durward_server::rsocket::requester::{Event, Limits, Requester};
+use durward_wire::rsocket::Credentials;
+use durward_wire::rsocket::frame::{Frame, split};
+use durward_wire::sapl::protobuf::read_decision;
+use durward_wire::rsocket::requester::{Event, Limits, Requester};
 
 const LIMITS: Limits = Limits {
     payload_bytes_max: 4096,

@@ -1,8 +1,10 @@
 //! The arrows between the crates: what `ARCHITECTURE.md` says, against what is built.
 //!
 //! The table in the document is the one place where the arrows are written down; it is read from there, so that
-//! document and truth cannot part. An arrow missing from the table and an arrow only in the table both fail.
+//! document and truth cannot part. An arrow missing from the table and an arrow only in the table both fail. A second table
+//! says the same of the folders of the server, which `folders` compares.
 
+use crate::folders;
 use crate::metadata::{self, Metadata, Package};
 use crate::sources::{is_tests, sources, up_to_tests};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,9 +39,19 @@ const UNWRITTEN: [&str; 8] = [
 /// The heading of the table's first column in `ARCHITECTURE.md`.
 const TABLE_HEADING: &str = "| crate |";
 
+/// The heading of the first column of the table of the server's folders.
+const FOLDERS_HEADING: &str = "| folder of the server |";
+
+/// Whose folders they are.
+const FOLDERS_OF: &str = "crates/durward-server/src";
+
 /// Compares the document's table with the workspace, and looks for what the kernel must not have.
 pub(crate) fn findings(metadata: &Metadata, document: &str) -> Vec<String> {
-    let mut found = compare(&table(document), &arrows(metadata));
+    let mut found = compare(&table(document, TABLE_HEADING), &arrows(metadata));
+    match folders::files(&metadata::root().join(FOLDERS_OF)) {
+        Ok(files) => found.extend(folders::findings(&table(document, FOLDERS_HEADING), &files)),
+        Err(error) => found.push(error),
+    }
     for package in metadata.members().filter(|package| KERNEL.contains(&package.name.as_str())) {
         found.extend(kept_out(metadata, package));
         found.extend(unwritten(package));
@@ -53,11 +65,12 @@ pub(crate) fn document() -> Result<String, String> {
     std::fs::read_to_string(&path).map_err(|error| format!("cannot read `ARCHITECTURE.md`: {error}"))
 }
 
-type Arrows = BTreeMap<String, BTreeSet<String>>;
+/// Who may use whom.
+pub(crate) type Arrows = BTreeMap<String, BTreeSet<String>>;
 
-/// Reads the table: first column a crate, last column the crates it may use, both in backticks.
-fn table(document: &str) -> Arrows {
-    let rows = document.lines().skip_while(|line| !line.starts_with(TABLE_HEADING)).skip(2);
+/// Reads the table below a heading: first column a crate or folder, last column those it may use, all in backticks.
+fn table(document: &str, heading: &str) -> Arrows {
+    let rows = document.lines().skip_while(|line| !line.starts_with(heading)).skip(2);
     rows.take_while(|line| line.starts_with('|')).filter_map(row).collect()
 }
 
@@ -164,7 +177,7 @@ mod tests {
     #[test]
     fn a_row_is_read_from_its_first_and_last_column() {
         let text = "before\n| crate | what | uses |\n|---|---|---|\n| `a` | uses `x` inside | `b`, `c` |\n| `b` | | - |\nafter";
-        let said = table(text);
+        let said = table(text, TABLE_HEADING);
         assert_eq!(said.get("a").unwrap().iter().collect::<Vec<_>>(), ["b", "c"]);
         assert!(said.get("b").unwrap().is_empty());
         assert_eq!(said.len(), 2);
@@ -172,8 +185,9 @@ mod tests {
 
     #[test]
     fn an_arrow_too_many_and_one_too_few_are_both_found() {
-        let said = table("| crate | uses |\n|---|---|\n| `a` | `b` |\n| `b` | - |");
-        let built = table("| crate | uses |\n|---|---|\n| `a` | - |\n| `b` | `a` |\n| `c` | - |");
+        let said = table("| crate | uses |\n|---|---|\n| `a` | `b` |\n| `b` | - |", TABLE_HEADING);
+        let built =
+            table("| crate | uses |\n|---|---|\n| `a` | - |\n| `b` | `a` |\n| `c` | - |", TABLE_HEADING);
         let found = compare(&said, &built);
         assert_eq!(found.len(), 3, "{found:?}");
     }

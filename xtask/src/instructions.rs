@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// The cases: policies, and `decide` (a question that was read), `changed` (the same, where some policies were changed one by
-/// one), or `text` (text to text).
-const CASES: [(&str, u64); 11] = [
+/// one), or `text` (text to text); of XACML's form of a scenario `requests` (that were read), `together` (all in one call), or `xml`
+/// and `json` (text to text).
+const CASES: [(&str, u64); 15] = [
     ("baseline decide", 200),
     ("rbac decide", 20),
     ("hospital-5 decide", 1),
@@ -27,6 +28,10 @@ const CASES: [(&str, u64); 11] = [
     ("hospital-5 text", 1),
     ("conference decide", 10),
     ("conference text", 50),
+    ("scatter-100 requests", 1),
+    ("scatter-100 together", 1),
+    ("scatter-100 xml", 1),
+    ("scatter-100 json", 1),
 ];
 
 /// How much more than what is kept is too much, in percent.

@@ -8,6 +8,7 @@ mod clients;
 mod demo;
 mod differential;
 mod faults;
+mod folders;
 mod fuzz;
 mod generate;
 mod generators;

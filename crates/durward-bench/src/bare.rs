@@ -1,5 +1,4 @@
-//! A server of the same parts (hyper, tokio) that reads every request and answers it with the same bytes: what a validation or
-//! a decision would cost if there were nothing to it but HTTP.
+//! A server of the same parts (hyper, tokio) that reads every request and answers it with the same bytes: the cost of HTTP alone.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -88,7 +87,7 @@ impl Bare {
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel::<()>();
-        let answer = Said { fields, body: Bytes::copy_from_slice(body) };
+        let answer = CannedAnswer { fields, body: Bytes::copy_from_slice(body) };
         let (tell, told) = mpsc::channel();
         let thread = thread::Builder::new().name("bare".to_owned()).spawn(move || {
             // Whoever started the thread waits for it.
@@ -130,12 +129,12 @@ impl Drop for Bare {
 
 /// What is answered to everything.
 #[derive(Clone)]
-struct Said {
+struct CannedAnswer {
     fields: HeaderMap,
     body: Bytes,
 }
 
-async fn accept(listener: std::net::TcpListener, said: Said) -> io::Result<()> {
+async fn accept(listener: std::net::TcpListener, said: CannedAnswer) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     loop {
         let (stream, _) = listener.accept().await?;
@@ -152,7 +151,7 @@ async fn accept(listener: std::net::TcpListener, said: Said) -> io::Result<()> {
     }
 }
 
-async fn answer(said: &Said, request: Request<Incoming>) -> hyper::Result<Response<Full<Bytes>>> {
+async fn answer(said: &CannedAnswer, request: Request<Incoming>) -> hyper::Result<Response<Full<Bytes>>> {
     request.into_body().collect().await?;
     let mut answer = Response::new(Full::new(said.body.clone()));
     answer.headers_mut().clone_from(&said.fields);

@@ -14,5 +14,5 @@ mod spread;
 pub mod streams;
 
 pub use bare::Bare;
-pub use durward_lab::machine::Machine;
-pub use spread::Spread;
+pub use durward_lab::machine::MachineFacts;
+pub use spread::MeasurementSpread;

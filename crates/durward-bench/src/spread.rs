@@ -2,7 +2,7 @@
 
 /// The least, the middle and the most of several measurements, and how sure the middle is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct MeasurementSpread {
     /// The least.
     pub min: f64,
     /// Half of the measurements lie below, half above.
@@ -22,9 +22,9 @@ const INTERVAL_COUNT_MIN: usize = 6;
 /// How many standard deviations of the normal distribution hold 19 cases out of 20.
 const DEVIATIONS: f64 = 1.96;
 
-impl Spread {
+impl MeasurementSpread {
     /// The spread of these; `None` of none. Measurements that are no numbers are left out.
-    pub fn of(measured: &[f64]) -> Option<Spread> {
+    pub fn of(measured: &[f64]) -> Option<MeasurementSpread> {
         let mut sorted: Vec<f64> = measured.iter().copied().filter(|one| !one.is_nan()).collect();
         sorted.sort_by(f64::total_cmp);
         let count = sorted.len();
@@ -36,7 +36,7 @@ impl Spread {
         };
         let least = interval_begin(count);
         let interval = (count >= INTERVAL_COUNT_MIN).then(|| at(least).zip(at(count - 1 - least))).flatten();
-        Some(Spread { min: at(0)?, median, max: at(count - 1)?, count, interval })
+        Some(MeasurementSpread { min: at(0)?, median, max: at(count - 1)?, count, interval })
     }
 
     /// How wide the interval is, as a part of the median.
@@ -67,9 +67,11 @@ mod tests {
 
     #[test]
     fn the_median_is_in_the_middle() {
-        assert_eq!(Spread::of(&[]), None);
-        assert_eq!(Spread::of(&[f64::NAN]), None);
-        let of = |measured: &[f64]| Spread::of(measured).map(|it| (it.min, it.median, it.max, it.count));
+        assert_eq!(MeasurementSpread::of(&[]), None);
+        assert_eq!(MeasurementSpread::of(&[f64::NAN]), None);
+        let of = |measured: &[f64]| {
+            MeasurementSpread::of(measured).map(|it| (it.min, it.median, it.max, it.count))
+        };
         assert_eq!(of(&[5.0]), Some((5.0, 5.0, 5.0, 1)));
         assert_eq!(of(&[3.0, 1.0, 2.0]), Some((1.0, 2.0, 3.0, 3)));
         assert_eq!(of(&[4.0, 1.0, 2.0, 3.0]), Some((1.0, 2.5, 4.0, 4)));
@@ -77,7 +79,9 @@ mod tests {
 
     #[test]
     fn the_interval_is_where_so_many_measurements_put_the_median() {
-        let of = |count: u32| Spread::of(&(1..=count).map(f64::from).collect::<Vec<_>>()).unwrap().interval;
+        let of = |count: u32| {
+            MeasurementSpread::of(&(1..=count).map(f64::from).collect::<Vec<_>>()).unwrap().interval
+        };
         assert_eq!(of(5), None);
         // All of six: the median lies outside once in 32 times.
         assert_eq!(of(6), Some((1.0, 6.0)));
@@ -87,9 +91,9 @@ mod tests {
 
     #[test]
     fn measurements_that_agree_leave_no_uncertainty() {
-        assert_eq!(Spread::of(&[7.0; 6]).unwrap().uncertainty(), Some(0.0));
-        assert_eq!(Spread::of(&[0.0; 6]).unwrap().uncertainty(), None);
+        assert_eq!(MeasurementSpread::of(&[7.0; 6]).unwrap().uncertainty(), Some(0.0));
+        assert_eq!(MeasurementSpread::of(&[0.0; 6]).unwrap().uncertainty(), None);
         let tenth = [95.0, 100.0, 100.0, 100.0, 100.0, 105.0];
-        assert_eq!(Spread::of(&tenth).unwrap().uncertainty(), Some(0.1));
+        assert_eq!(MeasurementSpread::of(&tenth).unwrap().uncertainty(), Some(0.1));
     }
 }

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use durward_bench::Bare;
 use durward_bench::sessions::{
-    Act, Load, Person, SessionBenchError, Site, flood, login, logouts, memory, mix, validate,
-    validation_body, wait_ready,
+    BenchPerson, BenchSite, SessionBenchError, SessionLoad, UserAction, flood, login, logouts, memory, mix,
+    validate, validation_body, wait_ready,
 };
 
-const LOAD: Load = Load { users: 4, duration: Duration::from_millis(100) };
+const LOAD: SessionLoad = SessionLoad { users: 4, duration: Duration::from_millis(100) };
 
 /// A request: what it begins with, and its whole head.
 struct Asked {
@@ -79,12 +79,12 @@ fn but(start: &'static str, status: u16, body: &'static str) -> Says {
     )
 }
 
-fn anna() -> Vec<Person> {
-    vec![Person::new("anna", "secret")]
+fn anna() -> Vec<BenchPerson> {
+    vec![BenchPerson::new("anna", "secret")]
 }
 
-fn site<'a>(nodes: &'a [SocketAddr], people: &'a [Person]) -> Site<'a> {
-    Site { nodes, processes: &[], people, has_own_core: false }
+fn site<'a>(nodes: &'a [SocketAddr], people: &'a [BenchPerson]) -> BenchSite<'a> {
+    BenchSite { nodes, processes: &[], people, has_own_core: false }
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn what_is_asked_is_what_is_counted() {
     let before = validations.load(Ordering::SeqCst);
     let measured = validate(&site, &LOAD, Some(&bare)).unwrap();
     let asked = (validations.load(Ordering::SeqCst) - before) as u64;
-    let waits = measured.nodes.of(Act::Validate).unwrap();
+    let waits = measured.nodes.of(UserAction::Validate).unwrap();
     // One round in six is for warming up.
     assert!(waits.answered > 0 && waits.answered < asked, "{} of {asked}", waits.answered);
     assert_eq!((measured.nodes.failed(), measured.nodes.waits.len()), (0, 1));
@@ -118,11 +118,11 @@ fn a_mix_has_so_many_logouts() {
     let measured = mix(&site(&nodes, &people), &LOAD, 50).unwrap();
     assert_eq!(measured.failed(), 0, "{measured:?}");
     let count = |act| measured.of(act).map_or(0, |waits| waits.answered);
-    assert!(count(Act::Logout) > 0 && count(Act::Validate) > 0, "{measured:?}");
+    assert!(count(UserAction::Logout) > 0 && count(UserAction::Validate) > 0, "{measured:?}");
     // Who logs out logs in again; at the end of a round each of four may be between the two.
-    assert!(count(Act::Login).abs_diff(count(Act::Logout)) <= 4 * 6, "{measured:?}");
+    assert!(count(UserAction::Login).abs_diff(count(UserAction::Logout)) <= 4 * 6, "{measured:?}");
     let only = mix(&site(&nodes, &people), &LOAD, 100).unwrap();
-    assert!(only.of(Act::Validate).is_none(), "{only:?}");
+    assert!(only.of(UserAction::Validate).is_none(), "{only:?}");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn wrong_answers_among_right_ones_are_counted_apart() {
     };
     let (people, nodes) = (anna(), [node(Arc::new(says))]);
     let measured = validate(&site(&nodes, &people), &LOAD, None).unwrap().nodes;
-    let waits = measured.of(Act::Validate).unwrap();
+    let waits = measured.of(UserAction::Validate).unwrap();
     assert!(waits.failed > 0 && waits.failed.abs_diff(waits.answered) <= 6, "{waits:?}");
     assert_eq!(measured.wrong.as_deref(), Some("validate was answered 503 later"));
 }
@@ -240,10 +240,10 @@ fn memory_is_looked_at_only_of_processes_that_are_known() {
         return;
     }
     let own = [std::process::id()];
-    let measured = memory(&Site { processes: &own, ..site(&nodes, &people) }, 10, 2).unwrap();
+    let measured = memory(&BenchSite { processes: &own, ..site(&nodes, &people) }, 10, 2).unwrap();
     assert_eq!((measured.sessions, measured.checked, measured.nodes.len()), (10, 10, 1));
     assert!(measured.nodes[0].before > 0 && measured.nodes[0].after > 0);
     let lying = [node(but("POST /v1/sessions/validate", 200, r#"{"valid":false}"#))];
-    let measured = memory(&Site { processes: &own, ..site(&lying, &people) }, 10, 2);
+    let measured = memory(&BenchSite { processes: &own, ..site(&lying, &people) }, 10, 2);
     assert!(matches!(measured, Err(SessionBenchError::Wrong(_))), "{measured:?}");
 }

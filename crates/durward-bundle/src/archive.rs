@@ -38,20 +38,24 @@ impl Default for Limits {
 }
 
 /// Files by their names.
-pub(crate) type Files = BTreeMap<String, Vec<u8>>;
+pub(crate) type ArchiveFiles = BTreeMap<String, Vec<u8>>;
 
 /// Unpacks an archive.
 ///
 /// # Errors
 /// Something that is no ZIP archive, more than the limits allow, files that a bundle cannot have, or that are there
 /// twice.
-pub(crate) fn unpack(bytes: &[u8], limits: &Limits) -> Result<Files, BundleError> {
+pub(crate) fn unpack(bytes: &[u8], limits: &Limits) -> Result<ArchiveFiles, BundleError> {
     if bytes.len() > limits.archive_bytes_max {
         return failed(format!("the archive has more than {} bytes", limits.archive_bytes_max));
     }
     let archive = ZipArchive::from_slice(bytes).map_err(|error| broken(&error))?;
-    let mut unpacking =
-        Unpacking { left: limits.content_bytes_max, limits, ranges: Vec::new(), files: Files::new() };
+    let mut unpacking = ArchiveReader {
+        left: limits.content_bytes_max,
+        limits,
+        ranges: Vec::new(),
+        files: ArchiveFiles::new(),
+    };
     let mut entries = archive.entries();
     while let Some(entry) = entries.next_entry().map_err(|error| broken(&error))? {
         unpacking.add(&archive, &entry)?;
@@ -70,16 +74,16 @@ fn broken(error: &rawzip::Error) -> BundleError {
     })
 }
 
-struct Unpacking<'l> {
+struct ArchiveReader<'l> {
     limits: &'l Limits,
     /// How many bytes there may still be.
     left: usize,
     /// Where the files lie in the archive.
     ranges: Vec<(u64, u64)>,
-    files: Files,
+    files: ArchiveFiles,
 }
 
-impl Unpacking<'_> {
+impl ArchiveReader<'_> {
     fn add(
         &mut self,
         archive: &ZipSliceArchive<&[u8]>,

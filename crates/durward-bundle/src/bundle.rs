@@ -1,22 +1,22 @@
-//! A bundle that was read, and one that may be believed.
+//! A bundle as it was read, and a verified one.
 
 use std::collections::BTreeMap;
 
 use durward_ir::{Value, json};
 use jiff::Timestamp;
 
-use crate::archive::{self, Files};
+use crate::archive::{self, ArchiveFiles};
 use crate::error::failed;
 use crate::manifest::{self, Manifest};
 use crate::name::{FileKind, MANIFEST};
-use crate::trust::Believed;
+use crate::trust::VerifiedManifest;
 use crate::{BundleError, Limits, Trust, seal};
 
 /// A bundle as it was found: whoever uses its policies verifies it first.
 pub struct Bundle {
     manifest: Manifest,
     /// Without the manifest.
-    files: Files,
+    files: ArchiveFiles,
 }
 
 impl Bundle {
@@ -57,14 +57,14 @@ impl Bundle {
     ///
     /// # Errors
     /// Why it is not.
-    pub fn verify(self, trust: &Trust, tenant: &str) -> Result<Verified, BundleError> {
+    pub fn verify(self, trust: &Trust, tenant: &str) -> Result<VerifiedBundle, BundleError> {
         let believed = trust.believe(&self.manifest, tenant)?;
         self.check_files(&believed)?;
-        Ok(Verified(self))
+        Ok(VerifiedBundle(self))
     }
 
     /// Every file is in the manifest, and every file of the manifest is there, with its digest.
-    fn check_files(&self, _: &Believed) -> Result<(), BundleError> {
+    fn check_files(&self, _: &VerifiedManifest) -> Result<(), BundleError> {
         let listed: BTreeMap<&str, &str> =
             self.manifest.files.iter().map(|(name, digest)| (name.as_str(), digest.as_str())).collect();
         for (name, content) in &self.files {
@@ -112,11 +112,11 @@ impl std::fmt::Debug for Bundle {
     }
 }
 
-/// A bundle that may be believed.
+/// A verified bundle.
 #[derive(Debug)]
-pub struct Verified(Bundle);
+pub struct VerifiedBundle(Bundle);
 
-impl Verified {
+impl VerifiedBundle {
     /// Its files by name, without the manifest.
     pub fn files(&self) -> &BTreeMap<String, Vec<u8>> {
         &self.0.files

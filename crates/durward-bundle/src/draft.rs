@@ -6,7 +6,7 @@ use durward_ir::Value;
 use durward_ir::json;
 use jiff::Timestamp;
 
-use crate::archive::{self, Files};
+use crate::archive::{self, ArchiveFiles};
 use crate::error::failed;
 use crate::manifest::{self, Manifest};
 use crate::name::{self, FileKind, MANIFEST};
@@ -26,7 +26,7 @@ pub fn time(time: SystemTime) -> Result<String, BundleError> {
 /// Files that become a bundle.
 #[derive(Debug)]
 pub struct BundleDraft {
-    files: Files,
+    files: ArchiveFiles,
     created: Timestamp,
     configuration_id: Option<String>,
     attribution: Value,
@@ -42,7 +42,7 @@ impl BundleDraft {
         let Ok(created) = created.parse() else { return failed(format!("`{created}` is no time")) };
         let version = env!("CARGO_PKG_VERSION");
         Ok(BundleDraft {
-            files: Files::new(),
+            files: ArchiveFiles::new(),
             created,
             configuration_id: None,
             attribution: Value::Text(format!("durward/{version}").into()),

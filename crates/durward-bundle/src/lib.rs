@@ -36,12 +36,12 @@ mod token;
 mod trust;
 
 pub use archive::Limits;
-pub use bundle::{Bundle, Verified};
+pub use bundle::{Bundle, VerifiedBundle};
 pub use draft::{BundleDraft, time};
 pub use error::BundleError;
 pub use key::{SigningKey, VerifyingKey};
 pub use keyring::{Keyring, RecipientKey, SecretKey};
-pub use manifest::{Manifest, Signature};
+pub use manifest::{BundleSignature, Manifest};
 pub use name::{FileKind, MANIFEST};
 pub use random::{letters, random_bytes, random_id};
 pub use seal::{is_sealed, recipients, reseal, seal, unseal};

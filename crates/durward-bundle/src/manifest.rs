@@ -54,12 +54,12 @@ pub struct Manifest {
     /// `sha256:` and the digest in Base64, by file, in the order of the names.
     pub files: Vec<(String, String)>,
     /// Who signed it.
-    pub signature: Option<Signature>,
+    pub signature: Option<BundleSignature>,
 }
 
 /// A signature, not yet verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signature {
+pub struct BundleSignature {
     /// Which key is said to have made it.
     pub key_id: String,
     value: Vec<u8>,
@@ -148,32 +148,32 @@ impl Manifest {
 
     pub(crate) fn sign(&mut self, key: &SigningKey, key_id: &str) {
         let value = key.sign(&self.signed_bytes());
-        self.signature = Some(Signature { key_id: key_id.to_owned(), value });
+        self.signature = Some(BundleSignature { key_id: key_id.to_owned(), value });
     }
 
-    fn tree(&self, with_signature: bool) -> Tree {
-        let text = |text: &str| Tree::Leaf(quoted(text));
+    fn tree(&self, with_signature: bool) -> JsonTree {
+        let text = |text: &str| JsonTree::Leaf(quoted(text));
         let mut members = Vec::new();
         members.extend(self.version.as_ref().map(|version| ("version".to_owned(), text(version))));
         members.push(("hashAlgorithm".to_owned(), text(HASH_ALGORITHM)));
         members.push(("created".to_owned(), text(&self.created.java())));
         members.push(("configurationId".to_owned(), text(&self.configuration_id)));
-        members.push(("attribution".to_owned(), Tree::of(&self.attribution)));
+        members.push(("attribution".to_owned(), JsonTree::of(&self.attribution)));
         if let Some(recipient) = &self.recipient {
-            let audience = Tree::Object(vec![("sealingRecipient".to_owned(), text(recipient))]);
+            let audience = JsonTree::Object(vec![("sealingRecipient".to_owned(), text(recipient))]);
             members.push(("audience".to_owned(), audience));
         }
         let files = self.files.iter().map(|(name, digest)| (name.clone(), text(digest)));
-        members.push(("files".to_owned(), Tree::Object(files.collect())));
+        members.push(("files".to_owned(), JsonTree::Object(files.collect())));
         if let Some(signature) = self.signature.as_ref().filter(|_| with_signature) {
             let of_signature = vec![
                 ("algorithm".to_owned(), text(SIGNATURE_ALGORITHM)),
                 ("keyId".to_owned(), text(&signature.key_id)),
                 ("value".to_owned(), text(&STANDARD.encode(&signature.value))),
             ];
-            members.push(("signature".to_owned(), Tree::Object(of_signature)));
+            members.push(("signature".to_owned(), JsonTree::Object(of_signature)));
         }
-        Tree::Object(members)
+        JsonTree::Object(members)
     }
 }
 
@@ -211,13 +211,13 @@ fn recipient(audience: &Value) -> Result<String, BundleError> {
     if recipient.trim().is_empty() { failed("`audience.sealingRecipient` is blank") } else { Ok(recipient) }
 }
 
-fn signature(value: &Value) -> Result<Signature, BundleError> {
+fn signature(value: &Value) -> Result<BundleSignature, BundleError> {
     let [algorithm, key_id, value] = texts(value, "signature", ["algorithm", "keyId", "value"])?;
     if algorithm != SIGNATURE_ALGORITHM {
         return failed(format!("it is not signed with {SIGNATURE_ALGORITHM}"));
     }
     match STANDARD.decode(&value) {
-        Ok(value) => Ok(Signature { key_id, value }),
+        Ok(value) => Ok(BundleSignature { key_id, value }),
         Err(_) => failed("`signature.value` is no Base64"),
     }
 }
@@ -235,11 +235,11 @@ fn files(value: Option<&Value>) -> Result<Vec<(String, String)>, BundleError> {
 }
 
 /// Times as `java.time.Instant` writes them: none, three, six or nine digits of the second.
-trait JavaTime {
+trait JavaInstant {
     fn java(&self) -> String;
 }
 
-impl JavaTime for Timestamp {
+impl JavaInstant for Timestamp {
     fn java(&self) -> String {
         match self.subsec_nanosecond().unsigned_abs() {
             0 => format!("{self:.0}"),
@@ -257,32 +257,34 @@ fn quoted(text: &str) -> String {
 }
 
 /// JSON about to be written.
-enum Tree {
+enum JsonTree {
     Leaf(String),
-    Array(Vec<Tree>),
-    Object(Vec<(String, Tree)>),
+    Array(Vec<JsonTree>),
+    Object(Vec<(String, JsonTree)>),
 }
 
-impl Tree {
-    fn of(value: &Value) -> Tree {
+impl JsonTree {
+    fn of(value: &Value) -> JsonTree {
         if let Value::Object(object) = value {
-            let member = |(name, value): (&smol_str::SmolStr, &Value)| (name.to_string(), Tree::of(value));
-            return Tree::Object(object.iter().map(member).collect());
+            let member =
+                |(name, value): (&smol_str::SmolStr, &Value)| (name.to_string(), JsonTree::of(value));
+            return JsonTree::Object(object.iter().map(member).collect());
         }
         match value.as_array() {
-            Some(elements) => Tree::Array(elements.iter().map(Tree::of).collect()),
-            None => Tree::Leaf(value.to_json()),
+            Some(elements) => JsonTree::Array(elements.iter().map(JsonTree::of).collect()),
+            None => JsonTree::Leaf(value.to_json()),
         }
     }
 
     fn compact(&self) -> String {
         match self {
-            Tree::Leaf(text) => text.clone(),
-            Tree::Array(elements) => {
-                format!("[{}]", elements.iter().map(Tree::compact).collect::<Vec<_>>().join(","))
+            JsonTree::Leaf(text) => text.clone(),
+            JsonTree::Array(elements) => {
+                format!("[{}]", elements.iter().map(JsonTree::compact).collect::<Vec<_>>().join(","))
             }
-            Tree::Object(members) => {
-                let member = |(name, value): &(String, Tree)| format!("{}:{}", quoted(name), value.compact());
+            JsonTree::Object(members) => {
+                let member =
+                    |(name, value): &(String, JsonTree)| format!("{}:{}", quoted(name), value.compact());
                 format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(","))
             }
         }
@@ -296,8 +298,8 @@ impl Tree {
 
     fn write_pretty(&self, depth: usize, out: &mut String) {
         match self {
-            Tree::Leaf(text) => out.push_str(text),
-            Tree::Array(elements) => {
+            JsonTree::Leaf(text) => out.push_str(text),
+            JsonTree::Array(elements) => {
                 out.push_str("[ ");
                 for (at, element) in elements.iter().enumerate() {
                     out.push_str(if at == 0 { "" } else { ", " });
@@ -305,8 +307,8 @@ impl Tree {
                 }
                 out.push_str(" ]");
             }
-            Tree::Object(members) if members.is_empty() => out.push_str("{ }"),
-            Tree::Object(members) => {
+            JsonTree::Object(members) if members.is_empty() => out.push_str("{ }"),
+            JsonTree::Object(members) => {
                 let indent = "  ".repeat(depth);
                 for (at, (name, value)) in members.iter().enumerate() {
                     out.push_str(if at == 0 { "{" } else { "," });

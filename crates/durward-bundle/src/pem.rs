@@ -1,4 +1,4 @@
-//! Keys as PEM (RFC 7468): a line that says what it is, Base64, and a line that says it was that.
+//! Keys as PEM (RFC 7468): a header line, Base64, and a footer line.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -52,7 +52,7 @@ pub(crate) fn seal(recipient: &RecipientKey, plain: &[u8]) -> Result<String, Bun
 /// # Errors
 /// No token, or one that does not say.
 pub(crate) fn recipient(token: &str) -> Result<String, BundleError> {
-    key_id(&*Parts::of(token)?.header()?)
+    key_id(&*SealedParts::of(token)?.header()?)
 }
 
 /// Opens a token with the key it names.
@@ -60,7 +60,7 @@ pub(crate) fn recipient(token: &str) -> Result<String, BundleError> {
 /// # Errors
 /// No token of this form, no such key, or something was changed.
 pub(crate) fn open(keyring: &Keyring, token: &str) -> Result<Vec<u8>, BundleError> {
-    let parts = Parts::of(token)?;
+    let parts = SealedParts::of(token)?;
     let header = parts.header()?;
     check(&header)?;
     let key = keyring.key(&key_id(&header)?)?;
@@ -84,17 +84,17 @@ pub(crate) fn open(keyring: &Keyring, token: &str) -> Result<Vec<u8>, BundleErro
     Ok(plain.to_vec())
 }
 
-struct Parts<'t> {
+struct SealedParts<'t> {
     header: &'t str,
     nonce: &'t str,
     sealed: &'t str,
     tag: &'t str,
 }
 
-impl<'t> Parts<'t> {
-    fn of(token: &'t str) -> Result<Parts<'t>, BundleError> {
+impl<'t> SealedParts<'t> {
+    fn of(token: &'t str) -> Result<SealedParts<'t>, BundleError> {
         match token.split('.').collect::<Vec<_>>().as_slice() {
-            [header, "", nonce, sealed, tag] => Ok(Parts { header, nonce, sealed, tag }),
+            [header, "", nonce, sealed, tag] => Ok(SealedParts { header, nonce, sealed, tag }),
             _ => failed("it is no token of five parts, the second empty"),
         }
     }

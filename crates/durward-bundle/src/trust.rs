@@ -1,11 +1,11 @@
-//! Whose bundles are believed, tenant by tenant.
+//! Trusted signers of bundles, by tenant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::failed;
 use crate::{BundleError, Manifest, VerifyingKey};
 
-/// Whose signatures count. The default trusts nobody.
+/// Trusted signers. The default trusts nobody.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     /// For every tenant that has no list of its own.
@@ -20,8 +20,8 @@ pub struct Trust {
     pub unsigned_tenants: BTreeSet<String>,
 }
 
-/// A manifest that may be believed. There is no other way to one.
-pub(crate) struct Believed(());
+/// A verified manifest. Verification is its only constructor.
+pub(crate) struct VerifiedManifest(());
 
 impl Trust {
     /// One key for everybody, whatever signatures call it.
@@ -54,17 +54,17 @@ impl Trust {
 
     /// # Errors
     /// Signed by nobody who may, or wrongly, or not at all where that is not allowed.
-    pub(crate) fn believe(&self, manifest: &Manifest, tenant: &str) -> Result<Believed, BundleError> {
+    pub(crate) fn believe(&self, manifest: &Manifest, tenant: &str) -> Result<VerifiedManifest, BundleError> {
         let needs_none = self.allow_unsigned || self.unsigned_tenants.contains(tenant);
         let has_key = self.key.is_some() || self.tenants.contains_key(tenant);
         match &manifest.signature {
-            None if needs_none => Ok(Believed(())),
+            None if needs_none => Ok(VerifiedManifest(())),
             None => failed("it is not signed"),
             // With nothing to verify with, it is as good as unsigned.
-            Some(_) if needs_none && !has_key => Ok(Believed(())),
+            Some(_) if needs_none && !has_key => Ok(VerifiedManifest(())),
             Some(signature) => {
                 manifest.verify(self.key_of(tenant, &signature.key_id)?)?;
-                Ok(Believed(()))
+                Ok(VerifiedManifest(()))
             }
         }
     }

@@ -13,9 +13,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use durward_identity::protocol::{Answer, AskId, Effect, Event, Node, NodeSettings};
+use durward_identity::protocol::{AskId, AskOutcome, NodeEffect, NodeEvent, NodeSettings, SessionNode};
 use durward_identity::session::{
-    ClusterKey, Level, Properties, Refusal, Scratch, SessionSettings, Sessions, User,
+    ClusterKey, Level, Properties, Refusal, Scratch, SessionSettings, SessionTable, User,
 };
 use durward_identity::{Moment, SystemEntropy};
 
@@ -25,13 +25,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let users: u64 = arguments.next().map_or(Ok(count), |text| text.parse())?;
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     let mut now = Moment::from_ms(u64::try_from(since.as_millis())?);
-    let sessions = Arc::new(Sessions::new(SessionSettings::default()));
+    let sessions = Arc::new(SessionTable::new(SessionSettings::default()));
     let cluster = ClusterKey::new([7; 32])?;
-    let mut node = Node::new(NodeSettings::default(), sessions.clone(), cluster, Arc::new(SystemEntropy))?;
+    let mut node =
+        SessionNode::new(NodeSettings::default(), sessions.clone(), cluster, Arc::new(SystemEntropy))?;
     let mut effects = Vec::new();
-    node.handle(now, Event::Tick, &mut effects);
+    node.handle(now, NodeEvent::Tick, &mut effects);
     now = now.plus(std::time::Duration::from_secs(3));
-    node.handle(now, Event::Tick, &mut effects);
+    node.handle(now, NodeEvent::Tick, &mut effects);
 
     let before = resident_bytes()?;
     let mut some = Vec::new();
@@ -39,10 +40,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     for number in 0..count {
         let user = User::new("/", &format!("user{:07}", number % users.max(1)))?;
         effects.clear();
-        let login = Event::Login { ask: AskId(number), user, level: Level(0), properties: Properties::new() };
+        let login =
+            NodeEvent::Login { ask: AskId(number), user, level: Level(0), properties: Properties::new() };
         node.handle(now, login, &mut effects);
         let token = effects.drain(..).find_map(|effect| match effect {
-            Effect::Answer { answer: Answer::Token { token, .. }, .. } => Some(token),
+            NodeEffect::Answer { answer: AskOutcome::Token { token, .. }, .. } => Some(token),
             _ => None,
         });
         // Each kept token takes memory of its own: few, from all over the table.
@@ -62,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// How much of a core a validation takes, with so many threads at it.
 fn validation_ns(
-    sessions: &Sessions,
+    sessions: &SessionTable,
     now: Moment,
     tokens: &[String],
     threads: u32,

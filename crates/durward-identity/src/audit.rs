@@ -35,7 +35,7 @@ pub enum Kind {
     Login,
     /// Somebody failed to log in.
     LoginFailed,
-    /// Somebody was told to wait before he tries again.
+    /// A login was told to wait before the next attempt.
     LoginDelayed,
     /// Somebody was turned away because too many logged in.
     LoginTurnedAway,
@@ -45,7 +45,7 @@ pub enum Kind {
     Revoked,
     /// A session's level rose.
     SteppedUp,
-    /// Somebody else changed something about a user or his session.
+    /// Somebody else changed a user's account or session.
     UserChanged,
     /// A key was taken into use.
     KeyRotated,
@@ -184,7 +184,7 @@ fn cut(text: &str, bytes_max: usize) -> String {
 /// A line, as it is written.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct AuditLine {
     number: u64,
     /// Milliseconds since 1970 began.
     at: u64,
@@ -227,23 +227,23 @@ impl fmt::Display for Checkpoint {
 
 /// Writes the lines of a chain.
 #[derive(Clone, Debug, Default)]
-pub struct Chain(Checkpoint);
+pub struct AuditChain(Checkpoint);
 
-impl Chain {
-    /// A chain that goes on after a line: the last one of the file, without its end. With no file, `Chain::default()` begins one.
+impl AuditChain {
+    /// A chain that goes on after a line: the last one of the file, without its end. With no file, `AuditChain::default()` begins one.
     ///
     /// # Errors
-    /// The text is no line: a crash may have torn it. See [`Verifier`] for what is whole.
-    pub fn after(line: &str) -> Result<Chain, IdentityError> {
-        let read: Line = serde_json::from_str(line).map_err(|error| {
+    /// The text is no line: a crash may have torn it. See [`ChainVerifier`] for what is whole.
+    pub fn after(line: &str) -> Result<AuditChain, IdentityError> {
+        let read: AuditLine = serde_json::from_str(line).map_err(|error| {
             IdentityError::new(format!("the last line of the audit record is none: {error}"))
         })?;
-        Ok(Chain(Checkpoint { number: read.number, hash: hash(line.as_bytes()) }))
+        Ok(AuditChain(Checkpoint { number: read.number, hash: hash(line.as_bytes()) }))
     }
 
     /// A chain that goes on where another ended.
-    pub fn from(checkpoint: Checkpoint) -> Chain {
-        Chain(checkpoint)
+    pub fn from(checkpoint: Checkpoint) -> AuditChain {
+        AuditChain(checkpoint)
     }
 
     /// The next line, without its end. When it cannot be written, drop the chain and go on from what was.
@@ -252,7 +252,7 @@ impl Chain {
     /// None that can be provoked: events are always JSON.
     pub fn line(&mut self, at: Moment, event: AuditEvent) -> Result<String, IdentityError> {
         let number = self.0.number + 1;
-        let line = Line { number, at: at.ms(), before: hex(&self.0.hash), event };
+        let line = AuditLine { number, at: at.ms(), before: hex(&self.0.hash), event };
         let text = serde_json::to_string(&line).map_err(|error| IdentityError::new(error.to_string()))?;
         self.0 = Checkpoint { number, hash: hash(text.as_bytes()) };
         Ok(text)
@@ -266,16 +266,16 @@ impl Chain {
 
 /// A chain that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenChain {
     /// The line, counted in what was read, from 1 on.
     pub line: u64,
     /// What is wrong with it.
-    pub fault: Fault,
+    pub fault: ChainFault,
 }
 
 /// What is wrong with a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ChainFault {
     /// It is no line of a record, and not the last one.
     NoLine,
     /// The last line is not whole: a crash while writing, or somebody cut it. What is before it holds.
@@ -300,42 +300,42 @@ pub enum Fault {
     Unreadable(String),
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for BrokenChain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: ", self.line)?;
         match &self.fault {
-            Fault::NoLine => f.write_str("this is no line of an audit record"),
-            Fault::Torn => {
+            ChainFault::NoLine => f.write_str("this is no line of an audit record"),
+            ChainFault::Torn => {
                 f.write_str("the last line is not whole: a crash while writing, or somebody cut it")
             }
-            Fault::Changed => {
+            ChainFault::Changed => {
                 f.write_str("the line before this one was changed, or lines between them are missing")
             }
-            Fault::Number { expected, found } => {
+            ChainFault::Number { expected, found } => {
                 write!(
                     f,
                     "this should be number {expected} and is {found}: lines are missing, were put in, or moved"
                 )
             }
-            Fault::Truncated { expected } => {
+            ChainFault::Truncated { expected } => {
                 write!(
                     f,
                     "the record ends here, and the checkpoint is at number {expected}: its end is missing"
                 )
             }
-            Fault::Rewritten => {
+            ChainFault::Rewritten => {
                 f.write_str("the checkpoint knows another line with this number: the record was written anew")
             }
-            Fault::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            ChainFault::Unreadable(error) => write!(f, "cannot be read: {error}"),
         }
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for BrokenChain {}
 
 /// Checks the lines of a chain, file after file.
 #[derive(Debug, Default)]
-pub struct Verifier {
+pub struct ChainVerifier {
     /// The number of the first line that was read.
     first: Option<u64>,
     last: Option<Checkpoint>,
@@ -343,16 +343,16 @@ pub struct Verifier {
     checkpoint: Option<Checkpoint>,
 }
 
-impl Verifier {
+impl ChainVerifier {
     /// Checks from the first line there is: what was before it, rotated away, is believed. With a checkpoint, also that the record has
     /// the line that it knows.
-    pub fn new(checkpoint: Option<Checkpoint>) -> Verifier {
-        Verifier { checkpoint, ..Verifier::default() }
+    pub fn new(checkpoint: Option<Checkpoint>) -> ChainVerifier {
+        ChainVerifier { checkpoint, ..ChainVerifier::default() }
     }
 
     /// Checks also that the first line there is has the number 1: that nothing is missing before it.
     #[must_use]
-    pub fn from_first(self) -> Verifier {
+    pub fn from_first(self) -> ChainVerifier {
         self.after(Checkpoint::default())
     }
 
@@ -363,33 +363,33 @@ impl Verifier {
 
     /// Checks that the record goes on right after a checkpoint: the end of an earlier check.
     #[must_use]
-    pub fn after(self, start: Checkpoint) -> Verifier {
-        Verifier { last: Some(start), ..self }
+    pub fn after(self, start: Checkpoint) -> ChainVerifier {
+        ChainVerifier { last: Some(start), ..self }
     }
 
     /// Checks the next line, without its end.
     ///
     /// # Errors
     /// The chain breaks here.
-    pub fn line(&mut self, line: &[u8]) -> Result<(), Broken> {
+    pub fn line(&mut self, line: &[u8]) -> Result<(), BrokenChain> {
         self.lines += 1;
-        let broken = |fault| Broken { line: self.lines, fault };
-        let read: Line = Some(line)
+        let broken = |fault| BrokenChain { line: self.lines, fault };
+        let read: AuditLine = Some(line)
             .filter(|line| line.len() <= LINE_BYTES_MAX)
             .and_then(|line| serde_json::from_slice(line).ok())
-            .ok_or_else(|| broken(Fault::NoLine))?;
-        let before = from_hex(&read.before).ok_or_else(|| broken(Fault::NoLine))?;
+            .ok_or_else(|| broken(ChainFault::NoLine))?;
+        let before = from_hex(&read.before).ok_or_else(|| broken(ChainFault::NoLine))?;
         let last = self.last.unwrap_or(Checkpoint { number: read.number.saturating_sub(1), hash: before });
         let expected = last.number.saturating_add(1);
         if read.number != expected {
-            return Err(broken(Fault::Number { expected, found: read.number }));
+            return Err(broken(ChainFault::Number { expected, found: read.number }));
         }
         if before != last.hash || (read.number == 1 && before != [0; 32]) {
-            return Err(broken(Fault::Changed));
+            return Err(broken(ChainFault::Changed));
         }
         let here = Checkpoint { number: read.number, hash: hash(line) };
         if self.checkpoint.is_some_and(|known| known.number == here.number && known.hash != here.hash) {
-            return Err(broken(Fault::Rewritten));
+            return Err(broken(ChainFault::Rewritten));
         }
         self.first.get_or_insert(here.number);
         self.last = Some(here);
@@ -400,22 +400,22 @@ impl Verifier {
     ///
     /// # Errors
     /// The chain breaks in it.
-    pub fn file(&mut self, mut file: impl BufRead) -> Result<(), Broken> {
+    pub fn file(&mut self, mut file: impl BufRead) -> Result<(), BrokenChain> {
         let mut line = Vec::new();
         loop {
             line.clear();
             // One byte more than a line may have, and its end.
             let read = std::io::Read::take(&mut file, LINE_BYTES_MAX as u64 + 2).read_until(b'\n', &mut line);
-            let unreadable = |error: std::io::Error| Fault::Unreadable(error.to_string());
-            match read.map_err(|error| Broken { line: self.lines + 1, fault: unreadable(error) })? {
+            let unreadable = |error: std::io::Error| ChainFault::Unreadable(error.to_string());
+            match read.map_err(|error| BrokenChain { line: self.lines + 1, fault: unreadable(error) })? {
                 0 => return Ok(()),
                 _ if line.last() == Some(&b'\n') => {
                     self.line(line.get(..line.len() - 1).unwrap_or_default())?
                 }
                 _ if line.len() > LINE_BYTES_MAX => {
-                    return Err(Broken { line: self.lines + 1, fault: Fault::NoLine });
+                    return Err(BrokenChain { line: self.lines + 1, fault: ChainFault::NoLine });
                 }
-                _ => return Err(Broken { line: self.lines + 1, fault: Fault::Torn }),
+                _ => return Err(BrokenChain { line: self.lines + 1, fault: ChainFault::Torn }),
             }
         }
     }
@@ -424,11 +424,11 @@ impl Verifier {
     ///
     /// # Errors
     /// The checkpoint lies beyond the end.
-    pub fn end(self) -> Result<Option<Checkpoint>, Broken> {
+    pub fn end(self) -> Result<Option<Checkpoint>, BrokenChain> {
         let ends_at = self.last.map_or(0, |last| last.number);
         match self.checkpoint {
             Some(known) if known.number > ends_at => {
-                Err(Broken { line: self.lines, fault: Fault::Truncated { expected: known.number } })
+                Err(BrokenChain { line: self.lines, fault: ChainFault::Truncated { expected: known.number } })
             }
             Some(_) | None => Ok(self.last),
         }
@@ -455,7 +455,7 @@ mod tests {
     use super::*;
 
     fn lines(count: u64) -> (Vec<String>, Checkpoint) {
-        let mut chain = Chain::default();
+        let mut chain = AuditChain::default();
         let anna = User::new("/", "anna").unwrap();
         let line = |number| {
             let event = AuditEvent::new(Kind::Login)
@@ -468,8 +468,8 @@ mod tests {
         (lines, chain.checkpoint())
     }
 
-    fn verify(lines: &[String], checkpoint: Option<Checkpoint>) -> Result<Option<Checkpoint>, Broken> {
-        let mut verifier = Verifier::new(checkpoint);
+    fn verify(lines: &[String], checkpoint: Option<Checkpoint>) -> Result<Option<Checkpoint>, BrokenChain> {
+        let mut verifier = ChainVerifier::new(checkpoint);
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         verifier.file(text.as_bytes())?;
         verifier.end()
@@ -498,13 +498,13 @@ mod tests {
         assert_eq!(verify(&lines, Some(checkpoint)), Ok(Some(checkpoint)));
         assert_eq!(verify(&lines[5..], Some(checkpoint)), Ok(Some(checkpoint)), "rotated away");
         assert_eq!(verify(&[], None), Ok(None));
-        let mut verifier = Verifier::new(None);
+        let mut verifier = ChainVerifier::new(None);
         verifier.line(lines[5].as_bytes()).unwrap();
         assert_eq!(verifier.first(), Some(6));
-        let fault = Fault::Number { expected: 1, found: 6 };
-        let from_first = Verifier::new(None).from_first().line(lines[5].as_bytes());
-        assert_eq!(from_first, Err(Broken { line: 1, fault }));
-        Verifier::new(None).from_first().line(lines[0].as_bytes()).unwrap();
+        let fault = ChainFault::Number { expected: 1, found: 6 };
+        let from_first = ChainVerifier::new(None).from_first().line(lines[5].as_bytes());
+        assert_eq!(from_first, Err(BrokenChain { line: 1, fault }));
+        ChainVerifier::new(None).from_first().line(lines[0].as_bytes()).unwrap();
         assert_eq!(Checkpoint::read(&checkpoint.to_string()), Ok(checkpoint));
     }
 
@@ -538,38 +538,44 @@ mod tests {
     #[test]
     fn a_record_written_anew_is_told_by_the_checkpoint() {
         let (_, checkpoint) = lines(20);
-        let mut chain = Chain::default();
+        let mut chain = AuditChain::default();
         let other: Vec<String> = (0..25)
             .map(|number| chain.line(Moment::from_ms(number), AuditEvent::new(Kind::Started)).unwrap())
             .collect();
         assert!(verify(&other, None).is_ok());
-        assert_eq!(verify(&other, Some(checkpoint)).unwrap_err().fault, Fault::Rewritten);
+        assert_eq!(verify(&other, Some(checkpoint)).unwrap_err().fault, ChainFault::Rewritten);
     }
 
     #[test]
     fn a_chain_goes_on_after_a_restart_and_through_files() {
         let (first, _) = lines(3);
-        let mut chain = Chain::after(first.last().unwrap()).unwrap();
+        let mut chain = AuditChain::after(first.last().unwrap()).unwrap();
         let second = chain.line(Moment::from_ms(9), AuditEvent::new(Kind::Started)).unwrap();
-        let mut verifier = Verifier::new(None);
+        let mut verifier = ChainVerifier::new(None);
         verifier.file(format!("{}\n", first.join("\n")).as_bytes()).unwrap();
         verifier.file(format!("{second}\n").as_bytes()).unwrap();
         assert_eq!(verifier.end().unwrap(), Some(chain.checkpoint()));
-        assert!(Chain::after(&second[..40]).is_err());
+        assert!(AuditChain::after(&second[..40]).is_err());
     }
 
     #[test]
     fn a_torn_line_and_one_without_end_are_told_apart() {
         let (whole, _) = lines(2);
         let torn = format!("{}\n{}", whole[0], &whole[1][..30]);
-        assert_eq!(Verifier::new(None).file(torn.as_bytes()), Err(Broken { line: 2, fault: Fault::Torn }));
+        assert_eq!(
+            ChainVerifier::new(None).file(torn.as_bytes()),
+            Err(BrokenChain { line: 2, fault: ChainFault::Torn })
+        );
         let endless = vec![b'x'; 4 << 20];
-        assert_eq!(Verifier::new(None).file(&endless[..]), Err(Broken { line: 1, fault: Fault::NoLine }));
+        assert_eq!(
+            ChainVerifier::new(None).file(&endless[..]),
+            Err(BrokenChain { line: 1, fault: ChainFault::NoLine })
+        );
     }
 
     #[test]
     fn what_somebody_typed_cannot_make_lines_of_its_own() {
-        let mut chain = Chain::default();
+        let mut chain = AuditChain::default();
         let event = AuditEvent::new(Kind::LoginFailed)
             .detail(&format!("x\n{{\"number\":2}}\u{2028}{}", "y".repeat(1 << 20)));
         let line = chain.line(Moment::from_ms(1), event).unwrap();

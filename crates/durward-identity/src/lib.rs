@@ -1,8 +1,8 @@
 //! Who is asking: users, login, sessions, tokens, and the record of what happened.
 //!
 //! The crate knows no policy and no wire format, and has no clock, no socket and no runtime: the moment is an argument,
-//! chance is an [`Entropy`], and what must travel comes out as an [`Effect`](protocol::Effect) and goes in as an
-//! [`Event`](protocol::Event). Servers, stores and directories are put around it.
+//! chance is an [`Entropy`], and what must travel comes out as an [`NodeEffect`](protocol::NodeEffect) and goes in as an
+//! [`NodeEvent`](protocol::NodeEvent). Servers, stores and directories are put around it.
 //!
 //! # The parts
 //!
@@ -31,12 +31,12 @@
 //!
 //! # Validation
 //!
-//! [`session::Sessions::validate`] opens the token, looks into the table's part for that user under a lock for reading, and is
+//! [`session::SessionTable::validate`] opens the token, looks into the table's part for that user under a lock for reading, and is
 //! done: no allocation, no store, no lock that all cores share. It refuses what it does not understand.
 //!
 //! # The state machine
 //!
-//! [`protocol::Node`] takes an event at a moment and gives effects. What it promises is one setting:
+//! [`protocol::SessionNode`] takes an event at a moment and gives effects. What it promises is one setting:
 //!
 //! | mode | a login or logout is answered | a validation is answered | without the store |
 //! |---|---|---|---|
@@ -57,12 +57,11 @@
 //!                                       '-- a gap in the records: ask again from the last one applied
 //! ```
 //!
-//! Validations that wait for the store share questions: at most one is under way, and whoever comes while it is under way waits for
-//! the next one, because the answer may have been given before he came.
+//! Validations that wait for the store share queries: at most one is under way, and a validation that arrives meanwhile waits for the next one, because the answer may be older than its arrival.
 //!
 //! # What is not here
 //!
-//! No LDAP, no NATS, no HTTP: they implement [`user::UserStore`], and carry the effects of [`protocol::Node`].
+//! No LDAP, no NATS, no HTTP: they implement [`user::UserStore`], and carry the effects of [`protocol::SessionNode`].
 
 pub mod audit;
 mod entropy;

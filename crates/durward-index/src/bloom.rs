@@ -15,8 +15,8 @@ use durward_ir::evaluate::{Everything, Known, ListPolicies, Shortlist};
 use durward_ir::program::{Atom, ExprId, NodeId, Program, Set, SlotId};
 use durward_ir::question::{Number, Question};
 
-use crate::Map;
-use crate::necessary::{self, Necessary};
+use crate::BuildMap;
+use crate::necessary::{self, NecessaryTests};
 use crate::target::Targets;
 use crate::{BloomStatistics, Counting, Settings};
 
@@ -28,24 +28,24 @@ const BITS_MAX: usize = 1 << 19;
 
 /// Bloom filters over the targets of a program.
 #[derive(Debug)]
-pub struct Bloom {
+pub struct BloomIndex {
     /// For each element one more than the number of its filter; 0 where it has none.
     of_node: Box<[u32]>,
-    filters: Vec<Filter>,
-    checks: Vec<Check>,
+    filters: Vec<TargetFilter>,
+    checks: Vec<SlotCheck>,
     /// The filters' bits, `words` for each.
     bits: Vec<u64>,
     words: usize,
     hashes: u32,
     /// By atom.
-    digests: Box<[Digest]>,
+    digests: Box<[BloomHash]>,
     false_positive_rate_expected: f64,
-    counters: Option<Box<Counters>>,
+    counters: Option<Box<BloomCounters>>,
 }
 
 /// A target: `checks[first..first + count]` must all be passed.
 #[derive(Clone, Copy, Debug)]
-struct Filter {
+struct TargetFilter {
     first: u32,
     count: u32,
     /// Nothing matches this target.
@@ -54,7 +54,7 @@ struct Filter {
 
 /// A slot of which some value must be in the filter.
 #[derive(Clone, Copy, Debug)]
-struct Check {
+struct SlotCheck {
     slot: SlotId,
     /// Whether no value at all will do too.
     is_absent_allowed: bool,
@@ -62,13 +62,13 @@ struct Check {
 
 /// What a value's bits are computed from: bit `i` is `first + i * step` (Kirsch and Mitzenmacher), scaled.
 #[derive(Clone, Copy, Debug)]
-struct Digest {
+struct BloomHash {
     first: u32,
     step: u32,
 }
 
-impl Digest {
-    fn of(program: &Program, atom: Atom) -> Digest {
+impl BloomHash {
+    fn of(program: &Program, atom: Atom) -> BloomHash {
         let (slot, value) = program.slots.atom(atom);
         let name = program.slots.name(slot);
         let issuer = name.issuer.as_deref().unwrap_or_default();
@@ -77,7 +77,7 @@ impl Digest {
             parts.into_iter().fold(FNV_OFFSET, |hash, part| fnv1a(fnv1a(hash, part.as_bytes()), &[0xff]));
         let hash = mix(hash);
         // An even step would reach only half of the bits.
-        Digest { first: hash as u32, step: (hash >> 32) as u32 | 1 }
+        BloomHash { first: hash as u32, step: (hash >> 32) as u32 | 1 }
     }
 }
 
@@ -98,7 +98,7 @@ fn mix(mut hash: u64) -> u64 {
 
 /// What was asked, counted only where that is wanted. Kept with what tells whether a filter was mistaken.
 #[derive(Debug)]
-struct Counters {
+struct BloomCounters {
     targets: Targets,
     tested: AtomicU64,
     rejected: AtomicU64,
@@ -106,11 +106,11 @@ struct Counters {
     false_positives: AtomicU64,
 }
 
-impl Bloom {
-    pub(crate) fn build(program: &Program, settings: &Settings) -> Bloom {
+impl BloomIndex {
+    pub(crate) fn build(program: &Program, settings: &Settings) -> BloomIndex {
         let targets = Targets::build(program);
-        let digests = (0..program.slots.atom_count() as u32).map(|atom| Digest::of(program, Atom(atom)));
-        let mut bloom = Bloom {
+        let digests = (0..program.slots.atom_count() as u32).map(|atom| BloomHash::of(program, Atom(atom)));
+        let mut bloom = BloomIndex {
             of_node: Box::default(),
             filters: Vec::new(),
             checks: Vec::new(),
@@ -121,7 +121,7 @@ impl Bloom {
             false_positive_rate_expected: 0.0,
             counters: None,
         };
-        let mut known: Map<ExprId, u32> = Map::default();
+        let mut known: BuildMap<ExprId, u32> = BuildMap::default();
         let of_node = program.nodes().map(|(id, node)| match (node.target(), targets.get(id)) {
             (Some(expr), Some(target)) => {
                 *known.entry(expr).or_insert_with(|| bloom.add(&necessary::of_target(Some(target))))
@@ -131,22 +131,22 @@ impl Bloom {
         bloom.of_node = of_node.collect();
         bloom.false_positive_rate_expected /= (bloom.filters.len() as f64).max(1.0);
         if settings.counting == Counting::On {
-            bloom.counters = Some(Box::new(Counters::new(targets)));
+            bloom.counters = Some(Box::new(BloomCounters::new(targets)));
         }
         bloom
     }
 
     /// Makes a filter; 0 where there is nothing to check.
-    fn add(&mut self, necessary: &Necessary) -> u32 {
+    fn add(&mut self, necessary: &NecessaryTests) -> u32 {
         let limits = necessary.limits();
         if limits.is_empty() && !necessary.is_never() {
             return 0;
         }
         let first = self.checks.len() as u32;
-        self.filters.push(Filter { first, count: limits.len() as u32, is_never: necessary.is_never() });
+        self.filters.push(TargetFilter { first, count: limits.len() as u32, is_never: necessary.is_never() });
         self.bits.resize(self.filters.len() * self.words, 0);
         for limit in limits {
-            self.checks.push(Check { slot: limit.slot, is_absent_allowed: limit.is_absent_allowed });
+            self.checks.push(SlotCheck { slot: limit.slot, is_absent_allowed: limit.is_absent_allowed });
             limit.atoms.iter().for_each(|atom| self.insert(*atom));
         }
         let values = limits.iter().map(|limit| limit.atoms.len()).sum::<usize>() as f64;
@@ -180,7 +180,7 @@ impl Bloom {
     }
 
     #[inline]
-    fn passes(&self, number: usize, check: Check, question: &Question<'_>) -> bool {
+    fn passes(&self, number: usize, check: SlotCheck, question: &Question<'_>) -> bool {
         match question.peek(check.slot) {
             Number::ABSENT => check.is_absent_allowed,
             Number::OTHER | Number::OTHER_TEXT => false,
@@ -201,7 +201,7 @@ impl Bloom {
 
     /// What the filters consist of and, where counted, did.
     pub fn statistics(&self) -> BloomStatistics {
-        let count = |of: fn(&Counters) -> &AtomicU64| {
+        let count = |of: fn(&BloomCounters) -> &AtomicU64| {
             self.counters.as_deref().map_or(0, |counters| of(counters).load(Ordering::Relaxed))
         };
         BloomStatistics {
@@ -222,9 +222,9 @@ impl Bloom {
     }
 }
 
-impl Counters {
-    fn new(targets: Targets) -> Counters {
-        Counters {
+impl BloomCounters {
+    fn new(targets: Targets) -> BloomCounters {
+        BloomCounters {
             targets,
             tested: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
@@ -246,7 +246,7 @@ impl Counters {
 
 /// The bits of a value, below `64 * words`. Scaling by multiplication spares a division.
 #[inline]
-fn bits_of(digest: Digest, hashes: u32, words: usize) -> impl Iterator<Item = usize> {
+fn bits_of(digest: BloomHash, hashes: u32, words: usize) -> impl Iterator<Item = usize> {
     let bits = words as u64 * 64;
     (0..hashes).map(move |number| {
         let hash = digest.first.wrapping_add(number.wrapping_mul(digest.step));
@@ -254,7 +254,7 @@ fn bits_of(digest: Digest, hashes: u32, words: usize) -> impl Iterator<Item = us
     })
 }
 
-impl Shortlist for Bloom {
+impl Shortlist for BloomIndex {
     #[inline]
     fn children(
         &self,

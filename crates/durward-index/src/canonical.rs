@@ -10,8 +10,8 @@ use durward_ir::program::{Node, NodeId, Program, Set, SlotId};
 use durward_ir::question::Question;
 
 use crate::formula;
-use crate::necessary::{self, Necessary};
-use crate::sieve::{Candidate, Sieves};
+use crate::necessary::{self, NecessaryTests};
+use crate::sieve::{SieveCandidate, Sieves};
 use crate::target::Targets;
 use crate::{CanonicalStatistics, Settings};
 
@@ -20,7 +20,7 @@ const CHILDREN_MIN: usize = 8;
 
 /// Sieves over the targets of a program.
 #[derive(Debug)]
-pub struct Canonical {
+pub struct CanonicalIndex {
     /// For each element one more than the number of its sieve; 0 where it has none.
     of_node: Box<[u32]>,
     sieves: Sieves,
@@ -28,11 +28,11 @@ pub struct Canonical {
     statistics: CanonicalStatistics,
 }
 
-impl Canonical {
-    pub(crate) fn build(program: &Program, settings: &Settings) -> Canonical {
+impl CanonicalIndex {
+    pub(crate) fn build(program: &Program, settings: &Settings) -> CanonicalIndex {
         let targets = Targets::build(program);
         let necessary = necessary::of_nodes(program, &targets, settings.necessary_atoms_max);
-        let maker = Maker { program, targets: &targets, necessary: &necessary, settings };
+        let maker = SieveMaker { program, targets: &targets, necessary: &necessary, settings };
         let (mut sieves, mut statistics) = (Sieves::default(), CanonicalStatistics::default());
         let of_node = program.nodes().map(|(_, node)| match node {
             Node::Set(set) if set.children.len() >= CHILDREN_MIN => {
@@ -51,7 +51,7 @@ impl Canonical {
         statistics.conjunctions = sieves.conjunctions();
         statistics.slots = sieves.steps();
         statistics.bytes = size_of_val(&*of_node) + sieves.bytes() + targets.bytes();
-        Canonical { of_node, sieves, targets, statistics }
+        CanonicalIndex { of_node, sieves, targets, statistics }
     }
 
     /// The slots that the sieve of a set looks at, in order.
@@ -71,16 +71,16 @@ impl Canonical {
 }
 
 /// What sieves are made of.
-struct Maker<'p> {
+struct SieveMaker<'p> {
     program: &'p Program,
     targets: &'p Targets,
-    necessary: &'p [Necessary],
+    necessary: &'p [NecessaryTests],
     settings: &'p Settings,
 }
 
-impl Maker<'_> {
+impl SieveMaker<'_> {
     /// The children of a set that can apply at all. `None` where a sieve would not tell any apart.
-    fn candidates(&self, set: &Set, statistics: &mut CanonicalStatistics) -> Option<Vec<Candidate>> {
+    fn candidates(&self, set: &Set, statistics: &mut CanonicalStatistics) -> Option<Vec<SieveCandidate>> {
         // Is never asked for: it counts its children.
         if set.algorithm == Algorithm::OnPermitApplySecond {
             return None;
@@ -103,15 +103,16 @@ impl Maker<'_> {
             let ways_max = self.settings.canonical_ways_max;
             let formula = formula::of(target, has_target, necessary.limits(), ways_max);
             statistics.abridged += usize::from(formula.is_abridged);
-            candidates.push(Candidate { node: *node, place, formula: formula.ways });
+            candidates.push(SieveCandidate { node: *node, place, formula: formula.ways });
         }
-        let tells_apart = |candidate: &Candidate| candidate.formula.iter().any(|way| !way.tests.is_empty());
+        let tells_apart =
+            |candidate: &SieveCandidate| candidate.formula.iter().any(|way| !way.tests.is_empty());
         let is_worth_it = candidates.len() < set.children.len() || candidates.iter().any(tells_apart);
         is_worth_it.then_some(candidates)
     }
 }
 
-impl Shortlist for Canonical {
+impl Shortlist for CanonicalIndex {
     #[inline]
     fn children(
         &self,

@@ -1,4 +1,4 @@
-//! The index of a program that extends another one: that of the other, and a small one beside it for what is new.
+//! The index of a changed program: the base's index, and a small one beside it for new documents.
 //!
 //! What changed is told by the children of the two roots: those of the base that are there no more are passed over
 //! wherever its index lists them ([`ground`]), and new ones are put between the others in document order
@@ -22,42 +22,42 @@ use durward_ir::question::Question;
 use crate::Index;
 use crate::target::Targets;
 pub use ground::{Base, Ground};
-use hidden::Hidden;
-use newcomers::{Arrival, Newcomers};
+use hidden::HiddenChildren;
+use newcomers::{NewChildPosition, NewChildren};
 
 /// The index of a program that extends another one.
 #[derive(Debug)]
-pub struct Changed {
+pub struct LayeredIndex {
     ground: Arc<Ground>,
     /// The root of the program.
     root: NodeId,
-    gone: Gone,
-    newcomers: Newcomers,
+    gone: RemovedChildren,
+    newcomers: NewChildren,
     /// Of the elements that the base does not have; the first of them is the first that it does not have.
     targets: Targets,
     first: u32,
-    hidden: Hidden,
+    hidden: HiddenChildren,
     /// How votes are combined, where that can be done at a glance.
     fold: Option<PlainFold>,
 }
 
 /// The children of the base's root that are there no more, by their places.
 #[derive(Clone, Debug, Default)]
-struct Gone {
+struct RemovedChildren {
     places: Vec<u32>,
     /// One bit for each place.
     bits: Vec<u64>,
 }
 
-impl Gone {
-    fn of(places: Vec<u32>) -> Gone {
+impl RemovedChildren {
+    fn of(places: Vec<u32>) -> RemovedChildren {
         let mut bits = vec![0; places.last().map_or(0, |last| *last as usize / 64 + 1)];
         for place in &places {
             if let Some(word) = bits.get_mut(*place as usize / 64) {
                 *word |= 1 << (place % 64);
             }
         }
-        Gone { places, bits }
+        RemovedChildren { places, bits }
     }
 
     #[inline]
@@ -66,11 +66,15 @@ impl Gone {
     }
 }
 
-impl Changed {
+impl LayeredIndex {
     /// The index of `program`, which extends that of the ground. `before` is that of another program that does, if there
     /// is one: what it has in common with this one is taken over. `None` where the two roots differ in more than their
     /// children, or where those that they have in common are not in the same order.
-    pub(crate) fn of(ground: Arc<Ground>, before: Option<&Changed>, program: &Program) -> Option<Changed> {
+    pub(crate) fn of(
+        ground: Arc<Ground>,
+        before: Option<&LayeredIndex>,
+        program: &Program,
+    ) -> Option<LayeredIndex> {
         let (old, new) = (ground.root(), root(program)?);
         if old.algorithm != new.algorithm || program.base_len() != ground.program().nodes().len() {
             return None;
@@ -78,17 +82,17 @@ impl Changed {
         let first = program.base_len() as u32;
         let (gone, arrivals) = compare(&old.children, &new.children, first)?;
         let targets = Targets::of_later(program);
-        let mut newcomers = Newcomers::of(program, &targets, first, &ground, arrivals);
+        let mut newcomers = NewChildren::of(program, &targets, first, &ground, arrivals);
         let before = before.filter(|before| Arc::ptr_eq(&before.ground, &ground));
         let known = before.map(|before| (&before.hidden, &before.gone));
-        let hidden = Hidden::of(&ground, &gone, known);
+        let hidden = HiddenChildren::of(&ground, &gone, known);
         let fold = ground.fold().filter(|_| hidden.is_empty());
         if fold.is_some() {
             newcomers.make_ready(program, before.map(|before| &before.newcomers));
         }
-        Some(Changed {
+        Some(LayeredIndex {
             root: program.root(),
-            gone: Gone::of(gone),
+            gone: RemovedChildren::of(gone),
             newcomers,
             targets,
             first,
@@ -206,7 +210,7 @@ fn root(program: &Program) -> Option<&Set> {
 }
 
 /// The places of the old children that are not among the new ones, and the new ones that the base does not have.
-fn compare(old: &[NodeId], new: &[NodeId], first: u32) -> Option<(Vec<u32>, Vec<Arrival>)> {
+fn compare(old: &[NodeId], new: &[NodeId], first: u32) -> Option<(Vec<u32>, Vec<NewChildPosition>)> {
     let (mut gone, mut arrivals) = (Vec::new(), Vec::new());
     let mut left = (0u32..).zip(old).peekable();
     for child in new {
@@ -227,7 +231,7 @@ fn compare(old: &[NodeId], new: &[NodeId], first: u32) -> Option<(Vec<u32>, Vec<
     Some((gone, arrivals))
 }
 
-impl Shortlist for Changed {
+impl Shortlist for LayeredIndex {
     fn children(
         &self,
         id: NodeId,

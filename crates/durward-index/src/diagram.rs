@@ -26,35 +26,35 @@ use crate::necessary;
 use crate::sieve::Sieves;
 use crate::target::Targets;
 use crate::{DiagramStatistics, Settings};
-use build::Maker;
-use merge::Merging;
-use swift::Swift;
-use table::{Table, Tables};
+use build::DiagramBuilder;
+use merge::DiagramMerge;
+use swift::PackedDiagram;
+use table::{BranchTable, BranchTables};
 
 /// Decision diagrams over the targets of a program.
 #[derive(Debug)]
-pub struct Diagram {
+pub struct DiagramIndex {
     /// For each element from the first set on, where its diagrams start.
-    starts: Box<[Starts]>,
+    starts: Box<[SetEntryPoints]>,
     first_set: u32,
-    nodes: Box<[Branching]>,
-    forks: Box<[[Step; 2]]>,
-    tables: Tables,
-    lists: Box<[Entry]>,
+    nodes: Box<[DiagramNode]>,
+    forks: Box<[[DiagramEdge; 2]]>,
+    tables: BranchTables,
+    lists: Box<[ListEntry]>,
     sieves: Sieves,
     targets: Targets,
-    swift: Swift,
+    swift: PackedDiagram,
     statistics: DiagramStatistics,
 }
 
 /// Where a walk goes on: `kind` is the length of a list, or one of the constants.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Step {
+struct DiagramEdge {
     at: u32,
     kind: u32,
 }
 
-impl Step {
+impl DiagramEdge {
     /// `at` is a node.
     const NODE: u32 = u32::MAX;
     /// `at` is a node whose slot holds several values.
@@ -67,40 +67,41 @@ impl Step {
     /// `at` is a sieve.
     const SIEVE: u32 = u32::MAX - 4;
 
-    const UNDIVIDED: Step = Step { at: 0, kind: Step::ALL };
-    const NOBODY: Step = Step { at: 0, kind: 0 };
+    const UNDIVIDED: DiagramEdge = DiagramEdge { at: 0, kind: DiagramEdge::ALL };
+    const NOBODY: DiagramEdge = DiagramEdge { at: 0, kind: 0 };
 
     /// Whether this is the end of a walk.
     #[inline]
     fn is_list(self) -> bool {
-        self.kind < Step::SIEVE
+        self.kind < DiagramEdge::SIEVE
     }
 }
 
-/// Where the two diagrams of a set start; [`Step::UNDIVIDED`] where there is none.
+/// Where the two diagrams of a set start; [`DiagramEdge::UNDIVIDED`] where there is none.
 #[derive(Clone, Copy, Debug)]
-struct Starts {
+struct SetEntryPoints {
     /// Lists children of children, too. For questions with at most one value for each slot it looks at.
-    deep: Step,
+    deep: DiagramEdge,
     /// Lists children only.
-    exact: Step,
+    exact: DiagramEdge,
 }
 
-impl Starts {
-    const UNDIVIDED: Starts = Starts { deep: Step::UNDIVIDED, exact: Step::UNDIVIDED };
+impl SetEntryPoints {
+    const UNDIVIDED: SetEntryPoints =
+        SetEntryPoints { deep: DiagramEdge::UNDIVIDED, exact: DiagramEdge::UNDIVIDED };
 }
 
 /// A child in a list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Entry {
+struct ListEntry {
     node: NodeId,
     /// Twice the place among all that may stand in lists of the set, plus one if its target is known to match.
     rank: u32,
 }
 
-impl Entry {
-    fn new(node: NodeId, place: u32, is_known_match: bool) -> Entry {
-        Entry { node, rank: 2 * place + u32::from(is_known_match) }
+impl ListEntry {
+    fn new(node: NodeId, place: u32, is_known_match: bool) -> ListEntry {
+        ListEntry { node, rank: 2 * place + u32::from(is_known_match) }
     }
 
     fn place(self) -> u32 {
@@ -120,33 +121,33 @@ impl Entry {
 
 /// A node: looks at one slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Branching {
+struct DiagramNode {
     slot: SlotId,
     /// Where a slot without value leads.
-    absent: Step,
+    absent: DiagramEdge,
     /// Where a value leads that this node does not name.
-    other: Step,
+    other: DiagramEdge,
     /// Where a slot leads that a source has yet to be asked for.
-    unasked: Step,
+    unasked: DiagramEdge,
     /// For the values that it names.
-    table: Table,
+    table: BranchTable,
     /// Whether a slot with several values leads to all their branches; else the walk ends.
     is_mergeable: bool,
 }
 
-impl Diagram {
+impl DiagramIndex {
     pub(crate) fn build(
         program: &Program,
         settings: &Settings,
         is_sourced: &dyn Fn(SlotId) -> bool,
-    ) -> Diagram {
+    ) -> DiagramIndex {
         let targets = Targets::build(program);
         let necessary = necessary::of_nodes(program, &targets, settings.necessary_atoms_max);
-        let diagram = Maker::new(program, &targets, &necessary, settings, is_sourced).build();
-        let swift = Swift::of(program, &diagram);
+        let diagram = DiagramBuilder::new(program, &targets, &necessary, settings, is_sourced).build();
+        let swift = PackedDiagram::of(program, &diagram);
         let bytes = diagram.statistics.bytes + swift.bytes();
         let statistics = DiagramStatistics { bytes, ..diagram.statistics };
-        Diagram { targets, swift, statistics, ..diagram }
+        DiagramIndex { targets, swift, statistics, ..diagram }
     }
 
     /// What the diagrams consist of.
@@ -160,15 +161,15 @@ impl Diagram {
     }
 
     #[inline]
-    fn starts_of(&self, id: NodeId) -> Starts {
+    fn starts_of(&self, id: NodeId) -> SetEntryPoints {
         let place = id.0.wrapping_sub(self.first_set) as usize;
-        self.starts.get(place).copied().unwrap_or(Starts::UNDIVIDED)
+        self.starts.get(place).copied().unwrap_or(SetEntryPoints::UNDIVIDED)
     }
 
-    /// Walks until there is a list, or a step only [`Merging`] can take.
+    /// Walks until there is a list, or a step only [`DiagramMerge`] can take.
     #[inline]
-    fn walk(&self, mut step: Step, question: &Question<'_>) -> Step {
-        while step.kind == Step::NODE
+    fn walk(&self, mut step: DiagramEdge, question: &Question<'_>) -> DiagramEdge {
+        while step.kind == DiagramEdge::NODE
             && let Some(node) = self.nodes.get(step.at as usize)
         {
             step = match question.peek(node.slot) {
@@ -183,14 +184,18 @@ impl Diagram {
     }
 
     /// Where a slot with several values leads: the branch of the only one that has its own, if so.
-    fn way_of_many(&self, step: Step, node: &Branching, question: &Question<'_>) -> Step {
+    fn way_of_many(&self, step: DiagramEdge, node: &DiagramNode, question: &Question<'_>) -> DiagramEdge {
         if !node.is_mergeable {
-            return Step::UNDIVIDED;
+            return DiagramEdge::UNDIVIDED;
         }
         let mut only = None;
         let are_several =
             self.any_way_of_many(node, question, |way| only.replace(way).is_some_and(|before| before != way));
-        if are_several { Step { at: step.at, kind: Step::MANY } } else { only.unwrap_or(node.other) }
+        if are_several {
+            DiagramEdge { at: step.at, kind: DiagramEdge::MANY }
+        } else {
+            only.unwrap_or(node.other)
+        }
     }
 
     /// Whether the test holds for the branch of any value that has its own. The branch of other values need not be
@@ -199,9 +204,9 @@ impl Diagram {
     /// stands behind somebody who decides.
     fn any_way_of_many(
         &self,
-        node: &Branching,
+        node: &DiagramNode,
         question: &Question<'_>,
-        mut test: impl FnMut(Step) -> bool,
+        mut test: impl FnMut(DiagramEdge) -> bool,
     ) -> bool {
         question.any_of_many(node.slot, |atom| {
             let step = self.tables.find(&node.table, Number::of(atom)).unwrap_or(node.other);
@@ -210,7 +215,7 @@ impl Diagram {
     }
 
     #[inline]
-    fn list(&self, step: Step) -> &[Entry] {
+    fn list(&self, step: DiagramEdge) -> &[ListEntry] {
         let first = step.at as usize;
         self.lists.get(first..first + step.kind as usize).unwrap_or_default()
     }
@@ -219,13 +224,13 @@ impl Diagram {
     #[cold]
     fn show_otherwise(
         &self,
-        step: Step,
-        starts: Starts,
+        step: DiagramEdge,
+        starts: SetEntryPoints,
         set: &Set,
         question: &Question<'_>,
         show: &mut dyn FnMut(NodeId, Known) -> Flow,
     ) {
-        let mut merging = Merging::new(self, set, question);
+        let mut merging = DiagramMerge::new(self, set, question);
         let merged = merging.merge(step).or_else(|| merging.merge(starts.exact));
         match merged {
             Some(()) => merging.show(show),
@@ -240,7 +245,7 @@ impl Diagram {
     }
 }
 
-impl Shortlist for Diagram {
+impl Shortlist for DiagramIndex {
     #[inline]
     fn children(
         &self,
@@ -262,7 +267,7 @@ impl Shortlist for Diagram {
                     break;
                 }
             }
-        } else if step.kind == Step::SIEVE {
+        } else if step.kind == DiagramEdge::SIEVE {
             self.sieves.pour(step.at, question, |left| show(left.node, left.known));
         } else {
             self.show_otherwise(step, starts, set, question, &mut show);

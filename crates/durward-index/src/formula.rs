@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use durward_ir::program::{Atom, SlotId};
 
-use crate::necessary::Limit;
-use crate::target::{Clause, OneOf, Target};
+use crate::necessary::NecessaryTest;
+use crate::target::{TargetClause, TargetParts, ValueIn};
 
 /// A limit that comes from below and names more values than this is not made a test: it would rule out little, and
 /// every one of its values has to name the child.
@@ -17,7 +17,7 @@ const LIMIT_ATOMS_MAX: usize = 64;
 
 /// What a test comes to where the slot has no value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Absent {
+pub(crate) enum WhenAbsent {
     /// False.
     Fails,
     /// True.
@@ -28,25 +28,25 @@ pub(crate) enum Absent {
 
 /// "The slot holds one of these values."
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Test {
+pub(crate) struct SlotTest {
     pub(crate) slot: SlotId,
     /// Sorted.
     pub(crate) atoms: Arc<[Atom]>,
-    pub(crate) absent: Absent,
+    pub(crate) absent: WhenAbsent,
 }
 
 /// One way for a child to apply.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Conjunction {
     /// Sorted by slot.
-    pub(crate) tests: Vec<Test>,
+    pub(crate) tests: Vec<SlotTest>,
     /// Whether it takes more than the tests.
     pub(crate) has_others: bool,
 }
 
 /// When a child applies.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Formula {
+pub(crate) struct TargetFormula {
     /// All ways; none if it never applies.
     pub(crate) ways: Vec<Conjunction>,
     /// Whether its target would come to too many, and only what must hold was used.
@@ -55,7 +55,12 @@ pub(crate) struct Formula {
 
 /// The formula of a child with this target and these limits. A target that comes to more than `ways_max`
 /// conjunctions is not multiplied out; its limits are all that is used then.
-pub(crate) fn of(target: Option<Target<'_>>, has_target: bool, limits: &[Limit], ways_max: usize) -> Formula {
+pub(crate) fn of(
+    target: Option<TargetParts<'_>>,
+    has_target: bool,
+    limits: &[NecessaryTest],
+    ways_max: usize,
+) -> TargetFormula {
     let multiplied = match (target, has_target) {
         (Some(target), _) => multiply(target, ways_max),
         (None, true) => Some(vec![Conjunction { has_others: true, ..Conjunction::default() }]),
@@ -65,26 +70,26 @@ pub(crate) fn of(target: Option<Target<'_>>, has_target: bool, limits: &[Limit],
     let mut ways = match multiplied {
         Some(ways) => with_inherited(ways, limits),
         None => {
-            let tests = limits.iter().map(Test::of_limit).collect();
+            let tests = limits.iter().map(SlotTest::of_limit).collect();
             vec![Conjunction { tests, has_others: true }]
         }
     };
     ways.iter_mut().for_each(Conjunction::tidy);
-    Formula { ways, is_abridged }
+    TargetFormula { ways, is_abridged }
 }
 
 /// `None` if that comes to too many conjunctions.
-fn multiply(target: Target<'_>, ways_max: usize) -> Option<Vec<Conjunction>> {
+fn multiply(target: TargetParts<'_>, ways_max: usize) -> Option<Vec<Conjunction>> {
     let mut formula = vec![Conjunction { has_others: target.has_others, ..Conjunction::default() }];
     for clause in target.clauses() {
         formula = match clause {
-            Clause::OneOf(test) => {
+            TargetClause::OneOf(test) => {
                 times(&formula, &[Conjunction::of_tests(std::slice::from_ref(test), false)])
             }
-            Clause::Alternatives(alternatives) if formula.len() * alternatives.len() > ways_max => {
+            TargetClause::Alternatives(alternatives) if formula.len() * alternatives.len() > ways_max => {
                 return None;
             }
-            Clause::Alternatives(alternatives) => {
+            TargetClause::Alternatives(alternatives) => {
                 let ways: Vec<Conjunction> = alternatives
                     .iter()
                     .map(|way| Conjunction::of_tests(&way.tests, way.has_others))
@@ -105,11 +110,11 @@ fn times(formula: &[Conjunction], ways: &[Conjunction]) -> Vec<Conjunction> {
 }
 
 /// Limits of the child's own target say nothing that its formula does not.
-fn with_inherited(mut ways: Vec<Conjunction>, limits: &[Limit]) -> Vec<Conjunction> {
+fn with_inherited(mut ways: Vec<Conjunction>, limits: &[NecessaryTest]) -> Vec<Conjunction> {
     for limit in limits.iter().filter(|limit| !limit.is_own && limit.atoms.len() <= LIMIT_ATOMS_MAX) {
         for conjunction in &mut ways {
             if !conjunction.tests.iter().any(|test| test.implies(limit)) {
-                conjunction.tests.push(Test::of_limit(limit));
+                conjunction.tests.push(SlotTest::of_limit(limit));
             }
         }
     }
@@ -117,8 +122,8 @@ fn with_inherited(mut ways: Vec<Conjunction>, limits: &[Limit]) -> Vec<Conjuncti
 }
 
 impl Conjunction {
-    fn of_tests(tests: &[OneOf], has_others: bool) -> Conjunction {
-        Conjunction { tests: tests.iter().map(Test::of_one_of).collect(), has_others }
+    fn of_tests(tests: &[ValueIn], has_others: bool) -> Conjunction {
+        Conjunction { tests: tests.iter().map(SlotTest::of_one_of).collect(), has_others }
     }
 
     fn tidy(&mut self) {
@@ -134,21 +139,21 @@ impl Conjunction {
     }
 }
 
-impl Test {
-    fn of_one_of(test: &OneOf) -> Test {
-        let absent = if test.is_error_if_absent { Absent::Unsure } else { Absent::Fails };
-        Test { slot: test.slot, atoms: Arc::clone(&test.atoms), absent }
+impl SlotTest {
+    fn of_one_of(test: &ValueIn) -> SlotTest {
+        let absent = if test.is_error_if_absent { WhenAbsent::Unsure } else { WhenAbsent::Fails };
+        SlotTest { slot: test.slot, atoms: Arc::clone(&test.atoms), absent }
     }
 
-    fn of_limit(limit: &Limit) -> Test {
-        let absent = if limit.is_absent_allowed { Absent::Holds } else { Absent::Fails };
-        Test { slot: limit.slot, atoms: Arc::clone(&limit.atoms), absent }
+    fn of_limit(limit: &NecessaryTest) -> SlotTest {
+        let absent = if limit.is_absent_allowed { WhenAbsent::Holds } else { WhenAbsent::Fails };
+        SlotTest { slot: limit.slot, atoms: Arc::clone(&limit.atoms), absent }
     }
 
     /// Whether the limit is kept wherever this test is not False.
-    fn implies(&self, limit: &Limit) -> bool {
+    fn implies(&self, limit: &NecessaryTest) -> bool {
         self.slot == limit.slot
-            && (limit.is_absent_allowed || self.absent == Absent::Fails)
+            && (limit.is_absent_allowed || self.absent == WhenAbsent::Fails)
             && self.atoms.iter().all(|atom| limit.atoms.binary_search(atom).is_ok())
     }
 }
@@ -156,30 +161,31 @@ impl Test {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Alternative;
+    use crate::target::TestConjunction;
 
-    fn test(slot: u32, atoms: &[u32]) -> OneOf {
+    fn test(slot: u32, atoms: &[u32]) -> ValueIn {
         let atoms = atoms.iter().map(|atom| Atom(*atom)).collect();
-        OneOf { slot: SlotId(slot), atoms, is_error_if_absent: false }
+        ValueIn { slot: SlotId(slot), atoms, is_error_if_absent: false }
     }
 
-    fn limit(slot: u32, atoms: &[u32], is_own: bool) -> Limit {
+    fn limit(slot: u32, atoms: &[u32], is_own: bool) -> NecessaryTest {
         let atoms = atoms.iter().map(|atom| Atom(*atom)).collect();
-        Limit { slot: SlotId(slot), atoms, is_absent_allowed: false, is_own }
+        NecessaryTest { slot: SlotId(slot), atoms, is_absent_allowed: false, is_own }
     }
 
-    fn clauses() -> Vec<Clause> {
-        let ways = [0, 1].map(|slot| Alternative { tests: [test(slot, &[slot])].into(), has_others: false });
-        vec![Clause::OneOf(test(2, &[7, 8])), Clause::Alternatives(ways.into())]
+    fn clauses() -> Vec<TargetClause> {
+        let ways =
+            [0, 1].map(|slot| TestConjunction { tests: [test(slot, &[slot])].into(), has_others: false });
+        vec![TargetClause::OneOf(test(2, &[7, 8])), TargetClause::Alternatives(ways.into())]
     }
 
     /// One of the first, and twice one of the second.
-    fn target(all: &[Clause]) -> Target<'_> {
-        Target { numbers: &[0, 1, 1], all, has_others: false }
+    fn target(all: &[TargetClause]) -> TargetParts<'_> {
+        TargetParts { numbers: &[0, 1, 1], all, has_others: false }
     }
 
     /// How many tests each conjunction has.
-    fn sizes(formula: &Formula) -> Vec<usize> {
+    fn sizes(formula: &TargetFormula) -> Vec<usize> {
         formula.ways.iter().map(|conjunction| conjunction.tests.len()).collect()
     }
 

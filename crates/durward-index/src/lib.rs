@@ -1,4 +1,4 @@
-//! The shortcut: finds the policy elements that can matter for a question, so that the others need not be asked.
+//! Policy indexes: they find the policy elements that can apply to a request, so that the evaluator skips the others.
 //!
 //! Stands between the program (`durward-ir`) and its evaluator, through [`Shortlist`]. An index can be deleted and
 //! every decision, every duty and their order stay the same; `tests/index` holds every index to that. What an
@@ -24,15 +24,15 @@ mod statistics;
 mod survey;
 mod target;
 
-pub use bloom::Bloom;
-pub use canonical::Canonical;
-pub use changed::{Base, Changed, Ground};
-pub use diagram::Diagram;
+pub use bloom::BloomIndex;
+pub use canonical::CanonicalIndex;
+pub use changed::{Base, Ground, LayeredIndex};
+pub use diagram::DiagramIndex;
 pub use durward_ir::evaluate::Everything;
 pub use kind::{IndexKind, UnknownIndex};
 pub use settings::{Counting, Settings};
 pub use statistics::{BloomStatistics, CanonicalStatistics, DiagramStatistics, Statistics};
-pub use survey::{Survey, Surveyed};
+pub use survey::{AttributeSelectivity, Survey};
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ use durward_ir::question::Question;
 
 /// Maps used while building. Their keys are numbers out of policies, which nobody chooses to clash, and nothing
 /// depends on their order.
-type Map<K, V> = std::collections::HashMap<K, V, foldhash::fast::FixedState>;
+type BuildMap<K, V> = std::collections::HashMap<K, V, foldhash::fast::FixedState>;
 
 /// Up to this many policy elements `auto` does not index: evaluating them all costs about what an index costs.
 const AUTO_SCAN_NODES_MAX: usize = 8;
@@ -54,13 +54,13 @@ pub enum Index {
     /// Every element, in order.
     Scan(Everything),
     /// A Bloom filter per target.
-    Bloom(Bloom),
+    Bloom(BloomIndex),
     /// Count-and-eliminate over bit sets.
-    Canonical(Canonical),
+    Canonical(CanonicalIndex),
     /// A decision diagram per set.
-    Diagram(Box<Diagram>),
+    Diagram(Box<DiagramIndex>),
     /// Any of these of another program, and what has changed since.
-    Changed(Box<Changed>),
+    Changed(Box<LayeredIndex>),
 }
 
 impl Index {
@@ -80,9 +80,11 @@ impl Index {
     ) -> Index {
         match kind {
             IndexKind::Scan => Index::Scan(Everything),
-            IndexKind::Bloom => Index::Bloom(Bloom::build(program, settings)),
-            IndexKind::Canonical => Index::Canonical(Canonical::build(program, settings)),
-            IndexKind::Diagram => Index::Diagram(Box::new(Diagram::build(program, settings, is_sourced))),
+            IndexKind::Bloom => Index::Bloom(BloomIndex::build(program, settings)),
+            IndexKind::Canonical => Index::Canonical(CanonicalIndex::build(program, settings)),
+            IndexKind::Diagram => {
+                Index::Diagram(Box::new(DiagramIndex::build(program, settings, is_sourced)))
+            }
             IndexKind::Auto => Index::choose(program, settings, is_sourced).0,
         }
     }
@@ -95,7 +97,7 @@ impl Index {
             Some(Index::Changed(changed)) => Some(&**changed),
             Some(Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Diagram(_)) | None => None,
         };
-        let changed = Changed::of(Arc::clone(ground), before, program)?;
+        let changed = LayeredIndex::of(Arc::clone(ground), before, program)?;
         Some(Index::Changed(Box::new(changed)))
     }
 
@@ -150,7 +152,7 @@ impl Index {
             let reason = "`scan`, because no target compares an attribute with a value".to_owned();
             return (Index::Scan(Everything), reason);
         }
-        let diagram = Diagram::build(program, settings, is_sourced);
+        let diagram = DiagramIndex::build(program, settings, is_sourced);
         let built = diagram.statistics();
         let told_apart = format!("{nodes} policy elements can be told apart by {atoms} values");
         if !built.is_full {
@@ -164,7 +166,7 @@ impl Index {
             };
             return (Index::Diagram(Box::new(diagram)), reason);
         }
-        let (full, canonical) = (built.nodes, Canonical::build(program, settings));
+        let (full, canonical) = (built.nodes, CanonicalIndex::build(program, settings));
         if canonical.statistics().is_cut {
             let reason = format!(
                 "`diagram`, because {told_apart}, although {full} nodes are its limit, and bit sets reach theirs"

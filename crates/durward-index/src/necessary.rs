@@ -11,12 +11,12 @@ use std::sync::Arc;
 use durward_ir::combine::{Algorithm, Voting};
 use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 
-use crate::target::{Alternative, Clause, OneOf, Target, Targets};
+use crate::target::{TargetClause, TargetParts, Targets, TestConjunction, ValueIn};
 
 /// "Some value of the slot is one of these, or, if allowed, it has no value." Where an absent value is an error
 /// in a target it is allowed here, because an element with an erroneous target has something to say.
 #[derive(Clone, Debug)]
-pub(crate) struct Limit {
+pub(crate) struct NecessaryTest {
     pub(crate) slot: SlotId,
     /// Sorted, without repeats.
     pub(crate) atoms: Arc<[Atom]>,
@@ -27,58 +27,61 @@ pub(crate) struct Limit {
 
 /// What must hold.
 #[derive(Clone, Debug)]
-pub(crate) enum Necessary {
+pub(crate) enum NecessaryTests {
     /// Nothing makes the element apply.
     Never,
     /// All of these, at most one for each slot, sorted by slot.
-    All(Vec<Limit>),
+    All(Vec<NecessaryTest>),
 }
 
-impl Necessary {
-    const NOTHING: Necessary = Necessary::All(Vec::new());
+impl NecessaryTests {
+    const NOTHING: NecessaryTests = NecessaryTests::All(Vec::new());
 
     /// The limits; none where nothing must hold or nothing can.
-    pub(crate) fn limits(&self) -> &[Limit] {
+    pub(crate) fn limits(&self) -> &[NecessaryTest] {
         match self {
-            Necessary::Never => &[],
-            Necessary::All(limits) => limits,
+            NecessaryTests::Never => &[],
+            NecessaryTests::All(limits) => limits,
         }
     }
 
     pub(crate) fn is_never(&self) -> bool {
-        matches!(self, Necessary::Never)
+        matches!(self, NecessaryTests::Never)
     }
 
     /// The same, for the element above.
-    fn inherited(mut self) -> Necessary {
-        if let Necessary::All(limits) = &mut self {
+    fn inherited(mut self) -> NecessaryTests {
+        if let NecessaryTests::All(limits) = &mut self {
             limits.iter_mut().for_each(|limit| limit.is_own = false);
         }
         self
     }
 
     /// Both must hold.
-    fn and(self, other: Necessary) -> Necessary {
-        let (Necessary::All(mut limits), Necessary::All(others)) = (self, other) else {
-            return Necessary::Never;
+    fn and(self, other: NecessaryTests) -> NecessaryTests {
+        let (NecessaryTests::All(mut limits), NecessaryTests::All(others)) = (self, other) else {
+            return NecessaryTests::Never;
         };
         others.into_iter().for_each(|other| add(&mut limits, other));
-        Necessary::All(limits)
+        NecessaryTests::All(limits)
     }
 
     /// One of them must hold; `Never` of none. Limits to more than `atoms_max` values are dropped.
-    fn any<'n>(alternatives: impl IntoIterator<Item = &'n Necessary>, atoms_max: usize) -> Necessary {
-        let possible: Vec<&[Limit]> = alternatives
+    fn any<'n>(
+        alternatives: impl IntoIterator<Item = &'n NecessaryTests>,
+        atoms_max: usize,
+    ) -> NecessaryTests {
+        let possible: Vec<&[NecessaryTest]> = alternatives
             .into_iter()
             .filter_map(|alternative| match alternative {
-                Necessary::Never => None,
-                Necessary::All(limits) => Some(limits.as_slice()),
+                NecessaryTests::Never => None,
+                NecessaryTests::All(limits) => Some(limits.as_slice()),
             })
             .collect();
         match possible.as_slice() {
-            [] => Necessary::Never,
+            [] => NecessaryTests::Never,
             [first, rest @ ..] => {
-                Necessary::All(first.iter().filter_map(|limit| common(limit, rest, atoms_max)).collect())
+                NecessaryTests::All(first.iter().filter_map(|limit| common(limit, rest, atoms_max)).collect())
             }
         }
     }
@@ -86,7 +89,7 @@ impl Necessary {
 
 /// This must hold, too. Of two limits on one slot the tighter is kept: they cannot be intersected, since different
 /// values of one bag may satisfy them.
-fn add(limits: &mut Vec<Limit>, other: Limit) {
+fn add(limits: &mut Vec<NecessaryTest>, other: NecessaryTest) {
     match limits.binary_search_by_key(&other.slot, |limit| limit.slot) {
         Ok(at) => {
             if let Some(limit) = limits.get_mut(at) {
@@ -102,7 +105,7 @@ fn add(limits: &mut Vec<Limit>, other: Limit) {
 }
 
 /// The limit on the slot of `first` that it and the others have in common, if all have one.
-fn common(first: &Limit, others: &[&[Limit]], atoms_max: usize) -> Option<Limit> {
+fn common(first: &NecessaryTest, others: &[&[NecessaryTest]], atoms_max: usize) -> Option<NecessaryTest> {
     let mut atoms = first.atoms.to_vec();
     let mut is_absent_allowed = first.is_absent_allowed;
     for limits in others {
@@ -120,38 +123,42 @@ fn common(first: &Limit, others: &[&[Limit]], atoms_max: usize) -> Option<Limit>
     }
     atoms.sort_unstable();
     atoms.dedup();
-    (atoms.len() <= atoms_max).then(|| Limit { atoms: atoms.into(), is_absent_allowed, ..first.clone() })
+    (atoms.len() <= atoms_max).then(|| NecessaryTest {
+        atoms: atoms.into(),
+        is_absent_allowed,
+        ..first.clone()
+    })
 }
 
 /// For the target to be anything but False.
-pub(crate) fn of_target(target: Option<Target<'_>>) -> Necessary {
-    let Some(target) = target else { return Necessary::NOTHING };
+pub(crate) fn of_target(target: Option<TargetParts<'_>>) -> NecessaryTests {
+    let Some(target) = target else { return NecessaryTests::NOTHING };
     let clauses = target.clauses();
-    let mut all = Necessary::All(Vec::with_capacity(clauses.len()));
+    let mut all = NecessaryTests::All(Vec::with_capacity(clauses.len()));
     for clause in clauses {
         match (clause, &mut all) {
-            (Clause::OneOf(one_of), Necessary::All(limits)) => add(limits, limit_of(one_of)),
-            (Clause::OneOf(_), Necessary::Never) => {}
-            (Clause::Alternatives(alternatives), _) => all = all.and(of_alternatives(alternatives)),
+            (TargetClause::OneOf(one_of), NecessaryTests::All(limits)) => add(limits, limit_of(one_of)),
+            (TargetClause::OneOf(_), NecessaryTests::Never) => {}
+            (TargetClause::Alternatives(alternatives), _) => all = all.and(of_alternatives(alternatives)),
         }
     }
     all
 }
 
-fn of_alternatives(alternatives: &[Alternative]) -> Necessary {
-    let alternatives: Vec<Necessary> = alternatives
+fn of_alternatives(alternatives: &[TestConjunction]) -> NecessaryTests {
+    let alternatives: Vec<NecessaryTests> = alternatives
         .iter()
         .map(|alternative| {
             let mut limits = Vec::with_capacity(alternative.tests.len());
             alternative.tests.iter().for_each(|test| add(&mut limits, limit_of(test)));
-            Necessary::All(limits)
+            NecessaryTests::All(limits)
         })
         .collect();
-    Necessary::any(&alternatives, usize::MAX / 2)
+    NecessaryTests::any(&alternatives, usize::MAX / 2)
 }
 
-fn limit_of(test: &OneOf) -> Limit {
-    Limit {
+fn limit_of(test: &ValueIn) -> NecessaryTest {
+    NecessaryTest {
         slot: test.slot,
         atoms: Arc::clone(&test.atoms),
         is_absent_allowed: test.is_error_if_absent,
@@ -160,13 +167,13 @@ fn limit_of(test: &OneOf) -> Limit {
 }
 
 /// For every element, in order of their numbers.
-pub(crate) fn of_nodes(program: &Program, targets: &Targets, atoms_max: usize) -> Vec<Necessary> {
+pub(crate) fn of_nodes(program: &Program, targets: &Targets, atoms_max: usize) -> Vec<NecessaryTests> {
     of_each(program.nodes(), 0, (targets, &Targets::of_conditions(program)), atoms_max)
 }
 
 /// The same for [`Program::later_nodes`] only, whose targets these are. What is known of children that are none of these is
 /// left out of account, and so are conditions.
-pub(crate) fn of_later(program: &Program, targets: &Targets, atoms_max: usize) -> Vec<Necessary> {
+pub(crate) fn of_later(program: &Program, targets: &Targets, atoms_max: usize) -> Vec<NecessaryTests> {
     of_each(program.later_nodes(), program.base_len() as u32, (targets, &Targets::default()), atoms_max)
 }
 
@@ -175,8 +182,8 @@ fn of_each<'p>(
     first: u32,
     (targets, conditions): (&Targets, &Targets),
     atoms_max: usize,
-) -> Vec<Necessary> {
-    let mut all: Vec<Necessary> = Vec::with_capacity(nodes.len());
+) -> Vec<NecessaryTests> {
+    let mut all: Vec<NecessaryTests> = Vec::with_capacity(nodes.len());
     let place = |id: NodeId| NodeId(id.0.wrapping_sub(first));
     for (id, node) in nodes {
         let own = of_target(targets.get(place(id)));
@@ -198,24 +205,24 @@ fn of_each<'p>(
 
 /// Whether an error in the target of the set counts when none of its children applies.
 fn may_fail_alone(id: NodeId, set: &Set, targets: &Targets) -> bool {
-    let never_fails = || set.target.is_none() || targets.get(id).is_some_and(Target::never_fails);
+    let never_fails = || set.target.is_none() || targets.get(id).is_some_and(TargetParts::never_fails);
     matches!(set.algorithm, Algorithm::Voting(_)) && !never_fails()
 }
 
 /// Whether the target of a rule is never an error, which would count although the condition was False (XACML 3.0,
 /// table 4).
 fn cannot_fail(node: &Node, id: NodeId, targets: &Targets) -> bool {
-    node.target().is_none() || targets.get(id).is_some_and(Target::never_fails)
+    node.target().is_none() || targets.get(id).is_some_and(TargetParts::never_fails)
 }
 
 /// What the children of a set have in common, as far as the set depends on them.
 fn of_children(
     algorithm: Algorithm,
     children: &[NodeId],
-    all: &[Necessary],
+    all: &[NecessaryTests],
     targets: &Targets,
     atoms_max: usize,
-) -> Necessary {
+) -> NecessaryTests {
     match algorithm {
         Algorithm::DenyOverrides
         | Algorithm::PermitOverrides
@@ -225,22 +232,23 @@ fn of_children(
         | Algorithm::LegacyPolicyDenyOverrides
         | Algorithm::LegacyRulePermitOverrides
         | Algorithm::LegacyPolicyPermitOverrides => {
-            Necessary::any(children.iter().filter_map(|child| of_node(*child, all)), atoms_max)
+            NecessaryTests::any(children.iter().filter_map(|child| of_node(*child, all)), atoms_max)
         }
         // Two children whose targets match are an error whatever they would say themselves.
         Algorithm::OnlyOneApplicable => {
-            let own: Vec<Necessary> = children.iter().map(|child| of_target(targets.get(*child))).collect();
-            Necessary::any(&own, atoms_max)
+            let own: Vec<NecessaryTests> =
+                children.iter().map(|child| of_target(targets.get(*child))).collect();
+            NecessaryTests::any(&own, atoms_max)
         }
         // These have something to say when no child has, or count their children.
         Algorithm::DenyUnlessPermit
         | Algorithm::PermitUnlessDeny
         | Algorithm::OnPermitApplySecond
-        | Algorithm::Voting(Voting { default: Some(_), .. }) => Necessary::NOTHING,
+        | Algorithm::Voting(Voting { default: Some(_), .. }) => NecessaryTests::NOTHING,
     }
 }
 
 /// Children stand before their parents.
-fn of_node(id: NodeId, all: &[Necessary]) -> Option<&Necessary> {
+fn of_node(id: NodeId, all: &[NecessaryTests]) -> Option<&NecessaryTests> {
     all.get(id.0 as usize)
 }

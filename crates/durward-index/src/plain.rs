@@ -1,4 +1,4 @@
-//! Verdicts that nothing goes along with, and the effects they come from.
+//! Decisions without obligations or advice, and the effects they come from.
 
 use durward_ir::combine::{Effects, Verdict};
 use durward_ir::program::{Effect, Set};

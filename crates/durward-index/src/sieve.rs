@@ -1,5 +1,4 @@
-//! Count-and-eliminate over the ways in which children apply: a question is poured over bit sets of conjunctions,
-//! and those that no predicate falsified are left.
+//! Count-and-eliminate over the ways in which children apply: bit sets of conjunctions are intersected by the request's values; those that no predicate falsified are left.
 //!
 //! The idea is that of Heutelbeck, Baur and Kluba (In-memory policy indexing for policy retrieval points in
 //! attribute-based access control, SACMAT 2021), with what a program of numbered values makes possible:
@@ -26,8 +25,8 @@ use durward_ir::program::{NodeId, SlotId};
 use durward_ir::question::{Glance, Number, Question};
 
 use crate::inline::Inline;
-pub(crate) use build::Candidate;
-use rows::{BLOCK_BITS, BLOCK_WORDS, Row, Rows};
+pub(crate) use build::SieveCandidate;
+use rows::{BLOCK_BITS, BLOCK_WORDS, SieveRow, SieveRows};
 
 /// So many slots are looked at without asking for memory.
 const INLINE_MAX: usize = 24;
@@ -43,7 +42,7 @@ const STEPS_MAX: usize = 64;
 
 /// A child left by a sieve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Left {
+pub(crate) struct RemainingChild {
     pub(crate) node: NodeId,
     /// Its place among its siblings.
     pub(crate) place: u32,
@@ -53,11 +52,11 @@ pub(crate) struct Left {
 /// The sieves of one index.
 #[derive(Debug, Default)]
 pub(crate) struct Sieves {
-    sieves: Vec<Sieve>,
-    steps: Vec<Step>,
-    rows: Rows,
+    sieves: Vec<SieveLayout>,
+    steps: Vec<SieveStep>,
+    rows: SieveRows,
     /// Rows of values, found by number from a step.
-    of_values: Vec<Row>,
+    of_values: Vec<SieveRow>,
     /// Sorted for each slot.
     numbers: Vec<u32>,
     /// By conjunction: the child and its place.
@@ -66,33 +65,33 @@ pub(crate) struct Sieves {
 
 /// Where the parts of one sieve are.
 #[derive(Clone, Copy, Debug)]
-struct Sieve {
+struct SieveLayout {
     first_step: u32,
     steps: u32,
     first_member: u32,
     /// How many conjunctions there are.
     members: u32,
     /// Those that take more than comparisons.
-    has_others: Row,
+    has_others: SieveRow,
 }
 
 /// A slot that is looked at.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct SieveStep {
     slot: SlotId,
     /// Not falsified by a value.
-    values: Values,
+    values: SlotRows,
     /// Not falsified by a value that nobody asks for: those that do not test the slot.
-    free: Row,
+    free: SieveRow,
     /// Not falsified if there is no value.
-    absent: Row,
+    absent: SieveRow,
     /// Nobody can tell if there is no value.
-    suspects: Row,
+    suspects: SieveRow,
 }
 
 /// Where the rows of a slot's values are.
 #[derive(Clone, Copy, Debug)]
-enum Values {
+enum SlotRows {
     /// `of_values[first + number - low]`, for `span` numbers from `low`.
     Placed { low: u32, first: u32, span: u32 },
     /// `of_values[first + at]`, where `numbers[first_number + at]` is the number.
@@ -101,24 +100,24 @@ enum Values {
 
 /// Rows of which a conjunction must be in one.
 #[derive(Clone, Copy, Debug)]
-struct Union {
-    row: Row,
+struct RowUnion {
+    row: SieveRow,
     /// Whether the next one belongs to this.
     goes_on: bool,
 }
 
-/// What one question comes to.
-struct Pour {
+/// The evaluation of one request against the sieves.
+struct SieveQuery {
     /// Dense rows a conjunction must be in.
     plain: Inline<u32, INLINE_MAX>,
     /// All others.
-    unions: Inline<Union, FEW>,
+    unions: Inline<RowUnion, FEW>,
     /// The shortest list among the rows.
-    shortest: Option<Row>,
+    shortest: Option<SieveRow>,
     /// Conjunctions in these are suspects.
-    suspects: Inline<Row, RARE>,
+    suspects: Inline<SieveRow, RARE>,
     /// Conjunctions not in these are.
-    unasked: Inline<Row, RARE>,
+    unasked: Inline<SieveRow, RARE>,
 }
 
 impl Sieves {
@@ -162,10 +161,15 @@ impl Sieves {
 
     /// Shows the children that a question leaves, in order, until told to stop. Shows nothing if there is no such
     /// sieve.
-    pub(crate) fn pour(&self, number: u32, question: &Question<'_>, show: impl FnMut(Left) -> Flow) {
+    pub(crate) fn pour(
+        &self,
+        number: u32,
+        question: &Question<'_>,
+        show: impl FnMut(RemainingChild) -> Flow,
+    ) {
         let Some(sieve) = self.sieves.get(number as usize) else { return };
         let Some(mut pour) = self.prepare(sieve, question) else { return };
-        let mut shower = Shower { pending: None, show };
+        let mut shower = RemainingChildren { pending: None, show };
         let members = self.members_of(sieve);
         let flow =
             self.find_left(sieve, &mut pour, |conjunction, pour| match members.get(conjunction as usize) {
@@ -190,7 +194,7 @@ impl Sieves {
         mut show: impl FnMut(usize, NodeId) -> Option<Flow>,
     ) -> Option<()> {
         let sieve = self.sieves.get(number as usize)?;
-        let mut pour = Pour::new();
+        let mut pour = SieveQuery::new();
         let first = sieve.first_step as usize;
         for step in self.steps.get(first..first + sieve.steps as usize)? {
             let is_left = match glance.number(step.slot) {
@@ -232,9 +236,9 @@ impl Sieves {
     #[inline]
     fn find_left(
         &self,
-        sieve: &Sieve,
-        pour: &mut Pour,
-        mut found: impl FnMut(u32, &mut Pour) -> Flow,
+        sieve: &SieveLayout,
+        pour: &mut SieveQuery,
+        mut found: impl FnMut(u32, &mut SieveQuery) -> Flow,
     ) -> Flow {
         match pour.shortest {
             Some(row) => self.look_up_all(row, pour, &mut found),
@@ -242,15 +246,15 @@ impl Sieves {
         }
     }
 
-    fn members_of(&self, sieve: &Sieve) -> &[(NodeId, u32)] {
+    fn members_of(&self, sieve: &SieveLayout) -> &[(NodeId, u32)] {
         let first = sieve.first_member as usize;
         self.members.get(first..first + sieve.members as usize).unwrap_or_default()
     }
 
     /// Looks at the slots. `None` where nobody is left.
     #[inline]
-    fn prepare(&self, sieve: &Sieve, question: &Question<'_>) -> Option<Pour> {
-        let mut pour = Pour::new();
+    fn prepare(&self, sieve: &SieveLayout, question: &Question<'_>) -> Option<SieveQuery> {
+        let mut pour = SieveQuery::new();
         let first = sieve.first_step as usize;
         for step in self.steps.get(first..first + sieve.steps as usize)? {
             match question.peek(step.slot) {
@@ -270,13 +274,13 @@ impl Sieves {
     }
 
     #[inline]
-    fn row_of(&self, step: &Step, number: Number) -> Row {
+    fn row_of(&self, step: &SieveStep, number: Number) -> SieveRow {
         let at = match step.values {
-            Values::Placed { low, first, span } => {
+            SlotRows::Placed { low, first, span } => {
                 let place = number.0.wrapping_sub(low);
                 (place < span).then(|| first + place)
             }
-            Values::Searched { first, first_number, count } => {
+            SlotRows::Searched { first, first_number, count } => {
                 let from = first_number as usize;
                 let numbers = self.numbers.get(from..from + count as usize).unwrap_or_default();
                 numbers.binary_search(&number.0).ok().map(|at| first + at as u32)
@@ -288,8 +292,8 @@ impl Sieves {
 
     /// Adds the rows of several values as one.
     #[cold]
-    fn add_many(&self, step: &Step, question: &Question<'_>, pour: &mut Pour) -> Option<()> {
-        let mut rows: Inline<Row, FEW> = Inline::new(Row::EMPTY);
+    fn add_many(&self, step: &SieveStep, question: &Question<'_>, pour: &mut SieveQuery) -> Option<()> {
+        let mut rows: Inline<SieveRow, FEW> = Inline::new(SieveRow::EMPTY);
         question.any_of_many(step.slot, |atom| {
             let row = self.row_of(step, Number::of(atom));
             // What is free is in every row.
@@ -300,21 +304,26 @@ impl Sieves {
         });
         let rows = rows.as_mut_slice();
         rows.sort_unstable();
-        let mut different = rows.chunk_by(|row, next| row == next).filter_map(<[Row]>::first).peekable();
+        let mut different = rows.chunk_by(|row, next| row == next).filter_map(<[SieveRow]>::first).peekable();
         let Some(first) = different.next() else { return pour.add(step.free) };
         if different.peek().is_none() {
             return pour.add(*first);
         }
-        pour.unions.extend(&[Union { row: *first, goes_on: true }]);
+        pour.unions.extend(&[RowUnion { row: *first, goes_on: true }]);
         while let Some(row) = different.next() {
-            pour.unions.extend(&[Union { row: *row, goes_on: different.peek().is_some() }]);
+            pour.unions.extend(&[RowUnion { row: *row, goes_on: different.peek().is_some() }]);
         }
         Some(())
     }
 
     /// Looks up each conjunction of a list in all other rows.
     #[inline]
-    fn look_up_all(&self, row: Row, pour: &mut Pour, found: &mut impl FnMut(u32, &mut Pour) -> Flow) -> Flow {
+    fn look_up_all(
+        &self,
+        row: SieveRow,
+        pour: &mut SieveQuery,
+        found: &mut impl FnMut(u32, &mut SieveQuery) -> Flow,
+    ) -> Flow {
         for conjunction in self.rows.list(row) {
             if self.is_left(pour, *conjunction) && found(*conjunction, pour) == Flow::Stop {
                 return Flow::Stop;
@@ -324,7 +333,7 @@ impl Sieves {
     }
 
     #[inline]
-    fn is_left(&self, pour: &mut Pour, conjunction: u32) -> bool {
+    fn is_left(&self, pour: &mut SieveQuery, conjunction: u32) -> bool {
         if !pour.plain.as_slice().iter().all(|dense| self.rows.is_in_dense(*dense, conjunction)) {
             return false;
         }
@@ -345,9 +354,9 @@ impl Sieves {
     #[inline]
     fn intersect(
         &self,
-        sieve: &Sieve,
-        pour: &mut Pour,
-        found: &mut impl FnMut(u32, &mut Pour) -> Flow,
+        sieve: &SieveLayout,
+        pour: &mut SieveQuery,
+        found: &mut impl FnMut(u32, &mut SieveQuery) -> Flow,
     ) -> Flow {
         for block in 0..sieve.members.div_ceil(BLOCK_BITS) {
             let left = self.left_in_block(block, sieve, pour);
@@ -365,7 +374,7 @@ impl Sieves {
     }
 
     #[inline]
-    fn left_in_block(&self, block: u32, sieve: &Sieve, pour: &mut Pour) -> [u64; BLOCK_WORDS] {
+    fn left_in_block(&self, block: u32, sieve: &SieveLayout, pour: &mut SieveQuery) -> [u64; BLOCK_WORDS] {
         let mut left = rows::full_block(sieve.members - block * BLOCK_BITS);
         let (fours, rest) = pour.plain.as_slice().as_chunks();
         for four in fours {
@@ -390,35 +399,35 @@ impl Sieves {
 
     /// Whether a conjunction that is left has a predicate nobody can tell.
     #[inline]
-    fn is_suspect(&self, sieve: &Sieve, pour: &Pour, conjunction: u32) -> bool {
+    fn is_suspect(&self, sieve: &SieveLayout, pour: &SieveQuery, conjunction: u32) -> bool {
         let is_sure = sieve.has_others.is_empty() && pour.suspects.is_empty() && pour.unasked.is_empty();
         !is_sure && self.is_in_suspects(sieve, pour, conjunction)
     }
 
     #[inline(never)]
-    fn is_in_suspects(&self, sieve: &Sieve, pour: &Pour, conjunction: u32) -> bool {
+    fn is_in_suspects(&self, sieve: &SieveLayout, pour: &SieveQuery, conjunction: u32) -> bool {
         self.rows.contains(sieve.has_others, conjunction)
             || pour.suspects.as_slice().iter().any(|row| self.rows.contains(*row, conjunction))
             || pour.unasked.as_slice().iter().any(|free| !self.rows.contains(*free, conjunction))
     }
 }
 
-impl Pour {
+impl SieveQuery {
     #[inline]
-    fn new() -> Pour {
-        let union = Union { row: Row::EMPTY, goes_on: false };
-        Pour {
+    fn new() -> SieveQuery {
+        let union = RowUnion { row: SieveRow::EMPTY, goes_on: false };
+        SieveQuery {
             plain: Inline::new(0),
             unions: Inline::new(union),
             shortest: None,
-            suspects: Inline::new(Row::EMPTY),
-            unasked: Inline::new(Row::EMPTY),
+            suspects: Inline::new(SieveRow::EMPTY),
+            unasked: Inline::new(SieveRow::EMPTY),
         }
     }
 
     /// Adds a row that conjunctions must be in. `None` if nobody is in it.
     #[inline]
-    fn add(&mut self, row: Row) -> Option<()> {
+    fn add(&mut self, row: SieveRow) -> Option<()> {
         if let Some(dense) = row.as_dense() {
             self.plain.extend(&[dense]);
             return Some(());
@@ -430,19 +439,19 @@ impl Pour {
             row.is_short() && self.shortest.is_none_or(|shortest| row.count() < shortest.count());
         let other = if is_shortest { self.shortest.replace(row) } else { Some(row) };
         if let Some(row) = other {
-            self.unions.extend(&[Union { row, goes_on: false }]);
+            self.unions.extend(&[RowUnion { row, goes_on: false }]);
         }
         Some(())
     }
 }
 
 /// Makes children of conjunctions.
-struct Shower<F> {
-    pending: Option<Left>,
+struct RemainingChildren<F> {
+    pending: Option<RemainingChild>,
     show: F,
 }
 
-impl<F: FnMut(Left) -> Flow> Shower<F> {
+impl<F: FnMut(RemainingChild) -> Flow> RemainingChildren<F> {
     #[inline]
     fn found(&mut self, node: NodeId, place: u32, is_suspect: impl FnOnce() -> bool) -> Flow {
         let known = |is_suspect| if is_suspect { Known::Unsure } else { Known::Match };
@@ -454,7 +463,7 @@ impl<F: FnMut(Left) -> Flow> Shower<F> {
                 Flow::Continue
             }
             pending => {
-                let new = Left { node, place, known: known(is_suspect()) };
+                let new = RemainingChild { node, place, known: known(is_suspect()) };
                 pending.replace(new).map_or(Flow::Continue, &mut self.show)
             }
         }

@@ -1,5 +1,4 @@
-//! What there is to tell policies apart by, for those who write them: which attributes, how well, in which order, and
-//! whom nothing tells apart.
+//! Selectivity survey for policy authors: which attributes separate policies, how well, in which order, and which policies nothing separates.
 //!
 //! How well is a matter of what is asked, which nobody knows ahead. It is reckoned as indexes do when they choose an
 //! order: as if every value were asked for as often as policies name it.
@@ -9,9 +8,9 @@ use std::fmt;
 
 use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 
-use crate::necessary::{self, Necessary};
+use crate::necessary::{self, NecessaryTests};
 use crate::target::Targets;
-use crate::{Index, Map, Settings};
+use crate::{BuildMap, Index, Settings};
 
 /// More attributes are only counted.
 const ATTRIBUTES_SHOWN: usize = 12;
@@ -26,14 +25,14 @@ pub struct Survey {
     /// How many of them never apply.
     pub never: usize,
     /// What limits the others, the most telling first.
-    pub attributes: Vec<Surveyed>,
+    pub attributes: Vec<AttributeSelectivity>,
     /// The attributes that the index looks at in that set, in the order in which it comes upon them.
     pub order: Vec<String>,
 }
 
 /// An attribute, and how well it tells the elements of a set apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Surveyed {
+pub struct AttributeSelectivity {
     /// The attribute.
     pub name: String,
     /// How many elements ask for some of its values.
@@ -50,7 +49,7 @@ impl Survey {
         let targets = Targets::build(program);
         let necessary = necessary::of_nodes(program, &targets, settings.necessary_atoms_max);
         let mut survey = Survey { children: set.children.len(), ..Survey::default() };
-        let mut asked: BTreeMap<SlotId, (usize, Map<Atom, usize>)> = BTreeMap::new();
+        let mut asked: BTreeMap<SlotId, (usize, BuildMap<Atom, usize>)> = BTreeMap::new();
         for child in &set.children {
             let Some(necessary) = necessary.get(child.0 as usize) else { continue };
             survey.never += usize::from(necessary.is_never());
@@ -63,7 +62,7 @@ impl Survey {
                 let sum: usize = askers.values().sum();
                 let squares: usize = askers.values().map(|askers| askers * askers).sum();
                 let left = survey.children - survey.never - children + squares.div_ceil(sum.max(1));
-                Surveyed { name: name_of(program, slot), children, values: askers.len(), left }
+                AttributeSelectivity { name: name_of(program, slot), children, values: askers.len(), left }
             })
             .collect();
         survey.attributes.sort_by_key(|attribute| attribute.left);
@@ -72,7 +71,7 @@ impl Survey {
     }
 }
 
-fn note(necessary: &Necessary, asked: &mut BTreeMap<SlotId, (usize, Map<Atom, usize>)>) {
+fn note(necessary: &NecessaryTests, asked: &mut BTreeMap<SlotId, (usize, BuildMap<Atom, usize>)>) {
     for limit in necessary.limits() {
         let (children, askers) = asked.entry(limit.slot).or_default();
         *children += 1;
@@ -108,7 +107,7 @@ impl fmt::Display for Survey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "the largest set has {}", count(self.children, "element"))?;
         for attribute in self.attributes.iter().take(ATTRIBUTES_SHOWN) {
-            let Surveyed { name, children, values, left } = attribute;
+            let AttributeSelectivity { name, children, values, left } = attribute;
             let values = count(*values, "value");
             writeln!(
                 f,

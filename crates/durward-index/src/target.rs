@@ -13,7 +13,7 @@ use durward_ir::function::Lazy;
 use durward_ir::program::{Atom, Expr, ExprId, Match, Node, NodeId, Program, RangeTest, SlotId};
 use durward_ir::question::{Number, Question};
 
-use crate::Map;
+use crate::BuildMap;
 
 /// How deep conjunctions may be nested in conjunctions, and disjunctions in disjunctions, to be looked into.
 /// Lowering makes two levels; what is deeper counts as unknown.
@@ -21,7 +21,7 @@ const NESTING_MAX: usize = 8;
 
 /// "The slot holds one of these values."
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct OneOf {
+pub(crate) struct ValueIn {
     pub(crate) slot: SlotId,
     /// Sorted.
     pub(crate) atoms: Arc<[Atom]>,
@@ -31,54 +31,55 @@ pub(crate) struct OneOf {
 
 /// One part of a target's conjunction.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Clause {
+pub(crate) enum TargetClause {
     /// Compares a single slot.
-    OneOf(OneOf),
+    OneOf(ValueIn),
     /// Any of these conjunctions.
-    Alternatives(Box<[Alternative]>),
+    Alternatives(Box<[TestConjunction]>),
 }
 
 /// A conjunction of tests.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Alternative {
+pub(crate) struct TestConjunction {
     /// Those that are comparisons.
-    pub(crate) tests: Box<[OneOf]>,
+    pub(crate) tests: Box<[ValueIn]>,
     /// Whether there are tests that are not comparisons.
     pub(crate) has_others: bool,
 }
 
 /// A target in parts: its clauses among those of all targets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target<'t> {
-    pub(crate) all: &'t [Clause],
+pub(crate) struct TargetParts<'t> {
+    pub(crate) all: &'t [TargetClause],
     /// The places of its own.
     pub(crate) numbers: &'t [u32],
     /// Whether there are clauses nothing is known about.
     pub(crate) has_others: bool,
 }
 
-impl<'t> Target<'t> {
+impl<'t> TargetParts<'t> {
     /// What is known of its conjunction.
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "numbers of clauses are only made by `Reading::clause`")]
-    pub(crate) fn clauses(self) -> impl ExactSizeIterator<Item = &'t Clause> {
+    pub(crate) fn clauses(self) -> impl ExactSizeIterator<Item = &'t TargetClause> {
         self.numbers.iter().map(move |number| &self.all[*number as usize])
     }
 
     /// The clauses, if that is all there is and each looks at one slot.
-    pub(crate) fn as_one_ofs(self) -> Option<impl Iterator<Item = &'t OneOf>> {
-        let is_plain = !self.has_others && self.clauses().all(|clause| matches!(clause, Clause::OneOf(_)));
+    pub(crate) fn as_one_ofs(self) -> Option<impl Iterator<Item = &'t ValueIn>> {
+        let is_plain =
+            !self.has_others && self.clauses().all(|clause| matches!(clause, TargetClause::OneOf(_)));
         is_plain.then(|| {
             self.clauses().filter_map(|clause| match clause {
-                Clause::OneOf(one_of) => Some(one_of),
-                Clause::Alternatives(_) => None,
+                TargetClause::OneOf(one_of) => Some(one_of),
+                TargetClause::Alternatives(_) => None,
             })
         })
     }
 
     /// Whether this is nothing but comparisons that are False where there is no value.
     pub(crate) fn never_fails(self) -> bool {
-        !self.has_others && self.clauses().all(Clause::never_fails)
+        !self.has_others && self.clauses().all(TargetClause::never_fails)
     }
 
     fn known(self, question: &Question<'_>) -> Known {
@@ -94,11 +95,11 @@ impl<'t> Target<'t> {
     }
 }
 
-impl Clause {
+impl TargetClause {
     fn never_fails(&self) -> bool {
         match self {
-            Clause::OneOf(test) => !test.is_error_if_absent,
-            Clause::Alternatives(alternatives) => alternatives.iter().all(|alternative| {
+            TargetClause::OneOf(test) => !test.is_error_if_absent,
+            TargetClause::Alternatives(alternatives) => alternatives.iter().all(|alternative| {
                 !alternative.has_others && alternative.tests.iter().all(|test| !test.is_error_if_absent)
             }),
         }
@@ -107,8 +108,8 @@ impl Clause {
     #[inline]
     fn known(&self, question: &Question<'_>) -> Known {
         match self {
-            Clause::OneOf(one_of) => one_of.known(question),
-            Clause::Alternatives(alternatives) => {
+            TargetClause::OneOf(one_of) => one_of.known(question),
+            TargetClause::Alternatives(alternatives) => {
                 let mut known = Known::NoMatch;
                 for alternative in alternatives {
                     match alternative.known(question) {
@@ -123,7 +124,7 @@ impl Clause {
     }
 }
 
-impl Alternative {
+impl TestConjunction {
     fn known(&self, question: &Question<'_>) -> Known {
         let mut known = if self.has_others { Known::Unsure } else { Known::Match };
         for test in &self.tests {
@@ -137,7 +138,7 @@ impl Alternative {
     }
 }
 
-impl OneOf {
+impl ValueIn {
     #[inline]
     fn known(&self, question: &Question<'_>) -> Known {
         let holds = match question.peek(self.slot) {
@@ -172,15 +173,15 @@ pub(crate) struct Targets {
     /// For each element one more than the place of its target in `targets`; 0 where nothing can be said.
     of_node: Box<[u32]>,
     /// INVARIANT: entries of `of_node` are at most its length.
-    targets: Box<[Held]>,
+    targets: Box<[ClauseRange]>,
     /// The places of the targets' clauses, target by target.
     numbers: Box<[u32]>,
-    clauses: Box<[Clause]>,
+    clauses: Box<[TargetClause]>,
 }
 
-/// Where the clauses of a target are.
+/// The range of a target's clauses.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct ClauseRange {
     /// The first of its numbers.
     first: u32,
     /// Twice how many there are, plus one if there are clauses nothing is known about.
@@ -211,7 +212,7 @@ impl Targets {
     }
 
     fn of(program: &Program, expressions: impl Iterator<Item = Option<ExprId>>) -> Targets {
-        let mut reading = Reading::of(program);
+        let mut reading = TargetReader::of(program);
         let of_node = expressions.map(|target| target.map_or(0, |target| reading.target(target)));
         let of_node = of_node.collect();
         reading.finish(of_node)
@@ -219,12 +220,12 @@ impl Targets {
 
     /// The target of an element, if it has one about which anything can be said.
     #[inline]
-    pub(crate) fn get(&self, id: NodeId) -> Option<Target<'_>> {
+    pub(crate) fn get(&self, id: NodeId) -> Option<TargetParts<'_>> {
         let place = *self.of_node.get(id.0 as usize)? as usize;
         let held = self.targets.get(place.wrapping_sub(1))?;
         let (first, count) = (held.first as usize, (held.count >> 1) as usize);
         let numbers = self.numbers.get(first..first + count)?;
-        Some(Target { all: &self.clauses, numbers, has_others: held.count & 1 == 1 })
+        Some(TargetParts { all: &self.clauses, numbers, has_others: held.count & 1 == 1 })
     }
 
     #[inline]
@@ -233,10 +234,10 @@ impl Targets {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let one_of = |one_of: &OneOf| size_of_val(&*one_of.atoms) + size_of::<OneOf>();
-        let clause = |clause: &Clause| match clause {
-            Clause::OneOf(test) => size_of_val(&*test.atoms),
-            Clause::Alternatives(alternatives) => {
+        let one_of = |one_of: &ValueIn| size_of_val(&*one_of.atoms) + size_of::<ValueIn>();
+        let clause = |clause: &TargetClause| match clause {
+            TargetClause::OneOf(test) => size_of_val(&*test.atoms),
+            TargetClause::Alternatives(alternatives) => {
                 let tests = alternatives.iter().flat_map(|alternative| &alternative.tests);
                 size_of_val(&**alternatives) + tests.map(one_of).sum::<usize>()
             }
@@ -250,28 +251,28 @@ impl Targets {
 }
 
 /// Takes targets apart, each of their parts once.
-struct Reading<'p> {
+struct TargetReader<'p> {
     program: &'p Program,
-    places: Map<ExprId, u32>,
-    targets: Vec<Held>,
+    places: BuildMap<ExprId, u32>,
+    targets: Vec<ClauseRange>,
     numbers: Vec<u32>,
     /// `None` where nothing can be said.
-    known: Map<ExprId, Option<u32>>,
+    known: BuildMap<ExprId, Option<u32>>,
     /// Those that are two others at once.
-    both: Map<(u32, u32), Option<u32>>,
-    clauses: Vec<Clause>,
+    both: BuildMap<(u32, u32), Option<u32>>,
+    clauses: Vec<TargetClause>,
     parts: Vec<ExprId>,
 }
 
-impl<'p> Reading<'p> {
-    fn of(program: &'p Program) -> Reading<'p> {
-        Reading {
+impl<'p> TargetReader<'p> {
+    fn of(program: &'p Program) -> TargetReader<'p> {
+        TargetReader {
             program,
-            places: Map::default(),
+            places: BuildMap::default(),
             targets: Vec::new(),
             numbers: Vec::new(),
-            known: Map::default(),
-            both: Map::default(),
+            known: BuildMap::default(),
+            both: BuildMap::default(),
             clauses: Vec::new(),
             parts: Vec::new(),
         }
@@ -284,7 +285,7 @@ impl<'p> Reading<'p> {
         }
         let mut parts = std::mem::take(&mut self.parts);
         parts.clear();
-        flatten(self.program, target, Junction::All, NESTING_MAX, &mut parts);
+        flatten(self.program, target, LogicalOperator::All, NESTING_MAX, &mut parts);
         let first = self.numbers.len();
         let mut has_others = false;
         for part in &parts {
@@ -298,7 +299,8 @@ impl<'p> Reading<'p> {
         let place = if count == 0 && has_others {
             0
         } else {
-            self.targets.push(Held { first: first as u32, count: 2 * count as u32 + u32::from(has_others) });
+            self.targets
+                .push(ClauseRange { first: first as u32, count: 2 * count as u32 + u32::from(has_others) });
             self.targets.len() as u32
         };
         self.places.insert(target, place);
@@ -319,14 +321,14 @@ impl<'p> Reading<'p> {
 
     /// Two comparisons of the same value as one.
     fn both(&mut self, one: u32, other: u32) -> Option<u32> {
-        let (Some(Clause::OneOf(first)), Some(Clause::OneOf(second))) =
+        let (Some(TargetClause::OneOf(first)), Some(TargetClause::OneOf(second))) =
             (self.clauses.get(one as usize), self.clauses.get(other as usize))
         else {
             return None;
         };
         let both = both(self.program, first, second)?;
         *self.both.entry((one, other)).or_insert_with(|| {
-            self.clauses.push(Clause::OneOf(both));
+            self.clauses.push(TargetClause::OneOf(both));
             Some(self.clauses.len() as u32 - 1)
         })
     }
@@ -354,16 +356,22 @@ impl<'p> Reading<'p> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Junction {
+enum LogicalOperator {
     All,
     Any,
 }
 
 /// The parts of a conjunction (or disjunction), those of its parts that are conjunctions included.
-fn flatten(program: &Program, id: ExprId, junction: Junction, levels_left: usize, parts: &mut Vec<ExprId>) {
+fn flatten(
+    program: &Program,
+    id: ExprId,
+    junction: LogicalOperator,
+    levels_left: usize,
+    parts: &mut Vec<ExprId>,
+) {
     match (program.expr(id), junction) {
-        (Expr::All(inner) | Expr::Lazy(Lazy::And, inner), Junction::All)
-        | (Expr::Any(inner) | Expr::Lazy(Lazy::Or, inner), Junction::Any)
+        (Expr::All(inner) | Expr::Lazy(Lazy::And, inner), LogicalOperator::All)
+        | (Expr::Any(inner) | Expr::Lazy(Lazy::Or, inner), LogicalOperator::Any)
             if levels_left > 0 =>
         {
             inner.iter().for_each(|part| flatten(program, *part, junction, levels_left - 1, parts));
@@ -373,24 +381,24 @@ fn flatten(program: &Program, id: ExprId, junction: Junction, levels_left: usize
 }
 
 /// `None` where nothing can be said.
-fn read_clause(program: &Program, id: ExprId) -> Option<Clause> {
+fn read_clause(program: &Program, id: ExprId) -> Option<TargetClause> {
     let mut parts = Vec::new();
-    flatten(program, id, Junction::Any, NESTING_MAX, &mut parts);
-    let alternatives: Vec<Alternative> =
+    flatten(program, id, LogicalOperator::Any, NESTING_MAX, &mut parts);
+    let alternatives: Vec<TestConjunction> =
         parts.into_iter().map(|part| read_alternative(program, part)).collect();
     if let Some(one_of) = as_one_of(&alternatives) {
-        return Some(Clause::OneOf(one_of));
+        return Some(TargetClause::OneOf(one_of));
     }
     // An alternative without a comparison is never known to be False, so the clause neither; it may still be True.
     let is_opaque =
         alternatives.iter().all(|alternative| alternative.tests.is_empty() && alternative.has_others);
-    (!is_opaque || alternatives.is_empty()).then(|| Clause::Alternatives(alternatives.into()))
+    (!is_opaque || alternatives.is_empty()).then(|| TargetClause::Alternatives(alternatives.into()))
 }
 
-fn read_alternative(program: &Program, id: ExprId) -> Alternative {
+fn read_alternative(program: &Program, id: ExprId) -> TestConjunction {
     let mut parts = Vec::new();
-    flatten(program, id, Junction::All, NESTING_MAX, &mut parts);
-    let mut tests: Vec<OneOf> = Vec::with_capacity(parts.len());
+    flatten(program, id, LogicalOperator::All, NESTING_MAX, &mut parts);
+    let mut tests: Vec<ValueIn> = Vec::with_capacity(parts.len());
     let mut has_others = false;
     for part in &parts {
         let Some((test, is_all)) = read_test(program, *part) else {
@@ -403,28 +411,28 @@ fn read_alternative(program: &Program, id: ExprId) -> Alternative {
             None => tests.push(test),
         }
     }
-    Alternative { tests: tests.into(), has_others }
+    TestConjunction { tests: tests.into(), has_others }
 }
 
 /// What an expression compares a slot with, and whether that is all it says.
-fn read_test(program: &Program, id: ExprId) -> Option<(OneOf, bool)> {
+fn read_test(program: &Program, id: ExprId) -> Option<(ValueIn, bool)> {
     if let Expr::IsOneOf(slot, atoms) = program.expr(id) {
-        let test = OneOf { slot: *slot, atoms: (&**atoms).into(), is_error_if_absent: false };
+        let test = ValueIn { slot: *slot, atoms: (&**atoms).into(), is_error_if_absent: false };
         return Some((test, true));
     }
     if let Some(range) = program.range(id) {
         let RangeTest { slot, is_exact, is_error_if_absent, .. } = *range;
-        return Some((OneOf { slot, atoms: range.atoms(&program.slots), is_error_if_absent }, is_exact));
+        return Some((ValueIn { slot, atoms: range.atoms(&program.slots), is_error_if_absent }, is_exact));
     }
     let Expr::Match(matching) = program.expr(id) else { return None };
     let Match { atom: Some(atom), bag, .. } = &**matching else { return None };
     let Expr::Attribute { slot, must_be_present } = program.expr(*bag) else { return None };
-    let test = OneOf { slot: *slot, atoms: [*atom].into(), is_error_if_absent: *must_be_present };
+    let test = ValueIn { slot: *slot, atoms: [*atom].into(), is_error_if_absent: *must_be_present };
     Some((test, true))
 }
 
 /// Two comparisons as one, where both are about the same value: that is so of pieces, of which an attribute has one.
-fn both(program: &Program, one: &OneOf, other: &OneOf) -> Option<OneOf> {
+fn both(program: &Program, one: &ValueIn, other: &ValueIn) -> Option<ValueIn> {
     if one.slot != other.slot
         || one.is_error_if_absent != other.is_error_if_absent
         || !program.slots.is_single(one.slot)
@@ -432,16 +440,16 @@ fn both(program: &Program, one: &OneOf, other: &OneOf) -> Option<OneOf> {
         return None;
     }
     let atoms: Arc<[Atom]> = one.atoms.iter().copied().filter(|atom| other.names(*atom)).collect();
-    (!atoms.is_empty()).then(|| OneOf { atoms, ..one.clone() })
+    (!atoms.is_empty()).then(|| ValueIn { atoms, ..one.clone() })
 }
 
 /// Alternatives that are one test each of the same slot, as one test.
-fn as_one_of(alternatives: &[Alternative]) -> Option<OneOf> {
+fn as_one_of(alternatives: &[TestConjunction]) -> Option<ValueIn> {
     let tests = alternatives.iter().map(|alternative| match &*alternative.tests {
         [only] if !alternative.has_others => Some(only),
         _ => None,
     });
-    let tests: Vec<&OneOf> = tests.collect::<Option<_>>()?;
+    let tests: Vec<&ValueIn> = tests.collect::<Option<_>>()?;
     let slot = tests.first()?.slot;
     if tests.iter().any(|test| test.slot != slot) {
         return None;
@@ -450,5 +458,5 @@ fn as_one_of(alternatives: &[Alternative]) -> Option<OneOf> {
     atoms.sort_unstable();
     atoms.dedup();
     let is_error_if_absent = tests.iter().any(|test| test.is_error_if_absent);
-    Some(OneOf { slot, atoms: atoms.into(), is_error_if_absent })
+    Some(ValueIn { slot, atoms: atoms.into(), is_error_if_absent })
 }

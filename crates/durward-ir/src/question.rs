@@ -1,8 +1,7 @@
 //! One question about a program: for every slot its bag of values and the number an index compares.
 //!
 //! Nothing is encoded ahead. A slot is looked up in the request when it is first read, and policies that are indexed
-//! read few: what is touched per slot read is the keys of the request's attributes, one comparison of a name, one
-//! entry of the table of atoms and one comparison of a value. Who asks a request more than once, or reads requests
+//! read few: what is touched per slot read is the request's rows ([`Rows`]) and one entry of the table of atoms. Who asks a request more than once, or reads requests
 //! where there is time for it, encodes it ([`Encoding`]): then only the slots' numbers are touched.
 
 mod brief;
@@ -11,14 +10,18 @@ mod glance;
 mod layout;
 mod pieces;
 mod raw;
+mod rows;
 
 pub use brief::{Brief, Fields, Word};
-pub(crate) use brief::{BriefField, Seat};
+pub(crate) use brief::{Kind, Seat};
+pub(crate) use encoding::known;
+pub use encoding::looked_up;
 pub use encoding::{Encoding, UNENCODED};
-pub(crate) use encoding::{known, looked_up};
 pub use glance::{Encoded, Glance, Prepared, Unencoded};
 pub(crate) use layout::{LAYOUTS_MAX, Layout};
 pub use raw::{RawSubscription, RawValue, WantsValues};
+pub(crate) use rows::RowKey;
+pub use rows::{Row, Rows};
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -127,14 +130,11 @@ pub trait Attributes {
     /// issuer, in the order given. `key` is the name's [`NameKey`].
     fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a>;
 
-    /// The same, where it can be seen at once.
-    #[inline]
-    fn glimpse<'a>(&'a self, name: &AttributeName, key: NameKey) -> Glimpse<'a> {
-        match self.read(name, key) {
-            Reading::Absent => Glimpse::Absent,
-            Reading::One(value, digest) => Glimpse::One(value, digest),
-            Reading::Made(_) | Reading::Many(_) => Glimpse::Unclear,
-        }
+    /// The number of what a slot holds that stands for an attribute, where that is found without looking at values; `None`
+    /// where [`Attributes::read`] is to be asked.
+    fn number(&self, slots: &Slots, slot: SlotId) -> Option<Number> {
+        let _ = (slots, slot);
+        None
     }
 
     /// What is known of a part of a subscription: [`Reading::Absent`] where it is undefined.
@@ -261,32 +261,21 @@ impl Default for FinderOptions {
 pub enum Reading<'a> {
     /// Nothing.
     Absent,
-    /// One value, with its [`Value::content_hash`]: computed where the request was read, not where it is decided.
+    /// One value, with its [`Value::content_hash`] where that was computed ahead.
     /// The hash of a value that is not [`Value::is_internable`] does not matter.
-    One(&'a Value, u64),
+    One(&'a Value, Option<u64>),
     /// One value that is not there as such, but was put together.
     Made(Value),
     /// Several values.
     Many(Cow<'a, [Value]>),
 }
 
-/// What can be seen of an attribute at once.
-#[derive(Clone, Copy, Debug)]
-pub enum Glimpse<'a> {
-    /// Nothing is known.
-    Absent,
-    /// As [`Reading::One`].
-    One(&'a Value, u64),
-    /// It has several values, or has to be put together: [`Attributes::read`] does.
-    Unclear,
-}
-
 impl<'a> Reading<'a> {
-    /// Of values whose hashes are not known.
+    /// Of values.
     pub fn of(values: &'a [Value]) -> Reading<'a> {
         match values {
             [] => Reading::Absent,
-            [value] => Reading::One(value, value.content_hash()),
+            [value] => Reading::One(value, None),
             several => Reading::Many(Cow::Borrowed(several)),
         }
     }
@@ -517,13 +506,17 @@ impl<'r> Question<'r> {
         if let Some(derived) = self.slots.derived(slot) {
             return self.read_derived(slot, derived);
         }
+        if let Some(number) = self.seen(slot) {
+            self.numbers.set(slot, number);
+            return number;
+        }
         let number = match self.look_up(slot) {
             Reading::One(value, digest) => number_of(self.slots, slot, value, digest),
-            Reading::Made(value) => number_of(self.slots, slot, &value, value.content_hash()),
+            Reading::Made(value) => number_of(self.slots, slot, &value, None),
             Reading::Absent if self.may_be_asked(slot) => Number::UNASKED,
             Reading::Absent => Number::ABSENT,
             Reading::Many(values) => {
-                let number_of = |value: &Value| number_of(self.slots, slot, value, value.content_hash());
+                let number_of = |value: &Value| number_of(self.slots, slot, value, None);
                 let atoms = values.iter().filter_map(|value| Some((slot, number_of(value).atom()?)));
                 self.many.borrow_mut().extend(atoms);
                 Number::MANY
@@ -531,6 +524,19 @@ impl<'r> Question<'r> {
         };
         self.numbers.set(slot, number);
         number
+    }
+
+    /// What can be told without looking at values.
+    #[inline]
+    fn seen(&self, slot: SlotId) -> Option<Number> {
+        if self.slots.row_key(slot) == RowKey::NONE || self.supplied(slot).is_some() {
+            return None;
+        }
+        match self.attributes.number(self.slots, slot)? {
+            Number::ABSENT if self.may_be_asked(slot) => Some(Number::UNASKED),
+            Number::MANY => None,
+            number => Some(number),
+        }
     }
 
     #[inline]

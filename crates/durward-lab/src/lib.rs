@@ -3,7 +3,7 @@
 //! It makes load, watches what the target uses, fits the scalability law, plans, simulates, and draws reports. It speaks to
 //! servers over the network only and knows of durward only the bytes of RSocket, so any HTTP server is a target like another.
 //!
-//! All parts meet in a [`record::Record`]: what a run measured.
+//! All parts meet in a [`record::RunRecord`]: what a run measured.
 
 pub mod agent;
 pub mod draw;

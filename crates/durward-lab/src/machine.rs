@@ -10,7 +10,7 @@ use crate::target::text::kilobytes;
 
 /// A machine, as far as it tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
+pub struct MachineFacts {
     /// The processor's name; `None` where the system does not tell (it does on Linux on x86-64).
     pub processor: Option<String>,
     /// How many threads can run at once.
@@ -21,10 +21,10 @@ pub struct Machine {
     pub system: String,
 }
 
-impl Machine {
+impl MachineFacts {
     /// As records have it, under a name.
     pub fn info(self, name: &str) -> MachineInfo {
-        let Machine { processor, cores, memory_bytes, system } = self;
+        let MachineFacts { processor, cores, memory_bytes, system } = self;
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let system = match (system.split_once(' '), kernel.trim()) {
             (Some((os, architecture)), kernel) if !kernel.is_empty() => {
@@ -43,8 +43,8 @@ impl Machine {
     }
 
     /// This machine.
-    pub fn this() -> Machine {
-        Machine {
+    pub fn this() -> MachineFacts {
+        MachineFacts {
             processor: first("/proc/cpuinfo", "model name"),
             cores: thread::available_parallelism().map_or(1, usize::from),
             memory_bytes: fs::read_to_string("/proc/meminfo")
@@ -57,7 +57,7 @@ impl Machine {
 
 /// Which machine a process is on, as far as the system tells: whether two processes see each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Identity {
+pub(crate) struct MachineIdentity {
     /// This boot of the kernel.
     boot: Option<String>,
     /// The network: processes of one have one loopback address.
@@ -68,11 +68,11 @@ pub(crate) struct Identity {
     pub(crate) process: u32,
 }
 
-impl Identity {
+impl MachineIdentity {
     /// Of this process.
-    pub(crate) fn this() -> Identity {
+    pub(crate) fn this() -> MachineIdentity {
         let link = |path| Some(fs::read_link(path).ok()?.to_string_lossy().into_owned());
-        Identity {
+        MachineIdentity {
             boot: fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned()),
             network: link("/proc/self/ns/net"),
             processes: link("/proc/self/ns/pid"),
@@ -81,13 +81,13 @@ impl Identity {
     }
 
     /// Whether a loopback address means the same to both; `None` where the system does not tell.
-    pub(crate) fn shares_network(&self, other: &Identity) -> Option<bool> {
+    pub(crate) fn shares_network(&self, other: &MachineIdentity) -> Option<bool> {
         let (mine, own) = (self.boot.as_ref()?, self.network.as_ref()?);
         Some((mine, own) == (other.boot.as_ref()?, other.network.as_ref()?))
     }
 
     /// Whether both are on one machine and know each other by number.
-    pub(crate) fn shares_processes(&self, other: &Identity) -> bool {
+    pub(crate) fn shares_processes(&self, other: &MachineIdentity) -> bool {
         self.boot.is_some() && (&self.boot, &self.processes) == (&other.boot, &other.processes)
     }
 }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_machine_has_a_core_and_a_system() {
-        let machine = Machine::this();
+        let machine = MachineFacts::this();
         assert!(machine.cores >= 1 && machine.system.contains(' '), "{machine:?}");
         let info = machine.clone().info("local");
         assert_eq!(

@@ -15,7 +15,7 @@ pub fn resident_bytes() -> Option<u64> {
 
 /// What a process took of the machine so far.
 #[derive(Clone, Copy, Debug)]
-pub struct Usage {
+pub struct ProcessUsage {
     /// How long its threads ran on cores.
     pub ran: Duration,
     /// Its resident set in bytes.
@@ -23,12 +23,12 @@ pub struct Usage {
 }
 
 /// What another process took so far; `None` where the system does not tell. Threads that have ended do not count.
-pub fn usage(process: u32) -> Option<Usage> {
+pub fn usage(process: u32) -> Option<ProcessUsage> {
     // Threads come and go meanwhile; one that has just come has not run.
     let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten();
     let ran: Duration = threads.filter_map(|thread| ran_of(&thread.path().join("schedstat"))).sum();
     let resident_bytes = read(&format!("/proc/{process}/smaps_rollup"), "Rss");
-    (ran > Duration::ZERO).then_some(Usage { ran, resident_bytes })
+    (ran > Duration::ZERO).then_some(ProcessUsage { ran, resident_bytes })
 }
 
 /// How long this thread has run on a core so far; `None` where the system does not tell (it does on Linux).

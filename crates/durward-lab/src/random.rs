@@ -1,25 +1,25 @@
-//! Numbers that look random and follow from a seed: the only chance there is in the lab, so that a run can be repeated.
+//! A seeded pseudo-random generator, the only source of randomness in the lab, so that a run can be repeated.
 
 /// SplitMix64 (Steele, Lea, Flood 2014): eight bytes of state, the same numbers on every machine. Not for secrets.
 ///
 /// ```
-/// use durward_lab::random::Random;
+/// use durward_lab::random::LabRandom;
 ///
-/// assert_eq!(Random::new(7).next_u64(), Random::new(7).next_u64());
+/// assert_eq!(LabRandom::new(7).next_u64(), LabRandom::new(7).next_u64());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Random(u64);
+pub struct LabRandom(u64);
 
-impl Random {
+impl LabRandom {
     /// Numbers that follow from this seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
+    pub fn new(seed: u64) -> LabRandom {
+        LabRandom(seed)
     }
 
     /// Numbers for one of many parts that share a seed: those of different parts do not overlap for long.
-    pub fn of_part(seed: u64, part: u64) -> Random {
-        let mut random = Random(seed ^ part.wrapping_mul(0xD1B5_4A32_D192_ED03));
-        Random(random.next_u64())
+    pub fn of_part(seed: u64, part: u64) -> LabRandom {
+        let mut random = LabRandom(seed ^ part.wrapping_mul(0xD1B5_4A32_D192_ED03));
+        LabRandom(random.next_u64())
     }
 
     /// Any number, each as likely.
@@ -69,14 +69,14 @@ mod tests {
     /// The first numbers of the generator's published reference for the seed 1234567.
     #[test]
     fn numbers_are_those_of_the_reference() {
-        let mut random = Random::new(1_234_567);
+        let mut random = LabRandom::new(1_234_567);
         assert_eq!(random.next_u64(), 6_457_827_717_110_365_317);
         assert_eq!(random.next_u64(), 3_203_168_211_198_807_973);
     }
 
     #[test]
     fn means_and_shares_are_right() {
-        let mut random = Random::new(1);
+        let mut random = LabRandom::new(1);
         let mean = (0..100_000).map(|_| random.exponential(4.0)).sum::<f64>() / 1e5;
         assert!((mean - 4.0).abs() < 0.06, "{mean}");
         let often = (0..100_000).filter(|_| random.happens(5.0)).count();
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn a_shuffle_keeps_all() {
         let mut these: Vec<u32> = (0..100).collect();
-        Random::new(3).shuffle(&mut these);
+        LabRandom::new(3).shuffle(&mut these);
         assert!(these != (0..100).collect::<Vec<_>>());
         these.sort_unstable();
         assert_eq!(these, (0..100).collect::<Vec<_>>());

@@ -15,7 +15,7 @@ use num_bigint::BigInt;
 
 use crate::jvm::{self, double, long, whole};
 use crate::limits::{DIGITS_MAX, check_elements, shown};
-use crate::set::{Member, distinct, set_of};
+use crate::set::{SetMember, distinct, set_of};
 use crate::table::{row, row_of_any_number, unchecked};
 
 /// The largest number of elements of a range, as SAPL has it.
@@ -79,7 +79,7 @@ fn concatenate(arguments: &[Value]) -> Evaluated<Value> {
 fn difference(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Array(all), Value::Array(without)] = arguments else { return unchecked() };
     let without = set_of(without);
-    array_of(distinct(all.iter().filter(|element| !without.contains(&Member(element)))))
+    array_of(distinct(all.iter().filter(|element| !without.contains(&SetMember(element)))))
 }
 
 fn union(arguments: &[Value]) -> Evaluated<Value> {
@@ -90,7 +90,7 @@ fn intersect(arguments: &[Value]) -> Evaluated<Value> {
     let mut common = distinct(arrays(arguments).take(1).flatten());
     for array in arrays(arguments).skip(1) {
         let array = set_of(array);
-        common.retain(|element| array.contains(&Member(element)));
+        common.retain(|element| array.contains(&SetMember(element)));
     }
     array_of(common)
 }
@@ -182,7 +182,7 @@ fn reverse(arguments: &[Value]) -> Evaluated<Value> {
 fn is_set(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Array(elements)] = arguments else { return unchecked() };
     let mut seen = HashSet::new();
-    Ok(Value::Boolean(elements.iter().all(|element| seen.insert(Member(element)))))
+    Ok(Value::Boolean(elements.iter().all(|element| seen.insert(SetMember(element)))))
 }
 
 fn end(arguments: &[Value], end: impl Fn(&[Value]) -> Option<&Value>) -> Evaluated<Value> {

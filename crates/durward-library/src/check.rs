@@ -4,29 +4,29 @@ use durward_ir::Value;
 use durward_ir::datatype::Decimal;
 
 /// What can be written as an argument.
-pub(crate) trait Argument {
+pub(crate) trait LiteralArgument {
     fn value(self) -> Value;
 }
 
-impl Argument for Value {
+impl LiteralArgument for Value {
     fn value(self) -> Value {
         self
     }
 }
 
-impl Argument for &str {
+impl LiteralArgument for &str {
     fn value(self) -> Value {
         Value::Text(self.into())
     }
 }
 
-impl Argument for i64 {
+impl LiteralArgument for i64 {
     fn value(self) -> Value {
         Value::Number(Decimal::from(self))
     }
 }
 
-impl Argument for bool {
+impl LiteralArgument for bool {
     fn value(self) -> Value {
         Value::Boolean(self)
     }
@@ -39,7 +39,7 @@ pub(crate) fn decimal(text: &str) -> Value {
 
 /// Arguments, or the values of an array.
 macro_rules! values {
-    ($($value:expr),* $(,)?) => { vec![$($crate::check::Argument::value($value)),*] };
+    ($($value:expr),* $(,)?) => { vec![$($crate::check::LiteralArgument::value($value)),*] };
 }
 pub(crate) use values;
 
@@ -52,7 +52,7 @@ pub(crate) use array;
 /// An object of these keys and values.
 macro_rules! object {
     ($($key:literal : $value:expr),* $(,)?) => {
-        ::durward_ir::Value::object::<&str>([$(($key, $crate::check::Argument::value($value))),*])
+        ::durward_ir::Value::object::<&str>([$(($key, $crate::check::LiteralArgument::value($value))),*])
     };
 }
 pub(crate) use object;
@@ -64,10 +64,10 @@ pub(crate) fn call(name: &str, arguments: &[Value]) -> Result<String, String> {
 }
 
 /// One call and what it gives.
-pub(crate) type Row<'a> = (&'a str, Vec<Value>, Result<&'a str, &'a str>);
+pub(crate) type CallExample<'a> = (&'a str, Vec<Value>, Result<&'a str, &'a str>);
 
 /// Calls every row and compares.
-pub(crate) fn rows(rows: &[Row<'_>]) {
+pub(crate) fn rows(rows: &[CallExample<'_>]) {
     for (name, arguments, wanted) in rows {
         let given = call(name, arguments);
         let given = given.as_deref().map_err(String::as_str);
@@ -85,7 +85,7 @@ pub(crate) fn faults(rows: &[(&str, Vec<Value>, &str)]) {
 }
 
 /// Whether every function of the library is in a row; a library calls this with all its rows.
-pub(crate) fn all_called(library: &str, rows: &[Row<'_>]) {
+pub(crate) fn all_called(library: &str, rows: &[CallExample<'_>]) {
     for function in crate::all().filter(|function| function.name.starts_with(library)) {
         assert!(rows.iter().any(|(name, ..)| *name == function.name), "no row calls {}", function.name);
     }

@@ -11,9 +11,9 @@ mod name;
 mod tests;
 mod verify;
 
-pub(crate) use certificate::{AlternativeName, Certificate};
-pub(crate) use key::{Curve, PublicKey};
-pub(crate) use verify::{Digest, RsaPadding, ecdsa_der, ecdsa_fixed, ed25519, rsa};
+pub(crate) use certificate::{AlternativeName, ParsedCertificate};
+pub(crate) use key::{JavaCurve, JavaPublicKey};
+pub(crate) use verify::{RsaPadding, SignatureDigest, ecdsa_der, ecdsa_fixed, ed25519, rsa};
 
 use crate::encoding;
 use crate::jvm::{self, trim};

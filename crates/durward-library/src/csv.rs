@@ -17,22 +17,22 @@ use crate::jvm;
 use crate::table::row;
 
 /// Reads cells.
-struct Cells<'a> {
+struct CsvCells<'a> {
     rest: &'a str,
     line: usize,
 }
 
 /// What comes behind a cell.
 #[derive(PartialEq, Eq)]
-enum Behind {
+enum AfterCell {
     Cell,
     Line,
     End,
 }
 
-impl<'a> Cells<'a> {
+impl<'a> CsvCells<'a> {
     /// The next cell, and what comes behind it.
-    fn next(&mut self) -> Evaluated<(SmolStr, Behind)> {
+    fn next(&mut self) -> Evaluated<(SmolStr, AfterCell)> {
         if self.rest.starts_with('"') {
             return self.quoted();
         }
@@ -42,7 +42,7 @@ impl<'a> Cells<'a> {
         Ok((cell.into(), self.behind()?))
     }
 
-    fn quoted(&mut self) -> Evaluated<(SmolStr, Behind)> {
+    fn quoted(&mut self) -> Evaluated<(SmolStr, AfterCell)> {
         let mut cell = String::new();
         let mut rest = self.rest.strip_prefix('"').unwrap_or_default();
         loop {
@@ -67,19 +67,19 @@ impl<'a> Cells<'a> {
     }
 
     /// Takes the comma or the line end behind a cell.
-    fn behind(&mut self) -> Evaluated<Behind> {
+    fn behind(&mut self) -> Evaluated<AfterCell> {
         let line_end = ["\r\n", "\n", "\r"].iter().find_map(|end| self.rest.strip_prefix(end));
         if let Some(rest) = line_end {
             self.rest = rest;
             self.line += 1;
-            return Ok(Behind::Line);
+            return Ok(AfterCell::Line);
         }
         match self.rest.strip_prefix(',') {
             Some(rest) => {
                 self.rest = rest;
-                Ok(Behind::Cell)
+                Ok(AfterCell::Cell)
             }
-            None if self.rest.is_empty() => Ok(Behind::End),
+            None if self.rest.is_empty() => Ok(AfterCell::End),
             None => Err(self.wrong("a quoted cell must end with its quote")),
         }
     }
@@ -94,7 +94,7 @@ impl<'a> Cells<'a> {
         loop {
             let (name, behind) = self.next()?;
             names.push(SmolStr::from(jvm::trim(&name)));
-            if behind != Behind::Cell {
+            if behind != AfterCell::Cell {
                 break;
             }
         }
@@ -115,13 +115,13 @@ impl<'a> Cells<'a> {
             let (cell, behind) = self.next()?;
             match names_left.next() {
                 Some(name) => row.insert(name.clone(), Value::Text(cell)),
-                None if jvm::trim(&cell).is_empty() && behind != Behind::Cell => {}
+                None if jvm::trim(&cell).is_empty() && behind != AfterCell::Cell => {}
                 None => {
                     let reason = format!("too many entries: expected at most {}", names.len());
                     return Err(self.wrong(&reason));
                 }
             }
-            if behind != Behind::Cell {
+            if behind != AfterCell::Cell {
                 return Ok(row.finish());
             }
         }
@@ -131,7 +131,7 @@ impl<'a> Cells<'a> {
 fn csv_to_val(arguments: &[Value]) -> Evaluated<Value> {
     let text = text(arguments, 0)?;
     check_input(text)?;
-    let mut cells = Cells { rest: text, line: 1 };
+    let mut cells = CsvCells { rest: text, line: 1 };
     let names = cells.header()?;
     let mut rows = Vec::new();
     while !cells.rest.is_empty() {
@@ -276,10 +276,10 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
 
 #[cfg(test)]
 mod tests {
-    use crate::check::{Row, all_called, array, decimal, faults, object, rows, values};
+    use crate::check::{CallExample, all_called, array, decimal, faults, object, rows, values};
     use durward_ir::Value;
 
-    fn results() -> Vec<Row<'static>> {
+    fn results() -> Vec<CallExample<'static>> {
         vec![
             ("csv.csvToVal", values!["a,b\n1,2\n3,4\n"], Ok(r#"[{"a":"1","b":"2"},{"a":"3","b":"4"}]"#)),
             ("csv.csvToVal", values!["a,b\r1\r\n,2"], Ok(r#"[{"a":"1"},{"a":"","b":"2"}]"#)),

@@ -20,9 +20,9 @@ use durward_ir::library::Parameter::{Any, Object as AnObject, Text};
 use durward_ir::value::{Debugged, Object, ObjectBuilder, Value};
 use smol_str::SmolStr;
 
-use crate::limits::{ELEMENTS_MAX, Limited, check_elements, too_long};
+use crate::limits::{ELEMENTS_MAX, LimitedText, check_elements, too_long};
 use crate::table::{row, unchecked};
-use closure::Closures;
+use closure::GraphClosures;
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
@@ -54,7 +54,7 @@ fn node(value: &Value) -> Evaluated<SmolStr> {
         return Ok(SmolStr::new_static("null"));
     }
     // Arrays as nodes may hold one another many times over.
-    let mut name = Limited::default();
+    let mut name = LimitedText::default();
     write!(name, "{}", Debugged(value)).map_err(|_| too_long())?;
     Ok(name.finish().into())
 }
@@ -70,15 +70,15 @@ fn edges<'a>(graph: &'a Object, node: &str, edge_key: Option<&str>) -> &'a [Valu
 }
 
 /// Breadth first, from all roots at once.
-struct Search {
+struct BreadthFirstSearch {
     /// Every node that was met, in this order, with the place of the node it was met from.
     met: Vec<(SmolStr, Option<usize>)>,
     known: HashSet<SmolStr>,
 }
 
-impl Search {
-    fn from(roots: &Value) -> Evaluated<Search> {
-        let mut search = Search { met: Vec::new(), known: HashSet::new() };
+impl BreadthFirstSearch {
+    fn from(roots: &Value) -> Evaluated<BreadthFirstSearch> {
+        let mut search = BreadthFirstSearch { met: Vec::new(), known: HashSet::new() };
         if let Value::Array(roots) = roots {
             roots.iter().try_for_each(|root| search.meet(root, None))?;
         } else {
@@ -124,7 +124,7 @@ impl Search {
 
 fn reachable(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Object(graph), roots] = arguments else { return unchecked() };
-    let mut search = Search::from(roots)?;
+    let mut search = BreadthFirstSearch::from(roots)?;
     search.run(graph, None)?;
     check_elements(search.met.len())?;
     Ok(Value::array(search.met.into_iter().map(|(node, _)| Value::Text(node))))
@@ -133,14 +133,14 @@ fn reachable(arguments: &[Value]) -> Evaluated<Value> {
 fn is_reachable(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Object(graph), roots, target] = arguments else { return unchecked() };
     let target = node(target)?;
-    let mut search = Search::from(roots)?;
+    let mut search = BreadthFirstSearch::from(roots)?;
     search.run(graph, Some(&target))?;
     Ok(Value::Boolean(search.known.contains(&target)))
 }
 
 fn reachable_paths(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Object(graph), roots] = arguments else { return unchecked() };
-    let mut search = Search::from(roots)?;
+    let mut search = BreadthFirstSearch::from(roots)?;
     search.run(graph, None)?;
     let (mut paths, mut steps) = (Vec::new(), 0);
     for place in 0..search.met.len() {
@@ -175,7 +175,7 @@ fn by_node(
     value: impl Fn(&mut dyn ExactSizeIterator<Item = &SmolStr>) -> Value,
 ) -> Evaluated<Value> {
     let (graph, edge_key) = graph_and_edge_key(arguments)?;
-    let closures = Closures::of(graph, edge_key)?;
+    let closures = GraphClosures::of(graph, edge_key)?;
     let mut made: HashMap<usize, Value> = HashMap::new();
     let mut result = ObjectBuilder::with_capacity(graph.len());
     for key in graph.keys() {
@@ -189,7 +189,7 @@ fn by_node(
 fn closure_projection(arguments: &[Value]) -> Evaluated<Value> {
     let (graph, edge_key) = graph_and_edge_key(arguments)?;
     let [_, _, Value::Text(attribute)] = arguments else { return unchecked() };
-    let closures = Closures::of(graph, edge_key)?;
+    let closures = GraphClosures::of(graph, edge_key)?;
     let mut made: HashMap<usize, Value> = HashMap::new();
     let mut result = ObjectBuilder::new();
     let mut total = 0;

@@ -11,10 +11,10 @@ use durward_ir::value::{Object, ObjectBuilder, Value};
 
 use crate::jvm::int;
 use crate::table::{row, unchecked};
-use analysis::{DEPTH_WEIGHT, Metrics, write_nothing};
-use ast::{Document, SystemKind};
-use parser::{Limits, parse};
-use schema::{SCALARS, Schema, redefinitions};
+use analysis::{DEPTH_WEIGHT, QueryMetrics, write_nothing};
+use ast::{GraphqlDocument, SystemKind};
+use parser::{GraphqlLimits, parse};
+use schema::{GraphqlSchema, SCALARS, redefinitions};
 
 mod analysis;
 mod ast;
@@ -52,9 +52,9 @@ fn analyze_query(arguments: &[Value]) -> Evaluated<Value> {
     })
 }
 
-fn parse_query(query: &str) -> Result<Document<'_>, String> {
+fn parse_query(query: &str) -> Result<GraphqlDocument<'_>, String> {
     check_size("Query", query)?;
-    parse(query, Limits::QUERY).map_err(|error| error.message)
+    parse(query, GraphqlLimits::QUERY).map_err(|error| error.message)
 }
 
 fn check_size(what: &str, text: &str) -> Result<(), String> {
@@ -74,11 +74,11 @@ fn validate_query(arguments: &[Value]) -> Evaluated<Value> {
         Ok(document) => document,
         Err(reason) => return Ok(failed([query_failure(&reason)])),
     };
-    let schema_document = match parse(schema_text, Limits::SCHEMA) {
+    let schema_document = match parse(schema_text, GraphqlLimits::SCHEMA) {
         Ok(document) => document,
         Err(error) => return Ok(failed([schema_failure(&[error.in_full(schema_text)])])),
     };
-    Ok(match Schema::build(&schema_document) {
+    Ok(match GraphqlSchema::build(&schema_document) {
         Err(errors) => failed([schema_failure(&errors)]),
         Ok(schema) => match validation::validate(&document, &schema) {
             errors if errors.is_empty() => analyzed(&document),
@@ -100,11 +100,11 @@ fn schema_errors(errors: &[String]) -> String {
 }
 
 /// The result for a query that can be analyzed.
-fn analyzed(document: &Document<'_>) -> Value {
+fn analyzed(document: &GraphqlDocument<'_>) -> Value {
     if document.operations.is_empty() {
         return failed([query_failure("No operation definition found.")]);
     }
-    let Ok(metrics) = Metrics::of(document) else {
+    let Ok(metrics) = QueryMetrics::of(document) else {
         return failed([query_failure("a number is too large")]);
     };
     let mut result = ObjectBuilder::new();
@@ -141,7 +141,7 @@ fn parse_schema(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Text(schema)] = arguments else { return unchecked() };
     let parsed = check_size("Schema", schema).and_then(|()| {
         let document =
-            parse(schema, Limits::SCHEMA).map_err(|error| schema_errors(&[error.in_full(schema)]))?;
+            parse(schema, GraphqlLimits::SCHEMA).map_err(|error| schema_errors(&[error.in_full(schema)]))?;
         match redefinitions(&document) {
             errors if errors.is_empty() => Ok(listed(&document)),
             errors => Err(schema_errors(&errors)),
@@ -157,7 +157,7 @@ fn parse_schema(arguments: &[Value]) -> Evaluated<Value> {
 }
 
 /// The types and directives of a schema; the scalars come last, those of the specification first among them.
-fn listed(document: &Document<'_>) -> Value {
+fn listed(document: &GraphqlDocument<'_>) -> Value {
     let entry = |kind: &str, name: &str| Value::object([("kind", text(kind)), ("name", text(name))]);
     let mut types = Vec::new();
     let mut scalars: Vec<Value> =

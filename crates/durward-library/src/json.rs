@@ -67,18 +67,18 @@ fn check_depth(depth: usize) -> Evaluated<()> {
 
 fn write(arguments: &[Value]) -> Evaluated<Value> {
     let [value] = arguments else { return unchecked() };
-    let mut writer = Writer::default();
+    let mut writer = JsonWriter::default();
     writer.value(value, 0)?;
     Ok(Value::Text(writer.out.into()))
 }
 
 #[derive(Default)]
-struct Writer {
+struct JsonWriter {
     out: String,
     length: usize,
 }
 
-impl Writer {
+impl JsonWriter {
     fn push(&mut self, text: &str) -> Evaluated<()> {
         append(&mut self.out, &mut self.length, text)
     }

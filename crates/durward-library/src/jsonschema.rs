@@ -27,15 +27,16 @@ pub use compile::SCHEMA_NODES_MAX;
 pub(crate) use message::length as formatted_count;
 pub use validate::{VALIDATION_DEPTH_MAX, VALIDATION_STEPS_MAX, VIOLATIONS_MAX};
 
-use keyword::Node;
+use keyword::Subschema;
 
 /// A compiled JSON Schema. Cloning copies it; share it behind an `Arc`.
 #[derive(Clone, Debug)]
 pub struct Schema {
-    nodes: Box<[Node]>,
-    root: keyword::NodeId,
+    nodes: Box<[Subschema]>,
+    root: keyword::SubschemaId,
     /// Where each `$dynamicAnchor` of each resource leads.
-    dynamic_anchors: std::collections::HashMap<(keyword::ResourceId, smol_str::SmolStr), keyword::NodeId>,
+    dynamic_anchors:
+        std::collections::HashMap<(keyword::ResourceId, smol_str::SmolStr), keyword::SubschemaId>,
     /// References that lead nowhere, if there are any.
     flaws: Flaws,
 }

@@ -12,7 +12,9 @@ use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::json;
 use durward_ir::value::{Object, Value};
 
-use crate::crypto::{Curve, Digest, PublicKey, RsaPadding, ecdsa_fixed, ed25519, read_base64_url, rsa};
+use crate::crypto::{
+    JavaCurve, JavaPublicKey, RsaPadding, SignatureDigest, ecdsa_fixed, ed25519, read_base64_url, rsa,
+};
 use crate::jvm::{is_blank, length, trim};
 use crate::time::text_of_second;
 
@@ -71,7 +73,7 @@ impl fmt::Display for Validity {
 
 /// A public key that tokens may be signed with. Cloning copies some hundred octets.
 #[derive(Clone, Debug)]
-pub struct TrustedKey(PublicKey);
+pub struct TrustedKey(JavaPublicKey);
 
 impl TrustedKey {
     /// Reads a key as configurations and key servers write it: X.509 in Base64 of either alphabet, without the lines of
@@ -82,7 +84,7 @@ impl TrustedKey {
     pub fn read(text: &str) -> Evaluated<TrustedKey> {
         let text = text.replace('+', "-").replace(['/', ','], "_");
         let key = read_base64_url(&text).ok_or_else(|| "it is not Base64".to_owned());
-        let key = key.and_then(|octets| PublicKey::from_der(&octets));
+        let key = key.and_then(|octets| JavaPublicKey::from_der(&octets));
         key.map(TrustedKey).map_err(|reason| Fault::processing(format!("not a public key: {reason}")))
     }
 }
@@ -187,16 +189,16 @@ impl<'t> Token<'t> {
         if self.is_signed_by(&key.0) { Ok(claims) } else { Err(Validity::Untrusted) }
     }
 
-    fn is_signed_by(&self, key: &PublicKey) -> bool {
+    fn is_signed_by(&self, key: &JavaPublicKey) -> bool {
         let (message, signature) = (self.signed.as_bytes(), self.signature.as_slice());
         let answer = match (text(&self.header, "alg").and_then(algorithm), key) {
-            (Some(Algorithm::Rsa(padding, digest)), PublicKey::Rsa { modulus, exponent }) => {
+            (Some(Algorithm::Rsa(padding, digest)), JavaPublicKey::Rsa { modulus, exponent }) => {
                 rsa(padding, digest, (modulus, exponent), message, signature)
             }
-            (Some(Algorithm::Ecdsa(wanted, digest)), PublicKey::Ec { curve, .. }) if *curve == wanted => {
+            (Some(Algorithm::Ecdsa(wanted, digest)), JavaPublicKey::Ec { curve, .. }) if *curve == wanted => {
                 ecdsa_fixed(digest, key, message, signature)
             }
-            (Some(Algorithm::EdDsa), PublicKey::Ed25519(key)) => ed25519(key, message, signature),
+            (Some(Algorithm::EdDsa), JavaPublicKey::Ed25519(key)) => ed25519(key, message, signature),
             (Some(Algorithm::Rsa(..) | Algorithm::Ecdsa(..) | Algorithm::EdDsa) | None, _) => Ok(false),
         };
         answer.unwrap_or(false)
@@ -205,8 +207,8 @@ impl<'t> Token<'t> {
 
 #[derive(Clone, Copy)]
 enum Algorithm {
-    Rsa(RsaPadding, Digest),
-    Ecdsa(Curve, Digest),
+    Rsa(RsaPadding, SignatureDigest),
+    Ecdsa(JavaCurve, SignatureDigest),
     /// With the curve of the key.
     EdDsa,
 }
@@ -214,15 +216,15 @@ enum Algorithm {
 /// The algorithms of RFC 7518, section 3.1, and RFC 8037 that work with public keys.
 fn algorithm(name: &str) -> Option<Algorithm> {
     Some(match name {
-        "RS256" => Algorithm::Rsa(RsaPadding::Pkcs1, Digest::Sha256),
-        "RS384" => Algorithm::Rsa(RsaPadding::Pkcs1, Digest::Sha384),
-        "RS512" => Algorithm::Rsa(RsaPadding::Pkcs1, Digest::Sha512),
-        "PS256" => Algorithm::Rsa(RsaPadding::Pss, Digest::Sha256),
-        "PS384" => Algorithm::Rsa(RsaPadding::Pss, Digest::Sha384),
-        "PS512" => Algorithm::Rsa(RsaPadding::Pss, Digest::Sha512),
-        "ES256" => Algorithm::Ecdsa(Curve::P256, Digest::Sha256),
-        "ES384" => Algorithm::Ecdsa(Curve::P384, Digest::Sha384),
-        "ES512" => Algorithm::Ecdsa(Curve::P521, Digest::Sha512),
+        "RS256" => Algorithm::Rsa(RsaPadding::Pkcs1, SignatureDigest::Sha256),
+        "RS384" => Algorithm::Rsa(RsaPadding::Pkcs1, SignatureDigest::Sha384),
+        "RS512" => Algorithm::Rsa(RsaPadding::Pkcs1, SignatureDigest::Sha512),
+        "PS256" => Algorithm::Rsa(RsaPadding::Pss, SignatureDigest::Sha256),
+        "PS384" => Algorithm::Rsa(RsaPadding::Pss, SignatureDigest::Sha384),
+        "PS512" => Algorithm::Rsa(RsaPadding::Pss, SignatureDigest::Sha512),
+        "ES256" => Algorithm::Ecdsa(JavaCurve::P256, SignatureDigest::Sha256),
+        "ES384" => Algorithm::Ecdsa(JavaCurve::P384, SignatureDigest::Sha384),
+        "ES512" => Algorithm::Ecdsa(JavaCurve::P521, SignatureDigest::Sha512),
         "EdDSA" => Algorithm::EdDsa,
         _ => return None,
     })

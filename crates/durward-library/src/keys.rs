@@ -11,7 +11,9 @@ use durward_ir::library::Parameter::{Object as AnObject, Text};
 use durward_ir::value::{Object, Value};
 use num_bigint::BigUint;
 
-use crate::crypto::{Certificate, Curve, PublicKey, Reason, key_octets, key_pem, read_base64_url};
+use crate::crypto::{
+    JavaCurve, JavaPublicKey, ParsedCertificate, Reason, key_octets, key_pem, read_base64_url,
+};
 use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
@@ -35,10 +37,11 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
 fn of_key(
     arguments: &[Value],
     failed: &str,
-    give: impl Fn(&PublicKey) -> Result<Value, Reason>,
+    give: impl Fn(&JavaPublicKey) -> Result<Value, Reason>,
 ) -> Evaluated<Value> {
     let [Value::Text(pem)] = arguments else { return unchecked() };
-    let result = key_octets(pem).and_then(|octets| PublicKey::from_der(&octets)).and_then(|key| give(&key));
+    let result =
+        key_octets(pem).and_then(|octets| JavaPublicKey::from_der(&octets)).and_then(|key| give(&key));
     result.map_err(|reason| fault(failed, &reason))
 }
 
@@ -50,49 +53,49 @@ fn text(text: &str) -> Value {
     Value::Text(text.into())
 }
 
-fn described(key: &PublicKey) -> Value {
+fn described(key: &JavaPublicKey) -> Value {
     let mut entries = vec![
         ("algorithm", text(key.algorithm())),
         ("format", text("X.509")),
         ("size", Value::number(key.bits())),
     ];
-    if let PublicKey::Ec { curve, .. } = key {
+    if let JavaPublicKey::Ec { curve, .. } = key {
         entries.push(("curve", text(curve.name())));
     }
     Value::object(entries)
 }
 
-fn curve(key: &PublicKey) -> Result<Value, Reason> {
-    let PublicKey::Ec { curve, .. } = key else { return Err("Key is not an EC key".to_owned()) };
+fn curve(key: &JavaPublicKey) -> Result<Value, Reason> {
+    let JavaPublicKey::Ec { curve, .. } = key else { return Err("Key is not an EC key".to_owned()) };
     Ok(text(curve.name()))
 }
 
 fn public_key_from_certificate(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Text(certificate)] = arguments else { return unchecked() };
-    let certificate = Certificate::read(certificate)
+    let certificate = ParsedCertificate::read(certificate)
         .map_err(|reason| fault("Failed to extract public key from certificate", &reason))?;
     Ok(Value::Text(key_pem(certificate.key()).into()))
 }
 
-fn jwk(key: &PublicKey) -> Result<Value, Reason> {
+fn jwk(key: &JavaPublicKey) -> Result<Value, Reason> {
     let number = |number: &BigUint| Value::Text(URL_SAFE_NO_PAD.encode(number.to_bytes_be()).into());
     Ok(match key {
-        PublicKey::Rsa { modulus, exponent } => {
+        JavaPublicKey::Rsa { modulus, exponent } => {
             Value::object([("kty", text("RSA")), ("n", number(modulus)), ("e", number(exponent))])
         }
         // Numbers, and so without zeros in front, though RFC 7518, section 6.2.1.2, wants full length.
-        PublicKey::Ec { curve, x, y } => Value::object([
+        JavaPublicKey::Ec { curve, x, y } => Value::object([
             ("kty", text("EC")),
             ("crv", text(curve.jwk_name())),
             ("x", number(&BigUint::from_bytes_be(x))),
             ("y", number(&BigUint::from_bytes_be(y))),
         ]),
-        PublicKey::Ed25519(octets) => Value::object([
+        JavaPublicKey::Ed25519(octets) => Value::object([
             ("kty", text("OKP")),
             ("crv", text("Ed25519")),
             ("x", Value::Text(URL_SAFE_NO_PAD.encode(octets).into())),
         ]),
-        PublicKey::Ed448 => {
+        JavaPublicKey::Ed448 => {
             return Err("Invalid Ed25519 X.509 encoding: expected 44 bytes, got 69".to_owned());
         }
     })
@@ -105,17 +108,17 @@ fn public_key_from_jwk(arguments: &[Value]) -> Evaluated<Value> {
         .map_err(|reason| fault("Failed to convert JWK to public key", &reason))
 }
 
-fn read_jwk(jwk: &Object) -> Result<PublicKey, Reason> {
+fn read_jwk(jwk: &Object) -> Result<JavaPublicKey, Reason> {
     match field(jwk, "kty", "JWK")? {
         "RSA" => {
             let (modulus, exponent) = (number(jwk, "n", "RSA JWK")?, number(jwk, "e", "RSA JWK")?);
-            PublicKey::rsa(BigUint::from_bytes_be(&modulus), BigUint::from_bytes_be(&exponent))
+            JavaPublicKey::rsa(BigUint::from_bytes_be(&modulus), BigUint::from_bytes_be(&exponent))
         }
         "EC" => {
             let curve = field(jwk, "crv", "EC JWK")?;
             let (x, y) = (number(jwk, "x", "EC JWK")?, number(jwk, "y", "EC JWK")?);
-            let curve = Curve::of_jwk(curve).ok_or_else(|| format!("Unsupported EC curve: {curve}"))?;
-            PublicKey::ec(curve, &x, &y)
+            let curve = JavaCurve::of_jwk(curve).ok_or_else(|| format!("Unsupported EC curve: {curve}"))?;
+            JavaPublicKey::ec(curve, &x, &y)
         }
         "OKP" => {
             let curve = field(jwk, "crv", "OKP JWK")?;
@@ -125,7 +128,7 @@ fn read_jwk(jwk: &Object) -> Result<PublicKey, Reason> {
             let octets = number(jwk, "x", "OKP JWK")?;
             let length = octets.len();
             let key = octets.try_into();
-            key.map(PublicKey::Ed25519)
+            key.map(JavaPublicKey::Ed25519)
                 .map_err(|_| format!("Invalid Ed25519 key length: expected 32 bytes, got {length}"))
         }
         other => Err(format!("Unsupported JWK key type: {other}")),

@@ -31,19 +31,19 @@ pub(crate) fn too_long() -> Box<Fault> {
 
 /// A text that does not become too long: writing to it fails before.
 #[derive(Default)]
-pub(crate) struct Limited {
+pub(crate) struct LimitedText {
     text: String,
     length: usize,
 }
 
-impl Limited {
+impl LimitedText {
     /// The text.
     pub(crate) fn finish(self) -> String {
         self.text
     }
 }
 
-impl fmt::Write for Limited {
+impl fmt::Write for LimitedText {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         append(&mut self.text, &mut self.length, text).map_err(|_| fmt::Error)
     }

@@ -32,7 +32,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
          for other algorithms, an empty key, and a code that is not hexadecimal."),
 ];
 
-type Compute = fn(&str, &str) -> Evaluated<Vec<u8>>;
+type MacFn = fn(&str, &str) -> Evaluated<Vec<u8>>;
 
 fn hmac<D: Digest + BlockSizeUser>(message: &str, key: &str) -> Evaluated<Vec<u8>> {
     let mut mac = <SimpleHmac<D> as KeyInit>::new_from_slice(key.as_bytes())
@@ -41,7 +41,7 @@ fn hmac<D: Digest + BlockSizeUser>(message: &str, key: &str) -> Evaluated<Vec<u8
     Ok(mac.finalize().into_bytes().to_vec())
 }
 
-fn algorithm(name: &str) -> Option<Compute> {
+fn algorithm(name: &str) -> Option<MacFn> {
     Some(match name.to_ascii_uppercase().as_str() {
         "HMACMD5" => hmac::<md5::Md5>,
         "HMACSHA1" => hmac::<sha1::Sha1>,
@@ -59,7 +59,7 @@ fn algorithm(name: &str) -> Option<Compute> {
     })
 }
 
-fn compute(message: &str, key: &str, compute: Compute) -> Evaluated<Vec<u8>> {
+fn compute(message: &str, key: &str, compute: MacFn) -> Evaluated<Vec<u8>> {
     check_text_length(length(message))?;
     check_text_length(length(key))?;
     if key.is_empty() {
@@ -68,7 +68,7 @@ fn compute(message: &str, key: &str, compute: Compute) -> Evaluated<Vec<u8>> {
     compute(message, key)
 }
 
-fn write(arguments: &[Value], algorithm: Compute) -> Evaluated<Value> {
+fn write(arguments: &[Value], algorithm: MacFn) -> Evaluated<Value> {
     let [Value::Text(message), Value::Text(key)] = arguments else { return unchecked() };
     Ok(Value::Text(hex(&compute(message, key, algorithm)?).into()))
 }

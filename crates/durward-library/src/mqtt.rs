@@ -22,20 +22,20 @@ const TOPICS_BYTES_MAX: usize = 8_192;
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
-    row("mqtt.isMatchingAllTopics", &[Any, Any], |a| matching(a, Wanted::All),
+    row("mqtt.isMatchingAllTopics", &[Any, Any], |a| matching(a, TopicQuantifier::All),
         "Whether the filter matches the topic, or every topic of an array; topics have no wildcards."),
-    row("mqtt.isMatchingAtLeastOneTopic", &[Any, Any], |a| matching(a, Wanted::One),
+    row("mqtt.isMatchingAtLeastOneTopic", &[Any, Any], |a| matching(a, TopicQuantifier::One),
         "Whether the filter matches the topic, or any topic of an array; topics have no wildcards."),
 ];
 
 /// How many topics of an array must match.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum TopicQuantifier {
     All,
     One,
 }
 
-fn matching(arguments: &[Value], wanted: Wanted) -> Evaluated<Value> {
+fn matching(arguments: &[Value], wanted: TopicQuantifier) -> Evaluated<Value> {
     let [filter, topics] = arguments else { return unchecked() };
     let Value::Text(filter) = filter else {
         return Err(Fault::processing("The wildcard topic must be a text value."));
@@ -48,7 +48,7 @@ fn matching(arguments: &[Value], wanted: Wanted) -> Evaluated<Value> {
     }
 }
 
-fn matching_topics(filter: &str, topics: &[Value], wanted: Wanted) -> Evaluated<Value> {
+fn matching_topics(filter: &str, topics: &[Value], wanted: TopicQuantifier) -> Evaluated<Value> {
     if topics.len() > TOPICS_MAX {
         let count = topics.len();
         return Err(Fault::processing(format!(
@@ -69,7 +69,7 @@ fn matching_topics(filter: &str, topics: &[Value], wanted: Wanted) -> Evaluated<
         texts.push(topic);
     }
     // The first that tells ends it: topics behind it are not read, well-formed or not.
-    let tells = wanted == Wanted::One;
+    let tells = wanted == TopicQuantifier::One;
     for topic in texts {
         if matches(filter, topic_of(topic)?) == tells {
             return Ok(Value::Boolean(tells));

@@ -35,23 +35,27 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("numeral.isValidOctal", &[Text], |a| is_valid(a, &OCTAL), "Whether `fromOctal` reads the text."),
 ];
 
-struct Base {
+struct NumeralBase {
     name: &'static str,
     radix: u32,
     prefixes: [&'static str; 2],
     write: fn(i64) -> String,
 }
 
-const HEX: Base =
-    Base { name: "hexadecimal", radix: 16, prefixes: ["0x", "0X"], write: |number| format!("{number:X}") };
-const BINARY: Base =
-    Base { name: "binary", radix: 2, prefixes: ["0b", "0B"], write: |number| format!("{number:b}") };
-const OCTAL: Base =
-    Base { name: "octal", radix: 8, prefixes: ["0o", "0O"], write: |number| format!("{number:o}") };
+const HEX: NumeralBase = NumeralBase {
+    name: "hexadecimal",
+    radix: 16,
+    prefixes: ["0x", "0X"],
+    write: |number| format!("{number:X}"),
+};
+const BINARY: NumeralBase =
+    NumeralBase { name: "binary", radix: 2, prefixes: ["0b", "0B"], write: |number| format!("{number:b}") };
+const OCTAL: NumeralBase =
+    NumeralBase { name: "octal", radix: 8, prefixes: ["0o", "0O"], write: |number| format!("{number:o}") };
 
 /// White space around, a minus, the prefix, a plus, and then digits with underscores anywhere among them: what
 /// `Long.parseUnsignedLong` takes, after the engine took the rest away. A minus turns the number's sign over.
-fn read(text: &str, base: &Base) -> Option<i64> {
+fn read(text: &str, base: &NumeralBase) -> Option<i64> {
     let stripped = jvm::strip(text);
     let (negative, rest) = match stripped.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -63,7 +67,7 @@ fn read(text: &str, base: &Base) -> Option<i64> {
     Some(if negative { number.wrapping_neg() } else { number })
 }
 
-fn parse(arguments: &[Value], base: &Base) -> Evaluated<Value> {
+fn parse(arguments: &[Value], base: &NumeralBase) -> Evaluated<Value> {
     let [Value::Text(text)] = arguments else { return unchecked() };
     match read(text, base) {
         Some(number) => Ok(whole(number)),
@@ -71,24 +75,24 @@ fn parse(arguments: &[Value], base: &Base) -> Evaluated<Value> {
     }
 }
 
-fn is_valid(arguments: &[Value], base: &Base) -> Evaluated<Value> {
+fn is_valid(arguments: &[Value], base: &NumeralBase) -> Evaluated<Value> {
     let [Value::Text(text)] = arguments else { return unchecked() };
     Ok(Value::Boolean(read(text, base).is_some()))
 }
 
-fn digits(number: &Decimal, base: &Base) -> Evaluated<String> {
+fn digits(number: &Decimal, base: &NumeralBase) -> Evaluated<String> {
     match number.to_i64() {
         Some(long) => Ok((base.write)(long)),
         None => Err(Fault::processing(format!("{number} is not a whole number of 64 bits"))),
     }
 }
 
-fn write(arguments: &[Value], base: &Base, prefix: &str) -> Evaluated<Value> {
+fn write(arguments: &[Value], base: &NumeralBase, prefix: &str) -> Evaluated<Value> {
     let [Value::Number(number)] = arguments else { return unchecked() };
     Ok(Value::Text(format!("{prefix}{}", digits(number, base)?).into()))
 }
 
-fn pad(arguments: &[Value], base: &Base) -> Evaluated<Value> {
+fn pad(arguments: &[Value], base: &NumeralBase) -> Evaluated<Value> {
     let [Value::Number(number), Value::Number(width)] = arguments else { return unchecked() };
     let wanted = width.to_i64().filter(|width| (1..=WIDTH_MAX).contains(width));
     let Some(wanted) = wanted.and_then(|wanted| usize::try_from(wanted).ok()) else {

@@ -8,17 +8,17 @@ use durward_ir::value::Value;
 
 /// A value as a member of a set.
 #[derive(Clone, Copy)]
-pub(crate) struct Member<'a>(pub(crate) &'a Value);
+pub(crate) struct SetMember<'a>(pub(crate) &'a Value);
 
-impl PartialEq for Member<'_> {
-    fn eq(&self, other: &Member<'_>) -> bool {
+impl PartialEq for SetMember<'_> {
+    fn eq(&self, other: &SetMember<'_>) -> bool {
         self.0.equals(other.0)
     }
 }
 
-impl Eq for Member<'_> {}
+impl Eq for SetMember<'_> {}
 
-impl Hash for Member<'_> {
+impl Hash for SetMember<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         if let Value::Text(text) = self.0 {
             text.hash(state);
@@ -26,10 +26,10 @@ impl Hash for Member<'_> {
             number.hash(state);
         } else if let Value::Array(elements) = self.0 {
             state.write_usize(elements.len());
-            elements.iter().for_each(|element| Member(element).hash(state));
+            elements.iter().for_each(|element| SetMember(element).hash(state));
         } else if let Value::Object(object) = self.0 {
             // A sum, as the order of the keys does not count.
-            let entries = object.iter().map(|(key, value)| hasher().hash_one((key, Member(value))));
+            let entries = object.iter().map(|(key, value)| hasher().hash_one((key, SetMember(value))));
             state.write_u64(entries.fold(0, u64::wrapping_add));
         } else {
             // `true`, `false`, `null` and `undefined`: there are not many.
@@ -45,12 +45,12 @@ fn hasher() -> &'static RandomState {
 }
 
 /// The members of an array, for looking up.
-pub(crate) fn set_of(values: &[Value]) -> HashSet<Member<'_>> {
-    values.iter().map(Member).collect()
+pub(crate) fn set_of(values: &[Value]) -> HashSet<SetMember<'_>> {
+    values.iter().map(SetMember).collect()
 }
 
 /// The values without those that came before, in their order.
 pub(crate) fn distinct<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<&'a Value> {
     let mut seen = HashSet::new();
-    values.into_iter().filter(|value| seen.insert(Member(value))).collect()
+    values.into_iter().filter(|value| seen.insert(SetMember(value))).collect()
 }

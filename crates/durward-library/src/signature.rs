@@ -8,7 +8,8 @@ use durward_ir::library::Parameter::Text;
 use durward_ir::value::Value;
 
 use crate::crypto::{
-    Curve, Digest, PublicKey, Reason, RsaPadding, ecdsa_der, ed25519, key_octets, read_base64, rsa,
+    JavaCurve, JavaPublicKey, Reason, RsaPadding, SignatureDigest, ecdsa_der, ed25519, key_octets,
+    read_base64, rsa,
 };
 use crate::encoding::read_hex;
 use crate::jvm::strip;
@@ -16,17 +17,17 @@ use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
-    row("signature.isValidRsaSha256", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(Digest::Sha256)),
+    row("signature.isValidRsaSha256", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(SignatureDigest::Sha256)),
         "Whether the signature of the message is by this RSA key, with SHA-256 and PKCS #1 v1.5."),
-    row("signature.isValidRsaSha384", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(Digest::Sha384)),
+    row("signature.isValidRsaSha384", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(SignatureDigest::Sha384)),
         "Whether the signature of the message is by this RSA key, with SHA-384 and PKCS #1 v1.5."),
-    row("signature.isValidRsaSha512", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(Digest::Sha512)),
+    row("signature.isValidRsaSha512", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(SignatureDigest::Sha512)),
         "Whether the signature of the message is by this RSA key, with SHA-512 and PKCS #1 v1.5."),
-    row("signature.isValidEcdsaP256", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Curve::P256, Digest::Sha256)),
+    row("signature.isValidEcdsaP256", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(JavaCurve::P256, SignatureDigest::Sha256)),
         "Whether the signature of the message, in DER, is by this key on P-256, with SHA-256."),
-    row("signature.isValidEcdsaP384", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Curve::P384, Digest::Sha384)),
+    row("signature.isValidEcdsaP384", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(JavaCurve::P384, SignatureDigest::Sha384)),
         "Whether the signature of the message, in DER, is by this key on P-384, with SHA-384."),
-    row("signature.isValidEcdsaP521", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Curve::P521, Digest::Sha512)),
+    row("signature.isValidEcdsaP521", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(JavaCurve::P521, SignatureDigest::Sha512)),
         "Whether the signature of the message, in DER, is by this key on P-521, with SHA-512."),
     row("signature.isValidEd25519", &[Text, Text, Text], |a| verify(a, Algorithm::Ed25519),
         "Whether the signature of the message is by this Ed25519 key."),
@@ -34,8 +35,8 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
 
 #[derive(Clone, Copy)]
 enum Algorithm {
-    Rsa(Digest),
-    Ecdsa(Curve, Digest),
+    Rsa(SignatureDigest),
+    Ecdsa(JavaCurve, SignatureDigest),
     Ed25519,
 }
 
@@ -51,19 +52,23 @@ fn verify(arguments: &[Value], algorithm: Algorithm) -> Evaluated<Value> {
 }
 
 fn is_valid(algorithm: Algorithm, message: &[u8], signature: &str, key: &str) -> Result<bool, Reason> {
-    let key = PublicKey::from_der(&key_octets(key)?)?;
+    let key = JavaPublicKey::from_der(&key_octets(key)?)?;
     let signature = read_signature(signature)?;
     match (algorithm, &key) {
-        (Algorithm::Rsa(digest), PublicKey::Rsa { modulus, exponent }) => {
+        (Algorithm::Rsa(digest), JavaPublicKey::Rsa { modulus, exponent }) => {
             rsa(RsaPadding::Pkcs1, digest, (modulus, exponent), message, &signature)
         }
-        (Algorithm::Ecdsa(expected, _), PublicKey::Ec { curve, .. }) if *curve != expected => Err(format!(
-            "Public key is not on the expected elliptic curve. Expected {} but the key uses {}",
-            expected.name(),
-            curve.name()
-        )),
-        (Algorithm::Ecdsa(_, digest), PublicKey::Ec { .. }) => ecdsa_der(digest, &key, message, &signature),
-        (Algorithm::Ed25519, PublicKey::Ed25519(key)) => ed25519(key, message, &signature),
+        (Algorithm::Ecdsa(expected, _), JavaPublicKey::Ec { curve, .. }) if *curve != expected => {
+            Err(format!(
+                "Public key is not on the expected elliptic curve. Expected {} but the key uses {}",
+                expected.name(),
+                curve.name()
+            ))
+        }
+        (Algorithm::Ecdsa(_, digest), JavaPublicKey::Ec { .. }) => {
+            ecdsa_der(digest, &key, message, &signature)
+        }
+        (Algorithm::Ed25519, JavaPublicKey::Ed25519(key)) => ed25519(key, message, &signature),
         (Algorithm::Rsa(_) | Algorithm::Ecdsa(..) | Algorithm::Ed25519, other) => {
             Err(format!("the key is of the wrong kind: {}", other.algorithm()))
         }

@@ -11,7 +11,7 @@ use durward_ir::library::Parameter::Any;
 use durward_ir::value::{Debugged, Value};
 
 use crate::jvm;
-use crate::limits::{Limited, too_long};
+use crate::limits::{LimitedText, too_long};
 use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
@@ -42,7 +42,7 @@ fn to_string(arguments: &[Value]) -> Evaluated<Value> {
     if let Value::Text(_) = value {
         return Ok(value.clone());
     }
-    let mut text = Limited::default();
+    let mut text = LimitedText::default();
     match write!(text, "{}", Debugged(value)) {
         Ok(()) => Ok(Value::Text(text.finish().into())),
         Err(_) => Err(too_long()),

@@ -56,9 +56,9 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "The text with every occurrence of the second replaced by the third; an error when the second is empty."),
     row("string.replaceFirst", &[Text, Text, Text], replace_first,
         "The text with the first occurrence of the second replaced by the third; an error when the second is empty."),
-    row("string.leftPad", &[Text, Number, Text], |a| pad(a, Side::Left),
+    row("string.leftPad", &[Text, Number, Text], |a| pad(a, TrimSide::Left),
         "The text with as many of the given character before it as make it so long; an error unless it is one."),
-    row("string.rightPad", &[Text, Number, Text], |a| pad(a, Side::Right),
+    row("string.rightPad", &[Text, Number, Text], |a| pad(a, TrimSide::Right),
         "The text with as many of the given character behind it as make it so long; an error unless it is one."),
     row("string.repeat", &[Text, Number], repeat,
         "The text so many times; an error below 0 and above 10,000 times."),
@@ -191,12 +191,12 @@ fn replace_first(arguments: &[Value]) -> Evaluated<Value> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum TrimSide {
     Left,
     Right,
 }
 
-fn pad(arguments: &[Value], side: Side) -> Evaluated<Value> {
+fn pad(arguments: &[Value], side: TrimSide) -> Evaluated<Value> {
     let [Value::Text(whole), Value::Number(wanted), Value::Text(padding)] = arguments else {
         return unchecked();
     };
@@ -213,8 +213,8 @@ fn pad(arguments: &[Value], side: Side) -> Evaluated<Value> {
     }
     let padding = padding.repeat(wanted - length);
     Ok(Value::Text(match side {
-        Side::Left => (padding + whole).into(),
-        Side::Right => (whole.to_string() + &padding).into(),
+        TrimSide::Left => (padding + whole).into(),
+        TrimSide::Right => (whole.to_string() + &padding).into(),
     }))
 }
 

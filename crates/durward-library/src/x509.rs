@@ -7,7 +7,7 @@ use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Text;
 use durward_ir::value::Value;
 
-use crate::crypto::{AlternativeName, Certificate};
+use crate::crypto::{AlternativeName, ParsedCertificate};
 use crate::digest::digest_by_name;
 use crate::jvm::{equals_ignore_case, ipv6};
 use crate::table::{row, unchecked};
@@ -54,7 +54,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
 
 /// When a certificate is valid, both bounds included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Validity {
+pub struct CertificateValidity {
     /// The first second, since 1970 in UTC.
     pub not_before_s: i64,
     /// The last second, since 1970 in UTC.
@@ -65,21 +65,21 @@ pub struct Validity {
 ///
 /// # Errors
 /// The text is no certificate.
-pub fn validity(certificate: &str) -> Evaluated<Validity> {
-    let certificate = Certificate::read(certificate)
+pub fn validity(certificate: &str) -> Evaluated<CertificateValidity> {
+    let certificate = ParsedCertificate::read(certificate)
         .map_err(|reason| Fault::processing(format!("Failed to parse certificate: {reason}")))?;
-    Ok(Validity { not_before_s: certificate.not_before(), not_after_s: certificate.not_after() })
+    Ok(CertificateValidity { not_before_s: certificate.not_before(), not_after_s: certificate.not_after() })
 }
 
 /// The certificate in the first argument, and the others.
 fn give(
     arguments: &[Value],
     failed: &str,
-    give: impl Fn(&Certificate, &[Value]) -> Evaluated<Value>,
+    give: impl Fn(&ParsedCertificate, &[Value]) -> Evaluated<Value>,
 ) -> Evaluated<Value> {
     let Some((Value::Text(certificate), more)) = arguments.split_first() else { return unchecked() };
-    let certificate =
-        Certificate::read(certificate).map_err(|reason| Fault::processing(format!("{failed}: {reason}")))?;
+    let certificate = ParsedCertificate::read(certificate)
+        .map_err(|reason| Fault::processing(format!("{failed}: {reason}")))?;
     give(&certificate, more)
 }
 
@@ -94,7 +94,7 @@ fn text(text: impl AsRef<str>) -> Value {
     Value::Text(text.as_ref().into())
 }
 
-fn described(certificate: &Certificate) -> Value {
+fn described(certificate: &ParsedCertificate) -> Value {
     Value::object([
         ("version", Value::number(certificate.version())),
         ("serialNumber", text(certificate.serial_number())),
@@ -110,32 +110,32 @@ fn described(certificate: &Certificate) -> Value {
     ])
 }
 
-fn common_name(certificate: &Certificate) -> Evaluated<Value> {
+fn common_name(certificate: &ParsedCertificate) -> Evaluated<Value> {
     let name = certificate
         .common_name()
         .ok_or_else(|| Fault::processing("Certificate subject does not contain a Common Name."))?;
     Ok(text(name))
 }
 
-fn fingerprint(certificate: &Certificate, algorithm: &str) -> Evaluated<String> {
+fn fingerprint(certificate: &ParsedCertificate, algorithm: &str) -> Evaluated<String> {
     let digest = digest_by_name(algorithm)
         .ok_or_else(|| Fault::processing(format!("Hash algorithm not supported: {algorithm}.")))?;
     Ok(digest(certificate.der()))
 }
 
-fn matches_fingerprint(certificate: &Certificate, more: &[Value]) -> Evaluated<Value> {
+fn matches_fingerprint(certificate: &ParsedCertificate, more: &[Value]) -> Evaluated<Value> {
     let [Value::Text(expected), Value::Text(algorithm)] = more else { return unchecked() };
     Ok(Value::Boolean(equals_ignore_case(&fingerprint(certificate, algorithm)?, expected)))
 }
 
-fn alternative_names(certificate: &Certificate) -> Value {
+fn alternative_names(certificate: &ParsedCertificate) -> Value {
     let names = certificate.alternative_names().iter();
     Value::array(
         names.map(|name| Value::object([("type", text(name.kind_name())), ("value", text(&name.text))])),
     )
 }
 
-fn has_dns_name(certificate: &Certificate, wanted: &str) -> bool {
+fn has_dns_name(certificate: &ParsedCertificate, wanted: &str) -> bool {
     let names = certificate.alternative_names().iter();
     names
         .filter(|name| name.kind == AlternativeName::DNS_NAME)
@@ -154,7 +154,7 @@ fn matches_dns_name(certified: &str, wanted: &str) -> bool {
     has_two_labels && wanted.split_once('.').is_some_and(|(_, rest)| rest == base)
 }
 
-fn has_address(certificate: &Certificate, wanted: &str) -> bool {
+fn has_address(certificate: &ParsedCertificate, wanted: &str) -> bool {
     let Some(wanted) = address(wanted) else { return false };
     let names = certificate.alternative_names().iter();
     names.filter(|name| name.kind == AlternativeName::ADDRESS).any(|name| address(&name.text) == Some(wanted))
@@ -172,7 +172,7 @@ fn address(text: &str) -> Option<IpAddr> {
     ipv6(bare)
 }
 
-fn is_valid_at(certificate: &Certificate, instant: &str) -> Evaluated<Value> {
+fn is_valid_at(certificate: &ParsedCertificate, instant: &str) -> Evaluated<Value> {
     let millis = millis_of_instant(instant).ok_or_else(|| {
         Fault::processing(format!("Invalid timestamp: Invalid ISO 8601 timestamp format: {instant}."))
     })?;

@@ -72,22 +72,22 @@ impl Permission {
 
 /// What was said about one permission on one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ruling {
+pub enum PermissionRuling {
     /// It may be done now.
     Granted,
     /// It may not be done; the status code says why (`BadUserAccessDenied` unless something else is true).
     Refused(StatusCode),
 }
 
-impl Ruling {
+impl PermissionRuling {
     /// The usual refusal.
-    pub const DENIED: Ruling = Ruling::Refused(StatusCode::BadUserAccessDenied);
+    pub const DENIED: PermissionRuling = PermissionRuling::Refused(StatusCode::BadUserAccessDenied);
 
     /// Whether it may be done.
     pub fn is_granted(self) -> bool {
         match self {
-            Ruling::Granted => true,
-            Ruling::Refused(_) => false,
+            PermissionRuling::Granted => true,
+            PermissionRuling::Refused(_) => false,
         }
     }
 }
@@ -96,7 +96,7 @@ impl Ruling {
 /// to the next, when the token is renewed, recalled or ends.
 ///
 /// The gate asks it for every node of every service. A server written in Rust can ask it as well.
-pub trait Rights {
+pub trait SessionRights {
     /// Rules on one permission on one node. Node ids are those of the server that has the node.
-    fn rule(&self, permission: Permission, node: &NodeId) -> Ruling;
+    fn rule(&self, permission: Permission, node: &NodeId) -> PermissionRuling;
 }

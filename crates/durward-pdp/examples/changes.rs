@@ -149,8 +149,8 @@ fn summary(mut times: Vec<Duration>) -> String {
 
 /// What policies are asked.
 enum Asked {
-    Subscription(Subscription),
-    Request(Request),
+    Subscription(Box<Subscription>),
+    Request(Box<Request>),
 }
 
 fn questions(directory: &Path) -> Vec<Asked> {
@@ -158,11 +158,11 @@ fn questions(directory: &Path) -> Vec<Asked> {
     let json = |line: &str| -> Json { serde_json::from_str(line).unwrap() };
     let subscription = |line: &str| {
         let asked = json(line)["subscription"].to_string();
-        Asked::Subscription(Subscription::from_json(asked.as_bytes()).unwrap())
+        Asked::Subscription(Box::new(Subscription::from_json(asked.as_bytes()).unwrap()))
     };
     let request = |line: &str| {
         let xml = json(line)["xml"].as_str().unwrap().to_owned();
-        Asked::Request(Request::from_xml(xml.as_bytes()).unwrap())
+        Asked::Request(Box::new(Request::from_xml(xml.as_bytes()).unwrap()))
     };
     let mut asked: Vec<Asked> = lines("subscriptions.jsonl").lines().map(subscription).collect();
     asked.extend(lines("requests.jsonl").lines().map(request));

@@ -9,13 +9,15 @@
 #[allow(dead_code, unreachable_pub, unused_imports, reason = "more is there than is counted")]
 mod scenario;
 
+use std::cell::RefCell;
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use durward_pdp::sapl::Subscription;
-use durward_pdp::{Pdp, PdpBuilder, PolicyChange, PolicyText, Request};
-use scenario::Scenario;
+use durward_pdp::xacml::request::Limits;
+use durward_pdp::{Pdp, PdpBuilder, PolicyChange, PolicyText, Request, Response};
+use scenario::{Scenario, XacmlRequest, XacmlScenario};
 
 const CONFERENCE: &str = include_str!("../../durward/policies/demo/conference.xml");
 const HOSPITAL: &str = include_str!("../../durward/policies/demo/hospital.xml");
@@ -73,7 +75,14 @@ fn prepare(case: &str) -> Result<Case, Failed> {
         (policies, "decide") => subscriptions(&Scenario::named(policies)?, of_scenario),
         (policies, "changed") => subscriptions(&Scenario::named(policies)?, of_scenario_changed),
         (policies, "text") => subscription_texts(&Scenario::named(policies)?),
-        (_, mode) => Err(format!("`{mode}` is no mode: there are `decide`, `changed` and `text`").into()),
+        (policies, "requests") => of_requests(policies, one_by_one),
+        (policies, "together") => of_requests(policies, together),
+        (policies, "xml") => of_requests(policies, from_xml),
+        (policies, "json") => of_requests(policies, from_json),
+        (_, mode) => {
+            let modes = "`decide`, `changed`, `text`, `requests`, `together`, `xml` and `json`";
+            Err(format!("`{mode}` is no mode: there are {modes}").into())
+        }
     }
 }
 
@@ -185,10 +194,72 @@ fn request(role: &str, action: &str, kind: &str, phase: &str) -> Request {
 fn request_texts() -> Result<Case, Failed> {
     let pdp = conference()?;
     let decide = move |number: usize| {
-        let read = REQUESTS.get(number).map(|text| Request::from_xml(black_box(*text).as_bytes()));
-        if let Some(Ok(request)) = read {
-            drop(black_box(pdp.decide(&request).to_xml(request.version)));
+        let Some(text) = REQUESTS.get(number) else { return };
+        if let Ok((response, version)) = pdp.decide_xml(black_box(*text).as_bytes(), &Limits::default()) {
+            drop(black_box(response.to_xml(version)));
         }
     };
     Ok((REQUESTS.len(), Box::new(decide)))
+}
+
+/// The requests of a scenario in XACML.
+fn of_requests(
+    policies: &str,
+    case: impl Fn(Pdp, Vec<XacmlRequest>) -> Result<Case, Failed>,
+) -> Result<Case, Failed> {
+    let scenario = XacmlScenario::of(&policies.parse()?).ok_or("the scenario has no form in XACML")?;
+    let documents = scenario.documents.iter().enumerate();
+    let builder = documents.fold(Pdp::builder(), |builder, (number, document)| {
+        builder.policy(format!("{number}.xml"), document.as_str())
+    });
+    case(built(builder)?, scenario.requests)
+}
+
+fn read(requests: &[XacmlRequest]) -> Result<Vec<Request>, Failed> {
+    Ok(requests.iter().map(|asked| Request::from_xml(asked.xml.as_bytes())).collect::<Result<_, _>>()?)
+}
+
+fn one_by_one(pdp: Pdp, requests: Vec<XacmlRequest>) -> Result<Case, Failed> {
+    let asked = read(&requests)?;
+    let decide = move |number: usize| {
+        if let Some(asked) = asked.get(number) {
+            drop(black_box(pdp.decide(black_box(asked))));
+        }
+    };
+    Ok((requests.len(), Box::new(decide)))
+}
+
+/// All at once, which count as so many.
+fn together(pdp: Pdp, requests: Vec<XacmlRequest>) -> Result<Case, Failed> {
+    let asked = read(&requests)?;
+    let responses = RefCell::new(vec![Response { results: Default::default() }; asked.len()]);
+    let decide = move |number: usize| {
+        if number == 0 {
+            pdp.decide_requests(black_box(&asked), &mut responses.borrow_mut());
+            black_box(&responses);
+        }
+    };
+    Ok((requests.len(), Box::new(decide)))
+}
+
+fn from_xml(pdp: Pdp, requests: Vec<XacmlRequest>) -> Result<Case, Failed> {
+    let count = requests.len();
+    let decide = move |number: usize| {
+        let Some(asked) = requests.get(number) else { return };
+        if let Ok((response, version)) = pdp.decide_xml(black_box(asked).xml.as_bytes(), &Limits::default()) {
+            drop(black_box(response.to_xml(version)));
+        }
+    };
+    Ok((count, Box::new(decide)))
+}
+
+fn from_json(pdp: Pdp, requests: Vec<XacmlRequest>) -> Result<Case, Failed> {
+    let texts: Vec<String> = requests.iter().map(|asked| asked.json.to_string()).collect();
+    let decide = move |number: usize| {
+        let Some(text) = texts.get(number) else { return };
+        if let Ok(response) = pdp.decide_request_json(black_box(text).as_bytes(), &Limits::default()) {
+            drop(black_box(response.to_json()));
+        }
+    };
+    Ok((requests.len(), Box::new(decide)))
 }

@@ -3,13 +3,18 @@
 //! What is touched per decision: the snapshot pointer; each attribute's bucket and atom entry; what the index and
 //! the evaluator touch; the result.
 
+mod batch;
+mod text;
+
 use std::cell::{Cell, OnceCell, RefCell};
 
 use durward_index::Index;
 use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
-use durward_ir::question::{Attributes, Brief, Encoded, Glance, Question, Reading, Surroundings, Unencoded};
+use durward_ir::question::{
+    Attributes, Brief, Encoded, Glance, Number, Question, Reading, Surroundings, Unencoded,
+};
 use durward_ir::{AttributeName, Fault, Value};
 use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual, MultipleError};
@@ -86,16 +91,6 @@ impl Pdp {
         self.answer(&asking, request, Asking::decide, |_| {})
     }
 
-    /// Answers each request in the place with its number, as [`Pdp::decide`] would, all by the policies in force now.
-    /// Where one slice is longer than the other, its rest is left alone. Returns how many were answered.
-    pub fn decide_requests(&self, requests: &[Request], responses: &mut [Response]) -> usize {
-        let snapshot = self.snapshot.load();
-        for (request, response) in requests.iter().zip(&mut *responses) {
-            *response = self.decide_by(&snapshot, request);
-        }
-        requests.len().min(responses.len())
-    }
-
     /// Answers by these policies.
     #[inline]
     pub(crate) fn decide_by(&self, snapshot: &Snapshot, request: &Request) -> Response {
@@ -166,6 +161,73 @@ impl Pdp {
                 undecided(&error);
                 Response::indeterminate(error.status())
             }
+        }
+    }
+}
+
+/// What a verdict is called in results.
+#[inline]
+fn decision_of(verdict: Verdict) -> Decision {
+    match verdict {
+        Verdict::Permit => Decision::Permit,
+        Verdict::Deny => Decision::Deny,
+        Verdict::NotApplicable => Decision::NotApplicable,
+        // XACML has no word for it, and it is no Permit.
+        Verdict::Suspend | Verdict::Indeterminate(_) => Decision::Indeterminate,
+    }
+}
+
+/// A request as it can be seen at once, beside others: looked up ahead, or by its rows.
+pub(crate) enum Seen<'a> {
+    Encoded(Encoded<'a>),
+    Read(Unencoded<'a>),
+}
+
+impl<'a> Seen<'a> {
+    /// `None` where it was read before these policies were known.
+    #[inline]
+    fn new(snapshot: &'a Snapshot, request: &'a Request) -> Option<Seen<'a>> {
+        let (slots, categories) = (&snapshot.program.slots, &request.categories);
+        match Encoded::new(slots, categories.encoding(), Brief::NONE) {
+            Some(encoded) => Some(Seen::Encoded(encoded)),
+            None => Unencoded::new(slots, categories.rows(), categories).map(Seen::Read),
+        }
+    }
+}
+
+impl Glance for Seen<'_> {
+    #[inline]
+    fn number(&self, slot: SlotId) -> Number {
+        match self {
+            Seen::Encoded(encoded) => encoded.number(slot),
+            Seen::Read(read) => read.number(slot),
+        }
+    }
+
+    #[inline]
+    fn integer(&self, slot: SlotId) -> Option<i64> {
+        match self {
+            Seen::Encoded(encoded) => encoded.integer(slot),
+            Seen::Read(read) => read.integer(slot),
+        }
+    }
+}
+
+impl Snapshot {
+    /// Whether verdicts on requests can be found without evaluating anything: by an index that divides, where nobody is asked
+    /// besides. The time must not matter either.
+    #[inline]
+    fn is_seen_at_a_glance(&self) -> bool {
+        self.is_sourced.is_empty() && matches!(self.index, Index::Diagram(_) | Index::Changed(_))
+    }
+
+    /// The verdict on a request, if it can be found so; nothing goes along with it.
+    #[inline]
+    fn verdict(&self, seen: &impl Glance) -> Option<Verdict> {
+        match &self.index {
+            Index::Diagram(diagram) => diagram.glance(&self.program, seen),
+            Index::Changed(changed) => changed.glance(&self.program, seen),
+            Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) => None,
         }
     }
 }
@@ -272,28 +334,15 @@ impl<'p> Asking<'p> {
     /// What can be answered without evaluating anything; nothing goes along with it.
     #[inline]
     fn at_a_glance(&self, request: &Request, list: ListPolicies) -> Option<Vote> {
-        let is_divided = matches!(self.snapshot.index, Index::Diagram(_) | Index::Changed(_));
-        let is_all_known = self.snapshot.is_sourced.is_empty() && self.moment.is_none();
-        if list == ListPolicies::Yes || !is_all_known || !is_divided {
+        if list == ListPolicies::Yes || self.moment.is_some() || !self.snapshot.is_seen_at_a_glance() {
             return None;
         }
-        let program = &self.snapshot.program;
-        let verdict = match Encoded::new(&program.slots, request.categories.encoding(), Brief::NONE) {
-            Some(encoded) => self.look(&encoded),
-            None => self.look(&Unencoded::new(&program.slots, &request.categories)),
+        let (slots, categories) = (&self.snapshot.program.slots, &request.categories);
+        let verdict = match Encoded::new(slots, categories.encoding(), Brief::NONE) {
+            Some(encoded) => self.snapshot.verdict(&encoded),
+            None => self.snapshot.verdict(&Unencoded::new(slots, categories.rows(), categories)?),
         };
         verdict.map(Vote::plain)
-    }
-
-    /// What the index in force can say at a glance.
-    #[inline]
-    fn look(&self, seen: &impl Glance) -> Option<Verdict> {
-        let program = &self.snapshot.program;
-        match &self.snapshot.index {
-            Index::Diagram(diagram) => diagram.glance(program, seen),
-            Index::Changed(changed) => changed.glance(program, seen),
-            Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) => None,
-        }
     }
 
     /// One individual decision.
@@ -452,13 +501,7 @@ impl<'p> Asking<'p> {
 
     #[inline]
     fn result(&self, request: &Request, vote: Vote, applicable: Vec<NodeId>) -> ResultOf {
-        let decision = match vote.verdict {
-            Verdict::Permit => Decision::Permit,
-            Verdict::Deny => Decision::Deny,
-            Verdict::NotApplicable => Decision::NotApplicable,
-            // XACML has no word for it, and it is no Permit.
-            Verdict::Suspend | Verdict::Indeterminate(_) => Decision::Indeterminate,
-        };
+        let decision = decision_of(vote.verdict);
         let mut result = match &vote.fault {
             Some(fault) => ResultOf::with_status(decision, Status::from(&**fault)),
             None => ResultOf::new(decision),

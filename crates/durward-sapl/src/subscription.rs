@@ -165,7 +165,7 @@ impl Field {
 
     #[inline]
     fn reading(&self) -> Reading<'_> {
-        if self.value.is_undefined() { Reading::Absent } else { Reading::One(&self.value, self.hash) }
+        if self.value.is_undefined() { Reading::Absent } else { Reading::One(&self.value, Some(self.hash)) }
     }
 }
 

@@ -9,28 +9,28 @@ use durward_pdp::sapl::syntax::tree::{self, DefaultDecision, Policy, PolicySet, 
 use durward_pdp::sapl::syntax::{LineIndex, Place, Span};
 use smol_str::SmolStr;
 
-use crate::documents::{Documents, Known};
-use crate::hits::{Came, GateRatios, Hits};
+use crate::documents::{TestDocument, TestDocuments};
+use crate::hits::{CoverageHits, ElementOutcome, GateRatios};
 
 /// What of all documents was covered.
 #[derive(Clone, Debug, Default)]
-pub struct Coverage {
+pub struct PolicyCoverage {
     /// The documents that could be read, by path.
-    pub documents: Vec<Covered>,
+    pub documents: Vec<DocumentCoverage>,
     /// Of each document, by number, its place above.
     places: Vec<Option<usize>>,
-    hits: Hits,
+    hits: CoverageHits,
 }
 
 /// What of one document was covered.
 #[derive(Clone, Debug)]
-pub struct Covered {
+pub struct DocumentCoverage {
     /// Where it lies.
     pub path: SmolStr,
     /// Its text.
     pub text: Arc<str>,
     /// Its set, if it is one, and its policies, in order.
-    pub elements: Vec<Element>,
+    pub elements: Vec<CoveredElement>,
     lines: LineIndex,
     /// Where each line begins.
     starts: Vec<u32>,
@@ -38,7 +38,7 @@ pub struct Covered {
 
 /// A set or a policy.
 #[derive(Clone, Debug)]
-pub struct Element {
+pub struct CoveredElement {
     /// Which of both.
     pub kind: ElementKind,
     /// Its name.
@@ -54,7 +54,7 @@ pub struct Element {
     /// How often it failed.
     pub failed: u64,
     /// The target of a set that has one; the conditions of a policy.
-    pub conditions: Vec<Branch>,
+    pub conditions: Vec<ConditionBranch>,
     /// What it can say.
     effects: Effects,
 }
@@ -70,7 +70,7 @@ pub enum ElementKind {
 
 /// A condition, which can be true or false.
 #[derive(Clone, Debug)]
-pub struct Branch {
+pub struct ConditionBranch {
     /// Where it is written.
     pub span: Span,
     /// How often it was true.
@@ -83,9 +83,9 @@ pub struct Branch {
     pub is_constant: bool,
 }
 
-impl Branch {
-    fn new(span: Span) -> Branch {
-        Branch { span, times_true: 0, times_false: 0, times_failed: 0, is_constant: false }
+impl ConditionBranch {
+    fn new(span: Span) -> ConditionBranch {
+        ConditionBranch { span, times_true: 0, times_false: 0, times_failed: 0, is_constant: false }
     }
 
     fn note(&mut self, truth: Option<Result<bool, ()>>) {
@@ -98,16 +98,16 @@ impl Branch {
     }
 
     /// How many of its outcomes came, of how many.
-    pub fn outcomes(&self) -> Ratio {
+    pub fn outcomes(&self) -> CoverageRatio {
         let came = u64::from(self.times_true > 0) + u64::from(self.times_false > 0);
         let is_met = came > 0 || self.times_failed > 0;
-        if self.is_constant { Ratio::new(u64::from(is_met), 1) } else { Ratio::new(came, 2) }
+        if self.is_constant { CoverageRatio::new(u64::from(is_met), 1) } else { CoverageRatio::new(came, 2) }
     }
 }
 
-impl Element {
-    fn set(set: &PolicySet) -> Element {
-        let target = set.target.iter().map(|target| Branch::new(target.span));
+impl CoveredElement {
+    fn set(set: &PolicySet) -> CoveredElement {
+        let target = set.target.iter().map(|target| ConditionBranch::new(target.span));
         let head = Span::new(set.span.start, set.name.span.end);
         let default = match set.algorithm.default {
             DefaultDecision::Permit => Effects::PERMIT,
@@ -116,27 +116,27 @@ impl Element {
             DefaultDecision::Abstain => Effects::NONE,
         };
         let effects = set.policies.iter().fold(default, |all, policy| all.union(effects(policy)));
-        Element::new(ElementKind::Set, set.name.text.clone(), head, target.collect(), effects)
+        CoveredElement::new(ElementKind::Set, set.name.text.clone(), head, target.collect(), effects)
     }
 
-    fn policy(policy: &Policy) -> Element {
+    fn policy(policy: &Policy) -> CoveredElement {
         let condition = |statement: &Statement| match statement {
-            Statement::Condition(condition) => Some(Branch::new(condition.span)),
+            Statement::Condition(condition) => Some(ConditionBranch::new(condition.span)),
             Statement::Variable(_) => None,
         };
         let head = Span::new(policy.span.start, policy.name.span.end);
         let conditions = policy.body.iter().filter_map(condition).collect();
-        Element::new(ElementKind::Policy, policy.name.text.clone(), head, conditions, effects(policy))
+        CoveredElement::new(ElementKind::Policy, policy.name.text.clone(), head, conditions, effects(policy))
     }
 
     fn new(
         kind: ElementKind,
         name: SmolStr,
         head: Span,
-        conditions: Vec<Branch>,
+        conditions: Vec<ConditionBranch>,
         effects: Effects,
-    ) -> Element {
-        Element {
+    ) -> CoveredElement {
+        CoveredElement {
             kind,
             name,
             head,
@@ -150,13 +150,13 @@ impl Element {
     }
 
     /// How many of its own outcomes came: that it applies, and that it does not if it can.
-    pub fn outcomes(&self) -> Ratio {
+    pub fn outcomes(&self) -> CoverageRatio {
         let applied = u64::from(self.applied > 0);
         let can_be_passed_by = self.conditions.iter().any(|condition| !condition.is_constant);
         if can_be_passed_by {
-            Ratio::new(applied + u64::from(self.not_applicable > 0), 2)
+            CoverageRatio::new(applied + u64::from(self.not_applicable > 0), 2)
         } else {
-            Ratio::new(applied, 1)
+            CoverageRatio::new(applied, 1)
         }
     }
 }
@@ -169,18 +169,25 @@ fn effects(policy: &Policy) -> Effects {
     })
 }
 
-impl Covered {
-    fn new(known: &Known) -> Option<Covered> {
+impl DocumentCoverage {
+    fn new(known: &TestDocument) -> Option<DocumentCoverage> {
         let elements = match known.read.as_ref().ok()?.tree.root.as_ref()? {
-            Root::Policy(policy) => vec![Element::policy(policy)],
-            Root::Set(set) => {
-                [Element::set(set)].into_iter().chain(set.policies.iter().map(Element::policy)).collect()
-            }
+            Root::Policy(policy) => vec![CoveredElement::policy(policy)],
+            Root::Set(set) => [CoveredElement::set(set)]
+                .into_iter()
+                .chain(set.policies.iter().map(CoveredElement::policy))
+                .collect(),
         };
         let text = Arc::clone(&known.text);
         let breaks = text.bytes().zip(1..).filter(|(byte, _)| *byte == b'\n').map(|(_, behind)| behind);
         let starts = [0].into_iter().chain(breaks).collect();
-        Some(Covered { path: known.path.clone(), elements, lines: LineIndex::new(&text), text, starts })
+        Some(DocumentCoverage {
+            path: known.path.clone(),
+            elements,
+            lines: LineIndex::new(&text),
+            text,
+            starts,
+        })
     }
 
     /// The first and the last line of a piece of the text, from 1. Looked up: without going through the text.
@@ -195,28 +202,28 @@ impl Covered {
     }
 
     /// The conditions of all elements.
-    pub fn conditions(&self) -> impl Iterator<Item = &Branch> {
+    pub fn conditions(&self) -> impl Iterator<Item = &ConditionBranch> {
         self.elements.iter().flat_map(|element| &element.conditions)
     }
 
     /// The outcomes that came, of all elements and all conditions.
-    pub fn branches(&self) -> Ratio {
-        let elements = self.elements.iter().map(Element::outcomes);
-        elements.chain(self.conditions().map(Branch::outcomes)).sum()
+    pub fn branches(&self) -> CoverageRatio {
+        let elements = self.elements.iter().map(CoveredElement::outcomes);
+        elements.chain(self.conditions().map(ConditionBranch::outcomes)).sum()
     }
 }
 
-impl Coverage {
+impl PolicyCoverage {
     /// Takes up documents that are not taken up yet.
-    pub(crate) fn take_up(&mut self, documents: &Documents) {
+    pub(crate) fn take_up(&mut self, documents: &TestDocuments) {
         for known in documents.all().iter().skip(self.places.len()) {
-            let covered = Covered::new(known);
+            let covered = DocumentCoverage::new(known);
             self.places.push(covered.is_some().then_some(self.documents.len()));
             self.documents.extend(covered);
         }
     }
 
-    fn element(&mut self, (document, element): (usize, usize)) -> Option<&mut Element> {
+    fn element(&mut self, (document, element): (usize, usize)) -> Option<&mut CoveredElement> {
         let place = (*self.places.get(document)?)?;
         self.documents.get_mut(place)?.elements.get_mut(element)
     }
@@ -267,7 +274,7 @@ impl Coverage {
     pub(crate) fn came(&mut self, place: (usize, usize), decision: Verdict) {
         let Some(element) = self.element(place) else { return };
         let (kind, has_conditions) = (element.kind, !element.conditions.is_empty());
-        let came = Came { effects: element.effects, decision };
+        let came = ElementOutcome { effects: element.effects, decision };
         match kind {
             ElementKind::Set => self.hits.set(place.0, came),
             ElementKind::Policy => self.hits.policy(place.0, has_conditions, came),
@@ -296,46 +303,46 @@ impl Coverage {
         }
     }
 
-    fn elements(&self, kind: ElementKind) -> Ratio {
+    fn elements(&self, kind: ElementKind) -> CoverageRatio {
         let elements = self.documents.iter().flat_map(|document| &document.elements);
         let of_kind = elements.filter(|element| element.kind == kind);
-        of_kind.map(|element| Ratio::new(u64::from(element.applied > 0), 1)).sum()
+        of_kind.map(|element| CoverageRatio::new(u64::from(element.applied > 0), 1)).sum()
     }
 
     /// The policy sets whose policies were asked at least once.
-    pub fn policy_sets(&self) -> Ratio {
+    pub fn policy_sets(&self) -> CoverageRatio {
         self.elements(ElementKind::Set)
     }
 
     /// The policies, those in sets included, that applied at least once.
-    pub fn policies(&self) -> Ratio {
+    pub fn policies(&self) -> CoverageRatio {
         self.elements(ElementKind::Policy)
     }
 
     /// The conditions that were both true and false. Those that are the same whatever is asked need be met only.
-    pub fn conditions(&self) -> Ratio {
-        let conditions = self.documents.iter().flat_map(Covered::conditions);
-        conditions.map(|condition| Ratio::new(u64::from(condition.outcomes().is_full()), 1)).sum()
+    pub fn conditions(&self) -> CoverageRatio {
+        let conditions = self.documents.iter().flat_map(DocumentCoverage::conditions);
+        conditions.map(|condition| CoverageRatio::new(u64::from(condition.outcomes().is_full()), 1)).sum()
     }
 
     /// The outcomes that came: true and false of each condition, applicable and not applicable of each element.
-    pub fn branches(&self) -> Ratio {
-        self.documents.iter().map(Covered::branches).sum()
+    pub fn branches(&self) -> CoverageRatio {
+        self.documents.iter().map(DocumentCoverage::branches).sum()
     }
 }
 
 /// So many of so many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Ratio {
+pub struct CoverageRatio {
     /// How many.
     pub covered: u64,
     /// Of how many.
     pub total: u64,
 }
 
-impl Ratio {
-    pub(crate) fn new(covered: u64, total: u64) -> Ratio {
-        Ratio { covered, total }
+impl CoverageRatio {
+    pub(crate) fn new(covered: u64, total: u64) -> CoverageRatio {
+        CoverageRatio { covered, total }
     }
 
     /// Whether nothing is missing.
@@ -349,14 +356,16 @@ impl Ratio {
     }
 }
 
-impl std::iter::Sum for Ratio {
-    fn sum<I: Iterator<Item = Ratio>>(ratios: I) -> Ratio {
-        ratios.fold(Ratio::default(), |sum, one| Ratio::new(sum.covered + one.covered, sum.total + one.total))
+impl std::iter::Sum for CoverageRatio {
+    fn sum<I: Iterator<Item = CoverageRatio>>(ratios: I) -> CoverageRatio {
+        ratios.fold(CoverageRatio::default(), |sum, one| {
+            CoverageRatio::new(sum.covered + one.covered, sum.total + one.total)
+        })
     }
 }
 
 /// `66.6 % (2 of 3)`: never rounded up; `none` of nothing.
-impl fmt::Display for Ratio {
+impl fmt::Display for CoverageRatio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.total == 0 {
             return f.pad("none");

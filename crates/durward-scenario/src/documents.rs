@@ -8,13 +8,13 @@ use smol_str::SmolStr;
 
 /// Documents by number.
 #[derive(Debug, Default)]
-pub struct Documents {
-    all: Vec<Known>,
+pub struct TestDocuments {
+    all: Vec<TestDocument>,
 }
 
 /// One document.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct TestDocument {
     /// Where it lies; no two have the same.
     pub(crate) path: SmolStr,
     /// What scenarios call it; empty for one that they can name by its folder only.
@@ -25,7 +25,7 @@ pub(crate) struct Known {
     pub(crate) read: Result<Document, Vec<Problem>>,
 }
 
-impl Known {
+impl TestDocument {
     /// The name of its policy or set.
     pub(crate) fn declared(&self) -> Option<&str> {
         match self.read.as_ref().ok()?.tree.root.as_ref()? {
@@ -35,7 +35,7 @@ impl Known {
     }
 }
 
-impl Documents {
+impl TestDocuments {
     /// Adds a document, and gives its number; the same text of the same path is the same document. `name` is what
     /// scenarios call it: its path below the folder of all documents, without `.sapl`.
     pub fn add(&mut self, path: &str, name: &str, text: &[u8]) -> usize {
@@ -44,11 +44,11 @@ impl Documents {
         }
         let read = Document::read(path, text);
         let text = String::from_utf8_lossy(text).into();
-        self.all.push(Known { path: path.into(), name: name.into(), text, read });
+        self.all.push(TestDocument { path: path.into(), name: name.into(), text, read });
         self.all.len() - 1
     }
 
-    pub(crate) fn all(&self) -> &[Known] {
+    pub(crate) fn all(&self) -> &[TestDocument] {
         &self.all
     }
 
@@ -64,7 +64,7 @@ impl Documents {
     /// There is none, or more than one.
     pub(crate) fn find(&self, name: &str) -> Result<usize, String> {
         let known = || self.all.iter().enumerate().filter(|(_, known)| !known.name.is_empty());
-        let file = |known: &Known| known.name.rsplit('/').next() == Some(name);
+        let file = |known: &TestDocument| known.name.rsplit('/').next() == Some(name);
         let by_path: Vec<usize> = known().filter(|(_, one)| one.name == name).map(|(at, _)| at).collect();
         let by_file: Vec<usize> = known().filter(|(_, one)| file(one)).map(|(at, _)| at).collect();
         let declared = known().filter(|(_, one)| one.declared() == Some(name));
@@ -93,12 +93,12 @@ impl Documents {
 }
 
 /// Where what scenarios name by its path comes from.
-pub trait Files {
+pub trait ScenarioFiles {
     /// The documents of a folder and its `pdp.json`.
     ///
     /// # Errors
     /// Why there is none, for the author of the test.
-    fn folder(&self, path: &str) -> Result<Folder, String>;
+    fn folder(&self, path: &str) -> Result<FolderContents, String>;
 
     /// A `pdp.json`: how messages call it, and its text.
     ///
@@ -109,7 +109,7 @@ pub trait Files {
 
 /// What a folder holds.
 #[derive(Clone, Debug, Default)]
-pub struct Folder {
+pub struct FolderContents {
     /// Paths and texts of `*.sapl` in it.
     pub documents: Vec<(String, Vec<u8>)>,
     /// Path and text of its `pdp.json`, if it has one.
@@ -120,8 +120,8 @@ pub struct Folder {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 
-impl Files for NoFiles {
-    fn folder(&self, path: &str) -> Result<Folder, String> {
+impl ScenarioFiles for NoFiles {
+    fn folder(&self, path: &str) -> Result<FolderContents, String> {
         Err(format!("there is no folder `{path}`"))
     }
 

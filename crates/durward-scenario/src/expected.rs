@@ -1,4 +1,4 @@
-//! What a test expects of a decision, and what is amiss with one.
+//! Expectations about a decision, and how one fails them.
 
 use durward_pdp::Value;
 use durward_pdp::sapl::syntax::Span;
@@ -8,42 +8,42 @@ use durward_pdp::sapl::syntax::sapltest::tree::{
 use durward_pdp::sapl::{Decision, Outcome};
 
 use crate::literal::{self, shown};
-use crate::matcher::Part;
-use crate::mocks::Mistake;
+use crate::matcher::PartMatcher;
+use crate::mocks::TestError;
 
 /// One decision that is expected, so many times.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct ExpectedStep {
     pub(crate) span: Span,
     pub(crate) times: u32,
-    demands: Vec<Demand>,
+    demands: Vec<DecisionDemand>,
 }
 
 #[derive(Debug)]
-enum Demand {
+enum DecisionDemand {
     Anything,
     Outcome(Outcome),
     /// One of the obligations is so; any will do where nothing is said of it.
-    Obligation(Option<Part>),
-    Advice(Option<Part>),
-    Resource(Option<Part>),
+    Obligation(Option<PartMatcher>),
+    Advice(Option<PartMatcher>),
+    Resource(Option<PartMatcher>),
 }
 
-impl Step {
+impl ExpectedStep {
     /// The steps of an expectation, in order.
     ///
     /// # Errors
     /// A value or a matcher that is none.
-    pub(crate) fn all(expectation: &Expectation) -> Result<Vec<Step>, Mistake> {
+    pub(crate) fn all(expectation: &Expectation) -> Result<Vec<ExpectedStep>, TestError> {
         let step = |step: &durward_pdp::sapl::syntax::sapltest::tree::ExpectedStep| {
             let (demands, times) = match &step.kind {
                 ExpectedKind::Decision(decision) => (whole(decision), 1),
                 ExpectedKind::Times { decision, times } => {
-                    (Ok(vec![Demand::Outcome(outcome(*decision))]), *times)
+                    (Ok(vec![DecisionDemand::Outcome(outcome(*decision))]), *times)
                 }
                 ExpectedKind::Matching(matchers) => (matchers.iter().map(demand).collect(), 1),
             };
-            Ok(Step { span: step.span, times, demands: demands.map_err(Mistake::at(step.span))? })
+            Ok(ExpectedStep { span: step.span, times, demands: demands.map_err(TestError::at(step.span))? })
         };
         expectation.steps.iter().map(step).collect()
     }
@@ -55,29 +55,29 @@ impl Step {
 }
 
 /// Whatever a decision has besides what is said does no harm.
-fn whole(expected: &ExpectedDecision) -> Result<Vec<Demand>, String> {
-    let equal = |value: &_| literal::value(value).map(|value| Some(Part::Equal(value)));
-    let mut demands = vec![Demand::Outcome(outcome(expected.decision))];
+fn whole(expected: &ExpectedDecision) -> Result<Vec<DecisionDemand>, String> {
+    let equal = |value: &_| literal::value(value).map(|value| Some(PartMatcher::Equal(value)));
+    let mut demands = vec![DecisionDemand::Outcome(outcome(expected.decision))];
     for obligation in &expected.obligations {
-        demands.push(Demand::Obligation(equal(obligation)?));
+        demands.push(DecisionDemand::Obligation(equal(obligation)?));
     }
     if let Some(resource) = &expected.resource {
-        demands.push(Demand::Resource(equal(resource)?));
+        demands.push(DecisionDemand::Resource(equal(resource)?));
     }
     for advice in &expected.advice {
-        demands.push(Demand::Advice(equal(advice)?));
+        demands.push(DecisionDemand::Advice(equal(advice)?));
     }
     Ok(demands)
 }
 
-fn demand(matcher: &DecisionMatcher) -> Result<Demand, String> {
-    let part = |matcher: &Option<DutyMatcher>| matcher.as_ref().map(Part::new).transpose();
+fn demand(matcher: &DecisionMatcher) -> Result<DecisionDemand, String> {
+    let part = |matcher: &Option<DutyMatcher>| matcher.as_ref().map(PartMatcher::new).transpose();
     Ok(match matcher {
-        DecisionMatcher::Any => Demand::Anything,
-        DecisionMatcher::Is(name) => Demand::Outcome(outcome(*name)),
-        DecisionMatcher::Obligation(matcher) => Demand::Obligation(part(matcher)?),
-        DecisionMatcher::Advice(matcher) => Demand::Advice(part(matcher)?),
-        DecisionMatcher::Resource(matcher) => Demand::Resource(part(matcher)?),
+        DecisionMatcher::Any => DecisionDemand::Anything,
+        DecisionMatcher::Is(name) => DecisionDemand::Outcome(outcome(*name)),
+        DecisionMatcher::Obligation(matcher) => DecisionDemand::Obligation(part(matcher)?),
+        DecisionMatcher::Advice(matcher) => DecisionDemand::Advice(part(matcher)?),
+        DecisionMatcher::Resource(matcher) => DecisionDemand::Resource(part(matcher)?),
     })
 }
 
@@ -91,16 +91,16 @@ fn outcome(name: DecisionName) -> Outcome {
     }
 }
 
-impl Demand {
+impl DecisionDemand {
     fn amiss(&self, decision: &Decision) -> Option<String> {
         match self {
-            Demand::Anything => None,
-            Demand::Outcome(outcome) => {
+            DecisionDemand::Anything => None,
+            DecisionDemand::Outcome(outcome) => {
                 (decision.outcome != *outcome).then(|| format!("it is {}, not {outcome}", decision.outcome))
             }
-            Demand::Obligation(part) => among("obligation", part.as_ref(), decision.obligations()),
-            Demand::Advice(part) => among("advice", part.as_ref(), decision.advice()),
-            Demand::Resource(part) => match (decision.resource(), part) {
+            DecisionDemand::Obligation(part) => among("obligation", part.as_ref(), decision.obligations()),
+            DecisionDemand::Advice(part) => among("advice", part.as_ref(), decision.advice()),
+            DecisionDemand::Resource(part) => match (decision.resource(), part) {
                 (None, _) => Some("it has no resource".to_owned()),
                 (Some(resource), Some(part)) if !part.matches(resource) => {
                     Some(format!("its resource {} is not {}", shown(resource), described(Some(part))))
@@ -113,7 +113,7 @@ impl Demand {
 
 fn among(
     what: &str,
-    part: Option<&Part>,
+    part: Option<&PartMatcher>,
     mut values: impl ExactSizeIterator<Item = Value>,
 ) -> Option<String> {
     if values.len() == 0 {
@@ -123,13 +123,13 @@ fn among(
     (!found).then(|| format!("it has no {what} that is {}", described(part)))
 }
 
-fn described(part: Option<&Part>) -> String {
+fn described(part: Option<&PartMatcher>) -> String {
     match part {
         None => "there".to_owned(),
-        Some(Part::Equal(value)) => shown(value),
-        Some(Part::Matching(_)) => "as expected".to_owned(),
-        Some(Part::Containing { key, value: None }) => format!("an object with the key `{key}`"),
-        Some(Part::Containing { key, value: Some(_) }) => {
+        Some(PartMatcher::Equal(value)) => shown(value),
+        Some(PartMatcher::Matching(_)) => "as expected".to_owned(),
+        Some(PartMatcher::Containing { key, value: None }) => format!("an object with the key `{key}`"),
+        Some(PartMatcher::Containing { key, value: Some(_) }) => {
             format!("an object with the key `{key}` and a value there as expected")
         }
     }

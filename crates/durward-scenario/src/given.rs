@@ -1,4 +1,4 @@
-//! What is given: what a requirement says, and what a scenario says besides or instead.
+//! The `given` section: that of the requirement, extended or overridden by the scenario.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use durward_pdp::sapl::syntax::sapltest::tree::{Given, GivenKind, Requirement, S
 use durward_pdp::sapl::syntax::tree::{Algorithm, Expr, Text};
 use durward_pdp::sapl::{Configuration, Problem, lower};
 
-use crate::documents::{Documents, Files};
+use crate::documents::{ScenarioFiles, TestDocuments};
 use crate::literal;
-use crate::mocks::{AttributeMock, FunctionMock, Mistake, STAND_INS_MAX};
+use crate::mocks::{AttributeMock, FunctionMock, STAND_INS_MAX, TestError};
 
 /// How many documents one scenario may have in force: each scenario lowers its own, and a test of ten thousand scenarios
 /// over ten thousand documents would take hours.
@@ -23,18 +23,18 @@ const ALONE: Voting = Voting { mode: Mode::Unique, default: None, errors: ErrorH
 
 /// What is in force in a scenario.
 #[derive(Debug)]
-pub(crate) struct Setting {
+pub(crate) struct ScenarioSetup {
     /// The documents, by number.
     pub(crate) documents: Vec<usize>,
     pub(crate) configuration: Configuration,
     pub(crate) functions: Vec<FunctionMock>,
     pub(crate) attributes: Vec<AttributeMock>,
-    pub(crate) subscribing: Subscribing,
+    pub(crate) subscribing: AttributeSubscription,
 }
 
 /// When attributes are asked for (`low-latency-mode`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Subscribing {
+pub(crate) enum AttributeSubscription {
     /// All of a policy together, those that the decision turns out not to need included: no decision comes before each
     /// has a value, and one comes whenever one of them changes.
     #[default]
@@ -45,7 +45,7 @@ pub(crate) enum Subscribing {
 
 /// The items that count, each the last of its kind.
 #[derive(Default)]
-struct Items<'t> {
+struct GivenItems<'t> {
     document: Option<&'t Text>,
     documents: Option<&'t [Text]>,
     algorithm: Option<Algorithm>,
@@ -54,14 +54,14 @@ struct Items<'t> {
     configuration: Option<&'t Text>,
     functions: Vec<FunctionMock>,
     attributes: Vec<AttributeMock>,
-    subscribing: Subscribing,
+    subscribing: AttributeSubscription,
 }
 
-impl<'t> Items<'t> {
-    fn add(&mut self, given: &'t Given) -> Result<(), Mistake> {
+impl<'t> GivenItems<'t> {
+    fn add(&mut self, given: &'t Given) -> Result<(), TestError> {
         if self.functions.len() + self.attributes.len() > STAND_INS_MAX {
             let message = format!("a scenario replaces at most {STAND_INS_MAX} functions and attributes");
-            return Err(Mistake::at(given.span)(message));
+            return Err(TestError::at(given.span)(message));
         }
         match &given.kind {
             GivenKind::Document(name) => (self.document, self.documents) = (Some(name), None),
@@ -72,14 +72,14 @@ impl<'t> Items<'t> {
             GivenKind::Variables(object) => self.variables = Some(object),
             // Only attribute finders read secrets, and in a test none is asked. They must be readable all the same.
             GivenKind::Secrets(object) => {
-                literal::value(object).map_err(Mistake::at(object.span))?;
+                literal::value(object).map_err(TestError::at(object.span))?;
             }
             GivenKind::Configuration(path) => self.folder = Some(path),
             GivenKind::PdpConfiguration(path) => self.configuration = Some(path),
-            GivenKind::LowLatencyMode(true) => self.subscribing = Subscribing::Eagerly,
-            GivenKind::LowLatencyMode(false) => self.subscribing = Subscribing::Lazily,
+            GivenKind::LowLatencyMode(true) => self.subscribing = AttributeSubscription::Eagerly,
+            GivenKind::LowLatencyMode(false) => self.subscribing = AttributeSubscription::Lazily,
             GivenKind::Function(mock) => {
-                self.functions.push(FunctionMock::new(mock).map_err(Mistake::at(given.span))?);
+                self.functions.push(FunctionMock::new(mock).map_err(TestError::at(given.span))?);
             }
             GivenKind::Attribute(mock) => self.attribute(mock, given.span)?,
         }
@@ -90,20 +90,22 @@ impl<'t> Items<'t> {
         &mut self,
         mock: &durward_pdp::sapl::syntax::sapltest::tree::AttributeMock,
         span: Span,
-    ) -> Result<(), Mistake> {
+    ) -> Result<(), TestError> {
         let mock_id = &mock.id;
         if mock_id.text.trim().is_empty() {
-            return Err(Mistake::at(mock_id.span)("an attribute needs a name that is not blank".to_owned()));
+            return Err(TestError::at(mock_id.span)(
+                "an attribute needs a name that is not blank".to_owned(),
+            ));
         }
         if self.attributes.iter().any(|other| other.id == mock_id.text) {
             let message = format!("another attribute is called `{}` already", mock_id.text);
-            return Err(Mistake::at(mock_id.span)(message));
+            return Err(TestError::at(mock_id.span)(message));
         }
-        self.attributes.push(AttributeMock::new(mock).map_err(Mistake::at(span))?);
+        self.attributes.push(AttributeMock::new(mock).map_err(TestError::at(span))?);
         Ok(())
     }
 
-    fn check(&self) -> Result<(), Mistake> {
+    fn check(&self) -> Result<(), TestError> {
         let Some(folder) = self.folder else { return Ok(()) };
         let with = if self.document.is_some() || self.documents.is_some() {
             "`document` or `documents`: the folder brings all of its documents"
@@ -112,11 +114,11 @@ impl<'t> Items<'t> {
         } else {
             return Ok(());
         };
-        Err(Mistake::at(folder.span)(format!("`configuration` cannot stand with {with}")))
+        Err(TestError::at(folder.span)(format!("`configuration` cannot stand with {with}")))
     }
 }
 
-impl Setting {
+impl ScenarioSetup {
     /// What is given to a scenario of a requirement.
     ///
     /// # Errors
@@ -124,10 +126,10 @@ impl Setting {
     pub(crate) fn of(
         requirement: &Requirement,
         scenario: &Scenario,
-        documents: &mut Documents,
-        files: &dyn Files,
-    ) -> Result<Setting, Mistake> {
-        let mut items = Items::default();
+        documents: &mut TestDocuments,
+        files: &dyn ScenarioFiles,
+    ) -> Result<ScenarioSetup, TestError> {
+        let mut items = GivenItems::default();
         for given in requirement.given.iter().chain(&scenario.given) {
             items.add(given)?;
         }
@@ -135,11 +137,11 @@ impl Setting {
         let (numbers, configured) = chosen(&items, documents, files)?;
         if numbers.len() > SCENARIO_DOCUMENTS_MAX {
             let message = format!("a scenario can have at most {SCENARIO_DOCUMENTS_MAX} documents in force");
-            return Err(Mistake::at(scenario.name.span)(message));
+            return Err(TestError::at(scenario.name.span)(message));
         }
         let voting = voting(&items, configured.as_ref())?;
         let variables = variables(configured.as_ref(), items.variables)?;
-        Ok(Setting {
+        Ok(ScenarioSetup {
             documents: numbers,
             configuration: Configuration::new(voting, variables),
             functions: items.functions,
@@ -151,12 +153,12 @@ impl Setting {
 
 /// The documents in force, and the configuration that was read, if any was.
 fn chosen(
-    items: &Items<'_>,
-    documents: &mut Documents,
-    files: &dyn Files,
-) -> Result<(Vec<usize>, Option<Configuration>), Mistake> {
+    items: &GivenItems<'_>,
+    documents: &mut TestDocuments,
+    files: &dyn ScenarioFiles,
+) -> Result<(Vec<usize>, Option<Configuration>), TestError> {
     if let Some(path) = items.folder {
-        let folder = files.folder(&path.text).map_err(Mistake::at(path.span))?;
+        let folder = files.folder(&path.text).map_err(TestError::at(path.span))?;
         let mut found: Vec<_> = folder.documents;
         found.sort();
         let numbers = found.iter().map(|(path, text)| documents.add(path, "", text)).collect();
@@ -165,15 +167,15 @@ fn chosen(
     }
     let configured = match items.configuration {
         Some(path) => {
-            let (source, text) = files.configuration(&path.text).map_err(Mistake::at(path.span))?;
+            let (source, text) = files.configuration(&path.text).map_err(TestError::at(path.span))?;
             Some(configuration(&source, &text, path.span)?)
         }
         None => None,
     };
     let numbers = match (items.document, items.documents) {
-        (Some(name), _) => vec![documents.find(&name.text).map_err(Mistake::at(name.span))?],
+        (Some(name), _) => vec![documents.find(&name.text).map_err(TestError::at(name.span))?],
         (None, Some(names)) => {
-            let find = |name: &Text| documents.find(&name.text).map_err(Mistake::at(name.span));
+            let find = |name: &Text| documents.find(&name.text).map_err(TestError::at(name.span));
             names.iter().map(find).collect::<Result<_, _>>()?
         }
         (None, None) => documents.named_ones(),
@@ -181,11 +183,11 @@ fn chosen(
     Ok((numbers, configured))
 }
 
-fn configuration(source: &str, text: &[u8], span: Span) -> Result<Configuration, Mistake> {
+fn configuration(source: &str, text: &[u8], span: Span) -> Result<Configuration, TestError> {
     let Ok(text) = std::str::from_utf8(text) else {
-        return Err(Mistake::at(span)(format!("{source}: the text is not UTF-8")));
+        return Err(TestError::at(span)(format!("{source}: the text is not UTF-8")));
     };
-    Configuration::read(source, text).map_err(|problems| Mistake::at(span)(joined(&problems)))
+    Configuration::read(source, text).map_err(|problems| TestError::at(span)(joined(&problems)))
 }
 
 /// What is wrong with documents, for a message of several lines.
@@ -195,14 +197,14 @@ pub(crate) fn joined(problems: &[Problem]) -> String {
     shown.collect::<Vec<_>>().join("\n")
 }
 
-fn voting(items: &Items<'_>, configured: Option<&Configuration>) -> Result<Voting, Mistake> {
+fn voting(items: &GivenItems<'_>, configured: Option<&Configuration>) -> Result<Voting, TestError> {
     let said = items.algorithm.map(|algorithm| lower::voting(algorithm, ErrorHandling::Propagate));
     if items.document.is_some() && configured.is_none() {
         return match items.algorithm {
             None => Ok(ALONE),
             Some(algorithm) => {
                 let message = "one document alone is not combined; write `documents` to say how it would be";
-                Err(Mistake::at(algorithm.span)(message.to_owned()))
+                Err(TestError::at(algorithm.span)(message.to_owned()))
             }
         };
     }
@@ -210,7 +212,7 @@ fn voting(items: &Items<'_>, configured: Option<&Configuration>) -> Result<Votin
 }
 
 /// The variables of the configuration, and those of the test, which win.
-fn variables(configured: Option<&Configuration>, given: Option<&Expr>) -> Result<Object, Mistake> {
+fn variables(configured: Option<&Configuration>, given: Option<&Expr>) -> Result<Object, TestError> {
     let mut variables = ObjectBuilder::new();
     let configured =
         configured.map(|configuration| Arc::clone(configuration.variables())).unwrap_or_default();
@@ -218,7 +220,7 @@ fn variables(configured: Option<&Configuration>, given: Option<&Expr>) -> Result
         variables.insert(name.clone(), value.clone());
     }
     if let Some(given) = given
-        && let Value::Object(object) = literal::value(given).map_err(Mistake::at(given.span))?
+        && let Value::Object(object) = literal::value(given).map_err(TestError::at(given.span))?
     {
         for (name, value) in object.iter() {
             variables.insert(name.clone(), value.clone());

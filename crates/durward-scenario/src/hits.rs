@@ -8,31 +8,31 @@ use std::collections::BTreeMap;
 use durward_pdp::ir::combine::{Effects, Verdict};
 use durward_pdp::ir::program::Effect;
 
-use crate::coverage::Ratio;
+use crate::coverage::CoverageRatio;
 
 /// What scenarios met, by the number of the document.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Hits(BTreeMap<usize, Document>);
+pub(crate) struct CoverageHits(BTreeMap<usize, DocumentHits>);
 
 #[derive(Clone, Debug, Default)]
-struct Document {
+struct DocumentHits {
     is_set: bool,
     /// Whether the target of the set held.
     was_open: bool,
     /// By line and column, both from 0; what stands for a line as a whole, or the document, has column 0.
-    entries: BTreeMap<(u32, u32), Entry>,
+    entries: BTreeMap<(u32, u32), HitEntry>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    kind: Kind,
+struct HitEntry {
+    kind: HitKind,
     came_true: bool,
     came_false: bool,
 }
 
 /// What an entry is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum HitKind {
     /// The target of a set: needs to hold only.
     Target,
     /// A condition: needs both.
@@ -43,16 +43,16 @@ enum Kind {
     Conditional,
 }
 
-/// What came of a policy or a set, where the decision is this.
+/// The outcome of a policy or a set, given the final decision.
 #[derive(Clone, Copy)]
-pub(crate) struct Came {
+pub(crate) struct ElementOutcome {
     /// The effects it can have.
     pub(crate) effects: Effects,
     /// The decision of all documents together.
     pub(crate) decision: Verdict,
 }
 
-impl Came {
+impl ElementOutcome {
     /// Whether the decision is one it can have brought about.
     fn is_returned(self) -> bool {
         match self.decision {
@@ -67,10 +67,10 @@ impl Came {
 /// The place of what a document comes to, whatever its policies are called.
 const WHOLE: (u32, u32) = (1, 0);
 
-impl Hits {
-    fn note(&mut self, document: usize, at: (u32, u32), kind: Kind, came: bool) {
+impl CoverageHits {
+    fn note(&mut self, document: usize, at: (u32, u32), kind: HitKind, came: bool) {
         let entries = &mut self.0.entry(document).or_default().entries;
-        let entry = entries.entry(at).or_insert(Entry { kind, came_true: false, came_false: false });
+        let entry = entries.entry(at).or_insert(HitEntry { kind, came_true: false, came_false: false });
         entry.came_true |= came;
         entry.came_false |= !came;
     }
@@ -81,24 +81,24 @@ impl Hits {
         entry.is_set = true;
         entry.was_open |= came;
         if let Some(line) = line {
-            self.note(document, (line, 0), Kind::Target, came);
+            self.note(document, (line, 0), HitKind::Target, came);
         }
     }
 
     /// A condition, written in this line and column, both from 1.
     pub(crate) fn condition(&mut self, document: usize, line: u32, column: u32, came: bool) {
-        self.note(document, (line, column.saturating_sub(1)), Kind::Condition, came);
+        self.note(document, (line, column.saturating_sub(1)), HitKind::Condition, came);
     }
 
     /// A policy was looked at.
-    pub(crate) fn policy(&mut self, document: usize, has_conditions: bool, came: Came) {
-        let kind = if has_conditions { Kind::Conditional } else { Kind::Plain };
+    pub(crate) fn policy(&mut self, document: usize, has_conditions: bool, came: ElementOutcome) {
+        let kind = if has_conditions { HitKind::Conditional } else { HitKind::Plain };
         self.note(document, WHOLE, kind, came.is_returned());
     }
 
     /// A set was looked at; to be called after its policies.
-    pub(crate) fn set(&mut self, document: usize, came: Came) {
-        self.note(document, WHOLE, Kind::Plain, came.is_returned());
+    pub(crate) fn set(&mut self, document: usize, came: ElementOutcome) {
+        self.note(document, WHOLE, HitKind::Plain, came.is_returned());
     }
 
     /// What gates are asked of.
@@ -107,7 +107,7 @@ impl Hits {
         let sets = documents().filter(|document| document.is_set);
         let policies = documents().filter(|document| !document.is_set);
         let entries = || documents().flat_map(|document| document.entries.values());
-        let of = |is_covered: bool| Ratio::new(u64::from(is_covered), 1);
+        let of = |is_covered: bool| CoverageRatio::new(u64::from(is_covered), 1);
         GateRatios {
             policy_sets: sets.map(|document| of(document.was_open)).sum(),
             policies: policies.map(|document| of(document.was_activated())).sum(),
@@ -117,21 +117,21 @@ impl Hits {
     }
 }
 
-impl Document {
+impl DocumentHits {
     fn was_activated(&self) -> bool {
         self.entries.values().any(|entry| match entry.kind {
-            Kind::Plain | Kind::Conditional => entry.came_true,
-            Kind::Target | Kind::Condition => false,
+            HitKind::Plain | HitKind::Conditional => entry.came_true,
+            HitKind::Target | HitKind::Condition => false,
         })
     }
 }
 
-impl Entry {
-    fn branches(self) -> Ratio {
+impl HitEntry {
+    fn branches(self) -> CoverageRatio {
         match self.kind {
-            Kind::Target | Kind::Plain => Ratio::new(u64::from(self.came_true), 1),
-            Kind::Condition | Kind::Conditional => {
-                Ratio::new(u64::from(self.came_true) + u64::from(self.came_false), 2)
+            HitKind::Target | HitKind::Plain => CoverageRatio::new(u64::from(self.came_true), 1),
+            HitKind::Condition | HitKind::Conditional => {
+                CoverageRatio::new(u64::from(self.came_true) + u64::from(self.came_false), 2)
             }
         }
     }
@@ -141,11 +141,11 @@ impl Entry {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GateRatios {
     /// Of the sets that were looked at, those whose target held.
-    pub policy_sets: Ratio,
+    pub policy_sets: CoverageRatio,
     /// Of the documents that are one policy and were looked at, those whose effect was the decision.
-    pub policies: Ratio,
+    pub policies: CoverageRatio,
     /// Of the conditions, targets and documents that were looked at, those that came out in every way.
-    pub conditions: Ratio,
+    pub conditions: CoverageRatio,
     /// The ways in which these came out, of all.
-    pub branches: Ratio,
+    pub branches: CoverageRatio,
 }

@@ -6,16 +6,16 @@
 //! No file is read and none is written here: texts come in, reports go out.
 //!
 //! ```
-//! use durward_scenario::{Documents, NoFiles, Suite, TestText};
+//! use durward_scenario::{TestDocuments, NoFiles, TestSuite, TestText};
 //!
-//! let mut documents = Documents::default();
+//! let mut documents = TestDocuments::default();
 //! documents.add("doctors.sapl", "doctors", b"policy \"doctors\" permit subject == \"doctor\";");
 //! let test = "requirement \"doctors\" {
 //!     given - document \"doctors\"
 //!     scenario \"a doctor reads\" when \"doctor\" attempts \"read\" on \"record\" expect permit;
 //! }";
 //! let tests = [TestText { path: "doctors.sapltest".into(), text: test.as_bytes().to_vec() }];
-//! let report = Suite::new(documents, &NoFiles).run(&tests);
+//! let report = TestSuite::new(documents, &NoFiles).run(&tests);
 //! assert_eq!((report.count().passed, report.count().failed), (1, 0));
 //! assert_eq!(report.coverage.policies().to_string(), "100 % (1 of 1)");
 //! ```
@@ -34,11 +34,14 @@ pub mod report;
 mod suite;
 mod world;
 
-pub use coverage::{Branch, Coverage, Covered, Element, ElementKind, Ratio};
-pub use documents::{Documents, Files, Folder, NoFiles};
+pub use coverage::{
+    ConditionBranch, CoverageRatio, CoveredElement, DocumentCoverage, ElementKind, PolicyCoverage,
+};
+pub use documents::{FolderContents, NoFiles, ScenarioFiles, TestDocuments};
 pub use given::SCENARIO_DOCUMENTS_MAX;
 pub use hits::GateRatios;
 pub use mocks::{ATTRIBUTES_MAX, CALLS_MAX, STAND_INS_MAX};
 pub use suite::{
-    Count, FileReport, Finding, Outcome, Report, RequirementReport, ScenarioReport, Suite, TestText,
+    FileReport, RequirementReport, ScenarioCount, ScenarioOutcome, ScenarioReport, TestFinding, TestReport,
+    TestSuite, TestText,
 };

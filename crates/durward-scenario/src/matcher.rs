@@ -9,75 +9,76 @@ use crate::literal;
 
 /// What an argument or an entity must be.
 #[derive(Clone, Debug)]
-pub(crate) enum Argument {
+pub(crate) enum ArgumentMatcher {
     Any,
     Exact(Value),
-    Matching(Node),
+    Matching(ValueMatcher),
 }
 
-impl Argument {
+impl ArgumentMatcher {
     /// # Errors
     /// A number or a regular expression that is none.
-    pub(crate) fn new(matcher: &Matcher) -> Result<Argument, String> {
+    pub(crate) fn new(matcher: &Matcher) -> Result<ArgumentMatcher, String> {
         Ok(match matcher {
-            Matcher::Any => Argument::Any,
-            Matcher::Value(value) => Argument::Exact(literal::value(value)?),
-            Matcher::Matching(node) => Argument::Matching(Node::new(node)?),
+            Matcher::Any => ArgumentMatcher::Any,
+            Matcher::Value(value) => ArgumentMatcher::Exact(literal::value(value)?),
+            Matcher::Matching(node) => ArgumentMatcher::Matching(ValueMatcher::new(node)?),
         })
     }
 
     /// All of them.
     ///
     /// # Errors
-    /// See [`Argument::new`].
-    pub(crate) fn all(matchers: Option<&Vec<Matcher>>) -> Result<Vec<Argument>, String> {
-        matchers.into_iter().flatten().map(Argument::new).collect()
+    /// See [`ArgumentMatcher::new`].
+    pub(crate) fn all(matchers: Option<&Vec<Matcher>>) -> Result<Vec<ArgumentMatcher>, String> {
+        matchers.into_iter().flatten().map(ArgumentMatcher::new).collect()
     }
 
     pub(crate) fn matches(&self, value: &Value) -> bool {
         match self {
-            Argument::Any => true,
-            Argument::Exact(expected) => expected.equals(value),
-            Argument::Matching(node) => node.matches(value),
+            ArgumentMatcher::Any => true,
+            ArgumentMatcher::Exact(expected) => expected.equals(value),
+            ArgumentMatcher::Matching(node) => node.matches(value),
         }
     }
 
     /// Of several that match, the one with the highest number counts.
     pub(crate) fn specificity(&self) -> u64 {
         match self {
-            Argument::Any => 0,
-            Argument::Matching(_) => 1,
-            Argument::Exact(_) => 2,
+            ArgumentMatcher::Any => 0,
+            ArgumentMatcher::Matching(_) => 1,
+            ArgumentMatcher::Exact(_) => 2,
         }
     }
 }
 
 /// What an obligation, advice or resource must be.
 #[derive(Clone, Debug)]
-pub(crate) enum Part {
+pub(crate) enum PartMatcher {
     Equal(Value),
-    Matching(Node),
-    Containing { key: SmolStr, value: Option<Node> },
+    Matching(ValueMatcher),
+    Containing { key: SmolStr, value: Option<ValueMatcher> },
 }
 
-impl Part {
+impl PartMatcher {
     /// # Errors
-    /// See [`Argument::new`].
-    pub(crate) fn new(matcher: &DutyMatcher) -> Result<Part, String> {
+    /// See [`ArgumentMatcher::new`].
+    pub(crate) fn new(matcher: &DutyMatcher) -> Result<PartMatcher, String> {
         Ok(match matcher {
-            DutyMatcher::Equals(value) => Part::Equal(literal::value(value)?),
-            DutyMatcher::Matching(node) => Part::Matching(Node::new(node)?),
-            DutyMatcher::Containing { key, value } => {
-                Part::Containing { key: key.text.clone(), value: value.as_ref().map(Node::new).transpose()? }
-            }
+            DutyMatcher::Equals(value) => PartMatcher::Equal(literal::value(value)?),
+            DutyMatcher::Matching(node) => PartMatcher::Matching(ValueMatcher::new(node)?),
+            DutyMatcher::Containing { key, value } => PartMatcher::Containing {
+                key: key.text.clone(),
+                value: value.as_ref().map(ValueMatcher::new).transpose()?,
+            },
         })
     }
 
     pub(crate) fn matches(&self, value: &Value) -> bool {
         match self {
-            Part::Equal(expected) => expected.equals(value),
-            Part::Matching(node) => node.matches(value),
-            Part::Containing { key, value: expected } => {
+            PartMatcher::Equal(expected) => expected.equals(value),
+            PartMatcher::Matching(node) => node.matches(value),
+            PartMatcher::Containing { key, value: expected } => {
                 let found = value.as_object().and_then(|object| object.get(key));
                 found.is_some_and(|found| expected.as_ref().is_none_or(|node| node.matches(found)))
             }
@@ -87,38 +88,39 @@ impl Part {
 
 /// What stands after `matching`.
 #[derive(Clone, Debug)]
-pub(crate) enum Node {
+pub(crate) enum ValueMatcher {
     Null,
-    Text(Option<Text>),
+    Text(Option<TextPattern>),
     Number(Option<Value>),
     Boolean(Option<bool>),
-    Array(Option<Vec<Node>>),
-    Object(Option<Vec<(SmolStr, Node)>>),
+    Array(Option<Vec<ValueMatcher>>),
+    Object(Option<Vec<(SmolStr, ValueMatcher)>>),
 }
 
-impl Node {
+impl ValueMatcher {
     /// # Errors
-    /// See [`Argument::new`].
-    pub(crate) fn new(matcher: &NodeMatcher) -> Result<Node, String> {
+    /// See [`ArgumentMatcher::new`].
+    pub(crate) fn new(matcher: &NodeMatcher) -> Result<ValueMatcher, String> {
         Ok(match matcher {
-            NodeMatcher::Null => Node::Null,
-            NodeMatcher::Text(text) => Node::Text(text.as_ref().map(Text::new).transpose()?),
+            NodeMatcher::Null => ValueMatcher::Null,
+            NodeMatcher::Text(text) => ValueMatcher::Text(text.as_ref().map(TextPattern::new).transpose()?),
             NodeMatcher::Number(number) => {
-                Node::Number(number.as_ref().map(|digits| literal::number(digits)).transpose()?)
+                ValueMatcher::Number(number.as_ref().map(|digits| literal::number(digits)).transpose()?)
             }
-            NodeMatcher::Boolean(boolean) => Node::Boolean(*boolean),
+            NodeMatcher::Boolean(boolean) => ValueMatcher::Boolean(*boolean),
             NodeMatcher::Array(elements) => {
-                let nodes =
-                    |elements: &Vec<NodeMatcher>| elements.iter().map(Node::new).collect::<Result<_, _>>();
-                Node::Array(elements.as_ref().map(nodes).transpose()?)
-            }
-            NodeMatcher::Object(None) => Node::Object(None),
-            NodeMatcher::Object(Some(members)) => {
-                let member = |member: &_| -> Result<(SmolStr, Node), String> {
-                    let durward_pdp::sapl::syntax::sapltest::tree::MemberMatcher { key, value } = member;
-                    Ok((key.text.clone(), Node::new(value)?))
+                let nodes = |elements: &Vec<NodeMatcher>| {
+                    elements.iter().map(ValueMatcher::new).collect::<Result<_, _>>()
                 };
-                Node::Object(Some(members.iter().map(member).collect::<Result<_, _>>()?))
+                ValueMatcher::Array(elements.as_ref().map(nodes).transpose()?)
+            }
+            NodeMatcher::Object(None) => ValueMatcher::Object(None),
+            NodeMatcher::Object(Some(members)) => {
+                let member = |member: &_| -> Result<(SmolStr, ValueMatcher), String> {
+                    let durward_pdp::sapl::syntax::sapltest::tree::MemberMatcher { key, value } = member;
+                    Ok((key.text.clone(), ValueMatcher::new(value)?))
+                };
+                ValueMatcher::Object(Some(members.iter().map(member).collect::<Result<_, _>>()?))
             }
         })
     }
@@ -126,17 +128,19 @@ impl Node {
     pub(crate) fn matches(&self, value: &Value) -> bool {
         let is_null = matches!(value, Value::Null);
         match self {
-            Node::Null => is_null,
-            Node::Text(None) => value.as_text().is_some(),
-            Node::Text(Some(text)) => text.matches(value.as_text(), is_null),
-            Node::Number(None) => value.as_number().is_some(),
-            Node::Number(Some(number)) => number.equals(value),
-            Node::Boolean(None) => value.as_boolean().is_some(),
-            Node::Boolean(Some(boolean)) => value.as_boolean() == Some(*boolean),
-            Node::Array(None) => value.as_array().is_some(),
-            Node::Array(Some(nodes)) => value.as_array().is_some_and(|values| each_has_one(nodes, values)),
-            Node::Object(None) => value.as_object().is_some(),
-            Node::Object(Some(members)) => value.as_object().is_some_and(|object| {
+            ValueMatcher::Null => is_null,
+            ValueMatcher::Text(None) => value.as_text().is_some(),
+            ValueMatcher::Text(Some(text)) => text.matches(value.as_text(), is_null),
+            ValueMatcher::Number(None) => value.as_number().is_some(),
+            ValueMatcher::Number(Some(number)) => number.equals(value),
+            ValueMatcher::Boolean(None) => value.as_boolean().is_some(),
+            ValueMatcher::Boolean(Some(boolean)) => value.as_boolean() == Some(*boolean),
+            ValueMatcher::Array(None) => value.as_array().is_some(),
+            ValueMatcher::Array(Some(nodes)) => {
+                value.as_array().is_some_and(|values| each_has_one(nodes, values))
+            }
+            ValueMatcher::Object(None) => value.as_object().is_some(),
+            ValueMatcher::Object(Some(members)) => value.as_object().is_some_and(|object| {
                 members.iter().all(|(key, node)| object.get(key).is_some_and(|value| node.matches(value)))
             }),
         }
@@ -144,7 +148,7 @@ impl Node {
 }
 
 /// Whether every matcher finds an element of its own, wherever it stands: each takes the first that is left.
-fn each_has_one(nodes: &[Node], values: &[Value]) -> bool {
+fn each_has_one(nodes: &[ValueMatcher], values: &[Value]) -> bool {
     let mut left: Vec<&Value> = values.iter().collect();
     nodes.iter().all(|node| {
         let found = left.iter().position(|value| node.matches(value));
@@ -154,7 +158,7 @@ fn each_has_one(nodes: &[Node], values: &[Value]) -> bool {
 
 /// What a text must be.
 #[derive(Clone, Debug)]
-pub(crate) enum Text {
+pub(crate) enum TextPattern {
     Is(SmolStr),
     Null,
     Blank,
@@ -165,9 +169,9 @@ pub(crate) enum Text {
     /// In lower case.
     IgnoringCase(String),
     Regex(Regex),
-    Starting(Affix),
-    Ending(Affix),
-    Containing(Affix),
+    Starting(TextAffix),
+    Ending(TextAffix),
+    Containing(TextAffix),
     InOrder(Vec<SmolStr>),
     /// In UTF-16 units, as the length of texts is counted in policies.
     Length(u32),
@@ -175,14 +179,14 @@ pub(crate) enum Text {
 
 /// A part of a text, perhaps whatever its case.
 #[derive(Clone, Debug)]
-pub(crate) struct Affix {
+pub(crate) struct TextAffix {
     text: String,
     ignoring_case: bool,
 }
 
-impl Affix {
-    fn new(text: &str, ignoring_case: bool) -> Affix {
-        Affix { text: if ignoring_case { text.to_lowercase() } else { text.to_owned() }, ignoring_case }
+impl TextAffix {
+    fn new(text: &str, ignoring_case: bool) -> TextAffix {
+        TextAffix { text: if ignoring_case { text.to_lowercase() } else { text.to_owned() }, ignoring_case }
     }
 
     fn is(&self, whole: &str, test: fn(&str, &str) -> bool) -> bool {
@@ -190,55 +194,56 @@ impl Affix {
     }
 }
 
-impl Text {
-    fn new(matcher: &TextMatcher) -> Result<Text, String> {
+impl TextPattern {
+    fn new(matcher: &TextMatcher) -> Result<TextPattern, String> {
         Ok(match matcher {
-            TextMatcher::Is(text) => Text::Is(text.text.clone()),
-            TextMatcher::Null => Text::Null,
-            TextMatcher::Blank => Text::Blank,
-            TextMatcher::Empty => Text::Empty,
-            TextMatcher::NullOrEmpty => Text::NullOrEmpty,
-            TextMatcher::NullOrBlank => Text::NullOrBlank,
-            TextMatcher::EqualCompressed(text) => Text::Compressed(compressed(&text.text)),
-            TextMatcher::EqualIgnoringCase(text) => Text::IgnoringCase(text.text.to_lowercase()),
+            TextMatcher::Is(text) => TextPattern::Is(text.text.clone()),
+            TextMatcher::Null => TextPattern::Null,
+            TextMatcher::Blank => TextPattern::Blank,
+            TextMatcher::Empty => TextPattern::Empty,
+            TextMatcher::NullOrEmpty => TextPattern::NullOrEmpty,
+            TextMatcher::NullOrBlank => TextPattern::NullOrBlank,
+            TextMatcher::EqualCompressed(text) => TextPattern::Compressed(compressed(&text.text)),
+            TextMatcher::EqualIgnoringCase(text) => TextPattern::IgnoringCase(text.text.to_lowercase()),
             TextMatcher::Regex(text) => {
-                Text::Regex(Regex::compile(&text.text).map_err(|error| error.to_string())?)
+                TextPattern::Regex(Regex::compile(&text.text).map_err(|error| error.to_string())?)
             }
             TextMatcher::Starting { text, ignoring_case } => {
-                Text::Starting(Affix::new(&text.text, *ignoring_case))
+                TextPattern::Starting(TextAffix::new(&text.text, *ignoring_case))
             }
             TextMatcher::Ending { text, ignoring_case } => {
-                Text::Ending(Affix::new(&text.text, *ignoring_case))
+                TextPattern::Ending(TextAffix::new(&text.text, *ignoring_case))
             }
             TextMatcher::Containing { text, ignoring_case } => {
-                Text::Containing(Affix::new(&text.text, *ignoring_case))
+                TextPattern::Containing(TextAffix::new(&text.text, *ignoring_case))
             }
             TextMatcher::InOrder(texts) => {
-                Text::InOrder(texts.iter().map(|text| text.text.clone()).collect())
+                TextPattern::InOrder(texts.iter().map(|text| text.text.clone()).collect())
             }
-            TextMatcher::Length(length) => Text::Length(*length),
+            TextMatcher::Length(length) => TextPattern::Length(*length),
         })
     }
 
     /// `None` is anything but a text.
     fn matches(&self, text: Option<&str>, is_null: bool) -> bool {
         let Some(text) = text else {
-            return is_null && matches!(self, Text::Null | Text::NullOrEmpty | Text::NullOrBlank);
+            return is_null
+                && matches!(self, TextPattern::Null | TextPattern::NullOrEmpty | TextPattern::NullOrBlank);
         };
         match self {
-            Text::Is(expected) => text == expected,
-            Text::Null => false,
-            Text::Blank | Text::NullOrBlank => text.chars().all(char::is_whitespace),
-            Text::Empty | Text::NullOrEmpty => text.is_empty(),
-            Text::Compressed(expected) => compressed(text) == *expected,
-            Text::IgnoringCase(expected) => text.to_lowercase() == *expected,
+            TextPattern::Is(expected) => text == expected,
+            TextPattern::Null => false,
+            TextPattern::Blank | TextPattern::NullOrBlank => text.chars().all(char::is_whitespace),
+            TextPattern::Empty | TextPattern::NullOrEmpty => text.is_empty(),
+            TextPattern::Compressed(expected) => compressed(text) == *expected,
+            TextPattern::IgnoringCase(expected) => text.to_lowercase() == *expected,
             // One that takes too long to match does not.
-            Text::Regex(regex) => regex.matches(text).unwrap_or(false),
-            Text::Starting(affix) => affix.is(text, |whole, part| whole.starts_with(part)),
-            Text::Ending(affix) => affix.is(text, |whole, part| whole.ends_with(part)),
-            Text::Containing(affix) => affix.is(text, |whole, part| whole.contains(part)),
-            Text::InOrder(parts) => contains_in_order(text, parts),
-            Text::Length(length) => text.encode_utf16().count() == *length as usize,
+            TextPattern::Regex(regex) => regex.matches(text).unwrap_or(false),
+            TextPattern::Starting(affix) => affix.is(text, |whole, part| whole.starts_with(part)),
+            TextPattern::Ending(affix) => affix.is(text, |whole, part| whole.ends_with(part)),
+            TextPattern::Containing(affix) => affix.is(text, |whole, part| whole.contains(part)),
+            TextPattern::InOrder(parts) => contains_in_order(text, parts),
+            TextPattern::Length(length) => text.encode_utf16().count() == *length as usize,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What stands in for functions and attributes in one scenario.
+//! Mocks of functions and attributes in one scenario.
 
 use durward_pdp::Value;
 use durward_pdp::ir::Fault;
@@ -10,7 +10,7 @@ use durward_pdp::sapl::syntax::tree::FunctionName;
 use smol_str::SmolStr;
 
 use crate::literal;
-use crate::matcher::Argument;
+use crate::matcher::ArgumentMatcher;
 
 /// How many calls of functions one scenario may verify: a policy can call a function in a loop, and each call is kept
 /// with its arguments.
@@ -25,14 +25,14 @@ pub const STAND_INS_MAX: usize = 1_000;
 
 /// What is wrong with a test, and where.
 #[derive(Clone, Debug)]
-pub(crate) struct Mistake {
+pub(crate) struct TestError {
     pub(crate) span: Span,
     pub(crate) message: String,
 }
 
-impl Mistake {
-    pub(crate) fn at(span: Span) -> impl Fn(String) -> Mistake {
-        move |message| Mistake { span, message }
+impl TestError {
+    pub(crate) fn at(span: Span) -> impl Fn(String) -> TestError {
+        move |message| TestError { span, message }
     }
 }
 
@@ -46,12 +46,12 @@ pub(crate) fn full_name(name: &FunctionName) -> SmolStr {
 #[derive(Clone, Debug)]
 pub(crate) struct FunctionPattern {
     pub(crate) name: SmolStr,
-    arguments: Vec<Argument>,
+    arguments: Vec<ArgumentMatcher>,
 }
 
 impl FunctionPattern {
     pub(crate) fn new(reference: &tree::FunctionReference) -> Result<FunctionPattern, String> {
-        let arguments = Argument::all(reference.parameters.as_ref())?;
+        let arguments = ArgumentMatcher::all(reference.parameters.as_ref())?;
         Ok(FunctionPattern { name: full_name(&reference.name), arguments })
     }
 
@@ -65,16 +65,16 @@ impl FunctionPattern {
 #[derive(Clone, Debug)]
 pub(crate) struct AttributePattern {
     pub(crate) name: SmolStr,
-    entity: Option<Argument>,
-    arguments: Vec<Argument>,
+    entity: Option<ArgumentMatcher>,
+    arguments: Vec<ArgumentMatcher>,
 }
 
 impl AttributePattern {
     pub(crate) fn new(reference: &tree::AttributeReference) -> Result<AttributePattern, String> {
         Ok(AttributePattern {
             name: full_name(&reference.name),
-            entity: reference.entity.as_ref().map(Argument::new).transpose()?,
-            arguments: Argument::all(reference.parameters.as_ref())?,
+            entity: reference.entity.as_ref().map(ArgumentMatcher::new).transpose()?,
+            arguments: ArgumentMatcher::all(reference.parameters.as_ref())?,
         })
     }
 
@@ -93,10 +93,10 @@ impl AttributePattern {
 }
 
 /// As many arguments, and each as it must be.
-fn fits(patterns: &[Argument], arguments: &[Value]) -> Option<u64> {
+fn fits(patterns: &[ArgumentMatcher], arguments: &[Value]) -> Option<u64> {
     let fit = patterns.len() == arguments.len()
         && patterns.iter().zip(arguments).all(|(pattern, argument)| pattern.matches(argument));
-    fit.then(|| patterns.iter().map(Argument::specificity).sum())
+    fit.then(|| patterns.iter().map(ArgumentMatcher::specificity).sum())
 }
 
 /// What stands in for a function.

@@ -1,4 +1,4 @@
-//! Evaluating: the decision, by the plain evaluator, and what of the documents it took.
+//! Evaluates with the plain evaluator, and records what of the documents was covered.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -13,23 +13,23 @@ use durward_pdp::sapl::lower::{Outline, lower_for_tests};
 use durward_pdp::sapl::{Configuration, Decision, Document};
 use smol_str::SmolStr;
 
-use crate::coverage::Coverage;
-use crate::documents::Documents;
-use crate::given::{Setting, Subscribing, joined};
-use crate::world::World;
+use crate::coverage::PolicyCoverage;
+use crate::documents::TestDocuments;
+use crate::given::{AttributeSubscription, ScenarioSetup, joined};
+use crate::world::ScenarioWorld;
 
 /// The documents of a scenario, lowered.
-pub(crate) struct Stage {
+pub(crate) struct LoweredDocuments {
     program: Program,
     /// The elements by where they are written.
     nodes: HashMap<Place, NodeId>,
-    outlines: Vec<Planned>,
+    outlines: Vec<PlannedElement>,
     /// The number among all documents of each document here.
     numbers: Vec<usize>,
 }
 
 /// A policy or a set, and in which order the engine looks at its conditions.
-struct Planned {
+struct PlannedElement {
     outline: Outline,
     /// By number: first constants, then what asks no attribute, then the others; each as they are written.
     order: Vec<usize>,
@@ -37,8 +37,8 @@ struct Planned {
     pure: usize,
 }
 
-impl Planned {
-    fn new(outline: Outline, builder: &Builder) -> Planned {
+impl PlannedElement {
+    fn new(outline: Outline, builder: &Builder) -> PlannedElement {
         let stratum = |at: &usize| {
             let facts = outline.conditions.get(*at).map(|id| builder.facts(*id)).unwrap_or_default();
             (facts.streams, facts.depends)
@@ -46,36 +46,36 @@ impl Planned {
         let mut order: Vec<usize> = (0..outline.conditions.len()).collect();
         order.sort_by_key(stratum);
         let pure = order.iter().filter(|at| !stratum(at).0).count();
-        Planned { order, pure, outline }
+        PlannedElement { order, pure, outline }
     }
 }
 
 /// The stage of the last scenario: the next one usually has the same documents, and lowering is most of the work.
 #[derive(Default)]
-pub(crate) struct Stages {
-    last: Option<Kept>,
+pub(crate) struct LoweredCache {
+    last: Option<CachedLowering>,
 }
 
-struct Kept {
+struct CachedLowering {
     documents: Vec<usize>,
     configuration: Configuration,
     stand_ins: HashSet<SmolStr>,
-    stage: Stage,
+    stage: LoweredDocuments,
 }
 
-impl Stages {
+impl LoweredCache {
     /// The stage of a scenario.
     ///
     /// # Errors
     /// What is wrong with the documents, in lines.
     pub(crate) fn get(
         &mut self,
-        setting: &Setting,
-        documents: &Documents,
+        setting: &ScenarioSetup,
+        documents: &TestDocuments,
         stand_ins: HashSet<SmolStr>,
-        coverage: &mut Coverage,
-    ) -> Result<&Stage, String> {
-        let same = |kept: &Kept| {
+        coverage: &mut PolicyCoverage,
+    ) -> Result<&LoweredDocuments, String> {
+        let same = |kept: &CachedLowering| {
             kept.documents == setting.documents
                 && kept.stand_ins == stand_ins
                 && is_same(&kept.configuration, &setting.configuration)
@@ -83,10 +83,10 @@ impl Stages {
         let kept = match self.last.take() {
             Some(kept) if same(&kept) => kept,
             Some(_) | None => {
-                let stage = Stage::new(setting, documents, &stand_ins)?;
+                let stage = LoweredDocuments::new(setting, documents, &stand_ins)?;
                 stage.constants(coverage);
                 let (documents, configuration) = (setting.documents.clone(), setting.configuration.clone());
-                Kept { documents, configuration, stand_ins, stage }
+                CachedLowering { documents, configuration, stand_ins, stage }
             }
         };
         Ok(&self.last.insert(kept).stage)
@@ -101,15 +101,19 @@ fn is_same(one: &Configuration, other: &Configuration) -> bool {
 
 /// A decision, and why it is Indeterminate if it is.
 #[derive(Clone, Debug)]
-pub(crate) struct Decided {
+pub(crate) struct ObservedDecision {
     pub(crate) decision: Decision,
     pub(crate) reason: Option<String>,
 }
 
-impl Stage {
+impl LoweredDocuments {
     /// # Errors
     /// What is wrong with the documents, in lines.
-    fn new(setting: &Setting, documents: &Documents, stand_ins: &HashSet<SmolStr>) -> Result<Stage, String> {
+    fn new(
+        setting: &ScenarioSetup,
+        documents: &TestDocuments,
+        stand_ins: &HashSet<SmolStr>,
+    ) -> Result<LoweredDocuments, String> {
         let mut read: Vec<Document> = Vec::with_capacity(setting.documents.len());
         for known in setting.documents.iter().filter_map(|number| documents.all().get(*number)) {
             read.push(known.read.as_ref().map_err(|problems| joined(problems))?.clone());
@@ -130,36 +134,36 @@ impl Stage {
             duties: Vec::new(),
             place: Place { source: u32::MAX, ..Place::default() },
         };
-        let outlines = outlines.into_iter().map(|outline| Planned::new(outline, &builder)).collect();
+        let outlines = outlines.into_iter().map(|outline| PlannedElement::new(outline, &builder)).collect();
         let program = builder.finish(root);
         let nodes = program.nodes().map(|(id, node)| (node.place(), id)).collect();
-        Ok(Stage { program, nodes, outlines, numbers: setting.documents.clone() })
+        Ok(LoweredDocuments { program, nodes, outlines, numbers: setting.documents.clone() })
     }
 
     /// Decides with what is known; `None` where an attribute that matters has no value yet.
     pub(crate) fn decide(
         &self,
-        world: &World,
-        when: Subscribing,
-        coverage: &mut Coverage,
-    ) -> Option<Decided> {
+        world: &ScenarioWorld,
+        when: AttributeSubscription,
+        coverage: &mut PolicyCoverage,
+    ) -> Option<ObservedDecision> {
         world.begin();
         let question = self.question(world);
-        let watch = Watch::default();
+        let watch = EvaluationWatch::default();
         let evaluator = Evaluator::new(&self.program, &question, &Everything, &watch, ListPolicies::No);
         let vote = evaluator.decide();
         let votes = watch.votes.into_inner();
-        let has_all = when == Subscribing::Lazily || self.gather(world, &votes);
+        let has_all = when == AttributeSubscription::Lazily || self.gather(world, &votes);
         if !question.invocations().is_empty() || !has_all {
             return None;
         }
         world.count();
         self.observe(world, &votes, vote.verdict, coverage);
         let reason = vote.fault.as_ref().map(|fault| fault.message.clone());
-        Some(Decided { decision: vote.into(), reason })
+        Some(ObservedDecision { decision: vote.into(), reason })
     }
 
-    fn question<'a>(&'a self, world: &'a World) -> Question<'a> {
+    fn question<'a>(&'a self, world: &'a ScenarioWorld) -> Question<'a> {
         // An encoding that is none at all is for no program.
         const NONE: &Encoding = &Encoding::none();
         Question::new(&self.program.slots, world, &NoContent, &[], NONE)
@@ -167,9 +171,9 @@ impl Stage {
 
     /// Asks for every attribute of the policies that were looked at, whether the decision needs it or not; says whether
     /// all of them have values. A condition that asks for none and is false ends a policy before that.
-    fn gather(&self, world: &World, votes: &HashMap<NodeId, Option<Verdict>>) -> bool {
+    fn gather(&self, world: &ScenarioWorld, votes: &HashMap<NodeId, Option<Verdict>>) -> bool {
         let mut has_all = true;
-        for Planned { outline, order, pure } in &self.outlines {
+        for PlannedElement { outline, order, pure } in &self.outlines {
             let is_met = self.nodes.get(&outline.place).is_some_and(|node| votes.contains_key(node));
             let is_false = |at: &usize| self.truth_of(world, outline, *at) == Some(Ok(false));
             let (pure, streams) = order.split_at_checked(*pure).unwrap_or_default();
@@ -196,21 +200,21 @@ impl Stage {
         matches!(set.algorithm, Algorithm::Voting(Voting { mode: Mode::First, .. }))
     }
 
-    fn truth_of(&self, world: &World, outline: &Outline, at: usize) -> Option<Result<bool, ()>> {
+    fn truth_of(&self, world: &ScenarioWorld, outline: &Outline, at: usize) -> Option<Result<bool, ()>> {
         self.truth(world, *outline.conditions.get(at)?)
     }
 
-    fn is_barred(&self, world: &World, outline: &Outline) -> bool {
+    fn is_barred(&self, world: &ScenarioWorld, outline: &Outline) -> bool {
         outline.gates.iter().any(|gate| self.truth(world, *gate) != Some(Ok(true)))
     }
 
     /// Notes which elements were looked at, what they said, and which of their conditions held.
     fn observe(
         &self,
-        world: &World,
+        world: &ScenarioWorld,
         votes: &HashMap<NodeId, Option<Verdict>>,
         decision: Verdict,
-        coverage: &mut Coverage,
+        coverage: &mut PolicyCoverage,
     ) {
         world.stop_noting();
         let mut sets = Vec::new();
@@ -258,11 +262,11 @@ impl Stage {
     /// target of a set lets its policies be looked at.
     fn walk(
         &self,
-        world: &World,
-        Planned { outline, order, .. }: &Planned,
+        world: &ScenarioWorld,
+        PlannedElement { outline, order, .. }: &PlannedElement,
         place: (usize, usize),
         is_set: bool,
-        coverage: &mut Coverage,
+        coverage: &mut PolicyCoverage,
     ) -> bool {
         if self.is_barred(world, outline) {
             return false;
@@ -283,7 +287,7 @@ impl Stage {
     }
 
     /// Whether it holds; `Some(Err)` where that fails, `None` where an attribute that matters has no value yet.
-    fn truth(&self, world: &World, id: ExprId) -> Option<Result<bool, ()>> {
+    fn truth(&self, world: &ScenarioWorld, id: ExprId) -> Option<Result<bool, ()>> {
         let question = self.question(world);
         let evaluator = Evaluator::new(&self.program, &question, &Everything, &Unwatched, ListPolicies::No);
         let truth = evaluator.truth(id).map_err(|_| ());
@@ -291,10 +295,10 @@ impl Stage {
     }
 
     /// What of the conditions can only ever be true or only false, by document, element and condition.
-    fn constants(&self, coverage: &mut Coverage) {
+    fn constants(&self, coverage: &mut PolicyCoverage) {
         let mut element = 0;
         let mut document = None;
-        for Planned { outline, .. } in &self.outlines {
+        for PlannedElement { outline, .. } in &self.outlines {
             if document != Some(outline.document) {
                 (document, element) = (Some(outline.document), 0);
             }
@@ -310,12 +314,12 @@ impl Stage {
 
 /// Notes which elements were evaluated, and how they voted.
 #[derive(Default)]
-struct Watch {
+struct EvaluationWatch {
     /// `None` for one that was begun and not finished.
     votes: RefCell<HashMap<NodeId, Option<Verdict>>>,
 }
 
-impl Trace for Watch {
+impl Trace for EvaluationWatch {
     fn enter(&self, id: NodeId) {
         self.votes.borrow_mut().insert(id, None);
     }

@@ -11,18 +11,18 @@ use durward_pdp::sapl::syntax::sapltest::tree::{
 use durward_pdp::sapl::syntax::tree::Expr;
 use smol_str::SmolStr;
 
-use crate::coverage::Coverage;
-use crate::documents::Documents;
-use crate::expected::Step;
-use crate::given::{Setting, Subscribing};
+use crate::coverage::PolicyCoverage;
+use crate::documents::TestDocuments;
+use crate::expected::ExpectedStep;
+use crate::given::{AttributeSubscription, ScenarioSetup};
 use crate::literal::{self, cut, shown};
-use crate::mocks::{AttributePattern, FunctionPattern, Mistake, STAND_INS_MAX, emitted};
-use crate::observe::{Decided, Stage, Stages};
-use crate::world::World;
+use crate::mocks::{AttributePattern, FunctionPattern, STAND_INS_MAX, TestError, emitted};
+use crate::observe::{LoweredCache, LoweredDocuments, ObservedDecision};
+use crate::world::ScenarioWorld;
 
-/// What did not come as expected, and where that is written.
+/// An expectation that failed, and its location.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct ExpectationFailure {
     pub(crate) span: Span,
     pub(crate) message: String,
 }
@@ -34,20 +34,20 @@ pub(crate) struct Failure {
 pub(crate) fn play(
     text: &str,
     scenario: &Scenario,
-    setting: Setting,
-    documents: &Documents,
-    stages: &mut Stages,
-    coverage: &mut Coverage,
-) -> Result<Option<Failure>, Mistake> {
+    setting: ScenarioSetup,
+    documents: &TestDocuments,
+    stages: &mut LoweredCache,
+    coverage: &mut PolicyCoverage,
+) -> Result<Option<ExpectationFailure>, TestError> {
     let (functions, attributes) = verified(&scenario.verify)?;
     let names: Vec<SmolStr> = functions.iter().map(|(_, pattern)| pattern.name.clone()).collect();
     let mocked = setting.functions.iter().map(|mock| mock.call.name.clone());
     let stand_ins: HashSet<SmolStr> = mocked.chain(names.iter().cloned()).collect();
     let stage =
-        stages.get(&setting, documents, stand_ins, coverage).map_err(Mistake::at(scenario.name.span))?;
-    let world = World::new(subscription(scenario)?, setting.functions, setting.attributes, names);
+        stages.get(&setting, documents, stand_ins, coverage).map_err(TestError::at(scenario.name.span))?;
+    let world = ScenarioWorld::new(subscription(scenario)?, setting.functions, setting.attributes, names);
     let subscribing = setting.subscribing;
-    let mut playing = Playing { text, stage, world, subscribing, coverage, decisions: VecDeque::new() };
+    let mut playing = ScenarioRun { text, stage, world, subscribing, coverage, decisions: VecDeque::new() };
     for emission in scenario.then.iter().flat_map(|then| &then.emissions) {
         playing.number(emission)?;
     }
@@ -68,26 +68,26 @@ pub(crate) fn play(
         .or_else(|| attributes.iter().find_map(|(wanted, pattern)| playing.attribute_calls(wanted, pattern))))
 }
 
-fn subscription(scenario: &Scenario) -> Result<Subscription, Mistake> {
+fn subscription(scenario: &Scenario) -> Result<Subscription, TestError> {
     let asked = &scenario.subscription;
-    let read = |value: &Expr| literal::value(value).map_err(Mistake::at(value.span));
+    let read = |value: &Expr| literal::value(value).map_err(TestError::at(value.span));
     let maybe = |value: &Option<Expr>| value.as_ref().map_or(Ok(Value::Undefined), read);
     let (subject, action, resource) = (read(&asked.subject)?, read(&asked.action)?, read(&asked.resource)?);
     let subscription = Subscription::new(subject, action, resource, maybe(&asked.environment)?);
     Ok(subscription.with_secrets(maybe(&asked.secrets)?))
 }
 
-type Functions<'t> = Vec<(&'t Verification, FunctionPattern)>;
-type AttributesOf<'t> = Vec<(&'t Verification, AttributePattern)>;
+type MockedFunctions<'t> = Vec<(&'t Verification, FunctionPattern)>;
+type MockedAttributes<'t> = Vec<(&'t Verification, AttributePattern)>;
 
-fn verified(verify: &[Verification]) -> Result<(Functions<'_>, AttributesOf<'_>), Mistake> {
+fn verified(verify: &[Verification]) -> Result<(MockedFunctions<'_>, MockedAttributes<'_>), TestError> {
     if let Some(beyond) = verify.get(STAND_INS_MAX) {
         let message = format!("a scenario verifies at most {STAND_INS_MAX} functions and attributes");
-        return Err(Mistake::at(beyond.span)(message));
+        return Err(TestError::at(beyond.span)(message));
     }
     let (mut functions, mut attributes) = (Vec::new(), Vec::new());
     for wanted in verify {
-        let mistake = Mistake::at(wanted.span);
+        let mistake = TestError::at(wanted.span);
         match &wanted.target {
             VerificationTarget::Function(call) => {
                 functions.push((wanted, FunctionPattern::new(call).map_err(mistake)?));
@@ -100,26 +100,26 @@ fn verified(verify: &[Verification]) -> Result<(Functions<'_>, AttributesOf<'_>)
     Ok((functions, attributes))
 }
 
-struct Playing<'a> {
+struct ScenarioRun<'a> {
     /// The text of the test.
     text: &'a str,
-    stage: &'a Stage,
-    world: World,
-    subscribing: Subscribing,
-    coverage: &'a mut Coverage,
+    stage: &'a LoweredDocuments,
+    world: ScenarioWorld,
+    subscribing: AttributeSubscription,
+    coverage: &'a mut PolicyCoverage,
     /// The decisions that came and were not expected yet.
-    decisions: VecDeque<Decided>,
+    decisions: VecDeque<ObservedDecision>,
 }
 
-impl Playing<'_> {
+impl ScenarioRun<'_> {
     fn decide(&mut self) {
         self.decisions.extend(self.stage.decide(&self.world, self.subscribing, self.coverage));
     }
 
     /// An attribute emits: there is a new decision, perhaps the same as before, if the policies asked for it.
-    fn emit(&mut self, emission: &Emission) -> Result<(), Mistake> {
+    fn emit(&mut self, emission: &Emission) -> Result<(), TestError> {
         let number = self.number(emission)?;
-        let value = emitted(&emission.value).map_err(Mistake::at(emission.id.span))?;
+        let value = emitted(&emission.value).map_err(TestError::at(emission.id.span))?;
         if self.world.emit(number, value) {
             self.decide();
         }
@@ -127,22 +127,22 @@ impl Playing<'_> {
     }
 
     /// The attribute that emits.
-    fn number(&self, emission: &Emission) -> Result<usize, Mistake> {
+    fn number(&self, emission: &Emission) -> Result<usize, TestError> {
         self.world.attribute(&emission.id.text).ok_or_else(|| {
             let known: Vec<String> = self.world.attribute_ids().map(|id| format!("`{id}`")).collect();
             let known = match known.as_slice() {
                 [] => "none is given".to_owned(),
                 known => format!("there are {}", known.join(", ")),
             };
-            Mistake::at(emission.id.span)(format!("no attribute is called `{}`; {known}", emission.id.text))
+            TestError::at(emission.id.span)(format!("no attribute is called `{}`; {known}", emission.id.text))
         })
     }
 
     /// A single decision is held against the last that came, as whoever is slow sees only that; several against those that
     /// came, one after the other.
-    fn expect(&mut self, expectation: &Expectation) -> Result<Option<Failure>, Mistake> {
-        let steps = Step::all(expectation)?;
-        if let [Step { times: 1, .. }] = steps.as_slice() {
+    fn expect(&mut self, expectation: &Expectation) -> Result<Option<ExpectationFailure>, TestError> {
+        let steps = ExpectedStep::all(expectation)?;
+        if let [ExpectedStep { times: 1, .. }] = steps.as_slice() {
             self.decisions.drain(..self.decisions.len().saturating_sub(1));
         }
         for step in &steps {
@@ -156,17 +156,20 @@ impl Playing<'_> {
         Ok(None)
     }
 
-    fn nothing(&self, span: Span) -> Failure {
+    fn nothing(&self, span: Span) -> ExpectationFailure {
         let silent = self.world.silent();
         let why = if silent.is_empty() {
             "nothing happened that the policies asked for".to_owned()
         } else {
             format!("no value was emitted for {}", quoted(&silent, ""))
         };
-        Failure { span, message: format!("expected: {}\ncame: no further decision; {why}", self.words(span)) }
+        ExpectationFailure {
+            span,
+            message: format!("expected: {}\ncame: no further decision; {why}", self.words(span)),
+        }
     }
 
-    fn other(&self, span: Span, came: &Decided, amiss: &str) -> Failure {
+    fn other(&self, span: Span, came: &ObservedDecision, amiss: &str) -> ExpectationFailure {
         let json = cut(&came.decision.to_json());
         let mut message = format!("expected: {}\ncame: {json}; {amiss}", self.words(span));
         if let Some(reason) = &came.reason {
@@ -177,7 +180,7 @@ impl Playing<'_> {
             let names = quoted(&unknown, "attribute ");
             message.push_str(&format!("\nnote: the test says nothing about {names}: undefined"));
         }
-        Failure { span, message }
+        ExpectationFailure { span, message }
     }
 
     /// What the test says there, in one line.
@@ -185,16 +188,20 @@ impl Playing<'_> {
         cut(&span.text(self.text).split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
-    fn function_calls(&self, wanted: &Verification, pattern: &FunctionPattern) -> Option<Failure> {
+    fn function_calls(&self, wanted: &Verification, pattern: &FunctionPattern) -> Option<ExpectationFailure> {
         let calls = self.world.calls();
         let of_name: Vec<_> = calls.iter().filter(|call| call.name == pattern.name).collect();
-        let fit = |call: &&&crate::world::Call| pattern.fits(&call.name, &call.arguments).is_some();
+        let fit = |call: &&&crate::world::FunctionCall| pattern.fits(&call.name, &call.arguments).is_some();
         let count = of_name.iter().filter(fit).count();
         let calls = of_name.iter().map(|call| format!("{}({})", call.name, list(&call.arguments)));
         self.miscounted(wanted, count, calls.collect())
     }
 
-    fn attribute_calls(&self, wanted: &Verification, pattern: &AttributePattern) -> Option<Failure> {
+    fn attribute_calls(
+        &self,
+        wanted: &Verification,
+        pattern: &AttributePattern,
+    ) -> Option<ExpectationFailure> {
         let asked = self.world.asked();
         let of_name: Vec<_> = asked.iter().filter(|one| one.name == pattern.name).collect();
         let count = of_name.iter().filter(|one| pattern.fits(one).is_some()).count();
@@ -205,7 +212,12 @@ impl Playing<'_> {
         self.miscounted(wanted, count, calls.collect())
     }
 
-    fn miscounted(&self, wanted: &Verification, count: usize, calls: Vec<String>) -> Option<Failure> {
+    fn miscounted(
+        &self,
+        wanted: &Verification,
+        count: usize,
+        calls: Vec<String>,
+    ) -> Option<ExpectationFailure> {
         const SHOWN_MAX: usize = 5;
         if count == wanted.times as usize {
             return None;
@@ -222,7 +234,7 @@ impl Playing<'_> {
         if calls.len() > SHOWN_MAX {
             message.push_str(&format!("\nand {} more calls", calls.len() - SHOWN_MAX));
         }
-        Some(Failure { span: wanted.span, message })
+        Some(ExpectationFailure { span: wanted.span, message })
     }
 }
 

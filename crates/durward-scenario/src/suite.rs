@@ -6,12 +6,12 @@ use durward_pdp::sapl::syntax::sapltest::parse_tests;
 use durward_pdp::sapl::syntax::sapltest::tree::{Requirement, Scenario};
 use durward_pdp::sapl::syntax::{DOCUMENT_BYTES_MAX, LineIndex, Severity, Span};
 
-use crate::coverage::Coverage;
-use crate::documents::{Documents, Files};
-use crate::given::Setting;
-use crate::mocks::Mistake;
-use crate::observe::Stages;
-use crate::play::{Failure, play};
+use crate::coverage::PolicyCoverage;
+use crate::documents::{ScenarioFiles, TestDocuments};
+use crate::given::ScenarioSetup;
+use crate::mocks::TestError;
+use crate::observe::LoweredCache;
+use crate::play::{ExpectationFailure, play};
 
 /// One file of tests, not yet read.
 #[derive(Clone, Debug)]
@@ -22,16 +22,16 @@ pub struct TestText {
     pub text: Vec<u8>,
 }
 
-/// What came of all tests.
+/// The results of all tests.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct TestReport {
     /// The files, in order.
     pub files: Vec<FileReport>,
     /// What of the documents was covered.
-    pub coverage: Coverage,
+    pub coverage: PolicyCoverage,
 }
 
-/// What came of one file.
+/// The results of one file.
 #[derive(Clone, Debug)]
 pub struct FileReport {
     /// How it is called.
@@ -42,7 +42,7 @@ pub struct FileReport {
     pub requirements: Vec<RequirementReport>,
 }
 
-/// What came of one requirement.
+/// The results of one requirement.
 #[derive(Clone, Debug)]
 pub struct RequirementReport {
     /// Its name.
@@ -51,29 +51,29 @@ pub struct RequirementReport {
     pub scenarios: Vec<ScenarioReport>,
 }
 
-/// What came of one scenario.
+/// The result of one scenario.
 #[derive(Clone, Debug)]
 pub struct ScenarioReport {
     /// Its name.
     pub name: String,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: ScenarioOutcome,
 }
 
-/// What came of a scenario.
+/// The outcome of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ScenarioOutcome {
     /// All came as expected.
     Passed,
     /// Something else came.
-    Failed(Finding),
+    Failed(TestFinding),
     /// It could not be played.
-    Error(Finding),
+    Error(TestFinding),
 }
 
 /// Something to say about a place of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct TestFinding {
     /// The line, from 1.
     pub line: u32,
     /// The column, in characters, from 1.
@@ -84,7 +84,7 @@ pub struct Finding {
 
 /// How many scenarios there were.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Count {
+pub struct ScenarioCount {
     /// As expected.
     pub passed: usize,
     /// Otherwise.
@@ -95,17 +95,17 @@ pub struct Count {
     pub unreadable: usize,
 }
 
-impl Report {
+impl TestReport {
     /// How many scenarios passed, and how many did not.
-    pub fn count(&self) -> Count {
-        let mut count = Count::default();
+    pub fn count(&self) -> ScenarioCount {
+        let mut count = ScenarioCount::default();
         for file in &self.files {
             count.unreadable += usize::from(file.problems.is_some());
             for scenario in file.requirements.iter().flat_map(|requirement| &requirement.scenarios) {
                 match scenario.outcome {
-                    Outcome::Passed => count.passed += 1,
-                    Outcome::Failed(_) => count.failed += 1,
-                    Outcome::Error(_) => count.errors += 1,
+                    ScenarioOutcome::Passed => count.passed += 1,
+                    ScenarioOutcome::Failed(_) => count.failed += 1,
+                    ScenarioOutcome::Error(_) => count.errors += 1,
                 }
             }
         }
@@ -114,26 +114,26 @@ impl Report {
 }
 
 /// Documents, and where scenarios find what they name by its path.
-pub struct Suite<'f> {
-    documents: Documents,
-    files: &'f dyn Files,
-    coverage: Coverage,
-    stages: Stages,
+pub struct TestSuite<'f> {
+    documents: TestDocuments,
+    files: &'f dyn ScenarioFiles,
+    coverage: PolicyCoverage,
+    stages: LoweredCache,
 }
 
-impl<'f> Suite<'f> {
+impl<'f> TestSuite<'f> {
     /// Tests of these documents.
-    pub fn new(documents: Documents, files: &'f dyn Files) -> Suite<'f> {
-        let mut coverage = Coverage::default();
+    pub fn new(documents: TestDocuments, files: &'f dyn ScenarioFiles) -> TestSuite<'f> {
+        let mut coverage = PolicyCoverage::default();
         coverage.take_up(&documents);
-        Suite { documents, files, coverage, stages: Stages::default() }
+        TestSuite { documents, files, coverage, stages: LoweredCache::default() }
     }
 
     /// Plays all scenarios of all files. Never fails: what cannot be read or played is in the report.
-    pub fn run(mut self, tests: &[TestText]) -> Report {
+    pub fn run(mut self, tests: &[TestText]) -> TestReport {
         let files: Vec<FileReport> = tests.iter().map(|test| self.file(test)).collect();
         self.coverage.documents.sort_by(|one, other| one.path.cmp(&other.path));
-        Report { files, coverage: self.coverage }
+        TestReport { files, coverage: self.coverage }
     }
 
     fn file(&mut self, test: &TestText) -> FileReport {
@@ -171,12 +171,12 @@ impl<'f> Suite<'f> {
     ) -> ScenarioReport {
         let finding = |span: Span, message: String| {
             let place = lines.place(text, span.start);
-            Finding { line: place.line, column: place.column, message }
+            TestFinding { line: place.line, column: place.column, message }
         };
         let outcome = match self.played(text, requirement, scenario) {
-            Ok(None) => Outcome::Passed,
-            Ok(Some(Failure { span, message })) => Outcome::Failed(finding(span, message)),
-            Err(Mistake { span, message }) => Outcome::Error(finding(span, message)),
+            Ok(None) => ScenarioOutcome::Passed,
+            Ok(Some(ExpectationFailure { span, message })) => ScenarioOutcome::Failed(finding(span, message)),
+            Err(TestError { span, message }) => ScenarioOutcome::Error(finding(span, message)),
         };
         ScenarioReport { name: scenario.name.text.to_string(), outcome }
     }
@@ -186,8 +186,8 @@ impl<'f> Suite<'f> {
         text: &str,
         requirement: &Requirement,
         scenario: &Scenario,
-    ) -> Result<Option<Failure>, Mistake> {
-        let mut setting = Setting::of(requirement, scenario, &mut self.documents, self.files)?;
+    ) -> Result<Option<ExpectationFailure>, TestError> {
+        let mut setting = ScenarioSetup::of(requirement, scenario, &mut self.documents, self.files)?;
         // A document named twice is in force once.
         let mut seen = BTreeSet::new();
         setting.documents.retain(|number| seen.insert(*number));

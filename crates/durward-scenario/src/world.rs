@@ -1,4 +1,4 @@
-//! What a scenario answers with when policies ask: the subscription, and what stands in for functions and attributes.
+//! The environment of a scenario: the subscription, and the mocks of functions and attributes.
 
 use std::cell::{Cell, Ref, RefCell};
 
@@ -15,20 +15,20 @@ use crate::mocks::{ATTRIBUTES_MAX, AttributeMock, CALLS_MAX, FunctionMock, best}
 
 /// A call of a function.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct FunctionCall {
     pub(crate) name: SmolStr,
     pub(crate) arguments: Vec<Value>,
 }
 
 /// Everything outside the policies.
-pub(crate) struct World {
+pub(crate) struct ScenarioWorld {
     subscription: Subscription,
     functions: Vec<FunctionMock>,
     attributes: Vec<AttributeMock>,
     /// The functions whose calls are verified.
     verified: Vec<SmolStr>,
     /// Their calls: those that count, and those of the evaluation under way.
-    calls: RefCell<Vec<Call>>,
+    calls: RefCell<Vec<FunctionCall>>,
     counted: Cell<usize>,
     /// The attributes that were asked for, each once.
     asked: RefCell<Vec<Invocation>>,
@@ -38,26 +38,26 @@ pub(crate) struct World {
     heads: RefCell<Vec<(Invocation, Evaluated<Value>)>>,
     /// Attributes that were asked for and that nothing stands in for.
     unknown: RefCell<Vec<SmolStr>>,
-    noting: Cell<Noting>,
+    noting: Cell<CallNotes>,
 }
 
 /// What is noted of what is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Noting {
+enum CallNotes {
     All,
     /// Calls of functions were noted before.
     Attributes,
     Nothing,
 }
 
-impl World {
+impl ScenarioWorld {
     pub(crate) fn new(
         subscription: Subscription,
         functions: Vec<FunctionMock>,
         attributes: Vec<AttributeMock>,
         verified: Vec<SmolStr>,
-    ) -> World {
-        World {
+    ) -> ScenarioWorld {
+        ScenarioWorld {
             subscription,
             functions,
             attributes,
@@ -68,7 +68,7 @@ impl World {
             used: RefCell::default(),
             heads: RefCell::default(),
             unknown: RefCell::default(),
-            noting: Cell::new(Noting::All),
+            noting: Cell::new(CallNotes::All),
         }
     }
 
@@ -86,17 +86,17 @@ impl World {
 
     /// From now on nothing is noted: what is evaluated now belongs to no scenario.
     pub(crate) fn stop_noting(&self) {
-        self.noting.set(Noting::Nothing);
+        self.noting.set(CallNotes::Nothing);
     }
 
     /// From now on attributes are noted, and calls of functions are not: they are repeated.
     pub(crate) fn note_attributes_only(&self) {
-        self.noting.set(Noting::Attributes);
+        self.noting.set(CallNotes::Attributes);
     }
 
     /// From now on everything is noted.
     pub(crate) fn note_all(&self) {
-        self.noting.set(Noting::All);
+        self.noting.set(CallNotes::All);
     }
 
     /// The number of the attribute of this name.
@@ -118,7 +118,7 @@ impl World {
     }
 
     /// The calls that count.
-    pub(crate) fn calls(&self) -> Ref<'_, [Call]> {
+    pub(crate) fn calls(&self) -> Ref<'_, [FunctionCall]> {
         Ref::map(self.calls.borrow(), |calls| calls.get(..self.counted.get()).unwrap_or_default())
     }
 
@@ -141,7 +141,7 @@ impl World {
 
     /// Notes that an attribute is asked for.
     fn ask(&self, invocation: &Invocation, number: Option<usize>) -> Evaluated<()> {
-        if self.noting.get() == Noting::Nothing {
+        if self.noting.get() == CallNotes::Nothing {
             return Ok(());
         }
         let mut asked = self.asked.borrow_mut();
@@ -178,7 +178,7 @@ fn note<T: PartialEq>(all: &mut Vec<T>, one: T) {
     }
 }
 
-impl Attributes for World {
+impl Attributes for ScenarioWorld {
     fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
         self.subscription.read(name, key)
     }
@@ -200,13 +200,13 @@ impl Attributes for World {
     }
 
     fn stand_in(&self, name: &str, arguments: &[Value]) -> Evaluated<Value> {
-        if self.noting.get() == Noting::All && self.verified.iter().any(|verified| verified == name) {
+        if self.noting.get() == CallNotes::All && self.verified.iter().any(|verified| verified == name) {
             let mut calls = self.calls.borrow_mut();
             if calls.len() == CALLS_MAX {
                 let message = format!("the scenario calls functions more than {CALLS_MAX} times");
                 return Err(Fault::processing(message));
             }
-            calls.push(Call { name: name.into(), arguments: arguments.to_vec() });
+            calls.push(FunctionCall { name: name.into(), arguments: arguments.to_vec() });
         }
         let number = best(&self.functions, |mock| mock.call.fits(name, arguments));
         match number.and_then(|number| self.functions.get(number)) {

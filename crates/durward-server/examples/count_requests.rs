@@ -5,7 +5,7 @@
 #![expect(clippy::print_stdout, reason = "it is a program to run by hand")]
 
 #[expect(dead_code, reason = "the server uses the rest")]
-#[path = "../src/metrics/lanes.rs"]
+#[path = "../src/base/metrics/lanes.rs"]
 mod lanes;
 
 use std::hint::black_box;
@@ -40,7 +40,7 @@ fn main() {
         gauge.dec();
     };
     let times = Times::new(BOUNDS_S);
-    let tally = Tally::<Labels, CELLS>::new(std::array::from_fn(labels), |_| false);
+    let tally = Tally::<Labels>::new(std::array::from_fn::<_, CELLS, _>(labels), |_| false);
     let (level, ids) = (Level::default(), Lanes::<AtomicU64>::default());
     let in_lanes = |time| {
         let _one = level.one_more();

@@ -12,14 +12,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use durward_identity::audit::{AuditEvent, Chain, Kind, LINE_BYTES_MAX};
+use durward_identity::audit::{AuditChain, AuditEvent, Kind, LINE_BYTES_MAX};
 use durward_identity::{IdentityError, Moment, user};
 use tokio::runtime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use crate::counters::{Counter, Counters};
-use crate::turned_away::TurnedAway;
+use crate::turned_away::RejectionSummary;
 
 /// How many events may wait for the disk.
 const EVENTS_MAX: usize = 8192;
@@ -60,19 +60,19 @@ pub struct AuditSettings {
 
 /// Writes the record. Cloning shares it.
 #[derive(Clone, Debug)]
-pub struct AuditLog {
-    events: mpsc::Sender<Entry>,
+pub struct SessionAuditLog {
+    events: mpsc::Sender<AuditQueueEntry>,
     counters: Arc<Counters>,
 }
 
 #[derive(Debug)]
-enum Entry {
+enum AuditQueueEntry {
     Event(Moment, Box<AuditEvent>),
     TurnedAway(Moment, IpAddr, Box<AuditEvent>),
     Close(oneshot::Sender<()>),
 }
 
-impl AuditLog {
+impl SessionAuditLog {
     /// Opens the record and goes on with its chain.
     ///
     /// # Errors
@@ -81,9 +81,9 @@ impl AuditLog {
         settings: AuditSettings,
         now: Moment,
         counters: Arc<Counters>,
-    ) -> Result<AuditLog, IdentityError> {
+    ) -> Result<SessionAuditLog, IdentityError> {
         let place = settings.path.join(CURRENT);
-        let mut writer = Writer::open(settings).map_err(|error| error.of(place.display()))?;
+        let mut writer = AuditWriter::open(settings).map_err(|error| error.of(place.display()))?;
         writer.write(now, AuditEvent::new(Kind::Started)).map_err(|error| error.of(place.display()))?;
         let (events, queue) = mpsc::channel(EVENTS_MAX);
         let counted = Arc::clone(&counters);
@@ -94,20 +94,20 @@ impl AuditLog {
             .name("audit".to_owned())
             .spawn(move || time.block_on(writer.work(queue, &counted)))
             .map_err(thread_failed)?;
-        Ok(AuditLog { events, counters })
+        Ok(SessionAuditLog { events, counters })
     }
 
     /// Notes an event, and waits for room where there is none: whoever floods the record waits for it.
     pub async fn record(&self, at: Moment, event: AuditEvent) {
-        self.send(Entry::Event(at, Box::new(event))).await;
+        self.send(AuditQueueEntry::Event(at, Box::new(event))).await;
     }
 
-    /// Notes that somebody was turned away before anything of his was looked at: by a line, or as one of a number in a line to come.
+    /// Records a request that was rejected before its credentials were checked: as a line, or in the count of a later line.
     pub async fn record_turned_away(&self, at: Moment, address: IpAddr, event: AuditEvent) {
-        self.send(Entry::TurnedAway(at, address, Box::new(event))).await;
+        self.send(AuditQueueEntry::TurnedAway(at, address, Box::new(event))).await;
     }
 
-    async fn send(&self, entry: Entry) {
+    async fn send(&self, entry: AuditQueueEntry) {
         if self.events.send(entry).await.is_err() {
             self.counters.count(Counter::AuditLost);
         }
@@ -115,7 +115,7 @@ impl AuditLog {
 
     /// Notes an event where nobody can wait; it is lost, and counted, where there is no room.
     pub fn note(&self, at: Moment, event: AuditEvent) {
-        if self.events.try_send(Entry::Event(at, Box::new(event))).is_err() {
+        if self.events.try_send(AuditQueueEntry::Event(at, Box::new(event))).is_err() {
             self.counters.count(Counter::AuditLost);
         }
     }
@@ -123,26 +123,26 @@ impl AuditLog {
     /// Writes everything noted so far, waits for the disk, and closes the file. What is noted later is lost.
     pub async fn close(&self) {
         let (done, waits) = oneshot::channel();
-        if self.events.send(Entry::Close(done)).await.is_ok() {
+        if self.events.send(AuditQueueEntry::Close(done)).await.is_ok() {
             // When the writer is gone there is nothing to wait for.
             let _ = waits.await;
         }
     }
 }
 
-struct Writer {
+struct AuditWriter {
     settings: AuditSettings,
     file: File,
     bytes: u64,
-    chain: Chain,
+    chain: AuditChain,
     is_dirty: bool,
     /// Whether the next file could not be begun; the one that is full is written to.
     is_stuck: bool,
-    turned_away: TurnedAway,
+    turned_away: RejectionSummary,
 }
 
-impl Writer {
-    fn open(settings: AuditSettings) -> Result<Writer, IdentityError> {
+impl AuditWriter {
+    fn open(settings: AuditSettings) -> Result<AuditWriter, IdentityError> {
         private_folder().create(&settings.path).map_err(failed)?;
         let path = settings.path.join(CURRENT);
         let mut file = open_current(&path)?;
@@ -151,19 +151,19 @@ impl Writer {
             Some(line) => Some(line),
             None => last_of_rotated(&settings.path)?,
         };
-        let chain = last.map_or(Ok(Chain::default()), |line| Chain::after(&line))?;
+        let chain = last.map_or(Ok(AuditChain::default()), |line| AuditChain::after(&line))?;
         if torn > 0 {
             tracing::warn!(
                 bytes = torn,
                 "the audit record ended with a line that was not whole; it was cut off"
             );
         }
-        let turned_away = TurnedAway::default();
-        Ok(Writer { settings, file, bytes, chain, is_dirty: false, is_stuck: false, turned_away })
+        let turned_away = RejectionSummary::default();
+        Ok(AuditWriter { settings, file, bytes, chain, is_dirty: false, is_stuck: false, turned_away })
     }
 
     /// Writes what comes, on a thread of its own, which may block.
-    async fn work(mut self, mut queue: mpsc::Receiver<Entry>, counters: &Counters) {
+    async fn work(mut self, mut queue: mpsc::Receiver<AuditQueueEntry>, counters: &Counters) {
         let mut synced = Instant::now();
         let mut batch = Vec::new();
         loop {
@@ -184,13 +184,13 @@ impl Writer {
             }
             for entry in batch.drain(..) {
                 match entry {
-                    Entry::Event(at, event) => self.write_or_count(at, *event, counters),
-                    Entry::TurnedAway(at, address, event) => {
+                    AuditQueueEntry::Event(at, event) => self.write_or_count(at, *event, counters),
+                    AuditQueueEntry::TurnedAway(at, address, event) => {
                         if let Some(event) = self.turned_away.count(Instant::now(), at, address, *event) {
                             self.write_or_count(at, event, counters);
                         }
                     }
-                    Entry::Close(done) => {
+                    AuditQueueEntry::Close(done) => {
                         self.write_turned_away(counters);
                         self.sync_and_count(counters);
                         drop(self);
@@ -404,25 +404,25 @@ fn first_number(path: &Path) -> Option<u64> {
 mod tests {
     use std::io::BufReader;
 
-    use durward_identity::audit::Verifier;
+    use durward_identity::audit::ChainVerifier;
 
     use super::*;
 
-    fn writer(folder: &Path, files_max: usize) -> Writer {
+    fn writer(folder: &Path, files_max: usize) -> AuditWriter {
         let _ = fs::remove_dir_all(folder);
         // Each line has a file of its own.
         let settings =
             AuditSettings { path: folder.to_owned(), file_bytes_max: 1, files_max, sync: AuditSync::Never };
-        Writer::open(settings).unwrap()
+        AuditWriter::open(settings).unwrap()
     }
 
-    fn note(writer: &mut Writer) {
+    fn note(writer: &mut AuditWriter) {
         writer.write(Moment::from_ms(1), AuditEvent::new(Kind::Started)).unwrap();
     }
 
     /// How many lines there are; their chain holds.
     fn lines(folder: &Path, files: &[PathBuf]) -> usize {
-        let mut verifier = Verifier::new(None);
+        let mut verifier = ChainVerifier::new(None);
         let current = folder.join(CURRENT);
         let all = files.iter().chain([&current]);
         let count = |file| {

@@ -1,5 +1,4 @@
-//! What stands between a password and a code: a text that says whose password was right, until when, signed with a key that
-//! all nodes have. So the code may be given to another node, and nothing is kept for those who never come back.
+//! The challenge between a password and a second-factor code: a signed text with the user and an expiry. All nodes have the key, so another node may take the code, and no server state is kept for abandoned logins.
 //!
 //! A challenge may be answered more than once in its time; the code in the answer is good once.
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use durward_identity::login::PoolSettings;
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::{Account, Checked, Password, UserStore};
+use durward_identity::user::{Account, Password, PasswordCheck, UserStore};
 use durward_identity::{IdentityError, Moment};
 
-use crate::hashing::Hashing;
+use crate::hashing::HashingPool;
 
 /// Why a directory does not answer. Nobody gets in then, and it counts as no failure of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +31,8 @@ impl From<IdentityError> for DirectoryFault {
     }
 }
 
-/// An answer that may take a while.
-pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, DirectoryFault>> + Send + 'a>>;
+/// The future of a directory's answer.
+pub type DirectoryFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, DirectoryFault>> + Send + 'a>>;
 
 /// Where the users of a realm are.
 ///
@@ -41,10 +41,15 @@ pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, DirectoryFault
 /// answer, in about the same time, for a user that does not exist and for a wrong password.
 pub trait UserDirectory: Send + Sync {
     /// Whether this is the user's password.
-    fn check<'a>(&'a self, now: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked>;
+    fn check<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, PasswordCheck>;
 
     /// What is known of a user.
-    fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>>;
+    fn account<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Account>>;
 
     /// The code as one that is used, if this is one of the user's second step. It is used up by that, here and where others share
     /// this directory; nodes that do not share it are told. A directory that has no second steps gives nothing; then no account of
@@ -54,7 +59,7 @@ pub trait UserDirectory: Send + Sync {
         now: Moment,
         user: &'a User,
         code: &'a str,
-    ) -> Answering<'a, Option<UsedCode>>;
+    ) -> DirectoryFuture<'a, Option<UsedCode>>;
 
     /// The store behind it, where that is on this machine, so that others may change it there: [`UserStore::catch_up`].
     fn store(&self) -> Option<Arc<dyn UserStore>> {
@@ -83,7 +88,7 @@ pub trait UserDirectory: Send + Sync {
 /// A directory whose calls block, on threads of its own: the built-in one, whose passwords are hashed.
 pub struct Embedded {
     store: Arc<dyn UserStore>,
-    hashing: Hashing,
+    hashing: HashingPool,
 }
 
 impl Embedded {
@@ -92,7 +97,7 @@ impl Embedded {
     /// # Errors
     /// A thread cannot be started.
     pub fn new(store: Arc<dyn UserStore>, pool: PoolSettings) -> Result<Embedded, IdentityError> {
-        let hashing = Hashing::start(pool)
+        let hashing = HashingPool::start(pool)
             .map_err(|error| IdentityError::new(format!("cannot start a thread for hashing: {error}")))?;
         Ok(Embedded { store, hashing })
     }
@@ -111,7 +116,12 @@ impl Embedded {
 }
 
 impl UserDirectory for Embedded {
-    fn check<'a>(&'a self, now: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked> {
+    fn check<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, PasswordCheck> {
         Box::pin(async move {
             let user = user.clone();
             // It was text; and it is dropped when it has been hashed.
@@ -121,7 +131,7 @@ impl UserDirectory for Embedded {
     }
 
     /// Does not block: users are in memory.
-    fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>> {
+    fn account<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Account>> {
         Box::pin(async move { Ok(self.store.account(user)?) })
     }
 
@@ -131,7 +141,7 @@ impl UserDirectory for Embedded {
         now: Moment,
         user: &'a User,
         code: &'a str,
-    ) -> Answering<'a, Option<UsedCode>> {
+    ) -> DirectoryFuture<'a, Option<UsedCode>> {
         Box::pin(async move {
             let (user, code) = (user.clone(), code.to_owned());
             self.run(move |store| store.check_code(now, &user, &code)).await

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_identity::audit::{AuditEvent, Kind};
-use durward_identity::protocol::{Answer, AskId, Effect, Event, Node, Outlook};
-use durward_identity::session::Record;
+use durward_identity::protocol::{AskId, AskOutcome, NodeEffect, NodeEvent, NodeHealth, SessionNode};
+use durward_identity::session::SessionRecord;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::Clock;
-use crate::audit::AuditLog;
+use crate::audit::SessionAuditLog;
 use crate::counters::{Counter, Counters};
-use crate::listeners::Telling;
-use crate::store::{Knowledge, Order, Told};
+use crate::listeners::NodeGoneNotifier;
+use crate::store::{NodeSnapshot, StoreCommand, StoreMessage};
 
 /// How many questions may wait for the driver; who comes then waits for a place.
 pub(crate) const QUESTIONS_MAX: usize = 4096;
@@ -25,30 +25,30 @@ const BATCH: usize = 256;
 /// How often the node is told the time.
 const TICK: Duration = Duration::from_millis(500);
 
-/// A question and where its answer goes.
+/// A request to the node, and the channel for its answer.
 #[derive(Debug)]
-pub(crate) struct Question {
+pub(crate) struct PendingAsk {
     pub(crate) ask: AskId,
-    pub(crate) event: Event,
-    pub(crate) answer: oneshot::Sender<Answer>,
+    pub(crate) event: NodeEvent,
+    pub(crate) answer: oneshot::Sender<AskOutcome>,
 }
 
-pub(crate) struct Driver {
-    pub(crate) node: Node,
+pub(crate) struct SessionDriver {
+    pub(crate) node: SessionNode,
     pub(crate) clock: Clock,
-    pub(crate) questions: mpsc::Receiver<Question>,
-    pub(crate) told: mpsc::Receiver<Told>,
-    pub(crate) orders: mpsc::Sender<Order>,
-    pub(crate) listeners: Telling,
-    pub(crate) outlook: watch::Sender<Outlook>,
+    pub(crate) questions: mpsc::Receiver<PendingAsk>,
+    pub(crate) told: mpsc::Receiver<StoreMessage>,
+    pub(crate) orders: mpsc::Sender<StoreCommand>,
+    pub(crate) listeners: NodeGoneNotifier,
+    pub(crate) outlook: watch::Sender<NodeHealth>,
     pub(crate) counters: Arc<Counters>,
-    pub(crate) audit: Option<AuditLog>,
-    pub(crate) waiting: HashMap<AskId, oneshot::Sender<Answer>>,
+    pub(crate) audit: Option<SessionAuditLog>,
+    pub(crate) waiting: HashMap<AskId, oneshot::Sender<AskOutcome>>,
     /// Records that the store's queue had no room for.
-    pub(crate) refused: Vec<Event>,
+    pub(crate) refused: Vec<NodeEvent>,
 }
 
-impl Driver {
+impl SessionDriver {
     /// Works until `stop` comes. The store's queue closes then.
     pub(crate) async fn run(mut self, mut stop: oneshot::Receiver<()>) {
         let (mut questions, mut told) = (Vec::new(), Vec::new());
@@ -68,7 +68,7 @@ impl Driver {
                         return self.without_store(stop).await;
                     }
                 }
-                _ = ticks.tick() => self.handle(Event::Tick),
+                _ = ticks.tick() => self.handle(NodeEvent::Tick),
             }
             questions.drain(..).for_each(|question| self.ask(question));
             told.drain(..).for_each(|told| self.take(told));
@@ -79,7 +79,7 @@ impl Driver {
     /// Answers that there is no store, until the end.
     async fn without_store(mut self, mut stop: oneshot::Receiver<()>) {
         tracing::error!("the session store has ended: this node cannot take logins any more; restart it");
-        self.handle(Event::Lost);
+        self.handle(NodeEvent::Lost);
         self.after();
         loop {
             tokio::select! {
@@ -88,27 +88,27 @@ impl Driver {
                     None => return,
                     Some(question) => self.ask(question),
                 },
-                () = tokio::time::sleep(TICK) => self.handle(Event::Tick),
+                () = tokio::time::sleep(TICK) => self.handle(NodeEvent::Tick),
             }
             self.after();
         }
     }
 
-    fn ask(&mut self, question: Question) {
-        let Question { ask, event, answer } = question;
+    fn ask(&mut self, question: PendingAsk) {
+        let PendingAsk { ask, event, answer } = question;
         self.waiting.insert(ask, answer);
         self.handle(event);
     }
 
-    fn take(&mut self, told: Told) {
+    fn take(&mut self, told: StoreMessage) {
         match told {
-            Told::Happened(event) => self.handle(event),
-            Told::Knowledge(to) => match self.node.knowledge() {
+            StoreMessage::Happened(event) => self.handle(event),
+            StoreMessage::Knowledge(to) => match self.node.knowledge() {
                 // Whoever asked may have gone.
-                Ok(records) => drop(to.send(Knowledge { applied: self.node.outlook().applied, records })),
+                Ok(records) => drop(to.send(NodeSnapshot { applied: self.node.outlook().applied, records })),
                 Err(error) => tracing::error!(%error, "what this node knows cannot be told"),
             },
-            Told::Part(turn, to) => match self.node.knowledge_part(turn) {
+            StoreMessage::Part(turn, to) => match self.node.knowledge_part(turn) {
                 // The same.
                 Ok(part) => drop(to.send(part)),
                 Err(error) => tracing::error!(%error, "what this node knows cannot be told"),
@@ -116,54 +116,58 @@ impl Driver {
         }
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: NodeEvent) {
         let mut effects = Vec::new();
         self.node.handle((self.clock)(), event, &mut effects);
         effects.into_iter().for_each(|effect| self.carry_out(effect));
     }
 
-    fn carry_out(&mut self, effect: Effect) {
-        match Order::of(effect) {
+    fn carry_out(&mut self, effect: NodeEffect) {
+        match StoreCommand::of(effect) {
             Ok(order) => self.order(order),
-            Err(Effect::Answer { ask, answer }) => {
+            Err(NodeEffect::Answer { ask, answer }) => {
                 if let Some(to) = self.waiting.remove(&ask) {
                     // Whoever asked may have gone.
                     let _ = to.send(answer);
                 }
             }
-            Err(Effect::Ended(revocation)) => {
+            Err(NodeEffect::Ended(revocation)) => {
                 let woken = self.listeners.0.tell(&revocation);
                 self.counters.count_many(Counter::ListenerWoken, woken);
             }
-            Err(Effect::Changed(id)) => {
+            Err(NodeEffect::Changed(id)) => {
                 let woken = self.listeners.0.ring(id);
                 self.counters.count_many(Counter::ListenerWoken, woken);
             }
-            Err(Effect::Trouble(error)) => tracing::error!(%error, "sessions"),
+            Err(NodeEffect::Trouble(error)) => tracing::error!(%error, "sessions"),
             Err(
-                Effect::Store { .. }
-                | Effect::Tell { .. }
-                | Effect::CatchUp { .. }
-                | Effect::AskLast { .. }
-                | Effect::AskPeers,
+                NodeEffect::Store { .. }
+                | NodeEffect::Tell { .. }
+                | NodeEffect::CatchUp { .. }
+                | NodeEffect::AskLast { .. }
+                | NodeEffect::AskPeers,
             ) => {}
         }
     }
 
     /// Gives an order to the store, without ever waiting for it.
-    fn order(&mut self, order: Order) {
+    fn order(&mut self, order: StoreCommand) {
         self.audit_key(&order);
         let Err(refused) = self.orders.try_send(order) else { return };
         self.counters.count(Counter::OrderDropped);
         match refused.into_inner() {
-            Order::Store { id, record: _ } => self.refused.push(Event::NotStored { id }),
-            Order::Tell { .. } | Order::CatchUp { .. } | Order::AskLast { .. } | Order::AskPeers => {}
+            StoreCommand::Store { id, record: _ } => self.refused.push(NodeEvent::NotStored { id }),
+            StoreCommand::Tell { .. }
+            | StoreCommand::CatchUp { .. }
+            | StoreCommand::AskLast { .. }
+            | StoreCommand::AskPeers => {}
         }
     }
 
     /// A key that this node has made. What is sent again is noted again: a line more is better than one less.
-    fn audit_key(&self, order: &Order) {
-        if let (Order::Store { record: Record::Key(_), .. }, Some(audit)) = (order, &self.audit) {
+    fn audit_key(&self, order: &StoreCommand) {
+        if let (StoreCommand::Store { record: SessionRecord::Key(_), .. }, Some(audit)) = (order, &self.audit)
+        {
             audit.note((self.clock)(), AuditEvent::new(Kind::KeyRotated));
         }
     }
@@ -175,7 +179,7 @@ impl Driver {
         let outlook = self.node.outlook();
         if outlook.lack.is_none() && self.outlook.borrow().lack.is_some() {
             // What is due when a node is ready, its first key, need not wait for the next tick.
-            self.handle(Event::Tick);
+            self.handle(NodeEvent::Tick);
         }
         self.outlook.send_if_modified(|old| {
             let is_other = *old != outlook;

@@ -1,4 +1,4 @@
-//! Threads that hash passwords, and the queue before them.
+//! The thread pool that hashes passwords, and its bounded queue.
 //!
 //! As many threads as [`PoolSettings::at_once`] says do nothing else, so that hashing never takes a thread that answers. Where there
 //! are fewer cores than threads, they step back behind those that answer. Who finds the queue full is told when to come again.
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use std::{collections::HashMap, io, thread};
 
-use durward_identity::login::{Admission, Pool, PoolSettings, Ticket};
+use durward_identity::login::{LoginPool, PoolAdmission, PoolSettings, PoolTicket};
 use tokio::sync::oneshot;
 
 /// How nice threads that hash are to others, on Linux: where they share a core with threads that answer without a pause, these get
@@ -16,35 +16,35 @@ use tokio::sync::oneshot;
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 15;
 
-type Work = Box<dyn FnOnce() + Send>;
+type HashingWork = Box<dyn FnOnce() + Send>;
 
 /// The threads and the queue. Cloning shares them; they end with the last clone.
 #[derive(Clone)]
-pub(crate) struct Hashing(Arc<Shared>);
+pub(crate) struct HashingPool(Arc<HashingShared>);
 
-struct Shared {
-    queue: Mutex<Queue>,
-    work: mpsc::Sender<Work>,
+struct HashingShared {
+    queue: Mutex<HashingQueue>,
+    work: mpsc::Sender<HashingWork>,
 }
 
-struct Queue {
-    pool: Pool,
-    waiting: HashMap<Ticket, oneshot::Sender<()>>,
+struct HashingQueue {
+    pool: LoginPool,
+    waiting: HashMap<PoolTicket, oneshot::Sender<()>>,
 }
 
-/// The queue is full; this long from now it may not be.
+/// The queue is full; the time after which to retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Busy {
+pub(crate) struct HashingQueueFull {
     pub(crate) retry_after: Duration,
 }
 
-impl Hashing {
+impl HashingPool {
     /// Starts the threads.
     ///
     /// # Errors
     /// A thread cannot be started.
-    pub(crate) fn start(settings: PoolSettings) -> io::Result<Hashing> {
-        let (work, jobs) = mpsc::channel::<Work>();
+    pub(crate) fn start(settings: PoolSettings) -> io::Result<HashingPool> {
+        let (work, jobs) = mpsc::channel::<HashingWork>();
         let jobs = Arc::new(Mutex::new(jobs));
         for number in 0..settings.at_once.max(1) {
             let jobs = Arc::clone(&jobs);
@@ -53,8 +53,8 @@ impl Hashing {
                 work_off(&jobs);
             })?;
         }
-        let queue = Queue { pool: Pool::new(settings), waiting: HashMap::new() };
-        Ok(Hashing(Arc::new(Shared { queue: Mutex::new(queue), work })))
+        let queue = HashingQueue { pool: LoginPool::new(settings), waiting: HashMap::new() };
+        Ok(HashingPool(Arc::new(HashingShared { queue: Mutex::new(queue), work })))
     }
 
     /// Does the work on one of the threads, when it is its turn. `None` when the work panicked or the threads are gone.
@@ -64,7 +64,7 @@ impl Hashing {
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<Option<T>, Busy> {
+    ) -> Result<Option<T>, HashingQueueFull> {
         let place = self.arrive()?;
         place.turn().await;
         let (done, result) = oneshot::channel();
@@ -81,18 +81,18 @@ impl Hashing {
         Ok(result.await.ok())
     }
 
-    fn arrive(&self) -> Result<Place, Busy> {
+    fn arrive(&self) -> Result<QueueSlot, HashingQueueFull> {
         let mut queue = self.0.lock();
         let (ticket, turn) = match queue.pool.arrive() {
-            Admission::Start(ticket) => (ticket, None),
-            Admission::Wait(ticket) => {
+            PoolAdmission::Start(ticket) => (ticket, None),
+            PoolAdmission::Wait(ticket) => {
                 let (sender, receiver) = oneshot::channel();
                 queue.waiting.insert(ticket, sender);
                 (ticket, Some(receiver))
             }
-            Admission::Full { retry_after } => return Err(Busy { retry_after }),
+            PoolAdmission::Full { retry_after } => return Err(HashingQueueFull { retry_after }),
         };
-        Ok(Place { shared: Arc::clone(&self.0), ticket, turn: Mutex::new(turn), began: Mutex::new(None) })
+        Ok(QueueSlot { shared: Arc::clone(&self.0), ticket, turn: Mutex::new(turn), began: Mutex::new(None) })
     }
 
     /// How many wait and how many are being hashed.
@@ -102,7 +102,7 @@ impl Hashing {
     }
 }
 
-impl fmt::Debug for Hashing {
+impl fmt::Debug for HashingPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Hashing").field(&self.load()).finish()
     }
@@ -123,7 +123,7 @@ fn step_back() {
 }
 
 /// Takes jobs until there can be none any more. A job that panics ends its own login and nothing else.
-fn work_off(jobs: &Mutex<mpsc::Receiver<Work>>) {
+fn work_off(jobs: &Mutex<mpsc::Receiver<HashingWork>>) {
     loop {
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
@@ -131,22 +131,22 @@ fn work_off(jobs: &Mutex<mpsc::Receiver<Work>>) {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+impl HashingShared {
+    fn lock(&self) -> MutexGuard<'_, HashingQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A place in the queue or on a thread; given back when dropped.
-struct Place {
-    shared: Arc<Shared>,
-    ticket: Ticket,
+struct QueueSlot {
+    shared: Arc<HashingShared>,
+    ticket: PoolTicket,
     turn: Mutex<Option<oneshot::Receiver<()>>>,
     /// When its turn came.
     began: Mutex<Option<Instant>>,
 }
 
-impl Place {
+impl QueueSlot {
     async fn turn(&self) {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(turn) = turn {
@@ -157,7 +157,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         let began = *self.began.lock().unwrap_or_else(PoisonError::into_inner);
         let took = began.map_or(Duration::ZERO, |began| began.elapsed());
@@ -168,7 +168,7 @@ impl Drop for Place {
         }
         let next = queue.pool.finish(took);
         if let Some(turn) = next.and_then(|next| queue.waiting.remove(&next)) {
-            // Who has gone in this very moment gives his place back himself, when it is dropped.
+            // A client that disconnects at this moment frees its slot when the slot is dropped.
             let _ = turn.send(());
         }
     }
@@ -184,7 +184,7 @@ mod tests {
 
     #[tokio::test]
     async fn everybody_who_is_let_in_is_served() {
-        let hashing = Hashing::start(settings(2)).unwrap();
+        let hashing = HashingPool::start(settings(2)).unwrap();
         let all: Vec<_> = (0..100)
             .map(|number| {
                 let hashing = hashing.clone();
@@ -199,7 +199,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_finds_the_queue_full_is_told_when_to_come() {
-        let hashing = Hashing::start(PoolSettings { waiting_max: 1, ..settings(1) }).unwrap();
+        let hashing = HashingPool::start(PoolSettings { waiting_max: 1, ..settings(1) }).unwrap();
         let (free, blocked) = mpsc::channel::<()>();
         let first = tokio::spawn({
             let hashing = hashing.clone();
@@ -226,7 +226,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_panics_costs_one_login_and_no_thread() {
-        let hashing = Hashing::start(settings(1)).unwrap();
+        let hashing = HashingPool::start(settings(1)).unwrap();
         assert_eq!(hashing.run(|| panic!("on purpose")).await, Ok(None::<()>));
         assert_eq!(hashing.run(|| 7).await, Ok(Some(7)));
     }
@@ -242,7 +242,7 @@ mod tests {
             fields.split(' ').nth(16).unwrap().parse::<i32>().unwrap()
         };
         let own = niceness();
-        let hashing = Hashing::start(settings(1)).unwrap();
+        let hashing = HashingPool::start(settings(1)).unwrap();
         assert_eq!(hashing.run(niceness).await, Ok(Some(NICENESS.max(own))));
         assert_eq!(niceness(), own);
     }

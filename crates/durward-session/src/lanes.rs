@@ -1,4 +1,4 @@
-//! Numbers that many threads write and hardly anybody reads: each thread has a lane of its own, and whoever reads goes through all.
+//! Striped counters: each thread writes its own stripe, and a reader sums all stripes.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,11 +10,11 @@ const LANES: usize = 16;
 /// Alone on its cache lines: what is written on one core must not wait for another's.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Lane<T>(T);
+struct CounterStripe<T>(T);
 
 /// The same numbers in every lane.
 #[derive(Debug)]
-pub struct Lanes<T>(Box<[Lane<T>; LANES]>);
+pub struct Lanes<T>(Box<[CounterStripe<T>; LANES]>);
 
 thread_local! {
     static LANE: Cell<Option<usize>> = const { Cell::new(None) };
@@ -37,7 +37,7 @@ impl<T> Lanes<T> {
 
     /// Lanes that all begin with what `make` gives.
     pub fn new(make: impl Fn() -> T) -> Lanes<T> {
-        Lanes(Box::new(std::array::from_fn(|_| Lane(make()))))
+        Lanes(Box::new(std::array::from_fn(|_| CounterStripe(make()))))
     }
 
     /// The lane of the thread that asks, and its number, from 0 to [`Lanes::COUNT`] - 1.

@@ -1,4 +1,4 @@
-//! The session service over a runtime: who may log in, whether a session lives, and what ends it.
+//! The session service over an async runtime: logins, validation of sessions, and what ends a session.
 //!
 //! [`durward_identity`] decides; this crate gives it a clock, threads and a disk. [`Builder::start`] starts a node and gives the
 //! [`Service`], which is cheap to clone and may be used from any thread and any runtime. Surfaces (HTTP) are put before
@@ -15,8 +15,8 @@
 //!
 //! # The two seams
 //!
-//! [`Store`] carries records: it gets [`Order`]s through a bounded channel and gives back
-//! [`Event`](durward_identity::protocol::Event)s through a [`NodeLink`]. [`UserDirectory`] knows users: [`Embedded`] is the
+//! [`SessionStore`] carries records: it gets [`StoreCommand`]s through a bounded channel and gives back
+//! [`NodeEvent`](durward_identity::protocol::NodeEvent)s through a [`NodeLink`]. [`UserDirectory`] knows users: [`Embedded`] is the
 //! directory that is built in, whose hashing has threads of its own.
 //!
 //! # What is not here
@@ -46,9 +46,9 @@ mod turned_away;
 
 use std::sync::Arc;
 
-pub use audit::{AuditLog, AuditSettings, AuditSync};
+pub use audit::{AuditSettings, AuditSync, SessionAuditLog};
 pub use counters::{Counter, Counters};
-pub use directory::{Answering, DirectoryFault, Embedded, UserDirectory};
+pub use directory::{DirectoryFault, DirectoryFuture, Embedded, UserDirectory};
 pub use durward_identity as identity;
 pub use lanes::Lanes;
 pub use listeners::SessionNews;
@@ -58,7 +58,7 @@ pub use seldom::Seldom;
 pub use service::{LoginRequest, Purpose, Service, Wanted};
 pub use settings::{SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};
-pub use store::{NodeLink, Order, Store};
+pub use store::{NodeLink, SessionStore, StoreCommand};
 
 /// Gives the time. The binary has the wall's.
 pub type Clock = Arc<dyn Fn() -> durward_identity::Moment + Send + Sync>;

@@ -1,4 +1,4 @@
-//! Who waits to hear of which session: when one ends or changes, only those are woken whose session it is.
+//! Listeners by session: when a session ends or changes, only its own listeners are woken.
 //!
 //! A node may have a hundred thousand live decisions open, each for one session. Were all of them told of every logout, each
 //! logout would cost as much as all of them.
@@ -15,17 +15,17 @@ use crate::outcome::Who;
 /// How many parts there are, each with a lock of its own.
 const PARTS: usize = 64;
 
-type Part = HashMap<SessionId, Listened>;
+type ListenerShard = HashMap<SessionId, ListenerEntry>;
 
 /// A session that is listened for.
-struct Listened {
+struct ListenerEntry {
     user: User,
     bells: Vec<Arc<Notify>>,
 }
 
 /// All listeners of a node.
 pub(crate) struct Listeners {
-    parts: Box<[Mutex<Part>]>,
+    parts: Box<[Mutex<ListenerShard>]>,
     is_over: AtomicBool,
 }
 
@@ -37,7 +37,7 @@ impl Listeners {
 
     pub(crate) fn listen(self: &Arc<Listeners>, who: &Who) -> SessionNews {
         let bell = Arc::new(Notify::new());
-        let new = || Listened { user: who.user.clone(), bells: Vec::new() };
+        let new = || ListenerEntry { user: who.user.clone(), bells: Vec::new() };
         self.part(who.id).entry(who.id).or_insert_with(new).bells.push(Arc::clone(&bell));
         SessionNews { listeners: Arc::clone(self), id: who.id, bell }
     }
@@ -65,25 +65,25 @@ impl Listeners {
 
     /// Wakes those of one session. How many.
     pub(crate) fn ring(&self, id: SessionId) -> usize {
-        self.part(id).get(&id).map_or(0, Listened::ring)
+        self.part(id).get(&id).map_or(0, ListenerEntry::ring)
     }
 
-    fn ring_where(&self, is_meant: impl Fn(&Listened) -> bool) -> usize {
-        let of_part = |part: &Mutex<Part>| -> usize {
+    fn ring_where(&self, is_meant: impl Fn(&ListenerEntry) -> bool) -> usize {
+        let of_part = |part: &Mutex<ListenerShard>| -> usize {
             let part = part.lock().unwrap_or_else(PoisonError::into_inner);
-            part.values().filter(|listened| is_meant(listened)).map(Listened::ring).sum()
+            part.values().filter(|listened| is_meant(listened)).map(ListenerEntry::ring).sum()
         };
         self.parts.iter().map(of_part).sum()
     }
 
-    fn part(&self, id: SessionId) -> MutexGuard<'_, Part> {
+    fn part(&self, id: SessionId) -> MutexGuard<'_, ListenerShard> {
         #[expect(clippy::indexing_slicing, reason = "there are PARTS parts, from the constructor on")]
         let part = &self.parts[usize::from(id.0[0]) % PARTS];
         part.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Listened {
+impl ListenerEntry {
     fn ring(&self) -> usize {
         // A bell that rings while nobody waits is heard by who waits next.
         self.bells.iter().for_each(|bell| bell.notify_one());
@@ -92,9 +92,9 @@ impl Listened {
 }
 
 /// Tells when it goes that there is no node any more.
-pub(crate) struct Telling(pub(crate) Arc<Listeners>);
+pub(crate) struct NodeGoneNotifier(pub(crate) Arc<Listeners>);
 
-impl Drop for Telling {
+impl Drop for NodeGoneNotifier {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -177,7 +177,7 @@ mod tests {
         drop(listeners.listen(&anna));
         assert!(listeners.parts.iter().all(|part| part.lock().unwrap().is_empty()));
         let mut news = listeners.listen(&anna);
-        let telling = Telling(Arc::clone(&listeners));
+        let telling = NodeGoneNotifier(Arc::clone(&listeners));
         let waiting = tokio::spawn(async move { news.next().await });
         tokio::task::yield_now().await;
         drop(telling);

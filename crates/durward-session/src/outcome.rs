@@ -1,10 +1,10 @@
-//! What comes of asking: sessions that were granted, and why something was refused.
+//! Outcomes of the service's calls: granted sessions, and why something was refused.
 
 use std::fmt;
 use std::time::Duration;
 
 use durward_identity::protocol::Lack;
-use durward_identity::session::{Claims, Level, Refusal, SessionId, User};
+use durward_identity::session::{Level, Refusal, SessionClaims, SessionId, User};
 use durward_identity::user::Account;
 use durward_identity::{IdentityError, Moment, Stamp};
 
@@ -25,7 +25,7 @@ pub struct Granted {
     pub idle: Duration,
 }
 
-/// What came of a login that did not fail.
+/// The outcome of a login that did not fail.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Login {
     /// A session, and what the directory knows of its user.
@@ -37,7 +37,7 @@ pub enum Login {
     CodeNeeded(String),
 }
 
-/// Why a login came to nothing.
+/// Why a login was refused.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refused {
     /// No such user, another password, a disabled user, a wrong code, or a challenge that is over: whoever asks is not to know which.
@@ -59,7 +59,7 @@ pub enum Refused {
         /// For `Retry-After`.
         retry_after: Duration,
     },
-    /// The user has as many sessions as he may.
+    /// The user has as many sessions as they may have.
     UserFull,
     /// The node has as many sessions as it can.
     NodeFull,
@@ -121,7 +121,7 @@ fn seconds(span: Duration) -> u64 {
     span.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
 }
 
-/// Why something that is done with a session came to nothing.
+/// Why an operation on a session failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failed {
     /// The token that was shown is not accepted.
@@ -180,7 +180,7 @@ impl From<Refusal> for Failed {
     }
 }
 
-/// Whose session a token is.
+/// The owner of a session that a token opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Who {
     /// The user.
@@ -202,9 +202,9 @@ impl Who {
     ///
     /// # Errors
     /// None of a token that was sealed here: its names have been looked at.
-    pub(crate) fn of(claims: &Claims<'_>) -> Result<Who, Refusal> {
+    pub(crate) fn of(claims: &SessionClaims<'_>) -> Result<Who, Refusal> {
         let user = User::new(claims.realm, claims.subject).map_err(|_| Refusal::Malformed)?;
-        let Claims { id, stamp, ends, idle, level, .. } = *claims;
+        let SessionClaims { id, stamp, ends, idle, level, .. } = *claims;
         Ok(Who { user, id, level, stamp, ends, idle })
     }
 }
@@ -225,12 +225,12 @@ impl Administrator {
         Administrator { name: name.to_owned(), realm: None }
     }
 
-    /// Whether he may administer a realm.
+    /// Whether they may administer a realm.
     pub fn may(&self, realm: &str) -> bool {
         self.realm.as_deref().is_none_or(|own| own == realm)
     }
 
-    /// Whether he may administer every realm.
+    /// Whether they may administer every realm.
     pub fn may_all(&self) -> bool {
         self.realm.is_none()
     }

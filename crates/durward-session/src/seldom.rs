@@ -1,4 +1,4 @@
-//! What the operator is to know, and not for each request that somebody sends.
+//! Rate-limited log lines for the operator.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -27,7 +27,7 @@ pub struct ServiceSettings {
     pub node: NodeSettings,
     /// How long sessions live and how many there may be.
     pub session: SessionSettings,
-    /// Who has to wait before he tries again.
+    /// Who has to wait before they try again.
     pub throttle: ThrottleSettings,
     /// How long a login waits for what comes of others of its user, or from its address. Default: 10 seconds.
     pub held_max: Duration,

@@ -1,4 +1,4 @@
-//! A node from its parts to its end.
+//! Builds, starts and stops a node.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,22 +7,22 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use durward_identity::protocol::Node;
-use durward_identity::session::{ClusterKey, Sessions, User};
+use durward_identity::protocol::SessionNode;
+use durward_identity::session::{ClusterKey, SessionTable, User};
 use durward_identity::{Entropy, IdentityError, SystemEntropy};
 use tokio::runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::Clock;
-use crate::audit::{AuditLog, AuditSettings};
+use crate::audit::{AuditSettings, SessionAuditLog};
 use crate::counters::Counters;
 use crate::directory::UserDirectory;
-use crate::driver::{Driver, QUESTIONS_MAX};
-use crate::listeners::{Listeners, Telling};
+use crate::driver::{QUESTIONS_MAX, SessionDriver};
+use crate::listeners::{Listeners, NodeGoneNotifier};
 use crate::service::Service;
 use crate::settings::ServiceSettings;
-use crate::store::memory::Memory;
-use crate::store::{NodeLink, ORDERS_MAX, Store};
+use crate::store::memory::MemoryStore;
+use crate::store::{NodeLink, ORDERS_MAX, SessionStore};
 
 /// How long a store may take to finish what it has taken.
 const STOP_TIME_MAX: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ pub struct Builder {
     clock: Clock,
     entropy: Arc<dyn Entropy>,
     secret: Option<[u8; 32]>,
-    store: Box<dyn Store>,
+    store: Box<dyn SessionStore>,
     realms: HashMap<Box<str>, Arc<dyn UserDirectory>>,
     audit: Option<AuditSettings>,
 }
@@ -46,7 +46,7 @@ impl Builder {
             clock,
             entropy: Arc::new(SystemEntropy),
             secret: None,
-            store: Box::new(Memory),
+            store: Box::new(MemoryStore),
             realms: HashMap::new(),
             audit: None,
         }
@@ -58,15 +58,15 @@ impl Builder {
         Builder { secret: Some(secret), ..self }
     }
 
-    /// What carries records. Default: [`Memory`].
+    /// What carries records. Default: [`MemoryStore`].
     #[must_use]
-    pub fn store(self, store: impl Store) -> Builder {
+    pub fn store(self, store: impl SessionStore) -> Builder {
         Builder { store: Box::new(store), ..self }
     }
 
     /// The same for one that was chosen at run time.
     #[must_use]
-    pub fn boxed_store(self, store: Box<dyn Store>) -> Builder {
+    pub fn boxed_store(self, store: Box<dyn SessionStore>) -> Builder {
         Builder { store, ..self }
     }
 
@@ -99,11 +99,12 @@ impl Builder {
     pub fn start(self) -> Result<(Service, Running), IdentityError> {
         let Builder { settings, clock, entropy, secret, store, realms, audit } = self;
         let counters = Arc::new(Counters::default());
-        let audit = audit.map(|audit| AuditLog::open(audit, clock(), Arc::clone(&counters))).transpose()?;
+        let audit =
+            audit.map(|audit| SessionAuditLog::open(audit, clock(), Arc::clone(&counters))).transpose()?;
         let secret = secret.map_or_else(|| made_up(&*entropy), Ok)?;
-        let sessions = Arc::new(Sessions::new(settings.session.clone()));
+        let sessions = Arc::new(SessionTable::new(settings.session.clone()));
         let cluster = ClusterKey::new(secret)?;
-        let node = Node::new(settings.node.clone(), Arc::clone(&sessions), cluster, entropy)?;
+        let node = SessionNode::new(settings.node.clone(), Arc::clone(&sessions), cluster, entropy)?;
         let is_shared = store.is_shared();
         let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
         let (orders, ordered) = mpsc::channel(ORDERS_MAX);
@@ -111,13 +112,13 @@ impl Builder {
         let complaint = link.complaint();
         let (outlook, seen) = watch::channel(node.outlook());
         let listeners = Listeners::new();
-        let driver = Driver {
+        let driver = SessionDriver {
             node,
             clock: Arc::clone(&clock),
             questions: asked,
             told,
             orders,
-            listeners: Telling(Arc::clone(&listeners)),
+            listeners: NodeGoneNotifier(Arc::clone(&listeners)),
             outlook,
             counters: Arc::clone(&counters),
             audit: audit.clone(),
@@ -128,7 +129,7 @@ impl Builder {
         let worked = work(driver, store, ordered, link, stopped, audit.clone());
         let (runtime, ends) = on_own_thread(worked)
             .map_err(|error| IdentityError::new(format!("cannot start the session service: {error}")))?;
-        let parts = crate::service::Parts {
+        let parts = crate::service::ServiceParts {
             settings,
             sessions,
             clock,
@@ -180,12 +181,12 @@ fn on_own_thread(
 
 /// The thread's work: the driver until it is stopped, then the store until it has finished.
 async fn work(
-    driver: Driver,
-    store: Box<dyn Store>,
-    orders: mpsc::Receiver<crate::Order>,
+    driver: SessionDriver,
+    store: Box<dyn SessionStore>,
+    orders: mpsc::Receiver<crate::StoreCommand>,
     link: NodeLink,
     stop: oneshot::Receiver<()>,
-    audit: Option<AuditLog>,
+    audit: Option<SessionAuditLog>,
 ) {
     let name = store.name();
     let mut storing = tokio::spawn(store.run(orders, link));

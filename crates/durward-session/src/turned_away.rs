@@ -1,5 +1,4 @@
-//! Attempts that are turned away before anything of theirs is looked at: anybody can make as many of them as he likes, so they are counted, and
-//! few of them are lines of the audit record.
+//! Requests that are rejected before their credentials are checked. Anybody can send any number of them, so they are counted, and few become lines of the audit record.
 //!
 //! Of each kind and from each address the first of a minute are lines of their own. How many more there were is one line when the minute is over:
 //! what all of them have in common, and their number.
@@ -22,21 +21,21 @@ const LINES_MAX: u32 = 3;
 /// How many kinds and addresses are told apart; a count is some 300 bytes. Those of further addresses are one count for each kind.
 const COUNTS_MAX: usize = 1024;
 
-/// What came since the period began.
+/// Rejections since the period began.
 #[derive(Debug, Default)]
-pub(crate) struct TurnedAway {
+pub(crate) struct RejectionSummary {
     ends: Option<Instant>,
-    counts: HashMap<(Kind, Option<u64>), Count>,
+    counts: HashMap<(Kind, Option<u64>), RejectionCount>,
 }
 
 #[derive(Debug, Default)]
-struct Count {
+struct RejectionCount {
     lines: u32,
     /// Those beyond, as one event, and when the last of them was.
     more: Option<(Moment, AuditEvent)>,
 }
 
-impl TurnedAway {
+impl RejectionSummary {
     /// When the period ends, if something was counted in it.
     pub(crate) fn ends(&self) -> Option<Instant> {
         self.ends
@@ -94,7 +93,7 @@ mod tests {
 
     #[test]
     fn each_is_a_line_or_in_the_number_of_one() {
-        let (mut turned_away, now) = (TurnedAway::default(), Instant::now());
+        let (mut turned_away, now) = (RejectionSummary::default(), Instant::now());
         let mut lines = 0;
         for number in 0..1_000 {
             let from = address(number % 2);
@@ -112,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_number_says_only_what_all_of_them_have_in_common() {
-        let (mut turned_away, now) = (TurnedAway::default(), Instant::now());
+        let (mut turned_away, now) = (RejectionSummary::default(), Instant::now());
         for name in ["a", "b", "c", "d", "e", "f"] {
             let _ = turned_away.count(now, AT, address(1), delayed(name, address(1)));
         }
@@ -123,7 +122,7 @@ mod tests {
 
     #[test]
     fn however_many_addresses_there_are_the_counts_are_bounded() {
-        let (mut turned_away, now) = (TurnedAway::default(), Instant::now());
+        let (mut turned_away, now) = (RejectionSummary::default(), Instant::now());
         let lines = (0..10 * COUNTS_MAX as u32)
             .filter_map(|number| {
                 let from = address(number);

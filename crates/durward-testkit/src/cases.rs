@@ -1,4 +1,4 @@
-//! Cases of SAPL with the whole decisions of the real engine (`sapl/random` of the recorded data), and what we say otherwise.
+//! Cases of SAPL with the whole decisions of the real engine (`sapl/random` of the recorded data), and where ours differ.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 /// One configuration, what it is asked, and what the engine answered.
 #[derive(Debug)]
-pub struct Case {
+pub struct EngineCase {
     /// Names it.
     pub id: String,
     /// Of which cause it is a repro; empty for generated cases.
@@ -25,12 +25,12 @@ pub struct Case {
     /// The subscriptions' texts, with numbers as they were written.
     pub subscriptions: Vec<String>,
     /// What the engine answered.
-    pub expected: Expected,
+    pub expected: ExpectedAnswer,
 }
 
 /// What the engine makes of a configuration.
 #[derive(Debug)]
-pub enum Expected {
+pub enum ExpectedAnswer {
     /// It does not start with these documents.
     Refused,
     /// A decision object for each subscription, in the [normal form](normal) of its text.
@@ -39,7 +39,7 @@ pub enum Expected {
 
 /// An answer that differs from the recorded one.
 #[derive(Debug)]
-pub struct Difference {
+pub struct CaseDifference {
     /// The case's [identifier](Case::id).
     pub id: String,
     /// The number of the subscription, or none where the documents were accepted or refused against the record.
@@ -50,9 +50,9 @@ pub struct Difference {
     pub found: String,
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for CaseDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Difference { id, subscription, expected, found } = self;
+        let CaseDifference { id, subscription, expected, found } = self;
         match subscription {
             Some(number) => write!(f, "{id}#{number}: expected {expected}, found {found}"),
             None => write!(f, "{id}: expected {expected}, found {found}"),
@@ -62,7 +62,7 @@ impl fmt::Display for Difference {
 
 /// A line of a file of cases.
 #[derive(Deserialize)]
-struct Line<'t> {
+struct CaseLine<'t> {
     id: String,
     #[serde(default)]
     about: String,
@@ -79,18 +79,19 @@ struct Line<'t> {
 ///
 /// # Errors
 /// The file cannot be read, or a line is no case.
-pub fn read(path: &Path) -> std::io::Result<Vec<Case>> {
+pub fn read(path: &Path) -> std::io::Result<Vec<EngineCase>> {
     fs::read_to_string(path)?.lines().map(case).collect()
 }
 
-fn case(line: &str) -> std::io::Result<Case> {
+fn case(line: &str) -> std::io::Result<EngineCase> {
     let line = without_halves(line);
-    let line: Line<'_> = serde_json::from_str(&line)?;
+    let line: CaseLine<'_> = serde_json::from_str(&line)?;
     // Where the configuration is deliberately odd, its text stands as a string.
     let configuration = serde_json::from_str::<String>(line.pdp.get());
     let decisions: Result<Vec<String>, _> = line.decisions.iter().map(|text| normal(text)).collect();
-    let expected = if line.load == "refused" { Expected::Refused } else { Expected::Decisions(decisions?) };
-    Ok(Case {
+    let expected =
+        if line.load == "refused" { ExpectedAnswer::Refused } else { ExpectedAnswer::Decisions(decisions?) };
+    Ok(EngineCase {
         id: line.id,
         about: line.about,
         configuration: configuration.unwrap_or_else(|_| line.pdp.get().to_owned()),
@@ -100,7 +101,7 @@ fn case(line: &str) -> std::io::Result<Case> {
     })
 }
 
-impl Case {
+impl EngineCase {
     /// A decision point of the case's documents, still to be built.
     pub fn builder(&self) -> PdpBuilder {
         let builder = Pdp::builder().policy("pdp.json", self.configuration.as_str());
@@ -110,15 +111,15 @@ impl Case {
     }
 
     /// What a decision point with this index answers otherwise than the engine.
-    pub fn differences(&self, index: IndexKind) -> Vec<Difference> {
+    pub fn differences(&self, index: IndexKind) -> Vec<CaseDifference> {
         match (self.builder().index(index).build(), &self.expected) {
-            (Err(_), Expected::Refused) => Vec::new(),
-            (Ok(_), Expected::Refused) => vec![self.load("refused", "accepted".to_owned())],
-            (Err(errors), Expected::Decisions(_)) => {
+            (Err(_), ExpectedAnswer::Refused) => Vec::new(),
+            (Ok(_), ExpectedAnswer::Refused) => vec![self.load("refused", "accepted".to_owned())],
+            (Err(errors), ExpectedAnswer::Decisions(_)) => {
                 let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
                 vec![self.load("accepted", errors.join("; "))]
             }
-            (Ok(pdp), Expected::Decisions(_)) => {
+            (Ok(pdp), ExpectedAnswer::Decisions(_)) => {
                 self.compare(|subscription| match Subscription::from_json(subscription.as_bytes()) {
                     Ok(subscription) => pdp.decide_once(&subscription).to_json(),
                     Err(error) => error.to_string(),
@@ -128,14 +129,14 @@ impl Case {
     }
 
     /// What differs of the recorded decisions, asked by `ask`: a subscription's text in, a decision's text out.
-    pub fn compare(&self, mut ask: impl FnMut(&str) -> String) -> Vec<Difference> {
-        let Expected::Decisions(decisions) = &self.expected else { return Vec::new() };
+    pub fn compare(&self, mut ask: impl FnMut(&str) -> String) -> Vec<CaseDifference> {
+        let ExpectedAnswer::Decisions(decisions) = &self.expected else { return Vec::new() };
         let mut differences = Vec::new();
         for (number, (subscription, expected)) in self.subscriptions.iter().zip(decisions).enumerate() {
             let answer = ask(subscription);
             let found = normal(&answer).unwrap_or(answer);
             if found != *expected {
-                differences.push(Difference {
+                differences.push(CaseDifference {
                     id: self.id.clone(),
                     subscription: Some(number),
                     expected: expected.clone(),
@@ -146,8 +147,8 @@ impl Case {
         differences
     }
 
-    fn load(&self, expected: &str, found: String) -> Difference {
-        Difference { id: self.id.clone(), subscription: None, expected: expected.to_owned(), found }
+    fn load(&self, expected: &str, found: String) -> CaseDifference {
+        CaseDifference { id: self.id.clone(), subscription: None, expected: expected.to_owned(), found }
     }
 }
 

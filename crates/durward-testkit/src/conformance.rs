@@ -1,5 +1,6 @@
 //! Conformance cases: one folder each, with policies, a request and the response it must get.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use durward_pdp::{
 
 /// One case.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct ConformanceCase {
     /// The suite's folder name and the case's: `att-ct-0.4-deprecated/IIC102d`.
     pub name: String,
     /// Its folder.
@@ -25,25 +26,43 @@ pub struct Case {
 ///
 /// # Errors
 /// The folder cannot be read.
-pub fn cases(suite: &Path) -> std::io::Result<Vec<Case>> {
+pub fn cases(suite: &Path) -> std::io::Result<Vec<ConformanceCase>> {
     let suite_name = suite.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut cases = Vec::new();
     for entry in fs::read_dir(suite)? {
         let folder = entry?.path();
         if folder.is_dir() {
             let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            cases.push(Case { name: format!("{suite_name}/{name}"), folder });
+            cases.push(ConformanceCase { name: format!("{suite_name}/{name}"), folder });
         }
     }
     cases.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(cases)
 }
 
+/// Why a case fails, in words: how the answer differs from the expected one, or what of the case cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConformanceFailure(String);
+
+impl<T: Into<String>> From<T> for ConformanceFailure {
+    fn from(problem: T) -> ConformanceFailure {
+        ConformanceFailure(problem.into())
+    }
+}
+
+impl fmt::Display for ConformanceFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConformanceFailure {}
+
 /// Runs one case with one index.
 ///
 /// # Errors
 /// How what happened differs from what the case asks for.
-pub fn run(case: &Case, index: IndexKind) -> Result<(), String> {
+pub fn run(case: &ConformanceCase, index: IndexKind) -> Result<(), ConformanceFailure> {
     let file = |name: &str| fs::read(case.folder.join(name)).ok();
     let request = file("Request.xml").or_else(|| file("Request.xml.ignore")).ok_or("no request")?;
     // A policy that can never be evaluated may be refused (7.19.2), or be Indeterminate when it is evaluated.
@@ -64,13 +83,13 @@ pub fn run(case: &Case, index: IndexKind) -> Result<(), String> {
             response
         }
         (Ok(_), Err(error)) => Response::indeterminate(error.status()),
-        (Err(errors), _) => return Err(format!("the policy was refused: {}", errors.join("\n  "))),
+        (Err(errors), _) => return Err(format!("the policy was refused: {}", errors.join("\n  ")).into()),
     };
     let differences = differences(&expected, &found);
-    if differences.is_empty() { Ok(()) } else { Err(differences.join("\n  ")) }
+    if differences.is_empty() { Ok(()) } else { Err(differences.join("\n  ").into()) }
 }
 
-fn build(case: &Case, index: IndexKind) -> Result<Pdp, Vec<String>> {
+fn build(case: &ConformanceCase, index: IndexKind) -> Result<Pdp, Vec<String>> {
     let builder = builder(case).map_err(|error| vec![error.to_string()])?;
     builder.index(index).build().map_err(|errors| errors.iter().map(PolicyError::to_string).collect())
 }
@@ -79,7 +98,7 @@ fn build(case: &Case, index: IndexKind) -> Result<Pdp, Vec<String>> {
 ///
 /// # Errors
 /// Its policies cannot be read.
-pub(crate) fn builder(case: &Case) -> std::io::Result<PdpBuilder> {
+pub(crate) fn builder(case: &ConformanceCase) -> std::io::Result<PdpBuilder> {
     let texts = policies(&case.folder)?;
     // Cases with `Policy1.xml` and `Policy2.xml` only are about several policies to start from.
     let root = texts.iter().find(|text| text.name.ends_with("/Policy.xml")).and_then(root_id);

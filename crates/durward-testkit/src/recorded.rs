@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 /// One recorded request, in the forms it was recorded in.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordedRequest {
     /// Its identifier.
     pub id: String,
     /// As XML.
@@ -23,12 +23,12 @@ pub struct Recorded {
 ///
 /// # Errors
 /// The file cannot be read, or a line is no JSON.
-pub fn requests(path: &Path) -> std::io::Result<Vec<Recorded>> {
+pub fn requests(path: &Path) -> std::io::Result<Vec<RecordedRequest>> {
     let mut requests = Vec::new();
     for line in BufReader::new(File::open(path)?).lines() {
         let line: Json = serde_json::from_str(&line?)?;
         let text = |name: &str| line.get(name).and_then(Json::as_str).map(String::from);
-        requests.push(Recorded {
+        requests.push(RecordedRequest {
             id: text("id").unwrap_or_default(),
             xml: text("xml"),
             json: line.get("json").map(Json::to_string),
@@ -53,7 +53,11 @@ pub fn decisions(path: &Path) -> std::io::Result<HashMap<String, String>> {
 
 /// Decides every recorded request, as read and once more encoded, and lists what differs from the record:
 /// `id: expected ..., found ...`.
-pub fn differences(pdp: &Pdp, requests: &[Recorded], decisions: &HashMap<String, String>) -> Vec<String> {
+pub fn differences(
+    pdp: &Pdp,
+    requests: &[RecordedRequest],
+    decisions: &HashMap<String, String>,
+) -> Vec<String> {
     let mut differences = Vec::new();
     for recorded in requests {
         let xml = recorded.xml.as_deref().map(|text| Request::from_xml(text.as_bytes()));

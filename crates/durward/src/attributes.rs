@@ -1,11 +1,11 @@
-//! An attribute source out of a file: what is known about everybody, for requests that lack it.
+//! An attribute source read from a file, for attributes that requests lack.
 
 use std::fs;
 use std::path::Path;
 
 use durward_pdp::{AttributeName, AttributeSource, Request, SourceError, Value};
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::wire;
 
 /// The attributes of a document written like a request.
@@ -16,8 +16,8 @@ pub(crate) struct StaticSource {
 
 impl StaticSource {
     /// Reads the document.
-    pub(crate) fn read(path: &Path) -> Result<StaticSource, Failure> {
-        let text = fs::read(path).map_err(|error| Failure::unreadable(path, &error))?;
+    pub(crate) fn read(path: &Path) -> Result<StaticSource, CommandError> {
+        let text = fs::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
         let (_, known) = wire::read_request(&text).map_err(|failure| failure.at(path))?;
         Ok(StaticSource { known })
     }

@@ -1,13 +1,13 @@
-//! `durward audit`: whether the record of logins and sessions is whole.
+//! `durward audit`: verifies the audit record of logins and sessions.
 
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use durward_session::identity::audit::{Checkpoint, Verifier};
+use durward_session::identity::audit::{ChainVerifier, Checkpoint};
 
-use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS, complain};
+use crate::failure::{CommandError, CommandResult, DIFFERENT, SUCCESS, complain};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -27,17 +27,17 @@ Exit codes: 0 the record is whole, 1 it is not.";
 #[command(disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: AuditCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum AuditCommand {
     /// Check that no line was changed, removed, put in or moved
-    Verify(Verify),
+    Verify(VerifyAudit),
 }
 
 #[derive(Debug, clap::Args)]
-struct Verify {
+struct VerifyAudit {
     /// The files of the record, oldest first
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -50,16 +50,16 @@ struct Verify {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let What::Verify(verify) = &arguments.what;
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
+    let AuditCommand::Verify(verify) = &arguments.what;
     let checkpoint = verify.checkpoint.as_deref().map(Checkpoint::read).transpose();
-    let checkpoint = checkpoint.map_err(|error| Failure::new(error.to_string()))?;
-    let mut verifier = Verifier::new(checkpoint);
+    let checkpoint = checkpoint.map_err(|error| CommandError::new(error.to_string()))?;
+    let mut verifier = ChainVerifier::new(checkpoint);
     if verify.from_first {
         verifier = verifier.from_first();
     }
     for path in &verify.files {
-        let file = File::open(path).map_err(|error| Failure::unreadable(path, &error))?;
+        let file = File::open(path).map_err(|error| CommandError::unreadable(path, &error))?;
         if let Err(broken) = verifier.file(BufReader::new(file)) {
             complain(format_args!("{}: {broken}", path.display()));
             return Ok(ExitCode::from(DIFFERENT));
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             to_stdout(&format!("whole, lines {first} to {}, checkpoint {last}\n", last.number()))?;
             Ok(ExitCode::from(SUCCESS))
         }
-        Ok(None) => Err(Failure::new("there is no line in it")),
+        Ok(None) => Err(CommandError::new("there is no line in it")),
         Err(broken) => {
             complain(broken);
             Ok(ExitCode::from(DIFFERENT))

@@ -1,4 +1,4 @@
-//! `durward check`: what is wrong, or odd, in policies.
+//! `durward check`: findings about policies.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use durward_server::{ConfigError, SchemaSettings, Settings as ServerSettings, So
 use serde_json::{Value as Json, json};
 
 use crate::bundle::{self, BundleArguments};
-use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS, without_number};
+use crate::failure::{CommandError, CommandResult, DIFFERENT, SUCCESS, without_number};
 use crate::policies::read_all;
 use crate::to_stdout;
 
@@ -63,25 +63,25 @@ pub(crate) struct Arguments {
     #[arg(long)]
     strict: bool,
     /// The least to report
-    #[arg(long, value_enum, default_value_t = Level::Hint)]
-    level: Level,
+    #[arg(long, value_enum, default_value_t = CheckLevel::Hint)]
+    level: CheckLevel,
     /// Also say what the index `auto`, `scan`, `bloom`, `canonical` or `diagram` makes of the policies, and why
     #[arg(long, value_name = "NAME", value_parser = crate::policies::index)]
     index: Option<IndexKind>,
     /// How to report
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    format: CheckFormat,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Level {
+enum CheckLevel {
     Hint,
     Warning,
     Error,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Format {
+enum CheckFormat {
     /// Lines `file:line:column: severity: message [code]`.
     Text,
     /// An array of objects `severity`, `code`, `file`, `line`, `column`, `message`, `help`; with --index an object of
@@ -90,7 +90,7 @@ enum Format {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     let mut texts = read_all(&arguments.paths)?;
     texts.append(&mut bundle::read_policies(&arguments.bundle)?);
     let known = arguments.known()?;
@@ -129,8 +129,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     // Policies with errors have no index.
     let pdp = arguments.index.filter(|_| !has_errors).and_then(|kind| prepare(arguments, kind, texts));
     to_stdout(&match arguments.format {
-        Format::Text => text(&shown, &findings, count) + &pdp.as_ref().map(text_of_index).unwrap_or_default(),
-        Format::Json => {
+        CheckFormat::Text => {
+            text(&shown, &findings, count) + &pdp.as_ref().map(text_of_index).unwrap_or_default()
+        }
+        CheckFormat::Json => {
             let findings = Json::Array(shown.into_iter().map(json).collect());
             let all = match &pdp {
                 Some(pdp) => json!({ "findings": findings, "index": json_of_index(pdp) }),
@@ -183,8 +185,8 @@ fn json_of_index(pdp: &Pdp) -> Json {
 
 impl Arguments {
     /// What is known of attributes and subscriptions.
-    fn known(&self) -> Result<Known, Failure> {
-        let failed = |error: ConfigError| Failure::new(without_number(&error.to_string()));
+    fn known(&self) -> Result<Known, CommandError> {
+        let failed = |error: ConfigError| CommandError::new(without_number(&error.to_string()));
         let mut known = match &self.config {
             Some(path) => {
                 ServerSettings::read(path).and_then(|settings| settings.checks()).map_err(failed)?
@@ -207,15 +209,15 @@ impl Arguments {
 
 /// The attributes that servers have without being told of any.
 fn known_attributes() -> Vec<Attribute> {
-    durward_server::attributes(&SourceSettings::default(), true)
+    durward_sources::attributes(&SourceSettings::default(), true)
 }
 
-impl Level {
+impl CheckLevel {
     fn severity(self) -> Severity {
         match self {
-            Level::Hint => Severity::Hint,
-            Level::Warning => Severity::Warning,
-            Level::Error => Severity::Error,
+            CheckLevel::Hint => Severity::Hint,
+            CheckLevel::Warning => Severity::Warning,
+            CheckLevel::Error => Severity::Error,
         }
     }
 }

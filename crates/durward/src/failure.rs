@@ -20,45 +20,45 @@ pub(crate) const INTERNAL: u8 = 101;
 const PROBLEMS_MAX: usize = 10;
 
 /// How a command ends.
-pub(crate) type Outcome = Result<ExitCode, Failure>;
+pub(crate) type CommandResult = Result<ExitCode, CommandError>;
 
 /// Why a command could not do what it was asked.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CommandError {
     messages: Vec<String>,
     hint: Option<String>,
 }
 
-impl Failure {
+impl CommandError {
     /// A failure in the user's words.
-    pub(crate) fn new(message: impl Into<String>) -> Failure {
-        Failure { messages: vec![message.into()], hint: None }
+    pub(crate) fn new(message: impl Into<String>) -> CommandError {
+        CommandError { messages: vec![message.into()], hint: None }
     }
 
     /// Adds a way out.
-    pub(crate) fn hint(self, hint: impl Into<String>) -> Failure {
-        Failure { hint: Some(hint.into()), ..self }
+    pub(crate) fn hint(self, hint: impl Into<String>) -> CommandError {
+        CommandError { hint: Some(hint.into()), ..self }
     }
 
     /// Says in which file it is.
-    pub(crate) fn at(mut self, path: &Path) -> Failure {
+    pub(crate) fn at(mut self, path: &Path) -> CommandError {
         self.messages.iter_mut().for_each(|message| *message = format!("{}: {message}", path.display()));
         self
     }
 
     /// A file that could not be read.
-    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Failure {
-        Failure::new(format!("cannot read {}: {}", path.display(), without_number(&error.to_string())))
+    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CommandError {
+        CommandError::new(format!("cannot read {}: {}", path.display(), without_number(&error.to_string())))
     }
 
     /// Policies that cannot be put in force.
-    pub(crate) fn policies(errors: &[PolicyError]) -> Failure {
+    pub(crate) fn policies(errors: &[PolicyError]) -> CommandError {
         let messages = errors.iter().take(PROBLEMS_MAX).map(ToString::to_string).collect();
         let hint = match errors.len().checked_sub(PROBLEMS_MAX) {
             Some(more) if more > 0 => format!("{more} more problems: `durward check` lists them all"),
             _ => "`durward check` finds more than what stops policies from being used".to_owned(),
         };
-        Failure { messages, hint: Some(hint) }
+        CommandError { messages, hint: Some(hint) }
     }
 
     /// Writes it to standard error.
@@ -72,15 +72,15 @@ impl Failure {
 }
 
 /// What is wrong, in one line.
-impl Display for Failure {
+impl Display for CommandError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.messages.join("; "))
     }
 }
 
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        Failure::new(without_number(&error.to_string()))
+impl From<io::Error> for CommandError {
+    fn from(error: io::Error) -> CommandError {
+        CommandError::new(without_number(&error.to_string()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use durward_bundle::{BundleError, letters};
 use durward_server::digest_of_secret;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -27,21 +27,21 @@ const ID_LENGTH: usize = 10;
 #[command(disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: GenerateCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum GenerateCommand {
     /// An API key: `Authorization: Bearer sapl_...`
     #[command(name = "apikey")]
-    ApiKey(Caller),
+    ApiKey(CallerKind),
     /// A name and a password
-    Basic(Caller),
+    Basic(CallerKind),
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-struct Caller {
+struct CallerKind {
     /// What the caller is called; otherwise a name is made
     #[arg(short, long, value_name = "NAME", value_parser = id)]
     id: Option<String>,
@@ -51,16 +51,16 @@ struct Caller {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     let text = match &arguments.what {
-        What::ApiKey(caller) => api_key(caller)?,
-        What::Basic(caller) => basic(caller)?,
+        GenerateCommand::ApiKey(caller) => api_key(caller)?,
+        GenerateCommand::Basic(caller) => basic(caller)?,
     };
     to_stdout(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn api_key(caller: &Caller) -> Result<String, Failure> {
+fn api_key(caller: &CallerKind) -> Result<String, CommandError> {
     let (key_id, secret) = (random(ID_LENGTH)?, random(SECRET_LENGTH)?);
     let key = format!("sapl_{key_id}_{secret}");
     let id = caller.id.clone().unwrap_or_else(|| key_id.clone());
@@ -71,7 +71,7 @@ fn api_key(caller: &Caller) -> Result<String, Failure> {
     ))
 }
 
-fn basic(caller: &Caller) -> Result<String, Failure> {
+fn basic(caller: &CallerKind) -> Result<String, CommandError> {
     let secret = random(SECRET_LENGTH)?;
     let id = match &caller.id {
         Some(id) => id.clone(),
@@ -84,20 +84,20 @@ fn basic(caller: &Caller) -> Result<String, Failure> {
     ))
 }
 
-impl Caller {
+impl CallerKind {
     fn setting(&self, id: &str) -> String {
         let tenant = self.pdp_id.as_ref().map(|tenant| format!("tenant = \"{tenant}\"\n"));
         format!("[[auth.users]]\nid = \"{id}\"\n{}", tenant.unwrap_or_default())
     }
 }
 
-fn random(length: usize) -> Result<String, Failure> {
-    letters(length).map_err(|error: BundleError| Failure::new(error.to_string()))
+fn random(length: usize) -> Result<String, CommandError> {
+    letters(length).map_err(|error: BundleError| CommandError::new(error.to_string()))
 }
 
-fn digest(secret: &str) -> Result<String, Failure> {
-    let salt = durward_bundle::random_bytes().map_err(|error| Failure::new(error.to_string()))?;
-    digest_of_secret(secret, salt).map_err(Failure::new)
+fn digest(secret: &str) -> Result<String, CommandError> {
+    let salt = durward_bundle::random_bytes().map_err(|error| CommandError::new(error.to_string()))?;
+    digest_of_secret(secret, salt).map_err(CommandError::new)
 }
 
 /// Names go into a line of TOML, and into a header field before a colon.

@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
-use failure::{BAD_INPUT, Failure, INTERNAL, Outcome};
+use failure::{BAD_INPUT, CommandError, CommandResult, INTERNAL};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Outcome {
+fn run(command: Command) -> CommandResult {
     match command {
         Command::Decide(arguments) => decide::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
@@ -108,7 +108,7 @@ fn run(command: Command) -> Outcome {
 }
 
 /// Help and version go to standard output; what is wrong with the flags is one line and a hint, as all errors are.
-fn explain_usage(error: &clap::Error) -> Outcome {
+fn explain_usage(error: &clap::Error) -> CommandResult {
     let (kind, text) = (error.kind(), error.to_string());
     if matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         to_stdout(&text)?;
@@ -128,7 +128,7 @@ fn explain_usage(error: &clap::Error) -> Outcome {
 }
 
 /// The parser's text is a paragraph: what is wrong (perhaps with a list below), tips, the usage.
-fn usage_failure(text: &str) -> Failure {
+fn usage_failure(text: &str) -> CommandError {
     let (problem, rest) = text.split_once("\n\n").unwrap_or((text, ""));
     let problem = problem.strip_prefix("error: ").unwrap_or(problem);
     let message = problem.lines().map(str::trim).collect::<Vec<_>>().join(" ").replace('\'', "`");
@@ -136,7 +136,7 @@ fn usage_failure(text: &str) -> Failure {
         Some(tip) => tip.replace('\'', "`"),
         None => format!("see `{} --help`", asked_command()),
     };
-    Failure::new(message).hint(hint)
+    CommandError::new(message).hint(hint)
 }
 
 /// The command that was asked for, as it is typed, as far as there is such a one: `durward bench embedded`.
@@ -152,13 +152,13 @@ fn asked_command() -> String {
 }
 
 /// Writes to standard output. A reader that went away, such as `head`, is no error.
-fn to_stdout(text: &str) -> Result<(), Failure> {
+fn to_stdout(text: &str) -> Result<(), CommandError> {
     let mut out = io::stdout().lock();
     ignore_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Takes the end of whoever reads our output for the end of our work.
-fn ignore_closed(written: io::Result<()>) -> Result<(), Failure> {
+fn ignore_closed(written: io::Result<()>) -> Result<(), CommandError> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),

@@ -8,8 +8,8 @@ use durward_pdp::{Algorithm, IndexKind, Pdp, PdpBuilder, PolicyText, read_polici
 
 use crate::attributes::StaticSource;
 use crate::bundle::{self, BundleArguments};
-use crate::failure::{Failure, without_number};
-use crate::hierarchy::Hierarchy;
+use crate::failure::{CommandError, without_number};
+use crate::hierarchy::ChildrenByParent;
 
 /// Which policies, and how they are combined.
 #[derive(Debug, clap::Args)]
@@ -40,7 +40,7 @@ pub(crate) struct ContextArguments {
 
 impl PolicyArguments {
     /// The texts of all policies.
-    pub(crate) fn read(&self) -> Result<Vec<PolicyText>, Failure> {
+    pub(crate) fn read(&self) -> Result<Vec<PolicyText>, CommandError> {
         let mut texts = read_all(&self.policies)?;
         texts.append(&mut bundle::read_policies(&self.bundle)?);
         Ok(texts)
@@ -64,23 +64,23 @@ impl PolicyArguments {
 
 impl ContextArguments {
     /// Adds what was given to a decision point.
-    pub(crate) fn add_to(&self, mut builder: PdpBuilder) -> Result<PdpBuilder, Failure> {
+    pub(crate) fn add_to(&self, mut builder: PdpBuilder) -> Result<PdpBuilder, CommandError> {
         if let Some(path) = &self.attributes {
             builder = builder.source(StaticSource::read(path)?);
         }
         if let Some(path) = &self.hierarchy {
-            builder = builder.hierarchy(Hierarchy::read(path)?);
+            builder = builder.hierarchy(ChildrenByParent::read(path)?);
         }
         Ok(builder)
     }
 }
 
 /// The texts of all policies in these files and directories.
-pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<PolicyText>, Failure> {
+pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<PolicyText>, CommandError> {
     let mut texts = Vec::new();
     for path in paths {
         let failed = |error: durward_pdp::ReadError| {
-            Failure::new(without_number(&error.to_string()))
+            CommandError::new(without_number(&error.to_string()))
                 .hint("give a policy file, or a directory of files `*.xml`")
         };
         texts.append(&mut read_policies(path).map_err(failed)?);

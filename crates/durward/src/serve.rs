@@ -13,7 +13,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::failure::{Failure, Outcome, without_number};
+use crate::failure::{CommandError, CommandResult, without_number};
 use crate::policies;
 
 const EXAMPLES: &str = "\
@@ -54,9 +54,9 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     let settings = arguments.settings()?;
-    start_log(&settings.log).map_err(|error| Failure::new(error.to_string()))?;
+    start_log(&settings.log).map_err(|error| CommandError::new(error.to_string()))?;
     raise_open_files();
     #[cfg(feature = "opcua")]
     if settings.opcua.authority.in_serve {
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// Serves, and beside it the authorization service for OPC UA, for the same users and sessions.
 #[cfg(feature = "opcua")]
-fn with_authority(settings: Settings) -> Outcome {
+fn with_authority(settings: Settings) -> CommandResult {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let stop = stop_signal()?;
@@ -94,7 +94,7 @@ pub(crate) fn clock() -> Clock {
 }
 
 /// Makes a server in a runtime of one thread and serves until a signal comes. Further workers are the server's.
-pub(crate) fn in_runtime(make: impl FnOnce() -> Result<Server, Failure>) -> Outcome {
+pub(crate) fn in_runtime(make: impl FnOnce() -> Result<Server, CommandError>) -> CommandResult {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         // Before anything is answered: a signal that comes early must not be lost.
@@ -106,7 +106,7 @@ pub(crate) fn in_runtime(make: impl FnOnce() -> Result<Server, Failure>) -> Outc
 
 /// Ready when the process is asked to end. SIGHUP, by which servers are told to look at their files again, must not
 /// end one that looks anyway; where a terminal is open, it says that the terminal is closed, and ends the process.
-pub(crate) fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+pub(crate) fn stop_signal() -> Result<impl Future<Output = ()>, CommandError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let hang_up = if io::stderr().is_terminal() { None } else { Some(signal(SignalKind::hangup())?) };
@@ -121,36 +121,36 @@ pub(crate) fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
 }
 
 /// Why a server did not start, for whoever started it.
-pub(crate) fn failure(error: StartError) -> Failure {
+pub(crate) fn failure(error: StartError) -> CommandError {
     match error {
-        StartError::Policies(errors) => Failure::policies(&errors),
-        StartError::Read(error) => Failure::new(without_number(&error.to_string()))
+        StartError::Policies(errors) => CommandError::policies(&errors),
+        StartError::Read(error) => CommandError::new(without_number(&error.to_string()))
             .hint("name the policies with `--policies DIR`, or in durward.toml as `policies.path`"),
         StartError::Listen(address, error) => {
             let why = without_number(&error.to_string());
-            Failure::new(format!("cannot listen on {address}: {why}"))
+            CommandError::new(format!("cannot listen on {address}: {why}"))
                 .hint("choose another address with `--listen`")
         }
         StartError::ListenRsocket(place, error) => {
             let why = without_number(&error.to_string());
-            Failure::new(format!("cannot listen on {place}: {why}"))
+            CommandError::new(format!("cannot listen on {place}: {why}"))
                 .hint("choose another place in durward.toml, as `rsocket.listen` or `rsocket.socket`")
         }
         StartError::Config(_)
         | StartError::Tenants(_)
         | StartError::Identity(_)
         | StartError::DecisionLog(..)
-        | StartError::Thread(_) => Failure::new(without_number(&error.to_string())),
+        | StartError::Thread(_) => CommandError::new(without_number(&error.to_string())),
     }
 }
 
 impl Arguments {
-    fn settings(&self) -> Result<Settings, Failure> {
+    fn settings(&self) -> Result<Settings, CommandError> {
         let implied = Path::new(CONFIG_FILE);
         let config = self.config.as_deref().or_else(|| implied.is_file().then_some(implied));
         let mut settings = match config {
             Some(path) => {
-                Settings::read(path).map_err(|error| Failure::new(without_number(&error.to_string())))?
+                Settings::read(path).map_err(|error| CommandError::new(without_number(&error.to_string())))?
             }
             None => Settings::default(),
         };

@@ -18,12 +18,15 @@ loaded, a request is refused when it is read, and an evaluation is Indeterminate
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 12] = [
     "durward-ir",
     "durward-xacml",
     "durward-sapl",
     "durward-pdp",
     "durward-identity",
+    "durward-wire",
+    "durward-net",
+    "durward-sources",
     "durward-server",
     "durward-opcua",
     "durward-scenario",

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use durward_pdp::{Pdp, PdpBuilder};
 
 use super::BenchError;
-use crate::Spread;
+use crate::MeasurementSpread;
 use durward_lab::process::resident_bytes;
 
 /// Building goes on until the process has grown by this much: then the pages of the system, and what happened to be
@@ -24,21 +24,21 @@ const BUILDS_MAX: usize = 1_000;
 /// again by the next, so from the first to the last the process grows by what they keep. Build all subjects of a
 /// comparison before dropping any, or one grows into what another left.
 #[derive(Debug)]
-pub struct Subject {
+pub struct BuiltPdp {
     pub(super) pdp: Pdp,
-    pub(super) build_ms: Spread,
+    pub(super) build_ms: MeasurementSpread,
     /// What one decision point keeps, where the system tells.
     pub(super) bytes: Option<u64>,
     /// The others that were built: held, so that their memory is not used by anybody else.
     _others: Vec<Pdp>,
 }
 
-impl Subject {
+impl BuiltPdp {
     /// Builds what `prepare` describes, several times.
     ///
     /// # Errors
     /// [`BenchError::Policies`].
-    pub fn build(prepare: &dyn Fn() -> PdpBuilder) -> Result<Subject, BenchError> {
+    pub fn build(prepare: &dyn Fn() -> PdpBuilder) -> Result<BuiltPdp, BenchError> {
         let start = Instant::now();
         let (pdp, first_ms) = build_one(prepare)?;
         let mut times = vec![first_ms];
@@ -55,8 +55,8 @@ impl Subject {
             }
         }
         let bytes = grown.map(|grown| grown / (others.len() as u64).max(1));
-        let build_ms = Spread::of(&times).ok_or(BenchError::TooShort)?;
-        Ok(Subject { pdp, build_ms, bytes, _others: others })
+        let build_ms = MeasurementSpread::of(&times).ok_or(BenchError::TooShort)?;
+        Ok(BuiltPdp { pdp, build_ms, bytes, _others: others })
     }
 }
 

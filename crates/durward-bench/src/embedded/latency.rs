@@ -14,7 +14,7 @@ const CLOCK_READINGS: usize = 200_000;
 
 /// How long single decisions took, in nanoseconds, clock readings included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Latency {
+pub struct DecisionLatency {
     /// Half of all decisions took no longer.
     pub p50_ns: u64,
     /// 99 of 100 took no longer.
@@ -34,7 +34,7 @@ pub(super) fn measure<R: FnMut(usize) -> usize>(
     steps: usize,
     threads: usize,
     duration: Duration,
-) -> Latency {
+) -> DecisionLatency {
     let mut all = histogram();
     thread::scope(|scope| {
         let one = |number: usize| move || one_thread(make(), steps * number / threads, steps, duration);
@@ -46,7 +46,7 @@ pub(super) fn measure<R: FnMut(usize) -> usize>(
             }
         }
     });
-    Latency {
+    DecisionLatency {
         p50_ns: all.value_at_quantile(0.5),
         p99_ns: all.value_at_quantile(0.99),
         p999_ns: all.value_at_quantile(0.999),

@@ -2,10 +2,10 @@
 //!
 //! Throughput is taken over whole rounds of about 100 ms, with two clock readings per round and thread: a clock
 //! reading costs as much as a fast decision. Latency is a pass of its own with a reading around every decision,
-//! and what an empty reading shows is reported beside it ([`Measurement::clock_ns`]).
+//! and what an empty reading shows is reported beside it ([`EmbeddedMeasurement::clock_ns`]).
 //!
 //! ```
-//! use durward_bench::embedded::{Form, Mode, Plan, RequestText, Subject, Until};
+//! use durward_bench::embedded::{RequestFormat, DecisionMode, EmbeddedPlan, RequestText, BuiltPdp, StopCondition};
 //! use durward_pdp::Pdp;
 //! use std::time::Duration;
 //!
@@ -15,9 +15,9 @@
 //! let request = r#"<Request xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" CombinedDecision="false"
 //!   ReturnPolicyIdList="false"><Attributes Category="urn:oasis:names:tc:xacml:3.0:attribute-category:action"/>
 //!   </Request>"#;
-//! let requests = [RequestText { name: "1".into(), text: request.into(), form: Form::Xml }];
-//! let plan = Plan { mode: Mode::Decide, threads: 1, until: Until::Elapsed(Duration::from_millis(50)) };
-//! let subject = Subject::build(&|| Pdp::builder().policy("p.xml", policy))?;
+//! let requests = [RequestText { name: "1".into(), text: request.into(), form: RequestFormat::Xml }];
+//! let plan = EmbeddedPlan { mode: DecisionMode::Decide, threads: 1, until: StopCondition::Elapsed(Duration::from_millis(50)) };
+//! let subject = BuiltPdp::build(&|| Pdp::builder().policy("p.xml", policy))?;
 //! let measured = subject.measure(&requests, &plan)?;
 //! assert!(measured.decisions_per_s.median > 0.0);
 //! # Ok::<(), durward_bench::embedded::BenchError>(())
@@ -33,18 +33,18 @@ use std::time::Duration;
 
 use durward_pdp::{Counting, IndexSettings, IndexStatistics, PdpBuilder, PolicyError};
 
-use crate::Spread;
-pub use build::Subject;
-pub use latency::Latency;
+use crate::MeasurementSpread;
+pub use build::BuiltPdp;
+pub use latency::DecisionLatency;
 pub use throughput::UNCERTAINTY_MAX;
-pub use work::{Form, RequestText};
+pub use work::{RequestFormat, RequestText};
 
 /// Warming up takes no longer.
 const WARM_UP_MAX: Duration = Duration::from_millis(500);
 
 /// What counts as one decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum DecisionMode {
     /// A request that was read, and encoded for the policies in force ([`durward_pdp::Pdp::encode`]), to a decision.
     Encoded,
     /// A request that was read, to a decision. Like encoded ones, by a [`durward_pdp::Decider`] for each thread.
@@ -58,7 +58,7 @@ pub enum Mode {
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum StopCondition {
     /// After this time.
     Elapsed(Duration),
     /// When the median is known: its 95 % interval is narrower than [`UNCERTAINTY_MAX`] of it; or after this time.
@@ -67,46 +67,46 @@ pub enum Until {
 
 /// How to measure.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct EmbeddedPlan {
     /// What counts as one decision.
-    pub mode: Mode,
+    pub mode: DecisionMode,
     /// How many threads decide at once, each going through all requests; at least one.
     pub threads: usize,
     /// How long throughput is measured. Warming up takes a fifth of it before, half a second at most; latency half of
     /// what it took after.
-    pub until: Until,
+    pub until: StopCondition,
 }
 
 /// What was measured.
 #[derive(Clone, Debug)]
-pub struct Measurement {
+pub struct EmbeddedMeasurement {
     /// The index in use, and why, as the decision point says it.
     pub index: String,
     /// How many policies were in force.
     pub policies: usize,
     /// Decisions per second of all threads together, over rounds.
-    pub decisions_per_s: Spread,
-    /// Whether the median is known: see [`Until::Converged`].
+    pub decisions_per_s: MeasurementSpread,
+    /// Whether the median is known: see [`StopCondition::Converged`].
     pub is_converged: bool,
     /// Decisions per second of each thread.
     pub by_thread: Vec<f64>,
     /// Decisions per second of one thread alone, where there were several: measured just before, the same way.
-    pub alone: Option<Spread>,
+    pub alone: Option<MeasurementSpread>,
     /// Which part of that time the threads ran on a core, from 0 to 1: what is missing went to other processes.
     /// `None` where the system does not tell.
     pub running: Option<f64>,
     /// How long single decisions took.
-    pub latency: Latency,
+    pub latency: DecisionLatency,
     /// What two readings of the clock with nothing between show: contained in every latency, but for batches.
     pub clock_ns: u64,
     /// How long building took, in milliseconds: from policy texts to a decision point ready to answer.
-    pub build_ms: Spread,
+    pub build_ms: MeasurementSpread,
     /// By how much the resident set grew per decision point, over several built one after another; `None` where the
     /// system does not tell.
     pub bytes: Option<u64>,
 }
 
-impl Measurement {
+impl EmbeddedMeasurement {
     /// How many bytes a policy takes.
     pub fn bytes_per_policy(&self) -> Option<u64> {
         self.bytes.map(|bytes| bytes / (self.policies as u64).max(1))
@@ -162,23 +162,27 @@ pub fn index_work(
 ) -> Result<IndexStatistics, BenchError> {
     let settings = IndexSettings { counting: Counting::On, ..settings };
     let pdp = builder.index_settings(settings).build().map_err(BenchError::Policies)?;
-    let work = work::Requests::read(requests)?;
+    let work = work::BenchRequests::read(requests)?;
     let mut decider = pdp.decider();
     (0..work.len()).for_each(|at| work.decide(&mut decider, at));
     Ok(pdp.index_statistics())
 }
 
-impl Subject {
+impl BuiltPdp {
     /// Measures.
     ///
     /// # Errors
     /// Requests that cannot be used: measuring how they are refused would be no help to anybody.
-    pub fn measure(&self, requests: &[RequestText], plan: &Plan) -> Result<Measurement, BenchError> {
-        let work = work::Requests::read(requests)?;
+    pub fn measure(
+        &self,
+        requests: &[RequestText],
+        plan: &EmbeddedPlan,
+    ) -> Result<EmbeddedMeasurement, BenchError> {
+        let work = work::BenchRequests::read(requests)?;
         let (pdp, steps) = (&self.pdp, work.len());
         match plan.mode {
-            Mode::Encoded | Mode::Decide => {
-                let work = if plan.mode == Mode::Encoded { work.encoded(pdp) } else { work };
+            DecisionMode::Encoded | DecisionMode::Decide => {
+                let work = if plan.mode == DecisionMode::Encoded { work.encoded(pdp) } else { work };
                 let work = &work;
                 let make = || {
                     let mut decider = pdp.decider();
@@ -189,7 +193,7 @@ impl Subject {
                 };
                 self.run(&make, steps, plan)
             }
-            Mode::Text => {
+            DecisionMode::Text => {
                 let work = &work;
                 let make = || {
                     move |at| {
@@ -199,7 +203,7 @@ impl Subject {
                 };
                 self.run(&make, steps, plan)
             }
-            Mode::Batch(size) => {
+            DecisionMode::Batch(size) => {
                 let batches = &work.encoded(pdp).into_batches(size)?;
                 let make = || {
                     let mut room = batches.room();
@@ -214,20 +218,20 @@ impl Subject {
         &self,
         make: &(impl Fn() -> R + Sync),
         steps: usize,
-        plan: &Plan,
-    ) -> Result<Measurement, BenchError> {
+        plan: &EmbeddedPlan,
+    ) -> Result<EmbeddedMeasurement, BenchError> {
         let threads = plan.threads.max(1);
-        let (Until::Elapsed(limit) | Until::Converged(limit)) = plan.until;
-        throughput::rounds(make, steps, threads, Until::Elapsed((limit / 5).min(WARM_UP_MAX)));
+        let (StopCondition::Elapsed(limit) | StopCondition::Converged(limit)) = plan.until;
+        throughput::rounds(make, steps, threads, StopCondition::Elapsed((limit / 5).min(WARM_UP_MAX)));
         let alone = match threads {
             1 => None,
-            _ => Spread::of(&throughput::rounds(make, steps, 1, plan.until).rates),
+            _ => MeasurementSpread::of(&throughput::rounds(make, steps, 1, plan.until).rates),
         };
         let rounds = throughput::rounds(make, steps, threads, plan.until);
         let latency = latency::measure(make, steps, threads, rounds.took / 2);
         let info = self.pdp.snapshot();
-        let decisions_per_s = Spread::of(&rounds.rates).ok_or(BenchError::TooShort)?;
-        Ok(Measurement {
+        let decisions_per_s = MeasurementSpread::of(&rounds.rates).ok_or(BenchError::TooShort)?;
+        Ok(EmbeddedMeasurement {
             index: info.index,
             policies: info.policies,
             decisions_per_s,

@@ -5,8 +5,8 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Until;
-use crate::Spread;
+use super::StopCondition;
+use crate::MeasurementSpread;
 use durward_lab::process::thread_time;
 
 /// How long a round takes. Long against a clock reading and a thread switch, short enough for many rounds.
@@ -23,7 +23,7 @@ const ROUNDS_MAX: usize = 100_000;
 pub const UNCERTAINTY_MAX: f64 = 0.03;
 
 /// What the rounds came to.
-pub(super) struct Rounds {
+pub(super) struct ThroughputRounds {
     /// Decisions per second of all threads together, for each round.
     pub(super) rates: Vec<f64>,
     /// Decisions per second of each thread, over all rounds.
@@ -40,12 +40,12 @@ pub(super) fn rounds<R: FnMut(usize) -> usize>(
     make: &(impl Fn() -> R + Sync),
     steps: usize,
     threads: usize,
-    until: Until,
-) -> Rounds {
+    until: StopCondition,
+) -> ThroughputRounds {
     let round = ROUND.min(until.limit());
     let (gate, is_over, is_done) =
         (Barrier::new(threads + 1), AtomicBool::new(false), AtomicBool::new(false));
-    let sums = Mutex::new(Sums::new(threads));
+    let sums = Mutex::new(RoundTotals::new(threads));
     let start = Instant::now();
     thread::scope(|scope| {
         for number in 0..threads {
@@ -80,19 +80,20 @@ pub(super) fn rounds<R: FnMut(usize) -> usize>(
     sums.into_inner().unwrap_or_else(PoisonError::into_inner).into_rounds(start.elapsed())
 }
 
-impl Until {
+impl StopCondition {
     fn limit(self) -> Duration {
         match self {
-            Until::Elapsed(limit) | Until::Converged(limit) => limit,
+            StopCondition::Elapsed(limit) | StopCondition::Converged(limit) => limit,
         }
     }
 
     /// Whether these rounds, which took so long, are enough.
     fn is_reached(self, rates: &[f64], elapsed: Duration) -> bool {
         match self {
-            Until::Elapsed(limit) => rates.len() >= rounds_in(limit),
-            Until::Converged(limit) => {
-                let is_known = || rates.len() >= ROUNDS_MIN && Spread::of(rates).is_some_and(is_converged);
+            StopCondition::Elapsed(limit) => rates.len() >= rounds_in(limit),
+            StopCondition::Converged(limit) => {
+                let is_known =
+                    || rates.len() >= ROUNDS_MIN && MeasurementSpread::of(rates).is_some_and(is_converged);
                 elapsed >= limit || rates.len() >= ROUNDS_MAX || is_known()
             }
         }
@@ -100,30 +101,34 @@ impl Until {
 }
 
 /// Whether the median is known well enough.
-pub(super) fn is_converged(rates: Spread) -> bool {
+pub(super) fn is_converged(rates: MeasurementSpread) -> bool {
     rates.uncertainty().is_some_and(|part| part < UNCERTAINTY_MAX)
 }
 
 /// The rounds of all threads so far.
-struct Sums {
+struct RoundTotals {
     rates: Vec<f64>,
     by_thread: Vec<(u64, Duration)>,
     ran: Option<Duration>,
 }
 
 /// One round of one thread.
-struct Round {
+struct ThreadRound {
     decided: u64,
     took: Duration,
     ran: Option<Duration>,
 }
 
-impl Sums {
-    fn new(threads: usize) -> Sums {
-        Sums { rates: Vec::new(), by_thread: vec![(0, Duration::ZERO); threads], ran: Some(Duration::ZERO) }
+impl RoundTotals {
+    fn new(threads: usize) -> RoundTotals {
+        RoundTotals {
+            rates: Vec::new(),
+            by_thread: vec![(0, Duration::ZERO); threads],
+            ran: Some(Duration::ZERO),
+        }
     }
 
-    fn add(&mut self, thread: usize, round: &Round) {
+    fn add(&mut self, thread: usize, round: &ThreadRound) {
         if let Some(sum) = self.rates.last_mut() {
             *sum += rate(round.decided, round.took);
         }
@@ -134,10 +139,10 @@ impl Sums {
         self.ran = self.ran.zip(round.ran).map(|(sum, one)| sum + one);
     }
 
-    fn into_rounds(self, took: Duration) -> Rounds {
+    fn into_rounds(self, took: Duration) -> ThroughputRounds {
         let all: Duration = self.by_thread.iter().map(|(_, took)| *took).sum();
         let running = self.ran.map(|ran| (ran.as_secs_f64() / all.as_secs_f64()).min(1.0));
-        Rounds {
+        ThroughputRounds {
             rates: self.rates,
             by_thread: self.by_thread.iter().map(|(decided, took)| rate(*decided, *took)).collect(),
             running: running.filter(|part| part.is_finite()),
@@ -161,7 +166,7 @@ fn one_round(
     at: &mut usize,
     steps: usize,
     is_over: &AtomicBool,
-) -> Round {
+) -> ThreadRound {
     let ran_before = thread_time();
     let start = Instant::now();
     let mut decided = 0;
@@ -176,7 +181,7 @@ fn one_round(
     }
     let took = start.elapsed();
     let ran = thread_time().zip(ran_before).map(|(after, before)| after.saturating_sub(before));
-    Round { decided: decided as u64, took, ran }
+    ThreadRound { decided: decided as u64, took, ran }
 }
 
 #[cfg(test)]
@@ -184,7 +189,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicUsize;
 
-    const THREE: Until = Until::Elapsed(Duration::from_millis(300));
+    const THREE: StopCondition = StopCondition::Elapsed(Duration::from_millis(300));
 
     #[test]
     fn every_round_counts_and_every_request_has_its_turn() {
@@ -195,7 +200,7 @@ mod tests {
                 1
             }
         };
-        let Rounds { rates, running, by_thread, .. } = rounds(&make, turns.len(), 2, THREE);
+        let ThroughputRounds { rates, running, by_thread, .. } = rounds(&make, turns.len(), 2, THREE);
         assert!(running.is_none_or(|part| part > 0.0 && part <= 1.0), "{running:?}");
         assert_eq!((rates.len(), by_thread.len()), (3, 2));
         assert!(rates.iter().chain(&by_thread).all(|rate| *rate > 0.0));
@@ -212,7 +217,7 @@ mod tests {
                 1_000
             }
         };
-        let Rounds { rates, by_thread, .. } = rounds(&make, 1, 3, THREE);
+        let ThroughputRounds { rates, by_thread, .. } = rounds(&make, 1, 3, THREE);
         let sum: f64 = by_thread.iter().sum();
         let all = rates.iter().sum::<f64>() / 3.0;
         assert!(sum > 0.3 * all && all > 0.3 * sum, "{sum} {all}");
@@ -221,13 +226,13 @@ mod tests {
 
     #[test]
     fn a_duration_shorter_than_a_round_is_one_round() {
-        let short = Until::Elapsed(Duration::from_millis(5));
+        let short = StopCondition::Elapsed(Duration::from_millis(5));
         assert_eq!(rounds(&|| |_| 1, 1, 1, short).rates.len(), 1);
     }
 
     #[test]
     fn rounds_that_agree_are_enough_and_others_go_on_until_the_limit() {
-        let until = Until::Converged(Duration::from_secs(9));
+        let until = StopCondition::Converged(Duration::from_secs(9));
         let is_reached = |rates: &[f64], seconds| until.is_reached(rates, Duration::from_secs(seconds));
         let (alike, apart) = ([100.0, 101.0].repeat(5), [50.0, 100.0].repeat(5));
         assert!(is_reached(&alike, 1));

@@ -4,8 +4,8 @@ use durward_lab::draw::{
     Anchor, Axis, CHARACTER_WIDTH, Colour, Dash, Place, Scene, TEXT_HEIGHT, Tick, count, time, whole,
 };
 
-use super::row::Row;
-use super::series::{Group, Series};
+use super::row::MeasurementRow;
+use super::series::{Series, SeriesGroup};
 
 const WIDTH: f64 = 960.0;
 const MARGIN: f64 = 20.0;
@@ -22,55 +22,55 @@ const AXIS: f64 = 64.0;
 
 /// What a picture shows of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum ShownMeasure {
     /// Decisions a second: the median, and from the least round to the greatest.
     Rate,
     /// Percentiles of the time a decision takes.
     Time,
 }
 
-impl Shown {
+impl ShownMeasure {
     fn title(self) -> &'static str {
         match self {
-            Shown::Rate => "Decisions per second",
-            Shown::Time => "Time for a decision",
+            ShownMeasure::Rate => "Decisions per second",
+            ShownMeasure::Time => "Time for a decision",
         }
     }
 
     fn meaning(self) -> &'static str {
         match self {
-            Shown::Rate => {
+            ShownMeasure::Rate => {
                 "more is better; marks: the median round, lines: from the slowest round to the fastest"
             }
-            Shown::Time => "less is better; p50, p99 and p99.9, reading the clock included",
+            ShownMeasure::Time => "less is better; p50, p99 and p99.9, reading the clock included",
         }
     }
 
     fn label(self) -> fn(f64) -> String {
         match self {
-            Shown::Rate => count,
-            Shown::Time => time,
+            ShownMeasure::Rate => count,
+            ShownMeasure::Time => time,
         }
     }
 
     /// The least, the marked and the greatest value.
-    fn values(self, row: &Row) -> [f64; 3] {
+    fn values(self, row: &MeasurementRow) -> [f64; 3] {
         match self {
-            Shown::Rate => [row.min, row.decisions_per_s, row.max],
-            Shown::Time => row.latency_ns,
+            ShownMeasure::Rate => [row.min, row.decisions_per_s, row.max],
+            ShownMeasure::Time => row.latency_ns,
         }
     }
 
-    fn numbers(self, row: &Row) -> String {
+    fn numbers(self, row: &MeasurementRow) -> String {
         match self {
-            Shown::Rate => format!("{}/s", count(row.decisions_per_s)),
-            Shown::Time => row.latency_ns.map(time).join(" | "),
+            ShownMeasure::Rate => format!("{}/s", count(row.decisions_per_s)),
+            ShownMeasure::Time => row.latency_ns.map(time).join(" | "),
         }
     }
 }
 
 /// A picture with a line for each scenario and series. `scenarios` says in which order.
-pub(super) fn by_scenario(group: &Group<'_>, scenarios: &[&str], shown: Shown) -> Scene {
+pub(super) fn by_scenario(group: &SeriesGroup<'_>, scenarios: &[&str], shown: ShownMeasure) -> Scene {
     let rows = || group.series.iter().flat_map(|series| series.rows.iter());
     let scenarios: Vec<&str> =
         scenarios.iter().copied().filter(|name| rows().any(|row| row.scenario == *name)).collect();
@@ -100,24 +100,31 @@ pub(super) fn by_scenario(group: &Group<'_>, scenarios: &[&str], shown: Shown) -
 }
 
 /// The measurements of a scenario, one for each series that has it.
-fn lanes<'g, 'r>(group: &'g Group<'r>, scenario: &str) -> Vec<(&'g Series<'r>, &'r Row)> {
+fn lanes<'g, 'r>(group: &'g SeriesGroup<'r>, scenario: &str) -> Vec<(&'g Series<'r>, &'r MeasurementRow)> {
     let of = |series: &'g Series<'r>| {
         series.rows.iter().find(|row| row.scenario == scenario).map(|row| (series, *row))
     };
     group.series.iter().filter_map(of).collect()
 }
 
-fn lanes_height(group: &Group<'_>, scenario: &str) -> f64 {
+fn lanes_height(group: &SeriesGroup<'_>, scenario: &str) -> f64 {
     lanes(group, scenario).len() as f64 * LANE + 8.0
 }
 
-fn draw_lane(scene: &mut Scene, axis: &Axis, y: f64, series: &Series<'_>, row: &Row, shown: Shown) {
+fn draw_lane(
+    scene: &mut Scene,
+    axis: &Axis,
+    y: f64,
+    series: &Series<'_>,
+    row: &MeasurementRow,
+    shown: ShownMeasure,
+) {
     let places = shown.values(row).map(|value| Place::at(axis.place(value), y));
     let [least, middle, greatest] = places;
     scene.stroke(vec![least, greatest], series.colour, 1.6, Dash::Solid);
     match shown {
-        Shown::Rate => scene.mark(series.mark, middle, series.colour),
-        Shown::Time => {
+        ShownMeasure::Rate => scene.mark(series.mark, middle, series.colour),
+        ShownMeasure::Time => {
             scene.mark(series.mark, least, series.colour);
             for end in [middle, greatest] {
                 scene.stroke(
@@ -133,7 +140,7 @@ fn draw_lane(scene: &mut Scene, axis: &Axis, y: f64, series: &Series<'_>, row: &
 }
 
 /// A picture of one family of scenarios, by the number of policies.
-pub(super) fn by_policies(group: &Group<'_>, family: &str, shown: Shown) -> Scene {
+pub(super) fn by_policies(group: &SeriesGroup<'_>, family: &str, shown: ShownMeasure) -> Scene {
     let top = head_height(group);
     let (left, right, bottom) = (MARGIN + 62.0, WIDTH - MARGIN - 20.0, top + HEIGHT);
     let mut scene =
@@ -158,7 +165,7 @@ pub(super) fn by_policies(group: &Group<'_>, family: &str, shown: Shown) -> Scen
         let mut rows = series.rows.clone();
         rows.sort_by(|one, other| one.policies.total_cmp(&other.policies));
         let line = |part: usize| -> Vec<Place> {
-            let value = |row: &Row| shown.values(row).get(part).copied().unwrap_or_default();
+            let value = |row: &MeasurementRow| shown.values(row).get(part).copied().unwrap_or_default();
             rows.iter().map(|row| Place::at(across.place(row.policies), up.place(value(row)))).collect()
         };
         draw_lines(&mut scene, [line(0), line(1), line(2)], series, shown);
@@ -170,16 +177,16 @@ fn draw_lines(
     scene: &mut Scene,
     [least, middle, greatest]: [Vec<Place>; 3],
     series: &Series<'_>,
-    shown: Shown,
+    shown: ShownMeasure,
 ) {
     let marked = match shown {
-        Shown::Rate => {
+        ShownMeasure::Rate => {
             for (from, to) in least.into_iter().zip(greatest) {
                 scene.stroke(vec![from, to], series.colour, 1.2, Dash::Solid);
             }
             middle
         }
-        Shown::Time => {
+        ShownMeasure::Time => {
             scene.stroke(middle, series.colour, 1.6, Dash::Dashed);
             scene.stroke(greatest, series.colour, 1.6, Dash::Dotted);
             least
@@ -209,7 +216,7 @@ fn vertical_grid(scene: &mut Scene, ticks: &[Tick], top: f64, bottom: f64) {
 }
 
 /// The legend's lines, each with its entries and where they begin.
-fn legend<'g>(group: &'g Group<'_>) -> Vec<Vec<(f64, &'g Series<'g>)>> {
+fn legend<'g>(group: &'g SeriesGroup<'_>) -> Vec<Vec<(f64, &'g Series<'g>)>> {
     let mut lines: Vec<Vec<(f64, &Series<'_>)>> = Vec::new();
     let mut x = WIDTH;
     for series in &group.series {
@@ -224,16 +231,16 @@ fn legend<'g>(group: &'g Group<'_>) -> Vec<Vec<(f64, &'g Series<'g>)>> {
     lines
 }
 
-fn head_height(group: &Group<'_>) -> f64 {
+fn head_height(group: &SeriesGroup<'_>) -> f64 {
     TITLE + 2.0 * LINE + LINE * legend(group).len() as f64 + 8.0
 }
 
-fn head(scene: &mut Scene, group: &Group<'_>, shown: Shown, family: &str) {
+fn head(scene: &mut Scene, group: &SeriesGroup<'_>, shown: ShownMeasure, family: &str) {
     let parts = [shown.title(), family, &group.label];
     let title: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     scene.bold(Place::at(MARGIN, TITLE), &title.join(", "), Colour::Ink);
     let mut meaning = shown.meaning().to_owned();
-    if shown == Shown::Time {
+    if shown == ShownMeasure::Time {
         meaning.push_str(match family {
             "" => ": the mark, the first and the second stroke",
             _ => ": the whole, the dashed and the dotted line",

@@ -2,9 +2,9 @@
 //! page that explains them.
 //!
 //! ```
-//! use durward_bench::report::{Report, ReportError};
+//! use durward_bench::report::{BenchReport, BenchReportError};
 //!
-//! let nothing = Report::read(&[("empty.json".to_owned(), "[]".to_owned())]);
+//! let nothing = BenchReport::read(&[("empty.json".to_owned(), "[]".to_owned())]);
 //! assert_eq!(nothing.unwrap_err().to_string(), "there are no measurements to report");
 //! ```
 
@@ -18,29 +18,29 @@ mod series;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use chart::Shown;
+use chart::ShownMeasure;
 use durward_lab::draw::{Scene, svg_file};
-use durward_lab::record::Record;
+use durward_lab::record::RunRecord;
 use durward_lab::report::{self, Document};
 use durward_lab::study::markdown;
-use other::Other;
-use row::{Measured, Row};
-use series::Group;
+use other::OtherMeasurement;
+use row::{MeasurementFile, MeasurementRow};
+use series::SeriesGroup;
 
 /// The most measurements in one report: more could not be read in one picture.
 pub const REPORT_ROWS_MAX: usize = 1_000;
 
 /// Measurements to be reported.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
-    rows: Vec<Row>,
-    others: Vec<Other>,
-    records: Vec<Record>,
+pub struct BenchReport {
+    rows: Vec<MeasurementRow>,
+    others: Vec<OtherMeasurement>,
+    records: Vec<RunRecord>,
 }
 
 /// Why nothing is reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReportError {
+pub enum BenchReportError {
     /// A file is not what `durward bench` prints with `--json`: its name, and what is wrong.
     File(String, String),
     /// There are no measurements.
@@ -49,22 +49,22 @@ pub enum ReportError {
     TooMany(usize),
 }
 
-impl fmt::Display for ReportError {
+impl fmt::Display for BenchReportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ReportError::File(name, problem) => write!(f, "{name}: {problem}"),
-            ReportError::Empty => f.write_str("there are no measurements to report"),
-            ReportError::TooMany(count) => {
+            BenchReportError::File(name, problem) => write!(f, "{name}: {problem}"),
+            BenchReportError::Empty => f.write_str("there are no measurements to report"),
+            BenchReportError::TooMany(count) => {
                 write!(f, "{count} measurements are too many for one report: {REPORT_ROWS_MAX} at most")
             }
         }
     }
 }
 
-impl std::error::Error for ReportError {}
+impl std::error::Error for BenchReportError {}
 
 /// A picture, and what is said of it.
-struct Picture {
+struct ReportPicture {
     /// The name of its files.
     name: String,
     title: String,
@@ -72,24 +72,24 @@ struct Picture {
     scene: Scene,
 }
 
-impl Report {
+impl BenchReport {
     /// Reads files: the name and text of each.
     ///
     /// # Errors
-    /// See [`ReportError`].
-    pub fn read(files: &[(String, String)]) -> Result<Report, ReportError> {
+    /// See [`BenchReportError`].
+    pub fn read(files: &[(String, String)]) -> Result<BenchReport, BenchReportError> {
         let (mut rows, mut others, mut records) = (Vec::new(), Vec::new(), Vec::new());
         for (name, text) in files {
-            match row::read(text).map_err(|problem| ReportError::File(name.clone(), problem))? {
-                Measured::Rows(read) => rows.extend(read),
-                Measured::Other(other) => others.push(other),
-                Measured::Record(record) => records.push(*record),
+            match row::read(text).map_err(|problem| BenchReportError::File(name.clone(), problem))? {
+                MeasurementFile::Rows(read) => rows.extend(read),
+                MeasurementFile::Other(other) => others.push(other),
+                MeasurementFile::Record(record) => records.push(*record),
             }
         }
         match rows.len() + others.len() + records.len() {
-            0 => Err(ReportError::Empty),
-            1..=REPORT_ROWS_MAX => Ok(Report { rows, others, records }),
-            count => Err(ReportError::TooMany(count)),
+            0 => Err(BenchReportError::Empty),
+            1..=REPORT_ROWS_MAX => Ok(BenchReport { rows, others, records }),
+            count => Err(BenchReportError::TooMany(count)),
         }
     }
 
@@ -138,7 +138,7 @@ impl Report {
         document
     }
 
-    fn pictures(&self) -> Vec<Picture> {
+    fn pictures(&self) -> Vec<ReportPicture> {
         let groups = series::groups(&self.rows);
         let mut pictures = Vec::new();
         for (number, group) in (1..).zip(&groups) {
@@ -148,10 +148,10 @@ impl Report {
         pictures
     }
 
-    fn pictures_of(&self, group: &Group<'_>, suffix: &str) -> Vec<Picture> {
+    fn pictures_of(&self, group: &SeriesGroup<'_>, suffix: &str) -> Vec<ReportPicture> {
         let (scenarios, families) = (self.scenarios(), families(group));
         let mut pictures = Vec::new();
-        for (shown, name) in [(Shown::Rate, "throughput"), (Shown::Time, "latency")] {
+        for (shown, name) in [(ShownMeasure::Rate, "throughput"), (ShownMeasure::Time, "latency")] {
             let scene = chart::by_scenario(group, &scenarios, shown);
             let title = titled(&scene.title, "by scenario", &group.label);
             pictures.push(picture(
@@ -163,7 +163,7 @@ impl Report {
         }
         for family in families {
             let own = of_family(group, family);
-            for (shown, name) in [(Shown::Rate, "throughput"), (Shown::Time, "latency")] {
+            for (shown, name) in [(ShownMeasure::Rate, "throughput"), (ShownMeasure::Time, "latency")] {
                 let scene = chart::by_policies(&own, family, shown);
                 let title = titled(&scene.title, "by the number of policies", &group.label);
                 let name = format!("{name}-{}{suffix}", file_name(family));
@@ -176,7 +176,7 @@ impl Report {
     /// All scenarios: those of one family together, by size, where the first of them stands.
     fn scenarios(&self) -> Vec<&str> {
         let mut families: Vec<&str> = Vec::new();
-        let family = |row: &Row| row.family().map(|(family, _)| family.to_owned());
+        let family = |row: &MeasurementRow| row.family().map(|(family, _)| family.to_owned());
         let mut keyed: Vec<(usize, u64, &str)> = Vec::new();
         for row in &self.rows {
             let name = family(row)
@@ -194,12 +194,12 @@ impl Report {
 }
 
 /// Families of which some series has several numbers of policies.
-fn families<'r>(group: &Group<'r>) -> Vec<&'r str> {
+fn families<'r>(group: &SeriesGroup<'r>) -> Vec<&'r str> {
     let mut found: Vec<&str> = Vec::new();
     for series in &group.series {
         for row in &series.rows {
             let Some((family, _)) = row.family() else { continue };
-            let is_other = |other: &&Row| {
+            let is_other = |other: &&MeasurementRow| {
                 other.family().is_some_and(|(name, _)| name == family)
                     && other.policies.total_cmp(&row.policies).is_ne()
             };
@@ -212,7 +212,7 @@ fn families<'r>(group: &Group<'r>) -> Vec<&'r str> {
 }
 
 /// Only what is about this family.
-fn of_family<'r>(group: &Group<'r>, family: &str) -> Group<'r> {
+fn of_family<'r>(group: &SeriesGroup<'r>, family: &str) -> SeriesGroup<'r> {
     let mut own = group.clone();
     for series in &mut own.series {
         series.rows.retain(|row| row.family().is_some_and(|(name, _)| name == family));
@@ -225,25 +225,25 @@ fn titled(title: &str, what: &str, label: &str) -> String {
     if label.is_empty() { format!("{title} {what}") } else { format!("{title} {what}: {label}") }
 }
 
-fn caption(shown: Shown, is_by_policies: bool) -> &'static str {
+fn caption(shown: ShownMeasure, is_by_policies: bool) -> &'static str {
     match (shown, is_by_policies) {
-        (Shown::Rate, false) => "Further right is faster. The number at the right is the median.",
-        (Shown::Time, false) => {
+        (ShownMeasure::Rate, false) => "Further right is faster. The number at the right is the median.",
+        (ShownMeasure::Time, false) => {
             "Further left is faster. From the mark, half of all decisions, to the strokes, 99 % and 99.9 %: the shorter the \
              line, the more even. The numbers at the right are these three."
         }
-        (Shown::Rate, true) => {
+        (ShownMeasure::Rate, true) => {
             "Higher is faster. A line that stays level does not care how many policies there are; one that falls by one step \
              for each step to the right looks at every policy."
         }
-        (Shown::Time, true) => {
+        (ShownMeasure::Time, true) => {
             "Lower is faster. The whole line is half of all decisions, the dashed one 99 %, the dotted one 99.9 %."
         }
     }
 }
 
-fn picture(name: String, title: String, caption: &'static str, scene: Scene) -> Picture {
-    Picture { name, title, caption, scene }
+fn picture(name: String, title: String, caption: &'static str, scene: Scene) -> ReportPicture {
+    ReportPicture { name, title, caption, scene }
 }
 
 /// A name that can be a file's.

@@ -112,12 +112,12 @@ fn aims(document: &mut Document, json: &Json) {
 }
 
 /// A line of a chart.
-struct Line<'j> {
+struct ChartLine<'j> {
     label: &'j str,
     points: Vec<(f64, f64)>,
 }
 
-fn lines(chart: &Json) -> Vec<Line<'_>> {
+fn lines(chart: &Json) -> Vec<ChartLine<'_>> {
     let point = |point: &Json| {
         let at = |at: usize| point.get(at).and_then(Json::as_f64).filter(|number| number.is_finite());
         Some((at(0)?, at(1)?))
@@ -126,7 +126,7 @@ fn lines(chart: &Json) -> Vec<Line<'_>> {
         |series: &'_ Json| -> Vec<(f64, f64)> { list(series, "points").iter().filter_map(point).collect() };
     list(chart, "series")
         .iter()
-        .map(|series| Line { label: text(series, "label"), points: line(series) })
+        .map(|series| ChartLine { label: text(series, "label"), points: line(series) })
         .collect()
 }
 
@@ -140,7 +140,7 @@ fn scene(chart: &Json) -> Scene {
 }
 
 /// Lines over a logarithmic axis.
-fn curves(json: &Json, lines: &[Line<'_>]) -> Scene {
+fn curves(json: &Json, lines: &[ChartLine<'_>]) -> Scene {
     let axis =
         |name: &str, format| AxisSpec { label: text(json, name).to_owned(), scale: Scale::Log, format };
     let short = |number: f64| if number >= 1.0 { whole(number) } else { format!("{number}") };
@@ -159,7 +159,7 @@ fn curves(json: &Json, lines: &[Line<'_>]) -> Scene {
 }
 
 /// A lane for each label, in it a mark of each series.
-fn lanes(json: &Json, labels: &[&str], lines: &[Line<'_>]) -> Scene {
+fn lanes(json: &Json, labels: &[&str], lines: &[ChartLine<'_>]) -> Scene {
     let bottom = TOP + LANE * labels.len() as f64;
     let longest = labels.iter().map(|label| label.chars().count().min(NAME_MAX)).max().unwrap_or_default();
     let (left, right) = (MARGIN + CHARACTER_WIDTH * longest as f64 + 12.0, WIDTH - 2.0 * MARGIN);

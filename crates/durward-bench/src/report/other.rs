@@ -20,7 +20,7 @@ const LANES_MAX: usize = 60;
 
 /// One such measurement.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Other {
+pub(super) struct OtherMeasurement {
     title: String,
     /// One of OPC UA, which has tables and charts of its own.
     opcua: Option<Json>,
@@ -29,13 +29,13 @@ pub(super) struct Other {
     command: Option<String>,
 }
 
-impl Other {
+impl OtherMeasurement {
     /// `None` where it is no such measurement.
-    pub(super) fn of(json: &Json) -> Option<Other> {
+    pub(super) fn of(json: &Json) -> Option<OtherMeasurement> {
         let command = json.get("command").and_then(Json::as_str).map(str::to_owned);
         if opcua::is_such(json) {
             let (title, opcua) = (opcua::TITLE.to_owned(), Some(json.clone()));
-            return Some(Other { title, opcua, numbers: Vec::new(), command });
+            return Some(OtherMeasurement { title, opcua, numbers: Vec::new(), command });
         }
         let has = |name: &str| json.get(name).is_some();
         let title = match json.get("transport").and_then(Json::as_str) {
@@ -46,7 +46,7 @@ impl Other {
         };
         let mut numbers = Vec::new();
         flatten("", json, &mut numbers);
-        Some(Other { title, opcua: None, numbers, command })
+        Some(OtherMeasurement { title, opcua: None, numbers, command })
     }
 
     pub(super) fn title(&self) -> &str {

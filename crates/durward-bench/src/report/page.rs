@@ -3,16 +3,20 @@
 use durward_lab::draw::{count, time, whole};
 use durward_lab::report::{Block, Document};
 
-use super::Picture;
-use super::other::Other;
-use super::row::Row;
+use super::ReportPicture;
+use super::other::OtherMeasurement;
+use super::row::MeasurementRow;
 use crate::embedded::UNCERTAINTY_MAX;
 
 /// Threads that ran less than this part of the time shared their cores with something else.
 const BUSY_BELOW: f64 = 0.95;
 
 /// The report.
-pub(super) fn document(rows: &[Row], others: &[Other], pictures: Vec<Picture>) -> Document {
+pub(super) fn document(
+    rows: &[MeasurementRow],
+    others: &[OtherMeasurement],
+    pictures: Vec<ReportPicture>,
+) -> Document {
     let mut document = Document::new(match (rows, others) {
         ([], [alone]) => alone.title(),
         _ => "How fast durward decides",
@@ -20,7 +24,7 @@ pub(super) fn document(rows: &[Row], others: &[Other], pictures: Vec<Picture>) -
     if !rows.is_empty() {
         document.text(&summary(rows));
         document.blocks.extend(warnings(rows).into_iter().map(Block::Warning));
-        for Picture { name, title, caption, scene } in pictures {
+        for ReportPicture { name, title, caption, scene } in pictures {
             document.heading(&title);
             document.figure(&name, scene, caption);
         }
@@ -37,7 +41,7 @@ pub(super) fn document(rows: &[Row], others: &[Other], pictures: Vec<Picture>) -
     }
     let commands: Vec<&str> = distinct(rows, |row| &row.command)
         .into_iter()
-        .chain(others.iter().filter_map(Other::command))
+        .chain(others.iter().filter_map(OtherMeasurement::command))
         .collect();
     if !commands.is_empty() {
         document.heading("To measure it again");
@@ -47,7 +51,7 @@ pub(super) fn document(rows: &[Row], others: &[Other], pictures: Vec<Picture>) -
 }
 
 /// Each of these once, in the order of the first.
-fn distinct(rows: &[Row], of: fn(&Row) -> &str) -> Vec<&str> {
+fn distinct(rows: &[MeasurementRow], of: fn(&MeasurementRow) -> &str) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
     for text in rows.iter().map(of) {
         if !all.contains(&text) {
@@ -57,7 +61,7 @@ fn distinct(rows: &[Row], of: fn(&Row) -> &str) -> Vec<&str> {
     all
 }
 
-fn summary(rows: &[Row]) -> String {
+fn summary(rows: &[MeasurementRow]) -> String {
     let scenarios = distinct(rows, |row| &row.scenario).join(", ");
     let versions = distinct(rows, |row| &row.version).join(", ");
     let machines = distinct(rows, |row| &row.machine).join("; ");
@@ -69,7 +73,7 @@ fn summary(rows: &[Row]) -> String {
 }
 
 /// What makes numbers doubtful stands before them.
-fn warnings(rows: &[Row]) -> Vec<String> {
+fn warnings(rows: &[MeasurementRow]) -> Vec<String> {
     let mut all = Vec::new();
     if distinct(rows, |row| &row.machine).len() > 1 {
         all.push(
@@ -96,9 +100,9 @@ fn warnings(rows: &[Row]) -> Vec<String> {
     all
 }
 
-fn table(document: &mut Document, rows: &[Row]) {
+fn table(document: &mut Document, rows: &[MeasurementRow]) {
     let or_none = |number: Option<String>| number.unwrap_or_else(|| "–".to_owned());
-    let row = |row: &Row| {
+    let row = |row: &MeasurementRow| {
         let [p50, p99, p999] = row.latency_ns.map(time);
         let open = if row.is_converged { "" } else { "*" };
         let words = [&row.scenario, &row.language, &row.index, &row.mode].map(Clone::clone);

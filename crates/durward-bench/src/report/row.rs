@@ -1,13 +1,13 @@
 //! The measurements a report is made of, as `durward bench embedded --json` prints them; and records of the lab.
 
-use durward_lab::record::{Record, RecordError};
+use durward_lab::record::{RecordError, RunRecord};
 use serde_json::Value as Json;
 
-use super::other::Other;
+use super::other::OtherMeasurement;
 
 /// One measurement.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct MeasurementRow {
     pub(super) scenario: String,
     pub(super) language: String,
     pub(super) index: String,
@@ -33,42 +33,42 @@ pub(super) struct Row {
 
 /// What a file holds.
 #[derive(Debug)]
-pub(super) enum Measured {
-    Rows(Vec<Row>),
-    Other(Other),
-    Record(Box<Record>),
+pub(super) enum MeasurementFile {
+    Rows(Vec<MeasurementRow>),
+    Other(OtherMeasurement),
+    Record(Box<RunRecord>),
 }
 
 /// Reads an array of rows, or a measurement of another kind.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn read(text: &str) -> Result<Measured, String> {
+pub(super) fn read(text: &str) -> Result<MeasurementFile, String> {
     let json: Json = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
     if json.get("format").is_some() && json.get("points").is_some() {
-        return Record::read(text)
-            .map(|record| Measured::Record(Box::new(record)))
+        return RunRecord::read(text)
+            .map(|record| MeasurementFile::Record(Box::new(record)))
             .map_err(|error: RecordError| error.to_string());
     }
-    if let Some(other) = Other::of(&json) {
-        return Ok(Measured::Other(other));
+    if let Some(other) = OtherMeasurement::of(&json) {
+        return Ok(MeasurementFile::Other(other));
     }
     let rows = json.as_array().ok_or("not an array of measurements")?;
     let rows = (1..).zip(rows).map(|(number, row)| one(row).map_err(|name| missing(number, name)));
-    rows.collect::<Result<_, _>>().map(Measured::Rows)
+    rows.collect::<Result<_, _>>().map(MeasurementFile::Rows)
 }
 
 fn missing(number: usize, name: &str) -> String {
     format!("measurement {number} has no `{name}` that could be drawn")
 }
 
-fn one(row: &Json) -> Result<Row, &'static str> {
+fn one(row: &Json) -> Result<MeasurementRow, &'static str> {
     let text = |name: &'static str| row.get(name).and_then(Json::as_str).map(str::to_owned).ok_or(name);
     let some = |name: &str| row.get(name).and_then(Json::as_f64).filter(|number| number.is_finite());
     // The axes are logarithmic: nothing lies at zero.
     let positive = |name: &'static str| some(name).filter(|number| *number > 0.0).ok_or(name);
     let rate = positive("decisions_per_s")?;
-    Ok(Row {
+    Ok(MeasurementRow {
         scenario: text("scenario")?,
         language: text("language")?,
         index: text("index")?,
@@ -102,7 +102,7 @@ fn machine(json: &Json) -> String {
     parts.join(", ")
 }
 
-impl Row {
+impl MeasurementRow {
     /// The family and size of a scenario: `hospital` and 300 of `hospital-300`.
     pub(super) fn family(&self) -> Option<(&str, u64)> {
         let (family, size) = self.scenario.rsplit_once('-')?;

@@ -2,10 +2,10 @@
 
 use durward_lab::draw::{Colour, Mark, SERIES_MAX};
 
-use super::row::Row;
+use super::row::MeasurementRow;
 
 /// The things in which series differ.
-type Key = [String; 4];
+type SeriesKey = [String; 4];
 
 /// Measurements of one index, mode, number of threads and language.
 #[derive(Clone, Debug)]
@@ -13,18 +13,18 @@ pub(super) struct Series<'r> {
     pub(super) label: String,
     pub(super) colour: Colour,
     pub(super) mark: Mark,
-    pub(super) rows: Vec<&'r Row>,
+    pub(super) rows: Vec<&'r MeasurementRow>,
 }
 
 /// Series that one picture shows.
 #[derive(Clone, Debug)]
-pub(super) struct Group<'r> {
+pub(super) struct SeriesGroup<'r> {
     /// What they have in common, where there are several groups.
     pub(super) label: String,
     pub(super) series: Vec<Series<'r>>,
 }
 
-fn key(row: &Row) -> Key {
+fn key(row: &MeasurementRow) -> SeriesKey {
     let threads = match row.threads {
         1 => "1 thread".to_owned(),
         several => format!("{several} threads"),
@@ -34,8 +34,8 @@ fn key(row: &Row) -> Key {
 
 /// The groups of these rows: one, or as many as it takes that none has too many series. Of two measurements of the same
 /// thing the later counts.
-pub(super) fn groups(rows: &[Row]) -> Vec<Group<'_>> {
-    let mut keys: Vec<Key> = Vec::new();
+pub(super) fn groups(rows: &[MeasurementRow]) -> Vec<SeriesGroup<'_>> {
+    let mut keys: Vec<SeriesKey> = Vec::new();
     rows.iter().map(key).for_each(|key| {
         if !keys.contains(&key) {
             keys.push(key);
@@ -47,7 +47,7 @@ pub(super) fn groups(rows: &[Row]) -> Vec<Group<'_>> {
     for split in 0..4 {
         let groups = split_by(&keys, split);
         if split == 3 || groups.iter().all(|(_, keys)| keys.len() <= SERIES_MAX) {
-            let group = |(common, keys): (Vec<String>, Vec<Key>)| Group {
+            let group = |(common, keys): (Vec<String>, Vec<SeriesKey>)| SeriesGroup {
                 label: words(&common, &varying),
                 series: keys
                     .iter()
@@ -62,8 +62,8 @@ pub(super) fn groups(rows: &[Row]) -> Vec<Group<'_>> {
 }
 
 /// Keys by their first so many parts.
-fn split_by(keys: &[Key], split: usize) -> Vec<(Vec<String>, Vec<Key>)> {
-    let mut groups: Vec<(Vec<String>, Vec<Key>)> = Vec::new();
+fn split_by(keys: &[SeriesKey], split: usize) -> Vec<(Vec<String>, Vec<SeriesKey>)> {
+    let mut groups: Vec<(Vec<String>, Vec<SeriesKey>)> = Vec::new();
     for key in keys {
         let common: Vec<String> = key.iter().take(split).cloned().collect();
         match groups.iter_mut().find(|(known, _)| *known == common) {
@@ -74,8 +74,14 @@ fn split_by(keys: &[Key], split: usize) -> Vec<(Vec<String>, Vec<Key>)> {
     groups
 }
 
-fn series<'r>(rows: &'r [Row], wanted: &Key, split: usize, varying: &[bool; 4], number: usize) -> Series<'r> {
-    let mut own: Vec<&Row> = Vec::new();
+fn series<'r>(
+    rows: &'r [MeasurementRow],
+    wanted: &SeriesKey,
+    split: usize,
+    varying: &[bool; 4],
+    number: usize,
+) -> Series<'r> {
+    let mut own: Vec<&MeasurementRow> = Vec::new();
     for row in rows.iter().filter(|row| key(row) == *wanted) {
         own.retain(|earlier| earlier.scenario != row.scenario);
         own.push(row);
@@ -102,10 +108,10 @@ fn words(parts: &[String], varying: &[bool]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::row::Measured;
+    use crate::report::row::MeasurementFile;
     use serde_json::json;
 
-    fn rows(of: &[(&str, &str, u64)]) -> Vec<Row> {
+    fn rows(of: &[(&str, &str, u64)]) -> Vec<MeasurementRow> {
         let row = |(number, (index, mode, threads)): (usize, &(&str, &str, u64))| {
             json!({
                 "scenario": "hospital-5", "language": "sapl", "index": index, "mode": mode, "threads": threads,
@@ -115,13 +121,14 @@ mod tests {
         };
         let rows: Vec<_> = of.iter().enumerate().map(row).collect();
         match super::super::row::read(&json!(rows).to_string()) {
-            Ok(Measured::Rows(rows)) => rows,
+            Ok(MeasurementFile::Rows(rows)) => rows,
             other => panic!("{other:?}"),
         }
     }
 
-    fn labels(rows: &[Row]) -> Vec<(String, Vec<String>)> {
-        let of = |group: Group<'_>| (group.label, group.series.into_iter().map(|it| it.label).collect());
+    fn labels(rows: &[MeasurementRow]) -> Vec<(String, Vec<String>)> {
+        let of =
+            |group: SeriesGroup<'_>| (group.label, group.series.into_iter().map(|it| it.label).collect());
         groups(rows).into_iter().map(of).collect()
     }
 

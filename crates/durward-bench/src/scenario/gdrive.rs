@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::random::JavaRandom;
-use super::{GRAPH_SEED, Parts, some_of, subscription, subscriptions};
+use super::{GRAPH_SEED, ScenarioParts, some_of, subscription, subscriptions};
 
 const ACTIONS: [&str; 5] = ["read", "write", "share", "changeOwner", "createDocument"];
 const USER_VIEW: &str = "View::User user_";
@@ -47,7 +47,7 @@ permit
 ];
 
 /// So many users, groups, documents and folders.
-pub(super) fn generate(size: usize) -> Parts {
+pub(super) fn generate(size: usize) -> ScenarioParts {
     let first = subscription("User::user_0", "changeOwner", "nonexistent");
     let subscriptions = subscriptions(first, |random| {
         let user = format!("User::user_{}", random.below(size));
@@ -55,7 +55,7 @@ pub(super) fn generate(size: usize) -> Parts {
         let kind = if random.coin() { "Document::doc_" } else { "Folder::folder_" };
         subscription(user, action, format!("{kind}{}", random.below(size)))
     });
-    Parts::of_sapl(POLICIES.map(str::to_owned).to_vec(), variables(size), subscriptions)
+    ScenarioParts::of_sapl(POLICIES.map(str::to_owned).to_vec(), variables(size), subscriptions)
 }
 
 fn variables(size: usize) -> Map<String, Json> {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::random::JavaRandom;
-use super::{GRAPH_SEED, Parts, some_of, some_roles, subscription, subscriptions};
+use super::{GRAPH_SEED, ScenarioParts, some_of, some_roles, subscription, subscriptions};
 
 const ORGANIZATION_ROLES: [&str; 3] = ["readers", "writers", "admins"];
 const REPOSITORY_ROLES: [&str; 5] = ["readers", "triagers", "writers", "maintainers", "admins"];
@@ -26,14 +26,14 @@ const POLICIES: [(&str, &str, &str); 8] = [
 ];
 
 /// So many organizations, repositories, teams and users.
-pub(super) fn generate(size: usize) -> Parts {
+pub(super) fn generate(size: usize) -> ScenarioParts {
     let first = subscription("User::user_0", "read", "nonexistent");
     let subscriptions = subscriptions(first, |random| {
         let user = format!("User::user_{}", random.below(size));
         let action = random.one_of(&ACTIONS);
         subscription(user, action, format!("Repository::repo_{}", random.below(size)))
     });
-    Parts::of_sapl(POLICIES.map(policy).to_vec(), variables(size), subscriptions)
+    ScenarioParts::of_sapl(POLICIES.map(policy).to_vec(), variables(size), subscriptions)
 }
 
 fn policy((name, action, members): (&str, &str, &str)) -> String {

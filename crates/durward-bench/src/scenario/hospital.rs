@@ -4,14 +4,17 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::random::JavaRandom;
-use super::rules::{Attribute, Category, Document, Effect, Rule, Test};
-use super::{DefaultDecision, GRAPH_SEED, Parts, Policies, SUBSCRIPTION_SEED, SUBSCRIPTIONS, subscription};
+use super::rules::{RuleAttribute, RuleCategory, RuleDocument, RuleEffect, RuleTest, ScenarioRule};
+use super::{
+    GRAPH_SEED, NoAnswerDecision, SUBSCRIPTION_SEED, SUBSCRIPTIONS, ScenarioParts, ScenarioPolicies,
+    subscription,
+};
 
 /// People in a department.
 const STAFF: usize = 5;
 
 /// What somebody may be, and do.
-struct Role {
+struct HospitalRole {
     name: &'static str,
     clearance: u32,
     /// A type of resource, and actions on it.
@@ -23,8 +26,8 @@ const READ_WRITE: &[&str] = &["read", "write"];
 const READ_WRITE_CREATE: &[&str] = &["read", "write", "create"];
 const READ_ORDER: &[&str] = &["read", "order"];
 
-const ROLES: [Role; 9] = [
-    Role {
+const ROLES: [HospitalRole; 9] = [
+    HospitalRole {
         name: "attending",
         clearance: 4,
         permissions: &[
@@ -36,7 +39,7 @@ const ROLES: [Role; 9] = [
             ("Referral", READ_WRITE_CREATE),
         ],
     },
-    Role {
+    HospitalRole {
         name: "resident",
         clearance: 3,
         permissions: &[
@@ -48,7 +51,7 @@ const ROLES: [Role; 9] = [
             ("Referral", &["read", "create"]),
         ],
     },
-    Role {
+    HospitalRole {
         name: "nurse",
         clearance: 3,
         permissions: &[
@@ -59,17 +62,17 @@ const ROLES: [Role; 9] = [
             ("Schedule", READ_WRITE),
         ],
     },
-    Role {
+    HospitalRole {
         name: "labTech",
         clearance: 2,
         permissions: &[("LabResult", READ_WRITE_CREATE), ("Imaging", READ_WRITE_CREATE)],
     },
-    Role {
+    HospitalRole {
         name: "pharmacist",
         clearance: 3,
         permissions: &[("Prescription", &["read", "write", "approve"]), ("PatientRecord", READ)],
     },
-    Role {
+    HospitalRole {
         name: "admin",
         clearance: 2,
         permissions: &[
@@ -78,12 +81,12 @@ const ROLES: [Role; 9] = [
             ("AuditLog", READ),
         ],
     },
-    Role {
+    HospitalRole {
         name: "billing",
         clearance: 2,
         permissions: &[("BillingRecord", &["read", "write", "create", "bill"]), ("PatientRecord", READ)],
     },
-    Role {
+    HospitalRole {
         name: "auditor",
         clearance: 4,
         permissions: &[
@@ -92,7 +95,7 @@ const ROLES: [Role; 9] = [
             ("BillingRecord", READ),
         ],
     },
-    Role {
+    HospitalRole {
         name: "researcher",
         clearance: 1,
         permissions: &[("PatientRecord", READ), ("LabResult", READ), ("Imaging", READ)],
@@ -149,67 +152,78 @@ const FOREIGN_TEAMS: usize = 45_000;
 const FOREIGN_TEAMS_MAX: usize = 15;
 
 /// A hospital of so many departments.
-pub(super) fn generate(departments: usize) -> Parts {
+pub(super) fn generate(departments: usize) -> ScenarioParts {
     let policies = (0..departments).flat_map(department_policies);
-    let policies = policies.chain(EMERGENCY_TYPES.map(emergency_policy)).map(Document::Policy);
+    let policies = policies.chain(EMERGENCY_TYPES.map(emergency_policy)).map(RuleDocument::Policy);
     let (graph, roles) = staff(departments);
     let variables = Map::from_iter([("staffGraph".to_owned(), Json::Object(graph))]);
     let mut random = JavaRandom::new(SUBSCRIPTION_SEED);
     let subscriptions = (0..SUBSCRIPTIONS).map(|_| ask(&mut random, departments, &roles)).collect();
-    Parts {
-        policies: Policies::Both(Box::new(policies)),
+    ScenarioParts {
+        policies: ScenarioPolicies::Both(Box::new(policies)),
         variables,
         subscriptions,
-        default: DefaultDecision::Deny,
+        default: NoAnswerDecision::Deny,
     }
 }
 
-fn department_policies(department: usize) -> Vec<Rule> {
+fn department_policies(department: usize) -> Vec<ScenarioRule> {
     let mut policies = Vec::new();
     for role in &ROLES {
         for (kind, actions) in role.permissions {
             policies.push(permission(department, role.name, kind, actions));
         }
     }
-    let sensitivity = Attribute::of(Category::Resource, "sensitivity");
-    let clearance = Attribute::of(Category::Subject, "clearance");
-    policies.push(Rule {
+    let sensitivity = RuleAttribute::of(RuleCategory::Resource, "sensitivity");
+    let clearance = RuleAttribute::of(RuleCategory::Subject, "clearance");
+    policies.push(ScenarioRule {
         name: format!("sensitivity-deny-dept-{department}"),
-        effect: Effect::Deny,
-        tests: vec![in_department(department), Test::IsAbove(sensitivity, clearance)],
+        effect: RuleEffect::Deny,
+        tests: vec![in_department(department), RuleTest::IsAbove(sensitivity, clearance)],
         log: None,
     });
     policies
 }
 
-fn permission(department: usize, role: &str, kind: &str, actions: &[&str]) -> Rule {
+fn permission(department: usize, role: &str, kind: &str, actions: &[&str]) -> ScenarioRule {
     let mut tests = role_type_action(role, kind, actions);
-    tests.extend([in_department(department), Test::IsMemberOf(format!("dept_{department}"))]);
-    Rule { name: format!("dept-{department}-{role}-{kind}"), effect: Effect::Permit, tests, log: None }
+    tests.extend([in_department(department), RuleTest::IsMemberOf(format!("dept_{department}"))]);
+    ScenarioRule {
+        name: format!("dept-{department}-{role}-{kind}"),
+        effect: RuleEffect::Permit,
+        tests,
+        log: None,
+    }
 }
 
-fn emergency_policy(kind: &str) -> Rule {
+fn emergency_policy(kind: &str) -> ScenarioRule {
     let tests = role_type_action("emergency", kind, EMERGENCY_ACTIONS);
-    Rule { name: format!("emergency-{kind}"), effect: Effect::Permit, tests, log: None }
+    ScenarioRule { name: format!("emergency-{kind}"), effect: RuleEffect::Permit, tests, log: None }
 }
 
-fn role_type_action(role: &str, kind: &str, actions: &[&str]) -> Vec<Test> {
+fn role_type_action(role: &str, kind: &str, actions: &[&str]) -> Vec<RuleTest> {
     let is = |category, key, values: &[&str]| {
-        Test::IsOneOf(Attribute::of(category, key), values.iter().map(|it| (*it).to_owned()).collect())
+        RuleTest::IsOneOf(
+            RuleAttribute::of(category, key),
+            values.iter().map(|it| (*it).to_owned()).collect(),
+        )
     };
     vec![
-        is(Category::Subject, "role", &[role]),
-        is(Category::Resource, "type", &[kind]),
-        is(Category::Action, "", actions),
+        is(RuleCategory::Subject, "role", &[role]),
+        is(RuleCategory::Resource, "type", &[kind]),
+        is(RuleCategory::Action, "", actions),
     ]
 }
 
-fn in_department(department: usize) -> Test {
-    Test::IsOneOf(Attribute::of(Category::Resource, "department"), vec![format!("dept_{department}")])
+fn in_department(department: usize) -> RuleTest {
+    RuleTest::IsOneOf(
+        RuleAttribute::of(RuleCategory::Resource, "department"),
+        vec![format!("dept_{department}")],
+    )
 }
 
 /// Who belongs to what, and everybody's role.
-fn staff(departments: usize) -> (Map<String, Json>, Vec<&'static Role>) {
+fn staff(departments: usize) -> (Map<String, Json>, Vec<&'static HospitalRole>) {
     let mut random = JavaRandom::new(GRAPH_SEED);
     let mut graph = Map::new();
     for department in 0..departments {
@@ -246,7 +260,7 @@ fn foreign_teams(random: &mut JavaRandom, own: usize, departments: usize) -> Vec
     teams
 }
 
-fn ask(random: &mut JavaRandom, departments: usize, roles: &[&'static Role]) -> Json {
+fn ask(random: &mut JavaRandom, departments: usize, roles: &[&'static HospitalRole]) -> Json {
     let person = random.below(departments * STAFF);
     let (action, kind) = (random.one_of(&ACTIONS), random.one_of(&TYPES));
     let department = if random.real() < 0.8 { person / STAFF } else { random.below(departments) };

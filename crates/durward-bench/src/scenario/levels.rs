@@ -5,8 +5,8 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::random::JavaRandom;
-use super::rules::{Attribute, Category, Document, Effect, Rule, Test};
-use super::{DefaultDecision, GRAPH_SEED, Parts, Policies, SUBSCRIPTION_SEED};
+use super::rules::{RuleAttribute, RuleCategory, RuleDocument, RuleEffect, RuleTest, ScenarioRule};
+use super::{GRAPH_SEED, NoAnswerDecision, SUBSCRIPTION_SEED, ScenarioParts, ScenarioPolicies};
 
 /// One team for so many policies.
 const POLICIES_A_TEAM: usize = 10;
@@ -30,25 +30,25 @@ const FOR_TIME: usize = 60;
 const DENIES: usize = 20;
 const QUESTIONS: usize = 2_000;
 
-const PATH: Attribute = Attribute::of(Category::Resource, "path");
-const CLEARANCE: Attribute = Attribute::of(Category::Subject, "clearance");
-const MINUTE: Attribute = Attribute::of(Category::Environment, "minute");
+const PATH: RuleAttribute = RuleAttribute::of(RuleCategory::Resource, "path");
+const CLEARANCE: RuleAttribute = RuleAttribute::of(RuleCategory::Subject, "clearance");
+const MINUTE: RuleAttribute = RuleAttribute::of(RuleCategory::Environment, "minute");
 
 /// So many policies.
-pub(super) fn generate(policies: usize) -> Parts {
+pub(super) fn generate(policies: usize) -> ScenarioParts {
     let mut random = JavaRandom::new(GRAPH_SEED);
     let documents =
-        (0..policies).map(move |number| Document::Policy(draw(&mut random, policies).rule(number)));
-    Parts {
-        policies: Policies::Both(Box::new(documents)),
+        (0..policies).map(move |number| RuleDocument::Policy(draw(&mut random, policies).rule(number)));
+    ScenarioParts {
+        policies: ScenarioPolicies::Both(Box::new(documents)),
         variables: Map::new(),
         subscriptions: subscriptions(policies),
-        default: DefaultDecision::Abstain,
+        default: NoAnswerDecision::Abstain,
     }
 }
 
 /// What a policy tests.
-struct Drawn {
+struct DrawnLevelTest {
     prefix: String,
     action: Option<&'static str>,
     clearance: Option<(usize, usize)>,
@@ -56,7 +56,7 @@ struct Drawn {
     is_deny: bool,
 }
 
-fn draw(random: &mut JavaRandom, policies: usize) -> Drawn {
+fn draw(random: &mut JavaRandom, policies: usize) -> DrawnLevelTest {
     let mut prefix = team(random.below(policies.div_ceil(POLICIES_A_TEAM)));
     let depth = random.below(3);
     for part in [random.one_of(&AREAS), &year(random.below(YEARS))].into_iter().take(depth) {
@@ -67,7 +67,7 @@ fn draw(random: &mut JavaRandom, policies: usize) -> Drawn {
     let (level, levels) = (random.below(LEVELS), random.below(LEVELS_MAX) + 1);
     let (start, quarters) = (random.below(DAY / QUARTER), random.below(WINDOW_MAX) + 1);
     let minute = (start * QUARTER, ((start + quarters) * QUARTER).min(DAY));
-    Drawn {
+    DrawnLevelTest {
         prefix,
         action: (random.below(100) < FOR_ACTION).then_some(action),
         clearance: (random.below(100) < FOR_CLEARANCE).then_some((level, level + levels)),
@@ -76,22 +76,24 @@ fn draw(random: &mut JavaRandom, policies: usize) -> Drawn {
     }
 }
 
-impl Drawn {
-    fn rule(self, number: usize) -> Rule {
-        let mut tests = vec![Test::StartsWith(PATH, self.prefix)];
+impl DrawnLevelTest {
+    fn rule(self, number: usize) -> ScenarioRule {
+        let mut tests = vec![RuleTest::StartsWith(PATH, self.prefix)];
         let action = self.action.map(|action| vec![action.to_owned()]);
-        tests.extend(action.map(|action| Test::IsOneOf(Attribute::of(Category::Action, ""), action)));
-        tests.extend(self.clearance.map(|(from, to)| Test::IsWithin(CLEARANCE, from, to)));
-        tests.extend(self.minute.map(|(from, to)| Test::IsWithin(MINUTE, from, to)));
-        let effect = if self.is_deny { Effect::Deny } else { Effect::Permit };
-        Rule { name: format!("levels-{number}"), effect, tests, log: None }
+        tests.extend(
+            action.map(|action| RuleTest::IsOneOf(RuleAttribute::of(RuleCategory::Action, ""), action)),
+        );
+        tests.extend(self.clearance.map(|(from, to)| RuleTest::IsWithin(CLEARANCE, from, to)));
+        tests.extend(self.minute.map(|(from, to)| RuleTest::IsWithin(MINUTE, from, to)));
+        let effect = if self.is_deny { RuleEffect::Deny } else { RuleEffect::Permit };
+        ScenarioRule { name: format!("levels-{number}"), effect, tests, log: None }
     }
 }
 
 /// Every other question is made so that a policy applies to it; apart from that all values are random.
 fn subscriptions(policies: usize) -> Vec<Json> {
     let mut again = JavaRandom::new(GRAPH_SEED);
-    let all: Vec<Drawn> = (0..policies).map(|_| draw(&mut again, policies)).collect();
+    let all: Vec<DrawnLevelTest> = (0..policies).map(|_| draw(&mut again, policies)).collect();
     let mut random = JavaRandom::new(SUBSCRIPTION_SEED);
     let ask = |number: usize| {
         let policy = all.get(random.below(policies)).filter(|_| number.is_multiple_of(2));

@@ -36,7 +36,7 @@ use serde_json::{Map, Value as Json, json};
 
 pub use name::{SCENARIO_NAMES, ScenarioName, UnknownScenario};
 use random::JavaRandom;
-use rules::Document;
+use rules::RuleDocument;
 pub use xacml::XacmlRequest;
 
 /// How many subscriptions a scenario of SAPL's benchmark has, where they are random.
@@ -56,7 +56,7 @@ pub struct Scenario {
     /// The variables of `pdp.json`: an object.
     pub variables: Json,
     /// What no answer becomes.
-    pub default: DefaultDecision,
+    pub default: NoAnswerDecision,
     /// Subscriptions, each an object with `subject`, `action` and `resource`.
     pub subscriptions: Vec<Json>,
 }
@@ -79,7 +79,7 @@ pub struct XacmlScenario {
 
 /// What no answer becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DefaultDecision {
+pub enum NoAnswerDecision {
     /// A deny.
     Deny,
     /// It stays one: NOT_APPLICABLE.
@@ -97,10 +97,10 @@ impl Scenario {
 
     /// Makes the scenario of this name.
     pub fn of(name: &ScenarioName) -> Scenario {
-        let Parts { policies, variables, default, subscriptions } = name.generate();
+        let ScenarioParts { policies, variables, default, subscriptions } = name.generate();
         let policies = match policies {
-            Policies::Sapl(texts) => texts,
-            Policies::Both(documents) => documents.map(|document| sapl::text(&document)).collect(),
+            ScenarioPolicies::Sapl(texts) => texts,
+            ScenarioPolicies::Both(documents) => documents.map(|document| sapl::text(&document)).collect(),
         };
         Scenario {
             name: name.to_string(),
@@ -114,8 +114,8 @@ impl Scenario {
     /// The text of `pdp.json`: a deny counts more than a permit, no answer is [`Scenario::default`], errors are passed on.
     pub fn configuration(&self) -> String {
         let default = match self.default {
-            DefaultDecision::Deny => "DENY",
-            DefaultDecision::Abstain => "ABSTAIN",
+            NoAnswerDecision::Deny => "DENY",
+            NoAnswerDecision::Abstain => "ABSTAIN",
         };
         let configuration = json!({
             "algorithm": {
@@ -133,43 +133,52 @@ impl Scenario {
 impl XacmlScenario {
     /// Makes the scenario of this name; `None` where its policies look at what XACML has no word for.
     pub fn of(name: &ScenarioName) -> Option<XacmlScenario> {
-        let Parts { policies, variables, default, subscriptions } = name.generate();
-        let Policies::Both(documents) = policies else { return None };
+        let ScenarioParts { policies, variables, default, subscriptions } = name.generate();
+        let ScenarioPolicies::Both(documents) = policies else { return None };
         let mut count = 0;
         let counted = documents.inspect(|_| count += 1);
         let documents = xacml::documents(&name.to_string(), counted, default);
-        let membership = Membership::of(&variables);
+        let membership = GroupMembership::of(&variables);
         let requests = subscriptions.iter().map(|asked| xacml::request(asked, &membership)).collect();
         Some(XacmlScenario { name: name.to_string(), documents, policies: count, requests })
     }
 }
 
 /// What the kinds make.
-struct Parts {
-    policies: Policies,
+struct ScenarioParts {
+    policies: ScenarioPolicies,
     variables: Map<String, Json>,
-    default: DefaultDecision,
+    default: NoAnswerDecision,
     subscriptions: Vec<Json>,
 }
 
 /// Policies that only SAPL can say, or that both languages can. There may be a million.
-enum Policies {
+enum ScenarioPolicies {
     Sapl(Vec<String>),
-    Both(Box<dyn Iterator<Item = Document>>),
+    Both(Box<dyn Iterator<Item = RuleDocument>>),
 }
 
-impl Parts {
-    fn of_sapl(policies: Vec<String>, variables: Map<String, Json>, subscriptions: Vec<Json>) -> Parts {
-        Parts { policies: Policies::Sapl(policies), variables, default: DefaultDecision::Deny, subscriptions }
+impl ScenarioParts {
+    fn of_sapl(
+        policies: Vec<String>,
+        variables: Map<String, Json>,
+        subscriptions: Vec<Json>,
+    ) -> ScenarioParts {
+        ScenarioParts {
+            policies: ScenarioPolicies::Sapl(policies),
+            variables,
+            default: NoAnswerDecision::Deny,
+            subscriptions,
+        }
     }
 }
 
 /// Who belongs to what: the graph of a hospital.
-struct Membership<'v>(Option<&'v Map<String, Json>>);
+struct GroupMembership<'v>(Option<&'v Map<String, Json>>);
 
-impl<'v> Membership<'v> {
-    fn of(variables: &'v Map<String, Json>) -> Membership<'v> {
-        Membership(variables.get("staffGraph").and_then(Json::as_object))
+impl<'v> GroupMembership<'v> {
+    fn of(variables: &'v Map<String, Json>) -> GroupMembership<'v> {
+        GroupMembership(variables.get("staffGraph").and_then(Json::as_object))
     }
 
     /// Everything that somebody belongs to, directly or not, in the order found; `None` where nobody belongs to anything.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Parts, gdrive, github, hospital, levels, scatter, small, synth, tinytodo};
+use super::{ScenarioParts, gdrive, github, hospital, levels, scatter, small, synth, tinytodo};
 
 /// What a name may be, for messages.
 pub const SCENARIO_NAMES: &str =
@@ -12,21 +12,21 @@ pub const SCENARIO_NAMES: &str =
 /// The name of a scenario: its kind and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScenarioName {
-    kind: &'static Kind,
+    kind: &'static ScenarioKind,
     size: usize,
 }
 
 /// Everything about a kind of scenario.
 #[derive(Debug, PartialEq, Eq)]
-struct Kind {
+struct ScenarioKind {
     name: &'static str,
     /// The greatest size; 0 of what has none.
     size_max: usize,
-    scenario: KindOf,
+    scenario: ScenarioMaker,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum KindOf {
+enum ScenarioMaker {
     Baseline,
     Rbac,
     Hospital,
@@ -39,16 +39,16 @@ enum KindOf {
 }
 
 /// Graphs of `github` and its like grow with the square of their size. A hospital of the greatest size has 990,005 policies.
-const KINDS: [Kind; 9] = [
-    Kind { name: "baseline", size_max: 0, scenario: KindOf::Baseline },
-    Kind { name: "rbac", size_max: 0, scenario: KindOf::Rbac },
-    Kind { name: "hospital", size_max: 30_000, scenario: KindOf::Hospital },
-    Kind { name: "github", size_max: 1_000, scenario: KindOf::Github },
-    Kind { name: "gdrive", size_max: 1_000, scenario: KindOf::Gdrive },
-    Kind { name: "tinytodo", size_max: 1_000, scenario: KindOf::Tinytodo },
-    Kind { name: "synth", size_max: 1_000_000, scenario: KindOf::Synth },
-    Kind { name: "scatter", size_max: 1_000_000, scenario: KindOf::Scatter },
-    Kind { name: "levels", size_max: 1_000_000, scenario: KindOf::Levels },
+const KINDS: [ScenarioKind; 9] = [
+    ScenarioKind { name: "baseline", size_max: 0, scenario: ScenarioMaker::Baseline },
+    ScenarioKind { name: "rbac", size_max: 0, scenario: ScenarioMaker::Rbac },
+    ScenarioKind { name: "hospital", size_max: 30_000, scenario: ScenarioMaker::Hospital },
+    ScenarioKind { name: "github", size_max: 1_000, scenario: ScenarioMaker::Github },
+    ScenarioKind { name: "gdrive", size_max: 1_000, scenario: ScenarioMaker::Gdrive },
+    ScenarioKind { name: "tinytodo", size_max: 1_000, scenario: ScenarioMaker::Tinytodo },
+    ScenarioKind { name: "synth", size_max: 1_000_000, scenario: ScenarioMaker::Synth },
+    ScenarioKind { name: "scatter", size_max: 1_000_000, scenario: ScenarioMaker::Scatter },
+    ScenarioKind { name: "levels", size_max: 1_000_000, scenario: ScenarioMaker::Levels },
 ];
 
 /// A name that is no scenario's.
@@ -101,17 +101,17 @@ impl fmt::Display for ScenarioName {
 
 impl ScenarioName {
     /// What it is made of.
-    pub(super) fn generate(&self) -> Parts {
+    pub(super) fn generate(&self) -> ScenarioParts {
         match self.kind.scenario {
-            KindOf::Baseline => small::baseline(),
-            KindOf::Rbac => small::rbac(),
-            KindOf::Hospital => hospital::generate(self.size),
-            KindOf::Github => github::generate(self.size),
-            KindOf::Gdrive => gdrive::generate(self.size),
-            KindOf::Tinytodo => tinytodo::generate(self.size),
-            KindOf::Synth => synth::generate(self.size),
-            KindOf::Scatter => scatter::generate(self.size),
-            KindOf::Levels => levels::generate(self.size),
+            ScenarioMaker::Baseline => small::baseline(),
+            ScenarioMaker::Rbac => small::rbac(),
+            ScenarioMaker::Hospital => hospital::generate(self.size),
+            ScenarioMaker::Github => github::generate(self.size),
+            ScenarioMaker::Gdrive => gdrive::generate(self.size),
+            ScenarioMaker::Tinytodo => tinytodo::generate(self.size),
+            ScenarioMaker::Synth => synth::generate(self.size),
+            ScenarioMaker::Scatter => scatter::generate(self.size),
+            ScenarioMaker::Levels => levels::generate(self.size),
         }
     }
 }

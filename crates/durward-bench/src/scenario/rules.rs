@@ -4,7 +4,7 @@
 
 /// What an attribute is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Category {
+pub(super) enum RuleCategory {
     Subject,
     Resource,
     Action,
@@ -13,61 +13,61 @@ pub(super) enum Category {
 
 /// An attribute of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Attribute {
-    pub(super) category: Category,
+pub(super) struct RuleAttribute {
+    pub(super) category: RuleCategory,
     /// The key of the object; empty for the whole value.
     pub(super) key: &'static str,
 }
 
 /// A condition.
 #[derive(Clone, Debug)]
-pub(super) enum Test {
+pub(super) enum RuleTest {
     /// The attribute is one of these.
-    IsOneOf(Attribute, Vec<String>),
+    IsOneOf(RuleAttribute, Vec<String>),
     /// The attribute has several values, and one of them is one of these.
-    HasOneOf(Attribute, Vec<String>),
+    HasOneOf(RuleAttribute, Vec<String>),
     /// The attribute is a number and at least this.
-    AtLeast(Attribute, usize),
+    AtLeast(RuleAttribute, usize),
     /// The attribute is a number, at least the first and below the second.
-    IsWithin(Attribute, usize, usize),
+    IsWithin(RuleAttribute, usize, usize),
     /// The attribute is a text that begins with this.
-    StartsWith(Attribute, String),
+    StartsWith(RuleAttribute, String),
     /// Both are numbers, and the first is greater.
-    IsAbove(Attribute, Attribute),
+    IsAbove(RuleAttribute, RuleAttribute),
     /// Who asks belongs to this: by the graph of who belongs to what in SAPL, by an attribute in XACML.
     IsMemberOf(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum RuleEffect {
     Permit,
     Deny,
 }
 
 /// A condition for an effect: all of its tests.
 #[derive(Clone, Debug)]
-pub(super) struct Rule {
+pub(super) struct ScenarioRule {
     pub(super) name: String,
-    pub(super) effect: Effect,
-    pub(super) tests: Vec<Test>,
+    pub(super) effect: RuleEffect,
+    pub(super) tests: Vec<RuleTest>,
     /// The policy that is to be logged where the rule permits.
     pub(super) log: Option<String>,
 }
 
 /// A document.
 #[derive(Clone, Debug)]
-pub(super) enum Document {
-    Policy(Rule),
+pub(super) enum RuleDocument {
+    Policy(ScenarioRule),
     /// Where `target` holds, the first rule that applies.
     Set {
         name: String,
-        target: Test,
-        rules: Vec<Rule>,
+        target: RuleTest,
+        rules: Vec<ScenarioRule>,
     },
 }
 
-impl Attribute {
-    pub(super) const fn of(category: Category, key: &'static str) -> Attribute {
-        Attribute { category, key }
+impl RuleAttribute {
+    pub(super) const fn of(category: RuleCategory, key: &'static str) -> RuleAttribute {
+        RuleAttribute { category, key }
     }
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use super::rules::{Attribute, Category, Document, Effect, Rule, Test};
+use super::rules::{RuleAttribute, RuleCategory, RuleDocument, RuleEffect, RuleTest, ScenarioRule};
 
 /// The text of a document.
-pub(super) fn text(document: &Document) -> String {
+pub(super) fn text(document: &RuleDocument) -> String {
     let mut text = String::new();
     match document {
-        Document::Policy(rule) => write_rule(&mut text, rule),
-        Document::Set { name, target, rules } => {
+        RuleDocument::Policy(rule) => write_rule(&mut text, rule),
+        RuleDocument::Set { name, target, rules } => {
             let target = condition(target);
             let _ = write!(text, "set \"{name}\"\nfirst or abstain errors propagate\nfor {target}\n");
             for rule in rules {
@@ -21,15 +21,15 @@ pub(super) fn text(document: &Document) -> String {
     text
 }
 
-fn write_rule(text: &mut String, rule: &Rule) {
+fn write_rule(text: &mut String, rule: &ScenarioRule) {
     let effect = match rule.effect {
-        Effect::Permit => "permit",
-        Effect::Deny => "deny",
+        RuleEffect::Permit => "permit",
+        RuleEffect::Deny => "deny",
     };
     // Writing to a string cannot fail.
     let _ = writeln!(text, "policy \"{}\"\n{effect}", rule.name);
     for test in &rule.tests {
-        if let Test::IsMemberOf(_) = test {
+        if let RuleTest::IsMemberOf(_) = test {
             text.push_str("    var memberOf = graph.transitiveClosureSet(staffGraph);\n");
         }
         let _ = writeln!(text, "    {};", condition(test));
@@ -39,35 +39,35 @@ fn write_rule(text: &mut String, rule: &Rule) {
     }
 }
 
-fn condition(test: &Test) -> String {
+fn condition(test: &RuleTest) -> String {
     match test {
-        Test::IsOneOf(attribute, values) => match values.as_slice() {
+        RuleTest::IsOneOf(attribute, values) => match values.as_slice() {
             [only] => format!("{} == \"{only}\"", path(attribute)),
             several => format!("{} in [\"{}\"]", path(attribute), several.join("\", \"")),
         },
-        Test::HasOneOf(attribute, values) => match values.as_slice() {
+        RuleTest::HasOneOf(attribute, values) => match values.as_slice() {
             [only] => format!("\"{only}\" in {}", path(attribute)),
             several => format!("[\"{}\"] any in {}", several.join("\", \""), path(attribute)),
         },
-        Test::AtLeast(attribute, least) => format!("{} >= {least}", path(attribute)),
-        Test::IsWithin(attribute, from, to) => {
+        RuleTest::AtLeast(attribute, least) => format!("{} >= {least}", path(attribute)),
+        RuleTest::IsWithin(attribute, from, to) => {
             let path = path(attribute);
             format!("{path} >= {from} && {path} < {to}")
         }
-        Test::StartsWith(attribute, prefix) => {
+        RuleTest::StartsWith(attribute, prefix) => {
             format!("string.startsWith({}, \"{prefix}\")", path(attribute))
         }
-        Test::IsAbove(attribute, other) => format!("{} > {}", path(attribute), path(other)),
-        Test::IsMemberOf(group) => format!("memberOf[(subject.id)] has \"{group}\""),
+        RuleTest::IsAbove(attribute, other) => format!("{} > {}", path(attribute), path(other)),
+        RuleTest::IsMemberOf(group) => format!("memberOf[(subject.id)] has \"{group}\""),
     }
 }
 
-fn path(attribute: &Attribute) -> String {
+fn path(attribute: &RuleAttribute) -> String {
     let category = match attribute.category {
-        Category::Subject => "subject",
-        Category::Resource => "resource",
-        Category::Action => "action",
-        Category::Environment => "environment",
+        RuleCategory::Subject => "subject",
+        RuleCategory::Resource => "resource",
+        RuleCategory::Action => "action",
+        RuleCategory::Environment => "environment",
     };
     match attribute.key {
         "" => category.to_owned(),

@@ -4,23 +4,23 @@
 use serde_json::{Map, Value as Json};
 
 use super::random::JavaRandom;
-use super::rules::{Attribute, Category, Document, Effect, Rule, Test};
-use super::{DefaultDecision, GRAPH_SEED, Parts, Policies, SUBSCRIPTION_SEED};
+use super::rules::{RuleAttribute, RuleCategory, RuleDocument, RuleEffect, RuleTest, ScenarioRule};
+use super::{GRAPH_SEED, NoAnswerDecision, SUBSCRIPTION_SEED, ScenarioParts, ScenarioPolicies};
 
 /// The attributes, four of each part of a subscription.
-const ATTRIBUTES: [(Category, &str, &str); 12] = [
-    (Category::Subject, "subject", "a"),
-    (Category::Subject, "subject", "b"),
-    (Category::Subject, "subject", "c"),
-    (Category::Subject, "subject", "d"),
-    (Category::Resource, "resource", "e"),
-    (Category::Resource, "resource", "f"),
-    (Category::Resource, "resource", "g"),
-    (Category::Resource, "resource", "h"),
-    (Category::Action, "action", "i"),
-    (Category::Action, "action", "j"),
-    (Category::Action, "action", "k"),
-    (Category::Action, "action", "l"),
+const ATTRIBUTES: [(RuleCategory, &str, &str); 12] = [
+    (RuleCategory::Subject, "subject", "a"),
+    (RuleCategory::Subject, "subject", "b"),
+    (RuleCategory::Subject, "subject", "c"),
+    (RuleCategory::Subject, "subject", "d"),
+    (RuleCategory::Resource, "resource", "e"),
+    (RuleCategory::Resource, "resource", "f"),
+    (RuleCategory::Resource, "resource", "g"),
+    (RuleCategory::Resource, "resource", "h"),
+    (RuleCategory::Action, "action", "i"),
+    (RuleCategory::Action, "action", "j"),
+    (RuleCategory::Action, "action", "k"),
+    (RuleCategory::Action, "action", "l"),
 ];
 /// How many values each of them may have.
 const VALUES: usize = 10;
@@ -33,39 +33,39 @@ const DENIES: usize = 100;
 const QUESTIONS: usize = 2_000;
 
 /// So many policies.
-pub(super) fn generate(policies: usize) -> Parts {
+pub(super) fn generate(policies: usize) -> ScenarioParts {
     let mut random = JavaRandom::new(GRAPH_SEED);
-    let documents = (0..policies).map(move |number| Document::Policy(policy(&draw(&mut random), number)));
+    let documents = (0..policies).map(move |number| RuleDocument::Policy(policy(&draw(&mut random), number)));
     let subscriptions = subscriptions(policies);
-    Parts {
-        policies: Policies::Both(Box::new(documents)),
+    ScenarioParts {
+        policies: ScenarioPolicies::Both(Box::new(documents)),
         variables: Map::new(),
         subscriptions,
-        default: DefaultDecision::Abstain,
+        default: NoAnswerDecision::Abstain,
     }
 }
 
 /// What a policy tests: attributes and values, and whether it denies.
-struct Drawn {
+struct DrawnScatterTest {
     tests: Vec<(usize, usize)>,
     is_deny: bool,
 }
 
-fn draw(random: &mut JavaRandom) -> Drawn {
+fn draw(random: &mut JavaRandom) -> DrawnScatterTest {
     let count = TESTS_MIN + random.below(TESTS_MAX - TESTS_MIN + 1);
     let mut attributes = random.some_below(count, ATTRIBUTES.len());
     attributes.sort_unstable();
     let tests = attributes.into_iter().map(|attribute| (attribute, random.below(VALUES))).collect();
-    Drawn { tests, is_deny: random.below(DENIES) == 0 }
+    DrawnScatterTest { tests, is_deny: random.below(DENIES) == 0 }
 }
 
-fn policy(drawn: &Drawn, number: usize) -> Rule {
+fn policy(drawn: &DrawnScatterTest, number: usize) -> ScenarioRule {
     let test = |(attribute, value): &(usize, usize)| {
         let (category, _, key) = ATTRIBUTES.get(*attribute)?;
-        Some(Test::IsOneOf(Attribute::of(*category, key), vec![value_of(*value)]))
+        Some(RuleTest::IsOneOf(RuleAttribute::of(*category, key), vec![value_of(*value)]))
     };
-    let effect = if drawn.is_deny { Effect::Deny } else { Effect::Permit };
-    Rule {
+    let effect = if drawn.is_deny { RuleEffect::Deny } else { RuleEffect::Permit };
+    ScenarioRule {
         name: format!("scatter-{number}"),
         effect,
         tests: drawn.tests.iter().filter_map(test).collect(),

@@ -1,23 +1,24 @@
-//! Two scenarios without chance: a policy that says no, and roles with permissions.
+//! Two scenarios without randomness: a policy that denies, and roles with permissions.
 
 use serde_json::{Map, json};
 
-use super::rules::{Document, Effect, Rule};
-use super::{DefaultDecision, Parts, Policies, subscription};
+use super::rules::{RuleDocument, RuleEffect, ScenarioRule};
+use super::{NoAnswerDecision, ScenarioParts, ScenarioPolicies, subscription};
 
 /// One policy that always denies: what a call costs.
-pub(super) fn baseline() -> Parts {
-    let deny = Rule { name: "baseline".to_owned(), effect: Effect::Deny, tests: Vec::new(), log: None };
-    Parts {
-        policies: Policies::Both(Box::new(std::iter::once(Document::Policy(deny)))),
+pub(super) fn baseline() -> ScenarioParts {
+    let deny =
+        ScenarioRule { name: "baseline".to_owned(), effect: RuleEffect::Deny, tests: Vec::new(), log: None };
+    ScenarioParts {
+        policies: ScenarioPolicies::Both(Box::new(std::iter::once(RuleDocument::Policy(deny)))),
         variables: Map::new(),
         subscriptions: vec![subscription("alice", "read", "document")],
-        default: DefaultDecision::Deny,
+        default: NoAnswerDecision::Deny,
     }
 }
 
 /// Two roles, each with a list of what it may do with what.
-pub(super) fn rbac() -> Parts {
+pub(super) fn rbac() -> ScenarioParts {
     let policy = "policy \"RBAC\"\npermit\n    \
                   { \"type\" : resource.type, \"action\": action } in permissions[(subject.role)];\n";
     let may = |action: &str| json!({ "type": "foo123", "action": action });
@@ -34,5 +35,5 @@ pub(super) fn rbac() -> Parts {
         }
     }
     let variables = Map::from_iter([("permissions".to_owned(), permissions)]);
-    Parts::of_sapl(vec![policy.to_owned()], variables, subscriptions)
+    ScenarioParts::of_sapl(vec![policy.to_owned()], variables, subscriptions)
 }

@@ -7,8 +7,8 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::random::JavaRandom;
-use super::rules::{Attribute, Category, Document, Effect, Rule, Test};
-use super::{DefaultDecision, GRAPH_SEED, Parts, Policies, SUBSCRIPTION_SEED};
+use super::rules::{RuleAttribute, RuleCategory, RuleDocument, RuleEffect, RuleTest, ScenarioRule};
+use super::{GRAPH_SEED, NoAnswerDecision, SUBSCRIPTION_SEED, ScenarioParts, ScenarioPolicies};
 
 /// Rules in a policy, the last of which denies.
 const RULES: usize = 10;
@@ -27,44 +27,50 @@ const UNKNOWN: usize = 20;
 const QUESTIONS: usize = 2_000;
 
 /// So many rules, ten to a policy; the last policy has what is left.
-pub(super) fn generate(rules: usize) -> Parts {
+pub(super) fn generate(rules: usize) -> ScenarioParts {
     let policies = rules.div_ceil(RULES);
     let mut random = JavaRandom::new(GRAPH_SEED);
     let documents =
         (0..policies).map(move |number| policy(&mut random, number, RULES.min(rules - number * RULES)));
     let mut random = JavaRandom::new(SUBSCRIPTION_SEED);
-    Parts {
-        policies: Policies::Both(Box::new(documents)),
+    ScenarioParts {
+        policies: ScenarioPolicies::Both(Box::new(documents)),
         variables: Map::new(),
         subscriptions: (0..QUESTIONS).map(|_| ask(&mut random, policies)).collect(),
-        default: DefaultDecision::Abstain,
+        default: NoAnswerDecision::Abstain,
     }
 }
 
-fn policy(random: &mut JavaRandom, number: usize, rules: usize) -> Document {
+fn policy(random: &mut JavaRandom, number: usize, rules: usize) -> RuleDocument {
     let name = format!("p{number}");
-    let mut all: Vec<Rule> = (0..rules.saturating_sub(1)).map(|at| permit(random, number, at)).collect();
-    all.push(Rule { name: format!("{name}.deny"), effect: Effect::Deny, tests: Vec::new(), log: None });
-    let resource = Attribute::of(Category::Resource, "id");
-    Document::Set { name, target: Test::IsOneOf(resource, vec![resource_id(number)]), rules: all }
+    let mut all: Vec<ScenarioRule> =
+        (0..rules.saturating_sub(1)).map(|at| permit(random, number, at)).collect();
+    all.push(ScenarioRule {
+        name: format!("{name}.deny"),
+        effect: RuleEffect::Deny,
+        tests: Vec::new(),
+        log: None,
+    });
+    let resource = RuleAttribute::of(RuleCategory::Resource, "id");
+    RuleDocument::Set { name, target: RuleTest::IsOneOf(resource, vec![resource_id(number)]), rules: all }
 }
 
-fn permit(random: &mut JavaRandom, policy: usize, at: usize) -> Rule {
+fn permit(random: &mut JavaRandom, policy: usize, at: usize) -> ScenarioRule {
     let roles = ROLES_NAMED.get(random.below(ROLES_NAMED.len())).copied().unwrap_or(1);
     let roles = random.some_below(roles, ROLES).into_iter().map(role).collect();
     let actions = random.below(2) + 1;
     let actions = random.some_below(actions, ACTIONS.len());
     let actions = actions.into_iter().filter_map(|at| ACTIONS.get(at)).map(|it| (*it).to_owned()).collect();
     let mut tests = vec![
-        Test::HasOneOf(Attribute::of(Category::Subject, "roles"), roles),
-        Test::IsOneOf(Attribute::of(Category::Action, ""), actions),
+        RuleTest::HasOneOf(RuleAttribute::of(RuleCategory::Subject, "roles"), roles),
+        RuleTest::IsOneOf(RuleAttribute::of(RuleCategory::Action, ""), actions),
     ];
     if at % CLEARED == CLEARED - 1 {
         let least = random.below(CLEARANCES - 1) + 1;
-        tests.push(Test::AtLeast(Attribute::of(Category::Subject, "clearance"), least));
+        tests.push(RuleTest::AtLeast(RuleAttribute::of(RuleCategory::Subject, "clearance"), least));
     }
     let log = policy.is_multiple_of(LOGGED).then(|| format!("p{policy}"));
-    Rule { name: format!("p{policy}.r{at}"), effect: Effect::Permit, tests, log }
+    ScenarioRule { name: format!("p{policy}.r{at}"), effect: RuleEffect::Permit, tests, log }
 }
 
 fn ask(random: &mut JavaRandom, policies: usize) -> Json {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::random::JavaRandom;
-use super::{GRAPH_SEED, Parts, some_of, subscription, subscriptions};
+use super::{GRAPH_SEED, ScenarioParts, some_of, subscription, subscriptions};
 
 const APPLICATION: &str = "Application::TinyTodo";
 const ACTIONS: [&str; 9] = [
@@ -44,7 +44,7 @@ permit
 ];
 
 /// So many users, teams and lists.
-pub(super) fn generate(size: usize) -> Parts {
+pub(super) fn generate(size: usize) -> ScenarioParts {
     let first = subscription(format!("User::user_{size}"), "DeleteList", "List::list_0");
     let subscriptions = subscriptions(first, |random| {
         let user = format!("User::user_{}", random.below(size));
@@ -55,7 +55,7 @@ pub(super) fn generate(size: usize) -> Parts {
         };
         subscription(user, action, resource)
     });
-    Parts::of_sapl(POLICIES.map(str::to_owned).to_vec(), variables(size), subscriptions)
+    ScenarioParts::of_sapl(POLICIES.map(str::to_owned).to_vec(), variables(size), subscriptions)
 }
 
 fn variables(size: usize) -> Map<String, Json> {

@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 use serde_json::{Value as Json, json};
 
-use super::rules::{Attribute, Category, Document, Effect, Rule, Test};
-use super::{DefaultDecision, Membership};
+use super::rules::{RuleAttribute, RuleCategory, RuleDocument, RuleEffect, RuleTest, ScenarioRule};
+use super::{GroupMembership, NoAnswerDecision};
 
 /// How many policies stand in one document: less than a tenth of what durward reads as one by default.
 const POLICIES_A_DOCUMENT: usize = 10_000;
@@ -28,8 +28,8 @@ const MEMBER_OF: &str = "memberOf";
 /// The documents that say the same as these, in the order of their numbers.
 pub(super) fn documents(
     name: &str,
-    mut all: impl Iterator<Item = Document>,
-    default: DefaultDecision,
+    mut all: impl Iterator<Item = RuleDocument>,
+    default: NoAnswerDecision,
 ) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     loop {
@@ -50,11 +50,12 @@ pub(super) fn documents(
         }
     };
     let root = match default {
-        DefaultDecision::Abstain => all,
-        DefaultDecision::Deny => {
-            let otherwise = Rule { name: "otherwise".into(), effect: Effect::Deny, tests: vec![], log: None };
+        NoAnswerDecision::Abstain => all,
+        NoAnswerDecision::Deny => {
+            let otherwise =
+                ScenarioRule { name: "otherwise".into(), effect: RuleEffect::Deny, tests: vec![], log: None };
             let mut policies = all;
-            write_document(&mut policies, &Document::Policy(otherwise));
+            write_document(&mut policies, &RuleDocument::Policy(otherwise));
             set(name, FIRST_APPLICABLE, &policies)
         }
     };
@@ -73,21 +74,21 @@ fn set(name: &str, algorithm: &str, policies: &str) -> String {
     )
 }
 
-fn write_document(text: &mut String, document: &Document) {
+fn write_document(text: &mut String, document: &RuleDocument) {
     // Writing to a string cannot fail.
     let _ = match document {
-        Document::Policy(rule) => {
+        RuleDocument::Policy(rule) => {
             let name = &rule.name;
             let _ = write!(
                 text,
                 "<Policy PolicyId=\"{name}\" Version=\"1.0\" RuleCombiningAlgId=\"{FIRST_RULE}\">"
             );
             write_target(text, &rule.tests);
-            let one = Rule { tests: conditions(&rule.tests), ..rule.clone() };
+            let one = ScenarioRule { tests: conditions(&rule.tests), ..rule.clone() };
             write_rule(text, &one);
             writeln!(text, "</Policy>")
         }
-        Document::Set { name, target, rules } => {
+        RuleDocument::Set { name, target, rules } => {
             let _ = write!(
                 text,
                 "<Policy PolicyId=\"{name}\" Version=\"1.0\" RuleCombiningAlgId=\"{FIRST_RULE}\">"
@@ -100,14 +101,18 @@ fn write_document(text: &mut String, document: &Document) {
 }
 
 /// Those tests that a target cannot say.
-fn conditions(tests: &[Test]) -> Vec<Test> {
-    tests.iter().filter(|test| matches!(test, Test::AtLeast(..) | Test::IsAbove(..))).cloned().collect()
+fn conditions(tests: &[RuleTest]) -> Vec<RuleTest> {
+    tests
+        .iter()
+        .filter(|test| matches!(test, RuleTest::AtLeast(..) | RuleTest::IsAbove(..)))
+        .cloned()
+        .collect()
 }
 
-fn write_rule(text: &mut String, rule: &Rule) {
+fn write_rule(text: &mut String, rule: &ScenarioRule) {
     let effect = match rule.effect {
-        Effect::Permit => "Permit",
-        Effect::Deny => "Deny",
+        RuleEffect::Permit => "Permit",
+        RuleEffect::Deny => "Deny",
     };
     let _ = write!(text, "<Rule RuleId=\"{}\" Effect=\"{effect}\">", rule.name);
     write_target(text, &rule.tests);
@@ -129,26 +134,28 @@ fn write_rule(text: &mut String, rule: &Rule) {
     text.push_str("</Rule>");
 }
 
-fn write_target(text: &mut String, tests: &[Test]) {
+fn write_target(text: &mut String, tests: &[RuleTest]) {
     let mut any_of = String::new();
     for test in tests {
         let (attribute, values) = match test {
-            Test::IsOneOf(attribute, values) | Test::HasOneOf(attribute, values) => (attribute, values),
-            Test::IsMemberOf(group) => {
-                let member = Attribute::of(Category::Subject, MEMBER_OF);
+            RuleTest::IsOneOf(attribute, values) | RuleTest::HasOneOf(attribute, values) => {
+                (attribute, values)
+            }
+            RuleTest::IsMemberOf(group) => {
+                let member = RuleAttribute::of(RuleCategory::Subject, MEMBER_OF);
                 any_of.push_str(&format!("<AnyOf>{}</AnyOf>", match_one(&member, group)));
                 continue;
             }
-            Test::IsWithin(attribute, from, to) => {
+            RuleTest::IsWithin(attribute, from, to) => {
                 any_of.push_str(&format!("<AnyOf>{}</AnyOf>", match_range(attribute, *from, *to)));
                 continue;
             }
-            Test::StartsWith(attribute, prefix) => {
+            RuleTest::StartsWith(attribute, prefix) => {
                 let matching = matching(STARTS_WITH, &value(STRING, prefix), &designator(attribute, STRING));
                 any_of.push_str(&format!("<AnyOf><AllOf>{matching}</AllOf></AnyOf>"));
                 continue;
             }
-            Test::AtLeast(..) | Test::IsAbove(..) => continue,
+            RuleTest::AtLeast(..) | RuleTest::IsAbove(..) => continue,
         };
         let matches: String = values.iter().map(|value| match_one(attribute, value)).collect();
         any_of.push_str(&format!("<AnyOf>{matches}</AnyOf>"));
@@ -160,13 +167,13 @@ fn write_target(text: &mut String, tests: &[Test]) {
     }
 }
 
-fn match_one(attribute: &Attribute, text: &str) -> String {
+fn match_one(attribute: &RuleAttribute, text: &str) -> String {
     let function = format!("{FUNCTION}string-equal");
     format!("<AllOf>{}</AllOf>", matching(&function, &value(STRING, text), &designator(attribute, STRING)))
 }
 
 /// The literal comes first: it is at most the value, or greater.
-fn match_range(attribute: &Attribute, from: usize, to: usize) -> String {
+fn match_range(attribute: &RuleAttribute, from: usize, to: usize) -> String {
     let bound = |function: &str, number: usize| {
         let function = format!("{FUNCTION}{function}");
         matching(&function, &value(INTEGER, &number.to_string()), &designator(attribute, INTEGER))
@@ -179,21 +186,21 @@ fn matching(function: &str, value: &str, designator: &str) -> String {
     format!("<Match MatchId=\"{function}\">{value}{designator}</Match>")
 }
 
-fn condition(test: &Test) -> Option<String> {
+fn condition(test: &RuleTest) -> Option<String> {
     let number = |attribute| apply("integer-one-and-only", &designator(attribute, INTEGER));
     match test {
-        Test::AtLeast(attribute, least) => {
+        RuleTest::AtLeast(attribute, least) => {
             let least = value(INTEGER, &least.to_string());
             Some(apply("integer-greater-than-or-equal", &(number(attribute) + &least)))
         }
-        Test::IsAbove(attribute, other) => {
+        RuleTest::IsAbove(attribute, other) => {
             Some(apply("integer-greater-than", &(number(attribute) + &number(other))))
         }
-        Test::IsOneOf(..)
-        | Test::HasOneOf(..)
-        | Test::IsWithin(..)
-        | Test::StartsWith(..)
-        | Test::IsMemberOf(_) => None,
+        RuleTest::IsOneOf(..)
+        | RuleTest::HasOneOf(..)
+        | RuleTest::IsWithin(..)
+        | RuleTest::StartsWith(..)
+        | RuleTest::IsMemberOf(_) => None,
     }
 }
 
@@ -205,7 +212,7 @@ fn value(data_type: &str, text: &str) -> String {
     format!("<AttributeValue DataType=\"{data_type}\">{text}</AttributeValue>")
 }
 
-fn designator(attribute: &Attribute, data_type: &str) -> String {
+fn designator(attribute: &RuleAttribute, data_type: &str) -> String {
     let (category, id) = (category_of(attribute.category), id_of(attribute.category, attribute.key));
     format!(
         "<AttributeDesignator Category=\"{category}\" AttributeId=\"{id}\" DataType=\"{data_type}\" \
@@ -213,21 +220,21 @@ fn designator(attribute: &Attribute, data_type: &str) -> String {
     )
 }
 
-fn category_of(category: Category) -> &'static str {
+fn category_of(category: RuleCategory) -> &'static str {
     match category {
-        Category::Subject => "urn:oasis:names:tc:xacml:1.0:subject-category:access-subject",
-        Category::Resource => "urn:oasis:names:tc:xacml:3.0:attribute-category:resource",
-        Category::Action => "urn:oasis:names:tc:xacml:3.0:attribute-category:action",
-        Category::Environment => "urn:oasis:names:tc:xacml:3.0:attribute-category:environment",
+        RuleCategory::Subject => "urn:oasis:names:tc:xacml:1.0:subject-category:access-subject",
+        RuleCategory::Resource => "urn:oasis:names:tc:xacml:3.0:attribute-category:resource",
+        RuleCategory::Action => "urn:oasis:names:tc:xacml:3.0:attribute-category:action",
+        RuleCategory::Environment => "urn:oasis:names:tc:xacml:3.0:attribute-category:environment",
     }
 }
 
 /// The identifier of an attribute: the standard's where it has one for this.
-fn id_of(category: Category, key: &str) -> &str {
+fn id_of(category: RuleCategory, key: &str) -> &str {
     match (category, key) {
-        (Category::Subject, "" | "id") => "urn:oasis:names:tc:xacml:1.0:subject:subject-id",
-        (Category::Resource, "" | "id") => "urn:oasis:names:tc:xacml:1.0:resource:resource-id",
-        (Category::Action, "" | "id") => "urn:oasis:names:tc:xacml:1.0:action:action-id",
+        (RuleCategory::Subject, "" | "id") => "urn:oasis:names:tc:xacml:1.0:subject:subject-id",
+        (RuleCategory::Resource, "" | "id") => "urn:oasis:names:tc:xacml:1.0:resource:resource-id",
+        (RuleCategory::Action, "" | "id") => "urn:oasis:names:tc:xacml:1.0:action:action-id",
         (_, other) => other,
     }
 }
@@ -243,16 +250,19 @@ pub struct XacmlRequest {
 
 /// The request that asks what this subscription asks. Subjects are given what they belong to, where `membership` knows
 /// it.
-pub(super) fn request(subscription: &Json, membership: &Membership) -> XacmlRequest {
-    let mut categories =
-        vec![("subject", Category::Subject), ("resource", Category::Resource), ("action", Category::Action)];
+pub(super) fn request(subscription: &Json, membership: &GroupMembership) -> XacmlRequest {
+    let mut categories = vec![
+        ("subject", RuleCategory::Subject),
+        ("resource", RuleCategory::Resource),
+        ("action", RuleCategory::Action),
+    ];
     if subscription.get("environment").is_some() {
-        categories.push(("environment", Category::Environment));
+        categories.push(("environment", RuleCategory::Environment));
     }
     let (mut elements, mut objects) = (String::new(), Vec::new());
     for (name, category) in categories {
         let mut attributes = attributes_of(subscription.get(name), category);
-        if category == Category::Subject
+        if category == RuleCategory::Subject
             && let Some(groups) = subscription.pointer("/subject/id").and_then(|id| membership.groups(id))
         {
             attributes.push((MEMBER_OF.to_owned(), groups.into_iter().map(Json::from).collect()));
@@ -275,7 +285,7 @@ pub(super) fn request(subscription: &Json, membership: &Membership) -> XacmlRequ
 }
 
 /// The attributes of one part of a subscription, each with its values.
-fn attributes_of(part: Option<&Json>, category: Category) -> Vec<(String, Vec<Json>)> {
+fn attributes_of(part: Option<&Json>, category: RuleCategory) -> Vec<(String, Vec<Json>)> {
     let values = |value: &Json| match value {
         Json::Array(several) => several.clone(),
         one @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Object(_)) => {

@@ -5,23 +5,23 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use bytes::{Buf, BytesMut};
-use durward_server::client::subscription_json;
-use durward_server::sapl::Subscription;
+use durward_pdp::sapl::Subscription;
+use durward_wire::sapl::json::subscription_text;
 
-use super::Plan;
-use super::load::{Answer, Connection};
+use super::ServerPlan;
+use super::load::{ProtocolConnection, ServerAnswer};
 
 /// Longest head of an answer.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 
 /// All requests as they are sent.
-pub(super) fn questions(plan: &Plan<'_>) -> Vec<Vec<u8>> {
+pub(super) fn questions(plan: &ServerPlan<'_>) -> Vec<Vec<u8>> {
     plan.questions.iter().map(|subscription| request(plan.address, subscription)).collect()
 }
 
 /// The request that asks a subscription.
 pub fn request(host: SocketAddr, subscription: &Subscription) -> Vec<u8> {
-    let body = subscription_json(subscription);
+    let body = subscription_text(subscription);
     let length = body.len();
     format!(
         "POST /api/pdp/decide-once HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
@@ -31,7 +31,7 @@ pub fn request(host: SocketAddr, subscription: &Subscription) -> Vec<u8> {
 }
 
 /// One connection.
-pub(super) struct Http<'q> {
+pub(super) struct HttpConnection<'q> {
     questions: &'q [Vec<u8>],
     out: BytesMut,
     input: BytesMut,
@@ -39,13 +39,13 @@ pub(super) struct Http<'q> {
     due: VecDeque<Instant>,
 }
 
-impl<'q> Http<'q> {
-    pub(super) fn new(questions: &'q [Vec<u8>]) -> Http<'q> {
-        Http { questions, out: BytesMut::new(), input: BytesMut::new(), due: VecDeque::new() }
+impl<'q> HttpConnection<'q> {
+    pub(super) fn new(questions: &'q [Vec<u8>]) -> HttpConnection<'q> {
+        HttpConnection { questions, out: BytesMut::new(), input: BytesMut::new(), due: VecDeque::new() }
     }
 }
 
-impl Connection for Http<'_> {
+impl ProtocolConnection for HttpConnection<'_> {
     fn ask(&mut self, number: usize, due: Instant) {
         self.out.extend_from_slice(self.questions.get(number).map_or(&[], Vec::as_slice));
         self.due.push_back(due);
@@ -63,7 +63,7 @@ impl Connection for Http<'_> {
         &mut self.input
     }
 
-    fn next(&mut self, _: Instant) -> Result<Option<Answer>, String> {
+    fn next(&mut self, _: Instant) -> Result<Option<ServerAnswer>, String> {
         let Some(head) = head(&self.input)? else { return Ok(None) };
         if self.input.len() < head.bytes + head.body_bytes {
             return Ok(None);
@@ -72,13 +72,13 @@ impl Connection for Http<'_> {
         let is_right = head.status == 200 && self.input.starts_with(b"{\"decision\":\"");
         self.input.advance(head.body_bytes);
         let due = self.due.pop_front().ok_or("an answer that nobody asked for")?;
-        Ok(Some(Answer { due, kind: 0, is_right }))
+        Ok(Some(ServerAnswer { due, kind: 0, is_right }))
     }
 }
 
 /// What stands before the body of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct AnswerHead {
     /// How long it is.
     pub(crate) bytes: usize,
     pub(crate) status: u16,
@@ -90,7 +90,7 @@ pub(crate) struct Head {
 ///
 /// # Errors
 /// What is no answer of HTTP/1.1 with a length.
-pub(crate) fn head(input: &[u8]) -> Result<Option<Head>, String> {
+pub(crate) fn head(input: &[u8]) -> Result<Option<AnswerHead>, String> {
     let Some(end) = memchr::memmem::find(input, b"\r\n\r\n") else {
         let is_too_long = input.len() > HEAD_BYTES_MAX;
         return if is_too_long { Err("a head without an end".into()) } else { Ok(None) };
@@ -102,7 +102,7 @@ pub(crate) fn head(input: &[u8]) -> Result<Option<Head>, String> {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
     });
-    Ok(Some(Head { bytes: end + 4, status, body_bytes: length.ok_or("an answer without a length")? }))
+    Ok(Some(AnswerHead { bytes: end + 4, status, body_bytes: length.ok_or("an answer without a length")? }))
 }
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
         let stream = format!("{good}{bad}{good}");
         let questions = [b"q".to_vec()];
         for size in 1..=stream.len() {
-            let mut http = Http::new(&questions);
+            let mut http = HttpConnection::new(&questions);
             let now = Instant::now();
             (0..3).for_each(|_| http.ask(0, now));
             assert_eq!(&http.out()[..], b"qqq");

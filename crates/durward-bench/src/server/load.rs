@@ -1,4 +1,4 @@
-//! Asks when the time has come, listens, and notes how long each answer took.
+//! Open-loop load: sends requests on schedule, reads answers, and records latencies.
 //!
 //! Connections are in lanes, each of which is asked by a schedule of its own: one can be flooded while another goes on.
 
@@ -31,17 +31,17 @@ const SLEEP_TIME_MAX: Duration = Duration::from_millis(100);
 
 /// An answer that came.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ServerAnswer {
     /// When its question was due.
     pub(crate) due: Instant,
-    /// What was asked, below [`Connection::KINDS`].
+    /// What was asked, below [`ProtocolConnection::KINDS`].
     pub(crate) kind: usize,
     /// Whether it is what a server that works says.
     pub(crate) is_right: bool,
 }
 
 /// One connection of a protocol, without its socket.
-pub(crate) trait Connection {
+pub(crate) trait ProtocolConnection {
     /// How many kinds of questions are told apart.
     const KINDS: usize = 1;
 
@@ -61,12 +61,12 @@ pub(crate) trait Connection {
     ///
     /// # Errors
     /// What is no answer of this protocol.
-    fn next(&mut self, now: Instant) -> Result<Option<Answer>, String>;
+    fn next(&mut self, now: Instant) -> Result<Option<ServerAnswer>, String>;
 }
 
 /// When questions are asked.
 #[derive(Clone, Copy)]
-pub(crate) enum Schedule {
+pub(crate) enum AskSchedule {
     /// Never.
     Silent,
     /// Whenever there is room.
@@ -79,31 +79,31 @@ pub(crate) enum Schedule {
 
 /// What is done while there is nothing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum IdleWait {
     /// Looks again at once: with a core of its own.
     Never,
     /// Leaves the core to others until an answer has come or a question is due.
     Sleep,
 }
 
-/// What became of the questions of one kind.
-pub(crate) struct Tally {
+/// Outcomes of the questions of one kind.
+pub(crate) struct QuestionTally {
     pub(crate) answered: u64,
     pub(crate) failed: u64,
     pub(crate) waited: Histogram<u64>,
 }
 
 /// What became of the questions of one lane in one run.
-pub(crate) struct Run {
+pub(crate) struct LaneResult {
     pub(crate) unanswered: u64,
     /// From the first question to the last answer.
     pub(crate) time: Duration,
     /// By kind.
-    pub(crate) kinds: Vec<Tally>,
+    pub(crate) kinds: Vec<QuestionTally>,
 }
 
 /// Connections that are asked by one schedule.
-struct Lane<C> {
+struct LoadLane<C> {
     connections: Vec<(TcpStream, C)>,
     in_flight_max: usize,
     question_count: usize,
@@ -128,20 +128,20 @@ pub(crate) struct LanePlan<'a> {
 }
 
 /// All connections.
-pub(crate) struct Generator<C> {
+pub(crate) struct LoadGenerator<C> {
     poll: Poll,
-    rest: Rest,
-    lanes: Vec<Lane<C>>,
+    rest: IdleWait,
+    lanes: Vec<LoadLane<C>>,
     /// By token: the lane, and the connection in it.
     places: Vec<(usize, usize)>,
     scratch: Box<[u8]>,
 }
 
-impl<C: Connection> Generator<C> {
+impl<C: ProtocolConnection> LoadGenerator<C> {
     /// Without connections.
-    pub(crate) fn new(rest: Rest) -> io::Result<Generator<C>> {
+    pub(crate) fn new(rest: IdleWait) -> io::Result<LoadGenerator<C>> {
         let scratch = vec![0; READ_BYTES].into_boxed_slice();
-        Ok(Generator { poll: Poll::new()?, rest, lanes: Vec::new(), places: Vec::new(), scratch })
+        Ok(LoadGenerator { poll: Poll::new()?, rest, lanes: Vec::new(), places: Vec::new(), scratch })
     }
 
     /// Opens the connections of one more lane.
@@ -157,7 +157,7 @@ impl<C: Connection> Generator<C> {
             self.places.push((self.lanes.len(), number));
             connections.push((stream, open()));
         }
-        self.lanes.push(Lane {
+        self.lanes.push(LoadLane {
             connections,
             in_flight_max: plan.in_flight.max(1),
             question_count: plan.questions.max(1),
@@ -172,11 +172,11 @@ impl<C: Connection> Generator<C> {
     /// Asks for so long, each lane by its schedule, and waits for the answers. What became of it, by lane.
     pub(crate) fn run(
         &mut self,
-        schedules: &[Schedule],
+        schedules: &[AskSchedule],
         duration: Duration,
-    ) -> Result<Vec<Run>, ServerBenchError> {
+    ) -> Result<Vec<LaneResult>, ServerBenchError> {
         let start = Instant::now();
-        let mut runs: Vec<Run> = self.lanes.iter_mut().map(Lane::begin).collect();
+        let mut runs: Vec<LaneResult> = self.lanes.iter_mut().map(LoadLane::begin).collect();
         let mut events = Events::with_capacity(self.places.len().max(1));
         loop {
             let now = Instant::now();
@@ -188,7 +188,7 @@ impl<C: Connection> Generator<C> {
                 lane.write()?;
             }
             let is_given_up = now.saturating_duration_since(start) > duration + DRAIN_TIME_MAX;
-            if is_asked && self.lanes.iter().all(Lane::is_quiet) || is_given_up {
+            if is_asked && self.lanes.iter().all(LoadLane::is_quiet) || is_given_up {
                 for (lane, run) in self.lanes.iter_mut().zip(&mut runs) {
                     lane.give_up(run, start, now);
                 }
@@ -202,13 +202,13 @@ impl<C: Connection> Generator<C> {
     }
 
     /// How long nothing has to be done unless an answer comes.
-    fn pause(&self, schedules: &[Schedule], start: Instant, now: Instant) -> Duration {
-        if self.rest == Rest::Never {
+    fn pause(&self, schedules: &[AskSchedule], start: Instant, now: Instant) -> Duration {
+        if self.rest == IdleWait::Never {
             return Duration::ZERO;
         }
-        let until_due = |(lane, schedule): (&Lane<C>, &Schedule)| match schedule {
-            Schedule::Silent | Schedule::Full | Schedule::Times(_) => SLEEP_TIME_MAX,
-            Schedule::Rate(rate) => {
+        let until_due = |(lane, schedule): (&LoadLane<C>, &AskSchedule)| match schedule {
+            AskSchedule::Silent | AskSchedule::Full | AskSchedule::Times(_) => SLEEP_TIME_MAX,
+            AskSchedule::Rate(rate) => {
                 (start + Duration::from_secs_f64(lane.asked as f64 / rate)).saturating_duration_since(now)
             }
         };
@@ -216,7 +216,12 @@ impl<C: Connection> Generator<C> {
         pauses.min().unwrap_or(SLEEP_TIME_MAX).min(SLEEP_TIME_MAX)
     }
 
-    fn listen(&mut self, token: Token, start: Instant, runs: &mut [Run]) -> Result<(), ServerBenchError> {
+    fn listen(
+        &mut self,
+        token: Token,
+        start: Instant,
+        runs: &mut [LaneResult],
+    ) -> Result<(), ServerBenchError> {
         let Some(&(lane, number)) = self.places.get(token.0) else { return Ok(()) };
         let Some(run) = runs.get_mut(lane) else { return Ok(()) };
         let connections = self.lanes.get_mut(lane).map(|lane| &mut lane.connections);
@@ -245,10 +250,14 @@ impl<C: Connection> Generator<C> {
     }
 }
 
-impl<C: Connection> Lane<C> {
-    fn begin(&mut self) -> Run {
+impl<C: ProtocolConnection> LoadLane<C> {
+    fn begin(&mut self) -> LaneResult {
         self.asked = 0;
-        Run { unanswered: 0, time: Duration::ZERO, kinds: (0..C::KINDS).map(|_| Tally::new()).collect() }
+        LaneResult {
+            unanswered: 0,
+            time: Duration::ZERO,
+            kinds: (0..C::KINDS).map(|_| QuestionTally::new()).collect(),
+        }
     }
 
     fn is_quiet(&self) -> bool {
@@ -256,15 +265,21 @@ impl<C: Connection> Lane<C> {
     }
 
     /// Asks, or puts off, what is due by now. Whether that was all that this run is to ask before its time is over.
-    fn make_due(&mut self, schedule: Schedule, start: Instant, now: Instant, run: &mut Run) -> bool {
+    fn make_due(
+        &mut self,
+        schedule: AskSchedule,
+        start: Instant,
+        now: Instant,
+        run: &mut LaneResult,
+    ) -> bool {
         match schedule {
-            Schedule::Silent => return true,
-            Schedule::Full => self.fill(now, u64::MAX),
-            Schedule::Times(times) => {
+            AskSchedule::Silent => return true,
+            AskSchedule::Full => self.fill(now, u64::MAX),
+            AskSchedule::Times(times) => {
                 self.fill(now, times);
                 return self.asked >= times;
             }
-            Schedule::Rate(rate) => {
+            AskSchedule::Rate(rate) => {
                 let due = (now.saturating_duration_since(start).as_secs_f64() * rate) as u64 + 1;
                 while self.asked < due {
                     self.put_off(start + Duration::from_secs_f64(self.asked as f64 / rate), run);
@@ -286,7 +301,7 @@ impl<C: Connection> Lane<C> {
         }
     }
 
-    fn put_off(&mut self, due: Instant, run: &mut Run) {
+    fn put_off(&mut self, due: Instant, run: &mut LaneResult) {
         if self.backlog.len() < BACKLOG_MAX {
             self.backlog.push_back(due);
         } else {
@@ -331,7 +346,7 @@ impl<C: Connection> Lane<C> {
     }
 
     /// What was not answered waited at least until now.
-    fn give_up(&mut self, run: &mut Run, start: Instant, now: Instant) {
+    fn give_up(&mut self, run: &mut LaneResult, start: Instant, now: Instant) {
         let in_flight: usize = self.connections.iter().map(|(_, one)| one.in_flight()).sum();
         if in_flight + self.backlog.len() > 0 {
             run.time = now.saturating_duration_since(start);
@@ -348,8 +363,8 @@ impl<C: Connection> Lane<C> {
     }
 }
 
-impl Run {
-    fn note(&mut self, answer: Answer, now: Instant) {
+impl LaneResult {
+    fn note(&mut self, answer: ServerAnswer, now: Instant) {
         let Some(tally) = self.kinds.get_mut(answer.kind) else { return };
         if answer.is_right {
             tally.answered += 1;
@@ -375,16 +390,16 @@ impl Run {
     }
 }
 
-impl Tally {
-    pub(crate) fn new() -> Tally {
+impl QuestionTally {
+    pub(crate) fn new() -> QuestionTally {
         // Three digits; saturating, so that no wait is too long to be noted.
         let waited = Histogram::new_with_bounds(1, WAIT_NS_MAX, 3);
         let waited = waited.unwrap_or_else(|_| unreachable!("bounds that are constants"));
-        Tally { answered: 0, failed: 0, waited }
+        QuestionTally { answered: 0, failed: 0, waited }
     }
 
     /// Adds what became of others.
-    pub(crate) fn add(&mut self, other: &Tally) {
+    pub(crate) fn add(&mut self, other: &QuestionTally) {
         self.answered += other.answered;
         self.failed += other.failed;
         // The bounds are the same.

@@ -16,12 +16,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use durward_server::sapl::Subscription;
+use durward_pdp::sapl::Subscription;
 
-use crate::{Bare, Spread};
-use durward_lab::process::{Usage, usage};
+use crate::{Bare, MeasurementSpread};
+use durward_lab::process::{ProcessUsage, usage};
 pub use http::request;
-use load::{Connection, Generator, LanePlan, Rest, Run, Schedule};
+use load::{AskSchedule, IdleWait, LanePlan, LaneResult, LoadGenerator, ProtocolConnection};
 
 /// What to speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Transport {
 
 /// What to measure.
 #[derive(Clone, Debug)]
-pub struct Plan<'a> {
+pub struct ServerPlan<'a> {
     /// Where the server is.
     pub address: SocketAddr,
     /// What it speaks.
@@ -57,24 +57,24 @@ pub struct Plan<'a> {
 
 /// What was measured.
 #[derive(Clone, Debug)]
-pub struct Measurement {
+pub struct ServerMeasurement {
     /// Answers a second when there are always questions waiting, over rounds; `None` where the rate was given.
-    pub saturation: Option<Spread>,
+    pub saturation: Option<MeasurementSpread>,
     /// What a core did for one answer then, in nanoseconds.
     pub cpu_ns: Option<u64>,
     /// Which part of that time the server ran, from 0 to 1: if it is not near 1, something else was the limit.
     pub busy: Option<f64>,
     /// The same of the bare server, measured in turns: answers a second, and what a core did for one.
-    pub bare: Option<(Spread, Option<u64>)>,
+    pub bare: Option<(MeasurementSpread, Option<u64>)>,
     /// The latencies, at the rate that was given or a tenth of saturation.
-    pub load: Load,
+    pub load: RateResult,
     /// The server's resident set afterwards, in bytes.
     pub resident_bytes: Option<u64>,
 }
 
 /// What became of questions that were asked at some rate.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct RateResult {
     /// Questions a second.
     pub rate: f64,
     /// How many were answered with a decision.
@@ -135,24 +135,27 @@ const ROUNDS: u32 = 5;
 ///
 /// # Errors
 /// A server that is not reached, breaks off, or does not answer with decisions.
-pub fn measure(plan: &Plan<'_>) -> Result<Measurement, ServerBenchError> {
+pub fn measure(plan: &ServerPlan<'_>) -> Result<ServerMeasurement, ServerBenchError> {
     if plan.questions.is_empty() {
         return Err(ServerBenchError::NoQuestions);
     }
     match plan.transport {
         Transport::Http => {
             let questions = http::questions(plan);
-            run(plan, || http::Http::new(&questions))
+            run(plan, || http::HttpConnection::new(&questions))
         }
         Transport::Rsocket => {
             let questions = rsocket::questions(plan)?;
-            run(plan, || rsocket::Rsocket::new(&questions))
+            run(plan, || rsocket::RsocketBenchConnection::new(&questions))
         }
     }
 }
 
-fn run<C: Connection>(plan: &Plan<'_>, open: impl Fn() -> C) -> Result<Measurement, ServerBenchError> {
-    let mut generator = Generator::new(Rest::Never)?;
+fn run<C: ProtocolConnection>(
+    plan: &ServerPlan<'_>,
+    open: impl Fn() -> C,
+) -> Result<ServerMeasurement, ServerBenchError> {
+    let mut generator = LoadGenerator::new(IdleWait::Never)?;
     let lane = LanePlan {
         addresses: &[plan.address],
         connections: plan.connections,
@@ -163,37 +166,38 @@ fn run<C: Connection>(plan: &Plan<'_>, open: impl Fn() -> C) -> Result<Measureme
     if let Some(bare) = plan.bare {
         generator.add(&LanePlan { addresses: &[bare.address()], ..lane }, &open)?;
     }
-    let mut lab = Lab { generator };
-    if lab.run(THE_SERVER, Schedule::Full, plan.duration / ROUNDS)?.answered() == 0 {
+    let mut lab = ServerLab { generator };
+    if lab.run(THE_SERVER, AskSchedule::Full, plan.duration / ROUNDS)?.answered() == 0 {
         return Err(ServerBenchError::NoAnswers);
     }
-    let (mut server, mut bare) = (Rounds::default(), Rounds::default());
+    let (mut server, mut bare) = (SaturationRounds::default(), SaturationRounds::default());
     if plan.rate.is_none() {
         for _ in 0..ROUNDS {
             let ran = || plan.process.and_then(usage).map(|usage| usage.ran);
             let before = ran();
-            let round = lab.run(THE_SERVER, Schedule::Full, plan.duration / ROUNDS)?;
+            let round = lab.run(THE_SERVER, AskSchedule::Full, plan.duration / ROUNDS)?;
             server.add(&round, before.zip(ran()));
             if let Some(other) = plan.bare {
                 let before = other.ran();
-                let round = lab.run(THE_BARE, Schedule::Full, plan.duration / ROUNDS)?;
+                let round = lab.run(THE_BARE, AskSchedule::Full, plan.duration / ROUNDS)?;
                 bare.add(&round, before.zip(other.ran()));
             }
         }
     }
-    let saturation = Spread::of(&server.rates);
+    let saturation = MeasurementSpread::of(&server.rates);
     let rate = plan.rate.or(saturation.map(|spread| spread.median / 10.0)).unwrap_or(1.0).max(1.0);
-    let load = lab.run(THE_SERVER, Schedule::Rate(rate), plan.duration)?;
-    let resident_bytes = plan.process.and_then(usage).and_then(|Usage { resident_bytes, .. }| resident_bytes);
+    let load = lab.run(THE_SERVER, AskSchedule::Rate(rate), plan.duration)?;
+    let resident_bytes =
+        plan.process.and_then(usage).and_then(|ProcessUsage { resident_bytes, .. }| resident_bytes);
     let waited = load.kinds.first().map(|kind| &kind.waited).ok_or(ServerBenchError::NoAnswers)?;
     let quantile = |q| waited.value_at_quantile(q);
-    Ok(Measurement {
+    Ok(ServerMeasurement {
         saturation,
         cpu_ns: server.cpu_ns(),
         busy: server.busy(),
-        bare: Spread::of(&bare.rates).map(|spread| (spread, bare.cpu_ns())),
+        bare: MeasurementSpread::of(&bare.rates).map(|spread| (spread, bare.cpu_ns())),
         resident_bytes,
-        load: Load {
+        load: RateResult {
             rate,
             answered: load.answered(),
             failed: load.failed(),
@@ -210,14 +214,19 @@ fn run<C: Connection>(plan: &Plan<'_>, open: impl Fn() -> C) -> Result<Measureme
 const THE_SERVER: usize = 0;
 const THE_BARE: usize = 1;
 
-struct Lab<C> {
-    generator: Generator<C>,
+struct ServerLab<C> {
+    generator: LoadGenerator<C>,
 }
 
-impl<C: Connection> Lab<C> {
+impl<C: ProtocolConnection> ServerLab<C> {
     /// Asks one of the servers.
-    fn run(&mut self, lane: usize, schedule: Schedule, duration: Duration) -> Result<Run, ServerBenchError> {
-        let of = |other| if other == lane { schedule } else { Schedule::Silent };
+    fn run(
+        &mut self,
+        lane: usize,
+        schedule: AskSchedule,
+        duration: Duration,
+    ) -> Result<LaneResult, ServerBenchError> {
+        let of = |other| if other == lane { schedule } else { AskSchedule::Silent };
         let runs = self.generator.run(&[of(THE_SERVER), of(THE_BARE)], duration)?;
         runs.into_iter().nth(lane).ok_or(ServerBenchError::NoAnswers)
     }
@@ -225,7 +234,7 @@ impl<C: Connection> Lab<C> {
 
 /// Rounds of saturation of one server.
 #[derive(Default)]
-struct Rounds {
+struct SaturationRounds {
     rates: Vec<f64>,
     answered: u64,
     time: Duration,
@@ -233,9 +242,9 @@ struct Rounds {
     ran: Option<Duration>,
 }
 
-impl Rounds {
+impl SaturationRounds {
     /// One more; `ran` is how long the server had run before and after.
-    fn add(&mut self, round: &Run, ran: Option<(Duration, Duration)>) {
+    fn add(&mut self, round: &LaneResult, ran: Option<(Duration, Duration)>) {
         let is_first = self.rates.is_empty();
         let so_far = if is_first { Some(Duration::ZERO) } else { self.ran };
         self.ran = so_far.zip(ran).map(|(so_far, (before, after))| so_far + after.saturating_sub(before));

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use durward_server::rsocket::requester::{Event, Limits, Requester};
-use durward_server::rsocket::{Credentials, protobuf};
+use durward_wire::rsocket::Credentials;
+use durward_wire::rsocket::requester::{Event, Limits, Requester};
+use durward_wire::sapl::protobuf;
 
-use super::load::{Answer, Connection};
-use super::{Plan, ServerBenchError};
+use super::load::{ProtocolConnection, ServerAnswer};
+use super::{ServerBenchError, ServerPlan};
 
 const LIMITS: Limits = Limits {
     payload_bytes_max: 0xFF_FFFF,
@@ -20,7 +21,7 @@ const LIMITS: Limits = Limits {
 const VALUES_MAX: usize = 100_000;
 
 /// All questions as they are sent.
-pub(super) fn questions(plan: &Plan<'_>) -> Result<Vec<BytesMut>, ServerBenchError> {
+pub(super) fn questions(plan: &ServerPlan<'_>) -> Result<Vec<BytesMut>, ServerBenchError> {
     let question = |subscription| {
         let mut question = BytesMut::new();
         protobuf::write_subscription(&mut question, subscription).map_err(|_| ServerBenchError::Question)?;
@@ -30,21 +31,21 @@ pub(super) fn questions(plan: &Plan<'_>) -> Result<Vec<BytesMut>, ServerBenchErr
 }
 
 /// One connection.
-pub(super) struct Rsocket<'q> {
+pub(super) struct RsocketBenchConnection<'q> {
     questions: &'q [BytesMut],
     requester: Requester,
     /// When those under way were due, by their streams. Most are answered in their order.
     due: VecDeque<(u32, Instant)>,
 }
 
-impl<'q> Rsocket<'q> {
-    pub(super) fn new(questions: &'q [BytesMut]) -> Rsocket<'q> {
+impl<'q> RsocketBenchConnection<'q> {
+    pub(super) fn new(questions: &'q [BytesMut]) -> RsocketBenchConnection<'q> {
         let requester = Requester::new(LIMITS, &Credentials::None, Instant::now());
-        Rsocket { questions, requester, due: VecDeque::new() }
+        RsocketBenchConnection { questions, requester, due: VecDeque::new() }
     }
 }
 
-impl Connection for Rsocket<'_> {
+impl ProtocolConnection for RsocketBenchConnection<'_> {
     fn ask(&mut self, number: usize, due: Instant) {
         let question = self.questions.get(number).map_or(&[][..], |question| question);
         // A connection that is over says so when it is listened to.
@@ -66,7 +67,7 @@ impl Connection for Rsocket<'_> {
         self.requester.input()
     }
 
-    fn next(&mut self, now: Instant) -> Result<Option<Answer>, String> {
+    fn next(&mut self, now: Instant) -> Result<Option<ServerAnswer>, String> {
         while let Some(event) = self.requester.next_event(now) {
             let (stream, is_right) = match event {
                 Event::Answer { stream, data, .. } => {
@@ -76,7 +77,7 @@ impl Connection for Rsocket<'_> {
             };
             let at = self.due.iter().position(|(asked, _)| *asked == stream);
             if let Some((_, due)) = at.and_then(|at| self.due.remove(at)) {
-                return Ok(Some(Answer { due, kind: 0, is_right }));
+                return Ok(Some(ServerAnswer { due, kind: 0, is_right }));
             }
         }
         match self.requester.closed() {

@@ -1,4 +1,4 @@
-//! One question after the other, each waited for: what is asked before, after and between measurements.
+//! Sequential requests, sent before, after and between measurements.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,8 +8,8 @@ use bytes::BytesMut;
 use serde::Deserialize;
 
 use super::crowd::{is_valid, write};
-use super::{Person, SessionBenchError};
-use crate::server::http::{Head, head};
+use super::{BenchPerson, SessionBenchError};
+use crate::server::http::{AnswerHead, head};
 
 /// How long one answer is waited for.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
@@ -18,23 +18,23 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
 const READY_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// A connection to a node.
-pub(super) struct Caller {
+pub(super) struct NodeCaller {
     stream: TcpStream,
     host: String,
     input: BytesMut,
 }
 
 #[derive(Deserialize)]
-struct Granted {
+struct LoginAnswer {
     token: String,
 }
 
-impl Caller {
-    pub(super) fn connect(address: SocketAddr) -> Result<Caller, SessionBenchError> {
+impl NodeCaller {
+    pub(super) fn connect(address: SocketAddr) -> Result<NodeCaller, SessionBenchError> {
         let stream = TcpStream::connect_timeout(&address, ANSWER_TIME_MAX)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
-        Ok(Caller { stream, host: address.to_string(), input: BytesMut::new() })
+        Ok(NodeCaller { stream, host: address.to_string(), input: BytesMut::new() })
     }
 
     fn send(&mut self, path: &str, token: &str, body: &str) -> Result<(), SessionBenchError> {
@@ -46,7 +46,7 @@ impl Caller {
     fn receive(&mut self) -> Result<(u16, BytesMut), SessionBenchError> {
         let mut piece = [0; 4096];
         loop {
-            if let Some(Head { bytes, status, body_bytes }) =
+            if let Some(AnswerHead { bytes, status, body_bytes }) =
                 head(&self.input).map_err(SessionBenchError::Nonsense)?
                 && self.input.len() >= bytes + body_bytes
             {
@@ -61,11 +61,11 @@ impl Caller {
     }
 
     /// The token of a new session.
-    pub(super) fn login(&mut self, person: &Person) -> Result<String, SessionBenchError> {
+    pub(super) fn login(&mut self, person: &BenchPerson) -> Result<String, SessionBenchError> {
         self.send("/v1/login", "", &person.login)?;
         let (status, body) = self.receive()?;
         match serde_json::from_slice(&body) {
-            Ok(Granted { token }) if status == 200 => Ok(token),
+            Ok(LoginAnswer { token }) if status == 200 => Ok(token),
             Ok(_) | Err(_) => Err(SessionBenchError::wrong("login", status, &body)),
         }
     }
@@ -119,7 +119,7 @@ impl Caller {
 pub fn wait_ready(address: SocketAddr) -> Result<(), SessionBenchError> {
     let begun = Instant::now();
     loop {
-        let mut caller = Caller::connect(address)?;
+        let mut caller = NodeCaller::connect(address)?;
         let ask = format!("GET /health/ready HTTP/1.1\r\nHost: {}\r\n\r\n", caller.host);
         caller.stream.write_all(ask.as_bytes())?;
         let (status, body) = caller.receive()?;

@@ -1,4 +1,4 @@
-//! The users whom a load is made of: what each asks for next, and whether what he is told is right.
+//! The users whom a load is made of: what each asks for next, and whether the answer is right.
 //!
 //! Users have no connection of their own: a connection that is free serves any of them. So each request of a session goes to a
 //! random one of the nodes that there are connections to.
@@ -11,17 +11,17 @@ use std::time::Instant;
 use bytes::{Buf, BytesMut};
 use serde::Deserialize;
 
-use super::Person;
+use super::BenchPerson;
 use crate::scenario::random::JavaRandom;
-use crate::server::http::{Head, head};
-use crate::server::load::{Answer, Connection};
+use crate::server::http::{AnswerHead, head};
+use crate::server::load::{ProtocolConnection, ServerAnswer};
 
 /// Most bytes of a wrong answer that are kept to be shown.
 const SHOWN_BYTES: usize = 200;
 
 /// What a user can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum UserAction {
     /// `POST /v1/login`.
     Login,
     /// `POST /v1/sessions/validate`.
@@ -30,16 +30,16 @@ pub enum Act {
     Logout,
 }
 
-impl Act {
+impl UserAction {
     /// All.
-    pub const ALL: [Act; 3] = [Act::Login, Act::Validate, Act::Logout];
+    pub const ALL: [UserAction; 3] = [UserAction::Login, UserAction::Validate, UserAction::Logout];
 
     /// Its name: `login`, `validate`, `logout`.
     pub fn name(self) -> &'static str {
         match self {
-            Act::Login => "login",
-            Act::Validate => "validate",
-            Act::Logout => "logout",
+            UserAction::Login => "login",
+            UserAction::Validate => "validate",
+            UserAction::Logout => "logout",
         }
     }
 
@@ -50,10 +50,10 @@ impl Act {
 
 /// What users do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Script {
+pub(super) enum UserScript {
     /// Who has no session logs in; nobody more than once.
     Enter,
-    /// Somebody validates his session.
+    /// A user validates their session.
     Validate,
     /// The same, of a server that knows one user only: any valid session is right.
     ValidateAny,
@@ -66,28 +66,28 @@ pub(super) enum Script {
 }
 
 /// A place for a session.
-struct User {
+struct UserSlot {
     person: usize,
     token: Option<String>,
 }
 
 /// A request under way.
-struct Asked {
-    act: Act,
+struct PendingRequest {
+    act: UserAction,
     user: usize,
     due: Instant,
 }
 
 /// All users of a load.
-pub(super) struct Crowd<'p> {
-    people: &'p [Person],
+pub(super) struct BenchUsers<'p> {
+    people: &'p [BenchPerson],
     host: String,
-    users: Vec<User>,
+    users: Vec<UserSlot>,
     /// Those who have nothing under way.
     idle: Vec<usize>,
     /// Whose turn it is to log in.
     turn: usize,
-    script: Script,
+    script: UserScript,
     random: JavaRandom,
     /// How logins were answered.
     pub(super) logins: BTreeMap<u16, u64>,
@@ -96,21 +96,21 @@ pub(super) struct Crowd<'p> {
 }
 
 #[derive(Deserialize)]
-struct Granted {
+struct CrowdLoginAnswer {
     token: String,
 }
 
-impl<'p> Crowd<'p> {
+impl<'p> BenchUsers<'p> {
     /// So many users without sessions; person by person in turn, for a person may have several.
-    pub(super) fn new(people: &'p [Person], users: usize, host: String) -> Crowd<'p> {
-        let user = |number| User { person: number % people.len().max(1), token: None };
-        Crowd {
+    pub(super) fn new(people: &'p [BenchPerson], users: usize, host: String) -> BenchUsers<'p> {
+        let user = |number| UserSlot { person: number % people.len().max(1), token: None };
+        BenchUsers {
             people,
             host,
             users: (0..users).map(user).collect(),
             idle: (0..users).collect(),
             turn: 0,
-            script: Script::Enter,
+            script: UserScript::Enter,
             random: JavaRandom::new(42),
             logins: BTreeMap::new(),
             wrong: None,
@@ -118,7 +118,7 @@ impl<'p> Crowd<'p> {
     }
 
     /// From now on they do this. Nothing may be under way.
-    pub(super) fn play(&mut self, script: Script) {
+    pub(super) fn play(&mut self, script: UserScript) {
         self.script = script;
         self.idle = (0..self.users.len()).collect();
         self.logins.clear();
@@ -138,11 +138,11 @@ impl<'p> Crowd<'p> {
     }
 
     /// Writes the next request.
-    fn ask(&mut self, due: Instant, out: &mut BytesMut) -> Asked {
+    fn ask(&mut self, due: Instant, out: &mut BytesMut) -> PendingRequest {
         let user = match self.script {
-            Script::Enter | Script::Mix { .. } => self.take_idle(),
-            Script::Validate | Script::ValidateAny => self.random.below(self.users.len().max(1)),
-            Script::Login | Script::Flood => {
+            UserScript::Enter | UserScript::Mix { .. } => self.take_idle(),
+            UserScript::Validate | UserScript::ValidateAny => self.random.below(self.users.len().max(1)),
+            UserScript::Login | UserScript::Flood => {
                 self.turn = (self.turn + 1) % self.users.len().max(1);
                 self.turn
             }
@@ -150,14 +150,14 @@ impl<'p> Crowd<'p> {
         let act = self.act(user);
         let token = self.users.get(user).and_then(|user| user.token.as_deref()).unwrap_or_default();
         match act {
-            Act::Login => {
+            UserAction::Login => {
                 let person = self.users.get(user).and_then(|user| self.people.get(user.person));
                 write(out, "/v1/login", &self.host, "", person.map_or("", |person| &person.login));
             }
-            Act::Validate => write(out, "/v1/sessions/validate", &self.host, token, ""),
-            Act::Logout => write(out, "/v1/sessions/logout", &self.host, token, ""),
+            UserAction::Validate => write(out, "/v1/sessions/validate", &self.host, token, ""),
+            UserAction::Logout => write(out, "/v1/sessions/logout", &self.host, token, ""),
         }
-        Asked { act, user, due }
+        PendingRequest { act, user, due }
     }
 
     /// A user with nothing under way. There are as many users as requests that may be under way.
@@ -166,29 +166,29 @@ impl<'p> Crowd<'p> {
         if at < self.idle.len() { self.idle.swap_remove(at) } else { 0 }
     }
 
-    fn act(&mut self, user: usize) -> Act {
+    fn act(&mut self, user: usize) -> UserAction {
         let has_session = self.users.get(user).is_some_and(|user| user.token.is_some());
         match self.script {
-            Script::Enter | Script::Login | Script::Flood => Act::Login,
-            Script::Validate | Script::ValidateAny => Act::Validate,
-            Script::Mix { .. } if !has_session => Act::Login,
-            Script::Mix { logout_percent } if self.random.below(100) < usize::from(logout_percent) => {
-                Act::Logout
+            UserScript::Enter | UserScript::Login | UserScript::Flood => UserAction::Login,
+            UserScript::Validate | UserScript::ValidateAny => UserAction::Validate,
+            UserScript::Mix { .. } if !has_session => UserAction::Login,
+            UserScript::Mix { logout_percent } if self.random.below(100) < usize::from(logout_percent) => {
+                UserAction::Logout
             }
-            Script::Mix { .. } => Act::Validate,
+            UserScript::Mix { .. } => UserAction::Validate,
         }
     }
 
     /// Notes an answer. Whether it is right.
-    fn told(&mut self, asked: &Asked, status: u16, body: &[u8]) -> bool {
+    fn told(&mut self, asked: &PendingRequest, status: u16, body: &[u8]) -> bool {
         let is_right = match asked.act {
-            Act::Login => self.told_of_login(asked.user, status, body),
-            Act::Validate => {
+            UserAction::Login => self.told_of_login(asked.user, status, body),
+            UserAction::Validate => {
                 let name = self.users.get(asked.user).map_or("", |user| self.name(user.person));
-                let name = if self.script == Script::ValidateAny { None } else { Some(name) };
+                let name = if self.script == UserScript::ValidateAny { None } else { Some(name) };
                 status == 200 && is_valid(body, name)
             }
-            Act::Logout => {
+            UserAction::Logout => {
                 let is_done = status == 200 && body.starts_with(b"{\"done\":true}");
                 self.set_token(asked.user, None);
                 is_done
@@ -198,11 +198,11 @@ impl<'p> Crowd<'p> {
             let body = String::from_utf8_lossy(body.get(..SHOWN_BYTES.min(body.len())).unwrap_or_default());
             self.wrong = Some(format!("{} was answered {status} {}", asked.act.name(), body.trim()));
         }
-        if !is_right && asked.act == Act::Validate && matches!(self.script, Script::Mix { .. }) {
+        if !is_right && asked.act == UserAction::Validate && matches!(self.script, UserScript::Mix { .. }) {
             // A session that is not accepted once is of no further use.
             self.set_token(asked.user, None);
         }
-        if matches!(self.script, Script::Mix { .. }) {
+        if matches!(self.script, UserScript::Mix { .. }) {
             self.idle.push(asked.user);
         }
         is_right
@@ -211,10 +211,10 @@ impl<'p> Crowd<'p> {
     fn told_of_login(&mut self, user: usize, status: u16, body: &[u8]) -> bool {
         *self.logins.entry(status).or_default() += 1;
         if status != 200 {
-            return self.script == Script::Flood && matches!(status, 429 | 503);
+            return self.script == UserScript::Flood && matches!(status, 429 | 503);
         }
-        let Ok(Granted { token }) = serde_json::from_slice(body) else { return false };
-        if matches!(self.script, Script::Enter | Script::Mix { .. }) {
+        let Ok(CrowdLoginAnswer { token }) = serde_json::from_slice(body) else { return false };
+        if matches!(self.script, UserScript::Enter | UserScript::Mix { .. }) {
             self.set_token(user, Some(token));
         }
         true
@@ -267,23 +267,23 @@ fn digits(mut number: usize, room: &mut [u8; 20]) -> &str {
 }
 
 /// One connection that serves a crowd's users.
-pub(super) struct Served<'p> {
-    crowd: Rc<RefCell<Crowd<'p>>>,
+pub(super) struct CrowdConnection<'p> {
+    crowd: Rc<RefCell<BenchUsers<'p>>>,
     out: BytesMut,
     input: BytesMut,
     /// What is under way; answers come in the same order.
-    asked: VecDeque<Asked>,
+    asked: VecDeque<PendingRequest>,
 }
 
-impl<'p> Served<'p> {
-    pub(super) fn new(crowd: &Rc<RefCell<Crowd<'p>>>) -> Served<'p> {
+impl<'p> CrowdConnection<'p> {
+    pub(super) fn new(crowd: &Rc<RefCell<BenchUsers<'p>>>) -> CrowdConnection<'p> {
         let crowd = Rc::clone(crowd);
-        Served { crowd, out: BytesMut::new(), input: BytesMut::new(), asked: VecDeque::new() }
+        CrowdConnection { crowd, out: BytesMut::new(), input: BytesMut::new(), asked: VecDeque::new() }
     }
 }
 
-impl Connection for Served<'_> {
-    const KINDS: usize = Act::ALL.len();
+impl ProtocolConnection for CrowdConnection<'_> {
+    const KINDS: usize = UserAction::ALL.len();
 
     fn ask(&mut self, _: usize, due: Instant) {
         self.asked.push_back(self.crowd.borrow_mut().ask(due, &mut self.out));
@@ -301,13 +301,13 @@ impl Connection for Served<'_> {
         &mut self.input
     }
 
-    fn next(&mut self, _: Instant) -> Result<Option<Answer>, String> {
-        let Some(Head { bytes, status, body_bytes }) = head(&self.input)? else { return Ok(None) };
+    fn next(&mut self, _: Instant) -> Result<Option<ServerAnswer>, String> {
+        let Some(AnswerHead { bytes, status, body_bytes }) = head(&self.input)? else { return Ok(None) };
         let Some(body) = self.input.get(bytes..bytes + body_bytes) else { return Ok(None) };
         let asked = self.asked.pop_front().ok_or("an answer that nobody asked for")?;
         let is_right = self.crowd.borrow_mut().told(&asked, status, body);
         self.input.advance(bytes + body_bytes);
-        Ok(Some(Answer { due: asked.due, kind: asked.act.kind(), is_right }))
+        Ok(Some(ServerAnswer { due: asked.due, kind: asked.act.kind(), is_right }))
     }
 }
 
@@ -315,12 +315,12 @@ impl Connection for Served<'_> {
 mod tests {
     use super::*;
 
-    fn people() -> Vec<Person> {
-        ["anna", "berta"].map(|name| Person::new(name, "secret")).to_vec()
+    fn people() -> Vec<BenchPerson> {
+        ["anna", "berta"].map(|name| BenchPerson::new(name, "secret")).to_vec()
     }
 
     /// What the next request of a crowd is, answered so.
-    fn step(crowd: &mut Crowd<'_>, status: u16, body: &str) -> (Act, String, bool) {
+    fn step(crowd: &mut BenchUsers<'_>, status: u16, body: &str) -> (UserAction, String, bool) {
         let mut out = BytesMut::new();
         let asked = crowd.ask(Instant::now(), &mut out);
         let is_right = crowd.told(&asked, status, body.as_bytes());
@@ -330,29 +330,29 @@ mod tests {
     #[test]
     fn who_has_entered_validates_with_his_token() {
         let people = people();
-        let mut crowd = Crowd::new(&people, 1, "here".to_owned());
+        let mut crowd = BenchUsers::new(&people, 1, "here".to_owned());
         let (act, text, is_right) = step(&mut crowd, 200, r#"{"token":"t1","user":"anna"}"#);
-        assert_eq!((act, is_right, crowd.entered()), (Act::Login, true, 1));
+        assert_eq!((act, is_right, crowd.entered()), (UserAction::Login, true, 1));
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("POST /v1/login HTTP/1.1\r\nHost: here\r\n"), "{head}");
         assert!(head.ends_with(&format!("Content-Length: {}", body.len())), "{head}");
         assert_eq!(body, r#"{"user":"anna","password":"secret"}"#);
-        crowd.play(Script::Validate);
+        crowd.play(UserScript::Validate);
         let (act, text, is_right) = step(&mut crowd, 200, r#"{"valid":true,"user":"anna","realm":"/"}"#);
-        assert_eq!((act, is_right), (Act::Validate, true));
+        assert_eq!((act, is_right), (UserAction::Validate, true));
         assert!(text.contains("\r\nAuthorization: Bearer t1\r\nContent-Length: 0\r\n\r\n"), "{text}");
     }
 
     #[test]
     fn answers_that_are_wrong_are_not_taken_for_right() {
         let people = people();
-        let mut crowd = Crowd::new(&people, 1, "here".to_owned());
+        let mut crowd = BenchUsers::new(&people, 1, "here".to_owned());
         for (status, body) in [(200, "{}"), (200, "hello"), (503, "{}"), (202, r#"{"challenge":"c"}"#)] {
-            crowd.play(Script::Enter);
+            crowd.play(UserScript::Enter);
             assert!(!step(&mut crowd, status, body).2, "{status} {body}");
         }
         assert_eq!(crowd.wrong.as_deref(), Some("login was answered 200 {}"));
-        crowd.play(Script::Validate);
+        crowd.play(UserScript::Validate);
         for (status, body) in [
             (200, r#"{"valid":false}"#),
             (200, r#"{"valid":true,"user":"berta"}"#),
@@ -366,28 +366,31 @@ mod tests {
     #[test]
     fn only_a_flood_may_be_turned_away() {
         let people = people();
-        let mut crowd = Crowd::new(&people, 2, "here".to_owned());
-        crowd.play(Script::Flood);
+        let mut crowd = BenchUsers::new(&people, 2, "here".to_owned());
+        crowd.play(UserScript::Flood);
         assert!(step(&mut crowd, 503, "").2 && step(&mut crowd, 429, "").2 && !step(&mut crowd, 500, "").2);
         assert_eq!(crowd.logins, BTreeMap::from([(429, 1), (500, 1), (503, 1)]));
-        crowd.play(Script::Login);
+        crowd.play(UserScript::Login);
         assert!(!step(&mut crowd, 503, "").2);
     }
 
     #[test]
     fn in_a_mix_who_has_logged_out_logs_in_again() {
         let people = people();
-        let mut crowd = Crowd::new(&people, 1, "here".to_owned());
-        crowd.play(Script::Mix { logout_percent: 100 });
+        let mut crowd = BenchUsers::new(&people, 1, "here".to_owned());
+        crowd.play(UserScript::Mix { logout_percent: 100 });
         for _ in 0..3 {
-            assert_eq!(step(&mut crowd, 200, r#"{"token":"t"}"#).0, Act::Login);
-            assert_eq!((step(&mut crowd, 200, "{\"done\":true}\n").0, crowd.entered()), (Act::Logout, 0));
+            assert_eq!(step(&mut crowd, 200, r#"{"token":"t"}"#).0, UserAction::Login);
+            assert_eq!(
+                (step(&mut crowd, 200, "{\"done\":true}\n").0, crowd.entered()),
+                (UserAction::Logout, 0)
+            );
         }
-        crowd.play(Script::Mix { logout_percent: 0 });
+        crowd.play(UserScript::Mix { logout_percent: 0 });
         step(&mut crowd, 200, r#"{"token":"t"}"#);
-        assert_eq!(step(&mut crowd, 200, r#"{"valid":true,"user":"anna"}"#).0, Act::Validate);
+        assert_eq!(step(&mut crowd, 200, r#"{"valid":true,"user":"anna"}"#).0, UserAction::Validate);
         assert!(!step(&mut crowd, 200, r#"{"valid":false}"#).2);
-        assert_eq!(step(&mut crowd, 200, r#"{"token":"t"}"#).0, Act::Login);
+        assert_eq!(step(&mut crowd, 200, r#"{"token":"t"}"#).0, UserAction::Login);
     }
 
     #[test]

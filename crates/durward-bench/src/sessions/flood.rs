@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::crowd::Script;
-use super::rounds::{Lab, Measured, ROUNDS, Sum};
-use super::{Load, SessionBenchError, Site};
-use crate::server::load::Schedule;
+use super::crowd::UserScript;
+use super::rounds::{ROUNDS, RoundSum, SessionLab, SessionMeasurement};
+use super::{BenchSite, SessionBenchError, SessionLoad};
+use crate::server::load::AskSchedule;
 
 /// How many times as many logins come as a node can do.
 const FLOOD: f64 = 10.0;
@@ -23,22 +23,22 @@ const CAPACITY: usize = 2;
 
 /// What a flood of logins does.
 #[derive(Clone, Debug)]
-pub struct Flood {
+pub struct LoginFlood {
     /// Logins a second that the nodes can do when nothing else is asked.
     pub capacity_per_s: f64,
     /// Logins a second that came.
     pub offered_per_s: f64,
     /// Validations without the flood.
-    pub calm: Measured,
+    pub calm: SessionMeasurement,
     /// Validations beside it.
-    pub flooded: Measured,
+    pub flooded: SessionMeasurement,
     /// How logins of the flood were answered, by status: 200, 429 and 503 are right.
     pub logins: BTreeMap<u16, u64>,
     /// How many logins were answered with something else, or not at all.
     pub logins_failed: u64,
 }
 
-impl Flood {
+impl LoginFlood {
     /// Which part of the rate of validations is left.
     pub fn kept(&self) -> f64 {
         self.flooded.rate.median / self.calm.rate.median
@@ -49,33 +49,43 @@ impl Flood {
 ///
 /// # Errors
 /// As [`super::validate`].
-pub fn flood(site: &Site<'_>, load: &Load) -> Result<Flood, SessionBenchError> {
-    let mut lab = Lab::new(site)?;
+pub fn flood(site: &BenchSite<'_>, load: &SessionLoad) -> Result<LoginFlood, SessionBenchError> {
+    let mut lab = SessionLab::new(site)?;
     lab.add(load.users, load.users)?;
     lab.add(FLOOD_CONNECTIONS, site.people.len())?;
     lab.add(CAPACITY_USERS, site.people.len())?;
     lab.enter()?;
-    let mut capacity = Sum::new();
-    lab.play(CAPACITY, Script::Login);
-    lab.round(&[Schedule::Silent, Schedule::Silent, Schedule::Full], CAPACITY, load.duration, &mut capacity)?;
+    let mut capacity = RoundSum::new();
+    lab.play(CAPACITY, UserScript::Login);
+    lab.round(
+        &[AskSchedule::Silent, AskSchedule::Silent, AskSchedule::Full],
+        CAPACITY,
+        load.duration,
+        &mut capacity,
+    )?;
     let wrong = lab.wrong(CAPACITY);
     let capacity_per_s = capacity.finish(wrong)?.rate.median;
-    lab.play(VALIDATE, Script::Validate);
-    lab.play(COMING, Script::Flood);
+    lab.play(VALIDATE, UserScript::Validate);
+    lab.play(COMING, UserScript::Flood);
     let offered_per_s = FLOOD * capacity_per_s;
-    let schedules = [Schedule::Full, Schedule::Rate(offered_per_s), Schedule::Silent];
-    let (mut calm, mut flooded) = (Sum::new(), Sum::new());
+    let schedules = [AskSchedule::Full, AskSchedule::Rate(offered_per_s), AskSchedule::Silent];
+    let (mut calm, mut flooded) = (RoundSum::new(), RoundSum::new());
     let mut logins_failed = 0;
-    lab.run(&[Schedule::Full, Schedule::Silent, Schedule::Silent], load.duration / ROUNDS)?;
+    lab.run(&[AskSchedule::Full, AskSchedule::Silent, AskSchedule::Silent], load.duration / ROUNDS)?;
     for _ in 0..ROUNDS {
         let round = load.duration / ROUNDS;
-        lab.round(&[Schedule::Full, Schedule::Silent, Schedule::Silent], VALIDATE, round, &mut calm)?;
+        lab.round(
+            &[AskSchedule::Full, AskSchedule::Silent, AskSchedule::Silent],
+            VALIDATE,
+            round,
+            &mut calm,
+        )?;
         let coming = lab.round(&schedules, VALIDATE, round, &mut flooded)?;
         logins_failed += coming.get(COMING).map_or(0, |run| run.failed() + run.unanswered);
     }
     let logins = lab.crowd(COMING).map(|crowd| crowd.borrow().logins.clone()).unwrap_or_default();
     let wrong = lab.wrong(VALIDATE).or_else(|| lab.wrong(COMING));
-    Ok(Flood {
+    Ok(LoginFlood {
         capacity_per_s,
         offered_per_s,
         calm: calm.finish(None)?,

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use super::call::Caller;
-use super::{SessionBenchError, Site};
+use super::call::NodeCaller;
+use super::{BenchSite, SessionBenchError};
 
 /// After this time a logout that others do not see is a fault and no figure.
 const SEEN_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// How long logouts take to be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Logouts {
+pub struct LogoutDelays {
     /// How many there were.
     pub count: usize,
     /// After how many of them some node accepted the session once more, asked after the acknowledgement.
@@ -28,11 +28,12 @@ pub struct Logouts {
 ///
 /// # Errors
 /// There is one node only, a logout is not seen in half a minute, or as [`super::validate`].
-pub fn logouts(site: &Site<'_>, count: usize) -> Result<Logouts, SessionBenchError> {
+pub fn logouts(site: &BenchSite<'_>, count: usize) -> Result<LogoutDelays, SessionBenchError> {
     if site.nodes.len() < 2 {
         return Err(SessionBenchError::OneNode);
     }
-    let mut nodes = site.nodes.iter().map(|node| Caller::connect(*node)).collect::<Result<Vec<_>, _>>()?;
+    let mut nodes =
+        site.nodes.iter().map(|node| NodeCaller::connect(*node)).collect::<Result<Vec<_>, _>>()?;
     let mut took = Vec::with_capacity(count);
     let mut accepted_after = 0;
     for (number, person) in (0..count).zip(site.people.iter().cycle()) {
@@ -52,11 +53,11 @@ pub fn logouts(site: &Site<'_>, count: usize) -> Result<Logouts, SessionBenchErr
     took.sort_unstable();
     let at =
         |percent: usize| took.get(((took.len() * percent).div_ceil(100)).max(1) - 1).copied().unwrap_or(0);
-    Ok(Logouts { count, accepted_after, p50_ns: at(50), p99_ns: at(99), max_ns: at(100) })
+    Ok(LogoutDelays { count, accepted_after, p50_ns: at(50), p99_ns: at(99), max_ns: at(100) })
 }
 
 /// One node, and the others.
-fn split(nodes: &mut [Caller], at: usize) -> Option<(&mut Caller, Vec<Option<&mut Caller>>)> {
+fn split(nodes: &mut [NodeCaller], at: usize) -> Option<(&mut NodeCaller, Vec<Option<&mut NodeCaller>>)> {
     let (before, rest) = nodes.split_at_mut_checked(at)?;
     let (home, after) = rest.split_first_mut()?;
     Some((home, before.iter_mut().chain(after).map(Some).collect()))
@@ -64,7 +65,7 @@ fn split(nodes: &mut [Caller], at: usize) -> Option<(&mut Caller, Vec<Option<&mu
 
 /// Asks all at once, again and again, each until it has refused.
 fn until_refused(
-    mut others: Vec<Option<&mut Caller>>,
+    mut others: Vec<Option<&mut NodeCaller>>,
     token: &str,
     name: &str,
     told: Instant,

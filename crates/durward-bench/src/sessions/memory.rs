@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::crowd::Script;
-use super::rounds::{ENTER_TIME_MAX, Lab};
-use super::{SessionBenchError, Site};
-use crate::server::load::Schedule;
+use super::crowd::UserScript;
+use super::rounds::{ENTER_TIME_MAX, SessionLab};
+use super::{BenchSite, SessionBenchError};
+use crate::server::load::AskSchedule;
 use durward_lab::process::usage;
 
 /// Sessions that are validated at the end, to see that they live.
@@ -16,7 +16,7 @@ const WARM: usize = 1_000;
 
 /// One node's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resident {
+pub struct ResidentMemory {
     /// Its process.
     pub process: u32,
     /// Its resident set without the sessions, in bytes.
@@ -25,7 +25,7 @@ pub struct Resident {
     pub after: u64,
 }
 
-impl Resident {
+impl ResidentMemory {
     /// Bytes by which one of so many sessions makes it grow.
     pub fn per_session(&self, sessions: usize) -> f64 {
         self.after.saturating_sub(self.before) as f64 / sessions.max(1) as f64
@@ -34,13 +34,13 @@ impl Resident {
 
 /// What sessions take.
 #[derive(Clone, Debug)]
-pub struct Memory {
+pub struct SessionMemory {
     /// How many sessions were made between the two looks.
     pub sessions: usize,
     /// How long that took.
     pub time: Duration,
     /// By node.
-    pub nodes: Vec<Resident>,
+    pub nodes: Vec<ResidentMemory>,
     /// How many sessions, chosen at random, were validated afterwards; all of them live.
     pub checked: u64,
 }
@@ -50,31 +50,35 @@ pub struct Memory {
 ///
 /// # Errors
 /// The memory cannot be looked at, a login fails, a session is not accepted afterwards, or as [`super::validate`].
-pub fn memory(site: &Site<'_>, sessions: usize, connections: usize) -> Result<Memory, SessionBenchError> {
+pub fn memory(
+    site: &BenchSite<'_>,
+    sessions: usize,
+    connections: usize,
+) -> Result<SessionMemory, SessionBenchError> {
     let resident = || {
         let look = |process: &u32| usage(*process)?.resident_bytes;
         let all: Option<Vec<u64>> = site.processes.iter().map(look).collect();
         all.filter(|all| !all.is_empty()).ok_or(SessionBenchError::NoProcess)
     };
     resident()?;
-    let mut warm = Lab::new(site)?;
+    let mut warm = SessionLab::new(site)?;
     warm.add(connections, WARM)?;
     warm.enter()?;
     drop(warm);
-    let mut lab = Lab::new(site)?;
+    let mut lab = SessionLab::new(site)?;
     lab.add(connections, sessions)?;
     let before = resident()?;
     let begun = Instant::now();
     lab.enter()?;
     let time = begun.elapsed();
     let after = resident()?;
-    lab.play(0, Script::Validate);
+    lab.play(0, UserScript::Validate);
     let checked = CHECKED.min(sessions as u64);
-    let run = lab.run(&[Schedule::Times(checked)], ENTER_TIME_MAX)?;
+    let run = lab.run(&[AskSchedule::Times(checked)], ENTER_TIME_MAX)?;
     if run.first().is_none_or(|run| run.answered() != checked) {
         return Err(lab.wrong(0).map_or(SessionBenchError::NoAnswers, SessionBenchError::Wrong));
     }
     let nodes = site.processes.iter().zip(before.into_iter().zip(after));
-    let nodes = nodes.map(|(process, (before, after))| Resident { process: *process, before, after });
-    Ok(Memory { sessions, time, nodes: nodes.collect(), checked })
+    let nodes = nodes.map(|(process, (before, after))| ResidentMemory { process: *process, before, after });
+    Ok(SessionMemory { sessions, time, nodes: nodes.collect(), checked })
 }

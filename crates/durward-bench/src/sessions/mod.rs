@@ -21,26 +21,28 @@ use std::time::Duration;
 use serde_json::json;
 
 pub use call::wait_ready;
-pub use crowd::Act;
-pub use flood::{Flood, flood};
-pub use logouts::{Logouts, logouts};
-pub use memory::{Memory, Resident, memory};
-pub use rounds::{Measured, Validation, Waits, login, mix, validate, validation_body};
+pub use crowd::UserAction;
+pub use flood::{LoginFlood, flood};
+pub use logouts::{LogoutDelays, logouts};
+pub use memory::{ResidentMemory, SessionMemory, memory};
+pub use rounds::{
+    SessionMeasurement, ValidationMeasurement, WaitTimes, login, mix, validate, validation_body,
+};
 
 use crate::server::ServerBenchError;
 
-/// Somebody who can log in.
+/// A user who can log in.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Person {
+pub struct BenchPerson {
     user: String,
     /// The body of a login.
     login: String,
 }
 
-impl Person {
+impl BenchPerson {
     /// A user of the root realm with a password.
-    pub fn new(user: &str, password: &str) -> Person {
-        Person { user: user.to_owned(), login: json!({"user": user, "password": password}).to_string() }
+    pub fn new(user: &str, password: &str) -> BenchPerson {
+        BenchPerson { user: user.to_owned(), login: json!({"user": user, "password": password}).to_string() }
     }
 
     /// The user's name.
@@ -50,7 +52,7 @@ impl Person {
 }
 
 /// Without the password.
-impl fmt::Debug for Person {
+impl fmt::Debug for BenchPerson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Person").field("user", &self.user).finish_non_exhaustive()
     }
@@ -58,20 +60,20 @@ impl fmt::Debug for Person {
 
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Site<'a> {
+pub struct BenchSite<'a> {
     /// The nodes, all of which know the same users and sessions.
     pub nodes: &'a [SocketAddr],
     /// Their processes, to see what they take of the machine; none where that is not known.
     pub processes: &'a [u32],
     /// Who logs in.
-    pub people: &'a [Person],
+    pub people: &'a [BenchPerson],
     /// Whether the calling thread has a core to itself: then it never sleeps.
     pub has_own_core: bool,
 }
 
 /// How much is asked.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct SessionLoad {
     /// Users that wait for an answer at any moment, each with a connection.
     pub users: usize,
     /// For how long, in rounds.

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::call::Caller;
-use super::crowd::{Act, Crowd, Script, Served};
-use super::{Load, SessionBenchError, Site};
-use crate::Spread;
+use super::call::NodeCaller;
+use super::crowd::{BenchUsers, CrowdConnection, UserAction, UserScript};
+use super::{BenchSite, SessionBenchError, SessionLoad};
+use crate::MeasurementSpread;
 use crate::bare::Bare;
-use crate::server::load::{Generator, LanePlan, Rest, Run, Schedule, Tally};
+use crate::server::load::{AskSchedule, IdleWait, LanePlan, LaneResult, LoadGenerator, QuestionTally};
 use durward_lab::process::usage;
 
 /// How many rounds a measurement has, beside one that does not count.
@@ -24,9 +24,9 @@ const SESSIONS: usize = 1_000;
 
 /// How long requests of one kind waited for their answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waits {
+pub struct WaitTimes {
     /// The kind.
-    pub act: Act,
+    pub act: UserAction,
     /// How many were answered rightly.
     pub answered: u64,
     /// How many were answered with something else.
@@ -43,11 +43,11 @@ pub struct Waits {
 
 /// What was measured.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct SessionMeasurement {
     /// Right answers a second, over rounds.
-    pub rate: Spread,
+    pub rate: MeasurementSpread,
     /// By kind of request; those that were not asked are left out.
-    pub waits: Vec<Waits>,
+    pub waits: Vec<WaitTimes>,
     /// How many were not answered in time.
     pub unanswered: u64,
     /// The first answer that was wrong.
@@ -58,47 +58,47 @@ pub struct Measured {
     pub busy: Option<f64>,
 }
 
-impl Measured {
+impl SessionMeasurement {
     /// How many requests were answered wrongly or not at all.
     pub fn failed(&self) -> u64 {
         self.unanswered + self.waits.iter().map(|wait| wait.failed).sum::<u64>()
     }
 
     /// The waits for one kind.
-    pub fn of(&self, act: Act) -> Option<&Waits> {
+    pub fn of(&self, act: UserAction) -> Option<&WaitTimes> {
         self.waits.iter().find(|waits| waits.act == act)
     }
 }
 
 /// Validations, and beside them those of a bare server.
 #[derive(Clone, Debug)]
-pub struct Validation {
+pub struct ValidationMeasurement {
     /// Of the nodes.
-    pub nodes: Measured,
+    pub nodes: SessionMeasurement,
     /// Of a server that always says the same, in rounds between theirs.
-    pub bare: Option<Measured>,
+    pub bare: Option<SessionMeasurement>,
 }
 
 /// Lanes of connections and the crowds that they serve.
-pub(super) struct Lab<'p> {
-    site: &'p Site<'p>,
-    generator: Generator<Served<'p>>,
-    crowds: Vec<Rc<RefCell<Crowd<'p>>>>,
+pub(super) struct SessionLab<'p> {
+    site: &'p BenchSite<'p>,
+    generator: LoadGenerator<CrowdConnection<'p>>,
+    crowds: Vec<Rc<RefCell<BenchUsers<'p>>>>,
 }
 
-impl<'p> Lab<'p> {
-    pub(super) fn new(site: &'p Site<'p>) -> Result<Lab<'p>, SessionBenchError> {
+impl<'p> SessionLab<'p> {
+    pub(super) fn new(site: &'p BenchSite<'p>) -> Result<SessionLab<'p>, SessionBenchError> {
         if site.people.is_empty() {
             return Err(SessionBenchError::NoPeople);
         }
-        let rest = if site.has_own_core { Rest::Never } else { Rest::Sleep };
-        Ok(Lab { site, generator: Generator::new(rest)?, crowds: Vec::new() })
+        let rest = if site.has_own_core { IdleWait::Never } else { IdleWait::Sleep };
+        Ok(SessionLab { site, generator: LoadGenerator::new(rest)?, crowds: Vec::new() })
     }
 
     /// One more lane to the nodes, with a crowd of its own.
     pub(super) fn add(&mut self, connections: usize, users: usize) -> Result<(), SessionBenchError> {
         let host = self.site.nodes.first().map(ToString::to_string).unwrap_or_default();
-        let crowd = Rc::new(RefCell::new(Crowd::new(self.site.people, users, host)));
+        let crowd = Rc::new(RefCell::new(BenchUsers::new(self.site.people, users, host)));
         self.connect(self.site.nodes, connections, crowd)
     }
 
@@ -112,20 +112,20 @@ impl<'p> Lab<'p> {
         &mut self,
         addresses: &[SocketAddr],
         connections: usize,
-        crowd: Rc<RefCell<Crowd<'p>>>,
+        crowd: Rc<RefCell<BenchUsers<'p>>>,
     ) -> Result<(), SessionBenchError> {
         let plan = LanePlan { addresses, connections, in_flight: 1, questions: 1 };
-        self.generator.add(&plan, || Served::new(&crowd))?;
+        self.generator.add(&plan, || CrowdConnection::new(&crowd))?;
         self.crowds.push(crowd);
         Ok(())
     }
 
-    pub(super) fn crowd(&self, lane: usize) -> Option<&RefCell<Crowd<'p>>> {
+    pub(super) fn crowd(&self, lane: usize) -> Option<&RefCell<BenchUsers<'p>>> {
         self.crowds.get(lane).map(Rc::as_ref)
     }
 
     /// What a crowd does from now on.
-    pub(super) fn play(&self, lane: usize, script: Script) {
+    pub(super) fn play(&self, lane: usize, script: UserScript) {
         if let Some(crowd) = self.crowd(lane) {
             crowd.borrow_mut().play(script);
         }
@@ -133,19 +133,19 @@ impl<'p> Lab<'p> {
 
     pub(super) fn run(
         &mut self,
-        schedules: &[Schedule],
+        schedules: &[AskSchedule],
         duration: Duration,
-    ) -> Result<Vec<Run>, SessionBenchError> {
+    ) -> Result<Vec<LaneResult>, SessionBenchError> {
         Ok(self.generator.run(schedules, duration)?)
     }
 
     /// Everybody of the first lane logs in.
     pub(super) fn enter(&mut self) -> Result<(), SessionBenchError> {
-        self.play(0, Script::Enter);
+        self.play(0, UserScript::Enter);
         let users = self.crowd(0).map_or(0, |crowd| crowd.borrow().len());
-        let mut schedules = vec![Schedule::Silent; self.crowds.len()];
+        let mut schedules = vec![AskSchedule::Silent; self.crowds.len()];
         if let Some(first) = schedules.first_mut() {
-            *first = Schedule::Times(users as u64);
+            *first = AskSchedule::Times(users as u64);
         }
         self.run(&schedules, ENTER_TIME_MAX)?;
         let Some(crowd) = self.crowd(0) else { return Ok(()) };
@@ -159,11 +159,11 @@ impl<'p> Lab<'p> {
     /// One round, of which the run of one lane counts; the runs of all.
     pub(super) fn round(
         &mut self,
-        schedules: &[Schedule],
+        schedules: &[AskSchedule],
         lane: usize,
         duration: Duration,
-        sum: &mut Sum,
-    ) -> Result<Vec<Run>, SessionBenchError> {
+        sum: &mut RoundSum,
+    ) -> Result<Vec<LaneResult>, SessionBenchError> {
         let before = ran(self.site.processes);
         let runs = self.run(schedules, duration)?;
         let run = runs.get(lane).ok_or(SessionBenchError::NoAnswers)?;
@@ -184,23 +184,23 @@ fn ran(processes: &[u32]) -> Option<Duration> {
 }
 
 /// Rounds put together.
-pub(super) struct Sum {
+pub(super) struct RoundSum {
     rates: Vec<f64>,
-    kinds: Vec<Tally>,
+    kinds: Vec<QuestionTally>,
     answered: u64,
     unanswered: u64,
     time: Duration,
     ran: Option<Duration>,
 }
 
-impl Sum {
-    pub(super) fn new() -> Sum {
-        let kinds = Act::ALL.map(|_| Tally::new()).into();
+impl RoundSum {
+    pub(super) fn new() -> RoundSum {
+        let kinds = UserAction::ALL.map(|_| QuestionTally::new()).into();
         let ran = Some(Duration::ZERO);
-        Sum { rates: Vec::new(), kinds, answered: 0, unanswered: 0, time: Duration::ZERO, ran }
+        RoundSum { rates: Vec::new(), kinds, answered: 0, unanswered: 0, time: Duration::ZERO, ran }
     }
 
-    fn add(&mut self, run: &Run, ran: Option<(Duration, Duration)>) {
+    fn add(&mut self, run: &LaneResult, ran: Option<(Duration, Duration)>) {
         self.rates.push(run.rate());
         self.kinds.iter_mut().zip(&run.kinds).for_each(|(sum, kind)| sum.add(kind));
         self.answered += run.answered();
@@ -210,12 +210,12 @@ impl Sum {
         self.ran = self.ran.zip(ran).map(|(sum, ran)| sum + ran);
     }
 
-    pub(super) fn finish(self, wrong: Option<String>) -> Result<Measured, SessionBenchError> {
-        let Some(rate) = Spread::of(&self.rates).filter(|_| self.answered > 0) else {
+    pub(super) fn finish(self, wrong: Option<String>) -> Result<SessionMeasurement, SessionBenchError> {
+        let Some(rate) = MeasurementSpread::of(&self.rates).filter(|_| self.answered > 0) else {
             return Err(wrong.map_or(SessionBenchError::NoAnswers, SessionBenchError::Wrong));
         };
-        let waits = Act::ALL.into_iter().zip(&self.kinds).map(|(act, tally)| waits(act, tally));
-        Ok(Measured {
+        let waits = UserAction::ALL.into_iter().zip(&self.kinds).map(|(act, tally)| waits(act, tally));
+        Ok(SessionMeasurement {
             rate,
             waits: waits.filter(|waits| waits.answered + waits.failed > 0).collect(),
             unanswered: self.unanswered,
@@ -226,9 +226,9 @@ impl Sum {
     }
 }
 
-fn waits(act: Act, tally: &Tally) -> Waits {
+fn waits(act: UserAction, tally: &QuestionTally) -> WaitTimes {
     let quantile = |q| tally.waited.value_at_quantile(q);
-    Waits {
+    WaitTimes {
         act,
         answered: tally.answered,
         failed: tally.failed,
@@ -243,10 +243,10 @@ fn waits(act: Act, tally: &Tally) -> Waits {
 ///
 /// # Errors
 /// A node that is not reached, or that does not let the first user in.
-pub fn validation_body(site: &Site<'_>) -> Result<Vec<u8>, SessionBenchError> {
+pub fn validation_body(site: &BenchSite<'_>) -> Result<Vec<u8>, SessionBenchError> {
     let node = *site.nodes.first().ok_or(SessionBenchError::NoAnswers)?;
     let person = site.people.first().ok_or(SessionBenchError::NoPeople)?;
-    let mut caller = Caller::connect(node)?;
+    let mut caller = NodeCaller::connect(node)?;
     let token = caller.login(person)?;
     let body = caller.validate(&token, &person.user)?;
     Ok(body.ok_or_else(|| SessionBenchError::Wrong("a new session is not valid".to_owned()))?.to_vec())
@@ -257,64 +257,77 @@ pub fn validation_body(site: &Site<'_>) -> Result<Vec<u8>, SessionBenchError> {
 ///
 /// # Errors
 /// A server that is not reached, breaks off, says what is no HTTP, or never answers rightly.
-pub fn validate(site: &Site<'_>, load: &Load, bare: Option<&Bare>) -> Result<Validation, SessionBenchError> {
-    let mut lab = Lab::new(site)?;
+pub fn validate(
+    site: &BenchSite<'_>,
+    load: &SessionLoad,
+    bare: Option<&Bare>,
+) -> Result<ValidationMeasurement, SessionBenchError> {
+    let mut lab = SessionLab::new(site)?;
     lab.add(load.users, SESSIONS.max(load.users))?;
     if let Some(bare) = bare {
         lab.add_other(bare.address(), load.users)?;
     }
     lab.enter()?;
-    let (mut nodes, mut others) = (Sum::new(), Sum::new());
+    let (mut nodes, mut others) = (RoundSum::new(), RoundSum::new());
     let round = load.duration / ROUNDS;
-    let node_wrong = |lab: &Lab<'_>, wrong: &mut Option<String>| *wrong = wrong.take().or(lab.wrong(0));
+    let node_wrong =
+        |lab: &SessionLab<'_>, wrong: &mut Option<String>| *wrong = wrong.take().or(lab.wrong(0));
     let (mut wrong, mut bare_wrong) = (None, None);
     for number in 0..=ROUNDS {
         // The first round warms up both.
         let (sum, other) = match number {
-            0 => (&mut Sum::new(), &mut Sum::new()),
+            0 => (&mut RoundSum::new(), &mut RoundSum::new()),
             _ => (&mut nodes, &mut others),
         };
-        lab.play(0, Script::Validate);
-        lab.round(&[Schedule::Full, Schedule::Silent], 0, round, sum)?;
+        lab.play(0, UserScript::Validate);
+        lab.round(&[AskSchedule::Full, AskSchedule::Silent], 0, round, sum)?;
         node_wrong(&lab, &mut wrong);
         if let Some(bare) = bare {
-            lab.play(0, Script::ValidateAny);
+            lab.play(0, UserScript::ValidateAny);
             let before = bare.ran();
-            let runs = lab.run(&[Schedule::Silent, Schedule::Full], round)?;
+            let runs = lab.run(&[AskSchedule::Silent, AskSchedule::Full], round)?;
             runs.get(1).into_iter().for_each(|run| other.add(run, before.zip(bare.ran())));
             node_wrong(&lab, &mut bare_wrong);
         }
     }
     let bare = bare.map(|_| others.finish(bare_wrong)).transpose()?;
-    Ok(Validation { nodes: nodes.finish(wrong)?, bare })
+    Ok(ValidationMeasurement { nodes: nodes.finish(wrong)?, bare })
 }
 
 /// Logins a second: as many as users wait for are under way, of one person after the other. Their sessions stay.
 ///
 /// # Errors
 /// As [`validate`].
-pub fn login(site: &Site<'_>, load: &Load) -> Result<Measured, SessionBenchError> {
-    let mut lab = Lab::new(site)?;
+pub fn login(site: &BenchSite<'_>, load: &SessionLoad) -> Result<SessionMeasurement, SessionBenchError> {
+    let mut lab = SessionLab::new(site)?;
     lab.add(load.users, site.people.len().max(load.users))?;
-    rounds(lab, Script::Login, load)
+    rounds(lab, UserScript::Login, load)
 }
 
 /// The study's mix: who has no session logs in; who has one logs out `logout_percent` times in a hundred, and validates otherwise.
 ///
 /// # Errors
 /// As [`validate`].
-pub fn mix(site: &Site<'_>, load: &Load, logout_percent: u8) -> Result<Measured, SessionBenchError> {
-    let mut lab = Lab::new(site)?;
+pub fn mix(
+    site: &BenchSite<'_>,
+    load: &SessionLoad,
+    logout_percent: u8,
+) -> Result<SessionMeasurement, SessionBenchError> {
+    let mut lab = SessionLab::new(site)?;
     lab.add(load.users, load.users)?;
-    rounds(lab, Script::Mix { logout_percent }, load)
+    rounds(lab, UserScript::Mix { logout_percent }, load)
 }
 
-fn rounds(mut lab: Lab<'_>, script: Script, load: &Load) -> Result<Measured, SessionBenchError> {
-    let mut sum = Sum::new();
+fn rounds(
+    mut lab: SessionLab<'_>,
+    script: UserScript,
+    load: &SessionLoad,
+) -> Result<SessionMeasurement, SessionBenchError> {
+    let mut sum = RoundSum::new();
     lab.play(0, script);
-    lab.round(&[Schedule::Full], 0, load.duration / ROUNDS, &mut Sum::new())?;
+    lab.round(&[AskSchedule::Full], 0, load.duration / ROUNDS, &mut RoundSum::new())?;
     for _ in 0..ROUNDS {
-        lab.round(&[Schedule::Full], 0, load.duration / ROUNDS, &mut sum)?;
+        lab.round(&[AskSchedule::Full], 0, load.duration / ROUNDS, &mut sum)?;
     }
     let wrong = lab.wrong(0);
     sum.finish(wrong)

@@ -8,11 +8,11 @@ use durward_pdp::stream::{
 };
 use durward_pdp::{Pdp, PolicyError, Value};
 
-use super::{Measurement, Plan, measure};
+use super::{StreamMeasurement, StreamPlan, measure};
 
 /// Which attribute a decision needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attribute {
+pub enum StreamAttribute {
     /// One for all.
     Shared,
     /// Each subject's own; decisions differ by an obligation, too.
@@ -24,9 +24,12 @@ pub enum Attribute {
 ///
 /// # Errors
 /// None, unless the policies here are wrong.
-pub fn measure_departments(count: usize, attribute: Attribute) -> Result<Measurement, Vec<PolicyError>> {
-    let levels = Levels::default();
-    let plan = Plan {
+pub fn measure_departments(
+    count: usize,
+    attribute: StreamAttribute,
+) -> Result<StreamMeasurement, Vec<PolicyError>> {
+    let levels = AttributeLevels::default();
+    let plan = StreamPlan {
         before: policies(2, attribute)?,
         after: policies(4, attribute)?,
         finders: vec![Finder::outside(levels.clone())],
@@ -38,10 +41,10 @@ pub fn measure_departments(count: usize, attribute: Attribute) -> Result<Measure
 }
 
 /// Policies that want at least this level.
-fn policies(least: i64, attribute: Attribute) -> Result<Arc<PoliciesInForce>, Vec<PolicyError>> {
+fn policies(least: i64, attribute: StreamAttribute) -> Result<Arc<PoliciesInForce>, Vec<PolicyError>> {
     let (attribute, obligation) = match attribute {
-        Attribute::Shared => ("<lab.level>", ""),
-        Attribute::Own => ("subject.id.<lab.level>", "obligation subject.id"),
+        StreamAttribute::Shared => ("<lab.level>", ""),
+        StreamAttribute::Own => ("subject.id.<lab.level>", "obligation subject.id"),
     };
     let policies = (0..100).map(|department| {
         format!(
@@ -65,16 +68,16 @@ fn subscription(number: usize) -> PackedSubscription {
 
 /// Levels that all change at once.
 #[derive(Clone, Default)]
-struct Levels(Arc<Mutex<Vec<Publisher>>>);
+struct AttributeLevels(Arc<Mutex<Vec<Publisher>>>);
 
-impl Levels {
+impl AttributeLevels {
     fn publish(&self, level: i64) {
         let publishers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         publishers.iter().for_each(|publisher| publisher.publish(Ok(Value::number(level))));
     }
 }
 
-impl AttributeFinder for Levels {
+impl AttributeFinder for AttributeLevels {
     fn serves(&self, invocation: &Invocation) -> bool {
         invocation.name == "lab.level"
     }
@@ -94,7 +97,7 @@ mod tests {
 
     #[test]
     fn every_subscription_is_decided_again_twice() {
-        for attribute in [Attribute::Shared, Attribute::Own] {
+        for attribute in [StreamAttribute::Shared, StreamAttribute::Own] {
             let measured = measure_departments(300, attribute).unwrap();
             assert_eq!((measured.subscriptions, measured.replaced, measured.changed), (300, 300, 300));
         }

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use durward_pdp::stream::{BrokerSettings, Decider, Finder, Streams, Subscription};
 
-pub use departments::{Attribute, measure_departments};
+pub use departments::{StreamAttribute, measure_departments};
 use durward_lab::process::{resident_bytes, thread_time};
 
 /// What is to be measured.
-pub struct Plan<'a, P: Decider> {
+pub struct StreamPlan<'a, P: Decider> {
     /// The policies that the subscriptions begin with.
     pub before: Arc<P>,
     /// The policies that replace them.
@@ -33,7 +33,7 @@ pub struct Plan<'a, P: Decider> {
 
 /// What was measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Measurement {
+pub struct StreamMeasurement {
     /// How many subscriptions there were.
     pub subscriptions: usize,
     /// By how much the resident set grew; `None` where the system does not tell.
@@ -54,17 +54,17 @@ pub struct Measurement {
 
 /// Wakes nobody, and counts how often.
 #[derive(Default)]
-struct Count(AtomicU64);
+struct WakeCount(AtomicU64);
 
-impl Wake for Count {
-    fn wake(self: Arc<Count>) {
+impl Wake for WakeCount {
+    fn wake(self: Arc<WakeCount>) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 /// Measures on this thread.
-pub fn measure<P: Decider>(plan: &Plan<'_, P>) -> Measurement {
-    let mut live = Live::new(plan);
+pub fn measure<P: Decider>(plan: &StreamPlan<'_, P>) -> StreamMeasurement {
+    let mut live = LiveSubscriptions::new(plan);
     let before = resident_bytes();
     let subscribing = timed(|| live.subscribe(plan));
     let bytes = resident_bytes().zip(before).map(|(after, before)| after.saturating_sub(before));
@@ -81,7 +81,7 @@ pub fn measure<P: Decider>(plan: &Plan<'_, P>) -> Measurement {
             live.drive();
         })
     });
-    Measurement {
+    StreamMeasurement {
         subscriptions: plan.count,
         bytes,
         subscribing,
@@ -96,21 +96,26 @@ pub fn measure<P: Decider>(plan: &Plan<'_, P>) -> Measurement {
 /// Nothing here depends on the time.
 const NOW_MS: i64 = 1_700_000_000_000;
 
-struct Live<P: Decider> {
+struct LiveSubscriptions<P: Decider> {
     streams: Streams<P>,
     subscriptions: Vec<Subscription<P>>,
-    woken: Arc<Count>,
+    woken: Arc<WakeCount>,
     longest_tick: Duration,
 }
 
-impl<P: Decider> Live<P> {
-    fn new(plan: &Plan<'_, P>) -> Live<P> {
+impl<P: Decider> LiveSubscriptions<P> {
+    fn new(plan: &StreamPlan<'_, P>) -> LiveSubscriptions<P> {
         let streams = Streams::new(Arc::clone(&plan.before), BrokerSettings::default(), 0, || {});
         streams.set_finders(plan.finders.clone(), NOW_MS);
-        Live { streams, subscriptions: Vec::new(), woken: Arc::default(), longest_tick: Duration::ZERO }
+        LiveSubscriptions {
+            streams,
+            subscriptions: Vec::new(),
+            woken: Arc::default(),
+            longest_tick: Duration::ZERO,
+        }
     }
 
-    fn subscribe(&mut self, plan: &Plan<'_, P>) {
+    fn subscribe(&mut self, plan: &StreamPlan<'_, P>) {
         self.subscriptions.reserve_exact(plan.count);
         for number in 0..plan.count {
             self.subscriptions.extend(self.streams.subscribe((plan.subscription)(number), NOW_MS).ok());
@@ -154,7 +159,7 @@ fn timed(work: impl FnOnce()) -> Duration {
     }
 }
 
-impl fmt::Display for Measurement {
+impl fmt::Display for StreamMeasurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let each = |time: Duration| time.as_nanos() / self.subscriptions.max(1) as u128;
         writeln!(f, "{} live subscriptions", self.subscriptions)?;
@@ -229,7 +234,7 @@ mod tests {
 
     #[test]
     fn what_a_replacement_changes_is_counted() {
-        let plan = Plan {
+        let plan = StreamPlan {
             before: Arc::new(Numbers(1)),
             after: Arc::new(Numbers(2)),
             finders: Vec::new(),

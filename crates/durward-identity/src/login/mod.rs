@@ -1,12 +1,13 @@
-//! What stands before a password or a code is looked at.
+//! Defences that run before a password or a code is checked: throttling and a bounded hashing pool.
 //!
-//! [`Throttle`] says whether somebody may try now, or whom he waits for, [`Pool`] whether there is room to hash his password.
+//! [`LoginThrottle`] says whether an attempt may be made now, or what it waits for, [`LoginPool`] whether there is room to hash the password.
 //! Neither has a clock or a thread, and neither grows with what attackers send.
 
 mod pool;
 mod throttle;
 
-pub use pool::{Admission, Pool, PoolSettings, Ticket};
+pub use pool::{LoginPool, PoolAdmission, PoolSettings, PoolTicket};
 pub use throttle::{
-    Attempt, Delay, Entry, Outcome, Place, Proof, Throttle, ThrottleSettings, Turns, network,
+    AttemptOutcome, CredentialKind, LoginAttempt, LoginThrottle, QueueTicket, ReadyTickets, RetryDelay,
+    ThrottleDecision, ThrottleSettings, network,
 };

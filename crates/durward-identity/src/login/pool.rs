@@ -25,15 +25,15 @@ impl Default for PoolSettings {
 
 /// What names a login in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket(pub u64);
+pub struct PoolTicket(pub u64);
 
 /// Whether there is room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
+pub enum PoolAdmission {
     /// Hash now, and say when it is done.
-    Start(Ticket),
-    /// Wait until [`Pool::finish`] gives the ticket.
-    Wait(Ticket),
+    Start(PoolTicket),
+    /// Wait until [`LoginPool::finish`] gives the ticket.
+    Wait(PoolTicket),
     /// There is none; this long from now there may be.
     Full {
         /// For `Retry-After`.
@@ -43,39 +43,45 @@ pub enum Admission {
 
 /// The queue before hashing.
 #[derive(Debug)]
-pub struct Pool {
+pub struct LoginPool {
     settings: PoolSettings,
     last: u64,
     running: usize,
-    waiting: VecDeque<Ticket>,
+    waiting: VecDeque<PoolTicket>,
     /// How long hashing took of late.
     usual: Duration,
 }
 
-impl Pool {
+impl LoginPool {
     /// An empty queue.
-    pub fn new(settings: PoolSettings) -> Pool {
+    pub fn new(settings: PoolSettings) -> LoginPool {
         let settings = PoolSettings { at_once: settings.at_once.max(1), ..settings };
-        Pool { settings, last: 0, running: 0, waiting: VecDeque::new(), usual: Duration::from_millis(25) }
+        LoginPool {
+            settings,
+            last: 0,
+            running: 0,
+            waiting: VecDeque::new(),
+            usual: Duration::from_millis(25),
+        }
     }
 
     /// Somebody brings a password.
-    pub fn arrive(&mut self) -> Admission {
+    pub fn arrive(&mut self) -> PoolAdmission {
         if self.running < self.settings.at_once && self.waiting.is_empty() {
             self.running += 1;
-            return Admission::Start(self.ticket());
+            return PoolAdmission::Start(self.ticket());
         }
         let wait = self.wait_behind(self.waiting.len());
         if wait > self.settings.wait_max || self.waiting.len() >= self.settings.waiting_max {
-            return Admission::Full { retry_after: wait.max(Duration::from_secs(1)) };
+            return PoolAdmission::Full { retry_after: wait.max(Duration::from_secs(1)) };
         }
         let ticket = self.ticket();
         self.waiting.push_back(ticket);
-        Admission::Wait(ticket)
+        PoolAdmission::Wait(ticket)
     }
 
     /// One has been hashed, and took so long. Who is to be hashed next.
-    pub fn finish(&mut self, took: Duration) -> Option<Ticket> {
+    pub fn finish(&mut self, took: Duration) -> Option<PoolTicket> {
         // A weight of one in eight: a single slow one does not turn others away.
         self.usual = (self.usual * 7 + took.min(Duration::from_secs(60))) / 8;
         match self.waiting.pop_front() {
@@ -87,8 +93,8 @@ impl Pool {
         }
     }
 
-    /// Somebody who waited has gone. Whether he was waiting; if not, he is being hashed and [`Pool::finish`] is due.
-    pub fn leave(&mut self, ticket: Ticket) -> bool {
+    /// A queued login was abandoned. Returns whether it was queued; if not, it is being hashed and [`LoginPool::finish`] is due.
+    pub fn leave(&mut self, ticket: PoolTicket) -> bool {
         let before = self.waiting.len();
         self.waiting.retain(|other| *other != ticket);
         self.waiting.len() < before
@@ -109,9 +115,9 @@ impl Pool {
         self.usual.saturating_mul(rounds)
     }
 
-    fn ticket(&mut self) -> Ticket {
+    fn ticket(&mut self) -> PoolTicket {
         self.last += 1;
-        Ticket(self.last)
+        PoolTicket(self.last)
     }
 }
 
@@ -123,30 +129,31 @@ mod tests {
 
     #[test]
     fn a_flood_is_turned_away_and_those_who_wait_come_in_order() {
-        let mut pool = Pool::new(PoolSettings { at_once: 2, ..PoolSettings::default() });
-        let admissions: Vec<Admission> = (0..10_000).map(|_| pool.arrive()).collect();
+        let mut pool = LoginPool::new(PoolSettings { at_once: 2, ..PoolSettings::default() });
+        let admissions: Vec<PoolAdmission> = (0..10_000).map(|_| pool.arrive()).collect();
         assert_eq!(pool.running(), 2);
-        let waiting: Vec<Ticket> = admissions
+        let waiting: Vec<PoolTicket> = admissions
             .iter()
             .filter_map(|admission| match admission {
-                Admission::Wait(ticket) => Some(*ticket),
-                Admission::Start(_) | Admission::Full { .. } => None,
+                PoolAdmission::Wait(ticket) => Some(*ticket),
+                PoolAdmission::Start(_) | PoolAdmission::Full { .. } => None,
             })
             .collect();
         assert!((200..=260).contains(&waiting.len()), "3 s of 25 ms on two threads: {}", waiting.len());
-        let full = admissions.iter().filter(|admission| matches!(admission, Admission::Full { .. })).count();
+        let full =
+            admissions.iter().filter(|admission| matches!(admission, PoolAdmission::Full { .. })).count();
         assert_eq!(full, 10_000 - 2 - waiting.len());
-        let served: Vec<Ticket> = std::iter::from_fn(|| pool.finish(HASH)).collect();
+        let served: Vec<PoolTicket> = std::iter::from_fn(|| pool.finish(HASH)).collect();
         assert_eq!(served, waiting);
         assert_eq!((pool.running(), pool.waiting()), (1, 0));
     }
 
     #[test]
     fn who_goes_makes_room() {
-        let mut pool = Pool::new(PoolSettings::default());
-        let Admission::Start(first) = pool.arrive() else { panic!() };
-        let Admission::Wait(second) = pool.arrive() else { panic!() };
-        let Admission::Wait(third) = pool.arrive() else { panic!() };
+        let mut pool = LoginPool::new(PoolSettings::default());
+        let PoolAdmission::Start(first) = pool.arrive() else { panic!() };
+        let PoolAdmission::Wait(second) = pool.arrive() else { panic!() };
+        let PoolAdmission::Wait(third) = pool.arrive() else { panic!() };
         assert!(!pool.leave(first));
         assert!(pool.leave(second));
         assert_eq!(pool.finish(HASH), Some(third));
@@ -156,15 +163,15 @@ mod tests {
 
     #[test]
     fn slow_hashing_turns_away_sooner() {
-        let mut pool = Pool::new(PoolSettings::default());
+        let mut pool = LoginPool::new(PoolSettings::default());
         for _ in 0..100 {
             pool.arrive();
             pool.finish(Duration::from_secs(1));
         }
         pool.arrive();
-        let waiting = (0..100).filter(|_| matches!(pool.arrive(), Admission::Wait(_))).count();
+        let waiting = (0..100).filter(|_| matches!(pool.arrive(), PoolAdmission::Wait(_))).count();
         assert!((2..=3).contains(&waiting), "{waiting}");
-        let Admission::Full { retry_after } = pool.arrive() else { panic!() };
+        let PoolAdmission::Full { retry_after } = pool.arrive() else { panic!() };
         assert!(retry_after > Duration::from_secs(2) && retry_after < Duration::from_secs(10));
     }
 }

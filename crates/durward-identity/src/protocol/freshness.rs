@@ -1,6 +1,6 @@
-//! Questions to the store that validations share.
+//! Freshness queries to the store, shared by validations.
 //!
-//! At most one question is under way. Whoever comes meanwhile waits for the next: the store may have answered before he came, and a
+//! At most one query is under way. A validation that arrives meanwhile waits for the next: the store may have answered before it arrived, and a
 //! logout acknowledged in between would be missed.
 
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use crate::Moment;
 
 /// Those who ask together.
 #[derive(Debug)]
-struct Group {
+struct ReadGroup {
     asks: Vec<(AskId, Moment)>,
     /// What must have been applied before they are answered.
     target: u64,
@@ -19,7 +19,7 @@ struct Group {
 
 /// A question under way.
 #[derive(Debug)]
-struct Question {
+struct FreshnessQuery {
     number: u64,
     asks: Vec<(AskId, Moment)>,
     /// How far this node was when it was put: the answer is beyond that, or another store's.
@@ -27,18 +27,18 @@ struct Question {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Freshness {
+pub(super) struct FreshnessQueries {
     last_number: u64,
-    under_way: Option<Question>,
+    under_way: Option<FreshnessQuery>,
     next: Vec<(AskId, Moment)>,
     /// Answered by the store; waiting for its records.
-    behind: VecDeque<Group>,
+    behind: VecDeque<ReadGroup>,
     /// The mistake that this module is there to avoid, for the simulation to find.
     #[cfg(test)]
     pub(super) joins_what_is_under_way: bool,
 }
 
-impl Freshness {
+impl FreshnessQueries {
     /// One more who asks. The number of a question that is to be put to the store now.
     pub(super) fn join(&mut self, ask: AskId, deadline: Moment, applied: u64) -> Option<u64> {
         #[cfg(test)]
@@ -59,7 +59,7 @@ impl Freshness {
         }
         self.last_number += 1;
         let asks = std::mem::take(&mut self.next);
-        self.under_way = Some(Question { number: self.last_number, asks, applied });
+        self.under_way = Some(FreshnessQuery { number: self.last_number, asks, applied });
         Some(self.last_number)
     }
 
@@ -71,7 +71,7 @@ impl Freshness {
     /// The store has answered. The next question, if there is to be one.
     pub(super) fn answered(&mut self, number: u64, last: u64, applied: u64) -> Option<u64> {
         let question = self.under_way.take_if(|question| question.number == number)?;
-        self.behind.push_back(Group { asks: question.asks, target: last });
+        self.behind.push_back(ReadGroup { asks: question.asks, target: last });
         self.put(applied)
     }
 

@@ -3,17 +3,20 @@
 use std::fmt;
 
 use super::outbox::RecordId;
-use crate::session::{Change, Fresh, Full, Level, Properties, Record, Revocation, SessionId, UsedCode, User};
+use crate::session::{
+    FreshnessProof, Level, Properties, Revocation, SessionChange, SessionId, SessionLimitReached,
+    SessionRecord, UsedCode, User,
+};
 use crate::{IdentityError, Moment};
 
 /// What names a question of the driver's, in its answer. The driver chooses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AskId(pub u64);
 
-/// What happens to a node.
+/// An input of the state machine.
 #[derive(Clone, Debug)]
-pub enum Event {
-    /// A user has shown who he is, and gets a session.
+pub enum NodeEvent {
+    /// A user has authenticated and gets a session.
     Login {
         /// Answered with a token.
         ask: AskId,
@@ -67,7 +70,7 @@ pub enum Event {
         /// The level of the token that was shown: the new one has no higher one but by this change.
         shown: Level,
         /// How it changes.
-        change: Change,
+        change: SessionChange,
     },
     /// A session is used on, with a token under the newest key.
     Refresh {
@@ -113,7 +116,7 @@ pub enum Event {
         /// What it was sent as.
         id: RecordId,
         /// What it says.
-        record: Record,
+        record: SessionRecord,
     },
     /// The store has sent everything up to a number. Comes once a second, and at once where there is nothing to send.
     Idle {
@@ -134,7 +137,7 @@ pub enum Event {
         /// Which.
         id: RecordId,
     },
-    /// The store's answer to [`Effect::AskLast`].
+    /// The store's answer to [`NodeEffect::AskLast`].
     Last {
         /// The question.
         question: u64,
@@ -144,31 +147,31 @@ pub enum Event {
     /// Another node tells, in the mode `none`.
     Told {
         /// What.
-        record: Record,
+        record: SessionRecord,
     },
-    /// Another node's answer to [`Effect::AskPeers`], complete.
+    /// Another node's answer to [`NodeEffect::AskPeers`], complete.
     Knows {
         /// What [`Node::knowledge`] gave there.
-        records: Vec<Record>,
+        records: Vec<SessionRecord>,
     },
     /// Time has passed. Every half a second or so.
     Tick,
 }
 
-/// What a node wants done.
+/// An output of the state machine, for the driver to carry out.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum NodeEffect {
     /// Give the record to the store; `Stored` or `NotStored` comes back.
     Store {
         /// What it is sent as.
         id: RecordId,
         /// What it says.
-        record: Record,
+        record: SessionRecord,
     },
     /// Tell all other nodes, as well as can be.
     Tell {
         /// What.
-        record: Record,
+        record: SessionRecord,
     },
     /// Send the store's records from after a number on, from now on.
     CatchUp {
@@ -187,7 +190,7 @@ pub enum Effect {
         /// Which.
         ask: AskId,
         /// The answer.
-        answer: Answer,
+        answer: AskOutcome,
     },
     /// Sessions have ended: whoever acts on them should look again.
     Ended(Revocation),
@@ -197,9 +200,9 @@ pub enum Effect {
     Trouble(IdentityError),
 }
 
-/// What comes of a question.
+/// The outcome of a request of the driver.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum AskOutcome {
     /// The session's token.
     Token {
         /// The session.
@@ -210,13 +213,13 @@ pub enum Answer {
     /// It is done, as surely as the mode promises.
     Done,
     /// What to validate with.
-    Permit(Fresh),
+    Permit(FreshnessProof),
     /// There is no such session.
     NoSession,
     /// The code was used before.
     Used,
     /// There may not be one more session.
-    Full(Full),
+    Full(SessionLimitReached),
     /// It cannot be done now, and was not.
     Unavailable(Lack),
     /// The store did not say in time whether it has it. A logout has been done here and is still on its way; a login comes to
@@ -224,7 +227,7 @@ pub enum Answer {
     Unknown,
 }
 
-/// What a node lacks.
+/// What a node is waiting for before it can serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
     /// It has just started, and does not know yet what the others know.
@@ -253,9 +256,9 @@ impl fmt::Display for Lack {
     }
 }
 
-/// What a node can promise at the moment, for its health.
+/// What a node can guarantee at the moment, for its health check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outlook {
+pub struct NodeHealth {
     /// What it lacks.
     pub lack: Option<Lack>,
     /// Since when it is without the store.

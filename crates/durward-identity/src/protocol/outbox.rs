@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::message::AskId;
 use crate::Moment;
-use crate::session::{Live, Record, User};
+use crate::session::{LiveSession, SessionRecord, User};
 
 /// What names a record on its way, so that the store takes it once however often it is sent: the node's random number, and a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,7 +24,7 @@ impl fmt::Display for RecordId {
 
 /// What is done when a record has arrived.
 #[derive(Clone, Debug)]
-pub(super) enum Then {
+pub(super) enum OnStored {
     Nothing,
     /// Somebody waits to hear that it is done.
     Say {
@@ -35,7 +35,7 @@ pub(super) enum Then {
     Token {
         ask: AskId,
         deadline: Moment,
-        live: Live,
+        live: LiveSession,
     },
     /// Somebody waits to hear whether the store has nothing before it that used up the same code.
     First {
@@ -44,14 +44,14 @@ pub(super) enum Then {
     },
     /// Nobody waits for the token any more: the session must end.
     End {
-        live: Live,
+        live: LiveSession,
     },
 }
 
 #[derive(Debug)]
-pub(super) struct Pending {
-    pub(super) record: Record,
-    pub(super) then: Then,
+pub(super) struct PendingRecord {
+    pub(super) record: SessionRecord,
+    pub(super) then: OnStored,
     resend_at: Moment,
     /// Its number, once the store has acknowledged it.
     stored: Option<u64>,
@@ -62,16 +62,16 @@ pub(super) struct Pending {
 /// INVARIANT: `stored` holds the number and the count of those of `pending` that have a number.
 
 #[derive(Debug)]
-pub(super) struct Outbox {
+pub(super) struct RecordOutbox {
     node: u64,
     last: u64,
-    pending: BTreeMap<u64, Pending>,
+    pending: BTreeMap<u64, PendingRecord>,
     stored: BTreeSet<(u64, u64)>,
 }
 
-impl Outbox {
-    pub(super) fn new(node: u64) -> Outbox {
-        Outbox { node, last: 0, pending: BTreeMap::new(), stored: BTreeSet::new() }
+impl RecordOutbox {
+    pub(super) fn new(node: u64) -> RecordOutbox {
+        RecordOutbox { node, last: 0, pending: BTreeMap::new(), stored: BTreeSet::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -84,9 +84,15 @@ impl Outbox {
     }
 
     /// Keeps a record until the store has it.
-    pub(super) fn keep(&mut self, record: Record, then: Then, resend_at: Moment, applied: u64) -> RecordId {
+    pub(super) fn keep(
+        &mut self,
+        record: SessionRecord,
+        then: OnStored,
+        resend_at: Moment,
+        applied: u64,
+    ) -> RecordId {
         let id = self.name();
-        self.pending.insert(id.count, Pending { record, then, resend_at, stored: None, applied });
+        self.pending.insert(id.count, PendingRecord { record, then, resend_at, stored: None, applied });
         id
     }
 
@@ -97,9 +103,9 @@ impl Outbox {
 
     /// How many logins of a user are under way.
     pub(super) fn logins_of(&self, user: &User) -> usize {
-        let is_one = |pending: &&Pending| {
-            matches!(&pending.record, Record::Login(live) if live.user == *user)
-                && matches!(pending.then, Then::Token { .. })
+        let is_one = |pending: &&PendingRecord| {
+            matches!(&pending.record, SessionRecord::Login(live) if live.user == *user)
+                && matches!(pending.then, OnStored::Token { .. })
         };
         self.pending.values().filter(is_one).count()
     }
@@ -132,11 +138,11 @@ impl Outbox {
     }
 
     /// The record came back from the store.
-    pub(super) fn arrived(&mut self, id: RecordId) -> Option<Pending> {
+    pub(super) fn arrived(&mut self, id: RecordId) -> Option<PendingRecord> {
         if self.is_own(id) { self.take(id.count) } else { None }
     }
 
-    fn take(&mut self, count: u64) -> Option<Pending> {
+    fn take(&mut self, count: u64) -> Option<PendingRecord> {
         let pending = self.pending.remove(&count)?;
         pending.stored.inspect(|number| {
             self.stored.remove(&(*number, count));
@@ -145,7 +151,7 @@ impl Outbox {
     }
 
     /// Those that the store has acknowledged, and that lie behind what is applied: they were replaced there before they came back.
-    pub(super) fn passed(&mut self, applied: u64) -> Vec<Pending> {
+    pub(super) fn passed(&mut self, applied: u64) -> Vec<PendingRecord> {
         let is_passed = |(number, _): &(u64, u64)| *number <= applied;
         let passed: Vec<u64> =
             self.stored.iter().copied().take_while(is_passed).map(|(_, count)| count).collect();
@@ -153,7 +159,7 @@ impl Outbox {
     }
 
     /// What is to be sent again.
-    pub(super) fn due(&mut self, now: Moment, next: Moment) -> Vec<(RecordId, Record)> {
+    pub(super) fn due(&mut self, now: Moment, next: Moment) -> Vec<(RecordId, SessionRecord)> {
         let node = self.node;
         let due = self.pending.iter_mut().filter(|(_, it)| it.stored.is_none() && it.resend_at <= now);
         due.map(|(count, pending)| {
@@ -167,20 +173,20 @@ impl Outbox {
     pub(super) fn late(&mut self, now: Moment) -> Vec<AskId> {
         let mut late = Vec::new();
         for pending in self.pending.values_mut() {
-            pending.then = match std::mem::replace(&mut pending.then, Then::Nothing) {
-                Then::Say { ask, deadline } | Then::First { ask, deadline } if deadline <= now => {
+            pending.then = match std::mem::replace(&mut pending.then, OnStored::Nothing) {
+                OnStored::Say { ask, deadline } | OnStored::First { ask, deadline } if deadline <= now => {
                     late.push(ask);
-                    Then::Nothing
+                    OnStored::Nothing
                 }
-                Then::Token { ask, deadline, live } if deadline <= now => {
+                OnStored::Token { ask, deadline, live } if deadline <= now => {
                     late.push(ask);
-                    Then::End { live }
+                    OnStored::End { live }
                 }
-                then @ (Then::Nothing
-                | Then::Say { .. }
-                | Then::First { .. }
-                | Then::Token { .. }
-                | Then::End { .. }) => then,
+                then @ (OnStored::Nothing
+                | OnStored::Say { .. }
+                | OnStored::First { .. }
+                | OnStored::Token { .. }
+                | OnStored::End { .. }) => then,
             };
         }
         late

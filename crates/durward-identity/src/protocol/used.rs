@@ -1,4 +1,4 @@
-//! Codes of second steps that were used, wherever that was.
+//! Second-factor codes that were used, on any node.
 //!
 //! Of a device it is enough to know the last one: what it showed before is none any more either. It is forgotten when no clock takes it.
 //! Recovery codes are good until they are used, so what was used is never forgotten: 16 bytes each, and a user has ten.
@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::session::{Record, UsedCode, User};
+use crate::session::{SessionRecord, UsedCode, User};
 use crate::{CLOCK_SKEW_MAX, Moment};
 
 /// How often it is looked what can be forgotten.
@@ -14,24 +14,24 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
 /// The last code of a user's device that was used.
 #[derive(Clone, Copy, Debug)]
-struct Last {
+struct LastUsedCode {
     since: Moment,
     until: Moment,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct UsedCodes {
-    devices: BTreeMap<User, Last>,
+    devices: BTreeMap<User, LastUsedCode>,
     recovery: BTreeSet<[u8; 16]>,
     swept: Moment,
-    /// The mistake that [`Use`] is there to avoid, for the simulation to find.
+    /// The mistake that [`CodeUse`] is there to avoid, for the simulation to find.
     #[cfg(test)]
     pub(super) lets_everybody_in: bool,
 }
 
 /// What came of a code that was given to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum CodeUse {
     /// Nothing that the store has before it used it up.
     First,
     /// It was used up before.
@@ -52,22 +52,22 @@ impl UsedCodes {
     }
 
     /// Takes note of a code, and says whether it was good until now.
-    pub(super) fn insert(&mut self, code: UsedCode) -> Use {
+    pub(super) fn insert(&mut self, code: UsedCode) -> CodeUse {
         let is_again = self.contains(&code);
         #[cfg(test)]
         let is_again = is_again && !self.lets_everybody_in;
         if is_again {
-            return Use::Again;
+            return CodeUse::Again;
         }
         match code {
             UsedCode::Device { user, since, until } => {
-                self.devices.insert(user, Last { since, until });
+                self.devices.insert(user, LastUsedCode { since, until });
             }
             UsedCode::Recovery(name) => {
                 self.recovery.insert(name);
             }
         }
-        Use::First
+        CodeUse::First
     }
 
     /// Forgets what no node takes any more, though its clock be as wrong as it may.
@@ -80,13 +80,13 @@ impl UsedCodes {
     }
 
     /// What is known, for a node that asks.
-    pub(super) fn records(&self) -> impl Iterator<Item = Record> {
-        let devices = self.devices.iter().map(|(user, Last { since, until })| {
+    pub(super) fn records(&self) -> impl Iterator<Item = SessionRecord> {
+        let devices = self.devices.iter().map(|(user, LastUsedCode { since, until })| {
             let (user, since, until) = (user.clone(), *since, *until);
             UsedCode::Device { user, since, until }
         });
         let recovery = self.recovery.iter().copied().map(UsedCode::Recovery);
-        devices.chain(recovery).map(Record::Used)
+        devices.chain(recovery).map(SessionRecord::Used)
     }
 }
 
@@ -102,17 +102,17 @@ mod tests {
     #[test]
     fn a_code_uses_up_those_that_the_device_showed_before_and_no_others() {
         let mut used = UsedCodes::default();
-        assert_eq!(used.insert(device("anna", 7)), Use::First);
-        assert_eq!(used.insert(device("anna", 7)), Use::Again);
-        assert_eq!(used.insert(device("anna", 6)), Use::Again);
-        assert_eq!(used.insert(device("berta", 6)), Use::First);
-        assert_eq!(used.insert(device("anna", 8)), Use::First);
-        assert_eq!(used.insert(UsedCode::Recovery([1; 16])), Use::First);
-        assert_eq!(used.insert(UsedCode::Recovery([1; 16])), Use::Again);
-        assert_eq!(used.insert(UsedCode::Recovery([2; 16])), Use::First);
+        assert_eq!(used.insert(device("anna", 7)), CodeUse::First);
+        assert_eq!(used.insert(device("anna", 7)), CodeUse::Again);
+        assert_eq!(used.insert(device("anna", 6)), CodeUse::Again);
+        assert_eq!(used.insert(device("berta", 6)), CodeUse::First);
+        assert_eq!(used.insert(device("anna", 8)), CodeUse::First);
+        assert_eq!(used.insert(UsedCode::Recovery([1; 16])), CodeUse::First);
+        assert_eq!(used.insert(UsedCode::Recovery([1; 16])), CodeUse::Again);
+        assert_eq!(used.insert(UsedCode::Recovery([2; 16])), CodeUse::First);
         let mut learned = UsedCodes::default();
         for record in used.records() {
-            let Record::Used(code) = record else { panic!("{record:?}") };
+            let SessionRecord::Used(code) = record else { panic!("{record:?}") };
             learned.insert(code);
         }
         assert!([device("anna", 8), device("berta", 6)].iter().all(|code| learned.contains(code)));

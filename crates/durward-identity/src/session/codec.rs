@@ -3,9 +3,9 @@
 
 /// Writes bytes one after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Writer(pub(crate) Vec<u8>);
+pub(crate) struct RecordWriter(pub(crate) Vec<u8>);
 
-impl Writer {
+impl RecordWriter {
     pub(crate) fn byte(&mut self, byte: u8) {
         self.0.push(byte);
     }
@@ -34,13 +34,13 @@ impl Writer {
     }
 }
 
-/// Reads what [`Writer`] wrote.
+/// Reads what [`RecordWriter`] wrote.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reader<'b>(&'b [u8]);
+pub(crate) struct RecordReader<'b>(&'b [u8]);
 
-impl<'b> Reader<'b> {
-    pub(crate) fn new(bytes: &'b [u8]) -> Reader<'b> {
-        Reader(bytes)
+impl<'b> RecordReader<'b> {
+    pub(crate) fn new(bytes: &'b [u8]) -> RecordReader<'b> {
+        RecordReader(bytes)
     }
 
     pub(crate) fn raw(&mut self, length: usize) -> Option<&'b [u8]> {

@@ -17,11 +17,11 @@ struct EndedSession {
 }
 
 #[derive(Debug)]
-pub(super) struct Ended(Box<[RwLock<HashTable<EndedSession>>]>);
+pub(super) struct EndedSessions(Box<[RwLock<HashTable<EndedSession>>]>);
 
-impl Ended {
-    pub(super) fn new() -> Ended {
-        Ended((0..PARTS).map(|_| RwLock::default()).collect())
+impl EndedSessions {
+    pub(super) fn new() -> EndedSessions {
+        EndedSessions((0..PARTS).map(|_| RwLock::default()).collect())
     }
 
     /// Remembers a session that would have ended at a moment, until every clock has passed it. Whether it is new here.

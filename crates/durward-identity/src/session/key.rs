@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
-use super::codec::{Reader, Writer};
+use super::codec::{RecordReader, RecordWriter};
 use crate::entropy::{Entropy, bytes};
 use crate::error::failed;
 use crate::{CLOCK_SKEW_MAX, IdentityError, Moment};
@@ -57,7 +57,7 @@ impl SealKey {
     }
 
     pub(crate) fn write(&self) -> Vec<u8> {
-        let mut writer = Writer::default();
+        let mut writer = RecordWriter::default();
         writer.u32(self.id.0);
         writer.raw(&self.secret);
         writer.u64(self.seals_from.ms());
@@ -65,7 +65,7 @@ impl SealKey {
     }
 
     pub(crate) fn read(text: &[u8]) -> Option<SealKey> {
-        let mut reader = Reader::new(text);
+        let mut reader = RecordReader::new(text);
         let id = KeyId(reader.u32()?);
         let secret = reader.array()?;
         let seals_from = Moment::from_ms(reader.u64()?);
@@ -82,7 +82,7 @@ impl fmt::Debug for SealKey {
 }
 
 /// One key, ready for use.
-struct Ready {
+struct PreparedKey {
     key: SealKey,
     cipher: LessSafeKey,
     seals: AtomicU32,
@@ -92,7 +92,7 @@ struct Ready {
 /// seals.
 #[derive(Clone, Default)]
 pub struct KeyRing {
-    keys: Vec<Arc<Ready>>,
+    keys: Vec<Arc<PreparedKey>>,
     lifetime: Duration,
 }
 
@@ -116,7 +116,7 @@ impl KeyRing {
             return failed(format!("the key ring holds {KEYS_MAX} keys already: rotate less often"));
         }
         let Some(cipher) = cipher(&key.secret) else { return failed("the key does not fit its cipher") };
-        ring.keys.push(Arc::new(Ready { key, cipher, seals: AtomicU32::new(0) }));
+        ring.keys.push(Arc::new(PreparedKey { key, cipher, seals: AtomicU32::new(0) }));
         ring.keys.sort_by_key(|ready| (ready.key.seals_from, ready.key.id));
         Ok(ring)
     }
@@ -141,7 +141,7 @@ impl KeyRing {
     }
 
     /// The newest key whose time has come; when none's has, the one whose comes first.
-    fn sealing(&self, now: Moment) -> Option<&Ready> {
+    fn sealing(&self, now: Moment) -> Option<&PreparedKey> {
         let ready = self.keys.iter().rev().find(|ready| ready.key.seals_from <= now);
         ready.or(self.keys.first()).map(|ready| &**ready)
     }
@@ -162,11 +162,19 @@ impl KeyRing {
     }
 
     /// Opens in place what follows the nonce.
-    pub(super) fn open<'b>(&self, id: KeyId, now: Moment, head: [u8; 5], sealed: &'b mut [u8]) -> Opened<'b> {
+    pub(super) fn open<'b>(
+        &self,
+        id: KeyId,
+        now: Moment,
+        head: [u8; 5],
+        sealed: &'b mut [u8],
+    ) -> OpenedToken<'b> {
         let ready = (0..).zip(&self.keys).find(|(at, ready)| ready.key.id == id && self.opens(*at, now));
         match ready {
-            Some((_, ready)) => open(&ready.cipher, &head, sealed).map_or(Opened::Forged, Opened::Content),
-            None => Opened::UnknownKey,
+            Some((_, ready)) => {
+                open(&ready.cipher, &head, sealed).map_or(OpenedToken::Forged, OpenedToken::Content)
+            }
+            None => OpenedToken::UnknownKey,
         }
     }
 }
@@ -178,7 +186,7 @@ impl fmt::Debug for KeyRing {
 }
 
 /// What opening came to.
-pub(super) enum Opened<'b> {
+pub(super) enum OpenedToken<'b> {
     Content(&'b [u8]),
     UnknownKey,
     Forged,

@@ -16,9 +16,12 @@ pub use name::{
     User,
 };
 pub use record::{
-    CHANGES_MAX, Change, ENDED_MAX, Live, Record, Revocation, SealedKey, TOUCHES_MAX, Touch, UsedCode,
+    CHANGES_MAX, ENDED_MAX, LiveSession, Revocation, SealedKey, SessionChange, SessionRecord, TOUCHES_MAX,
+    Touch, UsedCode,
 };
-pub use sessions::{Fresh, Full, Gate, Purpose, SessionSettings, Sessions};
-pub(crate) use shard::Standing;
+pub use sessions::{
+    FreshnessProof, Purpose, SessionLimitReached, SessionSettings, SessionTable, ValidationGate,
+};
+pub(crate) use shard::Confirmation;
 pub use shard::{LimitPolicy, Session};
-pub use token::{Claims, Refusal, Scratch, TOKEN_LENGTH_MAX};
+pub use token::{Refusal, Scratch, SessionClaims, TOKEN_LENGTH_MAX};

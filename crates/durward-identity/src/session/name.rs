@@ -15,7 +15,7 @@ pub const PROPERTIES_MAX: usize = 32;
 /// How long the names and values of a session's properties may be together, in bytes.
 pub const PROPERTIES_BYTES_MAX: usize = 2048;
 
-/// What names a session: 128 random bits. It is no secret: nothing opens with it. Whoever shows it as a handle tells nothing.
+/// The identifier of a session: 128 random bits. It is no secret: nothing opens with it. Whoever shows it as a handle tells nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub [u8; 16]);
 
@@ -54,7 +54,7 @@ impl fmt::Debug for SessionId {
     }
 }
 
-/// How a user has shown who he is: the higher, the surer. What the numbers mean is the operator's affair; 0 is a password.
+/// The authentication level: the higher, the stronger. What the numbers mean is the operator's affair; 0 is a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Level(pub u8);
 

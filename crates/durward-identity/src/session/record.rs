@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::codec::{Reader, Writer};
+use super::codec::{RecordReader, RecordWriter};
 use super::name::{Level, Properties, SessionId, User};
 use crate::{IdentityError, Moment, Stamp};
 
@@ -23,7 +23,7 @@ pub const ENDED_MAX: usize = 1024;
 
 /// A session as its login made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Live {
+pub struct LiveSession {
     /// Whose it is.
     pub user: User,
     /// What names it.
@@ -52,7 +52,7 @@ pub enum Revocation {
         /// When it would have ended: so long it must be remembered.
         ends: Moment,
     },
-    /// Sessions that ended before somebody came who asks what he missed.
+    /// Sessions that ended before a node that catches up joined.
     Ended {
         /// Which, and when each would have ended. At most [`ENDED_MAX`].
         sessions: Vec<(SessionId, Moment)>,
@@ -88,14 +88,14 @@ pub struct SealedKey(pub Vec<u8>);
 
 /// What changes of a session. Changes say no more than what is to be different: of two that cross, neither undoes the other.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Change {
+pub struct SessionChange {
     /// The level is this high from now on, or higher where it was.
     pub level: Level,
     /// Properties that are set, and those without a value, which are removed. At most [`CHANGES_MAX`].
     pub properties: Vec<(Box<str>, Option<Box<str>>)>,
 }
 
-impl Change {
+impl SessionChange {
     /// The properties after the change.
     ///
     /// # Errors
@@ -130,9 +130,9 @@ pub enum UsedCode {
 
 /// One thing that happened. The records of a store, applied in order, are the whole state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum SessionRecord {
     /// A session began.
-    Login(Live),
+    Login(LiveSession),
     /// Sessions ended.
     Revoked(Revocation),
     /// Sessions were used. At most [`TOUCHES_MAX`].
@@ -144,7 +144,7 @@ pub enum Record {
         /// Which.
         id: SessionId,
         /// How.
-        change: Change,
+        change: SessionChange,
     },
     /// What was given out for a while, and is no session, ended before its time.
     Recalled {
@@ -159,65 +159,65 @@ pub enum Record {
     Used(UsedCode),
 }
 
-impl Record {
+impl SessionRecord {
     /// The record in bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut to = Writer::default();
+        let mut to = RecordWriter::default();
         to.byte(VERSION);
         match self {
-            Record::Login(live) => {
+            SessionRecord::Login(live) => {
                 to.byte(1);
                 write_live(&mut to, live);
             }
-            Record::Revoked(Revocation::Session { user, id, ends }) => {
+            SessionRecord::Revoked(Revocation::Session { user, id, ends }) => {
                 to.byte(2);
                 write_session(&mut to, user, *id);
                 to.u64(ends.ms());
             }
-            Record::Revoked(Revocation::User { user, before }) => {
+            SessionRecord::Revoked(Revocation::User { user, before }) => {
                 to.byte(3);
                 to.text(user.key());
                 to.u64(before.us());
             }
-            Record::Revoked(Revocation::All { before }) => {
+            SessionRecord::Revoked(Revocation::All { before }) => {
                 to.byte(4);
                 to.u64(before.us());
             }
-            Record::Touched(touches) => {
+            SessionRecord::Touched(touches) => {
                 to.byte(5);
                 for touch in touches {
                     write_session(&mut to, &touch.user, touch.id);
                     to.u64(touch.at.ms());
                 }
             }
-            Record::Changed { user, id, change } => {
+            SessionRecord::Changed { user, id, change } => {
                 to.byte(6);
                 write_session(&mut to, user, *id);
                 write_change(&mut to, change);
             }
-            Record::Recalled { id, ends } => {
+            SessionRecord::Recalled { id, ends } => {
                 to.byte(11);
                 to.raw(&id.0);
                 to.u64(ends.ms());
             }
-            Record::Revoked(Revocation::Ended { sessions }) => {
+            SessionRecord::Revoked(Revocation::Ended { sessions }) => {
                 to.byte(8);
                 for (id, ends) in sessions {
                     to.raw(&id.0);
                     to.u64(ends.ms());
                 }
             }
-            Record::Key(SealedKey(sealed)) => {
+            SessionRecord::Key(SealedKey(sealed)) => {
                 to.byte(7);
                 to.bytes(sealed);
             }
-            Record::Used(UsedCode::Device { user, since, until }) => {
+            SessionRecord::Used(UsedCode::Device { user, since, until }) => {
                 to.byte(9);
                 to.text(user.key());
                 to.u64(since.ms());
                 to.u64(until.ms());
             }
-            Record::Used(UsedCode::Recovery(name)) => {
+            SessionRecord::Used(UsedCode::Recovery(name)) => {
                 to.byte(10);
                 to.raw(name);
             }
@@ -229,8 +229,8 @@ impl Record {
     ///
     /// # Errors
     /// It is none, or of a version to come.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Record, IdentityError> {
-        let mut from = Reader::new(bytes);
+    pub fn from_bytes(bytes: &[u8]) -> Result<SessionRecord, IdentityError> {
+        let mut from = RecordReader::new(bytes);
         match from.byte() {
             Some(VERSION) => {}
             Some(other) => {
@@ -245,48 +245,48 @@ impl Record {
     }
 }
 
-fn read(from: &mut Reader<'_>) -> Option<Record> {
+fn read(from: &mut RecordReader<'_>) -> Option<SessionRecord> {
     let record = match from.byte()? {
-        1 => Record::Login(read_live(from)?),
+        1 => SessionRecord::Login(read_live(from)?),
         2 => {
             let (user, id) = read_session(from)?;
-            Record::Revoked(Revocation::Session { user, id, ends: Moment::from_ms(from.u64()?) })
+            SessionRecord::Revoked(Revocation::Session { user, id, ends: Moment::from_ms(from.u64()?) })
         }
         3 => {
             let user = User::of_key(from.text()?)?;
-            Record::Revoked(Revocation::User { user, before: Stamp::from_us(from.u64()?) })
+            SessionRecord::Revoked(Revocation::User { user, before: Stamp::from_us(from.u64()?) })
         }
-        4 => Record::Revoked(Revocation::All { before: Stamp::from_us(from.u64()?) }),
-        5 => Record::Touched(read_touches(from)?),
+        4 => SessionRecord::Revoked(Revocation::All { before: Stamp::from_us(from.u64()?) }),
+        5 => SessionRecord::Touched(read_touches(from)?),
         6 => {
             let (user, id) = read_session(from)?;
-            Record::Changed { user, id, change: read_change(from)? }
+            SessionRecord::Changed { user, id, change: read_change(from)? }
         }
-        7 => Record::Key(SealedKey(from.bytes()?.to_vec())),
-        8 => Record::Revoked(Revocation::Ended { sessions: read_ended(from)? }),
+        7 => SessionRecord::Key(SealedKey(from.bytes()?.to_vec())),
+        8 => SessionRecord::Revoked(Revocation::Ended { sessions: read_ended(from)? }),
         9 => {
             let user = User::of_key(from.text()?)?;
             let (since, until) = (Moment::from_ms(from.u64()?), Moment::from_ms(from.u64()?));
-            Record::Used(UsedCode::Device { user, since, until })
+            SessionRecord::Used(UsedCode::Device { user, since, until })
         }
-        10 => Record::Used(UsedCode::Recovery(from.array()?)),
-        11 => Record::Recalled { id: SessionId(from.array()?), ends: Moment::from_ms(from.u64()?) },
+        10 => SessionRecord::Used(UsedCode::Recovery(from.array()?)),
+        11 => SessionRecord::Recalled { id: SessionId(from.array()?), ends: Moment::from_ms(from.u64()?) },
         _ => return None,
     };
     from.end()?;
     Some(record)
 }
 
-fn write_session(to: &mut Writer, user: &User, id: SessionId) {
+fn write_session(to: &mut RecordWriter, user: &User, id: SessionId) {
     to.text(user.key());
     to.raw(&id.0);
 }
 
-fn read_session(from: &mut Reader<'_>) -> Option<(User, SessionId)> {
+fn read_session(from: &mut RecordReader<'_>) -> Option<(User, SessionId)> {
     Some((User::of_key(from.text()?)?, SessionId(from.array()?)))
 }
 
-fn write_live(to: &mut Writer, live: &Live) {
+fn write_live(to: &mut RecordWriter, live: &LiveSession) {
     write_session(to, &live.user, live.id);
     to.u64(live.stamp.us());
     to.u64(live.ends.ms());
@@ -295,24 +295,24 @@ fn write_live(to: &mut Writer, live: &Live) {
     write_properties(to, &live.properties);
 }
 
-fn read_live(from: &mut Reader<'_>) -> Option<Live> {
+fn read_live(from: &mut RecordReader<'_>) -> Option<LiveSession> {
     let (user, id) = read_session(from)?;
     let stamp = Stamp::from_us(from.u64()?);
     let ends = Moment::from_ms(from.u64()?);
     let idle = Duration::from_secs(from.u64()?);
     let level = Level(from.byte()?);
-    Some(Live { user, id, stamp, ends, idle, level, properties: read_properties(from)? })
+    Some(LiveSession { user, id, stamp, ends, idle, level, properties: read_properties(from)? })
 }
 
 /// They stand last in what holds them.
-fn write_properties(to: &mut Writer, properties: &Properties) {
+fn write_properties(to: &mut RecordWriter, properties: &Properties) {
     for (name, value) in properties.iter() {
         to.text(name);
         to.text(value);
     }
 }
 
-fn read_properties(from: &mut Reader<'_>) -> Option<Properties> {
+fn read_properties(from: &mut RecordReader<'_>) -> Option<Properties> {
     let mut properties = Properties::new();
     while !from.rest().is_empty() {
         let (name, value) = (from.text()?, from.text()?);
@@ -321,7 +321,7 @@ fn read_properties(from: &mut Reader<'_>) -> Option<Properties> {
     Some(properties)
 }
 
-fn write_change(to: &mut Writer, change: &Change) {
+fn write_change(to: &mut RecordWriter, change: &SessionChange) {
     to.byte(change.level.0);
     for (name, value) in &change.properties {
         to.text(name);
@@ -330,8 +330,8 @@ fn write_change(to: &mut Writer, change: &Change) {
     }
 }
 
-fn read_change(from: &mut Reader<'_>) -> Option<Change> {
-    let mut change = Change { level: Level(from.byte()?), properties: Vec::new() };
+fn read_change(from: &mut RecordReader<'_>) -> Option<SessionChange> {
+    let mut change = SessionChange { level: Level(from.byte()?), properties: Vec::new() };
     while !from.rest().is_empty() && change.properties.len() < CHANGES_MAX {
         let (name, has_value, value) = (from.text()?.into(), from.byte()?, from.text()?.into());
         let value = match has_value {
@@ -344,7 +344,7 @@ fn read_change(from: &mut Reader<'_>) -> Option<Change> {
     Some(change)
 }
 
-fn read_ended(from: &mut Reader<'_>) -> Option<Vec<(SessionId, Moment)>> {
+fn read_ended(from: &mut RecordReader<'_>) -> Option<Vec<(SessionId, Moment)>> {
     let mut sessions = Vec::new();
     while !from.rest().is_empty() && sessions.len() < ENDED_MAX {
         sessions.push((SessionId(from.array()?), Moment::from_ms(from.u64()?)));
@@ -352,7 +352,7 @@ fn read_ended(from: &mut Reader<'_>) -> Option<Vec<(SessionId, Moment)>> {
     Some(sessions)
 }
 
-fn read_touches(from: &mut Reader<'_>) -> Option<Vec<Touch>> {
+fn read_touches(from: &mut RecordReader<'_>) -> Option<Vec<Touch>> {
     let mut touches = Vec::new();
     while !from.rest().is_empty() && touches.len() < TOUCHES_MAX {
         let (user, id) = read_session(from)?;
@@ -365,13 +365,13 @@ fn read_touches(from: &mut Reader<'_>) -> Option<Vec<Touch>> {
 mod tests {
     use super::*;
 
-    fn records() -> Vec<Record> {
+    fn records() -> Vec<SessionRecord> {
         let user = User::new("/", "anna").unwrap();
         let id = SessionId([7; 16]);
         let mut properties = Properties::new();
         properties.set("color", "blue").unwrap();
         let (stamp, ends) = (Stamp::from_us(5), Moment::from_ms(9));
-        let live = Live {
+        let live = LiveSession {
             user: user.clone(),
             id,
             stamp,
@@ -381,29 +381,29 @@ mod tests {
             properties: properties.clone(),
         };
         let touch = Touch { user: user.clone(), id, at: ends };
-        let change = Change {
+        let change = SessionChange {
             level: Level(3),
             properties: vec![("color".into(), Some("red".into())), ("size".into(), None)],
         };
         vec![
-            Record::Login(live),
-            Record::Revoked(Revocation::Session { user: user.clone(), id, ends }),
-            Record::Revoked(Revocation::User { user: user.clone(), before: stamp }),
-            Record::Revoked(Revocation::All { before: stamp }),
-            Record::Revoked(Revocation::Ended { sessions: vec![(id, ends)] }),
-            Record::Touched(vec![touch.clone(), touch]),
-            Record::Used(UsedCode::Device { user: user.clone(), since: ends, until: ends }),
-            Record::Used(UsedCode::Recovery([8; 16])),
-            Record::Changed { user, id, change },
-            Record::Recalled { id, ends },
-            Record::Key(SealedKey(vec![1, 2, 3])),
+            SessionRecord::Login(live),
+            SessionRecord::Revoked(Revocation::Session { user: user.clone(), id, ends }),
+            SessionRecord::Revoked(Revocation::User { user: user.clone(), before: stamp }),
+            SessionRecord::Revoked(Revocation::All { before: stamp }),
+            SessionRecord::Revoked(Revocation::Ended { sessions: vec![(id, ends)] }),
+            SessionRecord::Touched(vec![touch.clone(), touch]),
+            SessionRecord::Used(UsedCode::Device { user: user.clone(), since: ends, until: ends }),
+            SessionRecord::Used(UsedCode::Recovery([8; 16])),
+            SessionRecord::Changed { user, id, change },
+            SessionRecord::Recalled { id, ends },
+            SessionRecord::Key(SealedKey(vec![1, 2, 3])),
         ]
     }
 
     #[test]
     fn what_is_written_is_read() {
         for record in records() {
-            assert_eq!(Record::from_bytes(&record.to_bytes()), Ok(record));
+            assert_eq!(SessionRecord::from_bytes(&record.to_bytes()), Ok(record));
         }
     }
 
@@ -412,7 +412,7 @@ mod tests {
         for record in records() {
             let bytes = record.to_bytes();
             for length in 0..bytes.len() {
-                assert_ne!(Record::from_bytes(&bytes[..length]).ok().as_ref(), Some(&record));
+                assert_ne!(SessionRecord::from_bytes(&bytes[..length]).ok().as_ref(), Some(&record));
             }
         }
     }
@@ -421,8 +421,13 @@ mod tests {
     fn lengths_that_promise_more_than_there_is_take_no_memory() {
         let mut bytes = vec![VERSION, 7];
         bytes.extend(u32::MAX.to_be_bytes());
-        assert!(Record::from_bytes(&bytes).is_err());
-        assert!(Record::from_bytes(&[VERSION, 99]).is_err());
-        assert!(Record::from_bytes(&[VERSION + 1, 1]).unwrap_err().to_string().contains("update this node"));
+        assert!(SessionRecord::from_bytes(&bytes).is_err());
+        assert!(SessionRecord::from_bytes(&[VERSION, 99]).is_err());
+        assert!(
+            SessionRecord::from_bytes(&[VERSION + 1, 1])
+                .unwrap_err()
+                .to_string()
+                .contains("update this node")
+        );
     }
 }

@@ -12,12 +12,12 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use foldhash::fast::SeedableRandomState;
 
-use super::ended::Ended;
+use super::ended::EndedSessions;
 use super::key::{KeyRing, SealKey};
 use super::name::{Properties, SessionId, User};
-use super::record::{Change, ENDED_MAX, Live, Revocation, Touch};
-use super::shard::{LimitPolicy, Session, Shard, Standing, Verdict};
-use super::token::{self, Claims, Refusal, Scratch};
+use super::record::{ENDED_MAX, LiveSession, Revocation, SessionChange, Touch};
+use super::shard::{Confirmation, LimitPolicy, Session, Shard, TokenLookup};
+use super::token::{self, Refusal, Scratch, SessionClaims};
 use crate::entropy::Entropy;
 use crate::{CLOCK_SKEW_MAX, IdentityError, Moment, Stamp};
 
@@ -58,7 +58,7 @@ impl Default for SessionSettings {
 
 /// Whether validations are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gate {
+pub enum ValidationGate {
     /// All are answered from what this node knows.
     Open,
     /// Only those that asked the store first, and have its permit.
@@ -67,7 +67,7 @@ pub enum Gate {
     Closed,
 }
 
-/// Whether looking at a session counts as using it.
+/// Whether reading a session counts as using it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// It does: the time it lies unused begins anew.
@@ -79,14 +79,14 @@ pub enum Purpose {
 /// That a node knew everything that was acknowledged when this was asked for. Only [`crate::protocol`] makes one; it is good for
 /// one validation.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Fresh(pub(crate) ());
+pub struct FreshnessProof(pub(crate) ());
 
 /// Alone on its cache lines, so that two parts do not slow each other.
 #[repr(align(128))]
 #[derive(Debug)]
-struct Part(RwLock<Shard>);
+struct PaddedShard(RwLock<Shard>);
 
-impl Part {
+impl PaddedShard {
     /// A thread that panicked left nothing half done that matters: each step leaves a table that can be used.
     fn read(&self) -> RwLockReadGuard<'_, Shard> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
@@ -97,12 +97,12 @@ impl Part {
     }
 }
 
-/// What a node knows of sessions, for all its threads.
-pub struct Sessions {
+/// The session table of a node, shared by its threads.
+pub struct SessionTable {
     settings: SessionSettings,
     hasher: SeedableRandomState,
-    parts: Box<[Part]>,
-    ended: Ended,
+    parts: Box<[PaddedShard]>,
+    ended: EndedSessions,
     ring: ArcSwap<KeyRing>,
     /// Sessions with a stamp up to this one are revoked.
     all_before: AtomicU64,
@@ -115,32 +115,32 @@ pub struct Sessions {
     gate: AtomicU8,
 }
 
-impl Sessions {
+impl SessionTable {
     /// No sessions, no keys, and a closed gate.
-    pub fn new(settings: SessionSettings) -> Sessions {
-        Sessions::hashed(settings, SeedableRandomState::random())
+    pub fn new(settings: SessionSettings) -> SessionTable {
+        SessionTable::hashed(settings, SeedableRandomState::random())
     }
 
     /// As `new`, but with the same order in its tables for the same seed: a simulation must tell its story again.
     #[cfg(test)]
-    pub(crate) fn seeded(settings: SessionSettings, seed: u64) -> Sessions {
+    pub(crate) fn seeded(settings: SessionSettings, seed: u64) -> SessionTable {
         let shared = foldhash::SharedSeed::global_fixed();
-        Sessions::hashed(settings, SeedableRandomState::with_seed(seed, shared))
+        SessionTable::hashed(settings, SeedableRandomState::with_seed(seed, shared))
     }
 
-    fn hashed(settings: SessionSettings, hasher: SeedableRandomState) -> Sessions {
-        Sessions {
+    fn hashed(settings: SessionSettings, hasher: SeedableRandomState) -> SessionTable {
+        SessionTable {
             settings,
-            parts: (0..SHARDS).map(|_| Part(RwLock::new(Shard::new(hasher.clone())))).collect(),
+            parts: (0..SHARDS).map(|_| PaddedShard(RwLock::new(Shard::new(hasher.clone())))).collect(),
             hasher,
-            ended: Ended::new(),
+            ended: EndedSessions::new(),
             ring: ArcSwap::default(),
             all_before: AtomicU64::new(0),
             confirmed: AtomicU64::new(0),
             seen: AtomicU64::new(0),
             live: AtomicUsize::new(0),
             revoked: AtomicUsize::new(0),
-            gate: AtomicU8::new(Gate::Closed as u8),
+            gate: AtomicU8::new(ValidationGate::Closed as u8),
         }
     }
 
@@ -158,14 +158,14 @@ impl Sessions {
         now: Moment,
         token: &str,
         scratch: &'b mut Scratch,
-    ) -> Result<Claims<'b>, Refusal> {
+    ) -> Result<SessionClaims<'b>, Refusal> {
         match self.gate() {
-            Gate::Open => self.check(now, token, scratch, Purpose::Use),
-            Gate::Asking | Gate::Closed => Err(Refusal::Unavailable),
+            ValidationGate::Open => self.check(now, token, scratch, Purpose::Use),
+            ValidationGate::Asking | ValidationGate::Closed => Err(Refusal::Unavailable),
         }
     }
 
-    /// As [`Sessions::validate`], and with a permit as [`Sessions::validate_fresh`]; but the session does not count as used by
+    /// As [`SessionTable::validate`], and with a permit as [`SessionTable::validate_fresh`]; but the session does not count as used by
     /// it: it goes on growing old.
     ///
     /// # Errors
@@ -175,15 +175,17 @@ impl Sessions {
         now: Moment,
         token: &str,
         scratch: &'b mut Scratch,
-        permit: Option<Fresh>,
-    ) -> Result<Claims<'b>, Refusal> {
+        permit: Option<FreshnessProof>,
+    ) -> Result<SessionClaims<'b>, Refusal> {
         match (self.gate(), permit) {
-            (Gate::Open, _) | (_, Some(Fresh(()))) => self.check(now, token, scratch, Purpose::Look),
-            (Gate::Asking | Gate::Closed, None) => Err(Refusal::Unavailable),
+            (ValidationGate::Open, _) | (_, Some(FreshnessProof(()))) => {
+                self.check(now, token, scratch, Purpose::Look)
+            }
+            (ValidationGate::Asking | ValidationGate::Closed, None) => Err(Refusal::Unavailable),
         }
     }
 
-    /// As [`Sessions::validate`], with the permit that the mode `assured-read` asks for.
+    /// As [`SessionTable::validate`], with the permit that the mode `assured-read` asks for.
     ///
     /// # Errors
     /// It is refused.
@@ -192,9 +194,9 @@ impl Sessions {
         now: Moment,
         token: &str,
         scratch: &'b mut Scratch,
-        permit: Fresh,
-    ) -> Result<Claims<'b>, Refusal> {
-        let Fresh(()) = permit;
+        permit: FreshnessProof,
+    ) -> Result<SessionClaims<'b>, Refusal> {
+        let FreshnessProof(()) = permit;
         self.check(now, token, scratch, Purpose::Use)
     }
 
@@ -204,7 +206,7 @@ impl Sessions {
         token: &str,
         scratch: &'b mut Scratch,
         purpose: Purpose,
-    ) -> Result<Claims<'b>, Refusal> {
+    ) -> Result<SessionClaims<'b>, Refusal> {
         let claims = token::open(&self.ring.load(), now, token, scratch)?;
         if claims.stamp <= self.all_before() {
             return Err(Refusal::Revoked);
@@ -214,11 +216,11 @@ impl Sessions {
         }
         let verdict = self.part(claims.key).read().check(&claims, now.seconds(), self.slack_s(), purpose);
         match (verdict, purpose) {
-            (Verdict::Live, _) => Ok(claims),
-            (Verdict::Refused(refusal), _) => Err(refusal),
-            (Verdict::Unknown, _) if self.ended.contains(claims.id) => Err(Refusal::Revoked),
-            (Verdict::Unknown, Purpose::Look) => Ok(claims),
-            (Verdict::Unknown, Purpose::Use) => self.note(now, &claims).map(|()| claims),
+            (TokenLookup::Live, _) => Ok(claims),
+            (TokenLookup::Refused(refusal), _) => Err(refusal),
+            (TokenLookup::Unknown, _) if self.ended.contains(claims.id) => Err(Refusal::Revoked),
+            (TokenLookup::Unknown, Purpose::Look) => Ok(claims),
+            (TokenLookup::Unknown, Purpose::Use) => self.note(now, &claims).map(|()| claims),
         }
     }
 
@@ -229,27 +231,27 @@ impl Sessions {
     }
 
     /// Notes down a session that another node began and has not told of yet, or not to this node.
-    fn note(&self, now: Moment, claims: &Claims<'_>) -> Result<(), Refusal> {
+    fn note(&self, now: Moment, claims: &SessionClaims<'_>) -> Result<(), Refusal> {
         if self.known() >= self.settings.sessions_max {
             return Ok(());
         }
         let user = User::new(claims.realm, claims.subject).map_err(|_| Refusal::Malformed)?;
-        let Claims { id, stamp, ends, idle, level, .. } = *claims;
-        let live = Live { user, id, stamp, ends, idle, level, properties: Properties::new() };
+        let SessionClaims { id, stamp, ends, idle, level, .. } = *claims;
+        let live = LiveSession { user, id, stamp, ends, idle, level, properties: Properties::new() };
         self.seen.fetch_max(stamp.us(), Ordering::Relaxed);
         let mut part = self.part(claims.key).write();
         // Whoever ends a session says so first and takes this lock after that: it is seen here, or undone there.
         if self.ended.contains(id) {
             return Err(Refusal::Revoked);
         }
-        if part.insert(&live, now, Standing::Unconfirmed) {
+        if part.insert(&live, now, Confirmation::Unconfirmed) {
             self.live.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         }
         // Between the two locks somebody else may have noted it down, or ended it.
         match part.check(claims, now.seconds(), self.slack_s(), Purpose::Use) {
-            Verdict::Live | Verdict::Unknown => Ok(()),
-            Verdict::Refused(refusal) => Err(refusal),
+            TokenLookup::Live | TokenLookup::Unknown => Ok(()),
+            TokenLookup::Refused(refusal) => Err(refusal),
         }
     }
 
@@ -284,7 +286,7 @@ impl Sessions {
         for part in &self.parts {
             let part = part.read();
             let live = part.live().map(|(live, used)| {
-                let Live { user, id, stamp, ends, idle, level, properties } = live;
+                let LiveSession { user, id, stamp, ends, idle, level, properties } = live;
                 (user, Session { id, stamp, ends, used, idle, level, properties })
             });
             let is_there = |(user, session): &(User, Session)| {
@@ -323,15 +325,15 @@ impl Sessions {
     }
 
     /// Whether validations are answered.
-    pub fn gate(&self) -> Gate {
+    pub fn gate(&self) -> ValidationGate {
         match self.gate.load(Ordering::Acquire) {
-            0 => Gate::Open,
-            1 => Gate::Asking,
-            _ => Gate::Closed,
+            0 => ValidationGate::Open,
+            1 => ValidationGate::Asking,
+            _ => ValidationGate::Closed,
         }
     }
 
-    pub(crate) fn set_gate(&self, gate: Gate) {
+    pub(crate) fn set_gate(&self, gate: ValidationGate) {
         self.gate.store(gate as u8, Ordering::Release);
     }
 
@@ -357,24 +359,32 @@ impl Sessions {
         &self,
         entropy: &dyn Entropy,
         now: Moment,
-        live: &Live,
+        live: &LiveSession,
     ) -> Result<String, IdentityError> {
-        let Live { user, id, stamp, ends, idle, level, .. } = live;
+        let LiveSession { user, id, stamp, ends, idle, level, .. } = live;
         let (realm, subject, key) = (user.realm(), user.subject(), user.key());
-        let claims =
-            Claims { id: *id, stamp: *stamp, ends: *ends, idle: *idle, level: *level, realm, subject, key };
+        let claims = SessionClaims {
+            id: *id,
+            stamp: *stamp,
+            ends: *ends,
+            idle: *idle,
+            level: *level,
+            realm,
+            subject,
+            key,
+        };
         token::seal(&self.ring.load(), entropy, now, &claims)
     }
 
-    /// Why a user may not have one more session, if he may not. Others may come first.
-    pub fn full(&self, user: &User) -> Option<Full> {
+    /// Why a user may not have one more session, if so. Others may come first.
+    pub fn full(&self, user: &User) -> Option<SessionLimitReached> {
         self.admit(user, 0).err()
     }
 
     /// Whether a user may have one more session, beside those that are under way; which ones must end for it.
-    pub(crate) fn admit(&self, user: &User, under_way: usize) -> Result<Vec<Session>, Full> {
+    pub(crate) fn admit(&self, user: &User, under_way: usize) -> Result<Vec<Session>, SessionLimitReached> {
         if self.known() >= self.settings.sessions_max {
-            return Err(Full::Node);
+            return Err(SessionLimitReached::Node);
         }
         let Some(max) = self.settings.per_user_max else { return Ok(Vec::new()) };
         let part = self.part(user.key()).read();
@@ -383,7 +393,7 @@ impl Sessions {
             return Ok(Vec::new());
         }
         match self.settings.on_limit {
-            LimitPolicy::Refuse => Err(Full::User),
+            LimitPolicy::Refuse => Err(SessionLimitReached::User),
             LimitPolicy::DropOldest => {
                 let mut sessions = part.list(user.key());
                 sessions.sort_by_key(|session| session.stamp);
@@ -394,9 +404,9 @@ impl Sessions {
     }
 
     /// Notes a login down.
-    pub(crate) fn insert(&self, live: &Live, used: Moment, standing: Standing) {
+    pub(crate) fn insert(&self, live: &LiveSession, used: Moment, standing: Confirmation) {
         self.seen.fetch_max(live.stamp.us(), Ordering::Relaxed);
-        if standing == Standing::Confirmed {
+        if standing == Confirmation::Confirmed {
             self.confirmed.fetch_max(live.stamp.us(), Ordering::Relaxed);
         }
         if live.stamp <= self.all_before() {
@@ -486,7 +496,7 @@ impl Sessions {
         self.part(touch.user.key()).write().touch(touch.id, touch.at.seconds());
     }
 
-    pub(crate) fn change(&self, user: &User, id: SessionId, change: &Change) {
+    pub(crate) fn change(&self, user: &User, id: SessionId, change: &SessionChange) {
         self.part(user.key()).write().change(id, change);
     }
 
@@ -505,12 +515,12 @@ impl Sessions {
         self.revoked.fetch_sub(self.ended.sweep(now, turn), Ordering::Relaxed);
     }
 
-    /// How many turns [`Sessions::sweep`] takes for the whole table.
+    /// How many turns [`SessionTable::sweep`] takes for the whole table.
     pub(crate) const fn turns() -> usize {
         SHARDS
     }
 
-    /// What has ended, beside what [`Sessions::snapshot_of_part`] tells.
+    /// What has ended, beside what [`SessionTable::snapshot_of_part`] tells.
     pub(crate) fn snapshot_of_ended(&self) -> Vec<Revocation> {
         let mut revocations = vec![Revocation::All { before: self.all_before() }];
         let ended = self.ended.all();
@@ -521,7 +531,10 @@ impl Sessions {
     /// The sessions of a part of the table with their last use, and which users' were ended up to when. Nothing where there are no
     /// more parts. For a node that asks another what it knows.
     #[expect(clippy::type_complexity, reason = "two lists for one caller")]
-    pub(crate) fn snapshot_of_part(&self, number: usize) -> Option<(Vec<(Live, Moment)>, Vec<Revocation>)> {
+    pub(crate) fn snapshot_of_part(
+        &self,
+        number: usize,
+    ) -> Option<(Vec<(LiveSession, Moment)>, Vec<Revocation>)> {
         let part = self.parts.get(number)?.read();
         let users = part.revoked_users();
         let revocations = users.map(|(user, before)| Revocation::User { user, before }).collect();
@@ -536,7 +549,7 @@ impl Sessions {
         u32::try_from(self.settings.told_every.as_secs()).unwrap_or(u32::MAX)
     }
 
-    fn part(&self, key: &str) -> &Part {
+    fn part(&self, key: &str) -> &PaddedShard {
         // The shards' own tables use the hash's other bits.
         let number = (self.hasher.hash_one(key) >> 40) as usize % SHARDS;
         #[expect(clippy::indexing_slicing, reason = "there are SHARDS parts, from the constructor on")]
@@ -544,7 +557,7 @@ impl Sessions {
     }
 }
 
-impl fmt::Debug for Sessions {
+impl fmt::Debug for SessionTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sessions")
             .field("live", &self.live_count())
@@ -556,8 +569,8 @@ impl fmt::Debug for Sessions {
 
 /// Why there may not be one more session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Full {
-    /// The user has as many as he may, and the setting is to refuse.
+pub enum SessionLimitReached {
+    /// The user is at the limit, and the setting is to refuse.
     User,
     /// The node holds as many as it may.
     Node,

@@ -10,13 +10,13 @@ use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 use super::name::{Level, Properties, SessionId, User};
-use super::record::{Change, Live, Touch};
+use super::record::{LiveSession, SessionChange, Touch};
 use super::sessions::Purpose;
 use super::slab::{NONE, Slab};
-use super::token::{Claims, Refusal};
+use super::token::{Refusal, SessionClaims};
 use crate::{CLOCK_SKEW_MAX, Moment, Stamp};
 
-/// What happens at a login of a user who has as many sessions as he may.
+/// What happens at a login of a user who is at the session limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LimitPolicy {
     /// The login is refused.
@@ -47,14 +47,14 @@ pub struct Session {
 
 /// Whether a store has confirmed a session, or one node alone knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum Confirmation {
     Confirmed,
     Unconfirmed,
 }
 
-/// What the table has to say about a token that opened.
+/// The result of looking up a decrypted token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum TokenLookup {
     Live,
     /// Nothing speaks against it; it should be noted down.
     Unknown,
@@ -63,7 +63,7 @@ pub(super) enum Verdict {
 
 /// INVARIANT: `previous` and `next` are the session's neighbours in the list of its user's sessions, newest first.
 #[derive(Debug)]
-struct Kept {
+struct SessionSlot {
     id: [u8; 16],
     stamp: Stamp,
     user: u32,
@@ -81,7 +81,7 @@ struct Kept {
 }
 
 #[derive(Debug)]
-struct Holder {
+struct UserSlot {
     key: Box<str>,
     /// The newest session.
     first: u32,
@@ -99,9 +99,9 @@ struct RevokedUser {
 #[derive(Debug)]
 pub(super) struct Shard {
     hasher: SeedableRandomState,
-    sessions: Slab<Kept>,
+    sessions: Slab<SessionSlot>,
     by_id: HashTable<u32>,
-    users: Slab<Holder>,
+    users: Slab<UserSlot>,
     by_user: HashTable<u32>,
     revoked_users: HashTable<RevokedUser>,
 }
@@ -119,31 +119,37 @@ impl Shard {
     }
 
     /// Looks whether a session may be used now, and notes that it was, where that is the purpose.
-    pub(super) fn check(&self, claims: &Claims<'_>, now_s: u32, slack_s: u32, purpose: Purpose) -> Verdict {
+    pub(super) fn check(
+        &self,
+        claims: &SessionClaims<'_>,
+        now_s: u32,
+        slack_s: u32,
+        purpose: Purpose,
+    ) -> TokenLookup {
         let Some(kept) = self.number(claims.id).and_then(|number| self.sessions.get(number)) else {
             return self.check_unknown(claims, now_s, slack_s);
         };
         let used_s = kept.used_s.load(Ordering::Relaxed);
         if is_idle(used_s, kept.idle_s, now_s, slack_s) {
-            return Verdict::Refused(Refusal::Idle);
+            return TokenLookup::Refused(Refusal::Idle);
         }
         // Written once a second at most, so that cores do not take the line from each other at each use.
         if used_s < now_s && purpose == Purpose::Use {
             kept.used_s.fetch_max(now_s, Ordering::Relaxed);
         }
-        Verdict::Live
+        TokenLookup::Live
     }
 
     /// Nobody has told of the session, or it has ended. Its last use is its login then.
-    fn check_unknown(&self, claims: &Claims<'_>, now_s: u32, slack_s: u32) -> Verdict {
+    fn check_unknown(&self, claims: &SessionClaims<'_>, now_s: u32, slack_s: u32) -> TokenLookup {
         if self.is_revoked(claims.key, claims.stamp) {
-            return Verdict::Refused(Refusal::Revoked);
+            return TokenLookup::Refused(Refusal::Revoked);
         }
         let idle_s = u32::try_from(claims.idle.as_secs()).unwrap_or(u32::MAX);
         if is_idle(claims.stamp.moment().seconds(), idle_s, now_s, slack_s) {
-            return Verdict::Refused(Refusal::Idle);
+            return TokenLookup::Refused(Refusal::Idle);
         }
-        Verdict::Unknown
+        TokenLookup::Unknown
     }
 
     pub(super) fn is_revoked(&self, key: &str, stamp: Stamp) -> bool {
@@ -169,13 +175,13 @@ impl Shard {
     }
 
     /// Notes a session down, or that it is confirmed. Whether it is new; a revoked one is not noted.
-    pub(super) fn insert(&mut self, live: &Live, used: Moment, standing: Standing) -> bool {
+    pub(super) fn insert(&mut self, live: &LiveSession, used: Moment, standing: Confirmation) -> bool {
         if self.is_revoked(live.user.key(), live.stamp) {
             return false;
         }
         if let Some(number) = self.number(live.id) {
             if let Some(kept) = self.sessions.get_mut(number) {
-                kept.is_confirmed |= standing == Standing::Confirmed;
+                kept.is_confirmed |= standing == Confirmation::Confirmed;
                 if kept.properties.is_none() && !live.properties.is_empty() {
                     kept.properties = Some(Box::new(live.properties.clone()));
                 }
@@ -184,7 +190,7 @@ impl Shard {
         }
         let Some(user) = self.holder_or_new(live.user.key()) else { return false };
         let next = self.users.get(user).map_or(NONE, |holder| holder.first);
-        let kept = Kept {
+        let kept = SessionSlot {
             id: live.id.0,
             stamp: live.stamp,
             user,
@@ -195,7 +201,7 @@ impl Shard {
             used_s: AtomicU32::new(used.seconds()),
             told_s: used.seconds(),
             level: live.level,
-            is_confirmed: standing == Standing::Confirmed,
+            is_confirmed: standing == Confirmation::Confirmed,
             properties: (!live.properties.is_empty()).then(|| Box::new(live.properties.clone())),
         };
         let Some(number) = self.sessions.insert(kept) else { return false };
@@ -215,7 +221,7 @@ impl Shard {
         if let Some(number) = self.holder(key) {
             return Some(number);
         }
-        let number = self.users.insert(Holder { key: key.into(), first: NONE, count: 0 })?;
+        let number = self.users.insert(UserSlot { key: key.into(), first: NONE, count: 0 })?;
         let (users, hasher) = (&self.users, &self.hasher);
         let hash = |number: &u32| users.get(*number).map_or(0, |user| hasher.hash_one(&*user.key));
         self.by_user.insert_unique(hasher.hash_one(key), number, hash);
@@ -287,15 +293,16 @@ impl Shard {
     /// The confirmed sessions of a user, or of all, with a stamp after this one, but no further than clocks differ; and when each ends.
     pub(super) fn confirmed_after(&self, key: Option<&str>, stamp: Stamp) -> Vec<(SessionId, Moment)> {
         let latest = stamp.moment().plus(CLOCK_SKEW_MAX);
-        let is_one = |kept: &Kept| kept.is_confirmed && kept.stamp > stamp && kept.stamp.moment() <= latest;
-        let ends = |kept: &Kept| (SessionId(kept.id), Moment::from_s(kept.ends_s));
+        let is_one =
+            |kept: &SessionSlot| kept.is_confirmed && kept.stamp > stamp && kept.stamp.moment() <= latest;
+        let ends = |kept: &SessionSlot| (SessionId(kept.id), Moment::from_s(kept.ends_s));
         match key {
             Some(key) => self.of_user(key).filter(|(_, it)| is_one(it)).map(|(_, it)| ends(it)).collect(),
             None => self.sessions.iter().filter(|(_, it)| is_one(it)).map(|(_, it)| ends(it)).collect(),
         }
     }
 
-    fn of_user(&self, key: &str) -> impl Iterator<Item = (u32, &Kept)> {
+    fn of_user(&self, key: &str) -> impl Iterator<Item = (u32, &SessionSlot)> {
         let mut next = self.holder(key).and_then(|user| self.users.get(user)).map_or(NONE, |user| user.first);
         std::iter::from_fn(move || {
             let number = next;
@@ -315,7 +322,7 @@ impl Shard {
     }
 
     pub(super) fn get(&self, id: SessionId) -> Option<Session> {
-        self.number(id).and_then(|number| self.sessions.get(number)).map(Kept::session)
+        self.number(id).and_then(|number| self.sessions.get(number)).map(SessionSlot::session)
     }
 
     /// Notes a use that another node saw.
@@ -327,7 +334,7 @@ impl Shard {
     }
 
     /// Changes a session. Properties that would be too many together with those that came before are left as they are.
-    pub(super) fn change(&mut self, id: SessionId, change: &Change) {
+    pub(super) fn change(&mut self, id: SessionId, change: &SessionChange) {
         if let Some(kept) = self.number(id).and_then(|number| self.sessions.get_mut(number)) {
             kept.level = kept.level.max(change.level);
             if let Ok(properties) = change.of(kept.properties.as_deref().cloned().unwrap_or_default()) {
@@ -345,7 +352,7 @@ impl Shard {
         all_before: Stamp,
         touches: &mut Vec<Touch>,
     ) -> usize {
-        let has_ended = |kept: &Kept| {
+        let has_ended = |kept: &SessionSlot| {
             let used_s = kept.used_s.load(Ordering::Relaxed);
             kept.ends_s <= now_s || is_idle(used_s, kept.idle_s, now_s, slack_s) || kept.stamp <= all_before
         };
@@ -360,7 +367,7 @@ impl Shard {
     }
 
     fn tell(&mut self, slack_s: u32, touches: &mut Vec<Touch>) {
-        let is_news = |kept: &Kept| {
+        let is_news = |kept: &SessionSlot| {
             kept.idle_s > 0
                 && kept.used_s.load(Ordering::Relaxed) >= kept.told_s.saturating_add(slack_s.max(1))
         };
@@ -378,11 +385,11 @@ impl Shard {
     }
 
     /// What is known of sessions, for a node that asks.
-    pub(super) fn live(&self) -> impl Iterator<Item = (Live, Moment)> {
+    pub(super) fn live(&self) -> impl Iterator<Item = (LiveSession, Moment)> {
         self.sessions.iter().filter_map(|(_, kept)| {
             let user = self.users.get(kept.user).and_then(|user| User::of_key(&user.key))?;
             let Session { id, stamp, ends, idle, used, level, properties } = kept.session();
-            Some((Live { user, id, stamp, ends, idle, level, properties }, used))
+            Some((LiveSession { user, id, stamp, ends, idle, level, properties }, used))
         })
     }
 
@@ -402,7 +409,7 @@ impl Shard {
     }
 }
 
-impl Kept {
+impl SessionSlot {
     fn session(&self) -> Session {
         Session {
             id: SessionId(self.id),
@@ -421,6 +428,6 @@ fn is_idle(used_s: u32, idle_s: u32, now_s: u32, slack_s: u32) -> bool {
     idle_s > 0 && now_s > used_s.saturating_add(idle_s).saturating_add(slack_s)
 }
 
-fn hash_of(sessions: &Slab<Kept>, number: u32) -> u64 {
+fn hash_of(sessions: &Slab<SessionSlot>, number: u32) -> u64 {
     sessions.get(number).map_or(0, |kept| SessionId(kept.id).hash())
 }

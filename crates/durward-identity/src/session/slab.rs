@@ -1,11 +1,11 @@
-//! Values with numbers: what is removed leaves a place for what comes next. Grows by an eighth, not by doubling, since a
+//! A slab: values by index, with free slots reused. Grows by an eighth, not by doubling, since a
 //! million sessions stand here.
 
 /// The number of no place.
 pub(super) const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
-enum Place<T> {
+enum SlabSlot<T> {
     Full(T),
     /// The next free place.
     Free(u32),
@@ -13,7 +13,7 @@ enum Place<T> {
 
 #[derive(Debug)]
 pub(super) struct Slab<T> {
-    places: Vec<Place<T>>,
+    places: Vec<SlabSlot<T>>,
     free: u32,
 }
 
@@ -24,44 +24,44 @@ impl<T> Slab<T> {
 
     pub(super) fn get(&self, number: u32) -> Option<&T> {
         match self.places.get(number as usize)? {
-            Place::Full(value) => Some(value),
-            Place::Free(_) => None,
+            SlabSlot::Full(value) => Some(value),
+            SlabSlot::Free(_) => None,
         }
     }
 
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         match self.places.get_mut(number as usize)? {
-            Place::Full(value) => Some(value),
-            Place::Free(_) => None,
+            SlabSlot::Full(value) => Some(value),
+            SlabSlot::Free(_) => None,
         }
     }
 
     /// The value's number; none when there are no more numbers.
     pub(super) fn insert(&mut self, value: T) -> Option<u32> {
         if let Some(place) = self.places.get_mut(self.free as usize)
-            && let Place::Free(next) = *place
+            && let SlabSlot::Free(next) = *place
         {
             let number = std::mem::replace(&mut self.free, next);
-            *place = Place::Full(value);
+            *place = SlabSlot::Full(value);
             return Some(number);
         }
         let number = u32::try_from(self.places.len()).ok().filter(|number| *number != NONE)?;
         if self.places.len() == self.places.capacity() {
             self.places.reserve_exact((self.places.len() / 8).max(4));
         }
-        self.places.push(Place::Full(value));
+        self.places.push(SlabSlot::Full(value));
         Some(number)
     }
 
     pub(super) fn remove(&mut self, number: u32) -> Option<T> {
         let place = self.places.get_mut(number as usize)?;
-        match std::mem::replace(place, Place::Free(self.free)) {
-            Place::Full(value) => {
+        match std::mem::replace(place, SlabSlot::Free(self.free)) {
+            SlabSlot::Full(value) => {
                 self.free = number;
                 Some(value)
             }
-            Place::Free(next) => {
-                *place = Place::Free(next);
+            SlabSlot::Free(next) => {
+                *place = SlabSlot::Free(next);
                 None
             }
         }
@@ -69,8 +69,8 @@ impl<T> Slab<T> {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..).zip(&self.places).filter_map(|(number, place)| match place {
-            Place::Full(value) => Some((number, value)),
-            Place::Free(_) => None,
+            SlabSlot::Full(value) => Some((number, value)),
+            SlabSlot::Free(_) => None,
         })
     }
 }

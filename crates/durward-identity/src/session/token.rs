@@ -1,4 +1,4 @@
-//! Tokens: what a session is, sealed, as text that goes into a cookie or a header.
+//! Session tokens: the sealed claims of a session, as text for a cookie or a header.
 //!
 //! A token is the Base64 (for URLs, without padding) of a version byte, the key's name (4 bytes), a nonce (12), the sealed
 //! claims, and a tag (16). The claims: session id (16), stamp of the login (8), end (4), longest idle time (4), level (1), realm and
@@ -10,8 +10,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::codec::{Reader, Writer};
-use super::key::{KeyId, KeyRing, Opened};
+use super::codec::{RecordReader, RecordWriter};
+use super::key::{KeyId, KeyRing, OpenedToken};
 use super::name::{Level, REALM_LENGTH_MAX, SUBJECT_LENGTH_MAX, SessionId};
 use crate::entropy::Entropy;
 use crate::{CLOCK_SKEW_MAX, IdentityError, Moment, Stamp};
@@ -28,7 +28,7 @@ const BYTES_MAX: usize = 5 + 12 + FIXED_LENGTH + REALM_LENGTH_MAX + SUBJECT_LENG
 /// The longest token, in characters. Longer ones are not looked at.
 pub const TOKEN_LENGTH_MAX: usize = BYTES_MAX.div_ceil(3) * 4;
 
-/// Where a token is opened: on the stack of whoever asks, so that validation allocates nothing.
+/// The caller's buffer for decrypting a token, so that validation does not allocate.
 #[derive(Debug)]
 pub struct Scratch([u8; BYTES_MAX + 3]);
 
@@ -47,7 +47,7 @@ impl Default for Scratch {
 
 /// What a token says of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claims<'b> {
+pub struct SessionClaims<'b> {
     /// The session.
     pub id: SessionId,
     /// When the login was.
@@ -114,9 +114,9 @@ pub(crate) fn seal(
     ring: &KeyRing,
     entropy: &dyn Entropy,
     now: Moment,
-    claims: &Claims<'_>,
+    claims: &SessionClaims<'_>,
 ) -> Result<String, IdentityError> {
-    let mut writer = Writer(Vec::with_capacity(BYTES_MAX));
+    let mut writer = RecordWriter(Vec::with_capacity(BYTES_MAX));
     writer.raw(&claims.id.0);
     writer.u64(claims.stamp.us());
     writer.u32(claims.ends.seconds());
@@ -141,7 +141,7 @@ pub(crate) fn open<'b>(
     now: Moment,
     token: &str,
     scratch: &'b mut Scratch,
-) -> Result<Claims<'b>, Refusal> {
+) -> Result<SessionClaims<'b>, Refusal> {
     if token.len() > TOKEN_LENGTH_MAX {
         return Err(Refusal::Malformed);
     }
@@ -153,9 +153,9 @@ pub(crate) fn open<'b>(
         return Err(Refusal::Malformed);
     }
     let content = match ring.open(KeyId(u32::from_be_bytes(id)), now, *head, sealed) {
-        Opened::Content(content) => content,
-        Opened::UnknownKey => return Err(Refusal::UnknownKey),
-        Opened::Forged => return Err(Refusal::Forged),
+        OpenedToken::Content(content) => content,
+        OpenedToken::UnknownKey => return Err(Refusal::UnknownKey),
+        OpenedToken::Forged => return Err(Refusal::Forged),
     };
     let claims = read(content).ok_or(Refusal::Malformed)?;
     if claims.stamp.moment() > now.plus(CLOCK_SKEW_MAX) {
@@ -167,8 +167,8 @@ pub(crate) fn open<'b>(
     Ok(claims)
 }
 
-fn read(content: &[u8]) -> Option<Claims<'_>> {
-    let mut reader = Reader::new(content);
+fn read(content: &[u8]) -> Option<SessionClaims<'_>> {
+    let mut reader = RecordReader::new(content);
     let id = SessionId(reader.array()?);
     let stamp = Stamp::from_us(reader.u64()?);
     let ends = Moment::from_s(reader.u32()?);
@@ -178,5 +178,5 @@ fn read(content: &[u8]) -> Option<Claims<'_>> {
     let key = std::str::from_utf8(reader.rest()).ok()?;
     let (realm, rest) = key.split_at_checked(realm_length)?;
     let subject = rest.strip_prefix('\0')?;
-    Some(Claims { id, stamp, ends, idle, level, realm, subject, key })
+    Some(SessionClaims { id, stamp, ends, idle, level, realm, subject, key })
 }

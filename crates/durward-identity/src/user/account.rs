@@ -9,7 +9,7 @@ use super::totp::{RecoveryCodes, Totp};
 use crate::IdentityError;
 use crate::session::User;
 
-/// A user and what is known of him.
+/// A user account: the name, the stored password, and the attributes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Account {

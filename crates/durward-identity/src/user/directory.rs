@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::account::{Account, SecondStep};
 use super::import::ImportLine;
-use super::password::{Compared, HashCosts, Password, StoredPassword};
-use super::shared::{Held, News, Shared};
+use super::password::{Comparison, HashCosts, Password, StoredPassword};
+use super::shared::{JournalChanges, JournalLock, SharedJournal};
 use super::totp::RecoveryCodes;
-use super::{Change, Checked, UserStore, Why};
+use super::{LoginFailure, PasswordCheck, UserChange, UserStore};
 use crate::entropy::Entropy;
 use crate::error::failed;
 use crate::hex::hex;
@@ -25,7 +25,7 @@ const WASTE_MAX: usize = 4;
 /// An entry of the journal.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Entry {
+enum JournalEntry {
     Put(Account),
     Remove {
         realm: String,
@@ -59,29 +59,29 @@ pub struct Directory {
     entropy: Arc<dyn Entropy>,
     /// What is compared in the place of users that do not exist.
     nobody: StoredPassword,
-    table: RwLock<Table>,
+    table: RwLock<AccountTable>,
     /// Held while a change is decided on and written: changes come one after the other.
-    journal: Mutex<Option<Shared>>,
+    journal: Mutex<Option<SharedJournal>>,
     /// What others have changed and nobody has heard of.
-    changes: Mutex<Vec<Change>>,
+    changes: Mutex<Vec<UserChange>>,
 }
 
-/// Who there is.
+/// The accounts by name.
 #[derive(Default)]
-struct Table {
+struct AccountTable {
     users: HashMap<User, Account>,
-    /// Who was removed, and when: sessions that he began before are over, also where that is heard of later.
+    /// Removed users, and when they were removed: their earlier sessions are over, also where that is heard of later.
     removed: HashMap<User, u64>,
 }
 
-impl Table {
+impl AccountTable {
     /// Takes in what a journal holds.
-    fn apply(&mut self, user: User, entry: Entry) {
+    fn apply(&mut self, user: User, entry: JournalEntry) {
         match entry {
-            Entry::Put(account) => {
+            JournalEntry::Put(account) => {
                 self.users.insert(user, account);
             }
-            Entry::Remove { at_ms, .. } => {
+            JournalEntry::Remove { at_ms, .. } => {
                 self.users.remove(&user);
                 self.removed.insert(user, at_ms);
             }
@@ -89,17 +89,17 @@ impl Table {
     }
 
     /// What is to be kept of it, as a journal holds it.
-    fn entries(&self) -> Vec<Entry> {
-        let removed = self.removed.iter().map(|(user, at_ms)| Entry::Remove {
+    fn entries(&self) -> Vec<JournalEntry> {
+        let removed = self.removed.iter().map(|(user, at_ms)| JournalEntry::Remove {
             realm: user.realm().to_owned(),
             subject: user.subject().to_owned(),
             at_ms: *at_ms,
         });
         // Who was removed and came back is there again.
-        removed.chain(self.users.values().cloned().map(Entry::Put)).collect()
+        removed.chain(self.users.values().cloned().map(JournalEntry::Put)).collect()
     }
 
-    fn change(&self, user: &User, before: Option<&Account>) -> Option<Change> {
+    fn change(&self, user: &User, before: Option<&Account>) -> Option<UserChange> {
         let after = self.users.get(user);
         let ends_sessions = match (before, after) {
             (None, _) => false,
@@ -108,27 +108,32 @@ impl Table {
                 after.disabled && !before.disabled || after.password_since_ms != before.password_since_ms
             }
         };
-        (before != after).then(|| Change { user: user.clone(), ends_sessions })
+        (before != after).then(|| UserChange { user: user.clone(), ends_sessions })
     }
 }
 
-impl Entry {
-    fn read(bytes: &[u8]) -> Result<(User, Entry), IdentityError> {
-        let entry: Entry =
+impl JournalEntry {
+    fn read(bytes: &[u8]) -> Result<(User, JournalEntry), IdentityError> {
+        let entry: JournalEntry =
             serde_json::from_slice(bytes).map_err(|error| IdentityError::new(error.to_string()))?;
         let user = match &entry {
-            Entry::Put(account) => account.user()?,
-            Entry::Remove { realm, subject, .. } => User::new(realm, subject)?,
+            JournalEntry::Put(account) => account.user()?,
+            JournalEntry::Remove { realm, subject, .. } => User::new(realm, subject)?,
         };
         Ok((user, entry))
     }
 
     /// Reads all of them. `first` is the number of the first, for who has to find one that is wrong.
-    fn read_all(entries: &[Vec<u8>], path: &Path, first: usize) -> Result<Vec<(User, Entry)>, IdentityError> {
+    fn read_all(
+        entries: &[Vec<u8>],
+        path: &Path,
+        first: usize,
+    ) -> Result<Vec<(User, JournalEntry)>, IdentityError> {
         let numbered = (first..).zip(entries);
         numbered
             .map(|(number, entry)| {
-                Entry::read(entry).map_err(|error| error.of(format!("{}: entry {number}", path.display())))
+                JournalEntry::read(entry)
+                    .map_err(|error| error.of(format!("{}: entry {number}", path.display())))
             })
             .collect()
     }
@@ -156,8 +161,8 @@ impl Directory {
         entropy: Arc<dyn Entropy>,
     ) -> Result<Directory, IdentityError> {
         let directory = Directory::in_memory(costs, entropy)?;
-        let (journal, entries) = Shared::open(path)?;
-        let entries = Entry::read_all(&entries, path, 1)?;
+        let (journal, entries) = SharedJournal::open(path)?;
+        let entries = JournalEntry::read_all(&entries, path, 1)?;
         entries.into_iter().for_each(|(user, entry)| directory.table_mut().apply(user, entry));
         *directory.journal() = Some(journal);
         Ok(directory)
@@ -170,7 +175,7 @@ impl Directory {
         all
     }
 
-    /// Takes a user in, or puts him in the place of one with the same name.
+    /// Adds a user, or replaces the one with the same name.
     ///
     /// # Errors
     /// The name is none, or the journal cannot be written: then nothing has changed.
@@ -178,7 +183,7 @@ impl Directory {
         self.import(vec![account]).map(|_| ()).map_err(|error| error.error)
     }
 
-    /// Takes a user in, unless there is one with the same name. Whether he was taken in.
+    /// Adds a user unless there is one with the same name. Returns whether the user was added.
     ///
     /// # Errors
     /// As [`Directory::put`].
@@ -233,7 +238,7 @@ impl Directory {
         Ok(count)
     }
 
-    /// Takes a user out. Whether there was one. Sessions that he began before `now` are over.
+    /// Removes a user. Returns whether there was one. Their sessions from before `now` are over.
     ///
     /// # Errors
     /// The journal cannot be written: then nothing has changed.
@@ -244,13 +249,13 @@ impl Directory {
             return Ok(false);
         }
         let (realm, subject) = (user.realm().to_owned(), user.subject().to_owned());
-        let entry = Entry::Remove { realm, subject, at_ms: now.ms() };
+        let entry = JournalEntry::Remove { realm, subject, at_ms: now.ms() };
         self.write(&mut journal, held.as_ref(), std::slice::from_ref(&entry))?;
         self.table_mut().apply(user.clone(), entry);
         Ok(true)
     }
 
-    /// Gives a user another password. Sessions that he began before `now` are over.
+    /// Changes a user's password. Their sessions from before `now` are over.
     ///
     /// # Errors
     /// There is no such user, the password cannot be hashed, or the journal cannot be written.
@@ -268,7 +273,7 @@ impl Directory {
         if self.change(user, set)? { Ok(()) } else { failed(format!("there is no user {user}")) }
     }
 
-    /// Changes what is known of a user. Whether there is one. He is read and written under the journal's lock: what others wrote
+    /// Updates an account. Returns whether there is one. It is read and written under the journal's lock: what others wrote
     /// before is seen, and nobody writes in between.
     ///
     /// # Errors
@@ -277,7 +282,7 @@ impl Directory {
         self.change_if(user, |_| true, change)
     }
 
-    /// Changes a user, if he is there and is as expected. Whether he was.
+    /// Updates an account if it exists and is as expected. Returns whether it was.
     fn change_if(
         &self,
         user: &User,
@@ -296,34 +301,35 @@ impl Directory {
     /// Writes users down, and knows them then.
     fn keep(
         &self,
-        journal: &mut Option<Shared>,
-        held: Option<&Held>,
+        journal: &mut Option<SharedJournal>,
+        held: Option<&JournalLock>,
         named: Vec<(User, Account)>,
     ) -> Result<(), IdentityError> {
-        let entries: Vec<Entry> = named.iter().map(|(_, account)| Entry::Put(account.clone())).collect();
+        let entries: Vec<JournalEntry> =
+            named.iter().map(|(_, account)| JournalEntry::Put(account.clone())).collect();
         self.write(journal, held, &entries)?;
         self.table_mut().users.extend(named);
         Ok(())
     }
 
     /// Keeps other processes from writing until what comes is dropped, and takes in what they have written.
-    fn hold(&self, journal: &mut Option<Shared>) -> Result<Option<Held>, IdentityError> {
+    fn hold(&self, journal: &mut Option<SharedJournal>) -> Result<Option<JournalLock>, IdentityError> {
         let Some(journal) = journal else { return Ok(None) };
         let (held, news) = journal.hold()?;
         self.take_in(news, journal.path()).inspect_err(|_| journal.forget())?;
         Ok(Some(held))
     }
 
-    fn take_in(&self, news: News, path: &Path) -> Result<(), IdentityError> {
+    fn take_in(&self, news: JournalChanges, path: &Path) -> Result<(), IdentityError> {
         let (entries, is_all) = match news {
-            News::More(entries) => (entries, false),
-            News::All(entries) => (entries, true),
+            JournalChanges::More(entries) => (entries, false),
+            JournalChanges::All(entries) => (entries, true),
         };
-        let entries = Entry::read_all(&entries, path, 1)?;
+        let entries = JournalEntry::read_all(&entries, path, 1)?;
         let mut table = self.table_mut();
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         if is_all {
-            let mut all = Table::default();
+            let mut all = AccountTable::default();
             entries.into_iter().for_each(|(user, entry)| all.apply(user, entry));
             let before = std::mem::replace(&mut *table, all);
             changes
@@ -340,9 +346,9 @@ impl Directory {
 
     fn write(
         &self,
-        journal: &mut Option<Shared>,
-        held: Option<&Held>,
-        entries: &[Entry],
+        journal: &mut Option<SharedJournal>,
+        held: Option<&JournalLock>,
+        entries: &[JournalEntry],
     ) -> Result<(), IdentityError> {
         let (Some(journal), Some(held)) = (journal, held) else { return Ok(()) };
         let journal = journal.journal(held);
@@ -354,15 +360,15 @@ impl Directory {
         journal.append(&slices(&texts(entries)?))
     }
 
-    fn table(&self) -> RwLockReadGuard<'_, Table> {
+    fn table(&self) -> RwLockReadGuard<'_, AccountTable> {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn table_mut(&self) -> RwLockWriteGuard<'_, Table> {
+    fn table_mut(&self) -> RwLockWriteGuard<'_, AccountTable> {
         self.table.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn journal(&self) -> MutexGuard<'_, Option<Shared>> {
+    fn journal(&self) -> MutexGuard<'_, Option<SharedJournal>> {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -381,24 +387,26 @@ impl Directory {
 }
 
 impl UserStore for Directory {
-    fn check(&self, _: Moment, user: &User, password: &Password<'_>) -> Result<Checked, IdentityError> {
+    fn check(&self, _: Moment, user: &User, password: &Password<'_>) -> Result<PasswordCheck, IdentityError> {
         let account = self.account(user)?;
         let Some((account, stored)) = account.and_then(|account| Some((account.clone(), account.password?)))
         else {
             self.pass_time(password);
-            return Ok(Checked::Wrong(Why::UnknownUser));
+            return Ok(PasswordCheck::Wrong(LoginFailure::UnknownUser));
         };
         let compared = stored.compare(password, self.costs);
         match compared {
-            Compared::Wrong if stored.is_quick() => self.pass_time(password),
-            Compared::RightAndOld if account.disabled && stored.is_quick() => self.pass_time(password),
-            Compared::RightAndOld if !account.disabled => self.upgrade(user, &stored, password),
-            Compared::Wrong | Compared::Right | Compared::RightAndOld => {}
+            Comparison::Wrong if stored.is_quick() => self.pass_time(password),
+            Comparison::RightAndOld if account.disabled && stored.is_quick() => self.pass_time(password),
+            Comparison::RightAndOld if !account.disabled => self.upgrade(user, &stored, password),
+            Comparison::Wrong | Comparison::Right | Comparison::RightAndOld => {}
         }
         Ok(match compared {
-            Compared::Wrong => Checked::Wrong(Why::Password),
-            Compared::Right | Compared::RightAndOld if account.disabled => Checked::Wrong(Why::Disabled),
-            Compared::Right | Compared::RightAndOld => Checked::Right(Box::new(account)),
+            Comparison::Wrong => PasswordCheck::Wrong(LoginFailure::Password),
+            Comparison::Right | Comparison::RightAndOld if account.disabled => {
+                PasswordCheck::Wrong(LoginFailure::Disabled)
+            }
+            Comparison::Right | Comparison::RightAndOld => PasswordCheck::Right(Box::new(account)),
         })
     }
 
@@ -407,7 +415,7 @@ impl UserStore for Directory {
     }
 
     fn check_code(&self, now: Moment, user: &User, code: &str) -> Result<Option<UsedCode>, IdentityError> {
-        // Two who come with the same code at the same moment: the second finds another step than he expects.
+        // Two who come with the same code at the same moment: the second finds another step than expected.
         let Some(second) = self.account(user)?.and_then(|account| account.second_step) else {
             return Ok(None);
         };
@@ -431,10 +439,10 @@ impl UserStore for Directory {
         let is_told = self.changes.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
         // Whoever writes at this moment takes in what others have written, and may wait for the disk.
         let journal = self.journal.try_lock().ok();
-        !is_told || journal.is_some_and(|journal| journal.as_ref().is_some_and(Shared::is_behind))
+        !is_told || journal.is_some_and(|journal| journal.as_ref().is_some_and(SharedJournal::is_behind))
     }
 
-    fn catch_up(&self) -> Result<Vec<Change>, IdentityError> {
+    fn catch_up(&self) -> Result<Vec<UserChange>, IdentityError> {
         let mut journal = self.journal();
         let caught_up = self.hold(&mut journal);
         let changes = std::mem::take(&mut *self.changes.lock().unwrap_or_else(PoisonError::into_inner));
@@ -467,7 +475,7 @@ impl fmt::Debug for Directory {
     }
 }
 
-fn texts(entries: &[Entry]) -> Result<Vec<Vec<u8>>, IdentityError> {
+fn texts(entries: &[JournalEntry]) -> Result<Vec<Vec<u8>>, IdentityError> {
     let text = |entry| serde_json::to_vec(entry).map_err(|error| IdentityError::new(error.to_string()));
     entries.iter().map(text).collect()
 }

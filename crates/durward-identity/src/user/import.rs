@@ -1,4 +1,4 @@
-//! What a file of users says of one of them, and what that makes of him where he is there already.
+//! One line of an import file, and how it changes an account that exists already.
 
 use std::collections::BTreeMap;
 

@@ -21,19 +21,19 @@ pub use totp::{RECOVERY_CODES, RecoveryCodes, Totp, TotpAlgorithm};
 use crate::session::{UsedCode, User};
 use crate::{IdentityError, Moment};
 
-/// What came of looking at a password.
+/// The outcome of a password check.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Checked {
+pub enum PasswordCheck {
     /// It is the user's.
     Right(Box<Account>),
-    /// It is not; or there is no such user, or he may not log in. Which of these took the same time to find out, and goes to the
+    /// It is not; or there is no such user, or they may not log in. Which of these took the same time to find out, and goes to the
     /// audit, not to whoever asked.
-    Wrong(Why),
+    Wrong(LoginFailure),
 }
 
 /// Why a login fails, for the audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum LoginFailure {
     /// There is no such user.
     UnknownUser,
     /// The password is another.
@@ -47,13 +47,18 @@ pub enum Why {
 /// Where users are.
 ///
 /// Calls may block, for a network or for tens of milliseconds of hashing: they are made on threads of their own, as many as
-/// [`crate::login::Pool`] admits.
+/// [`crate::login::LoginPool`] admits.
 pub trait UserStore: Send + Sync {
     /// Whether this is the user's password. Takes as long for users that do not exist.
     ///
     /// # Errors
     /// The store cannot say at the moment. Nobody gets in then.
-    fn check(&self, now: Moment, user: &User, password: &Password<'_>) -> Result<Checked, IdentityError>;
+    fn check(
+        &self,
+        now: Moment,
+        user: &User,
+        password: &Password<'_>,
+    ) -> Result<PasswordCheck, IdentityError>;
 
     /// What is known of a user.
     ///
@@ -78,27 +83,27 @@ pub trait UserStore: Send + Sync {
     ///
     /// # Errors
     /// What others have written cannot be read: all is as it was.
-    fn catch_up(&self) -> Result<Vec<Change>, IdentityError> {
+    fn catch_up(&self) -> Result<Vec<UserChange>, IdentityError> {
         Ok(Vec::new())
     }
 
-    /// Whether an account that let a user in a moment ago still does: he has not been disabled or given another password since.
+    /// Whether an account that let a user in a moment ago still does: they have not been disabled or given another password since.
     fn still_holds(&self, account: &Account) -> bool {
         !account.disabled
     }
 
-    /// Whether a session that this user began at this moment must be over: he was disabled, removed or given another password since.
+    /// Whether a session that this user began at this moment must be over: they were disabled, removed or given another password since.
     fn must_be_over(&self, user: &User, began: Moment) -> bool {
         let _ = (user, began);
         false
     }
 }
 
-/// Something that others have changed about a user.
+/// A change of a user by another process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct UserChange {
     /// Who.
     pub user: User,
-    /// Whether his sessions must end: he was disabled, removed or given another password.
+    /// Whether the user's sessions must end: they were disabled, removed or given another password.
     pub ends_sessions: bool,
 }

@@ -30,7 +30,7 @@ const MEMORY_KIB_MAX: u32 = 256 * 1024;
 /// How many passes a hash may ask for.
 const PASSES_MAX: u32 = 64;
 
-/// A password that somebody says is his. It shows itself nowhere.
+/// A password as it was presented at a login. `Debug` does not show it.
 #[derive(Clone, Copy)]
 pub struct Password<'p>(&'p [u8]);
 
@@ -88,22 +88,22 @@ impl HashCosts {
 
 /// The schemes of directories: a digest of password and salt, Base64 of both after the name in braces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Legacy {
+enum LegacyScheme {
     Sha1,
     Sha256,
     Sha384,
     Sha512,
 }
 
-const LEGACY: [(&str, Legacy, bool); 8] = [
-    ("{SSHA}", Legacy::Sha1, true),
-    ("{SHA}", Legacy::Sha1, false),
-    ("{SSHA256}", Legacy::Sha256, true),
-    ("{SHA256}", Legacy::Sha256, false),
-    ("{SSHA384}", Legacy::Sha384, true),
-    ("{SHA384}", Legacy::Sha384, false),
-    ("{SSHA512}", Legacy::Sha512, true),
-    ("{SHA512}", Legacy::Sha512, false),
+const LEGACY: [(&str, LegacyScheme, bool); 8] = [
+    ("{SSHA}", LegacyScheme::Sha1, true),
+    ("{SHA}", LegacyScheme::Sha1, false),
+    ("{SSHA256}", LegacyScheme::Sha256, true),
+    ("{SHA256}", LegacyScheme::Sha256, false),
+    ("{SSHA384}", LegacyScheme::Sha384, true),
+    ("{SHA384}", LegacyScheme::Sha384, false),
+    ("{SSHA512}", LegacyScheme::Sha512, true),
+    ("{SHA512}", LegacyScheme::Sha512, false),
 ];
 
 /// What is kept of a password.
@@ -113,7 +113,7 @@ pub struct StoredPassword(String);
 
 /// What came of comparing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compared {
+pub(super) enum Comparison {
     Right,
     /// Right, but kept in another way than it would be today.
     RightAndOld,
@@ -166,27 +166,27 @@ impl StoredPassword {
     /// more ([`UserStore::check`](super::UserStore::check)).
     pub fn is_of(&self, password: &Password<'_>) -> bool {
         match self.compare(password, HashCosts::default()) {
-            Compared::Right | Compared::RightAndOld => true,
-            Compared::Wrong => false,
+            Comparison::Right | Comparison::RightAndOld => true,
+            Comparison::Wrong => false,
         }
     }
 
     /// Whether this is the password. Takes as long as the hash wants, whatever the answer is.
-    pub(super) fn compare(&self, password: &Password<'_>, today: HashCosts) -> Compared {
+    pub(super) fn compare(&self, password: &Password<'_>, today: HashCosts) -> Comparison {
         if self.0.starts_with('$') {
-            let Ok((hash, costs)) = phc(&self.0) else { return Compared::Wrong };
+            let Ok((hash, costs)) = phc(&self.0) else { return Comparison::Wrong };
             return match Argon2::default().verify_password(password.0, &hash) {
-                Ok(()) if costs == today && self.0.starts_with("$argon2id$v=19$") => Compared::Right,
-                Ok(()) => Compared::RightAndOld,
-                Err(_) => Compared::Wrong,
+                Ok(()) if costs == today && self.0.starts_with("$argon2id$v=19$") => Comparison::Right,
+                Ok(()) => Comparison::RightAndOld,
+                Err(_) => Comparison::Wrong,
             };
         }
-        let Ok((scheme, digest, salt)) = legacy(&self.0) else { return Compared::Wrong };
+        let Ok((scheme, digest, salt)) = legacy(&self.0) else { return Comparison::Wrong };
         let mut context = digest::Context::new(scheme.algorithm());
         context.update(password.0);
         context.update(&salt);
         let is_right = context.finish().as_ref().ct_eq(&digest).into();
-        if is_right { Compared::RightAndOld } else { Compared::Wrong }
+        if is_right { Comparison::RightAndOld } else { Comparison::Wrong }
     }
 
     /// Whether comparing takes next to no time, so that it would tell who exists.
@@ -215,13 +215,13 @@ impl From<StoredPassword> for String {
     }
 }
 
-impl Legacy {
+impl LegacyScheme {
     fn algorithm(self) -> &'static digest::Algorithm {
         match self {
-            Legacy::Sha1 => &SHA1_FOR_LEGACY_USE_ONLY,
-            Legacy::Sha256 => &SHA256,
-            Legacy::Sha384 => &SHA384,
-            Legacy::Sha512 => &SHA512,
+            LegacyScheme::Sha1 => &SHA1_FOR_LEGACY_USE_ONLY,
+            LegacyScheme::Sha256 => &SHA256,
+            LegacyScheme::Sha384 => &SHA384,
+            LegacyScheme::Sha512 => &SHA512,
         }
     }
 }
@@ -239,7 +239,7 @@ fn phc(text: &str) -> Result<(PasswordHash, HashCosts), IdentityError> {
 }
 
 /// Scheme, digest, salt.
-fn legacy(text: &str) -> Result<(Legacy, Vec<u8>, Vec<u8>), IdentityError> {
+fn legacy(text: &str) -> Result<(LegacyScheme, Vec<u8>, Vec<u8>), IdentityError> {
     let close = text.find('}').map_or(0, |at| at + 1);
     let (name, encoded) = text.split_at_checked(close).unwrap_or(("", text));
     let known = LEGACY.iter().find(|(known, _, _)| known.eq_ignore_ascii_case(name));
@@ -272,10 +272,10 @@ mod tests {
     #[test]
     fn a_hash_knows_its_password_and_when_costs_have_changed() {
         let stored = StoredPassword::hash(&password("secret"), CHEAP, &SystemEntropy).unwrap();
-        assert_eq!(stored.compare(&password("secret"), CHEAP), Compared::Right);
-        assert_eq!(stored.compare(&password("Secret"), CHEAP), Compared::Wrong);
+        assert_eq!(stored.compare(&password("secret"), CHEAP), Comparison::Right);
+        assert_eq!(stored.compare(&password("Secret"), CHEAP), Comparison::Wrong);
         let dearer = HashCosts { passes: 2, ..CHEAP };
-        assert_eq!(stored.compare(&password("secret"), dearer), Compared::RightAndOld);
+        assert_eq!(stored.compare(&password("secret"), dearer), Comparison::RightAndOld);
     }
 
     /// Made with `slappasswd -h {SSHA}` and with `openssl dgst`: the password is `secret`.
@@ -287,19 +287,19 @@ mod tests {
             "{SHA256}K7gNU3sdo+OL0wNhqoVWhr3g6s1xYv72ol/pe/Unols=",
         ] {
             let stored = StoredPassword::read(text).unwrap();
-            assert_eq!(stored.compare(&password("secret"), CHEAP), Compared::RightAndOld, "{text}");
-            assert_eq!(stored.compare(&password("secres"), CHEAP), Compared::Wrong, "{text}");
+            assert_eq!(stored.compare(&password("secret"), CHEAP), Comparison::RightAndOld, "{text}");
+            assert_eq!(stored.compare(&password("secres"), CHEAP), Comparison::Wrong, "{text}");
         }
     }
 
     #[test]
     fn a_salt_is_what_follows_the_digest() {
-        for (name, scheme) in [("{SSHA}", Legacy::Sha1), ("{SSHA512}", Legacy::Sha512)] {
+        for (name, scheme) in [("{SSHA}", LegacyScheme::Sha1), ("{SSHA512}", LegacyScheme::Sha512)] {
             let digest = digest::digest(scheme.algorithm(), b"secretsalt");
             let text = format!("{name}{}", STANDARD.encode([digest.as_ref(), b"salt"].concat()));
             let stored = StoredPassword::read(&text).unwrap();
-            assert_eq!(stored.compare(&password("secret"), CHEAP), Compared::RightAndOld);
-            assert_eq!(stored.compare(&password("secretsalt"), CHEAP), Compared::Wrong);
+            assert_eq!(stored.compare(&password("secret"), CHEAP), Comparison::RightAndOld);
+            assert_eq!(stored.compare(&password("secretsalt"), CHEAP), Comparison::Wrong);
         }
     }
 

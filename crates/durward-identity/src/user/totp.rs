@@ -43,7 +43,7 @@ pub enum TotpAlgorithm {
 
 /// How a device makes codes.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "StoredTotp", into = "StoredTotp")]
 pub struct Totp {
     secret: Vec<u8>,
     algorithm: TotpAlgorithm,
@@ -54,7 +54,7 @@ pub struct Totp {
 /// As it is kept.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct StoredTotp {
     secret: String,
     algorithm: TotpAlgorithm,
     digits: u32,
@@ -132,7 +132,7 @@ impl Totp {
 
     /// What a device reads to make the same codes: an address to be shown as a picture. It holds the secret.
     pub fn to_uri(&self, issuer: &str, account: &str) -> String {
-        let Written { secret, algorithm, digits, period_s } = self.clone().into();
+        let StoredTotp { secret, algorithm, digits, period_s } = self.clone().into();
         let algorithm = match algorithm {
             TotpAlgorithm::Sha1 => "SHA1",
             TotpAlgorithm::Sha256 => "SHA256",
@@ -153,19 +153,19 @@ impl fmt::Debug for Totp {
     }
 }
 
-impl TryFrom<Written> for Totp {
+impl TryFrom<StoredTotp> for Totp {
     type Error = IdentityError;
 
-    fn try_from(written: Written) -> Result<Totp, IdentityError> {
+    fn try_from(written: StoredTotp) -> Result<Totp, IdentityError> {
         let Some(secret) = from_base32(&written.secret) else { return failed("the secret is no Base32") };
         Totp::new(secret, written.algorithm, written.digits, written.period_s)
     }
 }
 
-impl From<Totp> for Written {
-    fn from(totp: Totp) -> Written {
+impl From<Totp> for StoredTotp {
+    fn from(totp: Totp) -> StoredTotp {
         let Totp { secret, algorithm, digits, period_s } = totp;
-        Written { secret: to_base32(&secret), algorithm, digits, period_s }
+        StoredTotp { secret: to_base32(&secret), algorithm, digits, period_s }
     }
 }
 

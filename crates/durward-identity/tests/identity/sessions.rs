@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use durward_identity::Moment;
-use durward_identity::protocol::{Answer, AskId, Event};
+use durward_identity::protocol::{AskId, AskOutcome, NodeEvent};
 use durward_identity::session::{
-    Change, Full, Level, LimitPolicy, Properties, Refusal, Scratch, SessionSettings, TOKEN_LENGTH_MAX,
+    Level, LimitPolicy, Properties, Refusal, Scratch, SessionChange, SessionLimitReached, SessionSettings,
+    TOKEN_LENGTH_MAX,
 };
 
 use crate::support::{Single, user};
@@ -91,12 +92,12 @@ fn all_sessions_of_a_user_or_of_everybody_end_and_new_ones_live() {
     let mut single = Single::new(SessionSettings::default());
     let tokens: Vec<String> = (0..10).map(|_| single.login("anna").1).collect();
     let (_, of_otto) = single.login("otto");
-    assert_eq!(single.answer(Event::RevokeUser { ask: AskId(1), user: user("anna") }), Answer::Done);
+    assert_eq!(single.answer(NodeEvent::RevokeUser { ask: AskId(1), user: user("anna") }), AskOutcome::Done);
     let (_, new) = single.login("anna");
     assert!(tokens.iter().all(|token| single.validate(token) == Err(Refusal::Revoked)));
     assert!(single.validate(&of_otto).is_ok() && single.validate(&new).is_ok());
     assert_eq!(single.sessions.list(&user("anna")).len(), 1);
-    assert_eq!(single.answer(Event::RevokeAll { ask: AskId(1) }), Answer::Done);
+    assert_eq!(single.answer(NodeEvent::RevokeAll { ask: AskId(1) }), AskOutcome::Done);
     let (_, newest) = single.login("anna");
     assert_eq!(single.validate(&of_otto), Err(Refusal::Revoked));
     assert_eq!(single.validate(&new), Err(Refusal::Revoked));
@@ -110,7 +111,7 @@ fn revocations_are_forgotten_when_their_sessions_would_have_ended() {
         let (id, _) = single.login(&format!("user{number}"));
         single.logout(&format!("user{number}"), id);
     }
-    single.answer(Event::RevokeUser { ask: AskId(1), user: user("anna") });
+    single.answer(NodeEvent::RevokeUser { ask: AskId(1), user: user("anna") });
     assert_eq!(single.sessions.revoked_count(), 101);
     single.pass(MINUTE * 130);
     assert_eq!((single.sessions.live_count(), single.sessions.revoked_count()), (0, 0));
@@ -128,8 +129,8 @@ fn a_user_has_as_many_sessions_as_he_may() {
     let mut single = Single::new(limited(LimitPolicy::Refuse));
     (0..3).for_each(|_| drop(single.login("anna")));
     let (level, properties) = (Level(0), Properties::new());
-    let fourth = single.answer(Event::Login { ask: AskId(1), user: user("anna"), level, properties });
-    assert_eq!(fourth, Answer::Full(Full::User));
+    let fourth = single.answer(NodeEvent::Login { ask: AskId(1), user: user("anna"), level, properties });
+    assert_eq!(fourth, AskOutcome::Full(SessionLimitReached::User));
     single.login("otto");
 }
 
@@ -138,8 +139,8 @@ fn a_node_that_is_full_takes_no_more_logins_and_goes_on_validating() {
     let mut single = Single::new(SessionSettings { sessions_max: 10, ..SessionSettings::default() });
     let tokens: Vec<String> = (0..10).map(|number| single.login(&format!("user{number}")).1).collect();
     let (level, properties) = (Level(0), Properties::new());
-    let one_more = single.answer(Event::Login { ask: AskId(1), user: user("anna"), level, properties });
-    assert_eq!(one_more, Answer::Full(Full::Node));
+    let one_more = single.answer(NodeEvent::Login { ask: AskId(1), user: user("anna"), level, properties });
+    assert_eq!(one_more, AskOutcome::Full(SessionLimitReached::Node));
     assert!(tokens.iter().all(|token| single.validate(token).is_ok()));
 }
 
@@ -148,23 +149,23 @@ fn a_node_that_is_full_takes_no_more_logins_and_goes_on_validating() {
 fn a_step_up_gives_another_token_and_leaves_the_old_one_as_it_was() {
     let mut single = Single::new(SessionSettings::default());
     let (id, old) = single.login("anna");
-    let change = |level, name: &str, value: Option<&str>| Event::Change {
+    let change = |level, name: &str, value: Option<&str>| NodeEvent::Change {
         ask: AskId(1),
         user: user("anna"),
         id,
         shown: Level(0),
-        change: Change { level: Level(level), properties: vec![(name.into(), value.map(Into::into))] },
+        change: SessionChange { level: Level(level), properties: vec![(name.into(), value.map(Into::into))] },
     };
-    let Answer::Token { token, .. } = single.answer(change(2, "color", Some("blue"))) else { panic!() };
+    let AskOutcome::Token { token, .. } = single.answer(change(2, "color", Some("blue"))) else { panic!() };
     let mut scratch = Scratch::new();
     assert_eq!(single.sessions.validate(single.now, &token, &mut scratch).unwrap().level, Level(2));
     assert_eq!(single.sessions.validate(single.now, &old, &mut scratch).unwrap().level, Level(0));
     let listed = single.sessions.get(&user("anna"), id).unwrap();
     assert_eq!((listed.level, listed.properties.get("color")), (Level(2), Some("blue")));
     // Nor by having another token made of the old one.
-    let refresh = Event::Refresh { ask: AskId(1), user: user("anna"), id, shown: Level(0) };
+    let refresh = NodeEvent::Refresh { ask: AskId(1), user: user("anna"), id, shown: Level(0) };
     for event in [refresh, change(0, "size", Some("large"))] {
-        let Answer::Token { token, .. } = single.answer(event) else { panic!() };
+        let AskOutcome::Token { token, .. } = single.answer(event) else { panic!() };
         assert_eq!(single.sessions.validate(single.now, &token, &mut scratch).unwrap().level, Level(0));
     }
     // A change says what is to be different, and no more.
@@ -187,9 +188,9 @@ fn no_session_is_older_than_any_may_be() {
     let short = SessionSettings { idle_max: Duration::ZERO, lifetime_max: MINUTE, ..Default::default() };
     let mut after = Single::new(short);
     after.now = before.now;
-    after.handle(Event::Knows { records: keys });
+    after.handle(NodeEvent::Knows { records: keys });
     assert!(after.validate(&token).is_ok());
-    assert_eq!(after.answer(Event::RevokeUser { ask: AskId(1), user: user("anna") }), Answer::Done);
+    assert_eq!(after.answer(NodeEvent::RevokeUser { ask: AskId(1), user: user("anna") }), AskOutcome::Done);
     for _ in 0..10 {
         after.pass(MINUTE);
         assert!(after.validate(&token).is_err());
@@ -201,11 +202,11 @@ fn tokens_outlive_the_key_that_sealed_them_by_a_session_and_no_more() {
     let mut single = Single::new(SessionSettings { idle_max: Duration::ZERO, ..SessionSettings::default() });
     single.pass(MINUTE);
     let (id, old) = single.login("anna");
-    assert_eq!(single.answer(Event::Rotate { ask: AskId(1) }), Answer::Done);
+    assert_eq!(single.answer(NodeEvent::Rotate { ask: AskId(1) }), AskOutcome::Done);
     single.pass(MINUTE);
     assert!(single.validate(&old).is_ok());
-    let refresh = Event::Refresh { ask: AskId(1), user: user("anna"), id, shown: Level(0) };
-    let Answer::Token { token, .. } = single.answer(refresh) else { panic!() };
+    let refresh = NodeEvent::Refresh { ask: AskId(1), user: user("anna"), id, shown: Level(0) };
+    let AskOutcome::Token { token, .. } = single.answer(refresh) else { panic!() };
     assert_ne!(token[..8], old[..8], "under the new key");
     assert!(single.validate(&token).is_ok());
     single.pass(MINUTE * 119);

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_identity::protocol::{Answer, AskId, Effect, Event, Node, NodeSettings};
+use durward_identity::protocol::{AskId, AskOutcome, NodeEffect, NodeEvent, NodeSettings, SessionNode};
 use durward_identity::session::{
-    ClusterKey, Level, Properties, Refusal, Scratch, SessionId, SessionSettings, Sessions, User,
+    ClusterKey, Level, Properties, Refusal, Scratch, SessionId, SessionSettings, SessionTable, User,
 };
 use durward_identity::{Moment, SystemEntropy};
 
 pub(crate) struct Single {
-    pub(crate) node: Node,
-    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) node: SessionNode,
+    pub(crate) sessions: Arc<SessionTable>,
     pub(crate) now: Moment,
 }
 
@@ -22,17 +22,18 @@ pub(crate) fn user(name: &str) -> User {
 impl Single {
     /// A node that is ready, with a key.
     pub(crate) fn new(settings: SessionSettings) -> Single {
-        let sessions = Arc::new(Sessions::new(settings));
+        let sessions = Arc::new(SessionTable::new(settings));
         let cluster = ClusterKey::new([1; 32]).unwrap();
         let node =
-            Node::new(NodeSettings::default(), sessions.clone(), cluster, Arc::new(SystemEntropy)).unwrap();
+            SessionNode::new(NodeSettings::default(), sessions.clone(), cluster, Arc::new(SystemEntropy))
+                .unwrap();
         let mut single = Single { node, sessions, now: Moment::from_ms(1_700_000_000_000) };
-        single.handle(Event::Tick);
+        single.handle(NodeEvent::Tick);
         single.pass(Duration::from_secs(3));
         single
     }
 
-    pub(crate) fn handle(&mut self, event: Event) -> Vec<Effect> {
+    pub(crate) fn handle(&mut self, event: NodeEvent) -> Vec<NodeEffect> {
         let mut effects = Vec::new();
         self.node.handle(self.now, event, &mut effects);
         effects
@@ -42,13 +43,13 @@ impl Single {
     pub(crate) fn pass(&mut self, span: Duration) {
         for _ in 0..span.as_secs() {
             self.now = self.now.plus(Duration::from_secs(1));
-            self.handle(Event::Tick);
+            self.handle(NodeEvent::Tick);
         }
     }
 
-    pub(crate) fn answer(&mut self, event: Event) -> Answer {
+    pub(crate) fn answer(&mut self, event: NodeEvent) -> AskOutcome {
         let answer = self.handle(event).into_iter().find_map(|effect| match effect {
-            Effect::Answer { ask: AskId(1), answer } => Some(answer),
+            NodeEffect::Answer { ask: AskId(1), answer } => Some(answer),
             _ => None,
         });
         answer.unwrap()
@@ -56,15 +57,18 @@ impl Single {
 
     pub(crate) fn login(&mut self, name: &str) -> (SessionId, String) {
         let (user, properties) = (user(name), Properties::new());
-        match self.answer(Event::Login { ask: AskId(1), user, level: Level(0), properties }) {
-            Answer::Token { id, token } => (id, token),
+        match self.answer(NodeEvent::Login { ask: AskId(1), user, level: Level(0), properties }) {
+            AskOutcome::Token { id, token } => (id, token),
             other => panic!("{other:?}"),
         }
     }
 
     pub(crate) fn logout(&mut self, name: &str, id: SessionId) {
         let ends = self.now.plus(Duration::from_secs(7200));
-        assert_eq!(self.answer(Event::Logout { ask: AskId(1), user: user(name), id, ends }), Answer::Done);
+        assert_eq!(
+            self.answer(NodeEvent::Logout { ask: AskId(1), user: user(name), id, ends }),
+            AskOutcome::Done
+        );
     }
 
     pub(crate) fn validate(&self, token: &str) -> Result<String, Refusal> {

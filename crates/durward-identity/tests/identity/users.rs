@@ -4,8 +4,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use durward_identity::user::{
-    Account, Checked, Directory, HashCosts, ImportLine, Password, RecoveryCodes, SecondStep, StoredPassword,
-    Totp, TotpAlgorithm, UserStore, Why,
+    Account, Directory, HashCosts, ImportLine, LoginFailure, Password, PasswordCheck, RecoveryCodes,
+    SecondStep, StoredPassword, Totp, TotpAlgorithm, UserStore,
 };
 use durward_identity::{Moment, SystemEntropy};
 
@@ -18,13 +18,13 @@ fn directory() -> Directory {
     Directory::in_memory(CHEAP, Arc::new(SystemEntropy)).unwrap()
 }
 
-fn check(directory: &Directory, name: &str, password: &str) -> Result<(), Why> {
+fn check(directory: &Directory, name: &str, password: &str) -> Result<(), LoginFailure> {
     match directory.check(NOW, &user(name), &Password::new(password).unwrap()).unwrap() {
-        Checked::Right(account) => {
+        PasswordCheck::Right(account) => {
             assert_eq!(account.subject, name);
             Ok(())
         }
-        Checked::Wrong(why) => Err(why),
+        PasswordCheck::Wrong(why) => Err(why),
     }
 }
 
@@ -36,16 +36,16 @@ fn account(name: &str, stored: &str) -> Account {
 fn only_the_right_password_of_a_user_who_may_lets_in() {
     let directory = directory();
     directory.put(Account::new(&user("anna"))).unwrap();
-    assert_eq!(check(&directory, "anna", "secret"), Err(Why::UnknownUser), "no password yet");
+    assert_eq!(check(&directory, "anna", "secret"), Err(LoginFailure::UnknownUser), "no password yet");
     directory.set_password(NOW, &user("anna"), &Password::new("secret").unwrap()).unwrap();
     assert_eq!(check(&directory, "anna", "secret"), Ok(()));
-    assert_eq!(check(&directory, "anna", "Secret"), Err(Why::Password));
-    assert_eq!(check(&directory, "otto", "secret"), Err(Why::UnknownUser));
+    assert_eq!(check(&directory, "anna", "Secret"), Err(LoginFailure::Password));
+    assert_eq!(check(&directory, "otto", "secret"), Err(LoginFailure::UnknownUser));
     let disabled = Account { disabled: true, ..directory.account(&user("anna")).unwrap().unwrap() };
     directory.put(disabled).unwrap();
-    assert_eq!(check(&directory, "anna", "secret"), Err(Why::Disabled));
+    assert_eq!(check(&directory, "anna", "secret"), Err(LoginFailure::Disabled));
     assert!(directory.remove(NOW, &user("anna")).unwrap());
-    assert_eq!(check(&directory, "anna", "secret"), Err(Why::UnknownUser));
+    assert_eq!(check(&directory, "anna", "secret"), Err(LoginFailure::UnknownUser));
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn imported_hashes_are_upgraded_by_the_first_login() {
     let directory = directory();
     directory.put(account("anna", "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=")).unwrap();
     let kept = || directory.account(&user("anna")).unwrap().unwrap().password.unwrap();
-    assert_eq!(check(&directory, "anna", "wrong"), Err(Why::Password));
+    assert_eq!(check(&directory, "anna", "wrong"), Err(LoginFailure::Password));
     assert!(kept().expose().starts_with("{SHA}"));
     assert_eq!(check(&directory, "anna", "secret"), Ok(()));
     assert!(kept().expose().starts_with("$argon2id$v=19$m=8,t=1,p=1$"));

@@ -1,5 +1,4 @@
-//! Verdicts found at a glance where policies have changed: those of the base without what is gone, and what is new beside
-//! them.
+//! Decisions without evaluation where policies have changed: the base's diagram without the removed children, combined with the new ones.
 //!
 //! As in the base, an element of which not all can be seen at once leaves the question to the evaluator.
 
@@ -9,8 +8,8 @@ use durward_ir::combine::{Effects, PlainFold, Verdict};
 use durward_ir::program::{DutyExpr, ExprId, Node, NodeId, Program, Quick, Rule};
 use durward_ir::question::{Glance, Number};
 
-use super::Changed;
-use super::newcomers::{Newcomers, Pivot};
+use super::LayeredIndex;
+use super::newcomers::{NewChildren, SlotNewcomers};
 use crate::plain::{effects_of, laden, verdict_of};
 
 /// Newcomers with more elements are left to the evaluator.
@@ -18,12 +17,12 @@ const ELEMENTS_MAX: usize = 64;
 
 /// A newcomer, made ready.
 #[derive(Debug)]
-pub(super) struct Form {
-    element: Element,
+pub(super) struct PreparedNewcomer {
+    element: PreparedElement,
 }
 
 #[derive(Debug)]
-enum Element {
+enum PreparedElement {
     /// The evaluator has to be asked.
     Unready,
     Rule {
@@ -38,14 +37,16 @@ enum Element {
         fold: Box<PlainFold>,
         /// The effects that something goes along with.
         laden: Effects,
-        children: Box<[Element]>,
+        children: Box<[PreparedElement]>,
     },
 }
 
-impl Form {
-    pub(super) fn of(program: &Program, id: NodeId) -> Form {
+impl PreparedNewcomer {
+    pub(super) fn of(program: &Program, id: NodeId) -> PreparedNewcomer {
         let mut elements_left = ELEMENTS_MAX;
-        Form { element: element(program, id, &mut elements_left).unwrap_or(Element::Unready) }
+        PreparedNewcomer {
+            element: element(program, id, &mut elements_left).unwrap_or(PreparedElement::Unready),
+        }
     }
 
     /// What it says; `None` where that cannot be seen at once.
@@ -55,7 +56,7 @@ impl Form {
     }
 }
 
-fn element(program: &Program, id: NodeId, elements_left: &mut usize) -> Option<Element> {
+fn element(program: &Program, id: NodeId, elements_left: &mut usize) -> Option<PreparedElement> {
     *elements_left = elements_left.checked_sub(1)?;
     match program.node(id) {
         Node::Rule(rule) => self::rule(program, rule),
@@ -68,25 +69,25 @@ fn element(program: &Program, id: NodeId, elements_left: &mut usize) -> Option<E
             let fold = Box::new(PlainFold::of(set.algorithm)?);
             let children = set.children.iter().map(|child| element(program, *child, elements_left));
             let children = children.collect::<Option<_>>()?;
-            Some(Element::Set { target, fold, laden: laden(set), children })
+            Some(PreparedElement::Set { target, fold, laden: laden(set), children })
         }
     }
 }
 
-fn rule(program: &Program, rule: &Rule) -> Option<Element> {
+fn rule(program: &Program, rule: &Rule) -> Option<PreparedElement> {
     let conditions = rule.target.into_iter().chain(rule.condition);
     let conditions = conditions.map(|condition| Quick::of(program, condition)).collect::<Option<_>>()?;
     let goes_along = |duty: &DutyExpr| duty.on == rule.effect;
     let is_laden = rule.transform.is_some() || rule.duties.iter().any(goes_along);
-    Some(Element::Rule { effects: Effects::only(rule.effect), conditions, is_laden })
+    Some(PreparedElement::Rule { effects: Effects::only(rule.effect), conditions, is_laden })
 }
 
-impl Element {
+impl PreparedElement {
     /// Recursion goes as deep as policy sets do.
     fn says(&self, program: &Program, glance: &impl Glance) -> Option<Effects> {
         match self {
-            Element::Unready => None,
-            Element::Rule { effects, conditions, is_laden } => {
+            PreparedElement::Unready => None,
+            PreparedElement::Rule { effects, conditions, is_laden } => {
                 for condition in conditions {
                     if !condition.truth(program, glance)? {
                         return Some(Effects::NONE);
@@ -94,7 +95,7 @@ impl Element {
                 }
                 (!is_laden).then_some(*effects)
             }
-            Element::Set { target, fold, laden, children } => {
+            PreparedElement::Set { target, fold, laden, children } => {
                 if let Some(target) = target
                     && !target.truth(program, glance)?
                 {
@@ -109,7 +110,7 @@ impl Element {
 
 fn combined(
     fold: &PlainFold,
-    children: &[Element],
+    children: &[PreparedElement],
     program: &Program,
     glance: &impl Glance,
 ) -> Option<Effects> {
@@ -126,7 +127,7 @@ fn combined(
     })
 }
 
-impl Changed {
+impl LayeredIndex {
     /// What the program says, if that can be seen at once; nothing goes along with it then. Exactly what the evaluator would
     /// say.
     #[inline]
@@ -165,7 +166,7 @@ impl Changed {
     }
 }
 
-impl Newcomers {
+impl NewChildren {
     /// Gives all that may apply, by their numbers, with what they say. `None` where that cannot be seen at once.
     #[inline]
     fn look(
@@ -176,7 +177,7 @@ impl Newcomers {
     ) -> Option<()> {
         let mut look = |numbers: &[u32]| {
             for number in numbers {
-                let form: &Arc<Form> = self.forms.get(*number as usize)?;
+                let form: &Arc<PreparedNewcomer> = self.forms.get(*number as usize)?;
                 note(*number, form.says(program, glance)?);
             }
             Some(())
@@ -189,7 +190,7 @@ impl Newcomers {
     }
 }
 
-impl Pivot {
+impl SlotNewcomers {
     /// Those that may apply; `None` where that cannot be seen at once.
     #[inline]
     fn seen(&self, glance: &impl Glance) -> Option<&[u32]> {

@@ -8,7 +8,7 @@ use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
 use durward_ir::program::{Node, NodeId, Program, Set, SlotId};
 use durward_ir::question::Question;
 
-use crate::{Diagram, Index};
+use crate::{DiagramIndex, Index};
 
 /// A program and its index, built in one go.
 pub trait Base: fmt::Debug + Send + Sync {
@@ -98,7 +98,7 @@ impl Ground {
     }
 
     /// The diagrams, if that is what the index is.
-    pub(super) fn diagram(&self) -> Option<&Diagram> {
+    pub(super) fn diagram(&self) -> Option<&DiagramIndex> {
         match self.index() {
             Index::Diagram(diagram) => Some(diagram),
             Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Changed(_) => None,

@@ -9,10 +9,10 @@ use durward_ir::combine::{Algorithm, Mode, Voting};
 use durward_ir::evaluate::Known;
 use durward_ir::program::{Atom, Node, NodeId, Program, SlotId};
 
-use super::Gone;
+use super::RemovedChildren;
 use super::ground::Ground;
 use crate::necessary;
-use crate::target::{Clause, Target};
+use crate::target::{TargetClause, TargetParts};
 
 /// Where more than this many go at once, all that come behind them are taken for hidden: finding out would take longer
 /// than building an index.
@@ -20,7 +20,7 @@ const GOING_MAX: usize = 8;
 
 /// Those that may be missing.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Hidden {
+pub(super) enum HiddenChildren {
     /// Nobody is.
     #[default]
     Nobody,
@@ -30,11 +30,15 @@ pub(super) enum Hidden {
     Anybody,
 }
 
-impl Hidden {
+impl HiddenChildren {
     /// Those hidden by what is gone. `known` are those that were hidden by what was gone before.
-    pub(super) fn of(ground: &Ground, gone: &[u32], known: Option<(&Hidden, &Gone)>) -> Hidden {
+    pub(super) fn of(
+        ground: &Ground,
+        gone: &[u32],
+        known: Option<(&HiddenChildren, &RemovedChildren)>,
+    ) -> HiddenChildren {
         if !is_first_applicable(ground.root().algorithm) || gone.is_empty() {
-            return Hidden::Nobody;
+            return HiddenChildren::Nobody;
         }
         // One that is there again hides what it hid before: to take that for missing is never wrong.
         let was_gone = |place: &u32| known.is_some_and(|(_, before)| before.contains(*place));
@@ -49,24 +53,24 @@ impl Hidden {
             return before;
         }
         let mut places = match before {
-            Hidden::Anybody => return Hidden::Anybody,
-            Hidden::Nobody => BTreeSet::new(),
-            Hidden::Some(places) => places,
+            HiddenChildren::Anybody => return HiddenChildren::Anybody,
+            HiddenChildren::Nobody => BTreeSet::new(),
+            HiddenChildren::Some(places) => places,
         };
         if going.len() > GOING_MAX {
-            return Hidden::Anybody;
+            return HiddenChildren::Anybody;
         }
         for place in going {
             places.extend(hidden_by(ground, place));
         }
-        Hidden::Some(places)
+        HiddenChildren::Some(places)
     }
 
     pub(super) fn is_empty(&self) -> bool {
         match self {
-            Hidden::Nobody => true,
-            Hidden::Some(places) => places.is_empty(),
-            Hidden::Anybody => false,
+            HiddenChildren::Nobody => true,
+            HiddenChildren::Some(places) => places.is_empty(),
+            HiddenChildren::Anybody => false,
         }
     }
 
@@ -77,9 +81,9 @@ impl Hidden {
         ground: &'a Ground,
     ) -> impl Iterator<Item = (u32, NodeId, Known)> + 'a {
         let (some, all) = match self {
-            Hidden::Nobody => (None, 0..0),
-            Hidden::Some(places) => (Some(places.range(place..).copied()), 0..0),
-            Hidden::Anybody => (None, place..ground.root().children.len() as u32),
+            HiddenChildren::Nobody => (None, 0..0),
+            HiddenChildren::Some(places) => (Some(places.range(place..).copied()), 0..0),
+            HiddenChildren::Anybody => (None, place..ground.root().children.len() as u32),
         };
         let places = some.into_iter().flatten().chain(all);
         places.filter_map(|place| Some((place, ground.child(place)?, Known::Unsure)))
@@ -129,9 +133,9 @@ fn hidden_by(ground: &Ground, place: u32) -> impl Iterator<Item = u32> {
 }
 
 /// Whether the target may match where the slot holds one of these, and nothing else. Both are sorted.
-fn may_hold(target: Target<'_>, slot: SlotId, atoms: &[Atom]) -> bool {
+fn may_hold(target: TargetParts<'_>, slot: SlotId, atoms: &[Atom]) -> bool {
     target.clauses().all(|clause| match clause {
-        Clause::OneOf(one_of) => one_of.slot != slot || atoms.iter().any(|atom| one_of.names(*atom)),
-        Clause::Alternatives(_) => true,
+        TargetClause::OneOf(one_of) => one_of.slot != slot || atoms.iter().any(|atom| one_of.names(*atom)),
+        TargetClause::Alternatives(_) => true,
     })
 }

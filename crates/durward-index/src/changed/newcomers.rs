@@ -1,4 +1,4 @@
-//! The documents that the base does not have, found by the rarest value that they ask for.
+//! The documents that the base does not have, indexed by the rarest value that their target compares with.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use durward_ir::evaluate::Known;
 use durward_ir::program::{Atom, NodeId, Program, SlotId};
 use durward_ir::question::{Number, Question};
 
-use super::glance::Form;
+use super::glance::PreparedNewcomer;
 use super::ground::Ground;
-use crate::Map;
-use crate::necessary::{self, Limit};
+use crate::BuildMap;
+use crate::necessary::{self, NecessaryTest};
 use crate::target::Targets;
 
 /// How many values one may be limited to and still count for the set above.
@@ -22,7 +22,7 @@ const STRANGER_COST: u32 = 32;
 
 /// One of them, for a question that it may apply to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Newcomer {
+pub(super) struct NewChild {
     /// The place of the base's child that it comes before.
     pub(super) before: u32,
     pub(super) node: NodeId,
@@ -30,38 +30,38 @@ pub(super) struct Newcomer {
 }
 
 /// A child of the root that the base does not have, with the place of the base's child that it comes before.
-pub(super) type Arrival = (u32, NodeId);
+pub(super) type NewChildPosition = (u32, NodeId);
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Newcomers {
+pub(super) struct NewChildren {
     /// In document order.
-    all: Vec<Arrival>,
+    all: Vec<NewChildPosition>,
     /// All, made ready to be answered at a glance; none where nobody will ask.
-    pub(super) forms: Vec<Arc<Form>>,
+    pub(super) forms: Vec<Arc<PreparedNewcomer>>,
     /// Those that may always apply, by their place in `all`, as everywhere here.
     pub(super) free: Vec<u32>,
-    pub(super) pivots: Vec<Pivot>,
+    pub(super) pivots: Vec<SlotNewcomers>,
 }
 
 /// Those that ask for values of one slot.
 #[derive(Debug)]
-pub(super) struct Pivot {
+pub(super) struct SlotNewcomers {
     pub(super) slot: SlotId,
-    by_atom: Map<Atom, Vec<u32>>,
+    by_atom: BuildMap<Atom, Vec<u32>>,
     pub(super) if_absent: Vec<u32>,
     all: Vec<u32>,
 }
 
-impl Newcomers {
+impl NewChildren {
     /// `arrivals` are in document order; `targets` are those of all elements from `first`.
     pub(super) fn of(
         program: &Program,
         targets: &Targets,
         first: u32,
         ground: &Ground,
-        arrivals: Vec<Arrival>,
-    ) -> Newcomers {
+        arrivals: Vec<NewChildPosition>,
+    ) -> NewChildren {
         let algorithm = ground.root().algorithm;
         let necessary = necessary::of_later(program, targets, ATOMS_MAX);
         let limits = |id: &NodeId| {
@@ -73,16 +73,16 @@ impl Newcomers {
             necessary.get(behind.0 as usize).cloned()
         };
         let needs: Vec<_> = arrivals.iter().map(|(_, id)| limits(id)).collect();
-        let mut askers: Map<Atom, u32> = Map::default();
+        let mut askers: BuildMap<Atom, u32> = BuildMap::default();
         for limit in needs.iter().flatten().flat_map(|necessary| necessary.limits()) {
             limit.atoms.iter().for_each(|atom| *askers.entry(*atom).or_default() += 1);
         }
-        let most = |limit: &&Limit| {
+        let most = |limit: &&NecessaryTest| {
             let askers = limit.atoms.iter().filter_map(|atom| askers.get(atom)).max();
             let stranger = if ground.looks_at(limit.slot) { 0 } else { STRANGER_COST };
             (limit.is_absent_allowed, askers.copied().unwrap_or_default() + stranger, limit.slot)
         };
-        let mut newcomers = Newcomers { all: arrivals, ..Newcomers::default() };
+        let mut newcomers = NewChildren { all: arrivals, ..NewChildren::default() };
         for (number, necessary) in (0..).zip(&needs) {
             match necessary {
                 Some(necessary) if necessary.is_never() => {}
@@ -93,14 +93,14 @@ impl Newcomers {
         newcomers
     }
 
-    fn add(&mut self, number: u32, limit: Option<&Limit>) {
+    fn add(&mut self, number: u32, limit: Option<&NecessaryTest>) {
         let Some(limit) = limit else {
             self.free.push(number);
             return;
         };
         let at = self.pivots.iter().position(|pivot| pivot.slot == limit.slot).unwrap_or_else(|| {
-            let (by_atom, if_absent, all) = (Map::default(), Vec::new(), Vec::new());
-            self.pivots.push(Pivot { slot: limit.slot, by_atom, if_absent, all });
+            let (by_atom, if_absent, all) = (BuildMap::default(), Vec::new(), Vec::new());
+            self.pivots.push(SlotNewcomers { slot: limit.slot, by_atom, if_absent, all });
             self.pivots.len() - 1
         });
         let Some(pivot) = self.pivots.get_mut(at) else { return };
@@ -112,15 +112,15 @@ impl Newcomers {
     }
 
     /// Makes all ready to be answered at a glance. `before` are others, of a program that this one has them in common with.
-    pub(super) fn make_ready(&mut self, program: &Program, before: Option<&Newcomers>) {
-        let known: Map<NodeId, &Arc<Form>> = before
+    pub(super) fn make_ready(&mut self, program: &Program, before: Option<&NewChildren>) {
+        let known: BuildMap<NodeId, &Arc<PreparedNewcomer>> = before
             .into_iter()
             .flat_map(|before| before.all.iter().zip(&before.forms))
             .map(|((_, node), form)| (*node, form))
             .collect();
-        let form = |(_, node): &Arrival| match known.get(node) {
+        let form = |(_, node): &NewChildPosition| match known.get(node) {
             Some(form) => Arc::clone(form),
-            None => Arc::new(Form::of(program, *node)),
+            None => Arc::new(PreparedNewcomer::of(program, *node)),
         };
         self.forms = self.all.iter().map(form).collect();
     }
@@ -135,7 +135,7 @@ impl Newcomers {
     }
 
     /// Those that may apply, in document order.
-    pub(super) fn candidates(&self, question: &Question<'_>, targets: &Targets, first: u32) -> Vec<Newcomer> {
+    pub(super) fn candidates(&self, question: &Question<'_>, targets: &Targets, first: u32) -> Vec<NewChild> {
         let mut numbers = self.free.clone();
         self.pivots.iter().for_each(|pivot| pivot.find(question, &mut numbers));
         numbers.sort_unstable();
@@ -143,13 +143,13 @@ impl Newcomers {
         let newcomer = |number: u32| {
             let (before, node) = *self.all.get(number as usize)?;
             let known = targets.known(NodeId(node.0.checked_sub(first)?), question);
-            (known != Known::NoMatch).then_some(Newcomer { before, node, known })
+            (known != Known::NoMatch).then_some(NewChild { before, node, known })
         };
         numbers.into_iter().filter_map(newcomer).collect()
     }
 }
 
-impl Pivot {
+impl SlotNewcomers {
     fn find(&self, question: &Question<'_>, numbers: &mut Vec<u32>) {
         let found: &[u32] = match question.peek(self.slot) {
             Number::ABSENT => &self.if_absent,

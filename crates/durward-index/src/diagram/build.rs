@@ -21,13 +21,16 @@ use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 
 use smallvec::SmallVec;
 
-use super::division::{COPIES_MIN, Child, Counting, Division, Place, SHORT, Seen, Split, Splits};
-use super::expand::{Above, Extents};
+use super::division::{
+    COPIES_MIN, ChildPosition, DiagramDivision, DividedChild, KnownSlotValue, SHORT, SlotAtomCounts,
+    SplitScore, SplitScores,
+};
+use super::expand::{ParentAlgorithm, PossibleVotesByElement};
 use super::order;
-use super::store::{NodeKey, Store};
-use super::swift::Swift;
-use super::{Diagram, Entry, Starts, Step};
-use crate::necessary::{self, Necessary};
+use super::store::{DiagramStore, NodeKey};
+use super::swift::PackedDiagram;
+use super::{DiagramEdge, DiagramIndex, ListEntry, SetEntryPoints};
+use crate::necessary::{self, NecessaryTests};
 use crate::sieve::Sieves;
 use crate::target::Targets;
 use crate::{DiagramStatistics, Settings};
@@ -55,14 +58,14 @@ const UNTOUCHED_DEPTH: usize = DEPTH_MAX / 2;
 const REMEMBERED_MIN: usize = 8;
 
 /// Builds the diagrams of a program.
-pub(super) struct Maker<'p> {
+pub(super) struct DiagramBuilder<'p> {
     program: &'p Program,
     targets: &'p Targets,
-    necessary: &'p [Necessary],
-    extents: Extents,
+    necessary: &'p [NecessaryTests],
+    extents: PossibleVotesByElement,
     is_sourced: &'p dyn Fn(SlotId) -> bool,
-    store: Store,
-    counting: Counting,
+    store: DiagramStore,
+    counting: SlotAtomCounts,
     sieves: Sieves,
     /// See [`Settings::canonical_ways_max`].
     ways_max: usize,
@@ -75,22 +78,22 @@ pub(super) struct Maker<'p> {
     is_thrifty: bool,
 }
 
-impl<'p> Maker<'p> {
+impl<'p> DiagramBuilder<'p> {
     pub(super) fn new(
         program: &'p Program,
         targets: &'p Targets,
-        necessary: &'p [Necessary],
+        necessary: &'p [NecessaryTests],
         settings: &Settings,
         is_sourced: &'p dyn Fn(SlotId) -> bool,
-    ) -> Maker<'p> {
-        Maker {
+    ) -> DiagramBuilder<'p> {
+        DiagramBuilder {
             program,
             targets,
             necessary,
-            extents: Extents::of(program, necessary),
+            extents: PossibleVotesByElement::of(program, necessary),
             is_sourced,
-            store: Store::new(settings),
-            counting: Counting::of(program),
+            store: DiagramStore::new(settings),
+            counting: SlotAtomCounts::of(program),
             sieves: Sieves::default(),
             ways_max: settings.canonical_ways_max,
             conjunctions_max: settings.canonical_conjunctions_max,
@@ -100,8 +103,8 @@ impl<'p> Maker<'p> {
         }
     }
 
-    /// All diagrams: `Diagram` without its targets.
-    pub(super) fn build(mut self) -> Diagram {
+    /// All diagrams: `DiagramIndex` without its targets.
+    pub(super) fn build(mut self) -> DiagramIndex {
         let sets: Vec<(NodeId, &Set)> = self
             .program
             .nodes()
@@ -111,32 +114,33 @@ impl<'p> Maker<'p> {
             })
             .collect();
         let first_set = sets.first().map_or(0, |(id, _)| id.0);
-        let mut starts = vec![Starts::UNDIVIDED; self.necessary.len().saturating_sub(first_set as usize)];
+        let mut starts =
+            vec![SetEntryPoints::UNDIVIDED; self.necessary.len().saturating_sub(first_set as usize)];
         // Parents first: a set needs a deep diagram only if it is listed in one.
         for (id, set) in sets.into_iter().rev() {
             let exact = self.exact(set);
             let deep = if id == self.program.root() || self.is_listed(id) { self.deep(set) } else { None };
             if let Some(starts) = starts.get_mut((id.0 - first_set) as usize) {
-                *starts = Starts { deep: deep.unwrap_or(exact), exact };
+                *starts = SetEntryPoints { deep: deep.unwrap_or(exact), exact };
             }
         }
         self.finish(starts.into(), first_set)
     }
 
-    fn finish(mut self, starts: Box<[Starts]>, first_set: u32) -> Diagram {
+    fn finish(mut self, starts: Box<[SetEntryPoints]>, first_set: u32) -> DiagramIndex {
         let statistics = DiagramStatistics {
             nodes: self.store.nodes.len() + self.store.forks.len(),
             lists: self.store.list_count(),
             bytes: size_of_val(&*starts) + self.store.bytes() + self.sieves.bytes() + self.targets.bytes(),
             forks: self.store.forks.len(),
             sieves: self.sieves.len(),
-            sets: starts.iter().filter(|starts| starts.exact != Step::UNDIVIDED).count(),
+            sets: starts.iter().filter(|starts| starts.exact != DiagramEdge::UNDIVIDED).count(),
             is_cut: self.is_cut,
             is_full: self.store.is_full(),
         };
         self.store.finish();
         self.sieves.finish();
-        Diagram {
+        DiagramIndex {
             starts,
             first_set,
             nodes: self.store.nodes.into(),
@@ -145,7 +149,7 @@ impl<'p> Maker<'p> {
             lists: self.store.lists.into(),
             sieves: self.sieves,
             targets: Targets::default(),
-            swift: Swift::default(),
+            swift: PackedDiagram::default(),
             statistics,
         }
     }
@@ -155,13 +159,13 @@ impl<'p> Maker<'p> {
     }
 
     /// The diagram of the children themselves.
-    fn exact(&mut self, set: &Set) -> Step {
+    fn exact(&mut self, set: &Set) -> DiagramEdge {
         if self.is_full() {
-            return Step::UNDIVIDED;
+            return DiagramEdge::UNDIVIDED;
         }
-        let own: Vec<Necessary>;
-        let needs: Vec<&Necessary> = match set.algorithm {
-            Algorithm::OnPermitApplySecond => return Step::UNDIVIDED,
+        let own: Vec<NecessaryTests>;
+        let needs: Vec<&NecessaryTests> = match set.algorithm {
+            Algorithm::OnPermitApplySecond => return DiagramEdge::UNDIVIDED,
             // Looks at the targets of its children alone.
             Algorithm::OnlyOneApplicable => {
                 own =
@@ -181,20 +185,20 @@ impl<'p> Maker<'p> {
                 set.children.iter().filter_map(|child| self.necessary.get(child.0 as usize)).collect()
             }
         };
-        let children: Vec<Child<'_>> = (0..)
+        let children: Vec<DividedChild<'_>> = (0..)
             .zip(set.children.iter().zip(needs))
             .filter_map(|(rank, (id, necessary))| self.child(*id, rank, necessary))
             .collect();
         let asked: usize =
             children.iter().flat_map(|child| child.limits).map(|limit| limit.atoms.len()).sum();
         let counting = std::mem::take(&mut self.counting);
-        let mut division = Division::new(counting, set, None, children.len() as u64, asked as u64);
+        let mut division = DiagramDivision::new(counting, set, None, children.len() as u64, asked as u64);
         let places = children.into_iter().map(|child| division.add(child)).collect();
         self.divide_all(division, places)
     }
 
     /// The diagram of all children.
-    fn divide_all<'c>(&mut self, mut division: Division<'c>, places: Vec<Place>) -> Step
+    fn divide_all<'c>(&mut self, mut division: DiagramDivision<'c>, places: Vec<ChildPosition>) -> DiagramEdge
     where
         'p: 'c,
     {
@@ -207,7 +211,11 @@ impl<'p> Maker<'p> {
     }
 
     /// The same. Where keeping slots back takes more than there is, greed decides alone.
-    fn divide_within<'c>(&mut self, division: &mut Division<'c>, places: Vec<Place>) -> Step
+    fn divide_within<'c>(
+        &mut self,
+        division: &mut DiagramDivision<'c>,
+        places: Vec<ChildPosition>,
+    ) -> DiagramEdge
     where
         'p: 'c,
     {
@@ -229,8 +237,8 @@ impl<'p> Maker<'p> {
     }
 
     /// The diagram of the children and of theirs, where there are any that may be replaced. Notes what it lists.
-    fn deep(&mut self, set: &'p Set) -> Option<Step> {
-        let above = Above::of(set.algorithm);
+    fn deep(&mut self, set: &'p Set) -> Option<DiagramEdge> {
+        let above = ParentAlgorithm::of(set.algorithm);
         let extents: Vec<_> =
             set.children.iter().filter_map(|child| self.extents.get(above?, *child)).copied().collect();
         let elements = extents.iter().map(|extent| extent.elements).sum();
@@ -238,7 +246,7 @@ impl<'p> Maker<'p> {
         if is_worth_it && elements < u64::from(u32::MAX / 4) && !self.is_full() {
             let asked = extents.iter().map(|extent| extent.asked).fold(0, u64::saturating_add);
             let counting = std::mem::take(&mut self.counting);
-            let mut division = Division::new(counting, set, above, elements, asked);
+            let mut division = DiagramDivision::new(counting, set, above, elements, asked);
             let mut children = Vec::new();
             self.add_all(&mut division, set, 0, &mut children);
             return Some(self.divide_all(division, children));
@@ -262,18 +270,23 @@ impl<'p> Maker<'p> {
     }
 
     /// `None` for an element that never applies.
-    fn child<'c>(&self, id: NodeId, rank: u32, necessary: &'c Necessary) -> Option<Child<'c>>
+    fn child<'c>(&self, id: NodeId, rank: u32, necessary: &'c NecessaryTests) -> Option<DividedChild<'c>>
     where
         'p: 'c,
     {
         let limits = necessary.limits();
         let (node, target) = (self.program.node(id), self.targets.get(id));
-        (!necessary.is_never()).then_some(Child { id, node, rank, limits, target })
+        (!necessary.is_never()).then_some(DividedChild { id, node, rank, limits, target })
     }
 
     /// The children of a set that can still apply; `rank` is that of the first.
-    fn add_all<'c>(&self, division: &mut Division<'c>, set: &'p Set, mut rank: u32, children: &mut Vec<Place>)
-    where
+    fn add_all<'c>(
+        &self,
+        division: &mut DiagramDivision<'c>,
+        set: &'p Set,
+        mut rank: u32,
+        children: &mut Vec<ChildPosition>,
+    ) where
         'p: 'c,
     {
         let Some(above) = division.above else { return };
@@ -289,7 +302,11 @@ impl<'p> Maker<'p> {
     }
 
     /// Replaces children that may be by their own, and leaves out what stands behind one that certainly decides.
-    fn refine<'c>(&self, division: &mut Division<'c>, children: Vec<Place>) -> Vec<Place>
+    fn refine<'c>(
+        &self,
+        division: &mut DiagramDivision<'c>,
+        children: Vec<ChildPosition>,
+    ) -> Vec<ChildPosition>
     where
         'p: 'c,
     {
@@ -297,7 +314,7 @@ impl<'p> Maker<'p> {
             return if division.is_first_applicable { until_decided(division, children) } else { children };
         }
         let mut refined = Vec::with_capacity(children.len());
-        let mut left: Vec<Place> = children;
+        let mut left: Vec<ChildPosition> = children;
         left.reverse();
         while let Some(place) = left.pop() {
             let child = *division.child(place);
@@ -315,7 +332,7 @@ impl<'p> Maker<'p> {
         refined
     }
 
-    fn replaceable(&self, division: &Division<'_>, child: &Child<'_>) -> Option<&'p Set> {
+    fn replaceable(&self, division: &DiagramDivision<'_>, child: &DividedChild<'_>) -> Option<&'p Set> {
         let extent = self.extents.get(division.above?, child.id)?;
         match self.program.node(child.id) {
             Node::Set(set) if extent.is_replaceable && child.is_known_match(&division.path) => Some(&**set),
@@ -324,13 +341,18 @@ impl<'p> Maker<'p> {
     }
 
     /// The diagram of these children, where the path is known.
-    fn divide<'c>(&mut self, division: &mut Division<'c>, children: Vec<Place>, depth_left: usize) -> Step
+    fn divide<'c>(
+        &mut self,
+        division: &mut DiagramDivision<'c>,
+        children: Vec<ChildPosition>,
+        depth_left: usize,
+    ) -> DiagramEdge
     where
         'p: 'c,
     {
         let children = self.refine(division, children);
         if children.is_empty() {
-            return Step::NOBODY;
+            return DiagramEdge::NOBODY;
         }
         if depth_left == 0 || division.is_spent() || self.store.is_full() {
             self.is_cut = true;
@@ -354,10 +376,10 @@ impl<'p> Maker<'p> {
 
     fn divide_further<'c>(
         &mut self,
-        division: &mut Division<'c>,
-        children: Vec<Place>,
+        division: &mut DiagramDivision<'c>,
+        children: Vec<ChildPosition>,
         depth_left: usize,
-    ) -> Step
+    ) -> DiagramEdge
     where
         'p: 'c,
     {
@@ -385,8 +407,8 @@ impl<'p> Maker<'p> {
     }
 
     /// The slot to look at, other than these.
-    fn best(&self, splits: &Splits, kept_back: &[SlotId], length: usize) -> Option<SlotId> {
-        let is_kept_back = |(slot, _): &&(SlotId, Split)| kept_back.contains(slot);
+    fn best(&self, splits: &SplitScores, kept_back: &[SlotId], length: usize) -> Option<SlotId> {
+        let is_kept_back = |(slot, _): &&(SlotId, SplitScore)| kept_back.contains(slot);
         // Lists that will be short are divided by all their own targets, and before is as good as after.
         let is_short = length <= SHORT
             || splits.iter().filter(is_kept_back).any(|(_, split)| split.left_of(length) <= 2 * SHORT);
@@ -408,31 +430,32 @@ impl<'p> Maker<'p> {
     /// A node that looks at this slot.
     fn branch<'c>(
         &mut self,
-        division: &mut Division<'c>,
+        division: &mut DiagramDivision<'c>,
         slot: SlotId,
-        children: &[Place],
+        children: &[ChildPosition],
         depth_left: usize,
-    ) -> Step
+    ) -> DiagramEdge
     where
         'p: 'c,
     {
-        let Askers { by_atom, free, without_value } = Askers::of(division, slot, children);
+        let SlotChildren { by_atom, free, without_value } = SlotChildren::of(division, slot, children);
         let sought: Rc<[Atom]> =
             by_atom.chunk_by(|one, next| one.0 == next.0).filter_map(|run| Some(run.first()?.0)).collect();
         division.spend(sought.len() + 1);
-        let unasked = (self.is_sourced)(slot)
-            .then(|| self.divide_on(division, children.to_vec(), (slot, Seen::Unasked), depth_left));
+        let unasked = (self.is_sourced)(slot).then(|| {
+            self.divide_on(division, children.to_vec(), (slot, KnownSlotValue::Unasked), depth_left)
+        });
         let mut branches = Vec::with_capacity(sought.len());
-        let other = self.divide_on(division, free.clone(), (slot, Seen::Other(sought)), depth_left);
+        let other = self.divide_on(division, free.clone(), (slot, KnownSlotValue::Other(sought)), depth_left);
         let absent = if self.is_of_pieces(slot) {
-            self.leave(division, without_value, (slot, Seen::Absent))
+            self.leave(division, without_value, (slot, KnownSlotValue::Absent))
         } else {
-            self.divide_on(division, without_value, (slot, Seen::Absent), depth_left)
+            self.divide_on(division, without_value, (slot, KnownSlotValue::Absent), depth_left)
         };
         for askers in by_atom.chunk_by(|one, next| one.0 == next.0) {
             let Some((atom, _)) = askers.first() else { continue };
             let together = in_document_order(division, askers, &free);
-            let step = self.divide_on(division, together, (slot, Seen::Atom(*atom)), depth_left);
+            let step = self.divide_on(division, together, (slot, KnownSlotValue::Atom(*atom)), depth_left);
             if step != other {
                 branches.push((*atom, step));
             }
@@ -449,11 +472,11 @@ impl<'p> Maker<'p> {
 
     fn divide_on<'c>(
         &mut self,
-        division: &mut Division<'c>,
-        children: Vec<Place>,
-        (slot, seen): (SlotId, Seen),
+        division: &mut DiagramDivision<'c>,
+        children: Vec<ChildPosition>,
+        (slot, seen): (SlotId, KnownSlotValue),
         depth_left: usize,
-    ) -> Step
+    ) -> DiagramEdge
     where
         'p: 'c,
     {
@@ -471,19 +494,20 @@ impl<'p> Maker<'p> {
     /// which comparisons are in error, or want to be evaluated.
     fn leave<'c>(
         &mut self,
-        division: &mut Division<'c>,
-        children: Vec<Place>,
-        (slot, seen): (SlotId, Seen),
-    ) -> Step
+        division: &mut DiagramDivision<'c>,
+        children: Vec<ChildPosition>,
+        (slot, seen): (SlotId, KnownSlotValue),
+    ) -> DiagramEdge
     where
         'p: 'c,
     {
         division.path.push(slot, seen);
         let children = self.refine(division, children);
-        let splits = if children.len() > RANGE_LENGTH { division.splits(&children) } else { Splits::new() };
+        let splits =
+            if children.len() > RANGE_LENGTH { division.splits(&children) } else { SplitScores::new() };
         let step = match self.sift(division, &children, &splits) {
             Some(sieve) => sieve,
-            None if children.is_empty() => Step::NOBODY,
+            None if children.is_empty() => DiagramEdge::NOBODY,
             None => self.list(division, &children),
         };
         division.path.pop();
@@ -493,11 +517,11 @@ impl<'p> Maker<'p> {
     /// Those that limit this slot and those that do not, apart.
     fn fork<'c>(
         &mut self,
-        division: &mut Division<'c>,
+        division: &mut DiagramDivision<'c>,
         slot: SlotId,
-        children: Vec<Place>,
+        children: Vec<ChildPosition>,
         depth_left: usize,
-    ) -> Step
+    ) -> DiagramEdge
     where
         'p: 'c,
     {
@@ -508,14 +532,14 @@ impl<'p> Maker<'p> {
         self.store.fork(ways)
     }
 
-    fn list(&mut self, division: &mut Division<'_>, children: &[Place]) -> Step {
-        let mut entries: SmallVec<[Entry; 16]> = SmallVec::with_capacity(children.len());
+    fn list(&mut self, division: &mut DiagramDivision<'_>, children: &[ChildPosition]) -> DiagramEdge {
+        let mut entries: SmallVec<[ListEntry; 16]> = SmallVec::with_capacity(children.len());
         for place in children {
             let child = division.child(*place);
             if division.above.is_some() {
                 self.note_listed(child.id);
             }
-            entries.push(Entry::new(child.id, child.rank, child.is_known_match(&division.path)));
+            entries.push(ListEntry::new(child.id, child.rank, child.is_known_match(&division.path)));
         }
         let (step, added) = self.store.list(&entries);
         division.spend(added);
@@ -524,8 +548,8 @@ impl<'p> Maker<'p> {
 }
 
 /// What follows a child that certainly decides can be left out.
-fn until_decided(division: &Division<'_>, mut children: Vec<Place>) -> Vec<Place> {
-    let decides = |place: &Place| division.child(*place).is_decisive(&division.path);
+fn until_decided(division: &DiagramDivision<'_>, mut children: Vec<ChildPosition>) -> Vec<ChildPosition> {
+    let decides = |place: &ChildPosition| division.child(*place).is_decisive(&division.path);
     if let Some(at) = children.iter().position(decides) {
         children.truncate(at + 1);
     }
@@ -533,18 +557,18 @@ fn until_decided(division: &Division<'_>, mut children: Vec<Place>) -> Vec<Place
 }
 
 /// Children by what they ask a slot for.
-struct Askers {
+struct SlotChildren {
     /// Sorted by atom; those of one atom in document order.
-    by_atom: Vec<(Atom, Place)>,
+    by_atom: Vec<(Atom, ChildPosition)>,
     /// Those that do not limit the slot.
-    free: Vec<Place>,
+    free: Vec<ChildPosition>,
     /// Those that can apply where it has no value.
-    without_value: Vec<Place>,
+    without_value: Vec<ChildPosition>,
 }
 
-impl Askers {
-    fn of(division: &Division<'_>, slot: SlotId, children: &[Place]) -> Askers {
-        let mut askers = Askers { by_atom: Vec::new(), free: Vec::new(), without_value: Vec::new() };
+impl SlotChildren {
+    fn of(division: &DiagramDivision<'_>, slot: SlotId, children: &[ChildPosition]) -> SlotChildren {
+        let mut askers = SlotChildren { by_atom: Vec::new(), free: Vec::new(), without_value: Vec::new() };
         for place in children {
             let Some(limit) = division.child(*place).limit(slot) else {
                 askers.free.push(*place);
@@ -562,8 +586,12 @@ impl Askers {
 }
 
 /// Those who ask for an atom and those who ask for none.
-fn in_document_order(division: &Division<'_>, some: &[(Atom, Place)], others: &[Place]) -> Vec<Place> {
-    let rank = |place: Place| division.child(place).rank;
+fn in_document_order(
+    division: &DiagramDivision<'_>,
+    some: &[(Atom, ChildPosition)],
+    others: &[ChildPosition],
+) -> Vec<ChildPosition> {
+    let rank = |place: ChildPosition| division.child(place).rank;
     let mut all = Vec::with_capacity(some.len() + others.len());
     let mut others = others.iter().copied().peekable();
     for (_, place) in some {

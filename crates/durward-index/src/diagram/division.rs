@@ -8,11 +8,11 @@ use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 
 use smallvec::SmallVec;
 
-use super::Step;
-use super::expand::Above;
-use crate::Map;
-use crate::necessary::Limit;
-use crate::target::{OneOf, Target, names};
+use super::DiagramEdge;
+use super::expand::ParentAlgorithm;
+use crate::BuildMap;
+use crate::necessary::NecessaryTest;
+use crate::target::{TargetParts, ValueIn, names};
 
 /// A list this short is divided by its children's own targets only, and however little that helps: it saves
 /// evaluating them.
@@ -27,24 +27,24 @@ pub(super) const GROWTH_MAX: u64 = 32;
 /// How many limits and values may be looked at while dividing one set, for each entry it may have.
 pub(super) const EFFORT_MAX: u64 = 16;
 
-/// A child's place among those of a [`Division`].
-pub(super) type Place = u32;
+/// A child's place among those of a [`DiagramDivision`].
+pub(super) type ChildPosition = u32;
 
 /// One diagram in the making.
-pub(super) struct Division<'c> {
+pub(super) struct DiagramDivision<'c> {
     /// All that were met so far; lists of children are lists of their places.
-    children: Vec<Child<'c>>,
+    children: Vec<DividedChild<'c>>,
     /// Set in deep diagrams.
-    pub(super) above: Option<Above>,
+    pub(super) above: Option<ParentAlgorithm>,
     /// Whether what follows a child that certainly decides can be left out.
     pub(super) is_first_applicable: bool,
-    pub(super) path: Path,
+    pub(super) path: SlotPath,
     /// Slots to be looked at when no other divides the children, that which comes last first.
     pub(super) kept_back: Vec<SlotId>,
     /// What children came to that nothing on the path says anything about.
-    pub(super) known: Map<Vec<Place>, Step>,
+    pub(super) known: BuildMap<Vec<ChildPosition>, DiagramEdge>,
     /// For one division after another: it is as long as there are atoms.
-    pub(super) counting: Counting,
+    pub(super) counting: SlotAtomCounts,
     budget: u64,
     /// How many more entries and branches there may be.
     pub(super) allowance: u64,
@@ -53,38 +53,38 @@ pub(super) struct Division<'c> {
 
 /// A child to be told apart from its siblings.
 #[derive(Clone, Copy)]
-pub(super) struct Child<'p> {
+pub(super) struct DividedChild<'p> {
     pub(super) id: NodeId,
     pub(super) node: &'p Node,
     /// Its place among its siblings, and in deep diagrams among all that may come to stand in the list.
     pub(super) rank: u32,
-    pub(super) limits: &'p [Limit],
-    pub(super) target: Option<Target<'p>>,
+    pub(super) limits: &'p [NecessaryTest],
+    pub(super) target: Option<TargetParts<'p>>,
 }
 
-impl<'p> Child<'p> {
-    pub(super) fn limit(&self, slot: SlotId) -> Option<&'p Limit> {
+impl<'p> DividedChild<'p> {
+    pub(super) fn limit(&self, slot: SlotId) -> Option<&'p NecessaryTest> {
         self.limits.binary_search_by_key(&slot, |limit| limit.slot).ok().and_then(|at| self.limits.get(at))
     }
 
     /// Whether the target is True for every question on this path.
-    pub(super) fn is_known_match(&self, path: &Path) -> bool {
+    pub(super) fn is_known_match(&self, path: &SlotPath) -> bool {
         if self.node.target().is_none() {
             return true;
         }
-        let Some(mut clauses) = self.target.and_then(Target::as_one_ofs) else { return false };
+        let Some(mut clauses) = self.target.and_then(TargetParts::as_one_ofs) else { return false };
         clauses.all(|clause| path.get(clause.slot).is_some_and(|seen| seen.is_one_of(clause)))
     }
 
     /// Whether a rule has nothing left that could keep it from having something to say.
-    pub(super) fn is_decisive(&self, path: &Path) -> bool {
+    pub(super) fn is_decisive(&self, path: &SlotPath) -> bool {
         matches!(self.node, Node::Rule(rule) if rule.condition.is_none()) && self.is_known_match(path)
     }
 }
 
 /// What a slot was seen to hold.
 #[derive(Clone)]
-pub(super) enum Seen {
+pub(super) enum KnownSlotValue {
     /// This, perhaps among others.
     Atom(Atom),
     /// A value that was not looked for, or one that nobody asks for; those looked for, sorted. Children that take
@@ -96,36 +96,38 @@ pub(super) enum Seen {
     Unasked,
 }
 
-impl Seen {
-    pub(super) fn is_one_of(&self, clause: &OneOf) -> bool {
+impl KnownSlotValue {
+    pub(super) fn is_one_of(&self, clause: &ValueIn) -> bool {
         self.is_among(&clause.atoms)
     }
 
     /// Whether the slot certainly holds one of these; sorted.
     pub(super) fn is_among(&self, atoms: &[Atom]) -> bool {
         match self {
-            Seen::Atom(atom) => names(atoms, *atom),
-            Seen::Other(_) | Seen::Absent | Seen::Unasked => false,
+            KnownSlotValue::Atom(atom) => names(atoms, *atom),
+            KnownSlotValue::Other(_) | KnownSlotValue::Absent | KnownSlotValue::Unasked => false,
         }
     }
 
     /// Whether the limit can still be kept, if this is all that the slot holds.
-    pub(super) fn is_within(&self, limit: &Limit) -> bool {
+    pub(super) fn is_within(&self, limit: &NecessaryTest) -> bool {
         match self {
-            Seen::Atom(atom) => limit.atoms.binary_search(atom).is_ok(),
-            Seen::Other(sought) => limit.atoms.iter().any(|atom| sought.binary_search(atom).is_err()),
-            Seen::Absent => limit.is_absent_allowed,
-            Seen::Unasked => true,
+            KnownSlotValue::Atom(atom) => limit.atoms.binary_search(atom).is_ok(),
+            KnownSlotValue::Other(sought) => {
+                limit.atoms.iter().any(|atom| sought.binary_search(atom).is_err())
+            }
+            KnownSlotValue::Absent => limit.is_absent_allowed,
+            KnownSlotValue::Unasked => true,
         }
     }
 }
 
 /// What is known of the slots looked at.
 #[derive(Default)]
-pub(super) struct Path(Vec<(SlotId, Seen)>);
+pub(super) struct SlotPath(Vec<(SlotId, KnownSlotValue)>);
 
-impl Path {
-    pub(super) fn push(&mut self, slot: SlotId, seen: Seen) {
+impl SlotPath {
+    pub(super) fn push(&mut self, slot: SlotId, seen: KnownSlotValue) {
         self.0.push((slot, seen));
     }
 
@@ -133,19 +135,19 @@ impl Path {
         self.0.pop();
     }
 
-    pub(super) fn get(&self, slot: SlotId) -> Option<&Seen> {
+    pub(super) fn get(&self, slot: SlotId) -> Option<&KnownSlotValue> {
         self.0.iter().find(|(seen, _)| *seen == slot).map(|(_, what)| what)
     }
 
     /// Whether an element with these limits can still apply, if every slot holds one value at most.
-    pub(super) fn admits(&self, limits: &[Limit]) -> bool {
+    pub(super) fn admits(&self, limits: &[NecessaryTest]) -> bool {
         limits.iter().all(|limit| self.get(limit.slot).is_none_or(|seen| seen.is_within(limit)))
     }
 }
 
 /// How well a slot divides a list.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Split {
+pub(super) struct SplitScore {
     /// How many children limit the slot.
     pub(super) limiting: usize,
     /// For how many atoms.
@@ -158,7 +160,7 @@ pub(super) struct Split {
     pub(super) is_own: bool,
 }
 
-impl Split {
+impl SplitScore {
     /// How many of the limiting children are left on the average, if questions hold what policies ask for.
     pub(super) fn left(&self) -> usize {
         self.squares.div_ceil(self.asked.max(1))
@@ -177,21 +179,21 @@ impl Split {
 }
 
 /// How each slot divides a list.
-pub(super) type Splits = SmallVec<[(SlotId, Split); 8]>;
+pub(super) type SplitScores = SmallVec<[(SlotId, SplitScore); 8]>;
 
 /// Numbers by slot and by atom that are all forgotten at once.
 #[derive(Debug, Default)]
-pub(super) struct Counting {
+pub(super) struct SlotAtomCounts {
     round: u32,
     /// For each slot and atom the round it was last met in, and its number then.
     slots: Vec<(u32, u32)>,
     atoms: Vec<(u32, u32)>,
 }
 
-impl Counting {
-    pub(super) fn of(program: &Program) -> Counting {
+impl SlotAtomCounts {
+    pub(super) fn of(program: &Program) -> SlotAtomCounts {
         let (slots, atoms) = (vec![(0, 0); program.slots.len()], vec![(0, 0); program.slots.atom_count()]);
-        Counting { round: 0, slots, atoms }
+        SlotAtomCounts { round: 0, slots, atoms }
     }
 
     fn forget(&mut self) {
@@ -242,23 +244,23 @@ fn is_first_applicable(algorithm: Algorithm) -> bool {
     }
 }
 
-impl<'c> Division<'c> {
+impl<'c> DiagramDivision<'c> {
     /// `elements` may come to stand in its lists, and ask for this many values.
     pub(super) fn new(
-        counting: Counting,
+        counting: SlotAtomCounts,
         set: &Set,
-        above: Option<Above>,
+        above: Option<ParentAlgorithm>,
         elements: u64,
         asked: u64,
-    ) -> Division<'c> {
+    ) -> DiagramDivision<'c> {
         let budget = COPIES_MIN as u64 + GROWTH_MAX.saturating_mul(elements.saturating_add(asked));
-        Division {
+        DiagramDivision {
             children: Vec::new(),
             above,
             is_first_applicable: is_first_applicable(set.algorithm),
-            path: Path::default(),
+            path: SlotPath::default(),
             kept_back: Vec::new(),
-            known: Map::default(),
+            known: BuildMap::default(),
             counting,
             budget,
             allowance: budget,
@@ -282,31 +284,31 @@ impl<'c> Division<'c> {
         self.allowance == 0 || self.effort_left == 0
     }
 
-    pub(super) fn add(&mut self, child: Child<'c>) -> Place {
+    pub(super) fn add(&mut self, child: DividedChild<'c>) -> ChildPosition {
         self.children.push(child);
         self.children.len() as u32 - 1
     }
 
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "places are only made by `add`")]
-    pub(super) fn child(&self, place: Place) -> &Child<'c> {
+    pub(super) fn child(&self, place: ChildPosition) -> &DividedChild<'c> {
         &self.children[place as usize]
     }
 
-    pub(super) fn children(&self) -> &[Child<'c>] {
+    pub(super) fn children(&self) -> &[DividedChild<'c>] {
         &self.children
     }
 
     /// Whether nothing that was seen on the way makes a difference to any of these.
-    pub(super) fn is_untouched(&self, children: &[Place]) -> bool {
-        let is_untouched = |limit: &Limit| self.path.get(limit.slot).is_none();
+    pub(super) fn is_untouched(&self, children: &[ChildPosition]) -> bool {
+        let is_untouched = |limit: &NecessaryTest| self.path.get(limit.slot).is_none();
         children.iter().all(|place| self.child(*place).limits.iter().all(is_untouched))
     }
 
     /// How each slot that has not been looked at divides these children.
-    pub(super) fn splits(&mut self, children: &[Place]) -> Splits {
+    pub(super) fn splits(&mut self, children: &[ChildPosition]) -> SplitScores {
         let is_short = children.len() <= SHORT;
-        let mut splits = Splits::new();
+        let mut splits = SplitScores::new();
         self.counting.forget();
         for place in children {
             let limits = self.children.get(*place as usize).map_or(&[][..], |child| child.limits);
@@ -317,7 +319,7 @@ impl<'c> Division<'c> {
                 }
                 let number = self.counting.number(limit.slot, splits.len());
                 if number == splits.len() {
-                    splits.push((limit.slot, Split::default()));
+                    splits.push((limit.slot, SplitScore::default()));
                 }
                 let Some((_, split)) = splits.get_mut(number) else { continue };
                 split.limiting += 1;

@@ -8,7 +8,7 @@
 use durward_ir::combine::Algorithm;
 use durward_ir::program::{Effect, Node, NodeId, Program, Set, SetKind};
 
-use crate::necessary::Necessary;
+use crate::necessary::NecessaryTests;
 
 /// A set that would come to more elements than this is not replaced. Keeps numbers within 32 bits where documents
 /// refer to the same policies over and over.
@@ -16,18 +16,18 @@ const ELEMENTS_MAX: u64 = 1 << 20;
 
 /// How the algorithm of the set above combines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Above {
+pub(super) enum ParentAlgorithm {
     /// First-applicable.
     FirstApplicable,
     /// Something else that looks at votes one by one.
     Other,
 }
 
-impl Above {
+impl ParentAlgorithm {
     /// `None` for algorithms whose children are not to be replaced.
-    pub(super) fn of(algorithm: Algorithm) -> Option<Above> {
+    pub(super) fn of(algorithm: Algorithm) -> Option<ParentAlgorithm> {
         match algorithm {
-            Algorithm::FirstApplicable => Some(Above::FirstApplicable),
+            Algorithm::FirstApplicable => Some(ParentAlgorithm::FirstApplicable),
             // Voting hears those who cannot tell whether they apply last, and asks this of children only.
             Algorithm::OnlyOneApplicable | Algorithm::OnPermitApplySecond | Algorithm::Voting(_) => None,
             Algorithm::DenyOverrides
@@ -37,13 +37,13 @@ impl Above {
             | Algorithm::LegacyRuleDenyOverrides
             | Algorithm::LegacyPolicyDenyOverrides
             | Algorithm::LegacyRulePermitOverrides
-            | Algorithm::LegacyPolicyPermitOverrides => Some(Above::Other),
+            | Algorithm::LegacyPolicyPermitOverrides => Some(ParentAlgorithm::Other),
         }
     }
 
     fn may_replace(self, set: &Set) -> bool {
         let is_transparent = match set.algorithm {
-            Algorithm::FirstApplicable => self == Above::FirstApplicable,
+            Algorithm::FirstApplicable => self == ParentAlgorithm::FirstApplicable,
             // These two cannot combine a Suspend.
             Algorithm::DenyOverrides | Algorithm::PermitOverrides => {
                 set.children.len() == 1 && !set.effects.contains(Effect::Suspend)
@@ -62,9 +62,9 @@ impl Above {
     }
 }
 
-/// What one element can come to.
+/// The votes that one element can cast.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
+pub(super) struct PossibleVotes {
     /// How many elements: itself and, where it may be replaced, what its children come to.
     pub(super) elements: u64,
     /// How many values all of them ask for.
@@ -74,37 +74,37 @@ pub(super) struct Extent {
 
 /// For every element below sets of either kind.
 #[derive(Debug)]
-pub(super) struct Extents {
-    first_applicable: Vec<Extent>,
-    other: Vec<Extent>,
+pub(super) struct PossibleVotesByElement {
+    first_applicable: Vec<PossibleVotes>,
+    other: Vec<PossibleVotes>,
 }
 
-impl Extents {
-    pub(super) fn of(program: &Program, necessary: &[Necessary]) -> Extents {
-        Extents {
-            first_applicable: extents(program, necessary, Above::FirstApplicable),
-            other: extents(program, necessary, Above::Other),
+impl PossibleVotesByElement {
+    pub(super) fn of(program: &Program, necessary: &[NecessaryTests]) -> PossibleVotesByElement {
+        PossibleVotesByElement {
+            first_applicable: extents(program, necessary, ParentAlgorithm::FirstApplicable),
+            other: extents(program, necessary, ParentAlgorithm::Other),
         }
     }
 
-    pub(super) fn get(&self, above: Above, id: NodeId) -> Option<&Extent> {
+    pub(super) fn get(&self, above: ParentAlgorithm, id: NodeId) -> Option<&PossibleVotes> {
         let extents = match above {
-            Above::FirstApplicable => &self.first_applicable,
-            Above::Other => &self.other,
+            ParentAlgorithm::FirstApplicable => &self.first_applicable,
+            ParentAlgorithm::Other => &self.other,
         };
         extents.get(id.0 as usize)
     }
 }
 
-fn extents(program: &Program, necessary: &[Necessary], above: Above) -> Vec<Extent> {
-    let mut extents: Vec<Extent> = Vec::with_capacity(necessary.len());
+fn extents(program: &Program, necessary: &[NecessaryTests], above: ParentAlgorithm) -> Vec<PossibleVotes> {
+    let mut extents: Vec<PossibleVotes> = Vec::with_capacity(necessary.len());
     for ((_, node), necessary) in program.nodes().zip(necessary) {
         let asked = necessary.limits().iter().map(|limit| limit.atoms.len() as u64).sum();
-        let mut extent = Extent { elements: 1, asked, is_replaceable: false };
+        let mut extent = PossibleVotes { elements: 1, asked, is_replaceable: false };
         if let Node::Set(set) = node
             && above.may_replace(set)
         {
-            let mut whole = Extent { is_replaceable: true, ..extent };
+            let mut whole = PossibleVotes { is_replaceable: true, ..extent };
             for child in set.children.iter().filter_map(|child| extents.get(child.0 as usize)) {
                 whole.elements = whole.elements.saturating_add(child.elements);
                 whole.asked = whole.asked.saturating_add(child.asked);

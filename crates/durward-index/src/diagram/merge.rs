@@ -1,11 +1,11 @@
-//! Going several ways through a diagram at once: the branches of several values, and forks.
+//! Merges several paths through a diagram: the branches of several values, and forks.
 
 use durward_ir::combine::Flow;
 use durward_ir::evaluate::Known;
 use durward_ir::program::{NodeId, Set};
 use durward_ir::question::Question;
 
-use super::{Diagram, Entry, Step};
+use super::{DiagramEdge, DiagramIndex, ListEntry};
 use crate::inline::Inline;
 
 /// Beyond this many lists and entries for each child of the set, merging is given up. Slots with many values each
@@ -19,22 +19,22 @@ const WORK_MIN: usize = 64;
 const INLINE_MAX: usize = 24;
 
 /// A walk along several ways.
-pub(super) struct Merging<'d> {
-    diagram: &'d Diagram,
+pub(super) struct DiagramMerge<'d> {
+    diagram: &'d DiagramIndex,
     question: &'d Question<'d>,
-    found: Inline<Entry, INLINE_MAX>,
+    found: Inline<ListEntry, INLINE_MAX>,
     work_left: usize,
 }
 
-impl<'d> Merging<'d> {
-    pub(super) fn new(diagram: &'d Diagram, set: &Set, question: &'d Question<'d>) -> Merging<'d> {
+impl<'d> DiagramMerge<'d> {
+    pub(super) fn new(diagram: &'d DiagramIndex, set: &Set, question: &'d Question<'d>) -> DiagramMerge<'d> {
         let work_left = WORK_MIN + WORK_MAX * set.children.len();
-        Merging { diagram, question, found: Inline::new(Entry::new(NodeId(0), 0, false)), work_left }
+        DiagramMerge { diagram, question, found: Inline::new(ListEntry::new(NodeId(0), 0, false)), work_left }
     }
 
     /// Finds the children on all ways from here, in document order and once each. `None` if that takes too long or
     /// a way ends in an undivided set; then nothing is found.
-    pub(super) fn merge(&mut self, step: Step) -> Option<()> {
+    pub(super) fn merge(&mut self, step: DiagramEdge) -> Option<()> {
         let all = self.add(step);
         match all {
             // Of one child found twice the one known to match comes first.
@@ -56,12 +56,12 @@ impl<'d> Merging<'d> {
     }
 
     /// Recursion goes as deep as the diagram; see [`super::build::DEPTH_MAX`].
-    fn add(&mut self, step: Step) -> Option<()> {
+    fn add(&mut self, step: DiagramEdge) -> Option<()> {
         let step = self.diagram.walk(step, self.question);
         match step.kind {
-            Step::NODE | Step::ALL => None,
-            Step::MANY => {
-                let mut ways: Inline<Step, INLINE_MAX> = Inline::new(Step::NOBODY);
+            DiagramEdge::NODE | DiagramEdge::ALL => None,
+            DiagramEdge::MANY => {
+                let mut ways: Inline<DiagramEdge, INLINE_MAX> = Inline::new(DiagramEdge::NOBODY);
                 let node = self.diagram.nodes.get(step.at as usize)?;
                 self.diagram.any_way_of_many(node, self.question, |way| {
                     ways.extend(&[way]);
@@ -70,18 +70,18 @@ impl<'d> Merging<'d> {
                 let ways = ways.as_mut_slice();
                 ways.sort_unstable();
                 ways.chunk_by(|way, next| way == next)
-                    .filter_map(<[Step]>::first)
+                    .filter_map(<[DiagramEdge]>::first)
                     .try_for_each(|way| self.add(*way))
             }
-            Step::FORK => {
+            DiagramEdge::FORK => {
                 let [first, second] = self.diagram.forks.get(step.at as usize)?;
                 self.add(*first)?;
                 self.add(*second)
             }
-            Step::SIEVE => {
+            DiagramEdge::SIEVE => {
                 self.diagram.sieves.pour(step.at, self.question, |left| {
                     let is_known_match = left.known == Known::Match;
-                    self.found.extend(&[Entry::new(left.node, left.place, is_known_match)]);
+                    self.found.extend(&[ListEntry::new(left.node, left.place, is_known_match)]);
                     Flow::Continue
                 });
                 Some(())

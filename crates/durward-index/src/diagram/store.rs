@@ -5,9 +5,9 @@ use std::hash::BuildHasher;
 use durward_ir::program::{Atom, SlotId};
 use foldhash::fast::FixedState;
 
-use super::table::Tables;
-use super::{Branching, Entry, Step};
-use crate::Map;
+use super::table::BranchTables;
+use super::{DiagramEdge, DiagramNode, ListEntry};
+use crate::BuildMap;
 use crate::Settings;
 
 /// Places are numbers of 32 bits; half of that leaves room for what is added in one go.
@@ -15,14 +15,14 @@ const NUMBERS_MAX: usize = 1 << 31;
 
 /// All diagrams together.
 #[derive(Debug)]
-pub(super) struct Store {
-    pub(super) nodes: Vec<Branching>,
-    pub(super) forks: Vec<[Step; 2]>,
-    pub(super) tables: Tables,
-    pub(super) lists: Vec<Entry>,
-    known_nodes: Map<NodeKey, Step>,
+pub(super) struct DiagramStore {
+    pub(super) nodes: Vec<DiagramNode>,
+    pub(super) forks: Vec<[DiagramEdge; 2]>,
+    pub(super) tables: BranchTables,
+    pub(super) lists: Vec<ListEntry>,
+    known_nodes: BuildMap<NodeKey, DiagramEdge>,
     /// Digest of a list to one with that digest. A clash only costs the sharing.
-    known_lists: Map<u64, Step>,
+    known_lists: BuildMap<u64, DiagramEdge>,
     list_count: usize,
     nodes_max: usize,
     entries_max: usize,
@@ -30,7 +30,7 @@ pub(super) struct Store {
 
 /// How long a store was.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
+pub(super) struct StoreMark {
     /// Nodes, forks, entries of lists.
     lengths: (usize, usize, usize),
     list_count: usize,
@@ -41,24 +41,24 @@ pub(super) struct Mark {
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub(super) struct NodeKey {
     pub(super) slot: SlotId,
-    pub(super) absent: Step,
-    pub(super) other: Step,
+    pub(super) absent: DiagramEdge,
+    pub(super) other: DiagramEdge,
     /// Where no source is asked for the slot, this does not matter.
-    pub(super) unasked: Option<Step>,
-    pub(super) branches: Vec<(Atom, Step)>,
+    pub(super) unasked: Option<DiagramEdge>,
+    pub(super) branches: Vec<(Atom, DiagramEdge)>,
     /// Whether a slot with several values takes all their branches; else the walk ends.
     pub(super) is_mergeable: bool,
 }
 
-impl Store {
-    pub(super) fn new(settings: &Settings) -> Store {
-        Store {
+impl DiagramStore {
+    pub(super) fn new(settings: &Settings) -> DiagramStore {
+        DiagramStore {
             nodes: Vec::new(),
             forks: Vec::new(),
-            tables: Tables::default(),
+            tables: BranchTables::default(),
             lists: Vec::new(),
-            known_nodes: Map::default(),
-            known_lists: Map::default(),
+            known_nodes: BuildMap::default(),
+            known_lists: BuildMap::default(),
             list_count: 0,
             nodes_max: settings.diagram_nodes_max.min(NUMBERS_MAX),
             entries_max: settings.diagram_entries_max.min(NUMBERS_MAX),
@@ -77,14 +77,14 @@ impl Store {
     }
 
     /// The list of these, and how many entries had to be added for it.
-    pub(super) fn list(&mut self, entries: &[Entry]) -> (Step, usize) {
+    pub(super) fn list(&mut self, entries: &[ListEntry]) -> (DiagramEdge, usize) {
         let digest = FixedState::default().hash_one(entries);
         if let Some(step) = self.known_lists.get(&digest)
             && self.lists.get(step.at as usize..(step.at + step.kind) as usize) == Some(entries)
         {
             return (*step, 0);
         }
-        let step = Step { at: self.lists.len() as u32, kind: entries.len() as u32 };
+        let step = DiagramEdge { at: self.lists.len() as u32, kind: entries.len() as u32 };
         self.lists.extend_from_slice(entries);
         self.known_lists.insert(digest, step);
         self.list_count += 1;
@@ -92,13 +92,13 @@ impl Store {
     }
 
     /// As long as the store is now.
-    pub(super) fn mark(&self) -> Mark {
+    pub(super) fn mark(&self) -> StoreMark {
         let lengths = (self.nodes.len(), self.forks.len(), self.lists.len());
-        Mark { lengths, list_count: self.list_count, tables: self.tables.lengths() }
+        StoreMark { lengths, list_count: self.list_count, tables: self.tables.lengths() }
     }
 
     /// Forgets what was added since.
-    pub(super) fn go_back_to(&mut self, mark: Mark) {
+    pub(super) fn go_back_to(&mut self, mark: StoreMark) {
         let (nodes, forks, lists) = mark.lengths;
         self.nodes.truncate(nodes);
         self.forks.truncate(forks);
@@ -109,7 +109,7 @@ impl Store {
         self.known_lists.retain(|_, step| (step.at as usize) < lists);
     }
 
-    pub(super) fn node(&mut self, key: NodeKey) -> Step {
+    pub(super) fn node(&mut self, key: NodeKey) -> DiagramEdge {
         // Where it is not mergeable the node stays: it is what ends the walk of a slot with several values.
         let is_alike = key.absent == key.other && key.unasked.is_none_or(|unasked| unasked == key.other);
         if key.is_mergeable && key.branches.is_empty() && is_alike {
@@ -121,23 +121,23 @@ impl Store {
         let at = self.nodes.len() as u32;
         let table = self.tables.add(&key.branches, key.other);
         let NodeKey { slot, absent, other, is_mergeable, .. } = key;
-        let unasked = key.unasked.unwrap_or(Step::UNDIVIDED);
-        self.nodes.push(Branching { slot, absent, other, unasked, table, is_mergeable });
-        let step = Step { at, kind: Step::NODE };
+        let unasked = key.unasked.unwrap_or(DiagramEdge::UNDIVIDED);
+        self.nodes.push(DiagramNode { slot, absent, other, unasked, table, is_mergeable });
+        let step = DiagramEdge { at, kind: DiagramEdge::NODE };
         self.known_nodes.insert(key, step);
         step
     }
 
-    pub(super) fn fork(&mut self, ways: [Step; 2]) -> Step {
+    pub(super) fn fork(&mut self, ways: [DiagramEdge; 2]) -> DiagramEdge {
         self.forks.push(ways);
-        Step { at: self.forks.len() as u32 - 1, kind: Step::FORK }
+        DiagramEdge { at: self.forks.len() as u32 - 1, kind: DiagramEdge::FORK }
     }
 
     /// Gives back what only building needs.
     pub(super) fn finish(&mut self) {
         self.tables.finish();
-        self.known_nodes = Map::default();
-        self.known_lists = Map::default();
+        self.known_nodes = BuildMap::default();
+        self.known_lists = BuildMap::default();
     }
 
     /// The memory of what stays.

@@ -1,4 +1,4 @@
-//! Verdicts found at a glance: the diagram is walked, and what it lists is answered, without evaluating anything.
+//! Decisions without evaluation: the diagram is walked, and the listed effects are combined, with nothing evaluated.
 //!
 //! Works where every element on the way has conditions that are [`Quick`], and nothing goes along with the verdict: in
 //! lists, and in what a sieve leaves. Else
@@ -16,34 +16,34 @@ use durward_ir::combine::{Effects, PlainFold, PlainVerdicts, Verdict};
 use durward_ir::program::{Effect, NodeId, Program, Quick, SlotId};
 use durward_ir::question::{Glance, Number};
 
-use super::Diagram;
-use crate::Map;
+use super::DiagramIndex;
+use crate::BuildMap;
 use crate::plain::{effects_of, verdict_of};
 
 /// What the lists of a diagram hold, made ready.
 #[derive(Debug, Default)]
-pub(super) struct Swift {
-    nodes: Box<[Lookout]>,
+pub(super) struct PackedDiagram {
+    nodes: Box<[PackedNode]>,
     /// Where the nodes lead: for each the states of a slot, then the numbers from its lowest on, then all others.
-    ways: Box<[Way]>,
+    ways: Box<[PackedEdge]>,
     /// Where numbers lead that stand too far apart for that, by the place of the node.
-    wide: Map<(u32, u32), Way>,
-    forks: Box<[[Way; 2]]>,
+    wide: BuildMap<(u32, u32), PackedEdge>,
+    forks: Box<[[PackedEdge; 2]]>,
     /// The lists.
-    marks: Box<[Mark]>,
+    marks: Box<[PackedEntry]>,
     /// Whom each mark is of; empty unless other programs may come to extend this one.
     whose: Box<[NodeId]>,
     /// What children in sieves say, by their conjunctions.
-    poured: Box<[Mark]>,
+    poured: Box<[PackedEntry]>,
     conditions: Box<[Quick]>,
-    sets: Box<[SwiftSet]>,
+    sets: Box<[PackedSet]>,
     /// The set where decisions begin, if it is one.
     entry: Option<u32>,
 }
 
 /// A node: looks at one slot.
 #[derive(Clone, Copy, Debug)]
-struct Lookout {
+struct PackedNode {
     slot: SlotId,
     /// The lowest number that has a way of its own.
     low: u32,
@@ -53,7 +53,7 @@ struct Lookout {
     first: u32,
 }
 
-impl Lookout {
+impl PackedNode {
     /// As many ways as there are states come first.
     const STATES: u32 = Number::FIRST_ATOM;
 
@@ -63,12 +63,12 @@ impl Lookout {
     const WAYS_MIN: usize = 16;
 }
 
-/// Where it goes on: in two bits what is there, below them its place; of a list the length besides.
+/// Packed edge: 2-bit kind, 30-bit target; of a list the length besides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Way(u32);
+struct PackedEdge(u32);
 
-impl Way {
-    /// Above so many bits is the length of a list, if it is shorter than [`Way::LENGTH_MAX`]: else the list begins with
+impl PackedEdge {
+    /// Above so many bits is the length of a list, if it is shorter than [`PackedEdge::LENGTH_MAX`]: else the list begins with
     /// its length.
     const LENGTH_SHIFT: u32 = 26;
     const LENGTH_MAX: u32 = 15;
@@ -78,39 +78,39 @@ impl Way {
     const FORK: u32 = 2 << 30;
     /// With this, a fork is a sieve.
     const SIEVE: u32 = 1 << 29;
-    /// Where a number leads is in [`Swift::wide`], by the node.
+    /// Where a number leads is in [`PackedDiagram::wide`], by the node.
     const WIDE: u32 = 3 << 30;
     const KIND: u32 = 3 << 30;
     /// Nothing is known.
-    const LOST: Way = Way(u32::MAX);
+    const LOST: PackedEdge = PackedEdge(u32::MAX);
 
     fn kind(self) -> u32 {
-        self.0 & Way::KIND
+        self.0 & PackedEdge::KIND
     }
 
     fn place(self) -> usize {
-        (self.0 & !Way::KIND) as usize
+        (self.0 & !PackedEdge::KIND) as usize
     }
 
     fn length(self) -> u32 {
-        self.0 >> Way::LENGTH_SHIFT & Way::LENGTH_MAX
+        self.0 >> PackedEdge::LENGTH_SHIFT & PackedEdge::LENGTH_MAX
     }
 }
 
 /// Lists that begin above this do not fit a way.
-const LISTS_MAX: usize = (1 << Way::LENGTH_SHIFT) - 1;
+const LISTS_MAX: usize = (1 << PackedEdge::LENGTH_SHIFT) - 1;
 
 /// Places above this do not fit a way.
 const PLACES_MAX: usize = (1 << 30) - 2;
 
 /// What an entry of a list says: in three bits its effect, in one whether it is more than a rule that nothing goes along
-/// with; above them one more than the number of its condition, 0 for none, or [`Mark::LADEN`] or what is a set.
+/// with; above them one more than the number of its condition, 0 for none, or [`PackedEntry::LADEN`] or what is a set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Mark(u32);
+struct PackedEntry(u32);
 
-impl Mark {
+impl PackedEntry {
     /// The evaluator has to be asked.
-    const UNREADY: Mark = Mark(u32::MAX);
+    const UNREADY: PackedEntry = PackedEntry(u32::MAX);
     const EFFECT: u32 = 0b111;
     /// If it applies, something goes along with that.
     const LADEN: u32 = 1 << 3;
@@ -118,19 +118,19 @@ impl Mark {
     const SET: u32 = 1 << 4;
     const SHIFT: u32 = 5;
 
-    fn of_rule(effect: Effect, is_laden: bool, condition: Option<u32>) -> Mark {
-        let laden = if is_laden { Mark::LADEN } else { 0 };
+    fn of_rule(effect: Effect, is_laden: bool, condition: Option<u32>) -> PackedEntry {
+        let laden = if is_laden { PackedEntry::LADEN } else { 0 };
         let condition = condition.map_or(0, |condition| condition + 1);
-        Mark(u32::from(Effects::only(effect).bits()) | laden | condition << Mark::SHIFT)
+        PackedEntry(u32::from(Effects::only(effect).bits()) | laden | condition << PackedEntry::SHIFT)
     }
 
-    fn of_set(number: u32) -> Mark {
-        Mark(Mark::SET | number << Mark::SHIFT)
+    fn of_set(number: u32) -> PackedEntry {
+        PackedEntry(PackedEntry::SET | number << PackedEntry::SHIFT)
     }
 
     #[inline]
     fn effects(self) -> Effects {
-        Effects::of_bits((self.0 & Mark::EFFECT) as u8)
+        Effects::of_bits((self.0 & PackedEntry::EFFECT) as u8)
     }
 }
 
@@ -142,8 +142,8 @@ const NUMBERS_MAX: usize = (1 << 26) - 2;
 
 /// A set whose algorithm can combine plain votes.
 #[derive(Debug)]
-struct SwiftSet {
-    start: Way,
+struct PackedSet {
+    start: PackedEdge,
     fold: PlainFold,
     /// The effects that something goes along with.
     laden: Effects,
@@ -151,11 +151,11 @@ struct SwiftSet {
     target: Option<u32>,
 }
 
-impl Swift {
+impl PackedDiagram {
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.nodes)
             + size_of_val(&*self.ways)
-            + self.wide.len() * size_of::<((u32, u32), Way)>()
+            + self.wide.len() * size_of::<((u32, u32), PackedEdge)>()
             + size_of_val(&*self.forks)
             + size_of_val(&*self.marks)
             + size_of_val(&*self.whose)
@@ -165,7 +165,7 @@ impl Swift {
     }
 }
 
-impl Diagram {
+impl DiagramIndex {
     /// What the program says, if that can be seen at once; nothing goes along with it then. Exactly what the evaluator
     /// would say.
     #[inline]
@@ -178,7 +178,7 @@ impl Diagram {
     /// others go on.
     pub fn glance_many(&self, program: &Program, glances: &[impl Glance], verdicts: &mut [Option<Verdict>]) {
         let entry = self.swift.entry.and_then(|entry| self.swift.sets.get(entry as usize));
-        let Some(SwiftSet { start, fold: PlainFold::Any(fold), laden, target: None }) = entry else {
+        let Some(PackedSet { start, fold: PlainFold::Any(fold), laden, target: None }) = entry else {
             for (glance, verdict) in glances.iter().zip(verdicts) {
                 *verdict = self.glance(program, glance);
             }
@@ -200,7 +200,7 @@ impl Diagram {
 
     /// Walks until there are other things than nodes.
     #[inline]
-    fn glide_abreast(&self, ways: &mut [Way; ABREAST], glances: &[impl Glance]) {
+    fn glide_abreast(&self, ways: &mut [PackedEdge; ABREAST], glances: &[impl Glance]) {
         loop {
             let mut is_done = true;
             for (way, glance) in ways.iter_mut().zip(glances) {
@@ -235,7 +235,7 @@ impl Diagram {
     fn any(
         &self,
         program: &Program,
-        start: Way,
+        start: PackedEdge,
         verdicts: &PlainVerdicts,
         glance: &impl Glance,
     ) -> Option<Verdict> {
@@ -246,9 +246,15 @@ impl Diagram {
 
     /// Adds the effects of all that is listed from here on.
     #[inline]
-    fn gather(&self, program: &Program, way: Way, effects: &mut Effects, glance: &impl Glance) -> Option<()> {
+    fn gather(
+        &self,
+        program: &Program,
+        way: PackedEdge,
+        effects: &mut Effects,
+        glance: &impl Glance,
+    ) -> Option<()> {
         let way = self.glide(way, glance);
-        if way.kind() == Way::FORK {
+        if way.kind() == PackedEdge::FORK {
             return self.gather_both(program, way, effects, glance);
         }
         for mark in self.marks(way)? {
@@ -262,7 +268,7 @@ impl Diagram {
     fn gather_both(
         &self,
         program: &Program,
-        fork: Way,
+        fork: PackedEdge,
         effects: &mut Effects,
         glance: &impl Glance,
     ) -> Option<()> {
@@ -274,7 +280,7 @@ impl Diagram {
     }
 
     #[inline]
-    fn first(&self, program: &Program, start: Way, glance: &impl Glance) -> Option<Option<Verdict>> {
+    fn first(&self, program: &Program, start: PackedEdge, glance: &impl Glance) -> Option<Option<Verdict>> {
         let way = self.glide(start, glance);
         if let Some(sieve) = way.as_sieve() {
             let first = self.first_in_sieve(program, sieve, glance, &|_| false)?;
@@ -291,9 +297,9 @@ impl Diagram {
 
     /// The effect of one element, or none.
     #[inline]
-    fn says(&self, program: &Program, mark: Mark, glance: &impl Glance) -> Option<Effects> {
-        let number = mark.0 >> Mark::SHIFT;
-        if mark.0 & (Mark::SET | Mark::LADEN) != 0 {
+    fn says(&self, program: &Program, mark: PackedEntry, glance: &impl Glance) -> Option<Effects> {
+        let number = mark.0 >> PackedEntry::SHIFT;
+        if mark.0 & (PackedEntry::SET | PackedEntry::LADEN) != 0 {
             return self.says_more(program, mark, glance);
         }
         let applies = number == 0 || self.holds(program, number - 1, glance)?;
@@ -301,11 +307,11 @@ impl Diagram {
     }
 
     #[inline(never)]
-    fn says_more(&self, program: &Program, mark: Mark, glance: &impl Glance) -> Option<Effects> {
-        let number = mark.0 >> Mark::SHIFT;
-        if mark == Mark::UNREADY {
+    fn says_more(&self, program: &Program, mark: PackedEntry, glance: &impl Glance) -> Option<Effects> {
+        let number = mark.0 >> PackedEntry::SHIFT;
+        if mark == PackedEntry::UNREADY {
             None
-        } else if mark.0 & Mark::SET != 0 {
+        } else if mark.0 & PackedEntry::SET != 0 {
             effects_of(self.verdict(program, number, glance)?)
         } else if number > 0 && !self.holds(program, number - 1, glance)? {
             Some(Effects::NONE)
@@ -320,31 +326,31 @@ impl Diagram {
     }
 
     #[inline]
-    fn marks(&self, way: Way) -> Option<&[Mark]> {
-        if way.kind() != Way::LIST {
+    fn marks(&self, way: PackedEdge) -> Option<&[PackedEntry]> {
+        if way.kind() != PackedEdge::LIST {
             return None;
         }
         let (at, length) = (way.0 as usize & LISTS_MAX, way.length());
         match length {
-            Way::LENGTH_MAX => self.long_list(at),
+            PackedEdge::LENGTH_MAX => self.long_list(at),
             length => self.swift.marks.get(at..at + length as usize),
         }
     }
 
     #[cold]
-    fn long_list(&self, at: usize) -> Option<&[Mark]> {
+    fn long_list(&self, at: usize) -> Option<&[PackedEntry]> {
         let (length, marks) = self.swift.marks.get(at..)?.split_first()?;
         marks.get(..length.0 as usize)
     }
 
     /// Walks until there is something else than a node.
     #[inline]
-    fn glide(&self, mut way: Way, glance: &impl Glance) -> Way {
+    fn glide(&self, mut way: PackedEdge, glance: &impl Glance) -> PackedEdge {
         loop {
             while let Some(next) = self.next(way, glance) {
                 way = next;
             }
-            if way.kind() != Way::WIDE || way == Way::LOST {
+            if way.kind() != PackedEdge::WIDE || way == PackedEdge::LOST {
                 return way;
             }
             way = self.wide(way, glance);
@@ -353,24 +359,24 @@ impl Diagram {
 
     /// The way from here, where this is a node.
     #[inline]
-    fn next(&self, way: Way, glance: &impl Glance) -> Option<Way> {
-        if way.kind() != Way::NODE {
+    fn next(&self, way: PackedEdge, glance: &impl Glance) -> Option<PackedEdge> {
+        if way.kind() != PackedEdge::NODE {
             return None;
         }
         let node = self.swift.nodes.get(way.0 as usize)?;
         let number = glance.number(node.slot).0;
-        let atom = Lookout::STATES + number.wrapping_sub(node.low).min(node.count);
-        let place = if number < Lookout::STATES { number } else { atom };
+        let atom = PackedNode::STATES + number.wrapping_sub(node.low).min(node.count);
+        let place = if number < PackedNode::STATES { number } else { atom };
         self.swift.ways.get((node.first + place) as usize).copied()
     }
 
     #[inline(never)]
-    fn wide(&self, way: Way, glance: &impl Glance) -> Way {
+    fn wide(&self, way: PackedEdge, glance: &impl Glance) -> PackedEdge {
         let place = way.place();
-        let Some(node) = self.swift.nodes.get(place) else { return Way::LOST };
+        let Some(node) = self.swift.nodes.get(place) else { return PackedEdge::LOST };
         let number = glance.number(node.slot).0;
         let wide = |number| self.swift.wide.get(&(place as u32, number)).copied();
-        wide(number).or_else(|| wide(0)).unwrap_or(Way::LOST)
+        wide(number).or_else(|| wide(0)).unwrap_or(PackedEdge::LOST)
     }
 }
 

@@ -7,8 +7,8 @@
 use durward_ir::program::Atom;
 use durward_ir::question::Number;
 
-use super::Step;
-use crate::Map;
+use super::DiagramEdge;
+use crate::BuildMap;
 
 /// Up to this many branches comparing them one by one is as fast as hashing.
 const COMPARED_MAX: usize = 6;
@@ -22,7 +22,7 @@ const SHARED_MAX: usize = 64;
 
 /// Where the branches of one node are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Table {
+pub(super) enum BranchTable {
     /// `places[first + number - low]`, for `count` numbers from `low`.
     Placed { low: u32, first: u32, count: u32 },
     /// `pairs[first..first + count]`.
@@ -32,37 +32,37 @@ pub(super) enum Table {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Pair {
+struct BranchPair {
     number: u32,
-    step: Step,
+    step: DiagramEdge,
 }
 
-impl Pair {
-    const EMPTY: Pair = Pair { number: 0, step: Step::NOBODY };
+impl BranchPair {
+    const EMPTY: BranchPair = BranchPair { number: 0, step: DiagramEdge::NOBODY };
 }
 
 /// The branches of all nodes.
 #[derive(Debug, Default)]
-pub(super) struct Tables {
-    places: Vec<Step>,
-    pairs: Vec<Pair>,
-    known: Map<Vec<(Atom, Step)>, Table>,
+pub(super) struct BranchTables {
+    places: Vec<DiagramEdge>,
+    pairs: Vec<BranchPair>,
+    known: BuildMap<Vec<(Atom, DiagramEdge)>, BranchTable>,
 }
 
-impl Tables {
-    /// The branch of a number; `None` if none has this number, unless [`Tables::add`] put `other` there.
+impl BranchTables {
+    /// The branch of a number; `None` if none has this number, unless [`BranchTables::add`] put `other` there.
     #[inline]
-    pub(super) fn find(&self, table: &Table, number: Number) -> Option<Step> {
+    pub(super) fn find(&self, table: &BranchTable, number: Number) -> Option<DiagramEdge> {
         match *table {
-            Table::Placed { low, first, count } => {
+            BranchTable::Placed { low, first, count } => {
                 let place = number.0.wrapping_sub(low);
                 if place < count { self.places.get((first + place) as usize).copied() } else { None }
             }
-            Table::Compared { first, count } => {
+            BranchTable::Compared { first, count } => {
                 let pairs = self.pairs.get(first as usize..(first + count) as usize)?;
                 pairs.iter().find(|pair| pair.number == number.0).map(|pair| pair.step)
             }
-            Table::Hashed { first, mask } => {
+            BranchTable::Hashed { first, mask } => {
                 let mut at = hash(number.0) & mask;
                 loop {
                     let pair = self.pairs.get((first + at) as usize)?;
@@ -79,32 +79,32 @@ impl Tables {
     }
 
     /// All branches, by number; among them may be numbers between those of the branches, that lead to `other`.
-    pub(super) fn branches(&self, table: &Table) -> Vec<(u32, Step)> {
+    pub(super) fn branches(&self, table: &BranchTable) -> Vec<(u32, DiagramEdge)> {
         let pairs = |first: u32, end: u32| {
             let pairs = self.pairs.get(first as usize..end as usize).unwrap_or_default();
             let pairs = pairs.iter().filter(|pair| pair.number != 0);
             pairs.map(|pair| (pair.number, pair.step)).collect()
         };
         match *table {
-            Table::Placed { low, first, count } => {
+            BranchTable::Placed { low, first, count } => {
                 let places = self.places.get(first as usize..(first + count) as usize);
                 (low..).zip(places.unwrap_or_default().iter().copied()).collect()
             }
-            Table::Compared { first, count } => pairs(first, first + count),
-            Table::Hashed { first, mask } => pairs(first, first + mask + 1),
+            BranchTable::Compared { first, count } => pairs(first, first + count),
+            BranchTable::Hashed { first, mask } => pairs(first, first + mask + 1),
         }
     }
 
     /// A table of these branches, sorted by atom; `other` is where a number between them leads that has none.
-    pub(super) fn add(&mut self, branches: &[(Atom, Step)], other: Step) -> Table {
+    pub(super) fn add(&mut self, branches: &[(Atom, DiagramEdge)], other: DiagramEdge) -> BranchTable {
         let (Some((lowest, _)), Some((highest, _))) = (branches.first(), branches.last()) else {
-            return Table::Compared { first: 0, count: 0 };
+            return BranchTable::Compared { first: 0, count: 0 };
         };
         let span = (highest.0 - lowest.0) as usize + 1;
         let is_full = span == branches.len();
         if branches.len() <= SHARED_MAX
             && let Some(table) = self.known.get(branches)
-            && (is_full || !matches!(table, Table::Placed { .. }))
+            && (is_full || !matches!(table, BranchTable::Placed { .. }))
         {
             return *table;
         }
@@ -121,7 +121,7 @@ impl Tables {
         table
     }
 
-    /// See [`Tables::truncate`].
+    /// See [`BranchTables::truncate`].
     pub(super) fn lengths(&self) -> (usize, usize) {
         (self.places.len(), self.pairs.len())
     }
@@ -131,12 +131,20 @@ impl Tables {
         self.places.truncate(places);
         self.pairs.truncate(pairs);
         self.known.retain(|_, table| match *table {
-            Table::Placed { first, .. } => (first as usize) < places,
-            Table::Compared { first, .. } | Table::Hashed { first, .. } => (first as usize) < pairs,
+            BranchTable::Placed { first, .. } => (first as usize) < places,
+            BranchTable::Compared { first, .. } | BranchTable::Hashed { first, .. } => {
+                (first as usize) < pairs
+            }
         });
     }
 
-    fn place(&mut self, branches: &[(Atom, Step)], low: u32, span: usize, other: Step) -> Table {
+    fn place(
+        &mut self,
+        branches: &[(Atom, DiagramEdge)],
+        low: u32,
+        span: usize,
+        other: DiagramEdge,
+    ) -> BranchTable {
         let first = self.places.len();
         self.places.resize(first + span, other);
         for (atom, step) in branches {
@@ -144,33 +152,34 @@ impl Tables {
                 *place = *step;
             }
         }
-        Table::Placed { low, first: first as u32, count: span as u32 }
+        BranchTable::Placed { low, first: first as u32, count: span as u32 }
     }
 
-    fn list(&mut self, branches: &[(Atom, Step)]) -> Table {
+    fn list(&mut self, branches: &[(Atom, DiagramEdge)]) -> BranchTable {
         let first = self.pairs.len() as u32;
-        self.pairs
-            .extend(branches.iter().map(|(atom, step)| Pair { number: Number::of(*atom).0, step: *step }));
-        Table::Compared { first, count: branches.len() as u32 }
+        self.pairs.extend(
+            branches.iter().map(|(atom, step)| BranchPair { number: Number::of(*atom).0, step: *step }),
+        );
+        BranchTable::Compared { first, count: branches.len() as u32 }
     }
 
     /// Twice as many places as branches, so that there is always an empty one and chains are short.
-    fn hash(&mut self, branches: &[(Atom, Step)]) -> Table {
+    fn hash(&mut self, branches: &[(Atom, DiagramEdge)]) -> BranchTable {
         let (first, size) = (self.pairs.len(), (branches.len() * 2).next_power_of_two());
         let mask = size as u32 - 1;
-        self.pairs.resize(first + size, Pair::EMPTY);
+        self.pairs.resize(first + size, BranchPair::EMPTY);
         for (atom, step) in branches {
             let number = Number::of(*atom).0;
             let mut at = hash(number) & mask;
             while let Some(pair) = self.pairs.get_mut(first + at as usize) {
-                if *pair == Pair::EMPTY {
-                    *pair = Pair { number, step: *step };
+                if *pair == BranchPair::EMPTY {
+                    *pair = BranchPair { number, step: *step };
                     break;
                 }
                 at = (at + 1) & mask;
             }
         }
-        Table::Hashed { first: first as u32, mask }
+        BranchTable::Hashed { first: first as u32, mask }
     }
 
     /// How many entries of about 8 bytes there are.
@@ -184,7 +193,7 @@ impl Tables {
 
     /// Gives back what only building needs.
     pub(super) fn finish(&mut self) {
-        self.known = Map::default();
+        self.known = BuildMap::default();
         self.places.shrink_to_fit();
         self.pairs.shrink_to_fit();
     }
@@ -200,14 +209,14 @@ fn hash(number: u32) -> u32 {
 mod tests {
     use super::*;
 
-    fn step(at: u32) -> Step {
-        Step { at, kind: 1 }
+    fn step(at: u32) -> DiagramEdge {
+        DiagramEdge { at, kind: 1 }
     }
 
     /// Every number leads where its branch says, and all others to `other`, whatever the table looks like.
     #[test]
     fn all_forms_of_table_find_their_branches() {
-        let mut tables = Tables::default();
+        let mut tables = BranchTables::default();
         for spread in [1, 3, 50] {
             for count in [0, 1, 2, COMPARED_MAX as u32, 40, 1000] {
                 let branches: Vec<_> =

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use durward_ir::program::{Atom, NodeId, SlotId};
 use durward_ir::question::Number;
 
-use super::rows::{LIST_PART, Row, short_max};
-use super::{STEPS_MAX, Sieve, Sieves, Step, Values};
-use crate::Map;
-use crate::formula::{Absent, Conjunction};
+use super::rows::{LIST_PART, SieveRow, short_max};
+use super::{STEPS_MAX, SieveLayout, SieveStep, Sieves, SlotRows};
+use crate::BuildMap;
+use crate::formula::{Conjunction, WhenAbsent};
 
 /// A table with a place for every number from the lowest to the highest may be this many times longer than there are
 /// values; other numbers are searched for.
@@ -16,7 +16,7 @@ const SPREAD_MAX: usize = 4;
 
 /// How long all parts of the sieves were.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
+pub(crate) struct SievesMark {
     sieves: usize,
     steps: usize,
     of_values: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Mark {
 
 /// A child and when it applies.
 #[derive(Debug)]
-pub(crate) struct Candidate {
+pub(crate) struct SieveCandidate {
     pub(crate) node: NodeId,
     /// Its place among its siblings.
     pub(crate) place: u32,
@@ -38,15 +38,15 @@ pub(crate) struct Candidate {
 
 /// What conjunctions ask of one slot, each at most once.
 #[derive(Default)]
-struct Asked {
+struct SlotConjunctions {
     /// Those that ask at all; sorted, as are all others.
     testers: Vec<u32>,
-    by_atom: Map<Atom, Vec<u32>>,
+    by_atom: BuildMap<Atom, Vec<u32>>,
     absent_holds: Vec<u32>,
     absent_unsure: Vec<u32>,
 }
 
-impl Asked {
+impl SlotConjunctions {
     /// How many of so many conjunctions are left on the average, if questions hold what policies ask for.
     fn left_of(&self, conjunctions: usize) -> usize {
         let asked: usize = self.by_atom.values().map(Vec::len).sum();
@@ -54,15 +54,15 @@ impl Asked {
         conjunctions - self.testers.len() + squares.div_ceil(asked.max(1))
     }
 
-    fn note(&mut self, conjunction: u32, atoms: &[Atom], absent: Absent) {
+    fn note(&mut self, conjunction: u32, atoms: &[Atom], absent: WhenAbsent) {
         self.testers.push(conjunction);
         for atom in atoms {
             self.by_atom.entry(*atom).or_default().push(conjunction);
         }
         match absent {
-            Absent::Fails => {}
-            Absent::Holds => self.absent_holds.push(conjunction),
-            Absent::Unsure => self.absent_unsure.push(conjunction),
+            WhenAbsent::Fails => {}
+            WhenAbsent::Holds => self.absent_holds.push(conjunction),
+            WhenAbsent::Unsure => self.absent_unsure.push(conjunction),
         }
     }
 }
@@ -70,7 +70,7 @@ impl Asked {
 impl Sieves {
     /// Makes a sieve of children in document order; gives its number. The memory it takes is proportional to their
     /// tests.
-    pub(crate) fn add(&mut self, candidates: &[Candidate]) -> u32 {
+    pub(crate) fn add(&mut self, candidates: &[SieveCandidate]) -> u32 {
         let first_member = self.members.len() as u32;
         let mut conjunctions: Vec<&Conjunction> = Vec::new();
         for candidate in candidates {
@@ -79,7 +79,7 @@ impl Sieves {
             self.members.resize(first_member as usize + conjunctions.len(), member);
         }
         let count = conjunctions.len();
-        let mut steps: Vec<((SlotId, usize), Asked)> = asked(&conjunctions).into_iter().collect();
+        let mut steps: Vec<((SlotId, usize), SlotConjunctions)> = asked(&conjunctions).into_iter().collect();
         steps.sort_by_key(|(_, asked)| asked.left_of(count));
         let mut others: Vec<u32> =
             (0..).zip(&conjunctions).filter(|(_, one)| one.has_others).map(|(number, _)| number).collect();
@@ -93,8 +93,8 @@ impl Sieves {
             let step = self.step(*slot, asked, count);
             self.steps.push(step);
         }
-        let has_others = self.row(&Free::nobody(), &others, count);
-        self.sieves.push(Sieve {
+        let has_others = self.row(&UntestedConjunctions::nobody(), &others, count);
+        self.sieves.push(SieveLayout {
             first_step,
             steps: steps.len() as u32,
             first_member,
@@ -105,8 +105,8 @@ impl Sieves {
     }
 
     /// As long as the sieves are now.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark {
+    pub(crate) fn mark(&self) -> SievesMark {
+        SievesMark {
             sieves: self.sieves.len(),
             steps: self.steps.len(),
             of_values: self.of_values.len(),
@@ -117,7 +117,7 @@ impl Sieves {
     }
 
     /// Forgets what was added since.
-    pub(crate) fn go_back_to(&mut self, mark: Mark) {
+    pub(crate) fn go_back_to(&mut self, mark: SievesMark) {
         self.sieves.truncate(mark.sieves);
         self.steps.truncate(mark.steps);
         self.of_values.truncate(mark.of_values);
@@ -126,41 +126,44 @@ impl Sieves {
         self.rows.truncate(mark.rows);
     }
 
-    fn step(&mut self, slot: SlotId, asked: &Asked, conjunctions: usize) -> Step {
+    fn step(&mut self, slot: SlotId, asked: &SlotConjunctions, conjunctions: usize) -> SieveStep {
         let free = self.free(&asked.testers, conjunctions);
-        let mut values: Vec<(Number, Row)> = Vec::with_capacity(asked.by_atom.len());
+        let mut values: Vec<(Number, SieveRow)> = Vec::with_capacity(asked.by_atom.len());
         for (atom, askers) in &asked.by_atom {
             values.push((Number::of(*atom), self.row(&free, askers, conjunctions)));
         }
         values.sort_unstable_by_key(|(number, _)| number.0);
         let mut absent = [asked.absent_holds.as_slice(), &asked.absent_unsure].concat();
         absent.sort_unstable();
-        Step {
+        SieveStep {
             slot,
             values: self.values(&values, free.row),
             free: free.row,
             absent: self.row(&free, &absent, conjunctions),
-            suspects: self.row(&Free::nobody(), &asked.absent_unsure, conjunctions),
+            suspects: self.row(&UntestedConjunctions::nobody(), &asked.absent_unsure, conjunctions),
         }
     }
 
     /// The conjunctions other than these.
-    fn free(&mut self, testers: &[u32], conjunctions: usize) -> Free {
+    fn free(&mut self, testers: &[u32], conjunctions: usize) -> UntestedConjunctions {
         let count = conjunctions - testers.len();
         if count == 0 {
-            return Free::nobody();
+            return UntestedConjunctions::nobody();
         }
         let mut testers = testers.iter().peekable();
         let free = (0..conjunctions as u32).filter(move |one| testers.next_if_eq(&one).is_none());
         if count <= short_max(conjunctions) {
             let list: Vec<u32> = free.collect();
-            return Free { row: self.rows.add_list(None, &list, conjunctions), list: Some(list) };
+            return UntestedConjunctions {
+                row: self.rows.add_list(None, &list, conjunctions),
+                list: Some(list),
+            };
         }
-        Free { row: self.rows.add_dense(free, conjunctions), list: None }
+        UntestedConjunctions { row: self.rows.add_dense(free, conjunctions), list: None }
     }
 
     /// Those who are free and these.
-    fn row(&mut self, free: &Free, askers: &[u32], conjunctions: usize) -> Row {
+    fn row(&mut self, free: &UntestedConjunctions, askers: &[u32], conjunctions: usize) -> SieveRow {
         if askers.is_empty() {
             return free.row;
         }
@@ -179,10 +182,10 @@ impl Sieves {
     }
 
     /// A table of rows, sorted by number.
-    fn values(&mut self, values: &[(Number, Row)], free: Row) -> Values {
+    fn values(&mut self, values: &[(Number, SieveRow)], free: SieveRow) -> SlotRows {
         let first = self.of_values.len() as u32;
         let (Some((low, _)), Some((high, _))) = (values.first(), values.last()) else {
-            return Values::Placed { low: 0, first, span: 0 };
+            return SlotRows::Placed { low: 0, first, span: 0 };
         };
         let span = (high.0 - low.0) as usize + 1;
         if span <= SPREAD_MAX * values.len() {
@@ -192,12 +195,12 @@ impl Sieves {
                     *place = *row;
                 }
             }
-            return Values::Placed { low: low.0, first, span: span as u32 };
+            return SlotRows::Placed { low: low.0, first, span: span as u32 };
         }
         let first_number = self.numbers.len() as u32;
         self.numbers.extend(values.iter().map(|(number, _)| number.0));
         self.of_values.extend(values.iter().map(|(_, row)| *row));
-        Values::Searched { first, first_number, count: values.len() as u32 }
+        SlotRows::Searched { first, first_number, count: values.len() as u32 }
     }
 
     /// Gives back what only building needs.
@@ -212,21 +215,21 @@ impl Sieves {
 }
 
 /// The conjunctions that do not test a slot.
-struct Free {
-    row: Row,
+struct UntestedConjunctions {
+    row: SieveRow,
     /// Which they are, if they are few.
     list: Option<Vec<u32>>,
 }
 
-impl Free {
-    fn nobody() -> Free {
-        Free { row: Row::EMPTY, list: Some(Vec::new()) }
+impl UntestedConjunctions {
+    fn nobody() -> UntestedConjunctions {
+        UntestedConjunctions { row: SieveRow::EMPTY, list: Some(Vec::new()) }
     }
 }
 
 /// What is asked of each slot. A conjunction that tests a slot more than once does so in several places.
-fn asked(conjunctions: &[&Conjunction]) -> BTreeMap<(SlotId, usize), Asked> {
-    let mut asked: BTreeMap<(SlotId, usize), Asked> = BTreeMap::new();
+fn asked(conjunctions: &[&Conjunction]) -> BTreeMap<(SlotId, usize), SlotConjunctions> {
+    let mut asked: BTreeMap<(SlotId, usize), SlotConjunctions> = BTreeMap::new();
     for (number, conjunction) in (0..).zip(conjunctions) {
         for tests in conjunction.tests.chunk_by(|one, next| one.slot == next.slot) {
             for (place, test) in tests.iter().enumerate() {

@@ -14,8 +14,8 @@ pub(super) const LIST_PART: u32 = 64;
 
 /// The union of a dense row and a list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Row {
-    /// The first block, or [`Row::NONE`].
+pub(super) struct SieveRow {
+    /// The first block, or [`SieveRow::NONE`].
     dense: u32,
     first: u32,
     count: u32,
@@ -23,19 +23,19 @@ pub(super) struct Row {
     is_short: bool,
 }
 
-impl Row {
+impl SieveRow {
     const NONE: u32 = u32::MAX;
-    pub(super) const EMPTY: Row = Row { dense: Row::NONE, first: 0, count: 0, is_short: true };
+    pub(super) const EMPTY: SieveRow = SieveRow { dense: SieveRow::NONE, first: 0, count: 0, is_short: true };
 
     #[inline]
     pub(super) fn is_empty(self) -> bool {
-        self.dense == Row::NONE && self.count == 0
+        self.dense == SieveRow::NONE && self.count == 0
     }
 
     /// The dense row, if that is all.
     #[inline]
     pub(super) fn as_dense(self) -> Option<u32> {
-        (self.count == 0 && self.dense != Row::NONE).then_some(self.dense)
+        (self.count == 0 && self.dense != SieveRow::NONE).then_some(self.dense)
     }
 
     #[inline]
@@ -77,12 +77,12 @@ pub(super) fn is_none_in(block: &[u64; BLOCK_WORDS]) -> bool {
 
 /// All rows of all sieves.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct SieveRows {
     blocks: Vec<[u64; BLOCK_WORDS]>,
     lists: Vec<u32>,
 }
 
-impl Rows {
+impl SieveRows {
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.blocks) + size_of_val(&*self.lists)
     }
@@ -103,7 +103,7 @@ impl Rows {
     }
 
     /// A row of bits: these of so many conjunctions.
-    pub(super) fn add_dense(&mut self, some: impl IntoIterator<Item = u32>, conjunctions: usize) -> Row {
+    pub(super) fn add_dense(&mut self, some: impl IntoIterator<Item = u32>, conjunctions: usize) -> SieveRow {
         let first = self.blocks.len();
         self.blocks.resize(first + conjunctions.div_ceil(BLOCK_BITS as usize), [0; BLOCK_WORDS]);
         for conjunction in some {
@@ -112,11 +112,11 @@ impl Rows {
                 *word |= bit;
             }
         }
-        Row { dense: first as u32, first: 0, count: 0, is_short: false }
+        SieveRow { dense: first as u32, first: 0, count: 0, is_short: false }
     }
 
     /// A row of bits: those of another one and these.
-    pub(super) fn add_dense_to(&mut self, dense: Row, some: &[u32], conjunctions: usize) -> Row {
+    pub(super) fn add_dense_to(&mut self, dense: SieveRow, some: &[u32], conjunctions: usize) -> SieveRow {
         let row = self.add_dense(some.iter().copied(), conjunctions);
         let from = dense.dense as usize;
         let Some((before, new)) = self.blocks.split_at_mut_checked(row.dense as usize) else { return row };
@@ -128,16 +128,21 @@ impl Rows {
     }
 
     /// The union of a dense row, if any, and a sorted list of some of so many conjunctions.
-    pub(super) fn add_list(&mut self, dense: Option<Row>, some: &[u32], conjunctions: usize) -> Row {
+    pub(super) fn add_list(
+        &mut self,
+        dense: Option<SieveRow>,
+        some: &[u32],
+        conjunctions: usize,
+    ) -> SieveRow {
         let first = self.lists.len() as u32;
         self.lists.extend_from_slice(some);
-        let dense = dense.map_or(Row::NONE, |row| row.dense);
-        let is_short = dense == Row::NONE && some.len() <= short_max(conjunctions);
-        Row { dense, first, count: some.len() as u32, is_short }
+        let dense = dense.map_or(SieveRow::NONE, |row| row.dense);
+        let is_short = dense == SieveRow::NONE && some.len() <= short_max(conjunctions);
+        SieveRow { dense, first, count: some.len() as u32, is_short }
     }
 
     #[inline]
-    pub(super) fn list(&self, row: Row) -> &[u32] {
+    pub(super) fn list(&self, row: SieveRow) -> &[u32] {
         let first = row.first as usize;
         self.lists.get(first..first + row.count as usize).unwrap_or_default()
     }
@@ -150,8 +155,8 @@ impl Rows {
     }
 
     #[inline]
-    pub(super) fn contains(&self, row: Row, conjunction: u32) -> bool {
-        (row.dense != Row::NONE && self.is_in_dense(row.dense, conjunction))
+    pub(super) fn contains(&self, row: SieveRow, conjunction: u32) -> bool {
+        (row.dense != SieveRow::NONE && self.is_in_dense(row.dense, conjunction))
             || self.list(row).binary_search(&conjunction).is_ok()
     }
 
@@ -177,8 +182,8 @@ impl Rows {
 
     /// Adds those in a row. Blocks must be asked for in order: what of the list was passed is cut from the row.
     #[inline]
-    pub(super) fn unite(&self, row: &mut Row, block: u32, either: &mut [u64; BLOCK_WORDS]) {
-        if row.dense != Row::NONE
+    pub(super) fn unite(&self, row: &mut SieveRow, block: u32, either: &mut [u64; BLOCK_WORDS]) {
+        if row.dense != SieveRow::NONE
             && let Some(dense) = self.blocks.get((row.dense + block) as usize)
         {
             either.iter_mut().zip(dense).for_each(|(either, word)| *either |= word);

@@ -9,8 +9,9 @@ use super::atoms::{Atom, Atoms};
 use super::build::Map;
 use super::ranges::DerivedSlots;
 use super::words::Words;
-use crate::attribute::{AttributeName, NameKey};
+use crate::attribute::{AttributeName, NameKey, Names};
 use crate::path::Path;
+use crate::question::RowKey;
 use crate::value::{DataType, Value};
 
 /// The number of an attribute that some expression reads.
@@ -25,7 +26,12 @@ pub struct Slots {
     /// See [`Slots::id`].
     id: u64,
     names: Vec<AttributeName>,
+    /// By slot, once sealed; [`NameKey::NONE`] of slots that stand for no attribute.
     keys: Vec<NameKey>,
+    /// By slot, what rows of requests are compared with; [`RowKey::NONE`] where that does not say all.
+    row_keys: Vec<RowKey>,
+    /// The greatest number of a name.
+    names_known: u32,
     by_name: Map<AttributeName, SlotId>,
     /// By slot; empty while there is no path.
     paths: Vec<Option<Path>>,
@@ -42,11 +48,11 @@ pub struct Slots {
 /// Counts the programs of this process.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
-/// One entry of the open-addressing table of slots by half their key; `slot` is one more than the slot's number, 0 is
-/// empty.
+/// One entry of the open-addressing table of slots by the numbers of their names; `slot` is one more than the slot's number, 0
+/// is empty.
 #[derive(Clone, Copy, Debug, Default)]
 struct KeyEntry {
-    half: u32,
+    key: NameKey,
     slot: u32,
 }
 
@@ -58,7 +64,6 @@ impl Slots {
         }
         let slot = SlotId(self.names.len() as u32);
         self.names.push(name.clone());
-        self.keys.push(NameKey::of(&name.category, &name.id));
         self.by_name.insert(name.clone(), slot);
         slot
     }
@@ -71,7 +76,6 @@ impl Slots {
         let slot = SlotId(self.names.len() as u32);
         let category = path.element().as_str().into();
         let id = path.keys().join(".").into();
-        self.keys.push(NameKey::of("", ""));
         self.names.push(AttributeName { category, id, data_type: DataType::Undefined, issuer: None });
         self.paths.resize(self.names.len(), None);
         if let Some(last) = self.paths.last_mut() {
@@ -86,7 +90,6 @@ impl Slots {
         let slot = SlotId(self.names.len() as u32);
         let mut name = self.name(source).clone();
         name.id = format!("{} (ranges)", name.id).into();
-        self.keys.push(NameKey::of("", ""));
         self.names.push(name);
         slot
     }
@@ -161,14 +164,20 @@ impl Slots {
     }
 
     fn seal_keys(&mut self) {
+        let is_attribute = |slot: SlotId| self.path(slot).is_none() && !self.is_piece(slot);
+        let names: Vec<Option<&AttributeName>> =
+            self.names().map(|(slot, name)| is_attribute(slot).then_some(name)).collect();
+        self.keys = Names::keys_of(&names);
+        let row_key = |(name, key): (&AttributeName, &NameKey)| match name.issuer {
+            None => RowKey::of(*key, name.data_type),
+            Some(_) => RowKey::NONE,
+        };
+        self.row_keys = self.names.iter().zip(&self.keys).map(row_key).collect();
+        self.names_known = self.keys.iter().map(|key| key.number()).max().unwrap_or_default();
         self.key_table = vec![KeyEntry::default(); table_size(self.keys.len())];
-        for (number, key) in self.keys.iter().enumerate() {
-            let slot = SlotId(number as u32);
-            if self.path(slot).is_some() || self.is_piece(slot) {
-                continue;
-            }
-            let entry = KeyEntry { half: key.half(), slot: number as u32 + 1 };
-            place(&mut self.key_table, u64::from(entry.half), entry, |entry| entry.slot == 0);
+        for (number, key) in self.keys.iter().enumerate().filter(|(_, key)| **key != NameKey::NONE) {
+            let entry = KeyEntry { key: *key, slot: number as u32 + 1 };
+            place(&mut self.key_table, u64::from(key.number()), entry, |entry| entry.slot == 0);
         }
     }
 
@@ -178,14 +187,26 @@ impl Slots {
         self.id
     }
 
-    /// The slots whose attribute's key has this half; others may be among them no more often than halves clash.
-    pub fn with_half(&self, half: u32) -> impl Iterator<Item = SlotId> {
+    /// The slots that read an attribute of this name.
+    pub fn with_name(&self, key: NameKey) -> impl Iterator<Item = SlotId> {
         let mask = self.key_table.len().wrapping_sub(1);
-        let first = half as usize & mask;
+        let first = key.number() as usize & mask;
         let entries =
             (0..self.key_table.len()).map_while(move |step| self.key_table.get((first + step) & mask));
         let chain = entries.take_while(|entry| entry.slot != 0);
-        chain.filter(move |entry| entry.half == half).map(|entry| SlotId(entry.slot - 1))
+        chain.filter(move |entry| entry.key == key).map(|entry| SlotId(entry.slot - 1))
+    }
+
+    /// The greatest number of a name that a slot reads.
+    #[inline]
+    pub(crate) fn names_known(&self) -> u32 {
+        self.names_known
+    }
+
+    /// What a row of a request has that this slot asks for; [`RowKey::NONE`] of slots for parts, pieces or an issuer.
+    #[inline]
+    pub(crate) fn row_key(&self, slot: SlotId) -> RowKey {
+        self.row_keys.get(slot.0 as usize).copied().unwrap_or_default()
     }
 
     /// How many slots there are.
@@ -207,14 +228,10 @@ impl Slots {
         &self.names[slot.0 as usize]
     }
 
-    /// The key of a slot's attribute.
-    ///
-    /// # Panics
-    /// Never for slots of this program.
+    /// The number of the name of a slot's attribute; [`NameKey::NONE`] before the program is built.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "slot numbers are only made by `slot`")]
     pub fn key(&self, slot: SlotId) -> NameKey {
-        self.keys[slot.0 as usize]
+        self.keys.get(slot.0 as usize).copied().unwrap_or_default()
     }
 
     /// All slots with their attributes.

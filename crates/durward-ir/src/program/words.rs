@@ -1,4 +1,5 @@
-//! The parts of subscriptions and the values that policies know, in words: see [`Brief`](crate::question::Brief).
+//! The parts of subscriptions and the values that policies know, in words: see [`Brief`](crate::question::Brief) and
+//! [`Rows`](crate::question::Rows).
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +9,7 @@ use super::atoms::Atom;
 use super::build::Map;
 use super::slots::{SlotId, Slots};
 use crate::path::Element;
-use crate::question::{Brief, BriefField, Fields, LAYOUTS_MAX, Layout, Number, Seat, Word};
+use crate::question::{Brief, Fields, Kind, LAYOUTS_MAX, Layout, Number, Seat, Word};
 
 /// The name of a slot's part of the subscription, if that is an element or a key of one.
 #[derive(Clone, Copy, Debug)]
@@ -45,9 +46,6 @@ impl Words {
     /// Of all slots and atoms that stand for parts of a subscription and values of it.
     pub(super) fn of(slots: &Slots) -> Words {
         let names = names_of(slots);
-        if names.iter().all(Option::is_none) {
-            return Words { count: slots.atom_count(), ..Words::default() };
-        }
         let mut atoms = vec![Entry::default(); (slots.atom_count() * 2).next_power_of_two().max(2)];
         let count = slots.atom_count();
         for entry in entries(slots, 0..count) {
@@ -62,8 +60,7 @@ impl Words {
         if words.names.len() != slots.len() {
             (words.names, words.seats) = (names_of(slots), no_seats());
         }
-        let is_named = |slot: u32| words.names.get(slot as usize).is_some_and(Option::is_some);
-        for entry in entries(slots, words.count..slots.atom_count()).filter(|entry| is_named(entry.slot)) {
+        for entry in entries(slots, words.count..slots.atom_count()) {
             words.later.entry(digest(entry.word.hash(), entry.slot)).or_default().push(entry);
         }
         words.count = slots.atom_count();
@@ -72,30 +69,41 @@ impl Words {
 
     /// The number of an atom of this slot and word for which the test holds.
     #[inline]
-    fn find(&self, slot: SlotId, field: &BriefField, test: impl Fn(Number) -> bool) -> Option<Number> {
-        let found = self.find_early(slot, field, &test);
-        if found.is_some() || self.later.is_empty() { found } else { self.find_later(slot, field, &test) }
+    fn find(&self, slot: SlotId, word: Word, hash: u64, test: impl Fn(Number) -> bool) -> Option<Number> {
+        let found = self.find_early(slot, word, hash, &test);
+        if found.is_some() || self.later.is_empty() {
+            found
+        } else {
+            self.find_later(slot, word, hash, &test)
+        }
     }
 
     #[cold]
-    fn find_later(&self, slot: SlotId, field: &BriefField, test: &impl Fn(Number) -> bool) -> Option<Number> {
-        let entries = self.later.get(&digest(field.hash, slot.0))?;
-        let is_it =
-            |entry: &&Entry| entry.word == field.word && entry.slot == slot.0 && test(Number(entry.number));
+    fn find_later(
+        &self,
+        slot: SlotId,
+        word: Word,
+        hash: u64,
+        test: &impl Fn(Number) -> bool,
+    ) -> Option<Number> {
+        let entries = self.later.get(&digest(hash, slot.0))?;
+        let is_it = |entry: &&Entry| entry.word == word && entry.slot == slot.0 && test(Number(entry.number));
         entries.iter().find(is_it).map(|entry| Number(entry.number))
     }
 
     #[inline]
-    fn find_early(&self, slot: SlotId, field: &BriefField, test: &impl Fn(Number) -> bool) -> Option<Number> {
+    fn find_early(
+        &self,
+        slot: SlotId,
+        word: Word,
+        hash: u64,
+        test: &impl Fn(Number) -> bool,
+    ) -> Option<Number> {
         let mask = self.atoms.len().wrapping_sub(1);
-        let mut at = place(field.hash, slot.0, mask);
+        let mut at = place(hash, slot.0, mask);
         loop {
             let entry = self.atoms.get(at)?;
-            if entry.word == field.word
-                && entry.slot == slot.0
-                && entry.number != 0
-                && test(Number(entry.number))
-            {
+            if entry.word == word && entry.slot == slot.0 && entry.number != 0 && test(Number(entry.number)) {
                 return Some(Number(entry.number));
             }
             if entry.number == 0 {
@@ -128,9 +136,11 @@ fn entries(slots: &Slots, atoms: std::ops::Range<usize>) -> impl Iterator<Item =
     atoms.filter_map(|number| {
         let atom = Atom(number as u32);
         let (slot, value) = slots.atom(atom);
-        let entry = Entry { word: Word::of(value), slot: slot.0, number: Number::of(atom).0 };
-        // Pieces are not found by words.
-        (!slots.is_piece(slot)).then_some(entry)
+        let word = if slots.path(slot).is_some() { Word::of(value) } else { Word::of_attribute(value) };
+        // Pieces are not found by words, and some values have none of their own.
+        let is_found =
+            !slots.is_piece(slot) && matches!(word.kind(), Kind::Text | Kind::LongText | Kind::Plain);
+        is_found.then_some(Entry { word, slot: slot.0, number: Number::of(atom).0 })
     })
 }
 
@@ -177,10 +187,10 @@ impl Slots {
         Some(self.words.seats.get(layout.number()?)?.get_or_init(find))
     }
 
-    /// The number of what a field holds, whose word says all of it; `None` where no policy names it.
+    /// The number of a value whose word says all of it; `None` where no policy names it. `hash` is the word's.
     #[inline]
-    pub(crate) fn find_word(&self, slot: SlotId, field: &BriefField) -> Option<Number> {
-        self.words.find(slot, field, |_| true)
+    pub(crate) fn find_word(&self, slot: SlotId, word: Word, hash: u64) -> Option<Number> {
+        self.words.find(slot, word, hash, |_| true)
     }
 
     /// The same of a long text, which is held at a place.
@@ -188,7 +198,7 @@ impl Slots {
     pub(crate) fn find_long(
         &self,
         slot: SlotId,
-        field: &BriefField,
+        (word, hash): (Word, u64),
         held: &dyn Fields,
         place: Option<u16>,
     ) -> Number {
@@ -201,6 +211,6 @@ impl Slots {
                 None => held.made(place).is_some_and(|held| value.equals(&held)),
             }
         };
-        self.words.find(slot, field, is_it).unwrap_or(Number::OTHER_TEXT)
+        self.words.find(slot, word, hash, is_it).unwrap_or(Number::OTHER_TEXT)
     }
 }

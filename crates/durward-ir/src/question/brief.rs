@@ -7,7 +7,9 @@ use smallvec::SmallVec;
 
 use super::Number;
 use super::layout::Layout;
+use crate::datatype::Integer;
 use crate::path::{Element, Path};
+use crate::program::{SlotId, Slots};
 use crate::value::Value;
 
 /// A name or a value in 16 bytes.
@@ -58,7 +60,7 @@ impl Word {
             Value::Undefined => Word::default(),
             Value::Text(text) => Word::of_text(text),
             Value::Number(number) => match number.to_i64() {
-                Some(integer) => Word::tagged(INTEGER, integer.cast_unsigned()),
+                Some(integer) => Word::of_integer(integer),
                 None => Word::tagged(UNSURE, 0),
             },
             Value::Boolean(boolean) => Word::tagged(BOOLEAN, u64::from(*boolean)),
@@ -82,6 +84,33 @@ impl Word {
             | Value::Opaque(_) => Word::tagged(UNSURE, 0),
         }
     }
+
+    /// The word of a value of XACML beside others of its data type. Values of types that policies do not compare with constants
+    /// by number are [`Kind::Composed`].
+    #[inline]
+    pub(crate) fn of_attribute(value: &Value) -> Word {
+        if let Value::Text(text) | Value::AnyUri(text) = value {
+            Word::of_text(text)
+        } else if let Value::Boolean(boolean) = value {
+            Word::tagged(BOOLEAN, u64::from(*boolean))
+        } else if let Value::Integer(Integer::Small(integer)) = value {
+            Word::of_integer(*integer)
+        } else {
+            Word::tagged(if value.is_internable() { UNSURE } else { COMPOSED }, 0)
+        }
+    }
+
+    /// The word of a whole number.
+    #[inline]
+    pub(crate) fn of_integer(integer: i64) -> Word {
+        Word::tagged(INTEGER, integer.cast_unsigned())
+    }
+
+    /// The word of nothing.
+    pub(crate) const NONE: Word = Word { low: 0, high: 0 };
+
+    /// The word of a value that has to be looked at itself.
+    pub(crate) const UNSURE: Word = Word::tagged(UNSURE, 0);
 
     /// The word of a text.
     #[inline]
@@ -349,16 +378,25 @@ impl Places<'_> {
     }
 }
 
-/// What the words of a [`Brief`] were made of.
+/// What the words of a [`Brief`], or of [`Rows`](super::Rows), were made of.
 pub trait Fields {
-    /// The place of the field that is this part of the subscription, the whole of it.
-    fn place(&self, path: &Path) -> Option<u16>;
+    /// The place of the field that is this part of the subscription, the whole of it; a request of XACML has no parts.
+    fn place(&self, path: &Path) -> Option<u16> {
+        let _ = path;
+        None
+    }
 
     /// The value at a place; `None` where it is not there as one.
     fn at(&self, place: u16) -> Option<&Value>;
 
     /// The value at a place that is not there as one; `None` where it would have to be made of other fields.
     fn made(&self, place: u16) -> Option<Value>;
+
+    /// The number of a slot that asks for an attribute of one issuer; [`Number::MANY`] where the issuers are not known.
+    fn issued(&self, slots: &Slots, slot: SlotId) -> Number {
+        let _ = (slots, slot);
+        Number::MANY
+    }
 }
 
 #[cfg(test)]

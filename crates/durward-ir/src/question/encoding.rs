@@ -5,6 +5,7 @@ use std::cell::Cell;
 use smallvec::SmallVec;
 
 use super::{Attributes, Number, Reading};
+use crate::attribute::NameKey;
 use crate::program::{SlotId, Slots};
 use crate::value::Value;
 
@@ -45,10 +46,10 @@ impl Encoding {
         }
     }
 
-    /// Looks up what `attributes` has for every slot that may read an attribute with one of these halves of a key.
-    pub fn of(slots: &Slots, attributes: &dyn Attributes, halves: &[u32]) -> Encoding {
+    /// Looks up what `attributes` has for every slot that reads an attribute of one of these names.
+    pub fn of(slots: &Slots, attributes: &dyn Attributes, names: impl Iterator<Item = NameKey>) -> Encoding {
         let mut encoding = Encoding::empty(slots);
-        for slot in halves.iter().flat_map(|half| slots.with_half(*half)) {
+        for slot in names.flat_map(|name| slots.with_name(name)) {
             encoding.note(slots, slot, attributes.read(slots.name(slot), slots.key(slot)));
         }
         for (slot, derived) in slots.all_derived() {
@@ -222,17 +223,18 @@ fn number_of_reading(slots: &Slots, slot: SlotId, reading: &Reading<'_>) -> Opti
     match reading {
         Reading::Absent => Some(Number::ABSENT),
         Reading::One(value, digest) => Some(number_of(slots, slot, value, *digest)),
-        Reading::Made(value) => Some(number_of(slots, slot, value, value.content_hash())),
+        Reading::Made(value) => Some(number_of(slots, slot, value, None)),
         Reading::Many(_) => None,
     }
 }
 
 #[inline]
-pub(super) fn number_of(slots: &Slots, slot: SlotId, value: &Value, digest: u64) -> Number {
+pub(super) fn number_of(slots: &Slots, slot: SlotId, value: &Value, digest: Option<u64>) -> Number {
+    let digest = || digest.unwrap_or_else(|| value.content_hash());
     if let Value::Text(text) = value {
-        return slots.find_text(slot, text, digest).map_or(Number::OTHER_TEXT, Number::of);
+        return slots.find_text(slot, text, digest()).map_or(Number::OTHER_TEXT, Number::of);
     }
-    let atom = if value.is_internable() { slots.find_atom(slot, value, digest) } else { None };
+    let atom = if value.is_internable() { slots.find_atom(slot, value, digest()) } else { None };
     atom.map_or(Number::OTHER, Number::of)
 }
 
@@ -242,13 +244,13 @@ pub(crate) fn known(numbers: &[Number], slot: SlotId) -> Number {
     numbers.get(slot.0 as usize).copied().unwrap_or(UNREAD)
 }
 
-/// The number of a slot, looked up.
+/// The number of a slot, looked up; [`Number::MANY`] of several values. Not of slots that hold pieces of another's.
 #[inline]
-pub(crate) fn looked_up(slots: &Slots, attributes: &dyn Attributes, slot: SlotId) -> Number {
+pub fn looked_up(slots: &Slots, attributes: &dyn Attributes, slot: SlotId) -> Number {
     match look_up(slots, attributes, slot) {
         Reading::Absent => Number::ABSENT,
         Reading::One(value, digest) => number_of(slots, slot, value, digest),
-        Reading::Made(value) => number_of(slots, slot, &value, value.content_hash()),
+        Reading::Made(value) => number_of(slots, slot, &value, None),
         Reading::Many(_) => Number::MANY,
     }
 }

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use smallvec::SmallVec;
 
 use super::brief::{Brief, Fields, Kind, Seat};
-use super::encoding::number_of;
-use super::{Attributes, Encoding, Glimpse, Number, Reading, known};
+use super::rows::Rows;
+use super::{Encoding, Number, known};
 use crate::program::{Derived, SlotId, Slots};
 
 /// What can be seen of a question at once.
@@ -47,46 +47,47 @@ impl Glance for Encoded<'_> {
     }
 }
 
-/// A request as it was read: slots are looked up when they are looked at.
-#[derive(Clone, Copy, Debug)]
-pub struct Unencoded<'a, A> {
+/// A request as it was read: slots are looked up in its rows when they are looked at.
+pub struct Unencoded<'a> {
     slots: &'a Slots,
-    attributes: &'a A,
+    rows: &'a Rows,
+    held: &'a dyn Fields,
+    /// The piece that was found last, and its slot: conditions ask for that of the node before them again.
+    latest: Cell<(SlotId, Number)>,
 }
 
-impl<'a, A: Attributes> Unencoded<'a, A> {
-    /// Of a request that nobody adds to.
+impl std::fmt::Debug for Unencoded<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Unencoded").field("rows", self.rows).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Unencoded<'a> {
+    /// Of a request that nobody adds to; `held` is what the rows were made of. `None` where the rows were made before the program's
+    /// names had numbers.
     #[inline]
-    pub fn new(slots: &'a Slots, attributes: &'a A) -> Unencoded<'a, A> {
-        Unencoded { slots, attributes }
+    pub fn new(slots: &'a Slots, rows: &'a Rows, held: &'a dyn Fields) -> Option<Unencoded<'a>> {
+        let latest = Cell::new((NO_SLOT, Number::ABSENT));
+        rows.knows_all(slots).then_some(Unencoded { slots, rows, held, latest })
     }
 
-    #[inline]
-    fn glimpse(&self, slot: SlotId) -> Glimpse<'a> {
-        self.attributes.glimpse(self.slots.name(slot), self.slots.key(slot))
-    }
-
-    /// Of a slot that holds pieces of another one's values.
-    fn piece(&self, derived: &Derived) -> Number {
-        match self.glimpse(derived.source) {
-            Glimpse::Absent => derived.number(&Reading::Absent).unwrap_or(Number::MANY),
-            Glimpse::One(value, _) => derived.number_of(value),
-            Glimpse::Unclear => Number::MANY,
+    #[inline(never)]
+    fn keyless(&self, slot: SlotId) -> Number {
+        let Some(derived) = self.slots.derived(slot) else { return self.held.issued(self.slots, slot) };
+        let (latest, number) = self.latest.get();
+        if latest == slot {
+            return number;
         }
+        let number = self.rows.piece(self.slots, derived, self.held);
+        self.latest.set((slot, number));
+        number
     }
 }
 
-impl<A: Attributes> Glance for Unencoded<'_, A> {
+impl Glance for Unencoded<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
-        if let Some(derived) = self.slots.derived(slot) {
-            return self.piece(derived);
-        }
-        match self.glimpse(slot) {
-            Glimpse::Absent => Number::ABSENT,
-            Glimpse::One(value, digest) => number_of(self.slots, slot, value, digest),
-            Glimpse::Unclear => Number::MANY,
-        }
+        self.rows.number(self.slots, slot, self.held).unwrap_or_else(|| self.keyless(slot))
     }
 
     fn integer(&self, _: SlotId) -> Option<i64> {
@@ -183,11 +184,11 @@ impl Glance for Prepared<'_> {
         let seat = self.seat(slot);
         let Some(field) = self.brief.seated(seat) else { return self.unseated(slot, seat) };
         match field.word.kind() {
-            Kind::Text => self.slots.find_word(slot, field).unwrap_or(Number::OTHER_TEXT),
-            Kind::Plain => self.slots.find_word(slot, field).unwrap_or(Number::OTHER),
+            Kind::Text => self.slots.find_word(slot, field.word, field.hash).unwrap_or(Number::OTHER_TEXT),
+            Kind::Plain => self.slots.find_word(slot, field.word, field.hash).unwrap_or(Number::OTHER),
             Kind::Composed => Number::OTHER,
             Kind::Absent => Number::ABSENT,
-            Kind::LongText => self.slots.find_long(slot, field, self.held, seat.place()),
+            Kind::LongText => self.slots.find_long(slot, (field.word, field.hash), self.held, seat.place()),
             Kind::Unsure => Number::MANY,
         }
     }

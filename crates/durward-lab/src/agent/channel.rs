@@ -85,7 +85,7 @@ impl From<io::Error> for ChannelError {
 
 /// One end of a connection. Calls block for no longer than they are told.
 #[derive(Debug)]
-pub(super) struct Channel {
+pub(super) struct AgentChannel {
     tls: Connection,
     socket: TcpStream,
     /// What has come of the next frames.
@@ -132,16 +132,16 @@ fn client_config() -> Result<Arc<ClientConfig>, rustls::Error> {
     Ok(Arc::new(config))
 }
 
-impl Channel {
+impl AgentChannel {
     /// Speaks to an agent.
     ///
     /// # Errors
-    /// As of [`Channel::accept`].
-    pub(super) fn connect(socket: TcpStream, deadline: Instant) -> Result<Channel, ChannelError> {
+    /// As of [`AgentChannel::accept`].
+    pub(super) fn connect(socket: TcpStream, deadline: Instant) -> Result<AgentChannel, ChannelError> {
         let name = ServerName::IpAddress(std::net::Ipv4Addr::UNSPECIFIED.into());
         let config = client_config().map_err(ChannelError::Tls)?;
         let tls = ClientConnection::new(config, name).map_err(ChannelError::Tls)?;
-        Channel::begin(tls.into(), socket, deadline)
+        AgentChannel::begin(tls.into(), socket, deadline)
     }
 
     /// Speaks to a leader.
@@ -152,18 +152,23 @@ impl Channel {
         socket: TcpStream,
         config: Arc<ServerConfig>,
         deadline: Instant,
-    ) -> Result<Channel, ChannelError> {
+    ) -> Result<AgentChannel, ChannelError> {
         let tls = ServerConnection::new(config).map_err(ChannelError::Tls)?;
-        Channel::begin(tls.into(), socket, deadline)
+        AgentChannel::begin(tls.into(), socket, deadline)
     }
 
-    fn begin(mut tls: Connection, socket: TcpStream, deadline: Instant) -> Result<Channel, ChannelError> {
+    fn begin(
+        mut tls: Connection,
+        socket: TcpStream,
+        deadline: Instant,
+    ) -> Result<AgentChannel, ChannelError> {
         socket.set_nodelay(true)?;
         socket.set_nonblocking(false)?;
         socket.set_write_timeout(Some(WRITE_TIME_MAX))?;
         // Frames are bounded here.
         tls.set_buffer_limit(None);
-        let mut channel = Channel { tls, socket, inbox: Vec::new(), frame_bytes_max: GREETING_BYTES_MAX };
+        let mut channel =
+            AgentChannel { tls, socket, inbox: Vec::new(), frame_bytes_max: GREETING_BYTES_MAX };
         channel.flush()?;
         while channel.tls.is_handshaking() {
             let wait = deadline.saturating_duration_since(Instant::now());
@@ -283,7 +288,7 @@ impl Channel {
 }
 
 /// Says good-bye, as far as the other side still listens.
-impl Drop for Channel {
+impl Drop for AgentChannel {
     fn drop(&mut self) {
         self.tls.send_close_notify();
         let _ = self.flush();

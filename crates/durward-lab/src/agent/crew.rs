@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::key::Key;
-use super::link::{Event, Link, OwnClocks};
-use super::message::{Task, ToAgent, ToLeader};
-use super::service::{Hosting, serve};
+use super::key::AgentKey;
+use super::link::{AgentEvent, AgentLink, LeaderClocks};
+use super::message::{AgentTask, ToAgent, ToLeader};
+use super::service::{AgentHosting, serve};
 use super::{Agents, LOCAL, SENT_BYTES_MAX};
-use crate::load::{Attend, Measured, Node, Setup, Share};
-use crate::machine::{Identity, Machine};
+use crate::load::{LoadObserver, LoadResult, LoadSetup, LoadShare, TargetNode};
+use crate::machine::{MachineFacts, MachineIdentity};
 use crate::record::{GeneratorLimit, MachineInfo};
 use crate::run::RunError;
-use crate::scenario::{Scenario, Sent};
-use course::Course;
+use crate::scenario::{Scenario, SentScenario};
+use course::AgentLoad;
 
 /// Bytes of files in one message.
 const CHUNK_BYTES: usize = 512 * 1024;
@@ -34,11 +34,11 @@ const LEAD: Duration = Duration::from_millis(300);
 const READY_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// All agents of a run.
-pub(crate) struct Crew {
-    links: Vec<Link>,
-    events: Receiver<(usize, Event)>,
-    own: OwnClocks,
-    identity: Identity,
+pub(crate) struct AgentCrew {
+    links: Vec<AgentLink>,
+    events: Receiver<(usize, AgentEvent)>,
+    own: LeaderClocks,
+    identity: MachineIdentity,
     /// Who was lost, and why; nothing can be measured any more.
     lost: Option<String>,
     limits: BTreeMap<usize, GeneratorLimit>,
@@ -46,20 +46,20 @@ pub(crate) struct Crew {
     end_local: Arc<AtomicBool>,
 }
 
-impl Crew {
+impl AgentCrew {
     /// Connects to all of them. `may_load` is for the one within this process.
     ///
     /// # Errors
     /// An agent that cannot be reached, or refuses: by name.
-    pub(crate) fn gather(agents: &Agents, version: &str, may_load: &[String]) -> Result<Crew, RunError> {
-        let own = OwnClocks { begun: Instant::now(), unix_us: agents.now_unix_us };
+    pub(crate) fn gather(agents: &Agents, version: &str, may_load: &[String]) -> Result<AgentCrew, RunError> {
+        let own = LeaderClocks { begun: Instant::now(), unix_us: agents.now_unix_us };
         let (sender, events) = channel();
         let end_local = Arc::new(AtomicBool::new(false));
-        let mut crew = Crew {
+        let mut crew = AgentCrew {
             links: Vec::new(),
             events,
             own,
-            identity: Identity::this(),
+            identity: MachineIdentity::this(),
             lost: None,
             limits: BTreeMap::new(),
             end_local: Arc::clone(&end_local),
@@ -77,7 +77,8 @@ impl Crew {
                     key.ok_or_else(|| failed("has no key: name its file by `--agent-key FILE`".to_owned()))?;
                 (named.address.clone(), key)
             };
-            let link = Link::begin(number, (&named.address, &address), &key, version, own, sender.clone());
+            let link =
+                AgentLink::begin(number, (&named.address, &address), &key, version, own, sender.clone());
             crew.links.push(link.map_err(failed)?);
         }
         crew.compare_clocks()?;
@@ -96,7 +97,7 @@ impl Crew {
 
     /// Processes of this machine that make load and are not this one.
     pub(crate) fn processes(&self) -> Vec<u32> {
-        let beside = |link: &&Link| {
+        let beside = |link: &&AgentLink| {
             link.identity.shares_processes(&self.identity) && link.identity.process != self.identity.process
         };
         self.links.iter().filter(beside).map(|link| link.identity.process).collect()
@@ -109,7 +110,7 @@ impl Crew {
 
     /// This machine, then those of the agents, with what is known of their clocks and limits now.
     pub(crate) fn machines(&self) -> Vec<MachineInfo> {
-        let this = Machine::this().info(LOCAL);
+        let this = MachineFacts::this().info(LOCAL);
         let mut all = vec![this];
         for (number, link) in self.links.iter().enumerate() {
             let requests_per_s = self.limits.get(&number).map(|limit| limit.requests_per_s);
@@ -136,9 +137,9 @@ impl Crew {
     ///
     /// # Errors
     /// An agent on another machine for which one of them is another server.
-    pub(crate) fn reach(&self, nodes: &[Node]) -> Result<(), RunError> {
+    pub(crate) fn reach(&self, nodes: &[TargetNode]) -> Result<(), RunError> {
         let Some(node) = nodes.iter().find(|node| node.address.ip().is_loopback()) else { return Ok(()) };
-        let elsewhere = |link: &&Link| {
+        let elsewhere = |link: &&AgentLink| {
             let shares = link.identity.shares_network(&self.identity);
             !shares.unwrap_or_else(|| link.peer.ip().is_loopback())
         };
@@ -154,7 +155,7 @@ impl Crew {
     ///
     /// # Errors
     /// Files that are too large together, an agent that cannot do it, or is lost.
-    pub(crate) fn load(&mut self, scenario: &Scenario, sent: &Sent) -> Result<(), RunError> {
+    pub(crate) fn load(&mut self, scenario: &Scenario, sent: &SentScenario) -> Result<(), RunError> {
         let total: usize = sent.files.values().map(|bytes| bytes.len()).sum();
         if total as u64 > SENT_BYTES_MAX {
             let (total, most) = (total >> 20, SENT_BYTES_MAX >> 20);
@@ -175,7 +176,7 @@ impl Crew {
                 link.send(ToAgent::Bytes { base64: STANDARD.encode(chunk) });
             }
         }
-        self.each(READY_TIME_MAX, |event| matches!(event, Event::Said(ToLeader::Ready)).then_some(()))
+        self.each(READY_TIME_MAX, |event| matches!(event, AgentEvent::Said(ToLeader::Ready)).then_some(()))
             .map(drop)
     }
 
@@ -187,8 +188,8 @@ impl Crew {
         let measure_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.links.iter().for_each(|link| link.send(ToAgent::Limit { measure_ms }));
         let limits = self.each(time + READY_TIME_MAX, |event| match event {
-            Event::Said(ToLeader::Limit(limit)) => Some(limit.clone()),
-            Event::Said(_) | Event::Compared | Event::Lost(_) => None,
+            AgentEvent::Said(ToLeader::Limit(limit)) => Some(limit.clone()),
+            AgentEvent::Said(_) | AgentEvent::Compared | AgentEvent::Lost(_) => None,
         })?;
         let mut all = GeneratorLimit::default();
         for (number, limit) in limits.into_iter().enumerate() {
@@ -206,10 +207,10 @@ impl Crew {
     /// An agent that cannot make it. One that is lost while it goes on ends the load: what the others measured comes back.
     pub(crate) fn measure(
         &mut self,
-        setup: &Setup<'_>,
-        task: &Task,
-        attend: &mut dyn Attend,
-    ) -> Result<Measured, RunError> {
+        setup: &LoadSetup<'_>,
+        task: &AgentTask,
+        attend: &mut dyn LoadObserver,
+    ) -> Result<LoadResult, RunError> {
         let of = self.links.len() as u64;
         if setup.mean_rate().is_some() && setup.users() < of {
             return Err(RunError::Machine(format!(
@@ -219,11 +220,14 @@ impl Crew {
         }
         self.compare_clocks()?;
         for (number, link) in (0..).zip(&self.links) {
-            link.send(ToAgent::Point(Box::new(Task { share: Share { number, of }, ..task.clone() })));
+            link.send(ToAgent::Point(Box::new(AgentTask {
+                share: LoadShare { number, of },
+                ..task.clone()
+            })));
         }
         let threads = self.each(READY_TIME_MAX, |event| match event {
-            Event::Said(ToLeader::Prepared { threads }) => Some(*threads),
-            Event::Said(_) | Event::Compared | Event::Lost(_) => None,
+            AgentEvent::Said(ToLeader::Prepared { threads }) => Some(*threads),
+            AgentEvent::Said(_) | AgentEvent::Compared | AgentEvent::Lost(_) => None,
         })?;
         let uncertain = self.links.iter().map(|link| link.difference().uncertain_us).max().unwrap_or(0);
         let begun = Instant::now() + LEAD + Duration::from_micros(2 * uncertain);
@@ -231,7 +235,7 @@ impl Crew {
             let at = self.own.ns_at(begun).saturating_add_signed(link.difference().ahead_ns);
             link.send(ToAgent::Start { at_ns: at });
         }
-        let mut course = Course::new(setup, begun, threads);
+        let mut course = AgentLoad::new(setup, begun, threads);
         course.follow(&self.links, &self.events, attend);
         self.lost = course.lost.clone();
         Ok(course.measured(&self.links))
@@ -239,12 +243,16 @@ impl Crew {
 
     /// By several round trips with each of them.
     fn compare_clocks(&mut self) -> Result<(), RunError> {
-        self.links.iter().for_each(Link::compare);
-        self.each(READY_TIME_MAX, |event| matches!(event, Event::Compared).then_some(())).map(drop)
+        self.links.iter().for_each(AgentLink::compare);
+        self.each(READY_TIME_MAX, |event| matches!(event, AgentEvent::Compared).then_some(())).map(drop)
     }
 
     /// Waits until each agent has said what is waited for.
-    fn each<T>(&mut self, time: Duration, take: impl Fn(&Event) -> Option<T>) -> Result<Vec<T>, RunError> {
+    fn each<T>(
+        &mut self,
+        time: Duration,
+        take: impl Fn(&AgentEvent) -> Option<T>,
+    ) -> Result<Vec<T>, RunError> {
         let deadline = Instant::now() + time;
         let mut all: Vec<Option<T>> = self.links.iter().map(|_| None).collect();
         while let Some(missing) = all.iter().position(Option::is_none) {
@@ -274,11 +282,13 @@ impl Crew {
 }
 
 /// Why an agent cannot go on, if that is what happened.
-fn problem(event: &Event) -> Option<String> {
+fn problem(event: &AgentEvent) -> Option<String> {
     match event {
-        Event::Lost(why) => Some(format!("was lost: it {why}")),
-        Event::Said(ToLeader::Failed { why }) => Some(format!("says: {}", crate::draw::shortened(why, 300))),
-        Event::Said(_) | Event::Compared => None,
+        AgentEvent::Lost(why) => Some(format!("was lost: it {why}")),
+        AgentEvent::Said(ToLeader::Failed { why }) => {
+            Some(format!("says: {}", crate::draw::shortened(why, 300)))
+        }
+        AgentEvent::Said(_) | AgentEvent::Compared => None,
     }
 }
 
@@ -288,11 +298,11 @@ fn local(
     may_load: &[String],
     agents: &Agents,
     stop: &Arc<AtomicBool>,
-) -> Result<(String, Key), String> {
-    let key = Key::random().map_err(|error| format!("its key {error}"))?;
+) -> Result<(String, AgentKey), String> {
+    let key = AgentKey::random().map_err(|error| format!("its key {error}"))?;
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("cannot listen: {error}"))?;
     let address = listener.local_addr().map_err(|error| format!("cannot listen: {error}"))?;
-    let hosting = Hosting {
+    let hosting = AgentHosting {
         key: key.clone(),
         may_load: may_load.to_vec(),
         threads: None,
@@ -310,7 +320,7 @@ fn local(
     Ok((address.to_string(), key))
 }
 
-impl Drop for Crew {
+impl Drop for AgentCrew {
     fn drop(&mut self) {
         self.end_local.store(true, Ordering::Relaxed);
     }
@@ -325,8 +335,8 @@ mod tests {
     fn a_loopback_address_is_refused_for_an_agent_on_another_machine() {
         let host = Host::start(&[]);
         let mut crew = host.crew("1.0.0").unwrap();
-        let loopback = Node::resolve("http://127.0.0.1:8080").unwrap();
-        let other = Node::resolve("http://192.0.2.1").unwrap();
+        let loopback = TargetNode::resolve("http://127.0.0.1:8080").unwrap();
+        let other = TargetNode::resolve("http://192.0.2.1").unwrap();
         crew.reach(&[loopback.clone(), other.clone()]).unwrap();
         // As if the agent ran elsewhere: another boot, another network.
         let elsewhere = r#"{"boot":"b","network":"net:[1]","processes":"pid:[1]","process":7}"#;

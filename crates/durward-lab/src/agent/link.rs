@@ -1,4 +1,4 @@
-//! The leader's connection to one agent: a thread that sends, listens, and compares clocks all the while.
+//! The leader's connection to one agent: a thread that sends, receives, and keeps comparing clocks.
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::channel::{Channel, ChannelError};
-use super::clock::{Clocks, Difference, Now};
-use super::key::{Key, Side};
-use super::message::{Greeting, Hello, PROTOCOL, ToAgent, ToLeader};
+use super::channel::{AgentChannel, ChannelError};
+use super::clock::{AgentClock, ClockDifference, SideMoments};
+use super::key::{AgentKey, ProofSide};
+use super::message::{AgentHello, LeaderHello, PROTOCOL, ToAgent, ToLeader};
 use super::{AGENT_SILENCE_MAX, GREETING_TIME_MAX, LOOK, PING_EVERY};
-use crate::machine::Identity;
+use crate::machine::MachineIdentity;
 use crate::record::MachineInfo;
 
 /// Round trips by which clocks are compared at once.
@@ -19,14 +19,14 @@ const ROUND_TRIPS: u64 = 16;
 
 /// The leader's clocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OwnClocks {
+pub(super) struct LeaderClocks {
     pub(super) begun: Instant,
     pub(super) unix_us: Option<fn() -> u64>,
 }
 
-impl OwnClocks {
-    fn now(&self) -> Now {
-        Now { ns: self.ns_at(Instant::now()), unix_us: self.unix_us.map_or(0, |now| now()) }
+impl LeaderClocks {
+    fn now(&self) -> SideMoments {
+        SideMoments { ns: self.ns_at(Instant::now()), unix_us: self.unix_us.map_or(0, |now| now()) }
     }
 
     /// A moment in nanoseconds of this clock.
@@ -35,9 +35,9 @@ impl OwnClocks {
     }
 }
 
-/// What a leader hears.
+/// An event at the leader.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum AgentEvent {
     /// The agent says something.
     Said(ToLeader),
     /// Clocks were compared.
@@ -46,23 +46,23 @@ pub(super) enum Event {
     Lost(String),
 }
 
-enum Order {
+enum AgentOrder {
     Send(ToAgent),
     Compare,
 }
 
 /// One agent, as its leader has it.
-pub(super) struct Link {
+pub(super) struct AgentLink {
     /// As it was named: `HOST:PORT` or `local`.
     pub(super) name: String,
     pub(super) machine: MachineInfo,
-    pub(super) identity: Identity,
+    pub(super) identity: MachineIdentity,
     pub(super) peer: SocketAddr,
-    orders: Sender<Order>,
-    clocks: Arc<Mutex<Clocks>>,
+    orders: Sender<AgentOrder>,
+    clocks: Arc<Mutex<AgentClock>>,
 }
 
-impl Link {
+impl AgentLink {
     /// Connects, proves the key, has the agent prove it, and starts the thread, which tells `events` under this number.
     ///
     /// # Errors
@@ -70,17 +70,17 @@ impl Link {
     pub(super) fn begin(
         number: usize,
         (name, address): (&str, &str),
-        key: &Key,
+        key: &AgentKey,
         version: &str,
-        own: OwnClocks,
-        events: Sender<(usize, Event)>,
-    ) -> Result<Link, String> {
+        own: LeaderClocks,
+        events: Sender<(usize, AgentEvent)>,
+    ) -> Result<AgentLink, String> {
         let socket = connect(address)?;
         let peer = socket.peer_addr().map_err(|error| format!("cannot be reached: {error}"))?;
         let (channel_to, machine, identity) = greet(socket, key, version)?;
-        let clocks = Arc::new(Mutex::new(Clocks::default()));
+        let clocks = Arc::new(Mutex::new(AgentClock::default()));
         let (orders, taken) = channel();
-        let mut side = Wire {
+        let mut side = LinkThread {
             channel: channel_to,
             clocks: Arc::clone(&clocks),
             own,
@@ -95,21 +95,21 @@ impl Link {
             .name(format!("lab-link-{number}"))
             .spawn(move || side.run())
             .map_err(|error| format!("no thread can be started for it: {error}"))?;
-        Ok(Link { name: name.to_owned(), machine, identity, peer, orders, clocks })
+        Ok(AgentLink { name: name.to_owned(), machine, identity, peer, orders, clocks })
     }
 
     /// Sends a message; where the agent is lost, its event tells.
     pub(super) fn send(&self, message: ToAgent) {
-        let _ = self.orders.send(Order::Send(message));
+        let _ = self.orders.send(AgentOrder::Send(message));
     }
 
     /// Has clocks compared by several round trips.
     pub(super) fn compare(&self) {
-        let _ = self.orders.send(Order::Compare);
+        let _ = self.orders.send(AgentOrder::Compare);
     }
 
     /// How its clocks differ, as far as is known now.
-    pub(super) fn difference(&self) -> Difference {
+    pub(super) fn difference(&self) -> ClockDifference {
         self.clocks.lock().unwrap_or_else(PoisonError::into_inner).difference()
     }
 }
@@ -129,7 +129,11 @@ fn connect(address: &str) -> Result<TcpStream, String> {
 }
 
 /// Each side proves to the other that it has the key.
-fn greet(socket: TcpStream, key: &Key, version: &str) -> Result<(Channel, MachineInfo, Identity), String> {
+fn greet(
+    socket: TcpStream,
+    key: &AgentKey,
+    version: &str,
+) -> Result<(AgentChannel, MachineInfo, MachineIdentity), String> {
     let said = |error: ChannelError| match error {
         ChannelError::Late => "does not answer in time: is it an agent of durward?".to_owned(),
         ChannelError::Tls(error) => format!("is no agent of durward: {error}"),
@@ -139,16 +143,16 @@ fn greet(socket: TcpStream, key: &Key, version: &str) -> Result<(Channel, Machin
         | ChannelError::Io(_)) => format!("{other}"),
     };
     let deadline = Instant::now() + GREETING_TIME_MAX;
-    let mut channel = Channel::connect(socket, deadline).map_err(said)?;
+    let mut channel = AgentChannel::connect(socket, deadline).map_err(said)?;
     let binding = channel.binding().map_err(said)?;
-    let proof = key.proof(Side::Leader, &binding);
-    channel.send(&Hello { protocol: PROTOCOL, version: version.to_owned(), proof }).map_err(said)?;
+    let proof = key.proof(ProofSide::Leader, &binding);
+    channel.send(&LeaderHello { protocol: PROTOCOL, version: version.to_owned(), proof }).map_err(said)?;
     let wait = deadline.saturating_duration_since(Instant::now());
-    match channel.receive::<Greeting>(wait).map_err(said)? {
+    match channel.receive::<AgentHello>(wait).map_err(said)? {
         None => Err(said(ChannelError::Late)),
-        Some(Greeting::Refused { why }) => Err(format!("refuses: {}", crate::draw::shortened(&why, 300))),
-        Some(Greeting::Welcome { proof, machine, identity }) => {
-            if !key.is_proof(Side::Agent, &binding, &proof) {
+        Some(AgentHello::Refused { why }) => Err(format!("refuses: {}", crate::draw::shortened(&why, 300))),
+        Some(AgentHello::Welcome { proof, machine, identity }) => {
+            if !key.is_proof(ProofSide::Agent, &binding, &proof) {
                 return Err(
                     "does not prove to have the key: it is another agent, or somebody is between".to_owned()
                 );
@@ -160,29 +164,29 @@ fn greet(socket: TcpStream, key: &Key, version: &str) -> Result<(Channel, Machin
 }
 
 /// What the thread has.
-struct Wire {
-    channel: Channel,
-    clocks: Arc<Mutex<Clocks>>,
-    own: OwnClocks,
+struct LinkThread {
+    channel: AgentChannel,
+    clocks: Arc<Mutex<AgentClock>>,
+    own: LeaderClocks,
     number: usize,
-    events: Sender<(usize, Event)>,
-    orders: Receiver<Order>,
+    events: Sender<(usize, AgentEvent)>,
+    orders: Receiver<AgentOrder>,
     next_ping: Instant,
     /// Pings that are not answered: number and moment.
-    pings: Vec<(u64, Now)>,
+    pings: Vec<(u64, SideMoments)>,
     ping: u64,
 }
 
-impl Wire {
+impl LinkThread {
     fn run(&mut self) {
         match self.serve() {
             // The leader has dropped its end.
             Ok(()) => {}
-            Err(why) => self.tell(Event::Lost(why)),
+            Err(why) => self.tell(AgentEvent::Lost(why)),
         }
     }
 
-    fn tell(&self, event: Event) {
+    fn tell(&self, event: AgentEvent) {
         let _ = self.events.send((self.number, event));
     }
 
@@ -190,11 +194,13 @@ impl Wire {
         let mut heard = Instant::now();
         loop {
             match self.orders.try_recv() {
-                Ok(Order::Send(message)) => self.channel.send(&message).map_err(|error| error.to_string())?,
-                Ok(Order::Compare) => {
+                Ok(AgentOrder::Send(message)) => {
+                    self.channel.send(&message).map_err(|error| error.to_string())?
+                }
+                Ok(AgentOrder::Compare) => {
                     self.compare()?;
                     heard = Instant::now();
-                    self.tell(Event::Compared);
+                    self.tell(AgentEvent::Compared);
                 }
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => return Ok(()),
@@ -242,11 +248,11 @@ impl Wire {
                 let sent = self.pings.iter().find(|(ping, _)| *ping == id).map(|(_, sent)| *sent);
                 self.pings.retain(|(ping, _)| *ping > id);
                 if let Some(sent) = sent {
-                    let agent = Now { ns: now_ns, unix_us };
+                    let agent = SideMoments { ns: now_ns, unix_us };
                     self.clocks.lock().unwrap_or_else(PoisonError::into_inner).learn(sent, agent, received);
                 }
             }
-            Some(message) => self.tell(Event::Said(message)),
+            Some(message) => self.tell(AgentEvent::Said(message)),
         }
         Ok(true)
     }

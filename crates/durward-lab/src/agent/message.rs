@@ -1,20 +1,20 @@
-//! What leaders and agents say to each other.
+//! The messages between leaders and agents.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::load::{Askers, Measured, SecondTally, Share};
-use crate::machine::Identity;
+use crate::load::{LoadGenerators, LoadResult, LoadShare, SecondTally};
+use crate::machine::MachineIdentity;
 use crate::record::{GeneratorLimit, MachineInfo};
-use crate::scenario::{Balance, Trial};
+use crate::scenario::{NodeChoice, SearchTrial};
 
 /// The version of what is spoken; leader and agent must have the same, and the same version of durward besides.
 pub(super) const PROTOCOL: u32 = 1;
 
 /// The first message of a leader. All versions can read it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Hello {
+pub(super) struct LeaderHello {
     pub(super) protocol: u32,
     pub(super) version: String,
     /// That the leader has the key.
@@ -24,12 +24,12 @@ pub(super) struct Hello {
 /// The answer of an agent. All versions can read it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Greeting {
+pub(super) enum AgentHello {
     Welcome {
         /// That the agent has the key.
         proof: String,
         machine: Box<MachineInfo>,
-        identity: Identity,
+        identity: MachineIdentity,
     },
     Refused {
         why: String,
@@ -49,7 +49,7 @@ pub(super) enum ToAgent {
     /// Measure what you can do at most.
     Limit { measure_ms: u64 },
     /// Prepare this load.
-    Point(Box<Task>),
+    Point(Box<AgentTask>),
     /// Begin it at this moment of your own clock.
     Start { at_ns: u64 },
     /// Begin to measure so many nanoseconds after the load began.
@@ -75,26 +75,26 @@ pub(super) enum ToLeader {
     /// A second of the load is over.
     Second(SecondTally),
     /// The load is over.
-    Done(Box<Part>),
+    Done(Box<AgentResult>),
 }
 
 /// One load, and which part of it the agent makes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Task {
+pub(crate) struct AgentTask {
     pub(crate) vary: BTreeMap<String, String>,
-    pub(crate) balance: Balance,
-    pub(crate) askers: Askers,
-    pub(crate) trial: Option<Trial>,
+    pub(crate) balance: NodeChoice,
+    pub(crate) askers: LoadGenerators,
+    pub(crate) trial: Option<SearchTrial>,
     pub(crate) seed: u64,
     /// Addresses, which the agent resolves itself.
     pub(crate) nodes: Vec<String>,
-    pub(crate) share: Share,
+    pub(crate) share: LoadShare,
 }
 
 /// What came of an agent's part of a load.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Part {
-    pub(super) measured: Measured,
+pub(super) struct AgentResult {
+    pub(super) measured: LoadResult,
     /// How long after its moment the load began.
     pub(super) late_us: u64,
 }

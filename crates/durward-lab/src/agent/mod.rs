@@ -1,6 +1,6 @@
 //! Load from several machines: agents make it, one leader steers them.
 //!
-//! An agent ([`serve`]) waits for a leader who has the same [`Key`]. `durward lab run` is the leader: it sends the scenario with
+//! An agent ([`serve`]) waits for a leader who has the same [`AgentKey`]. `durward lab run` is the leader: it sends the scenario with
 //! all files and variables it names, gives each agent its share of users and arrivals, compares clocks, and says when to begin.
 //! Every second comes back while the load goes on, whole histograms at its end: they are added, so percentiles are those of all
 //! requests together.
@@ -23,10 +23,10 @@ mod work;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use crew::Crew;
-pub use key::{Key, KeyError};
-pub(crate) use message::Task;
-pub use service::{Hosting, serve};
+pub(crate) use crew::AgentCrew;
+pub use key::{AgentKey, AgentKeyError};
+pub(crate) use message::AgentTask;
+pub use service::{AgentHosting, serve};
 
 /// The most bytes of all files and variables of a scenario together.
 const SENT_BYTES_MAX: u64 = 64 << 20;
@@ -56,7 +56,7 @@ pub struct Address {
     /// `HOST:PORT`, or [`LOCAL`].
     pub address: String,
     /// The key that it shares; [`LOCAL`] needs none.
-    pub key: Option<Key>,
+    pub key: Option<AgentKey>,
 }
 
 /// The process that steers, as an agent.

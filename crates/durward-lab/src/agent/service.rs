@@ -1,4 +1,4 @@
-//! The agent's door: who comes in, and one leader at a time.
+//! The agent's listener: authenticates leaders, and serves one at a time.
 
 use std::fmt;
 use std::io;
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use rustls::ServerConfig;
 
 use super::GREETING_TIME_MAX;
-use super::channel::{Channel, ChannelError, server_config};
-use super::clock::Now;
-use super::key::{Key, Side};
-use super::message::{Greeting, Hello, PROTOCOL};
-use super::session::Session;
-use crate::machine::{Identity, Machine};
+use super::channel::{AgentChannel, ChannelError, server_config};
+use super::clock::SideMoments;
+use super::key::{AgentKey, ProofSide};
+use super::message::{AgentHello, LeaderHello, PROTOCOL};
+use super::session::LeaderSession;
+use crate::machine::{MachineFacts, MachineIdentity};
 
 /// Connections that have proven nothing yet.
 const STRANGERS_MAX: usize = 16;
@@ -27,9 +27,9 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// What an agent is told beside its address.
 #[derive(Clone)]
-pub struct Hosting {
+pub struct AgentHosting {
     /// The key of those who may steer.
-    pub key: Key,
+    pub key: AgentKey,
     /// Hosts that are not this machine and may be loaded. No leader can have others loaded.
     pub may_load: Vec<String>,
     /// Threads that make load at most; `None`: as the scenario says, or half of the cores.
@@ -44,7 +44,7 @@ pub struct Hosting {
     pub say: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
-impl fmt::Debug for Hosting {
+impl fmt::Debug for AgentHosting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hosting")
             .field("may_load", &self.may_load)
@@ -54,8 +54,8 @@ impl fmt::Debug for Hosting {
 }
 
 /// What all connections share.
-pub(super) struct House {
-    pub(super) hosting: Hosting,
+pub(super) struct AgentHost {
+    pub(super) hosting: AgentHosting,
     pub(super) begun: Instant,
     tls: Arc<ServerConfig>,
     /// The leader that is served.
@@ -63,11 +63,11 @@ pub(super) struct House {
     strangers: AtomicUsize,
 }
 
-impl House {
+impl AgentHost {
     /// What this agent's clocks say.
-    pub(super) fn now(&self) -> Now {
+    pub(super) fn now(&self) -> SideMoments {
         let ns = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        Now { ns, unix_us: (self.hosting.now_unix_us)() }
+        SideMoments { ns, unix_us: (self.hosting.now_unix_us)() }
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -79,13 +79,13 @@ impl House {
     }
 }
 
-/// Serves leaders, one at a time, until [`Hosting::stop`] is set. Blocks.
+/// Serves leaders, one at a time, until [`AgentHosting::stop`] is set. Blocks.
 ///
 /// # Errors
 /// A socket that cannot be listened on any more.
-pub fn serve(listener: &TcpListener, hosting: Hosting) -> io::Result<()> {
+pub fn serve(listener: &TcpListener, hosting: AgentHosting) -> io::Result<()> {
     listener.set_nonblocking(true)?;
-    let house = Arc::new(House {
+    let house = Arc::new(AgentHost {
         hosting,
         begun: Instant::now(),
         tls: server_config()?,
@@ -108,7 +108,7 @@ pub fn serve(listener: &TcpListener, hosting: Hosting) -> io::Result<()> {
     Ok(())
 }
 
-fn receive(house: &Arc<House>, socket: TcpStream, peer: SocketAddr) {
+fn receive(house: &Arc<AgentHost>, socket: TcpStream, peer: SocketAddr) {
     if house.strangers.fetch_add(1, Ordering::Relaxed) >= STRANGERS_MAX {
         house.strangers.fetch_sub(1, Ordering::Relaxed);
         house.say(&format!("{peer}: refused: {STRANGERS_MAX} others have not proven to have the key yet"));
@@ -121,7 +121,7 @@ fn receive(house: &Arc<House>, socket: TcpStream, peer: SocketAddr) {
         match welcomed {
             Ok(channel) => {
                 guests.say(&format!("{peer}: steers this agent"));
-                let how = Session::new(&guests, channel).run();
+                let how = LeaderSession::new(&guests, channel).run();
                 *guests.leader.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 guests.say(&format!("{peer}: {how}; this agent waits for the next run"));
             }
@@ -135,7 +135,7 @@ fn receive(house: &Arc<House>, socket: TcpStream, peer: SocketAddr) {
 }
 
 /// Lets a leader in who has the key and the same version, while no other one is served.
-fn welcome(house: &House, socket: TcpStream, peer: SocketAddr) -> Result<Channel, String> {
+fn welcome(house: &AgentHost, socket: TcpStream, peer: SocketAddr) -> Result<AgentChannel, String> {
     let deadline = Instant::now() + GREETING_TIME_MAX;
     let said = |error: ChannelError| match error {
         ChannelError::Late => "it did not prove to have the key in time".to_owned(),
@@ -145,14 +145,15 @@ fn welcome(house: &House, socket: TcpStream, peer: SocketAddr) -> Result<Channel
         | ChannelError::NoMessage(_)
         | ChannelError::Io(_)) => format!("it {other}"),
     };
-    let mut channel = Channel::accept(socket, Arc::clone(&house.tls), deadline).map_err(said)?;
+    let mut channel = AgentChannel::accept(socket, Arc::clone(&house.tls), deadline).map_err(said)?;
     let binding = channel.binding().map_err(said)?;
     let wait = deadline.saturating_duration_since(Instant::now());
-    let hello = channel.receive::<Hello>(wait).map_err(said)?.ok_or_else(|| said(ChannelError::Late))?;
+    let hello =
+        channel.receive::<LeaderHello>(wait).map_err(said)?.ok_or_else(|| said(ChannelError::Late))?;
     let answer = check(house, &hello, &binding, peer);
     let sent = match &answer {
         Ok(welcome) => channel.send(welcome),
-        Err(why) => channel.send(&Greeting::Refused { why: why.clone() }),
+        Err(why) => channel.send(&AgentHello::Refused { why: why.clone() }),
     };
     let welcomed = answer.and(sent.map_err(said));
     if welcomed.is_err() {
@@ -167,9 +168,14 @@ fn welcome(house: &House, socket: TcpStream, peer: SocketAddr) -> Result<Channel
 }
 
 /// Whether a leader may steer; from then on no other one does.
-fn check(house: &House, hello: &Hello, binding: &[u8], peer: SocketAddr) -> Result<Greeting, String> {
+fn check(
+    house: &AgentHost,
+    hello: &LeaderHello,
+    binding: &[u8],
+    peer: SocketAddr,
+) -> Result<AgentHello, String> {
     let hosting = &house.hosting;
-    if !hosting.key.is_proof(Side::Leader, binding, &hello.proof) {
+    if !hosting.key.is_proof(ProofSide::Leader, binding, &hello.proof) {
         return Err(
             "the proof of the key is wrong: leader and agent have different keys, or somebody is between them"
                 .to_owned(),
@@ -186,15 +192,15 @@ fn check(house: &House, hello: &Hello, binding: &[u8], peer: SocketAddr) -> Resu
     take_over(house, peer).map_err(|other| {
         format!("the agent serves another run, steered from {other}; it serves one at a time")
     })?;
-    Ok(Greeting::Welcome {
-        proof: hosting.key.proof(Side::Agent, binding),
-        machine: Box::new(Machine::this().info("")),
-        identity: Identity::this(),
+    Ok(AgentHello::Welcome {
+        proof: hosting.key.proof(ProofSide::Agent, binding),
+        machine: Box::new(MachineFacts::this().info("")),
+        identity: MachineIdentity::this(),
     })
 }
 
 /// Makes this the leader. One that goes while the next one comes is waited for; `Err` is one that stays.
-fn take_over(house: &House, peer: SocketAddr) -> Result<(), SocketAddr> {
+fn take_over(house: &AgentHost, peer: SocketAddr) -> Result<(), SocketAddr> {
     let until = Instant::now() + HANDOVER_TIME_MAX;
     loop {
         {

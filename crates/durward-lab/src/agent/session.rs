@@ -9,41 +9,41 @@ use std::time::Instant;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::channel::{Channel, ChannelError};
+use super::channel::{AgentChannel, ChannelError};
 use super::message::{ToAgent, ToLeader};
-use super::service::House;
-use super::work::{Order, Work};
+use super::service::AgentHost;
+use super::work::{LoadOrder, LoadThread};
 use super::{LEADER_SILENCE_MAX, LOOK, SENT_BYTES_MAX};
-use crate::scenario::{Folder, Scenario, Sent};
+use crate::scenario::{Scenario, ScenarioFolder, SentScenario};
 
 /// A leader that is served.
-pub(super) struct Session {
-    house: Arc<House>,
-    channel: Channel,
+pub(super) struct LeaderSession {
+    house: Arc<AgentHost>,
+    channel: AgentChannel,
     /// A scenario whose files have not come whole.
-    coming: Option<Coming>,
+    coming: Option<IncomingTask>,
     scenario: Option<Arc<Scenario>>,
-    work: Option<UnderWay>,
+    work: Option<RunningTask>,
     out: (Sender<ToLeader>, Receiver<ToLeader>),
 }
 
-struct Coming {
+struct IncomingTask {
     text: String,
-    sent: Sent,
+    sent: SentScenario,
     /// Files to come, the next one last.
     files: Vec<(String, u64)>,
     bytes: Vec<u8>,
 }
 
 /// A thread that makes load, or measures what can be made.
-struct UnderWay {
-    orders: Sender<Order>,
+struct RunningTask {
+    orders: Sender<LoadOrder>,
     thread: JoinHandle<()>,
 }
 
-impl Session {
-    pub(super) fn new(house: &Arc<House>, channel_to: Channel) -> Session {
-        Session {
+impl LeaderSession {
+    pub(super) fn new(house: &Arc<AgentHost>, channel_to: AgentChannel) -> LeaderSession {
+        LeaderSession {
             house: Arc::clone(house),
             channel: channel_to,
             coming: None,
@@ -106,8 +106,8 @@ impl Session {
                     return Err(format!("it sent files of {total} bytes, and {SENT_BYTES_MAX} are allowed"));
                 }
                 files.reverse();
-                let sent = Sent { variables, ..Sent::default() };
-                self.coming = Some(Coming { text, sent, files, bytes: Vec::new() });
+                let sent = SentScenario { variables, ..SentScenario::default() };
+                self.coming = Some(IncomingTask { text, sent, files, bytes: Vec::new() });
                 self.come()
             }
             ToAgent::Bytes { base64 } => {
@@ -121,9 +121,9 @@ impl Session {
             }
             ToAgent::Limit { measure_ms } => self.begin(move |work| work.limit(measure_ms)),
             ToAgent::Point(task) => self.begin(move |work| work.point(&task)),
-            ToAgent::Start { at_ns } => self.order(Order::Start(at_ns)),
-            ToAgent::Measure { from_ns } => self.order(Order::Measure(from_ns)),
-            ToAgent::Stop { why } => self.order(Order::Stop(why)),
+            ToAgent::Start { at_ns } => self.order(LoadOrder::Start(at_ns)),
+            ToAgent::Measure { from_ns } => self.order(LoadOrder::Measure(from_ns)),
+            ToAgent::Stop { why } => self.order(LoadOrder::Stop(why)),
         }
     }
 
@@ -151,7 +151,7 @@ impl Session {
         match Scenario::read(&coming.text) {
             Ok(scenario) => {
                 self.house.say(&format!("scenario `{}`", crate::draw::shortened(&scenario.name, 60)));
-                let folder = Folder::of_sent(coming.sent);
+                let folder = ScenarioFolder::of_sent(coming.sent);
                 self.scenario = Some(Arc::new(Scenario { folder, ..scenario }));
                 self.answer(&ToLeader::Ready)
             }
@@ -160,22 +160,22 @@ impl Session {
     }
 
     /// Has something done by a thread; one thing at a time.
-    fn begin(&mut self, act: impl FnOnce(&mut Work) + Send + 'static) -> Result<(), String> {
+    fn begin(&mut self, act: impl FnOnce(&mut LoadThread) + Send + 'static) -> Result<(), String> {
         self.end_work("another load was asked for");
         let Some(scenario) = self.scenario.clone() else {
             return Err("it asked for load without a scenario".to_owned());
         };
         let (orders, taken) = channel();
-        let mut work = Work::new(&self.house, scenario, taken, self.out.0.clone());
+        let mut work = LoadThread::new(&self.house, scenario, taken, self.out.0.clone());
         let thread = thread::Builder::new()
             .name("lab-agent-work".to_owned())
             .spawn(move || act(&mut work))
             .map_err(|error| format!("no thread can be started for its load: {error}"))?;
-        self.work = Some(UnderWay { orders, thread });
+        self.work = Some(RunningTask { orders, thread });
         Ok(())
     }
 
-    fn order(&mut self, order: Order) -> Result<(), String> {
+    fn order(&mut self, order: LoadOrder) -> Result<(), String> {
         if let Some(work) = &self.work {
             // A load that is over needs no orders.
             let _ = work.orders.send(order);
@@ -186,7 +186,7 @@ impl Session {
     /// Ends what is under way and waits for it.
     fn end_work(&mut self, why: &str) {
         if let Some(work) = self.work.take() {
-            let _ = work.orders.send(Order::Stop(why.to_owned()));
+            let _ = work.orders.send(LoadOrder::Stop(why.to_owned()));
             // A thread that failed has nothing to say.
             let _ = work.thread.join();
         }

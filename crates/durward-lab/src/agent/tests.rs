@@ -1,4 +1,4 @@
-//! The agent's door against those who have no business there: over real sockets.
+//! The agent's listener against peers without the key, over real sockets.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -8,20 +8,20 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::channel::{Channel, ChannelError, server_config};
-use super::key::{Key, Side};
-use super::message::{Greeting, Hello, PROTOCOL, ToAgent, ToLeader};
-use super::{Address, Agents, Crew, Hosting, Task, serve};
-use crate::load::{Askers, Attend, Node, Plan, SecondTally, Setup, Share};
-use crate::machine::{Identity, Machine};
-use crate::record::Second;
+use super::channel::{AgentChannel, ChannelError, server_config};
+use super::key::{AgentKey, ProofSide};
+use super::message::{AgentHello, LeaderHello, PROTOCOL, ToAgent, ToLeader};
+use super::{Address, AgentCrew, AgentHosting, AgentTask, Agents, serve};
+use crate::load::{LoadGenerators, LoadObserver, LoadPlan, LoadSetup, LoadShare, SecondTally, TargetNode};
+use crate::machine::{MachineFacts, MachineIdentity};
+use crate::record::MeasuredSecond;
 use crate::run::RunError;
-use crate::scenario::{Balance, Scenario, Sent, Tls};
+use crate::scenario::{NodeChoice, Scenario, SentScenario, Tls};
 
 /// An agent on a thread of the test.
 pub(super) struct Host {
     pub(super) address: SocketAddr,
-    pub(super) key: Key,
+    pub(super) key: AgentKey,
     said: Arc<Mutex<Vec<String>>>,
     stop: Arc<AtomicBool>,
 }
@@ -30,9 +30,9 @@ impl Host {
     pub(super) fn start(may_load: &[&str]) -> Host {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (key, said) = (Key::random().unwrap(), Arc::new(Mutex::new(Vec::new())));
+        let (key, said) = (AgentKey::random().unwrap(), Arc::new(Mutex::new(Vec::new())));
         let (stop, lines) = (Arc::new(AtomicBool::new(false)), Arc::clone(&said));
-        let hosting = Hosting {
+        let hosting = AgentHosting {
             key: key.clone(),
             may_load: may_load.iter().map(|host| (*host).to_owned()).collect(),
             threads: None,
@@ -45,18 +45,18 @@ impl Host {
         Host { address, key, said, stop }
     }
 
-    fn agents(&self, address: SocketAddr, key: &Key) -> Agents {
+    fn agents(&self, address: SocketAddr, key: &AgentKey) -> Agents {
         let address = Address { address: address.to_string(), key: Some(key.clone()) };
         Agents { addresses: vec![address], now_unix_us: None }
     }
 
-    pub(super) fn crew(&self, version: &str) -> Result<Crew, RunError> {
-        Crew::gather(&self.agents(self.address, &self.key), version, &[])
+    pub(super) fn crew(&self, version: &str) -> Result<AgentCrew, RunError> {
+        AgentCrew::gather(&self.agents(self.address, &self.key), version, &[])
     }
 
     /// Why nobody could be steered at this address with this key.
-    fn refusal(&self, address: SocketAddr, key: &Key) -> String {
-        Crew::gather(&self.agents(address, key), "1.0.0", &[]).map(drop).unwrap_err().to_string()
+    fn refusal(&self, address: SocketAddr, key: &AgentKey) -> String {
+        AgentCrew::gather(&self.agents(address, key), "1.0.0", &[]).map(drop).unwrap_err().to_string()
     }
 
     /// Waits until the agent has said this.
@@ -69,14 +69,14 @@ impl Host {
     }
 
     /// A connection that has proven to have the key, and does what the test wants.
-    fn leader(&self) -> Channel {
+    fn leader(&self) -> AgentChannel {
         let socket = TcpStream::connect(self.address).unwrap();
-        let mut channel = Channel::connect(socket, soon()).unwrap();
-        let proof = self.key.proof(Side::Leader, &channel.binding().unwrap());
-        let hello = Hello { protocol: PROTOCOL, version: "1.0.0".into(), proof };
+        let mut channel = AgentChannel::connect(socket, soon()).unwrap();
+        let proof = self.key.proof(ProofSide::Leader, &channel.binding().unwrap());
+        let hello = LeaderHello { protocol: PROTOCOL, version: "1.0.0".into(), proof };
         channel.send(&hello).unwrap();
-        let greeting: Option<Greeting> = channel.receive(Duration::from_secs(5)).unwrap();
-        assert!(matches!(greeting, Some(Greeting::Welcome { .. })), "{greeting:?}");
+        let greeting: Option<AgentHello> = channel.receive(Duration::from_secs(5)).unwrap();
+        assert!(matches!(greeting, Some(AgentHello::Welcome { .. })), "{greeting:?}");
         channel.trust();
         channel
     }
@@ -97,7 +97,7 @@ const SCENARIO: &str = "[load]\nusers = 1\nmeasure = \"100ms\"\nwarm_up = \"0s\"
 #[test]
 fn another_key_is_refused() {
     let host = Host::start(&[]);
-    let said = host.refusal(host.address, &Key::random().unwrap());
+    let said = host.refusal(host.address, &AgentKey::random().unwrap());
     assert!(said.contains("refuses: the proof of the key is wrong"), "{said}");
     host.says("refused: the proof of the key is wrong");
     // The right one still gets in.
@@ -120,8 +120,8 @@ fn somebody_between_is_refused() {
     let (between, agent) = (listener.local_addr().unwrap(), host.address);
     let relay = thread::spawn(move || {
         let (socket, _) = listener.accept().unwrap();
-        let mut leader = Channel::accept(socket, server_config().unwrap(), soon()).unwrap();
-        let mut agent = Channel::connect(TcpStream::connect(agent).unwrap(), soon()).unwrap();
+        let mut leader = AgentChannel::accept(socket, server_config().unwrap(), soon()).unwrap();
+        let mut agent = AgentChannel::connect(TcpStream::connect(agent).unwrap(), soon()).unwrap();
         assert_ne!(leader.binding().unwrap(), agent.binding().unwrap());
         let hello: serde_json::Value = leader.receive(Duration::from_secs(5)).unwrap().unwrap();
         agent.send(&hello).unwrap();
@@ -144,11 +144,11 @@ fn an_agent_that_does_not_prove_the_key_is_sent_nothing() {
         let address = listener.local_addr().unwrap();
         let player = thread::spawn(move || {
             let (socket, _) = listener.accept().unwrap();
-            let mut channel = Channel::accept(socket, server_config().unwrap(), soon()).unwrap();
-            let hello: Hello = channel.receive(Duration::from_secs(5)).unwrap().unwrap();
+            let mut channel = AgentChannel::accept(socket, server_config().unwrap(), soon()).unwrap();
+            let hello: LeaderHello = channel.receive(Duration::from_secs(5)).unwrap().unwrap();
             let proof = if is_echo { hello.proof } else { String::new() };
-            let machine = Box::new(Machine::this().info(""));
-            channel.send(&Greeting::Welcome { proof, machine, identity: Identity::this() }).unwrap();
+            let machine = Box::new(MachineFacts::this().info(""));
+            channel.send(&AgentHello::Welcome { proof, machine, identity: MachineIdentity::this() }).unwrap();
             channel.trust();
             channel.receive::<ToAgent>(Duration::from_secs(5))
         });
@@ -170,7 +170,7 @@ fn garbage_is_closed_and_said() {
     assert!(answer.len() < 100, "{answer:?}");
     host.says("refused: it does not speak as agents and leaders do");
     // TLS, but no message of ours.
-    let mut channel = Channel::connect(TcpStream::connect(host.address).unwrap(), soon()).unwrap();
+    let mut channel = AgentChannel::connect(TcpStream::connect(host.address).unwrap(), soon()).unwrap();
     channel.send(&"hello").unwrap();
     host.says("refused: it sent what is no message");
     let said = {
@@ -204,7 +204,7 @@ fn slow_strangers_are_closed_in_time() {
             thread::sleep(Duration::from_millis(100));
         }
     });
-    let half = Channel::connect(TcpStream::connect(host.address).unwrap(), soon()).unwrap();
+    let half = AgentChannel::connect(TcpStream::connect(host.address).unwrap(), soon()).unwrap();
     silent.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let _ = silent.read(&mut [0; 64]);
     host.says("refused: it did not prove to have the key in time");
@@ -248,7 +248,7 @@ fn a_second_leader_is_told_to_wait() {
 #[test]
 fn long_messages_are_not_read() {
     let host = Host::start(&[]);
-    let mut stranger = Channel::connect(TcpStream::connect(host.address).unwrap(), soon()).unwrap();
+    let mut stranger = AgentChannel::connect(TcpStream::connect(host.address).unwrap(), soon()).unwrap();
     stranger.send(&"x".repeat(5000)).unwrap();
     host.says("refused: it sent a message of 5002 bytes, which is too long");
     let mut leader = host.leader();
@@ -295,24 +295,25 @@ fn what_is_no_scenario_is_said_by_the_agent() {
 fn the_agent_alone_decides_which_hosts_it_loads() {
     let scenario = Scenario::read(SCENARIO).unwrap();
     // TEST-NET-1 (RFC 5737) belongs to nobody.
-    let nodes = [Node::resolve("http://192.0.2.1").unwrap()];
-    let plan = Plan::new(&scenario, &BTreeMap::new(), &nodes).unwrap();
-    let task = Task {
+    let nodes = [TargetNode::resolve("http://192.0.2.1").unwrap()];
+    let plan = LoadPlan::new(&scenario, &BTreeMap::new(), &nodes).unwrap();
+    let task = AgentTask {
         vary: BTreeMap::new(),
-        balance: Balance::Sticky,
-        askers: Askers::Users(1),
+        balance: NodeChoice::Sticky,
+        askers: LoadGenerators::Users(1),
         trial: None,
         seed: 1,
         nodes: vec!["http://192.0.2.1".into()],
-        share: Share::default(),
+        share: LoadShare::default(),
     };
     let (load, folder) = (&scenario.load, &scenario.folder);
-    let setup = Setup::new(&plan, load, Balance::Sticky, &task.askers, 1, &Tls::default(), folder).unwrap();
+    let setup =
+        LoadSetup::new(&plan, load, NodeChoice::Sticky, &task.askers, 1, &Tls::default(), folder).unwrap();
     for (may_load, is_allowed) in [(["192.0.2.2"], false), (["192.0.2.1"], true)] {
         let host = Host::start(&may_load);
         let agents = host.agents(host.address, &host.key);
-        let mut crew = Crew::gather(&agents, "1.0.0", &["192.0.2.1".to_owned()]).unwrap();
-        crew.load(&scenario, &Sent::default()).unwrap();
+        let mut crew = AgentCrew::gather(&agents, "1.0.0", &["192.0.2.1".to_owned()]).unwrap();
+        crew.load(&scenario, &SentScenario::default()).unwrap();
         let measured = crew.measure(&setup, &task, &mut Stopped);
         match measured {
             Ok(_) => assert!(is_allowed),
@@ -327,8 +328,8 @@ fn the_agent_alone_decides_which_hosts_it_loads() {
 /// Ends at once.
 struct Stopped;
 
-impl Attend for Stopped {
-    fn second(&mut self, _: &Second, _: &SecondTally) {}
+impl LoadObserver for Stopped {
+    fn second(&mut self, _: &MeasuredSecond, _: &SecondTally) {}
     fn begin(&mut self) {}
     fn end(&mut self) {}
     fn must_stop(&mut self) -> Option<String> {

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
-use super::message::{Part, Task, ToLeader};
-use super::service::House;
-use crate::load::{self, Attend, Measured, Node, Plan, SecondTally, Setup};
-use crate::record::Second;
+use super::message::{AgentResult, AgentTask, ToLeader};
+use super::service::AgentHost;
+use crate::load::{self, LoadObserver, LoadPlan, LoadResult, LoadSetup, SecondTally, TargetNode};
+use crate::record::MeasuredSecond;
 use crate::run::RunError;
-use crate::scenario::{Scenario, Time};
+use crate::scenario::{DurationValue, Scenario};
 
 /// What a leader says while a load is prepared or goes on.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum LoadOrder {
     /// Begin at this moment of the agent's clock.
     Start(u64),
     /// Begin to measure so many nanoseconds after the load began.
@@ -23,10 +23,10 @@ pub(super) enum Order {
 }
 
 /// The thread that does it.
-pub(super) struct Work {
-    house: Arc<House>,
+pub(super) struct LoadThread {
+    house: Arc<AgentHost>,
     scenario: Arc<Scenario>,
-    orders: Receiver<Order>,
+    orders: Receiver<LoadOrder>,
     out: Sender<ToLeader>,
     threads: usize,
     from: Option<u64>,
@@ -34,14 +34,14 @@ pub(super) struct Work {
     stopped: Option<String>,
 }
 
-impl Work {
+impl LoadThread {
     pub(super) fn new(
-        house: &Arc<House>,
+        house: &Arc<AgentHost>,
         scenario: Arc<Scenario>,
-        orders: Receiver<Order>,
+        orders: Receiver<LoadOrder>,
         out: Sender<ToLeader>,
-    ) -> Work {
-        Work {
+    ) -> LoadThread {
+        LoadThread {
             house: Arc::clone(house),
             scenario,
             orders,
@@ -56,8 +56,8 @@ impl Work {
     /// Measures what this agent can do at most.
     pub(super) fn limit(&mut self, measure_ms: u64) {
         let (scenario, threads) = (Arc::clone(&self.scenario), self.house.hosting.threads);
-        let time = Time(Duration::from_millis(measure_ms.clamp(1, 60_000)));
-        let limit = load::limit(&scenario, time, threads, &mut Alone { work: self });
+        let time = DurationValue(Duration::from_millis(measure_ms.clamp(1, 60_000)));
+        let limit = load::limit(&scenario, time, threads, &mut SoleLoad { work: self });
         self.tell(match limit {
             Ok(limit) => ToLeader::Limit(limit),
             Err(error) => ToLeader::Failed { why: error.to_string() },
@@ -65,24 +65,24 @@ impl Work {
     }
 
     /// Makes a load.
-    pub(super) fn point(&mut self, task: &Task) {
+    pub(super) fn point(&mut self, task: &AgentTask) {
         let measured = self.measure(task);
         self.tell(match measured {
             Ok(measured) => {
                 let late_us = u64::try_from(self.late.as_micros()).unwrap_or(u64::MAX);
-                ToLeader::Done(Box::new(Part { measured, late_us }))
+                ToLeader::Done(Box::new(AgentResult { measured, late_us }))
             }
             Err(error) => ToLeader::Failed { why: error.to_string() },
         });
     }
 
-    fn measure(&mut self, task: &Task) -> Result<Measured, RunError> {
+    fn measure(&mut self, task: &AgentTask) -> Result<LoadResult, RunError> {
         let scenario = Arc::clone(&self.scenario);
-        let nodes: Vec<Node> =
+        let nodes: Vec<TargetNode> =
             task.nodes.iter().map(|address| self.allowed(address)).collect::<Result<_, _>>()?;
-        let plan = Plan::new(&scenario, &task.vary, &nodes)?;
+        let plan = LoadPlan::new(&scenario, &task.vary, &nodes)?;
         let load = task.trial.as_ref().map(|trial| trial.load(&scenario.load));
-        let setup = Setup::new(
+        let setup = LoadSetup::new(
             &plan,
             load.as_ref().unwrap_or(&scenario.load),
             task.balance,
@@ -98,8 +98,8 @@ impl Work {
     }
 
     /// A node that this agent may load: on its own machine, or of its own list.
-    fn allowed(&self, address: &str) -> Result<Node, RunError> {
-        let node = Node::resolve(address)?;
+    fn allowed(&self, address: &str) -> Result<TargetNode, RunError> {
+        let node = TargetNode::resolve(address)?;
         if node.is_local() || self.house.hosting.may_load.contains(&node.host) {
             return Ok(node);
         }
@@ -129,11 +129,11 @@ impl Work {
         }
     }
 
-    fn take(&mut self, order: Order) -> Option<u64> {
+    fn take(&mut self, order: LoadOrder) -> Option<u64> {
         match order {
-            Order::Start(at) => return Some(at),
-            Order::Measure(from) => self.from = Some(from),
-            Order::Stop(why) => self.stop(why),
+            LoadOrder::Start(at) => return Some(at),
+            LoadOrder::Measure(from) => self.from = Some(from),
+            LoadOrder::Stop(why) => self.stop(why),
         }
         None
     }
@@ -143,7 +143,7 @@ impl Work {
     }
 }
 
-impl Attend for Work {
+impl LoadObserver for LoadThread {
     /// Waits for the leader's word.
     fn start(&mut self) -> Instant {
         self.tell(ToLeader::Prepared { threads: self.threads });
@@ -165,7 +165,7 @@ impl Attend for Work {
         self.from.take()
     }
 
-    fn second(&mut self, _: &Second, tally: &SecondTally) {
+    fn second(&mut self, _: &MeasuredSecond, tally: &SecondTally) {
         self.tell(ToLeader::Second(tally.clone()));
     }
 
@@ -180,12 +180,12 @@ impl Attend for Work {
 }
 
 /// A load that nobody else takes part in.
-struct Alone<'w> {
-    work: &'w mut Work,
+struct SoleLoad<'w> {
+    work: &'w mut LoadThread,
 }
 
-impl Attend for Alone<'_> {
-    fn second(&mut self, _: &Second, _: &SecondTally) {}
+impl LoadObserver for SoleLoad<'_> {
+    fn second(&mut self, _: &MeasuredSecond, _: &SecondTally) {}
     fn begin(&mut self) {}
     fn end(&mut self) {}
     fn must_stop(&mut self) -> Option<String> {

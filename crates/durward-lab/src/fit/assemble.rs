@@ -1,27 +1,27 @@
 //! From coefficients to a fit: residuals, how much they explain, and how sure each coefficient is.
 
 use super::matrix::{dot, inverse, times};
-use super::problem::{Coefficients, Problem};
-use super::{Errors, Fit, Law};
+use super::problem::{Coefficients, ScaledProblem};
+use super::{Fit, Law, StandardErrors};
 
 /// The names of the parameters, in their order.
 const NAMES: [&str; 3] = ["lambda", "sigma", "kappa"];
 
 /// Which of lambda, sigma, kappa were fitted, and whether sigma and kappa have a bound.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct FittedParameters {
     pub(super) free: [bool; 3],
     pub(super) is_bounded: bool,
 }
 
-impl Shape {
+impl FittedParameters {
     fn count(self) -> usize {
         self.free.into_iter().filter(|free| *free).count()
     }
 }
 
 /// The fit of these coefficients to these points.
-pub(super) fn fit(problem: &Problem, at: Coefficients, shape: Shape) -> Fit {
+pub(super) fn fit(problem: &ScaledProblem, at: Coefficients, shape: FittedParameters) -> Fit {
     let law = problem.law(at);
     let [free_lambda, free_sigma, free_kappa] = shape.free;
     let bound = [
@@ -54,7 +54,7 @@ pub(super) fn fit(problem: &Problem, at: Coefficients, shape: Shape) -> Fit {
 }
 
 /// Measured less fitted, in the unit of the throughput.
-fn residuals(problem: &Problem, at: Coefficients) -> Vec<f64> {
+fn residuals(problem: &ScaledProblem, at: Coefficients) -> Vec<f64> {
     problem.points.iter().map(|point| (point.x - point.law(at)) * problem.y).collect()
 }
 
@@ -69,7 +69,7 @@ fn sign_runs(residuals: &[f64], y: f64) -> usize {
     changes.count() + usize::from(!residuals.is_empty())
 }
 
-fn r_squared(problem: &Problem, squares: f64) -> Option<f64> {
+fn r_squared(problem: &ScaledProblem, squares: f64) -> Option<f64> {
     let weights = || problem.points.iter().map(|point| point.root.powi(2));
     let mean = problem.points.iter().zip(weights()).map(|(point, weight)| point.x * weight).sum::<f64>()
         / weights().sum::<f64>();
@@ -86,7 +86,7 @@ pub(super) fn aicc(points: usize, parameters: usize, squares: f64) -> Option<f64
 }
 
 /// Both kinds, and those of the peak.
-fn standard_errors(fit: &mut Fit, problem: &Problem, free: [bool; 3], bound: [bool; 3], variance: f64) {
+fn standard_errors(fit: &mut Fit, problem: &ScaledProblem, free: [bool; 3], bound: [bool; 3], variance: f64) {
     let scales = [fit.law.lambda, 1.0 / problem.m, 1.0 / (problem.m * problem.m)];
     let all = covariance(problem, &fit.law, free);
     if let Some(all) = &all {
@@ -109,7 +109,7 @@ fn standard_errors(fit: &mut Fit, problem: &Problem, free: [bool; 3], bound: [bo
 /// Standard errors without the variance, squared and off the diagonal together, of lambda relative to itself and of sigma and kappa
 /// in units of 1/m and 1/m^2; 0 of what is not free. `None` where the points do
 /// not tell the free ones apart.
-fn covariance(problem: &Problem, law: &Law, free: [bool; 3]) -> Option<[[f64; 3]; 3]> {
+fn covariance(problem: &ScaledProblem, law: &Law, free: [bool; 3]) -> Option<[[f64; 3]; 3]> {
     let at = problem.coefficients(law);
     let [a, _, _] = at;
     let mut normal = [[0.0; 3]; 3];
@@ -140,15 +140,19 @@ fn covariance(problem: &Problem, law: &Law, free: [bool; 3]) -> Option<[[f64; 3]
     Some(found)
 }
 
-fn errors(covariance: &[[f64; 3]; 3], free: [bool; 3], scales: [f64; 3], variance: f64) -> Errors {
+fn errors(covariance: &[[f64; 3]; 3], free: [bool; 3], scales: [f64; 3], variance: f64) -> StandardErrors {
     let [[first, ..], [_, second, _], [.., third]] = *covariance;
     let error = |square: f64, is_free: bool, scale: f64| is_free.then(|| (square * variance).sqrt() * scale);
     let ([a, b, c], [lambda, sigma, kappa]) = (free, scales);
-    Errors { lambda: error(first, a, lambda), sigma: error(second, b, sigma), kappa: error(third, c, kappa) }
+    StandardErrors {
+        lambda: error(first, a, lambda),
+        sigma: error(second, b, sigma),
+        kappa: error(third, c, kappa),
+    }
 }
 
 /// Standard errors of the peak's N and X without the variance, by the delta method.
-fn peak_errors(law: &Law, problem: &Problem, covariance: &[[f64; 3]; 3]) -> Option<(f64, f64)> {
+fn peak_errors(law: &Law, problem: &ScaledProblem, covariance: &[[f64; 3]; 3]) -> Option<(f64, f64)> {
     let (n, x) = (law.n_star()?, law.x_star()?);
     let (per_sigma, per_kappa) = (1.0 / problem.m, 1.0 / (problem.m * problem.m));
     let of = |gradient: [f64; 3]| dot(gradient, times(covariance, gradient)).max(0.0).sqrt();

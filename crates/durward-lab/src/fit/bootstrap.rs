@@ -1,10 +1,10 @@
 //! Intervals: fits to resampled data. A peak's interval is lopsided, often without an upper end, which no standard error shows.
 
 use super::assemble::count;
-use super::problem::{Coefficients, Problem, Scaled};
+use super::problem::{Coefficients, ScaledPoint, ScaledProblem};
 use super::solve::bounded_near;
-use super::{Bootstrap, Law, Options, Resampling};
-use crate::random::Random;
+use super::{Bootstrap, FitOptions, Law, Resampling};
+use crate::random::LabRandom;
 
 /// What resampling found.
 #[derive(Clone, Debug, Default)]
@@ -28,11 +28,11 @@ const INTERVAL: [f64; 2] = [0.025, 0.975];
 
 /// Resamples and fits anew. Nothing where there is no degree of freedom, so that residuals say nothing.
 pub(super) fn run(
-    problem: &Problem,
+    problem: &ScaledProblem,
     at: Coefficients,
     a: Option<f64>,
     r_squared: Option<f64>,
-    options: &Options,
+    options: &FitOptions,
 ) -> Resampled {
     let parameters = if a.is_some() { 2 } else { 3 };
     let points = problem.points.len();
@@ -46,7 +46,7 @@ pub(super) fn run(
         Resampling::Residuals => false,
         Resampling::Pairs => true,
     };
-    let mut random = Random::new(options.seed);
+    let mut random = LabRandom::new(options.seed);
     let residuals = Residuals::of(problem, at, parameters);
     let laws: Vec<Law> = (0..options.resamples)
         .filter_map(|_| {
@@ -64,10 +64,10 @@ pub(super) fn run(
 }
 
 /// Whole points, drawn with replacement.
-fn pairs(problem: &Problem, parameters: usize, random: &mut Random) -> Option<Problem> {
+fn pairs(problem: &ScaledProblem, parameters: usize, random: &mut LabRandom) -> Option<ScaledProblem> {
     let count = problem.points.len();
     (0..REDRAWS_MAX).find_map(|_| {
-        let drawn: Vec<Scaled> =
+        let drawn: Vec<ScaledPoint> =
             (0..count).filter_map(|_| problem.points.get(random.below(count)).copied()).collect();
         let resampled = problem.of_points(drawn);
         (resampled.different_n(parameters) >= parameters).then_some(resampled)
@@ -81,7 +81,7 @@ struct Residuals {
 }
 
 impl Residuals {
-    fn of(problem: &Problem, at: Coefficients, parameters: usize) -> Residuals {
+    fn of(problem: &ScaledProblem, at: Coefficients, parameters: usize) -> Residuals {
         let points = problem.points.len();
         let deviates: Vec<f64> = problem.points.iter().map(|point| point.deviate(at)).collect();
         let mean = deviates.iter().sum::<f64>() / count(points);
@@ -92,7 +92,7 @@ impl Residuals {
         }
     }
 
-    fn resample(&self, problem: &Problem, random: &mut Random) -> Problem {
+    fn resample(&self, problem: &ScaledProblem, random: &mut LabRandom) -> ScaledProblem {
         let x = self.fitted.iter().zip(&problem.points).map(|(fitted, point)| {
             let drawn = self.drawn_from.get(random.below(self.drawn_from.len())).copied().unwrap_or(0.0);
             fitted + drawn / point.root

@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{By, LeftOut, Observation};
-use crate::record::{Load, Mark, Point, Record, nodes_in_words};
+use super::{LoadUnit, Observation, OmittedPoint};
+use crate::record::{MeasuredPoint, PointLoad, PointWarning, RunRecord, nodes_in_words};
 
 /// The points of a record that lie on one curve: of one configuration, and by users or by concurrency of one number of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Curve {
+pub struct RecordCurve {
     /// The configuration, with the number of nodes where the record has several; empty where there is one curve.
     pub name: String,
     /// What N is.
-    pub n_is: By,
+    pub n_is: LoadUnit,
     /// What is fitted, weighted by the spread of replicates.
     pub observations: Vec<Observation>,
     /// What is not.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedPoint>,
     /// Residence times and Little's law, load by load.
     pub residence: Vec<Residence>,
 }
@@ -62,62 +62,62 @@ pub struct StepResidence {
 
 /// What the record's N is, where the caller does not say: nodes where their number varies; requests under way where users
 /// pace themselves or the load are arrivals; users else.
-pub fn by(record: &Record) -> By {
+pub fn by(record: &RunRecord) -> LoadUnit {
     let fitted = || record.points.iter().filter(|point| point.is_fitted());
     let mut nodes: Vec<usize> = fitted().map(|point| point.nodes).collect();
     nodes.sort_unstable();
     nodes.dedup();
     if nodes.len() >= 3 {
-        return By::Nodes;
+        return LoadUnit::Nodes;
     }
-    if fitted().any(is_paced) { By::Concurrency } else { By::Users }
+    if fitted().any(is_paced) { LoadUnit::Concurrency } else { LoadUnit::Users }
 }
 
 /// Fewer under way than this part of the users: they pause between requests.
 const PACED_BELOW: f64 = 0.8;
 
 /// Whether users pause, or come by a schedule.
-fn is_paced(point: &Point) -> bool {
+fn is_paced(point: &MeasuredPoint) -> bool {
     little(point).is_none_or(|part| part < PACED_BELOW)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run has 2^53 users")]
-fn little(point: &Point) -> Option<f64> {
+fn little(point: &MeasuredPoint) -> Option<f64> {
     match point.load {
-        Load::Users(users) => Some(point.concurrency() / (users.max(1) as f64)),
-        Load::Arrivals(_) => None,
+        PointLoad::Users(users) => Some(point.concurrency() / (users.max(1) as f64)),
+        PointLoad::Arrivals(_) => None,
     }
 }
 
 /// All points of a record as one curve, for records of one configuration: what [`super::of`] takes. Those with a mark that leaves
 /// them out are not among them; replicates are weighted by their spread.
-pub fn observations(record: &Record, by: By) -> Vec<Observation> {
+pub fn observations(record: &RunRecord, by: LoadUnit) -> Vec<Observation> {
     let mut observations: Vec<Observation> =
         record.points.iter().filter(|point| point.is_fitted()).map(|point| observation(point, by)).collect();
     super::weights::by_spread(&mut observations);
     observations
 }
 
-fn observation(point: &Point, by: By) -> Observation {
+fn observation(point: &MeasuredPoint, by: LoadUnit) -> Observation {
     Observation::new(n_of(point, by), point.throughput())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run has 2^53 users or nodes")]
-fn n_of(point: &Point, by: By) -> f64 {
+fn n_of(point: &MeasuredPoint, by: LoadUnit) -> f64 {
     match (by, point.load) {
-        (By::Nodes, _) => point.nodes as f64,
-        (By::Concurrency, _) => point.concurrency(),
-        (By::Users | By::Unknown, Load::Users(users)) => users as f64,
-        (By::Users | By::Unknown, Load::Arrivals(rate)) => rate,
+        (LoadUnit::Nodes, _) => point.nodes as f64,
+        (LoadUnit::Concurrency, _) => point.concurrency(),
+        (LoadUnit::Users | LoadUnit::Unknown, PointLoad::Users(users)) => users as f64,
+        (LoadUnit::Users | LoadUnit::Unknown, PointLoad::Arrivals(rate)) => rate,
     }
 }
 
 /// The curves of a record: one for each configuration; by users or concurrency one for each number of nodes as well. By nodes,
 /// the points of each number are those of the load with the greatest throughput: what so many nodes can do.
-pub fn curves(record: &Record, by: By) -> Vec<Curve> {
-    let mut groups: Vec<(String, Option<usize>, Vec<&Point>)> = Vec::new();
+pub fn curves(record: &RunRecord, by: LoadUnit) -> Vec<RecordCurve> {
+    let mut groups: Vec<(String, Option<usize>, Vec<&MeasuredPoint>)> = Vec::new();
     for point in &record.points {
-        let nodes = (by != By::Nodes).then_some(point.nodes);
+        let nodes = (by != LoadUnit::Nodes).then_some(point.nodes);
         match groups.iter_mut().find(|(name, of, _)| *name == point.configuration && *of == nodes) {
             Some((_, _, points)) => points.push(point),
             None => groups.push((point.configuration.clone(), nodes, vec![point])),
@@ -125,7 +125,7 @@ pub fn curves(record: &Record, by: By) -> Vec<Curve> {
     }
     let alone = groups.len() == 1;
     let has_sizes = |name: &str| groups.iter().filter(|(other, ..)| other == name).count() > 1;
-    let named: Vec<(String, &Vec<&Point>)> = groups
+    let named: Vec<(String, &Vec<&MeasuredPoint>)> = groups
         .iter()
         .map(|(name, nodes, points)| {
             let size = nodes.filter(|_| has_sizes(name)).map(nodes_in_words);
@@ -138,21 +138,22 @@ pub fn curves(record: &Record, by: By) -> Vec<Curve> {
     named.into_iter().map(|(name, points)| curve(name, points, by)).collect()
 }
 
-fn curve(name: String, points: &[&Point], by: By) -> Curve {
-    let chosen: Vec<&Point> = match by {
-        By::Nodes => saturated(points),
-        By::Users | By::Concurrency | By::Unknown => points.to_vec(),
+fn curve(name: String, points: &[&MeasuredPoint], by: LoadUnit) -> RecordCurve {
+    let chosen: Vec<&MeasuredPoint> = match by {
+        LoadUnit::Nodes => saturated(points),
+        LoadUnit::Users | LoadUnit::Concurrency | LoadUnit::Unknown => points.to_vec(),
     };
-    let (fitted, marked): (Vec<&Point>, Vec<&Point>) = chosen.iter().partition(|point| point.is_fitted());
+    let (fitted, marked): (Vec<&MeasuredPoint>, Vec<&MeasuredPoint>) =
+        chosen.iter().partition(|point| point.is_fitted());
     let mut observations: Vec<Observation> = fitted.iter().map(|point| observation(point, by)).collect();
     match by {
         // Concurrency is measured, so that replicates have no N in common: those of the same load are one group.
-        By::Concurrency => super::weights::by_spread_of_groups(&mut observations, &loads(&fitted)),
-        By::Users | By::Nodes | By::Unknown => super::weights::by_spread(&mut observations),
+        LoadUnit::Concurrency => super::weights::by_spread_of_groups(&mut observations, &loads(&fitted)),
+        LoadUnit::Users | LoadUnit::Nodes | LoadUnit::Unknown => super::weights::by_spread(&mut observations),
     }
     let mut residence: Vec<Residence> = chosen.iter().map(|point| residence_of(point, by)).collect();
     residence.sort_by(|one, other| one.n.total_cmp(&other.n));
-    Curve {
+    RecordCurve {
         name,
         n_is: by,
         observations,
@@ -162,8 +163,8 @@ fn curve(name: String, points: &[&Point], by: By) -> Curve {
 }
 
 /// Points of the same load have the same number.
-fn loads(points: &[&Point]) -> Vec<usize> {
-    let mut seen: Vec<Load> = Vec::new();
+fn loads(points: &[&MeasuredPoint]) -> Vec<usize> {
+    let mut seen: Vec<PointLoad> = Vec::new();
     points
         .iter()
         .map(|point| {
@@ -176,16 +177,16 @@ fn loads(points: &[&Point]) -> Vec<usize> {
 }
 
 /// Of each number of nodes, the points of the load under which it did most, by the mean of those that count.
-fn saturated<'p>(points: &[&'p Point]) -> Vec<&'p Point> {
+fn saturated<'p>(points: &[&'p MeasuredPoint]) -> Vec<&'p MeasuredPoint> {
     let mut nodes: Vec<usize> = points.iter().map(|point| point.nodes).collect();
     nodes.sort_unstable();
     nodes.dedup();
     nodes.into_iter().flat_map(|nodes| most_of(points, nodes)).collect()
 }
 
-fn most_of<'p>(points: &[&'p Point], nodes: usize) -> Vec<&'p Point> {
-    let of_nodes: Vec<&Point> = points.iter().copied().filter(|point| point.nodes == nodes).collect();
-    let mean = |load: Load| {
+fn most_of<'p>(points: &[&'p MeasuredPoint], nodes: usize) -> Vec<&'p MeasuredPoint> {
+    let of_nodes: Vec<&MeasuredPoint> = points.iter().copied().filter(|point| point.nodes == nodes).collect();
+    let mean = |load: PointLoad| {
         let rates: Vec<f64> = of_nodes
             .iter()
             .filter(|point| point.load == load && point.is_fitted())
@@ -200,22 +201,22 @@ fn most_of<'p>(points: &[&'p Point], nodes: usize) -> Vec<&'p Point> {
     of_nodes.into_iter().filter(|point| Some(point.load) == best).collect()
 }
 
-fn left_out(point: &Point, by: By) -> LeftOut {
+fn left_out(point: &MeasuredPoint, by: LoadUnit) -> OmittedPoint {
     let marks: Vec<String> =
         point.marks.iter().filter(|mark| mark.is_left_out()).map(ToString::to_string).collect();
-    LeftOut {
+    OmittedPoint {
         n: n_of(point, by),
         x: point.throughput(),
         because: marks.join("; "),
-        generator: point.marks.iter().any(|mark| matches!(mark, Mark::GeneratorLimit(_))),
+        generator: point.marks.iter().any(|mark| matches!(mark, PointWarning::GeneratorLimit(_))),
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run has 2^53 users")]
-fn residence_of(point: &Point, by: By) -> Residence {
+fn residence_of(point: &MeasuredPoint, by: LoadUnit) -> Residence {
     let (load, is_open) = match point.load {
-        Load::Users(users) => (users as f64, false),
-        Load::Arrivals(rate) => (rate, true),
+        PointLoad::Users(users) => (users as f64, false),
+        PointLoad::Arrivals(rate) => (rate, true),
     };
     let (throughput, under_way) = (point.throughput(), point.concurrency());
     Residence {

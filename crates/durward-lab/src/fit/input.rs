@@ -6,8 +6,8 @@ use std::fmt;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{By, Curve, Observation, by, curves, weights};
-use crate::record::{Record, RecordError};
+use super::{LoadUnit, Observation, RecordCurve, by, curves, weights};
+use crate::record::{RecordError, RunRecord};
 
 /// Most points that a file may hold: each is fitted some thousand times.
 pub const POINTS_MAX: usize = 20_000;
@@ -26,33 +26,33 @@ pub enum Weights {
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Input {
+pub struct FitInput {
     /// What is fitted where nothing is chosen; the first of a file with points of its own, all of one with sets only.
-    pub curves: Vec<Curve>,
+    pub curves: Vec<RecordCurve>,
     /// Further ones that a file has beside its own points, by name.
-    pub subsets: Vec<Curve>,
+    pub subsets: Vec<RecordCurve>,
 }
 
 /// Why a file holds nothing to fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InputError {
+pub struct FitInputError {
     /// From 1; `None` where it is no matter of a line.
     pub line: Option<u64>,
     /// In words.
     pub problem: String,
 }
 
-impl InputError {
-    fn at(line: u64, problem: impl Into<String>) -> InputError {
-        InputError { line: Some(line), problem: problem.into() }
+impl FitInputError {
+    fn at(line: u64, problem: impl Into<String>) -> FitInputError {
+        FitInputError { line: Some(line), problem: problem.into() }
     }
 
-    fn whole(problem: impl Into<String>) -> InputError {
-        InputError { line: None, problem: problem.into() }
+    fn whole(problem: impl Into<String>) -> FitInputError {
+        FitInputError { line: None, problem: problem.into() }
     }
 }
 
-impl fmt::Display for InputError {
+impl fmt::Display for FitInputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "line {line}: {}", self.problem),
@@ -61,7 +61,7 @@ impl fmt::Display for InputError {
     }
 }
 
-impl std::error::Error for InputError {}
+impl std::error::Error for FitInputError {}
 
 /// Reads a file: JSON with `points`, or with `sets` of such; a record; or CSV with the header `n,x`. `n_is` says what N is in a record;
 /// without, it is found out.
@@ -75,21 +75,21 @@ impl std::error::Error for InputError {}
 ///
 /// # Errors
 /// Text that is none of these, N that is not above 0, X below 0, anything that is no number, with the line.
-pub fn read(text: &str, n_is: Option<By>, how: Weights) -> Result<Input, InputError> {
+pub fn read(text: &str, n_is: Option<LoadUnit>, how: Weights) -> Result<FitInput, FitInputError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut input = match text.trim_start().chars().next() {
-        None => return Err(InputError::whole("the file is empty")),
+        None => return Err(FitInputError::whole("the file is empty")),
         Some('{') => json(text, n_is)?,
         // A page of a report holds its record.
         Some('<') => of_record(text, n_is)?,
         Some('[') => {
-            let points: Points = serde_json::from_str(text).map_err(|error| json_error(&error))?;
-            Input {
+            let points: PointList = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+            FitInput {
                 curves: vec![curve(String::new(), points, n_is.unwrap_or_default())?],
                 subsets: Vec::new(),
             }
         }
-        Some(_) => Input { curves: vec![csv(text, n_is.unwrap_or_default())?], subsets: Vec::new() },
+        Some(_) => FitInput { curves: vec![csv(text, n_is.unwrap_or_default())?], subsets: Vec::new() },
     };
     for curve in input.curves.iter_mut().chain(&mut input.subsets) {
         match how {
@@ -101,30 +101,30 @@ pub fn read(text: &str, n_is: Option<By>, how: Weights) -> Result<Input, InputEr
     Ok(input)
 }
 
-fn json_error(error: &serde_json::Error) -> InputError {
+fn json_error(error: &serde_json::Error) -> FitInputError {
     // The place is told apart from what is wrong.
     let text = error.to_string();
     let problem = text.rsplit_once(" at line ").map_or(text.as_str(), |(problem, _)| problem).to_owned();
     match u64::try_from(error.line()) {
-        Ok(line) if line > 0 => InputError::at(line, problem),
-        _ => InputError::whole(problem),
+        Ok(line) if line > 0 => FitInputError::at(line, problem),
+        _ => FitInputError::whole(problem),
     }
 }
 
 /// What tells a record from points.
 #[derive(Deserialize)]
-struct Kind {
+struct InputKind {
     format: Option<serde::de::IgnoredAny>,
 }
 
-fn json(text: &str, n_is: Option<By>) -> Result<Input, InputError> {
-    let kind: Kind = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+fn json(text: &str, n_is: Option<LoadUnit>) -> Result<FitInput, FitInputError> {
+    let kind: InputKind = serde_json::from_str(text).map_err(|error| json_error(&error))?;
     if kind.format.is_some() {
         return of_record(text, n_is);
     }
-    let file: File = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+    let file: PointsFile = serde_json::from_str(text).map_err(|error| json_error(&error))?;
     let n_is = n_is.unwrap_or_else(|| meaning(file.n.as_deref().unwrap_or_default()));
-    let named = |sets: BTreeMap<String, Set>| -> Result<Vec<Curve>, InputError> {
+    let named = |sets: BTreeMap<String, PointSet>| -> Result<Vec<RecordCurve>, FitInputError> {
         let with_points =
             sets.into_iter().filter_map(|(name, set)| set.points.rows().map(|points| (name, points)));
         with_points.map(|(name, points)| curve(name, points, n_is)).collect()
@@ -134,63 +134,65 @@ fn json(text: &str, n_is: Option<By>) -> Result<Input, InputError> {
     if let Some(points) = file.points {
         curves.insert(0, curve(String::new(), points, n_is)?);
         let further = curves.split_off(1);
-        return Ok(Input { curves, subsets: further.into_iter().chain(subsets).collect() });
+        return Ok(FitInput { curves, subsets: further.into_iter().chain(subsets).collect() });
     }
     if curves.is_empty() {
-        return Err(InputError::whole("no `points`: they are a list of pairs, {\"points\": [[N, X], ...]}"));
+        return Err(FitInputError::whole(
+            "no `points`: they are a list of pairs, {\"points\": [[N, X], ...]}",
+        ));
     }
-    Ok(Input { curves, subsets })
+    Ok(FitInput { curves, subsets })
 }
 
-fn of_record(text: &str, n_is: Option<By>) -> Result<Input, InputError> {
-    let record = Record::read(text).map_err(|error| match error {
+fn of_record(text: &str, n_is: Option<LoadUnit>) -> Result<FitInput, FitInputError> {
+    let record = RunRecord::read(text).map_err(|error| match error {
         RecordError::Json(error) => {
             let place = json_error(&error);
-            InputError { problem: format!("no record of `durward lab run`: {}", place.problem), ..place }
+            FitInputError { problem: format!("no record of `durward lab run`: {}", place.problem), ..place }
         }
-        RecordError::Format(_) | RecordError::Page(_) => InputError::whole(error.to_string()),
+        RecordError::Format(_) | RecordError::Page(_) => FitInputError::whole(error.to_string()),
     })?;
     let curves = curves(&record, n_is.unwrap_or_else(|| by(&record)));
     if curves.is_empty() {
-        return Err(InputError::whole("the record has no points"));
+        return Err(FitInputError::whole("the record has no points"));
     }
-    Ok(Input { curves, subsets: Vec::new() })
+    Ok(FitInput { curves, subsets: Vec::new() })
 }
 
 /// What a label such as `users`, `processors` or `nodes` means.
-fn meaning(label: &str) -> By {
+fn meaning(label: &str) -> LoadUnit {
     let label = label.to_lowercase();
     let is_any = |words: &[&str]| words.iter().any(|word| label.contains(word));
     match () {
-        () if is_any(&["concurren", "in flight", "under way", "active sessions"]) => By::Concurrency,
-        () if is_any(&["user", "client", "connection"]) => By::Users,
-        () if is_any(&["node", "processor", "server", "machine", "cpu", "core", "thread"]) => By::Nodes,
-        () => By::Unknown,
+        () if is_any(&["concurren", "in flight", "under way", "active sessions"]) => LoadUnit::Concurrency,
+        () if is_any(&["user", "client", "connection"]) => LoadUnit::Users,
+        () if is_any(&["node", "processor", "server", "machine", "cpu", "core", "thread"]) => LoadUnit::Nodes,
+        () => LoadUnit::Unknown,
     }
 }
 
 /// A file of points. Whatever else it says, such as where they come from, is not looked at.
 #[derive(Deserialize)]
-struct File {
+struct PointsFile {
     n: Option<String>,
-    points: Option<Points>,
-    sets: Option<BTreeMap<String, Set>>,
-    subsets: Option<BTreeMap<String, Set>>,
+    points: Option<PointList>,
+    sets: Option<BTreeMap<String, PointSet>>,
+    subsets: Option<BTreeMap<String, PointSet>>,
 }
 
 #[derive(Deserialize)]
-struct Set {
+struct PointSet {
     points: PointsOrCount,
 }
 
 /// Points, or only how many there are, as of subsets that are described.
 enum PointsOrCount {
-    Points(Points),
+    Points(PointList),
     Count,
 }
 
 impl PointsOrCount {
-    fn rows(self) -> Option<Points> {
+    fn rows(self) -> Option<PointList> {
         match self {
             PointsOrCount::Points(points) => Some(points),
             PointsOrCount::Count => None,
@@ -199,16 +201,16 @@ impl PointsOrCount {
 }
 
 /// `[[N, X], ...]`, or `[[N, X, S], ...]` with S the standard deviation of X.
-struct Points(Vec<Row>);
+struct PointList(Vec<InputRow>);
 
-struct Row {
+struct InputRow {
     n: f64,
     x: f64,
     spread: Option<f64>,
 }
 
-impl Row {
-    fn new(n: f64, x: f64, spread: Option<f64>) -> Result<Row, String> {
+impl InputRow {
+    fn new(n: f64, x: f64, spread: Option<f64>) -> Result<InputRow, String> {
         if !(n.is_finite() && n > 0.0) {
             return Err(format!("N is {n}; it is above 0"));
         }
@@ -219,17 +221,17 @@ impl Row {
             Some(spread) if !(spread.is_finite() && spread > 0.0) => {
                 Err(format!("the standard deviation of X is {spread}; it is above 0"))
             }
-            _ => Ok(Row { n, x, spread }),
+            _ => Ok(InputRow { n, x, spread }),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Row {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Row, D::Error> {
+impl<'de> Deserialize<'de> for InputRow {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<InputRow, D::Error> {
         let numbers = Vec::<f64>::deserialize(deserializer)?;
         let row = match *numbers.as_slice() {
-            [n, x] => Row::new(n, x, None),
-            [n, x, spread] => Row::new(n, x, Some(spread)),
+            [n, x] => InputRow::new(n, x, None),
+            [n, x, spread] => InputRow::new(n, x, Some(spread)),
             _ => Err(format!(
                 "a point has {} numbers; it is [N, X] or [N, X, standard deviation]",
                 numbers.len()
@@ -251,13 +253,13 @@ impl<'de> Visitor<'de> for PointsVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<PointsOrCount, A::Error> {
         let mut points = Vec::new();
-        while let Some(row) = rows.next_element::<Row>()? {
+        while let Some(row) = rows.next_element::<InputRow>()? {
             if points.len() == POINTS_MAX {
                 return Err(A::Error::custom(format!("more than {POINTS_MAX} points")));
             }
             points.push(row);
         }
-        Ok(PointsOrCount::Points(Points(points)))
+        Ok(PointsOrCount::Points(PointList(points)))
     }
 
     fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<PointsOrCount, E> {
@@ -275,8 +277,8 @@ impl<'de> Deserialize<'de> for PointsOrCount {
     }
 }
 
-impl<'de> Deserialize<'de> for Points {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Points, D::Error> {
+impl<'de> Deserialize<'de> for PointList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PointList, D::Error> {
         match deserializer.deserialize_any(PointsVisitor)? {
             PointsOrCount::Points(points) => Ok(points),
             PointsOrCount::Count => {
@@ -286,11 +288,11 @@ impl<'de> Deserialize<'de> for Points {
     }
 }
 
-fn curve(name: String, points: Points, n_is: By) -> Result<Curve, InputError> {
-    let Points(rows) = points;
+fn curve(name: String, points: PointList, n_is: LoadUnit) -> Result<RecordCurve, FitInputError> {
+    let PointList(rows) = points;
     let subject = if name.is_empty() { String::new() } else { format!("`{name}`: ") };
     if rows.is_empty() {
-        return Err(InputError::whole(format!("{subject}no points")));
+        return Err(FitInputError::whole(format!("{subject}no points")));
     }
     let with_spread = rows.iter().filter(|row| row.spread.is_some()).count();
     if with_spread != 0 && with_spread != rows.len() {
@@ -298,29 +300,30 @@ fn curve(name: String, points: Points, n_is: By) -> Result<Curve, InputError> {
             "{subject}{with_spread} of {} points have a standard deviation: all have one, or none",
             rows.len()
         );
-        return Err(InputError::whole(problem));
+        return Err(FitInputError::whole(problem));
     }
-    Ok(Curve { name, n_is, observations: weighted(&rows), ..Curve::default() })
+    Ok(RecordCurve { name, n_is, observations: weighted(&rows), ..RecordCurve::default() })
 }
 
 /// Weights are 1 over the variance, 1 on average.
-fn weighted(rows: &[Row]) -> Vec<Observation> {
-    let variance = |row: &Row| row.spread.map_or(1.0, |spread| spread.powi(2));
+fn weighted(rows: &[InputRow]) -> Vec<Observation> {
+    let variance = |row: &InputRow| row.spread.map_or(1.0, |spread| spread.powi(2));
     #[expect(clippy::cast_precision_loss, reason = "few points")]
     let mean = rows.iter().map(|row| 1.0 / variance(row)).sum::<f64>() / rows.len() as f64;
-    let weight =
-        |row: &Row| Some(1.0 / variance(row) / mean).filter(|weight| weight.is_finite() && *weight > 0.0);
+    let weight = |row: &InputRow| {
+        Some(1.0 / variance(row) / mean).filter(|weight| weight.is_finite() && *weight > 0.0)
+    };
     rows.iter().map(|row| Observation { n: row.n, x: row.x, weight: weight(row).unwrap_or(1.0) }).collect()
 }
 
 /// The columns that the header names.
-struct Columns {
+struct CsvColumns {
     n: usize,
     x: usize,
     spread: Option<usize>,
 }
 
-fn csv(text: &str, n_is: By) -> Result<Curve, InputError> {
+fn csv(text: &str, n_is: LoadUnit) -> Result<RecordCurve, FitInputError> {
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .comment(Some(b'#'))
@@ -330,28 +333,28 @@ fn csv(text: &str, n_is: By) -> Result<Curve, InputError> {
     let mut columns = None;
     let mut rows = Vec::new();
     for record in reader.records() {
-        let record = record.map_err(|error| InputError {
+        let record = record.map_err(|error| FitInputError {
             line: error.position().map(csv::Position::line),
             problem: "no CSV that can be read".to_owned(),
         })?;
         let line = record.position().map_or(0, csv::Position::line);
         match &columns {
-            None => columns = Some(header(&record).map_err(|problem| InputError::at(line, problem))?),
+            None => columns = Some(header(&record).map_err(|problem| FitInputError::at(line, problem))?),
             Some(columns) => {
-                rows.push(row(&record, columns).map_err(|problem| InputError::at(line, problem))?)
+                rows.push(row(&record, columns).map_err(|problem| FitInputError::at(line, problem))?)
             }
         }
         if rows.len() > POINTS_MAX {
-            return Err(InputError::at(line, format!("more than {POINTS_MAX} points")));
+            return Err(FitInputError::at(line, format!("more than {POINTS_MAX} points")));
         }
     }
-    curve(String::new(), Points(rows), n_is)
+    curve(String::new(), PointList(rows), n_is)
 }
 
-fn header(record: &csv::StringRecord) -> Result<Columns, String> {
+fn header(record: &csv::StringRecord) -> Result<CsvColumns, String> {
     let place = |name: &str| record.iter().position(|cell| cell.eq_ignore_ascii_case(name));
     match (place("n"), place("x")) {
-        (Some(n), Some(x)) => Ok(Columns { n, x, spread: place("spread") }),
+        (Some(n), Some(x)) => Ok(CsvColumns { n, x, spread: place("spread") }),
         _ => Err(format!(
             "`{}` is no header: CSV begins with `n,x`, or `n,x,spread` with the standard deviation of X; JSON is {{\"points\": [[N, X], \
              ...]}}",
@@ -360,7 +363,7 @@ fn header(record: &csv::StringRecord) -> Result<Columns, String> {
     }
 }
 
-fn row(record: &csv::StringRecord, columns: &Columns) -> Result<Row, String> {
+fn row(record: &csv::StringRecord, columns: &CsvColumns) -> Result<InputRow, String> {
     let number = |place: usize, name: &str| {
         let cell = record
             .get(place)
@@ -369,7 +372,7 @@ fn row(record: &csv::StringRecord, columns: &Columns) -> Result<Row, String> {
         cell.parse::<f64>().map_err(|_| format!("`{cell}` is no number"))
     };
     let spread = columns.spread.map(|place| number(place, "spread")).transpose()?;
-    Row::new(number(columns.n, "n")?, number(columns.x, "x")?, spread)
+    InputRow::new(number(columns.n, "n")?, number(columns.x, "x")?, spread)
 }
 
 #[cfg(test)]
@@ -438,7 +441,7 @@ mod tests {
         assert_eq!((input.curves.len(), input.subsets.len(), input.subsets[0].name.as_str()), (1, 1, "a"));
         let text = "{\"sets\": {\"a\": {\"points\": [[2, 3]]}, \"b\": {\"points\": [[2, 3]]}}, \"n\": \"processors\"}";
         let input = read(text, None, Weights::Auto).unwrap();
-        assert_eq!((input.curves.len(), input.curves[1].n_is), (2, By::Nodes));
+        assert_eq!((input.curves.len(), input.curves[1].n_is), (2, LoadUnit::Nodes));
     }
 
     #[test]

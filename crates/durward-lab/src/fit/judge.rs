@@ -1,12 +1,12 @@
-//! What is refused, and what else a reader has to know.
+//! Judges a fit: refusals and warnings.
 
 use std::collections::BTreeMap;
 
 use super::assemble::count;
-use super::problem::Problem;
-use super::rivals::{self, Bend};
+use super::problem::ScaledProblem;
+use super::rivals::{self, SaturationCurve};
 use super::words::{listed, number, percent};
-use super::{Fit, Options, Refusal, Report};
+use super::{Fit, FitOptions, FitRefusal, FitReport};
 
 /// Fewer points print no peak: R's `usl` warns there, and Akaike's criterion is not defined.
 pub(super) const POINTS_MIN: usize = 6;
@@ -20,7 +20,7 @@ const CHOOSING_POINTS_MIN: usize = 10;
 /// N together have to do so much more than N times one before that is called super-linear: less is noise of the first point.
 const EFFICIENCY_MAX: f64 = 1.05;
 
-/// What [`Refusal::SuperLinear`] asks of the efficiency alone where there are too few points for a test.
+/// What [`FitRefusal::SuperLinear`] asks of the efficiency alone where there are too few points for a test.
 const EFFICIENCY_MAX_OF_FEW: f64 = 1.1;
 
 /// How much better, by Akaike's criterion, linear-then-flat has to be: 20 times as likely.
@@ -43,34 +43,34 @@ const X1_OFF: f64 = 0.1;
 
 /// What is refused, with the reason of each. The report has its points and fits by now.
 pub(super) fn refused(
-    report: &Report,
-    problem: Option<&Problem>,
-    options: &Options,
-) -> BTreeMap<Refusal, String> {
+    report: &FitReport,
+    problem: Option<&ScaledProblem>,
+    options: &FitOptions,
+) -> BTreeMap<FitRefusal, String> {
     let mut reasons = BTreeMap::new();
     let mut refuse = |refusal, because: Option<String>| {
         if let Some(because) = because {
             reasons.insert(refusal, because);
         }
     };
-    refuse(Refusal::FewPoints, few_points(report));
-    refuse(Refusal::NoThroughput, no_throughput(report));
-    refuse(Refusal::GeneratorAtItsLimit, generator(report, options));
+    refuse(FitRefusal::FewPoints, few_points(report));
+    refuse(FitRefusal::NoThroughput, no_throughput(report));
+    refuse(FitRefusal::GeneratorAtItsLimit, generator(report, options));
     if let (Some(problem), Some(usl)) = (problem, &report.fits.usl) {
         let super_linear = super_linear(report, problem);
         let is_super_linear = super_linear.is_some();
-        refuse(Refusal::SuperLinear, super_linear);
+        refuse(FitRefusal::SuperLinear, super_linear);
         if !is_super_linear {
-            refuse(Refusal::PacedUsers, paced(report, problem, usl));
+            refuse(FitRefusal::PacedUsers, paced(report, problem, usl));
         }
-        refuse(Refusal::NoPointPastTheKnee, beyond(report, usl, problem));
-        refuse(Refusal::LambdaNotDetermined, lambda_not_determined(problem, usl));
-        refuse(Refusal::WorseThanItsRival, worse(report, usl));
+        refuse(FitRefusal::NoPointPastTheKnee, beyond(report, usl, problem));
+        refuse(FitRefusal::LambdaNotDetermined, lambda_not_determined(problem, usl));
+        refuse(FitRefusal::WorseThanItsRival, worse(report, usl));
     }
     reasons
 }
 
-fn few_points(report: &Report) -> Option<String> {
+fn few_points(report: &FitReport) -> Option<String> {
     let points = report.points.len();
     let mut different: Vec<f64> = report.points.iter().map(|one| one.n).collect();
     different.dedup();
@@ -89,13 +89,13 @@ fn few_points(report: &Report) -> Option<String> {
     })
 }
 
-fn no_throughput(report: &Report) -> Option<String> {
+fn no_throughput(report: &FitReport) -> Option<String> {
     let none = !report.points.is_empty() && report.points.iter().all(|one| one.x == 0.0);
     none.then(|| "throughput is 0 at every N".to_owned())
 }
 
 /// Points that the generator limited are no matter where others at greater loads are fine.
-fn generator(report: &Report, options: &Options) -> Option<String> {
+fn generator(report: &FitReport, options: &FitOptions) -> Option<String> {
     let limited: Vec<f64> = options.left_out.iter().filter(|one| one.generator).map(|one| one.n).collect();
     let last = report.points.last().map_or(0.0, |one| one.n);
     let beyond = limited.iter().any(|n| *n >= last);
@@ -109,7 +109,7 @@ fn generator(report: &Report, options: &Options) -> Option<String> {
 }
 
 /// The greatest `X/N` against that of the least N, and where.
-fn efficiency(report: &Report) -> Option<(f64, f64)> {
+fn efficiency(report: &FitReport) -> Option<(f64, f64)> {
     let least = report.points.first()?.n;
     let of_least: Vec<f64> =
         report.points.iter().filter(|one| one.n == least).map(|one| one.x / one.n).collect();
@@ -118,7 +118,7 @@ fn efficiency(report: &Report) -> Option<(f64, f64)> {
     others.filter(|(part, _)| part.is_finite()).max_by(|one, other| one.0.total_cmp(&other.0))
 }
 
-fn super_linear(report: &Report, problem: &Problem) -> Option<String> {
+fn super_linear(report: &FitReport, problem: &ScaledProblem) -> Option<String> {
     let (part, at) = efficiency(report)?;
     let unbounded = report.fits.usl_unconstrained.as_ref();
     let error = unbounded.and_then(|fit| fit.standard_errors?.sigma);
@@ -152,11 +152,11 @@ fn student(degrees: usize) -> f64 {
     }
 }
 
-fn paced(report: &Report, problem: &Problem, usl: &Fit) -> Option<String> {
+fn paced(report: &FitReport, problem: &ScaledProblem, usl: &Fit) -> Option<String> {
     if problem.points.len() < POINTS_MIN {
         return None;
     }
-    let Bend { sharpness, ceiling, squares } = rivals::bend(problem)?;
+    let SaturationCurve { sharpness, ceiling, squares } = rivals::bend(problem)?;
     let points = count(problem.points.len());
     let floor = EXACT_SQUARE * points;
     let squares_usl = usl.residual_sum_of_squares / problem.y.powi(2);
@@ -175,7 +175,7 @@ fn paced(report: &Report, problem: &Problem, usl: &Fit) -> Option<String> {
     })
 }
 
-fn beyond(report: &Report, usl: &Fit, problem: &Problem) -> Option<String> {
+fn beyond(report: &FitReport, usl: &Fit, problem: &ScaledProblem) -> Option<String> {
     let peak = usl.n_star.filter(|peak| *peak > problem.m)?;
     let interval = report
         .bootstrap
@@ -189,7 +189,7 @@ fn beyond(report: &Report, usl: &Fit, problem: &Problem) -> Option<String> {
     ))
 }
 
-fn lambda_not_determined(problem: &Problem, usl: &Fit) -> Option<String> {
+fn lambda_not_determined(problem: &ScaledProblem, usl: &Fit) -> Option<String> {
     let is_free = usl.free.iter().any(|name| name == "lambda");
     let at_limit = problem.a(usl.law.lambda) <= problem.a_min * 1.01;
     (is_free && at_limit).then(|| {
@@ -199,7 +199,7 @@ fn lambda_not_determined(problem: &Problem, usl: &Fit) -> Option<String> {
     })
 }
 
-fn worse(report: &Report, usl: &Fit) -> Option<String> {
+fn worse(report: &FitReport, usl: &Fit) -> Option<String> {
     if let Some(part) = usl.r_squared.filter(|part| *part < 0.0) {
         return Some(format!(
             "the mean of X explains the points better than the law does (R^2 {})",
@@ -221,7 +221,7 @@ fn worse(report: &Report, usl: &Fit) -> Option<String> {
 }
 
 /// What is not refused and has to be known all the same.
-pub(super) fn notes(report: &Report, problem: Option<&Problem>) -> Vec<String> {
+pub(super) fn notes(report: &FitReport, problem: Option<&ScaledProblem>) -> Vec<String> {
     let (Some(problem), Some(usl)) = (problem, &report.fits.usl) else { return Vec::new() };
     [
         few_but_enough(report),
@@ -240,14 +240,14 @@ pub(super) fn notes(report: &Report, problem: Option<&Problem>) -> Vec<String> {
     .collect()
 }
 
-fn few_but_enough(report: &Report) -> Option<String> {
+fn few_but_enough(report: &FitReport) -> Option<String> {
     let points = report.points.len();
     (POINTS_MIN..8).contains(&points).then(|| {
         format!("only {points} points: do not stake on them what a measurement at two more N could settle")
     })
 }
 
-fn x1_off(report: &Report, usl: &Fit) -> Option<String> {
+fn x1_off(report: &FitReport, usl: &Fit) -> Option<String> {
     let measured = rivals::x1(&report.points)?;
     let off = measured / usl.law.lambda - 1.0;
     let is_free = usl.free.iter().any(|name| name == "lambda");
@@ -273,7 +273,7 @@ fn lambda_unsure(usl: &Fit) -> Option<String> {
     })
 }
 
-fn unbounded(report: &Report, usl: &Fit) -> Option<String> {
+fn unbounded(report: &FitReport, usl: &Fit) -> Option<String> {
     let free = report.fits.usl_unconstrained.as_ref()?;
     let of = |name: &str, value: f64| {
         (value < 0.0 && usl.on_the_bound.iter().any(|bound| bound == name))
@@ -307,7 +307,7 @@ fn runs(usl: &Fit) -> Option<String> {
     })
 }
 
-fn criterion(report: &Report) -> Option<String> {
+fn criterion(report: &FitReport) -> Option<String> {
     let choice = report.aicc.as_ref().filter(|choice| choice.best != "usl")?;
     let difference = choice.differences.get("usl").copied()?;
     let weigh = if report.points.len() < CHOOSING_POINTS_MIN {
@@ -318,7 +318,7 @@ fn criterion(report: &Report) -> Option<String> {
     Some(format!("AICc takes {} by {}{weigh}", super::words::law(&choice.best), number(difference)))
 }
 
-fn transformed(report: &Report, usl: &Fit) -> Option<String> {
+fn transformed(report: &FitReport, usl: &Fit) -> Option<String> {
     let other = report.fits.usl_transformed.as_ref()?;
     let (peak, here) = (other.n_star?, usl.n_star?);
     ((peak / here - 1.0).abs() > X1_OFF).then(|| {
@@ -329,7 +329,7 @@ fn transformed(report: &Report, usl: &Fit) -> Option<String> {
     })
 }
 
-fn below_one(report: &Report) -> Option<String> {
+fn below_one(report: &FitReport) -> Option<String> {
     let below = report.points.iter().filter(|one| one.n < 1.0).count();
     (below > 0).then(|| {
         format!(
@@ -339,7 +339,7 @@ fn below_one(report: &Report) -> Option<String> {
     })
 }
 
-fn scatter(report: &Report, usl: &Fit, problem: &Problem) -> Option<String> {
+fn scatter(report: &FitReport, usl: &Fit, problem: &ScaledProblem) -> Option<String> {
     let part = usl.r_squared.filter(|part| *part < 0.9)?;
     let method = report.bootstrap.method.as_deref().unwrap_or_default();
     let pairs = if method == "pairs" { ", so intervals are from resampled pairs" } else { "" };
@@ -347,7 +347,7 @@ fn scatter(report: &Report, usl: &Fit, problem: &Problem) -> Option<String> {
 }
 
 /// What the lower half says of the last point shows how far one may extrapolate.
-fn halves(report: &Report) -> Option<String> {
+fn halves(report: &FitReport) -> Option<String> {
     let half = report.extrapolation.as_ref().filter(|half| half.error_percent.abs() > 10.0)?;
     let side = if half.error_percent > 0.0 { "above" } else { "below" };
     Some(format!(

@@ -1,7 +1,6 @@
-//! How far it scales: fits the Universal Scalability Law to measurements, beside Amdahl's law and a straight line, and refuses
-//! where nothing should be staked on it.
+//! How far it scales: fits the Universal Scalability Law to measurements, beside Amdahl's law and a straight line, and refuses fits that cannot be relied on.
 //!
-//! [`of`] takes observations, from [`curves`] of a record or from a file (`input`), and gives a [`Report`], whose verdict is
+//! [`of`] takes observations, from [`curves`] of a record or from a file (`input`), and gives a [`FitReport`], whose verdict is
 //! in words. The flow: [`solve`](self) finds the coefficients, `errors` how sure they are, `bootstrap` the intervals, `judge`
 //! what is refused and what is said.
 
@@ -21,13 +20,13 @@ mod weights;
 mod whole;
 mod words;
 
-pub use curves::{Curve, Residence, StepResidence, by, curves, observations};
-pub use input::{Input, InputError, POINTS_MAX, Weights, read};
+pub use curves::{RecordCurve, Residence, StepResidence, by, curves, observations};
+pub use input::{FitInput, FitInputError, POINTS_MAX, Weights, read};
 pub use law::Law;
-pub use refuse::Refusal;
+pub use refuse::FitRefusal;
 pub use report::{
-    Bootstrap, By, Choice, CurvePoint, Errors, Extrapolation, Fit, Fits, Influence, LeftOut, Observation,
-    Report, Zone,
+    Bootstrap, CurvePoint, Extrapolation, ExtrapolationZone, Fit, FitReport, Fits, Influence, LoadUnit,
+    Observation, OmittedPoint, PreferredModel, StandardErrors,
 };
 pub use weights::by_spread;
 pub use whole::of;
@@ -38,11 +37,11 @@ pub const LEAVE_ONE_OUT_MAX: usize = 40;
 
 /// How to fit, and what is known beyond the points.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct FitOptions {
     /// Whether lambda is fitted.
     pub lambda: Lambda,
     /// What N counts: only the words depend on it.
-    pub n_is: By,
+    pub n_is: LoadUnit,
     /// What every random choice follows from.
     pub seed: u64,
     /// How often to resample; 0 for no intervals.
@@ -50,14 +49,14 @@ pub struct Options {
     /// How to resample.
     pub resampling: Resampling,
     /// Measurements that are not among the observations.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedPoint>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for FitOptions {
+    fn default() -> FitOptions {
+        FitOptions {
             lambda: Lambda::Free,
-            n_is: By::Unknown,
+            n_is: LoadUnit::Unknown,
             seed: 42,
             resamples: 2_000,
             resampling: Resampling::Auto,

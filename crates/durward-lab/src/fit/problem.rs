@@ -6,8 +6,8 @@ use super::{Law, Observation};
 /// is `x = t / (a + b u + c v)`. That has the law's three coefficients in other words, `a = y/(lambda m)`, `b = sigma a m`,
 /// `c = kappa a m^2`, and stays well-posed where the points do not determine lambda: there a goes to 0, lambda to infinity.
 #[derive(Clone, Debug)]
-pub(super) struct Problem {
-    pub(super) points: Vec<Scaled>,
+pub(super) struct ScaledProblem {
+    pub(super) points: Vec<ScaledPoint>,
     /// The greatest N.
     pub(super) m: f64,
     /// The greatest X.
@@ -16,9 +16,9 @@ pub(super) struct Problem {
     pub(super) a_min: f64,
 }
 
-/// One point of a [`Problem`].
+/// One point of a [`ScaledProblem`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scaled {
+pub(super) struct ScaledPoint {
     pub(super) x: f64,
     pub(super) t: f64,
     pub(super) u: f64,
@@ -33,13 +33,13 @@ pub(super) type Coefficients = [f64; 3];
 /// How far lambda may go beyond the greatest X at the least N.
 const LAMBDA_FACTOR_MAX: f64 = 1e6;
 
-impl Problem {
+impl ScaledProblem {
     /// `None` of no points, or where no X is above 0.
-    pub(super) fn new(observations: &[Observation]) -> Option<Problem> {
+    pub(super) fn new(observations: &[Observation]) -> Option<ScaledProblem> {
         let greatest = |of: fn(&Observation) -> f64| observations.iter().map(of).fold(0.0, f64::max);
         let (m, y) = (greatest(|one| one.n), greatest(|one| one.x));
         let least = observations.iter().map(|one| one.n).fold(m, f64::min);
-        let scaled = |one: &Observation| Scaled {
+        let scaled = |one: &Observation| ScaledPoint {
             x: one.x / y,
             t: one.n / m,
             u: (one.n - 1.0) / m,
@@ -48,18 +48,18 @@ impl Problem {
         };
         let is_any = m > 0.0 && y > 0.0;
         let a_min = (least / m).min(1.0) / LAMBDA_FACTOR_MAX;
-        is_any.then(|| Problem { points: observations.iter().map(scaled).collect(), m, y, a_min })
+        is_any.then(|| ScaledProblem { points: observations.iter().map(scaled).collect(), m, y, a_min })
     }
 
     /// The same places with other throughput, in units of y.
-    pub(super) fn with_x(&self, x: impl IntoIterator<Item = f64>) -> Problem {
-        let points = self.points.iter().zip(x).map(|(point, x)| Scaled { x, ..*point }).collect();
-        Problem { points, ..*self }
+    pub(super) fn with_x(&self, x: impl IntoIterator<Item = f64>) -> ScaledProblem {
+        let points = self.points.iter().zip(x).map(|(point, x)| ScaledPoint { x, ..*point }).collect();
+        ScaledProblem { points, ..*self }
     }
 
     /// Some of the points, in any order, also several times.
-    pub(super) fn of_points(&self, points: Vec<Scaled>) -> Problem {
-        Problem { points, ..*self }
+    pub(super) fn of_points(&self, points: Vec<ScaledPoint>) -> ScaledProblem {
+        ScaledProblem { points, ..*self }
     }
 
     /// How many different N there are, up to `enough`.
@@ -98,7 +98,7 @@ impl Problem {
 /// What stands for the denominator where it is not above 0, so that searches turn back: below N = 1 the law has poles.
 const DENOMINATOR_MIN: f64 = 1e-12;
 
-impl Scaled {
+impl ScaledPoint {
     pub(super) fn denominator(&self, [a, b, c]: Coefficients) -> f64 {
         (a + b * self.u + c * self.v).max(DENOMINATOR_MIN * self.t)
     }
@@ -113,7 +113,7 @@ impl Scaled {
         (self.x - self.law(of)) * self.root
     }
 
-    /// How [`Scaled::deviate`] changes with a, b, c.
+    /// How [`ScaledPoint::deviate`] changes with a, b, c.
     pub(super) fn gradient(&self, of: Coefficients) -> [f64; 3] {
         let by_a = self.root * self.t / self.denominator(of).powi(2);
         [by_a, by_a * self.u, by_a * self.v]

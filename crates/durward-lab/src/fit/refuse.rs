@@ -1,4 +1,4 @@
-//! Why nothing should be staked on a fit.
+//! Reasons to reject a fit.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A reason to refuse. The words are stable: scripts match them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Refusal {
+pub enum FitRefusal {
     /// Fewer than six points, or fewer than four different N: three parameters go through them whatever they are.
     FewPoints,
     /// Nothing was answered at any N.
@@ -27,36 +27,36 @@ pub enum Refusal {
     WorseThanItsRival,
 }
 
-impl Refusal {
+impl FitRefusal {
     /// All of them, the gravest first.
-    pub const ALL: [Refusal; 8] = [
-        Refusal::FewPoints,
-        Refusal::NoThroughput,
-        Refusal::SuperLinear,
-        Refusal::PacedUsers,
-        Refusal::GeneratorAtItsLimit,
-        Refusal::NoPointPastTheKnee,
-        Refusal::LambdaNotDetermined,
-        Refusal::WorseThanItsRival,
+    pub const ALL: [FitRefusal; 8] = [
+        FitRefusal::FewPoints,
+        FitRefusal::NoThroughput,
+        FitRefusal::SuperLinear,
+        FitRefusal::PacedUsers,
+        FitRefusal::GeneratorAtItsLimit,
+        FitRefusal::NoPointPastTheKnee,
+        FitRefusal::LambdaNotDetermined,
+        FitRefusal::WorseThanItsRival,
     ];
 
     /// The stable word, as in JSON.
     pub fn word(self) -> &'static str {
         match self {
-            Refusal::FewPoints => "few-points",
-            Refusal::NoThroughput => "no-throughput",
-            Refusal::SuperLinear => "super-linear",
-            Refusal::PacedUsers => "paced-users",
-            Refusal::GeneratorAtItsLimit => "generator-at-its-limit",
-            Refusal::NoPointPastTheKnee => "no-point-past-the-knee",
-            Refusal::LambdaNotDetermined => "lambda-not-determined",
-            Refusal::WorseThanItsRival => "worse-than-its-rival",
+            FitRefusal::FewPoints => "few-points",
+            FitRefusal::NoThroughput => "no-throughput",
+            FitRefusal::SuperLinear => "super-linear",
+            FitRefusal::PacedUsers => "paced-users",
+            FitRefusal::GeneratorAtItsLimit => "generator-at-its-limit",
+            FitRefusal::NoPointPastTheKnee => "no-point-past-the-knee",
+            FitRefusal::LambdaNotDetermined => "lambda-not-determined",
+            FitRefusal::WorseThanItsRival => "worse-than-its-rival",
         }
     }
 }
 
 /// The stable word.
-impl fmt::Display for Refusal {
+impl fmt::Display for FitRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn words_are_those_of_the_json() {
-        for refusal in Refusal::ALL {
+        for refusal in FitRefusal::ALL {
             assert_eq!(serde_json::to_string(&refusal).unwrap(), format!("\"{refusal}\""));
         }
     }

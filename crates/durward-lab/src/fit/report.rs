@@ -5,30 +5,30 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Law;
-use super::refuse::Refusal;
+use super::refuse::FitRefusal;
 
-/// What the measurements say, and what they do not.
+/// The result of a fit, with its limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct FitReport {
     /// How far it scales, in words.
     pub verdict: String,
     /// Why nothing should be staked on the fit, the gravest first; empty where nothing is wrong with it.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<FitRefusal>,
     /// The reason of each refusal, in words with its figures.
-    pub reasons: BTreeMap<Refusal, String>,
+    pub reasons: BTreeMap<FitRefusal, String>,
     /// What else a reader has to know.
     pub notes: Vec<String>,
     /// What N counts.
-    pub n_is: By,
-    /// What was fitted, in the order of N; what [`Report::left_out`] names is not among it.
+    pub n_is: LoadUnit,
+    /// What was fitted, in the order of N; what [`FitReport::left_out`] names is not among it.
     pub points: Vec<Observation>,
     /// Measurements that were not fitted, each with the reason.
     #[serde(default)]
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedPoint>,
     /// The law and its rivals.
     pub fits: Fits,
     /// Akaike's criterion of the three; `None` where it is not defined for all of them (fewer than six points).
-    pub aicc: Option<Choice>,
+    pub aicc: Option<PreferredModel>,
     /// What fits to resampled data say.
     pub bootstrap: Bootstrap,
     /// Where the straight line through lambda meets the peak or the ceiling.
@@ -65,7 +65,7 @@ impl Observation {
 /// What N counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum By {
+pub enum LoadUnit {
     /// Users, or whatever the load's setting was.
     Users,
     /// Nodes, processors, machines.
@@ -77,21 +77,21 @@ pub enum By {
     Unknown,
 }
 
-impl By {
+impl LoadUnit {
     /// As a noun in the plural.
     pub fn noun(self) -> &'static str {
         match self {
-            By::Users => "users",
-            By::Nodes => "nodes",
-            By::Concurrency => "requests under way",
-            By::Unknown => "N",
+            LoadUnit::Users => "users",
+            LoadUnit::Nodes => "nodes",
+            LoadUnit::Concurrency => "requests under way",
+            LoadUnit::Unknown => "N",
         }
     }
 }
 
 /// A measurement that was not fitted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct OmittedPoint {
     /// Its N.
     pub n: f64,
     /// Its throughput.
@@ -137,9 +137,9 @@ pub struct Fit {
     /// Those that ended at 0 against what the points ask for.
     pub on_the_bound: Vec<String>,
     /// From the gradient at the solution with all of [`Fit::free`], as R's `nls`; `None` without a degree of freedom.
-    pub standard_errors: Option<Errors>,
+    pub standard_errors: Option<StandardErrors>,
     /// The same with those on the bound held there, as MPFIT; `None` where none is on its bound.
-    pub standard_errors_of_the_rest: Option<Errors>,
+    pub standard_errors_of_the_rest: Option<StandardErrors>,
     /// The peak's standard error, by the delta method.
     pub n_star_se: Option<f64>,
     /// That of the throughput there.
@@ -156,13 +156,13 @@ pub struct Fit {
     pub aicc: Option<f64>,
     /// How often, plus one, residuals change their sign along N.
     pub sign_runs: usize,
-    /// Measured less fitted, in the order of [`Report::points`].
+    /// Measured less fitted, in the order of [`FitReport::points`].
     pub residuals: Vec<f64>,
 }
 
 /// Standard errors; `None` of what was not fitted or is held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Errors {
+pub struct StandardErrors {
     /// Of lambda.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lambda: Option<f64>,
@@ -176,7 +176,7 @@ pub struct Errors {
 
 /// Which of the three Akaike's criterion takes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Choice {
+pub struct PreferredModel {
     /// The name of the least.
     pub best: String,
     /// How far each lies above it.
@@ -237,13 +237,13 @@ pub struct CurvePoint {
     /// Of 200 resamples, 5 lie above.
     pub high: Option<f64>,
     /// How far from what was measured.
-    pub zone: Zone,
+    pub zone: ExtrapolationZone,
 }
 
 /// How far from what was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Zone {
+pub enum ExtrapolationZone {
     /// Between the least and the greatest N.
     #[default]
     Measured,

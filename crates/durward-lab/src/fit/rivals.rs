@@ -3,8 +3,8 @@
 use rmpfit::{MPConfig, MPError, MPFitter, MPPar, MPResult};
 
 use super::assemble::count;
-use super::problem::Problem;
-use super::{Errors, Fit, Law, Observation};
+use super::problem::ScaledProblem;
+use super::{Fit, Law, Observation, StandardErrors};
 
 /// Mean throughput at N = 1; `None` where that was not measured.
 pub(super) fn x1(observations: &[Observation]) -> Option<f64> {
@@ -40,7 +40,7 @@ pub(super) fn transformed(observations: &[Observation]) -> Option<Fit> {
     let variance = squares / count(degrees);
     let error = |of: f64| (degrees > 0).then(|| (variance * of / determinant).sqrt());
     Some(Fit {
-        standard_errors: Some(Errors { lambda: None, sigma: error(qq), kappa: error(pp) })
+        standard_errors: Some(StandardErrors { lambda: None, sigma: error(qq), kappa: error(pp) })
             .filter(|_| degrees > 0),
         ..in_x(law, observations, degrees)
     })
@@ -74,7 +74,7 @@ fn in_x(law: Law, observations: &[Observation], degrees_of_freedom: usize) -> Fi
 /// Linear, then flat: `X = t/a / (1 + (t/(a C))^p)^(1/p)`. With p = 1 it is Amdahl's law, with a great p a straight line with a
 /// sharp bend: what users with think time in front of a queue do, and nodes in front of something that all share.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bend {
+pub(super) struct SaturationCurve {
     /// How sharp: p.
     pub(super) sharpness: f64,
     /// The ceiling, in the unit of the throughput.
@@ -84,24 +84,28 @@ pub(super) struct Bend {
 }
 
 /// The best of these; `None` where no search ends or there are too few points.
-pub(super) fn bend(problem: &Problem) -> Option<Bend> {
+pub(super) fn bend(problem: &ScaledProblem) -> Option<SaturationCurve> {
     let steepest = problem.points.iter().map(|point| point.x / point.t).fold(0.0, f64::max);
     if problem.different_n(4) < 4 || !(steepest.is_finite() && steepest > 0.0) {
         return None;
     }
     let starts = [1.0_f64, 2.0, 4.0, 10.0, 30.0].map(|sharp| [steepest.ln(), 0.0, sharp.ln()]);
-    let mut fitter = Bender { problem, parameters: bender_parameters() };
+    let mut fitter = SaturationParameters { problem, parameters: bender_parameters() };
     let found = starts.into_iter().filter_map(|mut start| {
         let status = fitter.mpfit(&mut start).ok()?;
         let [_, ceiling, sharp] = start;
-        Some(Bend { sharpness: sharp.exp(), ceiling: ceiling.exp() * problem.y, squares: status.best_norm })
+        Some(SaturationCurve {
+            sharpness: sharp.exp(),
+            ceiling: ceiling.exp() * problem.y,
+            squares: status.best_norm,
+        })
     });
     found.filter(|one| one.squares.is_finite()).min_by(|one, other| one.squares.total_cmp(&other.squares))
 }
 
 /// As logarithms: the slope at 0, the ceiling, the sharpness.
-struct Bender<'p> {
-    problem: &'p Problem,
+struct SaturationParameters<'p> {
+    problem: &'p ScaledProblem,
     parameters: [MPPar; 3],
 }
 
@@ -112,7 +116,7 @@ fn bender_parameters() -> [MPPar; 3] {
     [MPPar::new(), MPPar::new(), sharp]
 }
 
-impl MPFitter for Bender<'_> {
+impl MPFitter for SaturationParameters<'_> {
     fn eval(&mut self, at: &[f64], deviates: &mut [f64]) -> MPResult<()> {
         let &[slope, ceiling, sharp] = at else { return Err(MPError::Eval) };
         let sharp = sharp.exp();

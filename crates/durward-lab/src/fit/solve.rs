@@ -6,11 +6,11 @@
 
 use rmpfit::{MPConfig, MPError, MPFitter, MPPar, MPResult, MPSide};
 
-use super::problem::{Coefficients, Problem};
+use super::problem::{Coefficients, ScaledProblem};
 
 /// What a search may do with sigma or kappa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Range {
+pub(super) enum ParameterRange {
     /// It is 0.
     Zero,
     /// 0 or above.
@@ -21,22 +21,22 @@ pub(super) enum Range {
 
 /// What a search is free to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Freedom {
+pub(super) struct SearchFreedom {
     /// The scaled coefficient of lambda where that is fixed.
     pub(super) a: Option<f64>,
-    pub(super) sigma: Range,
-    pub(super) kappa: Range,
+    pub(super) sigma: ParameterRange,
+    pub(super) kappa: ParameterRange,
 }
 
-impl Freedom {
+impl SearchFreedom {
     /// All three, in their bounds.
-    pub(super) fn bounded(a: Option<f64>) -> Freedom {
-        Freedom { a, sigma: Range::NotNegative, kappa: Range::NotNegative }
+    pub(super) fn bounded(a: Option<f64>) -> SearchFreedom {
+        SearchFreedom { a, sigma: ParameterRange::NotNegative, kappa: ParameterRange::NotNegative }
     }
 
     /// How many parameters are free.
     pub(super) fn count(&self) -> usize {
-        [self.a.is_none(), self.sigma != Range::Zero, self.kappa != Range::Zero]
+        [self.a.is_none(), self.sigma != ParameterRange::Zero, self.kappa != ParameterRange::Zero]
             .into_iter()
             .filter(|free| *free)
             .count()
@@ -50,14 +50,18 @@ const SAME_PART: f64 = 1e-10;
 const SAME_SQUARE: f64 = 1e-28;
 
 /// The law with sigma and kappa at least 0. `None` where there are fewer points or different N than parameters.
-pub(super) fn bounded(problem: &Problem, a: Option<f64>) -> Option<Coefficients> {
+pub(super) fn bounded(problem: &ScaledProblem, a: Option<f64>) -> Option<Coefficients> {
     bounded_from(problem, a, &starts(problem))
 }
 
 /// The same from few starts and less sharply, for resamples, which lie near a law that is known and are many.
-pub(super) fn bounded_near(problem: &Problem, a: Option<f64>, near: Coefficients) -> Option<Coefficients> {
+pub(super) fn bounded_near(
+    problem: &ScaledProblem,
+    a: Option<f64>,
+    near: Coefficients,
+) -> Option<Coefficients> {
     let starts: Vec<Coefficients> = std::iter::once(near).chain(linearised(problem)).collect();
-    let [a, b, c] = search_to(problem, Freedom::bounded(a), &starts, TOLERANCE_OF_RESAMPLES)?;
+    let [a, b, c] = search_to(problem, SearchFreedom::bounded(a), &starts, TOLERANCE_OF_RESAMPLES)?;
     // What is so little is 0: the search came to the bound from inside.
     let or_zero = |one: f64| if one < NEARLY_ZERO * a { 0.0 } else { one };
     Some([a, or_zero(b), or_zero(c)])
@@ -66,15 +70,15 @@ pub(super) fn bounded_near(problem: &Problem, a: Option<f64>, near: Coefficients
 /// Below this part of `a`, the scaled sigma or kappa of a resample is 0.
 const NEARLY_ZERO: f64 = 1e-9;
 
-fn bounded_from(problem: &Problem, a: Option<f64>, starts: &[Coefficients]) -> Option<Coefficients> {
-    let whole = Freedom::bounded(a);
+fn bounded_from(problem: &ScaledProblem, a: Option<f64>, starts: &[Coefficients]) -> Option<Coefficients> {
+    let whole = SearchFreedom::bounded(a);
     let least = search(problem, whole, starts)?;
     let near: Vec<Coefficients> = std::iter::once(least).chain(starts.iter().copied()).collect();
     // From the simplest on; each may start where the whole one ended.
     let simpler = [
-        Freedom { sigma: Range::Zero, kappa: Range::Zero, ..whole },
-        Freedom { kappa: Range::Zero, ..whole },
-        Freedom { sigma: Range::Zero, ..whole },
+        SearchFreedom { sigma: ParameterRange::Zero, kappa: ParameterRange::Zero, ..whole },
+        SearchFreedom { kappa: ParameterRange::Zero, ..whole },
+        SearchFreedom { sigma: ParameterRange::Zero, ..whole },
     ];
     let found: Vec<Coefficients> =
         simpler.into_iter().filter_map(|freedom| search(problem, freedom, &near)).collect();
@@ -87,13 +91,17 @@ fn bounded_from(problem: &Problem, a: Option<f64>, starts: &[Coefficients]) -> O
 
 /// The least sum of squares that a search finds from all of these starts. `None` where there are fewer points or different N than
 /// parameters, or no search ends.
-pub(super) fn search(problem: &Problem, freedom: Freedom, starts: &[Coefficients]) -> Option<Coefficients> {
+pub(super) fn search(
+    problem: &ScaledProblem,
+    freedom: SearchFreedom,
+    starts: &[Coefficients],
+) -> Option<Coefficients> {
     search_to(problem, freedom, starts, TOLERANCE)
 }
 
 fn search_to(
-    problem: &Problem,
-    freedom: Freedom,
+    problem: &ScaledProblem,
+    freedom: SearchFreedom,
     starts: &[Coefficients],
     tolerance: f64,
 ) -> Option<Coefficients> {
@@ -104,7 +112,7 @@ fn search_to(
     if count == 0 {
         return freedom.a.map(|a| [a, 0.0, 0.0]);
     }
-    let mut search = Search::new(problem, freedom, tolerance);
+    let mut search = MpfitProblem::new(problem, freedom, tolerance);
     let ends = starts.iter().filter_map(|start| search.from(*start));
     ends.map(|end| (problem.sum_of_squares(end), end))
         .filter(|(squares, _)| squares.is_finite())
@@ -113,12 +121,12 @@ fn search_to(
 }
 
 /// Where to start: where the linearised fit lies, and on a grid of curvatures, each with the lambda that suits it best.
-pub(super) fn starts(problem: &Problem) -> Vec<Coefficients> {
+pub(super) fn starts(problem: &ScaledProblem) -> Vec<Coefficients> {
     let steep = 0.1 * problem.m.max(1.0);
     let mut starts: Vec<Coefficients> = linearised(problem).into_iter().collect();
     for beta in [0.0, 0.3, 3.0, steep] {
         for gamma in [0.0, 0.3, 3.0, steep] {
-            let shape = |point: &super::problem::Scaled| point.law([1.0, beta, gamma]);
+            let shape = |point: &super::problem::ScaledPoint| point.law([1.0, beta, gamma]);
             let both: f64 =
                 problem.points.iter().map(|point| shape(point) * point.x * point.root.powi(2)).sum();
             let alone: f64 = problem.points.iter().map(|point| (shape(point) * point.root).powi(2)).sum();
@@ -133,7 +141,7 @@ pub(super) fn starts(problem: &Problem) -> Vec<Coefficients> {
 
 /// Least squares of `N/X`, which is linear in the coefficients, weighted so that errors in X count as they are; negative ones set
 /// to 0.
-fn linearised(problem: &Problem) -> Option<Coefficients> {
+fn linearised(problem: &ScaledProblem) -> Option<Coefficients> {
     let mut normal = [[0.0; 3]; 3];
     let mut right = [0.0; 3];
     for point in problem.points.iter().filter(|point| point.x > 0.0) {
@@ -152,9 +160,9 @@ fn linearised(problem: &Problem) -> Option<Coefficients> {
 }
 
 /// One problem for MPFIT.
-struct Search<'p> {
-    problem: &'p Problem,
-    freedom: Freedom,
+struct MpfitProblem<'p> {
+    problem: &'p ScaledProblem,
+    freedom: SearchFreedom,
     parameters: [MPPar; 3],
     config: MPConfig,
 }
@@ -165,28 +173,28 @@ const TOLERANCE: f64 = 1e-14;
 /// The same for resamples, whose intervals have two digits.
 const TOLERANCE_OF_RESAMPLES: f64 = 1e-9;
 
-impl<'p> Search<'p> {
-    fn new(problem: &'p Problem, freedom: Freedom, tolerance: f64) -> Search<'p> {
+impl<'p> MpfitProblem<'p> {
+    fn new(problem: &'p ScaledProblem, freedom: SearchFreedom, tolerance: f64) -> MpfitProblem<'p> {
         let held = || MPPar { fixed: true, side: MPSide::User, ..MPPar::new() };
         let free = || MPPar { side: MPSide::User, ..MPPar::new() };
         let from = |limit_low| MPPar { limited_low: true, limit_low, ..free() };
         let of = |range| match range {
-            Range::Zero => held(),
-            Range::NotNegative => from(0.0),
-            Range::AnySign => free(),
+            ParameterRange::Zero => held(),
+            ParameterRange::NotNegative => from(0.0),
+            ParameterRange::AnySign => free(),
         };
         let a = if freedom.a.is_some() { held() } else { from(problem.a_min) };
         let config =
             MPConfig { ftol: tolerance, xtol: tolerance, gtol: tolerance, max_iter: 500, ..MPConfig::new() };
-        Search { problem, freedom, parameters: [a, of(freedom.sigma), of(freedom.kappa)], config }
+        MpfitProblem { problem, freedom, parameters: [a, of(freedom.sigma), of(freedom.kappa)], config }
     }
 
     /// Where a search from here ends.
     fn from(&mut self, [a, b, c]: Coefficients) -> Option<Coefficients> {
         let start = |range, at: f64| match range {
-            Range::Zero => 0.0,
-            Range::NotNegative => at.max(0.0),
-            Range::AnySign => at,
+            ParameterRange::Zero => 0.0,
+            ParameterRange::NotNegative => at.max(0.0),
+            ParameterRange::AnySign => at,
         };
         let a = self.freedom.a.unwrap_or(a.max(self.problem.a_min));
         let mut at = [a, start(self.freedom.sigma, b), start(self.freedom.kappa, c)];
@@ -195,7 +203,7 @@ impl<'p> Search<'p> {
     }
 }
 
-impl MPFitter for Search<'_> {
+impl MPFitter for MpfitProblem<'_> {
     fn eval(&mut self, at: &[f64], deviates: &mut [f64]) -> MPResult<()> {
         let &[a, b, c] = at else { return Err(MPError::Eval) };
         for (deviate, point) in deviates.iter_mut().zip(&self.problem.points) {

@@ -2,41 +2,42 @@
 
 use std::collections::BTreeMap;
 
-use super::assemble::{self, Shape, count};
+use super::assemble::{self, FittedParameters, count};
 use super::bootstrap::{self, Resampled, quantile};
-use super::problem::{Coefficients, Problem};
-use super::solve::{self, Freedom, Range};
+use super::problem::{Coefficients, ScaledProblem};
+use super::solve::{self, ParameterRange, SearchFreedom};
 use super::{
-    Choice, CurvePoint, Extrapolation, Fit, Fits, Influence, LEAVE_ONE_OUT_MAX, Lambda, Law, Observation,
-    Options, Report, Zone, judge, rivals, words,
+    CurvePoint, Extrapolation, ExtrapolationZone, Fit, FitOptions, FitReport, Fits, Influence,
+    LEAVE_ONE_OUT_MAX, Lambda, Law, Observation, PreferredModel, judge, rivals, words,
 };
 
 /// Fits the law to these, beside Amdahl's law and a straight line, and says what it means. Observations whose N or weight is not above
-/// 0, or whose X is below 0 or no number, are left out and named in [`Report::left_out`].
+/// 0, or whose X is below 0 or no number, are left out and named in [`FitReport::left_out`].
 ///
 /// ```
-/// use durward_lab::fit::{self, Law, Observation, Options};
+/// use durward_lab::fit::{self, Law, Observation, FitOptions};
 ///
 /// let truth = Law { lambda: 100.0, sigma: 0.05, kappa: 0.001 };
 /// let measured: Vec<Observation> =
 ///     [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0].map(|n| Observation::new(n, truth.x(n))).to_vec();
-/// let report = fit::of(&measured, &Options::default());
+/// let report = fit::of(&measured, &FitOptions::default());
 /// let peak = report.fits.usl.unwrap().n_star.unwrap();
 /// assert!((peak - truth.n_star().unwrap()).abs() < 1e-6);
 /// assert!(report.refused.is_empty(), "{}", report.verdict);
 /// ```
-pub fn of(observations: &[Observation], options: &Options) -> Report {
-    let mut report = Report { n_is: options.n_is, left_out: options.left_out.clone(), ..Report::default() };
+pub fn of(observations: &[Observation], options: &FitOptions) -> FitReport {
+    let mut report =
+        FitReport { n_is: options.n_is, left_out: options.left_out.clone(), ..FitReport::default() };
     for one in observations {
         if is_usable(one) {
             report.points.push(*one);
         } else {
             let because = "N and its weight are above 0, X is 0 or above".to_owned();
-            report.left_out.push(super::LeftOut { n: one.n, x: one.x, because, generator: false });
+            report.left_out.push(super::OmittedPoint { n: one.n, x: one.x, because, generator: false });
         }
     }
     report.points.sort_by(|one, other| one.n.total_cmp(&other.n));
-    let problem = Problem::new(&report.points);
+    let problem = ScaledProblem::new(&report.points);
     if let Some(problem) = &problem {
         fill(&mut report, problem, options);
     }
@@ -57,7 +58,7 @@ fn is_usable(one: &Observation) -> bool {
 }
 
 /// All that needs points with throughput.
-fn fill(report: &mut Report, problem: &Problem, options: &Options) {
+fn fill(report: &mut FitReport, problem: &ScaledProblem, options: &FitOptions) {
     let lambda = match options.lambda {
         Lambda::Free => None,
         Lambda::Fixed(lambda) => Some(lambda),
@@ -85,13 +86,20 @@ fn fill(report: &mut Report, problem: &Problem, options: &Options) {
     report.leave_one_out = leave_one_out(&report.points, problem, at, a);
 }
 
-fn fits(problem: &Problem, points: &[Observation], a: Option<f64>, usl: Option<Coefficients>) -> Fits {
-    let shape =
-        |a: Option<f64>, sigma, kappa, is_bounded| Shape { free: [a.is_none(), sigma, kappa], is_bounded };
+fn fits(problem: &ScaledProblem, points: &[Observation], a: Option<f64>, usl: Option<Coefficients>) -> Fits {
+    let shape = |a: Option<f64>, sigma, kappa, is_bounded| FittedParameters {
+        free: [a.is_none(), sigma, kappa],
+        is_bounded,
+    };
     let starts = solve::starts(problem);
-    let fit = |a: Option<f64>, sigma: Range, kappa: Range| {
-        let shape = shape(a, sigma != Range::Zero, kappa != Range::Zero, sigma != Range::AnySign);
-        solve::search(problem, Freedom { a, sigma, kappa }, &starts)
+    let fit = |a: Option<f64>, sigma: ParameterRange, kappa: ParameterRange| {
+        let shape = shape(
+            a,
+            sigma != ParameterRange::Zero,
+            kappa != ParameterRange::Zero,
+            sigma != ParameterRange::AnySign,
+        );
+        solve::search(problem, SearchFreedom { a, sigma, kappa }, &starts)
             .map(|at| assemble::fit(problem, at, shape))
     };
     let bounded =
@@ -99,13 +107,13 @@ fn fits(problem: &Problem, points: &[Observation], a: Option<f64>, usl: Option<C
     // Amdahl's law is the law itself where that has kappa 0: not to differ in the last digit.
     let amdahl = match usl {
         Some(at @ [_, _, 0.0]) => Some(assemble::fit(problem, at, shape(a, true, false, true))),
-        _ => fit(a, Range::NotNegative, Range::Zero),
+        _ => fit(a, ParameterRange::NotNegative, ParameterRange::Zero),
     };
     let x1 = rivals::x1(points).map(|lambda| problem.a(lambda));
     Fits {
         usl: bounded(a, usl),
         amdahl,
-        linear: fit(a, Range::Zero, Range::Zero),
+        linear: fit(a, ParameterRange::Zero, ParameterRange::Zero),
         usl_lambda_is_x1: x1.and_then(|a| bounded(Some(a), solve::bounded(problem, Some(a)))),
         usl_transformed: rivals::transformed(points),
         usl_unconstrained: unconstrained(problem, a, usl, &starts)
@@ -115,23 +123,23 @@ fn fits(problem: &Problem, points: &[Observation], a: Option<f64>, usl: Option<C
 
 /// From the bounded law on, for without bounds there are poles elsewhere.
 fn unconstrained(
-    problem: &Problem,
+    problem: &ScaledProblem,
     a: Option<f64>,
     usl: Option<Coefficients>,
     starts: &[Coefficients],
 ) -> Option<Coefficients> {
-    let freedom = Freedom { a, sigma: Range::AnySign, kappa: Range::AnySign };
+    let freedom = SearchFreedom { a, sigma: ParameterRange::AnySign, kappa: ParameterRange::AnySign };
     let near: Vec<Coefficients> = usl.into_iter().chain(starts.iter().copied()).collect();
     solve::search(problem, freedom, &near)
 }
 
-fn choice(fits: &Fits) -> Option<Choice> {
+fn choice(fits: &Fits) -> Option<PreferredModel> {
     let of = |name: &str, fit: &Option<Fit>| fit.as_ref()?.aicc.map(|aicc| (name.to_owned(), aicc));
     let all = [of("linear", &fits.linear)?, of("amdahl", &fits.amdahl)?, of("usl", &fits.usl)?];
     let (best, least) = all.iter().min_by(|one, other| one.1.total_cmp(&other.1))?.clone();
     let differences: BTreeMap<String, f64> =
         all.into_iter().map(|(name, aicc)| (name, aicc - least)).collect();
-    Some(Choice { best, differences })
+    Some(PreferredModel { best, differences })
 }
 
 /// Places of the curve within the measured range.
@@ -140,7 +148,7 @@ const CURVE_POINTS: u32 = 40;
 /// How many times the measured range the curve goes on.
 const CURVE_RANGES: u32 = 4;
 
-fn curve(problem: &Problem, law: &Law, resampled: &Resampled) -> Vec<CurvePoint> {
+fn curve(problem: &ScaledProblem, law: &Law, resampled: &Resampled) -> Vec<CurvePoint> {
     let least = problem.points.first().map_or(0.0, |point| point.t);
     let places = (1..=CURVE_POINTS * CURVE_RANGES).map(|at| f64::from(at) / f64::from(CURVE_POINTS));
     std::iter::once(least)
@@ -152,9 +160,9 @@ fn curve(problem: &Problem, law: &Law, resampled: &Resampled) -> Vec<CurvePoint>
                 Some(quantile(all, part)).filter(|end| end.is_finite())
             };
             let zone = match place {
-                _ if place <= 1.0 => Zone::Measured,
-                _ if place <= 2.0 => Zone::Extrapolated,
-                _ => Zone::Grey,
+                _ if place <= 1.0 => ExtrapolationZone::Measured,
+                _ if place <= 2.0 => ExtrapolationZone::Extrapolated,
+                _ => ExtrapolationZone::Grey,
             };
             CurvePoint { n, x: law.x(n), low: end(0.025), high: end(0.975), zone }
         })
@@ -164,7 +172,7 @@ fn curve(problem: &Problem, law: &Law, resampled: &Resampled) -> Vec<CurvePoint>
 fn extrapolation(points: &[Observation], lambda: Option<f64>) -> Option<Extrapolation> {
     let last = points.last()?;
     let half: Vec<Observation> = points.iter().copied().filter(|one| one.n <= last.n / 2.0).collect();
-    let problem = Problem::new(&half)?;
+    let problem = ScaledProblem::new(&half)?;
     // As many points as parameters foretell nothing.
     if half.len() < 4 || half.len() == points.len() {
         return None;
@@ -187,7 +195,7 @@ fn extrapolation(points: &[Observation], lambda: Option<f64>) -> Option<Extrapol
 
 fn leave_one_out(
     points: &[Observation],
-    problem: &Problem,
+    problem: &ScaledProblem,
     at: Coefficients,
     a: Option<f64>,
 ) -> Vec<Influence> {

@@ -1,6 +1,6 @@
 //! The verdict, in words, and how figures are written in it.
 
-use super::{Fit, Report};
+use super::{Fit, FitReport};
 
 /// A figure as people read it: three to four digits, thousands apart.
 pub fn number(value: f64) -> String {
@@ -70,7 +70,7 @@ pub(super) fn law(name: &str) -> &str {
 const CEILING_FACTOR_MAX: f64 = 2.0;
 
 /// How far it scales.
-pub(super) fn verdict(report: &Report) -> String {
+pub(super) fn verdict(report: &FitReport) -> String {
     let Some(usl) = &report.fits.usl else {
         let because: Vec<&str> = report.reasons.values().map(String::as_str).collect();
         return format!("Nothing can be said of how far it scales: {}.", because.join("; "));
@@ -88,12 +88,12 @@ pub(super) fn verdict(report: &Report) -> String {
     )
 }
 
-fn range(report: &Report) -> (f64, f64) {
+fn range(report: &FitReport) -> (f64, f64) {
     let n = |one: Option<&super::Observation>| one.map_or(0.0, |one| one.n);
     (n(report.points.first()), n(report.points.last()))
 }
 
-fn shape(report: &Report, usl: &Fit) -> String {
+fn shape(report: &FitReport, usl: &Fit) -> String {
     let (first, last) = range(report);
     match (usl.n_star, usl.x_star) {
         (Some(peak), Some(x)) if peak < first => {
@@ -109,7 +109,7 @@ fn shape(report: &Report, usl: &Fit) -> String {
     }
 }
 
-fn falls(report: &Report) -> String {
+fn falls(report: &FitReport) -> String {
     let (first, _) = range(report);
     format!(
         "Throughput falls from the first point on (N = {}): more of it never brings anything.",
@@ -117,7 +117,7 @@ fn falls(report: &Report) -> String {
     )
 }
 
-fn with_peak(report: &Report, usl: &Fit, peak: f64, x: f64, last: f64) -> String {
+fn with_peak(report: &FitReport, usl: &Fit, peak: f64, x: f64, last: f64) -> String {
     let sure = report.bootstrap.n_star.map_or_else(
         || "with no interval, for too few points".to_owned(),
         |ends| format!("{} in 95 % of resamples", interval(ends)),
@@ -135,7 +135,7 @@ fn with_peak(report: &Report, usl: &Fit, peak: f64, x: f64, last: f64) -> String
     format!("Throughput peaks at N = {} ({sure}) with {}{sure_x}, {place}.{without}", number(peak), number(x))
 }
 
-fn without_peak(report: &Report, usl: &Fit, last: f64) -> String {
+fn without_peak(report: &FitReport, usl: &Fit, last: f64) -> String {
     let with = report.bootstrap.without_peak_percent.map(|part| 100.0 - part).filter(|part| *part > 0.0);
     let from = report.bootstrap.n_star.and_then(|[low, _]| low);
     let resamples = match (with, from) {
@@ -159,7 +159,7 @@ fn without_peak(report: &Report, usl: &Fit, last: f64) -> String {
     format!("No peak in the data, which end at N = {}.{resamples}{ceiling}", number(last))
 }
 
-fn half(report: &Report) -> Option<String> {
+fn half(report: &FitReport) -> Option<String> {
     let (_, last) = range(report);
     let n = report.half_gain.filter(|n| *n <= last)?;
     Some(if n <= 1.0 {

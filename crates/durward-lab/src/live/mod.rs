@@ -1,4 +1,4 @@
-//! Seeing a run while it goes on. [`Status`] is what every screen shows: the terminal's, and the [`page`]'s, which draws it live
+//! Seeing a run while it goes on. [`RunStatus`] is what every screen shows: the terminal's, and the [`page`]'s, which draws it live
 //! in a browser. [`push`] sends the figures to servers that keep series of them.
 //!
 //! All of them are [watchers](crate::run::Watcher) that never wait: what cannot be shown or delivered in time is dropped, and the
@@ -9,6 +9,6 @@ pub mod push;
 mod status;
 
 pub use status::{
-    Board, Ending, Head, NodeRow, Percentiles, Phase, PlaceRow, PointRow, SECONDS_KEPT, SecondRow, Status,
-    StepRow, clock,
+    NodeRow, Percentiles, PointStatusRow, ProgressRow, RunEnding, RunPhase, RunStatus, SECONDS_KEPT,
+    SecondRow, StatusBoard, StatusHead, StepRow, clock,
 };

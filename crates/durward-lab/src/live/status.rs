@@ -1,4 +1,4 @@
-//! What a run's screens show: where it is, what was measured last, and what was measured so far.
+//! The status that a run's screens show: progress, the last second, and the points measured so far.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::record::{Latency, Load, Point, Record, ThresholdResult};
-use crate::run::{Moment, NodeNow, Place, StepNow, Watcher};
+use crate::record::{LatencyRecord, MeasuredPoint, PointLoad, RunRecord, ThresholdResult};
+use crate::run::{NodeNow, RunPosition, RunSecond, RunWatcher, StepNow};
 use crate::scenario::{Scenario, WarmUp};
 
 /// Seconds that are kept, from the last one back: an hour of charts.
@@ -25,29 +25,29 @@ const AUTO_WARM_UP_S: f64 = 10.0;
 
 /// What a run's screens show. As JSON it is what the page draws.
 #[derive(Clone, Debug, Serialize)]
-pub struct Status {
+pub struct RunStatus {
     /// What changes every second.
-    pub head: Head,
+    pub head: StatusHead,
     /// The last [`SECONDS_KEPT`] seconds.
     pub seconds: VecDeque<SecondRow>,
     /// The points that were measured, in the order in which they were.
-    pub points: Vec<PointRow>,
+    pub points: Vec<PointStatusRow>,
     #[serde(skip)]
-    times: Times,
+    times: RunTimes,
     /// Right answers of the point so far, since they were due; without the warm-up.
     #[serde(skip)]
-    so_far: Latency,
+    so_far: LatencyRecord,
 }
 
 /// What changes every second.
 #[derive(Clone, Debug, Serialize)]
-pub struct Head {
+pub struct StatusHead {
     /// The scenario's name.
     pub name: String,
     /// What the run does now.
-    pub phase: Phase,
+    pub phase: RunPhase,
     /// The point that is measured; `None` before the first.
-    pub place: Option<PlaceRow>,
+    pub place: Option<ProgressRow>,
     /// Seconds since the run began.
     pub elapsed_s: f64,
     /// How much of the run is done, from 0 to 1.
@@ -69,13 +69,13 @@ pub struct Head {
     /// How much of the cores of its threads the generator had in the last second, from 0 to 1.
     pub busy: f64,
     /// How the run ended; `None` while it goes on.
-    pub ending: Option<Ending>,
+    pub ending: Option<RunEnding>,
 }
 
 /// What a run does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Phase {
+pub enum RunPhase {
     /// The target is started, or rests between points.
     Waiting,
     /// The generator is measured against a server that does nothing.
@@ -88,22 +88,22 @@ pub enum Phase {
     Ended,
 }
 
-impl Phase {
+impl RunPhase {
     /// In words.
     pub fn as_str(self) -> &'static str {
         match self {
-            Phase::Waiting => "waiting for the target",
-            Phase::GeneratorLimit => "measuring the generator",
-            Phase::WarmUp => "warm-up",
-            Phase::Measuring => "measuring",
-            Phase::Ended => "ended",
+            RunPhase::Waiting => "waiting for the target",
+            RunPhase::GeneratorLimit => "measuring the generator",
+            RunPhase::WarmUp => "warm-up",
+            RunPhase::Measuring => "measuring",
+            RunPhase::Ended => "ended",
         }
     }
 }
 
 /// Where a run is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PlaceRow {
+pub struct ProgressRow {
     /// The number of the point, from 1.
     pub number: usize,
     /// How many there are.
@@ -135,7 +135,7 @@ pub struct Percentiles {
 
 impl Percentiles {
     /// Those of a histogram; zeros of an empty one.
-    pub fn of(latency: &Latency) -> Percentiles {
+    pub fn of(latency: &LatencyRecord) -> Percentiles {
         let at = |percent| ms(latency.percentile_ns(percent));
         Percentiles { p50: at(50.0), p90: at(90.0), p99: at(99.0), p999: at(99.9), max: ms(latency.max_ns()) }
     }
@@ -165,10 +165,10 @@ pub struct SecondRow {
 
 /// A point that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PointRow {
+pub struct PointStatusRow {
     /// Where it was.
     #[serde(flatten)]
-    pub place: PlaceRow,
+    pub place: ProgressRow,
     /// Users, or arrivals a second.
     pub size: f64,
     /// Right answers a second.
@@ -220,7 +220,7 @@ pub struct NodeRow {
 
 /// How a run ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Ending {
+pub struct RunEnding {
     /// Why it ended before its time.
     pub cut_short: Option<String>,
     /// Thresholds and whether they were kept.
@@ -233,7 +233,7 @@ pub struct Ending {
 
 /// From which the time to the end is told.
 #[derive(Clone, Debug)]
-struct Times {
+struct RunTimes {
     begun: Instant,
     point_begun: Option<Instant>,
     /// When the first point began.
@@ -243,9 +243,9 @@ struct Times {
     planned_s: f64,
 }
 
-impl Status {
+impl RunStatus {
     /// Before the run of a scenario.
-    pub fn new(scenario: &Scenario) -> Status {
+    pub fn new(scenario: &Scenario) -> RunStatus {
         let load = &scenario.load;
         let warm_up_s = match load.warm_up {
             WarmUp::For(time) => time.0.as_secs_f64(),
@@ -254,10 +254,10 @@ impl Status {
         let measure_s = load.measure.0.as_secs_f64();
         let planned_s = load.ramp.0.as_secs_f64() + warm_up_s + measure_s + load.cool_down.0.as_secs_f64();
         let begun = Instant::now();
-        let times = Times { begun, point_begun: None, first_begun: None, finished: 0, planned_s };
-        let head = Head {
+        let times = RunTimes { begun, point_begun: None, first_begun: None, finished: 0, planned_s };
+        let head = StatusHead {
             name: scenario.name.clone(),
-            phase: Phase::Waiting,
+            phase: RunPhase::Waiting,
             place: None,
             elapsed_s: 0.0,
             progress: 0.0,
@@ -271,12 +271,18 @@ impl Status {
             busy: 0.0,
             ending: None,
         };
-        Status { head, seconds: VecDeque::new(), points: Vec::new(), times, so_far: Latency::default() }
+        RunStatus {
+            head,
+            seconds: VecDeque::new(),
+            points: Vec::new(),
+            times,
+            so_far: LatencyRecord::default(),
+        }
     }
 
     /// Sets what time it is: how long the run has gone on, and how long it still will.
     pub fn tick(&mut self, now: Instant) {
-        if self.head.phase == Phase::Ended {
+        if self.head.phase == RunPhase::Ended {
             return;
         }
         let since = |begun: Instant| now.saturating_duration_since(begun).as_secs_f64();
@@ -302,25 +308,25 @@ impl Status {
 
     /// The generator is measured against a server that does nothing.
     pub fn generator_limit(&mut self) {
-        self.head.phase = Phase::GeneratorLimit;
+        self.head.phase = RunPhase::GeneratorLimit;
         self.tick(Instant::now());
     }
 
     /// A point begins.
-    pub fn begin(&mut self, place: &Place) {
+    pub fn begin(&mut self, place: &RunPosition) {
         let now = Instant::now();
         self.head.place = Some(row(place));
-        self.head.phase = Phase::WarmUp;
+        self.head.phase = RunPhase::WarmUp;
         self.head.so_far = Percentiles::default();
         self.head.at_s = 0.0;
-        self.so_far = Latency::default();
+        self.so_far = LatencyRecord::default();
         self.times.point_begun = Some(now);
         self.times.first_begun.get_or_insert(now);
         self.tick(now);
     }
 
     /// A second has passed. What comes after measuring has ended is not shown: the last answers are waited for.
-    pub fn second(&mut self, place: &Place, moment: &Moment) {
+    pub fn second(&mut self, place: &RunPosition, moment: &RunSecond) {
         self.tick(Instant::now());
         let second = &moment.second;
         let head = &mut self.head;
@@ -328,8 +334,8 @@ impl Status {
         if second.at_s >= head.measure_s {
             return;
         }
-        head.phase = if second.at_s < -0.001 { Phase::WarmUp } else { Phase::Measuring };
-        if head.phase == Phase::Measuring {
+        head.phase = if second.at_s < -0.001 { RunPhase::WarmUp } else { RunPhase::Measuring };
+        if head.phase == RunPhase::Measuring {
             self.so_far.add(&moment.since_due);
             head.so_far = Percentiles::of(&self.so_far);
         }
@@ -354,19 +360,19 @@ impl Status {
     }
 
     /// A point was measured.
-    pub fn end(&mut self, place: &Place, point: &Point) {
+    pub fn end(&mut self, place: &RunPosition, point: &MeasuredPoint) {
         self.times.finished += 1;
-        self.head.phase = Phase::Waiting;
+        self.head.phase = RunPhase::Waiting;
         self.tick(Instant::now());
         if self.points.len() >= POINTS_KEPT {
             return;
         }
         #[expect(clippy::cast_precision_loss, reason = "no more than a million users")]
         let size = match point.load {
-            Load::Users(users) => users as f64,
-            Load::Arrivals(rate) => rate,
+            PointLoad::Users(users) => users as f64,
+            PointLoad::Arrivals(rate) => rate,
         };
-        self.points.push(PointRow {
+        self.points.push(PointStatusRow {
             place: row(place),
             size,
             rate: thousandths(point.throughput()),
@@ -379,11 +385,11 @@ impl Status {
     }
 
     /// The run is over.
-    pub fn finish(&mut self, ending: Ending) {
+    pub fn finish(&mut self, ending: RunEnding) {
         self.tick(Instant::now());
         let is_whole = ending.cut_short.is_none();
         let head = &mut self.head;
-        (head.phase, head.left_s) = (Phase::Ended, None);
+        (head.phase, head.left_s) = (RunPhase::Ended, None);
         if is_whole {
             head.progress = 1.0;
         }
@@ -391,53 +397,53 @@ impl Status {
     }
 }
 
-impl Ending {
+impl RunEnding {
     /// How the run of a record ended.
-    pub fn of(record: &Record) -> Ending {
-        Ending {
+    pub fn of(record: &RunRecord) -> RunEnding {
+        RunEnding {
             cut_short: record.cut_short.clone(),
             thresholds: record.thresholds.clone(),
-            ..Ending::default()
+            ..RunEnding::default()
         }
     }
 }
 
 /// A status that a run writes and a screen reads, each on its thread.
 #[derive(Clone, Debug)]
-pub struct Board(Arc<Mutex<Status>>);
+pub struct StatusBoard(Arc<Mutex<RunStatus>>);
 
-impl Board {
+impl StatusBoard {
     /// Before the run of a scenario.
-    pub fn new(scenario: &Scenario) -> Board {
-        Board(Arc::new(Mutex::new(Status::new(scenario))))
+    pub fn new(scenario: &Scenario) -> StatusBoard {
+        StatusBoard(Arc::new(Mutex::new(RunStatus::new(scenario))))
     }
 
     /// Reads or changes the status. The run waits meanwhile: nothing that blocks may be done here.
-    pub fn with<T>(&self, see: impl FnOnce(&mut Status) -> T) -> T {
+    pub fn with<T>(&self, see: impl FnOnce(&mut RunStatus) -> T) -> T {
         see(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Watcher for Board {
+impl RunWatcher for StatusBoard {
     fn generator_limit(&mut self) {
-        self.with(Status::generator_limit);
+        self.with(RunStatus::generator_limit);
     }
 
-    fn begin(&mut self, place: &Place) {
+    fn begin(&mut self, place: &RunPosition) {
         self.with(|status| status.begin(place));
     }
 
-    fn second(&mut self, place: &Place, moment: &Moment) {
+    fn second(&mut self, place: &RunPosition, moment: &RunSecond) {
         self.with(|status| status.second(place, moment));
     }
 
-    fn end(&mut self, place: &Place, point: &Point) {
+    fn end(&mut self, place: &RunPosition, point: &MeasuredPoint) {
         self.with(|status| status.end(place, point));
     }
 }
 
-fn row(place: &Place) -> PlaceRow {
-    PlaceRow {
+fn row(place: &RunPosition) -> ProgressRow {
+    ProgressRow {
         number: place.number,
         count: place.count,
         configuration: place.configuration.clone(),

@@ -7,7 +7,7 @@ use crate::target::RSOCKET_PORT;
 
 /// A node that requests go to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Node {
+pub(crate) struct TargetNode {
     /// As the scenario or the target says it.
     pub(crate) name: String,
     /// Host without brackets.
@@ -24,12 +24,12 @@ pub(crate) struct Node {
     pub(crate) address: SocketAddr,
 }
 
-impl Node {
+impl TargetNode {
     /// Reads `http://host:port/base`, `https://host`, `rsocket://host:port`, `rsockets://host`, or `host:port`, and resolves the host.
     ///
     /// # Errors
     /// Text that is no address, and a host that cannot be resolved.
-    pub(crate) fn resolve(text: &str) -> Result<Node, RunError> {
+    pub(crate) fn resolve(text: &str) -> Result<TargetNode, RunError> {
         let wrong = |problem: String| RunError::Address { address: text.to_owned(), problem };
         let (is_rsocket, is_tls, rest) = match text.split_once("://") {
             None => (false, false, text),
@@ -67,7 +67,7 @@ impl Node {
         let mut addresses =
             (host, port).to_socket_addrs().map_err(|error| wrong(format!("cannot be resolved: {error}")))?;
         let address = addresses.next().ok_or_else(|| wrong("resolves to no address".to_owned()))?;
-        Ok(Node {
+        Ok(TargetNode {
             name: text.to_owned(),
             host: host.to_owned(),
             authority: authority.to_owned(),
@@ -103,7 +103,7 @@ mod tests {
             ("http://[::1]:81", "::1", "[::1]:81", "", false, 81),
         ];
         for (text, host, authority, base, is_tls, port) in table {
-            let node = Node::resolve(text).unwrap();
+            let node = TargetNode::resolve(text).unwrap();
             assert_eq!(
                 (node.host.as_str(), node.authority.as_str(), node.base.as_str()),
                 (host, authority, base)
@@ -114,11 +114,11 @@ mod tests {
 
     #[test]
     fn addresses_of_rsocket_are_told_apart() {
-        let node = Node::resolve("rsocket://127.0.0.1").unwrap();
+        let node = TargetNode::resolve("rsocket://127.0.0.1").unwrap();
         assert!(node.is_rsocket && !node.is_tls && node.address.port() == 7000);
-        let node = Node::resolve("rsockets://127.0.0.1:7001/").unwrap();
+        let node = TargetNode::resolve("rsockets://127.0.0.1:7001/").unwrap();
         assert!(node.is_rsocket && node.is_tls && node.address.port() == 7001);
-        assert!(!Node::resolve("127.0.0.1:7000").unwrap().is_rsocket);
+        assert!(!TargetNode::resolve("127.0.0.1:7000").unwrap().is_rsocket);
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
             ("http://a:b", "`b` is no port"),
             ("http://no-such-host.invalid", "cannot be resolved"),
         ] {
-            let error = Node::resolve(text).unwrap_err().to_string();
+            let error = TargetNode::resolve(text).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
     }
@@ -138,6 +138,6 @@ mod tests {
     #[test]
     fn other_machines_are_not_this_one() {
         // TEST-NET-1 (RFC 5737) belongs to nobody; nothing is sent there.
-        assert!(!Node::resolve("http://192.0.2.1").unwrap().is_local());
+        assert!(!TargetNode::resolve("http://192.0.2.1").unwrap().is_local());
     }
 }

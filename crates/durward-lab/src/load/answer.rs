@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::cause::Cause;
-use super::plan::{Check, Expected, Extract, Fill, text_of};
-use crate::scenario::{DataOrder, Table};
+use super::cause::FailureCause;
+use super::plan::{AnswerCheck, CaptureSource, ExpectedValue, FillSource, text_of};
+use crate::scenario::{DataOrder, DataTable};
 
 /// Statuses that are right where a step says nothing.
 const RIGHT: std::ops::RangeInclusive<u16> = 200..=399;
 
 /// An answer, or one item of a stream of them.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct LoadAnswer {
     /// Its status; 0 where the protocol has none.
     pub(crate) status: u16,
     /// Values of wanted headers.
@@ -22,7 +22,7 @@ pub(crate) struct Answer {
     pub(crate) json: Option<Value>,
 }
 
-impl Answer {
+impl LoadAnswer {
     /// Prepares for the next one.
     pub(crate) fn begin(&mut self) {
         self.status = 0;
@@ -33,31 +33,31 @@ impl Answer {
 }
 
 /// What is captured from a right answer, by the number of the capture.
-pub(crate) type Captured = Vec<(usize, Box<str>)>;
+pub(crate) type CapturedValue = Vec<(usize, Box<str>)>;
 
 /// Holds an answer to what is expected of it.
 ///
 /// # Errors
 /// Why it is not right.
 pub(crate) fn judge(
-    check: &Check,
-    answer: &Answer,
-    fill: &Fill<'_>,
-    tables: &[(Table, DataOrder)],
-) -> Result<Captured, Cause> {
+    check: &AnswerCheck,
+    answer: &LoadAnswer,
+    fill: &FillSource<'_>,
+    tables: &[(DataTable, DataOrder)],
+) -> Result<CapturedValue, FailureCause> {
     let is_right = if check.statuses.is_empty() {
         RIGHT.contains(&answer.status)
     } else {
         check.statuses.contains(&answer.status)
     };
     if !is_right && answer.json.is_none() {
-        return Err(Cause::Status(answer.status));
+        return Err(FailureCause::Status(answer.status));
     }
     if check.json.is_empty() && check.contains.is_empty() && check.captures.is_empty() {
         return Ok(Vec::new());
     }
     let reads_json = !check.json.is_empty()
-        || check.captures.iter().any(|(_, _, extract)| matches!(extract, Extract::Json(_)));
+        || check.captures.iter().any(|(_, _, extract)| matches!(extract, CaptureSource::Json(_)));
     let read;
     let json = match &answer.json {
         Some(json) => json,
@@ -69,7 +69,7 @@ pub(crate) fn judge(
     };
     for (pointer, expected) in &check.json {
         if !is_equal(json.pointer(pointer), expected, fill, tables) {
-            return Err(Cause::WrongAnswer(format!(
+            return Err(FailureCause::WrongAnswer(format!(
                 "JSON {}",
                 if pointer.is_empty() { "/" } else { pointer }
             )));
@@ -77,7 +77,7 @@ pub(crate) fn judge(
     }
     for pieces in &check.contains {
         if !contains(&answer.body, &text_of(pieces, fill, tables)) {
-            return Err(Cause::WrongAnswer("text is missing".to_owned()));
+            return Err(FailureCause::WrongAnswer("text is missing".to_owned()));
         }
     }
     check
@@ -85,7 +85,8 @@ pub(crate) fn judge(
         .iter()
         .map(|(number, name, extract)| {
             let found = find(extract, answer, json).filter(|found| !found.is_empty());
-            let found = found.ok_or_else(|| Cause::WrongAnswer(format!("nothing to capture as {name}")))?;
+            let found =
+                found.ok_or_else(|| FailureCause::WrongAnswer(format!("nothing to capture as {name}")))?;
             Ok((*number, found.into_boxed_str()))
         })
         .collect()
@@ -93,17 +94,17 @@ pub(crate) fn judge(
 
 fn is_equal(
     found: Option<&Value>,
-    expected: &Expected,
-    fill: &Fill<'_>,
-    tables: &[(Table, DataOrder)],
+    expected: &ExpectedValue,
+    fill: &FillSource<'_>,
+    tables: &[(DataTable, DataOrder)],
 ) -> bool {
     match (found, expected) {
         (None, _) => false,
-        (Some(Value::Number(found)), Expected::Value(Value::Number(expected))) => {
+        (Some(Value::Number(found)), ExpectedValue::Value(Value::Number(expected))) => {
             found.as_f64() == expected.as_f64()
         }
-        (Some(found), Expected::Value(expected)) => found == expected,
-        (Some(found), Expected::Text(pieces)) => {
+        (Some(found), ExpectedValue::Value(expected)) => found == expected,
+        (Some(found), ExpectedValue::Text(pieces)) => {
             found.as_str().is_some_and(|found| found.as_bytes() == text_of(pieces, fill, tables))
         }
     }
@@ -113,23 +114,23 @@ fn contains(body: &[u8], text: &[u8]) -> bool {
     text.is_empty() || body.windows(text.len()).any(|window| window == text)
 }
 
-fn find(extract: &Extract, answer: &Answer, json: &Value) -> Option<String> {
+fn find(extract: &CaptureSource, answer: &LoadAnswer, json: &Value) -> Option<String> {
     match extract {
-        Extract::Json(pointer) => match json.pointer(pointer)? {
+        CaptureSource::Json(pointer) => match json.pointer(pointer)? {
             Value::Null => None,
             Value::String(text) => Some(text.clone()),
             other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
                 Some(other.to_string())
             }
         },
-        Extract::Header(number, regex) => {
+        CaptureSource::Header(number, regex) => {
             let value = answer.headers.get(*number)?.as_deref()?;
             match regex {
                 None => Some(value.to_owned()),
                 Some(regex) => group(regex, value.as_bytes()),
             }
         }
-        Extract::Body(regex) => group(regex, &answer.body),
+        CaptureSource::Body(regex) => group(regex, &answer.body),
     }
 }
 

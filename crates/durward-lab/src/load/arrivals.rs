@@ -1,19 +1,19 @@
-//! When arrivals are due: a schedule that follows from a seed, the same for however many threads make the load.
+//! The schedule of arrivals: derived from a seed, the same for any number of threads.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::random::Random;
-use crate::scenario::{ArrivalShape, Distribution, Folder, RateStep, ScenarioError};
+use crate::random::LabRandom;
+use crate::scenario::{ArrivalShape, Distribution, RateStep, ScenarioError, ScenarioFolder};
 
 const NS_PER_S: f64 = 1e9;
 
 /// Moments in nanoseconds since the load began, in ascending order.
 #[derive(Clone, Debug)]
-pub(super) struct Schedule {
-    shape: Shape,
+pub(super) struct ArrivalSchedule {
+    shape: ScheduleShape,
     distribution: Distribution,
-    random: Random,
+    random: LabRandom,
     /// The rate grows from 0 over so many seconds.
     ramp_s: f64,
     /// Arrivals that are expected by the last one, where its moment follows from that.
@@ -22,14 +22,14 @@ pub(super) struct Schedule {
 }
 
 #[derive(Clone, Debug)]
-enum Shape {
+enum ScheduleShape {
     Rate(f64),
     Steps(Vec<RateStep>),
     Burst(u64, f64, u64),
     Moments(Arc<[u64]>),
 }
 
-impl Schedule {
+impl ArrivalSchedule {
     /// The schedule of one point. The rate of a constant rate, and of steps, grows from 0 over `ramp_s`.
     ///
     /// # Errors
@@ -38,31 +38,31 @@ impl Schedule {
         shape: &ArrivalShape,
         seed: u64,
         ramp_s: f64,
-        folder: &Folder,
-    ) -> Result<Schedule, ScenarioError> {
+        folder: &ScenarioFolder,
+    ) -> Result<ArrivalSchedule, ScenarioError> {
         let (shape, distribution) = match shape {
-            ArrivalShape::Rate(rate, distribution) => (Shape::Rate(*rate), *distribution),
-            ArrivalShape::Steps(steps, distribution) => (Shape::Steps(steps.clone()), *distribution),
+            ArrivalShape::Rate(rate, distribution) => (ScheduleShape::Rate(*rate), *distribution),
+            ArrivalShape::Steps(steps, distribution) => (ScheduleShape::Steps(steps.clone()), *distribution),
             ArrivalShape::Burst(size, every, bursts) => {
                 let count = bursts.map_or(u64::MAX, |bursts| bursts.saturating_mul(*size));
-                (Shape::Burst(*size, every.0.as_secs_f64(), count), Distribution::Constant)
+                (ScheduleShape::Burst(*size, every.0.as_secs_f64(), count), Distribution::Constant)
             }
             ArrivalShape::Replay(file, speed) => {
-                (Shape::Moments(moments(folder, file, *speed)?), Distribution::Constant)
+                (ScheduleShape::Moments(moments(folder, file, *speed)?), Distribution::Constant)
             }
         };
-        let random = Random::of_part(seed, u64::MAX);
-        Ok(Schedule { shape, distribution, random, ramp_s, expected: 0.0, count: 0 })
+        let random = LabRandom::of_part(seed, u64::MAX);
+        Ok(ArrivalSchedule { shape, distribution, random, ramp_s, expected: 0.0, count: 0 })
     }
 
     /// How many arrivals a second there are on average, without the ramp.
     #[expect(clippy::cast_precision_loss, reason = "sizes of bursts are small")]
     pub(super) fn mean_rate(&self) -> f64 {
         match &self.shape {
-            Shape::Rate(rate) => *rate,
-            Shape::Steps(steps) => per_turn(steps) / turn_s(steps),
-            Shape::Burst(size, every, _) => *size as f64 / every,
-            Shape::Moments(moments) => {
+            ScheduleShape::Rate(rate) => *rate,
+            ScheduleShape::Steps(steps) => per_turn(steps) / turn_s(steps),
+            ScheduleShape::Burst(size, every, _) => *size as f64 / every,
+            ScheduleShape::Moments(moments) => {
                 let last = moments.last().map_or(0.0, |last| *last as f64 / NS_PER_S);
                 if last > 0.0 {
                     (moments.len().saturating_sub(1)) as f64 / last
@@ -74,7 +74,7 @@ impl Schedule {
     }
 }
 
-impl Iterator for Schedule {
+impl Iterator for ArrivalSchedule {
     type Item = u64;
 
     #[expect(
@@ -87,11 +87,11 @@ impl Iterator for Schedule {
         let number = self.count;
         self.count += 1;
         match &self.shape {
-            Shape::Moments(moments) => moments.get(usize::try_from(number).ok()?).copied(),
-            Shape::Burst(size, every, count) => {
+            ScheduleShape::Moments(moments) => moments.get(usize::try_from(number).ok()?).copied(),
+            ScheduleShape::Burst(size, every, count) => {
                 (number < *count).then(|| ((number / size) as f64 * every * NS_PER_S) as u64)
             }
-            Shape::Rate(_) | Shape::Steps(_) => {
+            ScheduleShape::Rate(_) | ScheduleShape::Steps(_) => {
                 // The moment at which so many arrivals are expected: exponential steps between make it a Poisson process.
                 self.expected = match self.distribution {
                     Distribution::Constant => number as f64,
@@ -103,12 +103,12 @@ impl Iterator for Schedule {
     }
 }
 
-impl Schedule {
+impl ArrivalSchedule {
     /// When so many arrivals are expected, in seconds.
     fn moment(&self, expected: f64) -> f64 {
         match &self.shape {
             // During the ramp the rate is rate * t / ramp, and so many are expected by t: rate * t^2 / (2 ramp).
-            Shape::Rate(rate) => {
+            ScheduleShape::Rate(rate) => {
                 let in_ramp = rate * self.ramp_s / 2.0;
                 if expected < in_ramp {
                     (2.0 * self.ramp_s * expected / rate).sqrt()
@@ -116,7 +116,7 @@ impl Schedule {
                     self.ramp_s + (expected - in_ramp) / rate
                 }
             }
-            Shape::Steps(steps) => {
+            ScheduleShape::Steps(steps) => {
                 let turns = (expected / per_turn(steps)).floor();
                 let mut rest = expected - turns * per_turn(steps);
                 let mut moment = turns * turn_s(steps);
@@ -130,7 +130,7 @@ impl Schedule {
                 }
                 moment
             }
-            Shape::Burst(..) | Shape::Moments(_) => 0.0,
+            ScheduleShape::Burst(..) | ScheduleShape::Moments(_) => 0.0,
         }
     }
 }
@@ -144,7 +144,7 @@ fn turn_s(steps: &[RateStep]) -> f64 {
 }
 
 /// Moments of a file, from the first of them on, in nanoseconds.
-fn moments(folder: &Folder, path: &Path, speed: f64) -> Result<Arc<[u64]>, ScenarioError> {
+fn moments(folder: &ScenarioFolder, path: &Path, speed: f64) -> Result<Arc<[u64]>, ScenarioError> {
     let wrong = |problem: String| {
         ScenarioError::at("load.arrivals.replay", format!("({}) {problem}", folder.join(path).display()))
     };
@@ -173,12 +173,12 @@ fn moments(folder: &Folder, path: &Path, speed: f64) -> Result<Arc<[u64]>, Scena
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Time;
+    use crate::scenario::DurationValue;
     use std::fs;
     use std::time::Duration;
 
-    fn schedule(shape: ArrivalShape, ramp_s: f64) -> Schedule {
-        Schedule::new(&shape, 1, ramp_s, &Folder::default()).unwrap()
+    fn schedule(shape: ArrivalShape, ramp_s: f64) -> ArrivalSchedule {
+        ArrivalSchedule::new(&shape, 1, ramp_s, &ScenarioFolder::default()).unwrap()
     }
 
     fn within(shape: ArrivalShape, ramp_s: f64, from_s: f64, to_s: f64) -> usize {
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn steps_and_bursts_come_again_and_again() {
-        let second = Time(Duration::from_secs(1));
+        let second = DurationValue(Duration::from_secs(1));
         let steps = vec![
             RateStep { rate: 10.0, time: second },
             RateStep { rate: 0.0, time: second },
@@ -244,7 +244,9 @@ mod tests {
         let times: Vec<u64> = schedule(ArrivalShape::Replay(file.clone(), 2.0), 0.0).collect();
         assert_eq!(times, [0, 250_000_000, 1_000_000_000]);
         fs::write(&file, "1\nx\n").unwrap();
-        let error = Schedule::new(&ArrivalShape::Replay(file, 1.0), 1, 0.0, &Folder::default()).unwrap_err();
+        let error =
+            ArrivalSchedule::new(&ArrivalShape::Replay(file, 1.0), 1, 0.0, &ScenarioFolder::default())
+                .unwrap_err();
         assert!(error.to_string().ends_with("line 2: `x` is no moment in seconds"), "{error}");
         fs::remove_dir_all(folder).unwrap();
     }

@@ -2,21 +2,21 @@
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-use super::user::User;
-use crate::scenario::Balance;
+use super::user::LoadUser;
+use crate::scenario::NodeChoice;
 
 /// What all threads know of the nodes.
 #[derive(Debug)]
-pub(super) struct Nodes {
-    balance: Balance,
+pub(super) struct NodeBalance {
+    balance: NodeChoice,
     /// Requests under way, by node.
     outstanding: Vec<AtomicI64>,
     turn: AtomicUsize,
 }
 
-impl Nodes {
-    pub(super) fn new(balance: Balance, count: usize) -> Nodes {
-        Nodes {
+impl NodeBalance {
+    pub(super) fn new(balance: NodeChoice, count: usize) -> NodeBalance {
+        NodeBalance {
             balance,
             outstanding: (0..count).map(|_| AtomicI64::new(0)).collect(),
             turn: AtomicUsize::new(0),
@@ -24,19 +24,19 @@ impl Nodes {
     }
 
     /// The node of a user's next request.
-    pub(super) fn choose(&self, user: &mut User) -> usize {
+    pub(super) fn choose(&self, user: &mut LoadUser) -> usize {
         let count = self.outstanding.len().max(1);
         match self.balance {
-            Balance::Sticky => usize::try_from(user.number % count as u64).unwrap_or(0),
-            Balance::Random => user.random.below(count),
-            Balance::RoundRobin => self.turn.fetch_add(1, Ordering::Relaxed) % count,
-            Balance::LeastOutstanding => {
+            NodeChoice::Sticky => usize::try_from(user.number % count as u64).unwrap_or(0),
+            NodeChoice::Random => user.random.below(count),
+            NodeChoice::RoundRobin => self.turn.fetch_add(1, Ordering::Relaxed) % count,
+            NodeChoice::LeastOutstanding => {
                 // Looks from another node on each time, so that equal ones have their turn.
                 let first = self.turn.fetch_add(1, Ordering::Relaxed);
                 let all = (0..count).map(|at| (first + at) % count);
                 all.min_by_key(|node| self.outstanding(*node)).unwrap_or(0)
             }
-            Balance::TwoChoices => {
+            NodeChoice::TwoChoices => {
                 let (one, mut other) = (user.random.below(count), user.random.below(count.max(2) - 1));
                 other = if other >= one { (other + 1) % count } else { other };
                 if self.outstanding(other) < self.outstanding(one) { other } else { one }

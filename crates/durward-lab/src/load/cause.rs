@@ -3,11 +3,11 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 
-use super::wire::Fault;
+use super::wire::AnswerFault;
 
 /// Why a request failed, as records tell it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Cause {
+pub(super) enum FailureCause {
     /// An answer with this status, which is none of those expected.
     Status(u16),
     /// An answer that does not say what it should: what was looked at.
@@ -58,33 +58,35 @@ pub(super) enum Cause {
     Machine(ErrorKind),
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for FailureCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cause::Status(status) => write!(f, "status {status}"),
-            Cause::WrongAnswer(what) => write!(f, "wrong answer: {what}"),
-            Cause::Timeout => f.write_str("timeout"),
-            Cause::Refused => f.write_str("refused"),
-            Cause::Closed => f.write_str("closed"),
-            Cause::NotHttp => f.write_str("not HTTP"),
-            Cause::NotHttp2 => f.write_str("not HTTP/2"),
-            Cause::NoHttp2 => f.write_str("no HTTP/2 by ALPN"),
-            Cause::Reset(code) => write!(f, "RST_STREAM {}", Code(HTTP2_CODES, *code)),
-            Cause::GoAway(code) => write!(f, "GOAWAY {}", Code(HTTP2_CODES, *code)),
-            Cause::NotRsocket => f.write_str("not RSocket"),
-            Cause::Rsocket(code) => write!(f, "RSocket {}", Code(RSOCKET_CODES, *code)),
-            Cause::RsocketClosed(code) => write!(f, "RSocket closed: {}", Code(RSOCKET_CODES, *code)),
-            Cause::Silent => f.write_str("keep-alive unanswered"),
-            Cause::NotSapl => f.write_str("not a message of SAPL"),
-            Cause::NoEvents => f.write_str("no event stream"),
-            Cause::Ended => f.write_str("stream ended"),
-            Cause::TooLong => f.write_str("answer too long"),
-            Cause::Tls => f.write_str("TLS"),
-            Cause::Unreachable => f.write_str("unreachable"),
-            Cause::CutShort => f.write_str("cut short"),
-            Cause::Unwritable => f.write_str("request cannot be written"),
-            Cause::NoCapture => f.write_str("capture missing"),
-            Cause::Machine(kind) => write!(f, "this machine: {kind}"),
+            FailureCause::Status(status) => write!(f, "status {status}"),
+            FailureCause::WrongAnswer(what) => write!(f, "wrong answer: {what}"),
+            FailureCause::Timeout => f.write_str("timeout"),
+            FailureCause::Refused => f.write_str("refused"),
+            FailureCause::Closed => f.write_str("closed"),
+            FailureCause::NotHttp => f.write_str("not HTTP"),
+            FailureCause::NotHttp2 => f.write_str("not HTTP/2"),
+            FailureCause::NoHttp2 => f.write_str("no HTTP/2 by ALPN"),
+            FailureCause::Reset(code) => write!(f, "RST_STREAM {}", ErrorCode(HTTP2_CODES, *code)),
+            FailureCause::GoAway(code) => write!(f, "GOAWAY {}", ErrorCode(HTTP2_CODES, *code)),
+            FailureCause::NotRsocket => f.write_str("not RSocket"),
+            FailureCause::Rsocket(code) => write!(f, "RSocket {}", ErrorCode(RSOCKET_CODES, *code)),
+            FailureCause::RsocketClosed(code) => {
+                write!(f, "RSocket closed: {}", ErrorCode(RSOCKET_CODES, *code))
+            }
+            FailureCause::Silent => f.write_str("keep-alive unanswered"),
+            FailureCause::NotSapl => f.write_str("not a message of SAPL"),
+            FailureCause::NoEvents => f.write_str("no event stream"),
+            FailureCause::Ended => f.write_str("stream ended"),
+            FailureCause::TooLong => f.write_str("answer too long"),
+            FailureCause::Tls => f.write_str("TLS"),
+            FailureCause::Unreachable => f.write_str("unreachable"),
+            FailureCause::CutShort => f.write_str("cut short"),
+            FailureCause::Unwritable => f.write_str("request cannot be written"),
+            FailureCause::NoCapture => f.write_str("capture missing"),
+            FailureCause::Machine(kind) => write!(f, "this machine: {kind}"),
         }
     }
 }
@@ -122,9 +124,9 @@ const RSOCKET_CODES: &[(u32, &str)] = &[
 ];
 
 /// An error code by its name, or as a number where it has none.
-struct Code(&'static [(u32, &'static str)], u32);
+struct ErrorCode(&'static [(u32, &'static str)], u32);
 
-impl fmt::Display for Code {
+impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.iter().find(|(code, _)| *code == self.1) {
             Some((_, name)) => f.write_str(name),
@@ -133,26 +135,26 @@ impl fmt::Display for Code {
     }
 }
 
-impl From<Fault> for Cause {
-    fn from(fault: Fault) -> Cause {
+impl From<AnswerFault> for FailureCause {
+    fn from(fault: AnswerFault) -> FailureCause {
         match fault {
-            Fault::NotHttp => Cause::NotHttp,
-            Fault::TooLong => Cause::TooLong,
-            Fault::Closed => Cause::Closed,
+            AnswerFault::NotHttp => FailureCause::NotHttp,
+            AnswerFault::TooLong => FailureCause::TooLong,
+            AnswerFault::Closed => FailureCause::Closed,
         }
     }
 }
 
-impl From<&io::Error> for Cause {
-    fn from(error: &io::Error) -> Cause {
+impl From<&io::Error> for FailureCause {
+    fn from(error: &io::Error) -> FailureCause {
         if let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
             // Some servers choose nothing, others end the handshake.
             let refused = rustls::Error::AlertReceived(rustls::AlertDescription::NoApplicationProtocol);
-            return if *inner == refused { Cause::NoHttp2 } else { Cause::Tls };
+            return if *inner == refused { FailureCause::NoHttp2 } else { FailureCause::Tls };
         }
         let kind = error.kind();
         if kind == ErrorKind::ConnectionRefused {
-            Cause::Refused
+            FailureCause::Refused
         } else if matches!(
             kind,
             ErrorKind::ConnectionReset
@@ -161,18 +163,18 @@ impl From<&io::Error> for Cause {
                 | ErrorKind::ConnectionAborted
                 | ErrorKind::WriteZero
         ) {
-            Cause::Closed
+            FailureCause::Closed
         } else if matches!(
             kind,
             ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::NetworkDown
         ) {
-            Cause::Unreachable
+            FailureCause::Unreachable
         } else if kind == ErrorKind::TimedOut {
-            Cause::Timeout
+            FailureCause::Timeout
         } else if kind == ErrorKind::InvalidData {
-            Cause::Tls
+            FailureCause::Tls
         } else {
-            Cause::Machine(kind)
+            FailureCause::Machine(kind)
         }
     }
 }

@@ -16,7 +16,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 
 /// Shared by all threads of a load.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct LoadClock {
     begun: OnceLock<Instant>,
     from: AtomicU64,
     to: AtomicU64,
@@ -25,14 +25,14 @@ pub(super) struct Clock {
 }
 
 /// Not yet begun; the borders are set later.
-impl Default for Clock {
-    fn default() -> Clock {
+impl Default for LoadClock {
+    fn default() -> LoadClock {
         let never = || AtomicU64::new(NEVER);
-        Clock { begun: OnceLock::new(), from: never(), to: never(), abandon: never() }
+        LoadClock { begun: OnceLock::new(), from: never(), to: never(), abandon: never() }
     }
 }
 
-impl Clock {
+impl LoadClock {
     /// Says when the load begins. What is said first counts.
     pub(super) fn begin(&self, at: Instant) {
         // Only a load that cannot be made is begun twice.
@@ -83,7 +83,7 @@ pub(super) fn thread_cpu_s() -> f64 {
 
 /// Waits for sockets until a moment. `epoll` knows milliseconds only; the rest is a timer's of the system.
 #[derive(Debug)]
-pub(super) struct Sleep {
+pub(super) struct SocketWait {
     #[cfg(target_os = "linux")]
     timer: rustix::fd::OwnedFd,
     /// The moment that the timer is armed for: what wakes the poll meanwhile leaves it armed.
@@ -91,10 +91,10 @@ pub(super) struct Sleep {
     armed: u64,
 }
 
-impl Sleep {
+impl SocketWait {
     /// A timer that wakes this poll.
     #[cfg(target_os = "linux")]
-    pub(super) fn new(poll: &Poll) -> io::Result<Sleep> {
+    pub(super) fn new(poll: &Poll) -> io::Result<SocketWait> {
         use rustix::fd::AsRawFd;
         use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
         let timer =
@@ -104,13 +104,13 @@ impl Sleep {
             TIMER,
             mio::Interest::READABLE,
         )?;
-        Ok(Sleep { timer, armed: NEVER })
+        Ok(SocketWait { timer, armed: NEVER })
     }
 
     /// Systems whose poll is exact by itself.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn new(_: &Poll) -> io::Result<Sleep> {
-        Ok(Sleep {})
+    pub(super) fn new(_: &Poll) -> io::Result<SocketWait> {
+        Ok(SocketWait {})
     }
 
     /// Waits until sockets have something, or until a moment; both in nanoseconds since the load began.

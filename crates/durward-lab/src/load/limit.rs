@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::{Askers, Attend, Node, NullServer, Plan, Setup, Share};
+use super::{LoadGenerators, LoadObserver, LoadPlan, LoadSetup, LoadShare, NullServer, TargetNode};
 use crate::record::GeneratorLimit;
 use crate::run::RunError;
-use crate::scenario::{Balance, Load, OneOrMany, Scenario, Think, Time, Tls, WarmUp};
+use crate::scenario::{DurationValue, LoadSpec, NodeChoice, OneOrMany, Scenario, ThinkTime, Tls, WarmUp};
 
 /// Users of one thread who ask a server that does nothing: enough that none of them is waited for.
 const LIMIT_USERS: u64 = 64;
@@ -23,35 +23,42 @@ const FILES: u64 = 256;
 /// Sockets or threads that the system refuses.
 pub(crate) fn limit(
     scenario: &Scenario,
-    time: Time,
+    time: DurationValue,
     threads: Option<usize>,
-    attend: &mut dyn Attend,
+    attend: &mut dyn LoadObserver,
 ) -> Result<GeneratorLimit, RunError> {
     let machine = |error: std::io::Error| {
         RunError::Machine(format!("a server that does nothing cannot be started: {error}"))
     };
     let server = NullServer::start().map_err(machine)?;
     let is_rsocket = scenario.all_steps().iter().any(|(_, step)| step.rsocket.is_some());
-    let nodes = [Node::resolve(&if is_rsocket { server.rsocket_url() } else { server.url() })?];
+    let nodes = [TargetNode::resolve(&if is_rsocket { server.rsocket_url() } else { server.url() })?];
     let (_, vary) = scenario.variants().into_iter().next().unwrap_or_default();
-    let plan = Plan::new(scenario, &vary, &nodes)?.blind();
-    let load = Load {
+    let plan = LoadPlan::new(scenario, &vary, &nodes)?.blind();
+    let load = LoadSpec {
         users: OneOrMany(Vec::new()),
         arrivals: None,
         search: None,
-        think: Think::None,
+        think: ThinkTime::None,
         pace: None,
-        ramp: Time::default(),
-        warm_up: WarmUp::For(Time(LIMIT_WARM_UP)),
+        ramp: DurationValue::default(),
+        warm_up: WarmUp::For(DurationValue(LIMIT_WARM_UP)),
         measure: time,
         connections: None,
         ..scenario.load.clone()
     };
     let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
-    let users = Askers::Users(LIMIT_USERS * cores);
-    let setup =
-        Setup::new(&plan, &load, Balance::Sticky, &users, scenario.seed, &Tls::default(), &scenario.folder)?;
-    let setup = setup.part(Share::default(), threads);
+    let users = LoadGenerators::Users(LIMIT_USERS * cores);
+    let setup = LoadSetup::new(
+        &plan,
+        &load,
+        NodeChoice::Sticky,
+        &users,
+        scenario.seed,
+        &Tls::default(),
+        &scenario.folder,
+    )?;
+    let setup = setup.part(LoadShare::default(), threads);
     let measured = setup.measure(attend)?;
     let answered: u64 = measured.steps.iter().map(|step| step.answered).sum();
     #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]

@@ -29,26 +29,28 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use address::Node;
+pub(crate) use address::TargetNode;
 pub(crate) use limit::{allow_files, limit};
 pub use null::NullServer;
-pub(crate) use plan::Plan;
+pub(crate) use plan::LoadPlan;
 pub use probe::{Probe, probe};
-pub(crate) use seconds::Seconds;
-pub(crate) use share::Share;
+pub(crate) use seconds::SecondCount;
+pub(crate) use share::LoadShare;
 pub(crate) use tally::SecondTally;
 
-use crate::record::{GeneratorUse, NodeResult, Second, StepResult, add_all};
+use crate::record::{GeneratorUse, MeasuredSecond, NodeResult, StepResult, add_all};
 use crate::run::RunError;
-use crate::scenario::{ArrivalShape, Balance, Folder, Load, ScenarioError, Tls, USERS_MAX, WarmUp};
-use arrivals::Schedule;
-use balance::Nodes;
-use clock::{Clock, NEVER};
+use crate::scenario::{
+    ArrivalShape, LoadSpec, NodeChoice, ScenarioError, ScenarioFolder, Tls, USERS_MAX, WarmUp,
+};
+use arrivals::ArrivalSchedule;
+use balance::NodeBalance;
+use clock::{LoadClock, NEVER};
 use plan::ns;
-use stream::TlsTo;
-use tally::Tally;
-use wire::Protocol;
-use worker::{Shared, Worker};
+use stream::TlsEndpoint;
+use tally::ThreadTally;
+use wire::LoadProtocol;
+use worker::{LoadWorker, WorkerShared};
 
 /// How often whoever attends is asked whether to go on.
 const LOOK: Duration = Duration::from_millis(50);
@@ -62,27 +64,27 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// What one measurement is made of.
 #[derive(Debug)]
-pub(crate) struct Setup<'s> {
-    plan: &'s Plan,
-    load: &'s Load,
-    balance: Balance,
+pub(crate) struct LoadSetup<'s> {
+    plan: &'s LoadPlan,
+    load: &'s LoadSpec,
+    balance: NodeChoice,
     users: u64,
     /// Which of the users and arrivals are made here.
-    share: Share,
-    schedule: Option<Schedule>,
+    share: LoadShare,
+    schedule: Option<ArrivalSchedule>,
     seed: u64,
     threads: usize,
     connections_by_node: usize,
     /// On a connection that carries several requests at once: so many at most.
     streams: usize,
-    tls: Vec<Option<TlsTo>>,
+    tls: Vec<Option<TlsEndpoint>>,
     /// Seconds are counted so that one of them begins with the measurement.
     second_shift: u64,
 }
 
-/// Who asks.
+/// The source of requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Askers {
+pub(crate) enum LoadGenerators {
     /// So many users.
     Users(u64),
     /// Arrivals of this shape.
@@ -90,7 +92,7 @@ pub(crate) enum Askers {
 }
 
 /// Told of a measurement while it goes on, on the thread that began it.
-pub(crate) trait Attend {
+pub(crate) trait LoadObserver {
     /// All threads are ready: when the load is to begin, at the earliest now.
     fn start(&mut self) -> Instant {
         Instant::now()
@@ -101,7 +103,7 @@ pub(crate) trait Attend {
         own
     }
     /// A second has passed; `tally` is all that was counted in it.
-    fn second(&mut self, second: &Second, tally: &SecondTally);
+    fn second(&mut self, second: &MeasuredSecond, tally: &SecondTally);
     /// Measuring begins now.
     fn begin(&mut self);
     /// Measuring ends now: no more is asked.
@@ -110,14 +112,14 @@ pub(crate) trait Attend {
     fn must_stop(&mut self) -> Option<String>;
 }
 
-/// What came of a load.
+/// The result of a load.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Measured {
+pub(crate) struct LoadResult {
     pub(crate) steps: Vec<StepResult>,
     pub(crate) by_node: Vec<NodeResult>,
     pub(crate) generator: GeneratorUse,
     #[serde(skip)]
-    pub(crate) seconds: Vec<Second>,
+    pub(crate) seconds: Vec<MeasuredSecond>,
     /// How long was measured.
     pub(crate) time_s: f64,
     pub(crate) warm_up_s: f64,
@@ -127,42 +129,42 @@ pub(crate) struct Measured {
     pub(crate) not_level: Option<String>,
 }
 
-impl<'s> Setup<'s> {
+impl<'s> LoadSetup<'s> {
     /// Prepares a load.
     ///
     /// # Errors
     /// Files of moments or certificates that cannot be read.
     pub(crate) fn new(
-        plan: &'s Plan,
-        load: &'s Load,
-        balance: Balance,
-        askers: &Askers,
+        plan: &'s LoadPlan,
+        load: &'s LoadSpec,
+        balance: NodeChoice,
+        askers: &LoadGenerators,
         seed: u64,
         tls: &Tls,
-        folder: &Folder,
-    ) -> Result<Setup<'s>, ScenarioError> {
+        folder: &ScenarioFolder,
+    ) -> Result<LoadSetup<'s>, ScenarioError> {
         let ramp_s = load.ramp.0.as_secs_f64();
         let streams = load.streams.unwrap_or(STREAMS);
         let (users, schedule) = match askers {
-            Askers::Users(users) => (*users, None),
-            Askers::Arrivals(shape) => {
+            LoadGenerators::Users(users) => (*users, None),
+            LoadGenerators::Arrivals(shape) => {
                 let each = if plan.protocol.is_shared() { streams as u64 } else { 1 };
                 let places = load.connections.map_or(PLACES, |count| count as u64 * each).min(USERS_MAX);
-                (places, Some(Schedule::new(shape, seed, ramp_s, folder)?))
+                (places, Some(ArrivalSchedule::new(shape, seed, ramp_s, folder)?))
             }
         };
         let second_shift = match load.warm_up {
             WarmUp::For(time) => (SECOND_NS - (ns(load.ramp.0) + ns(time.0)) % SECOND_NS) % SECOND_NS,
             WarmUp::Auto => 0,
         };
-        let alpn = (plan.protocol == Protocol::Http2).then_some(&b"h2"[..]);
+        let alpn = (plan.protocol == LoadProtocol::Http2).then_some(&b"h2"[..]);
         let tls = tls::to_nodes(&plan.nodes, tls, folder, alpn)?;
-        let setup = Setup {
+        let setup = LoadSetup {
             plan,
             load,
             balance,
             users,
-            share: Share::default(),
+            share: LoadShare::default(),
             schedule,
             seed,
             threads: 1,
@@ -171,11 +173,11 @@ impl<'s> Setup<'s> {
             tls,
             second_shift,
         };
-        Ok(setup.part(Share::default(), None))
+        Ok(setup.part(LoadShare::default(), None))
     }
 
     /// The part of the load that is made here, by so many threads at most where somebody says so.
-    pub(crate) fn part(mut self, share: Share, threads: Option<usize>) -> Setup<'s> {
+    pub(crate) fn part(mut self, share: LoadShare, threads: Option<usize>) -> LoadSetup<'s> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.or(self.load.threads).unwrap_or((cores / 2).max(1));
         let users = usize::try_from(share.count(self.users)).unwrap_or(usize::MAX);
@@ -233,24 +235,24 @@ impl<'s> Setup<'s> {
 
     /// How many arrivals a second there are on average; `None` of users.
     pub(crate) fn mean_rate(&self) -> Option<f64> {
-        self.schedule.as_ref().map(Schedule::mean_rate)
+        self.schedule.as_ref().map(ArrivalSchedule::mean_rate)
     }
 
     /// Makes the load and returns when the last answers have come, or were waited for in vain.
     ///
     /// # Errors
     /// Sockets, timers or threads that the system refuses.
-    pub(crate) fn measure(&self, attend: &mut dyn Attend) -> Result<Measured, RunError> {
+    pub(crate) fn measure(&self, attend: &mut dyn LoadObserver) -> Result<LoadResult, RunError> {
         let machine = |error: std::io::Error| RunError::Machine(format!("load cannot be made: {error}"));
-        let nodes = Nodes::new(self.balance, self.plan.nodes.len());
-        let shared = Shared { clock: Clock::default(), nodes };
+        let nodes = NodeBalance::new(self.balance, self.plan.nodes.len());
+        let shared = WorkerShared { clock: LoadClock::default(), nodes };
         if let Some(from) = self.measured_from() {
             shared.clock.measure(from, from + self.measure_ns());
         }
         thread::scope(|scope| {
             let (sender, receiver) = channel();
             let start = |number| {
-                let worker = Worker::new(self, &shared, number, sender.clone())?;
+                let worker = LoadWorker::new(self, &shared, number, sender.clone())?;
                 thread::Builder::new().name(format!("lab-load-{number}")).spawn_scoped(scope, || worker.run())
             };
             let threads: Result<Vec<_>, _> = (0..self.threads).map(start).collect();
@@ -261,7 +263,7 @@ impl<'s> Setup<'s> {
             };
             let threads = threads.inspect_err(give_up).map_err(machine)?;
             shared.clock.begin(attend.start());
-            let mut leader = Leader::new(self, &shared);
+            let mut leader = LoadLeader::new(self, &shared);
             leader.lead(&receiver, attend);
             let mut tallies = Vec::new();
             for thread in threads {
@@ -275,10 +277,10 @@ impl<'s> Setup<'s> {
 }
 
 /// Follows the threads second by second, and says when measuring begins and ends.
-struct Leader<'l> {
-    setup: &'l Setup<'l>,
-    shared: &'l Shared,
-    seconds: Seconds,
+struct LoadLeader<'l> {
+    setup: &'l LoadSetup<'l>,
+    shared: &'l WorkerShared,
+    seconds: SecondCount,
     /// When measuring could begin, as far as seconds show.
     level_from: Option<u64>,
     has_begun: bool,
@@ -287,12 +289,12 @@ struct Leader<'l> {
     not_level: Option<String>,
 }
 
-impl<'l> Leader<'l> {
-    fn new(setup: &'l Setup<'l>, shared: &'l Shared) -> Leader<'l> {
-        Leader {
+impl<'l> LoadLeader<'l> {
+    fn new(setup: &'l LoadSetup<'l>, shared: &'l WorkerShared) -> LoadLeader<'l> {
+        LoadLeader {
             setup,
             shared,
-            seconds: Seconds::new(setup.threads, setup.second_shift),
+            seconds: SecondCount::new(setup.threads, setup.second_shift),
             level_from: None,
             has_begun: false,
             has_ended: false,
@@ -302,7 +304,7 @@ impl<'l> Leader<'l> {
     }
 
     /// Until all threads have ended.
-    fn lead(&mut self, receiver: &Receiver<SecondTally>, attend: &mut dyn Attend) {
+    fn lead(&mut self, receiver: &Receiver<SecondTally>, attend: &mut dyn LoadObserver) {
         loop {
             let now = self.shared.clock.now();
             let (from, to) = self.shared.clock.borders();
@@ -355,7 +357,7 @@ impl<'l> Leader<'l> {
         (from != NEVER).then_some(from)
     }
 
-    fn tell(&mut self, attend: &mut dyn Attend, is_over: bool) {
+    fn tell(&mut self, attend: &mut dyn LoadObserver, is_over: bool) {
         let from = self.from();
         while let Some(tally) = self.seconds.next(is_over) {
             let (number, tally) = (tally.number, tally.clone());
@@ -372,7 +374,7 @@ impl<'l> Leader<'l> {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a run does not take 2^53 ns")]
-    fn measured(self, tallies: &[Tally]) -> Measured {
+    fn measured(self, tallies: &[ThreadTally]) -> LoadResult {
         let (from, to) = self.shared.clock.borders();
         let time_s = if from < to && to != NEVER { (to - from) as f64 / 1e9 } else { 0.0 };
         let ramp_s = self.setup.load.ramp.0.as_secs_f64();
@@ -380,13 +382,13 @@ impl<'l> Leader<'l> {
         let steps: Vec<String> =
             self.setup.plan.requests.iter().map(|request| request.name.clone()).collect();
         let nodes: Vec<String> = self.setup.plan.nodes.iter().map(|node| node.name.clone()).collect();
-        let mut measured = Measured {
+        let mut measured = LoadResult {
             seconds: self.seconds.record(self.from()),
             time_s,
             warm_up_s,
             stopped: self.stopped,
             not_level: self.not_level,
-            ..Measured::default()
+            ..LoadResult::default()
         };
         let generator = &mut measured.generator;
         for tally in tallies {

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use rustls::{ClientConnection, StreamOwned};
 
-use super::address::Node;
-use super::cause::Cause;
+use super::address::TargetNode;
+use super::cause::FailureCause;
 use super::tls;
-use super::wire::{Reader, Wants};
+use super::wire::{AnswerReader, AnswerWants};
 use crate::run::RunError;
-use crate::scenario::{Folder, Tls};
+use crate::scenario::{ScenarioFolder, Tls};
 
 /// What a URL answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +52,7 @@ pub fn probe(url: &str, time_max: Duration) -> Result<Probe, RunError> {
     if path.contains([' ', '\r', '\n']) {
         return Err(wrong("has a space in its path; write `%20`".to_owned()));
     }
-    let node = Node::resolve(authority)?;
+    let node = TargetNode::resolve(authority)?;
     let begun = Instant::now();
     let head = format!(
         "GET {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: durward-lab\r\nAccept: */*\r\nConnection: close\r\n\r\n",
@@ -74,10 +74,11 @@ pub fn probe(url: &str, time_max: Duration) -> Result<Probe, RunError> {
     })
 }
 
-fn ask(node: &Node, request: &[u8], time_max: Duration) -> Result<Reader, Cause> {
+fn ask(node: &TargetNode, request: &[u8], time_max: Duration) -> Result<AnswerReader, FailureCause> {
     // A socket with a limit says that it would block when its time is over.
     let is_late = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
-    let failed = |error: io::Error| if is_late(&error) { Cause::Timeout } else { Cause::from(&error) };
+    let failed =
+        |error: io::Error| if is_late(&error) { FailureCause::Timeout } else { FailureCause::from(&error) };
     let socket = TcpStream::connect_timeout(&node.address, time_max).map_err(failed)?;
     socket.set_read_timeout(Some(time_max)).map_err(failed)?;
     socket.set_write_timeout(Some(time_max)).map_err(failed)?;
@@ -86,10 +87,10 @@ fn ask(node: &Node, request: &[u8], time_max: Duration) -> Result<Reader, Cause>
     }
     // Nothing secret is sent: who answers is checked when load is made.
     let any = Tls { danger_any_certificate: true, ..Tls::default() };
-    let to =
-        tls::to_nodes(std::slice::from_ref(node), &any, &Folder::default(), None).map_err(|_| Cause::Tls)?;
-    let to = to.into_iter().next().flatten().ok_or(Cause::Tls)?;
-    let connection = ClientConnection::new(to.config, to.name).map_err(|_| Cause::Tls)?;
+    let to = tls::to_nodes(std::slice::from_ref(node), &any, &ScenarioFolder::default(), None)
+        .map_err(|_| FailureCause::Tls)?;
+    let to = to.into_iter().next().flatten().ok_or(FailureCause::Tls)?;
+    let connection = ClientConnection::new(to.config, to.name).map_err(|_| FailureCause::Tls)?;
     converse(StreamOwned::new(connection, socket), request, failed)
 }
 
@@ -97,23 +98,23 @@ fn ask(node: &Node, request: &[u8], time_max: Duration) -> Result<Reader, Cause>
 fn converse(
     mut stream: impl Read + Write,
     request: &[u8],
-    failed: impl Fn(io::Error) -> Cause,
-) -> Result<Reader, Cause> {
+    failed: impl Fn(io::Error) -> FailureCause,
+) -> Result<AnswerReader, FailureCause> {
     stream.write_all(request).map_err(&failed)?;
     stream.flush().map_err(&failed)?;
-    let wants = Wants {
+    let wants = AnswerWants {
         body: true,
         headers: vec!["content-type".to_owned(), "server".to_owned()],
-        ..Wants::default()
+        ..AnswerWants::default()
     };
-    let (mut reader, mut buffer) = (Reader::default(), vec![0; 16 * 1024]);
+    let (mut reader, mut buffer) = (AnswerReader::default(), vec![0; 16 * 1024]);
     reader.begin();
     loop {
         let count = stream.read(&mut buffer).map_err(&failed)?;
         if count == 0 {
-            return reader.close().map(|()| reader).map_err(Cause::from);
+            return reader.close().map(|()| reader).map_err(FailureCause::from);
         }
-        if reader.feed(buffer.get(..count).unwrap_or_default(), &wants).map_err(Cause::from)? {
+        if reader.feed(buffer.get(..count).unwrap_or_default(), &wants).map_err(FailureCause::from)? {
             return Ok(reader);
         }
     }

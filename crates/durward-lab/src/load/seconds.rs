@@ -1,7 +1,7 @@
 //! The seconds of a load, put together of what its parts tell: threads, or agents.
 
 use super::tally::SecondTally;
-use crate::record::Second;
+use crate::record::MeasuredSecond;
 
 /// The longest warm-up that ends by itself.
 const WARM_UP_S_MAX: usize = 60;
@@ -15,7 +15,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Seconds since the load began.
 #[derive(Debug)]
-pub(crate) struct Seconds {
+pub(crate) struct SecondCount {
     /// By number: what has come, and from how many parts.
     open: Vec<(SecondTally, usize)>,
     parts: usize,
@@ -25,10 +25,10 @@ pub(crate) struct Seconds {
     shift: u64,
 }
 
-impl Seconds {
+impl SecondCount {
     /// Of so many parts, whose seconds begin so many nanoseconds early.
-    pub(crate) fn new(parts: usize, shift: u64) -> Seconds {
-        Seconds { open: Vec::new(), parts, told: 0, shift }
+    pub(crate) fn new(parts: usize, shift: u64) -> SecondCount {
+        SecondCount { open: Vec::new(), parts, told: 0, shift }
     }
 
     /// Adds what one part tells.
@@ -69,7 +69,7 @@ impl Seconds {
     }
 
     /// All of them, for the record.
-    pub(crate) fn record(&self, from: Option<u64>) -> Vec<Second> {
+    pub(crate) fn record(&self, from: Option<u64>) -> Vec<MeasuredSecond> {
         self.open.iter().map(|(second, _)| second.second(self.at_s(second.number, from))).collect()
     }
 
@@ -78,7 +78,7 @@ impl Seconds {
     pub(crate) fn level(&self, ramp_s: usize) -> Option<Result<(), String>> {
         // The first second behind the ramp still opens connections.
         let seconds = self.open.get(ramp_s + 1..self.told).unwrap_or_default();
-        let last: Vec<Second> =
+        let last: Vec<MeasuredSecond> =
             seconds.iter().rev().take(LEVEL_S).map(|(second, _)| second.second(0.0)).collect();
         let uneven = if last.len() < LEVEL_S { Some("too short".to_owned()) } else { unevenness(&last) };
         match uneven {
@@ -90,9 +90,9 @@ impl Seconds {
 }
 
 /// How seconds differ, where they differ too much.
-fn unevenness(seconds: &[Second]) -> Option<String> {
+fn unevenness(seconds: &[MeasuredSecond]) -> Option<String> {
     #[expect(clippy::cast_precision_loss, reason = "counts of a second")]
-    let spread = |value: fn(&Second) -> u64| {
+    let spread = |value: fn(&MeasuredSecond) -> u64| {
         let values: Vec<f64> = seconds.iter().map(|second| value(second) as f64).collect();
         let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
         let most = values.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max);
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_second_is_told_when_all_parts_have_told_it() {
-        let mut seconds = Seconds::new(2, 0);
+        let mut seconds = SecondCount::new(2, 0);
         seconds.take(&second(0, 3));
         assert!(seconds.next(false).is_none());
         seconds.take(&second(0, 4));
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn level_seconds_end_a_warm_up_and_uneven_ones_do_not() {
         let told = |rates: &[u64]| {
-            let mut seconds = Seconds::new(1, 0);
+            let mut seconds = SecondCount::new(1, 0);
             rates.iter().enumerate().for_each(|(number, rate)| seconds.take(&second(number as u64, *rate)));
             while seconds.next(false).is_some() {}
             seconds.level(0)

@@ -11,41 +11,41 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 /// How TLS is spoken to a node.
 #[derive(Clone, Debug)]
-pub(super) struct TlsTo {
+pub(super) struct TlsEndpoint {
     pub(super) config: Arc<ClientConfig>,
     pub(super) name: ServerName<'static>,
 }
 
 /// A socket that does not block.
 #[derive(Debug)]
-pub(super) enum Stream {
+pub(super) enum NonblockingSocket {
     Plain(TcpStream),
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
-impl Stream {
+impl NonblockingSocket {
     /// Begins to connect.
-    pub(super) fn connect(address: SocketAddr, tls: Option<&TlsTo>) -> io::Result<Stream> {
+    pub(super) fn connect(address: SocketAddr, tls: Option<&TlsEndpoint>) -> io::Result<NonblockingSocket> {
         let socket = TcpStream::connect(address)?;
         match tls {
-            None => Ok(Stream::Plain(socket)),
+            None => Ok(NonblockingSocket::Plain(socket)),
             Some(tls) => {
                 let connection = ClientConnection::new(Arc::clone(&tls.config), tls.name.clone())
                     .map_err(io::Error::other)?;
-                Ok(Stream::Tls(Box::new(StreamOwned::new(connection, socket))))
+                Ok(NonblockingSocket::Tls(Box::new(StreamOwned::new(connection, socket))))
             }
         }
     }
 
     pub(super) fn is_tls(&self) -> bool {
-        matches!(self, Stream::Tls(_))
+        matches!(self, NonblockingSocket::Tls(_))
     }
 
     /// Whether TLS, once agreed on, agreed on this protocol as well (ALPN); a plain socket agrees on anything.
     pub(super) fn has_agreed_on(&self, protocol: &[u8]) -> bool {
         match self {
-            Stream::Plain(_) => true,
-            Stream::Tls(stream) => {
+            NonblockingSocket::Plain(_) => true,
+            NonblockingSocket::Tls(stream) => {
                 stream.conn.is_handshaking() || stream.conn.alpn_protocol() == Some(protocol)
             }
         }
@@ -53,8 +53,8 @@ impl Stream {
 
     fn socket(&mut self) -> &mut TcpStream {
         match self {
-            Stream::Plain(socket) => socket,
-            Stream::Tls(stream) => &mut stream.sock,
+            NonblockingSocket::Plain(socket) => socket,
+            NonblockingSocket::Tls(stream) => &mut stream.sock,
         }
     }
 
@@ -78,15 +78,15 @@ impl Stream {
 
     pub(super) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            Stream::Plain(socket) => socket.read(into),
-            Stream::Tls(stream) => stream.read(into),
+            NonblockingSocket::Plain(socket) => socket.read(into),
+            NonblockingSocket::Tls(stream) => stream.read(into),
         }
     }
 
     pub(super) fn write(&mut self, from: &[u8]) -> io::Result<usize> {
         match self {
-            Stream::Plain(socket) => socket.write(from),
-            Stream::Tls(stream) => {
+            NonblockingSocket::Plain(socket) => socket.write(from),
+            NonblockingSocket::Tls(stream) => {
                 let written = stream.write(from)?;
                 match stream.flush() {
                     Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
@@ -99,8 +99,8 @@ impl Stream {
     /// Writes what TLS still holds.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         match self {
-            Stream::Plain(_) => Ok(()),
-            Stream::Tls(stream) => stream.flush(),
+            NonblockingSocket::Plain(_) => Ok(()),
+            NonblockingSocket::Tls(stream) => stream.flush(),
         }
     }
 }

@@ -1,18 +1,18 @@
-//! What became of the requests of one thread, and how tallies of several threads become the results of a point.
+//! Request outcomes of one thread, and how those of several threads become the results of a point.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::cause::Cause;
-use crate::record::{Latency, NodeResult, Second, StepResult};
+use super::cause::FailureCause;
+use crate::record::{LatencyRecord, MeasuredSecond, NodeResult, StepResult};
 
 /// What became of the requests of one thread.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct ThreadTally {
     pub(super) steps: Vec<StepTally>,
     pub(super) nodes: Vec<NodeTally>,
-    pub(super) lateness: Latency,
+    pub(super) lateness: LatencyRecord,
     pub(super) backlog_max: u64,
     pub(super) connections: u64,
     /// Processor time between the borders of the measurement, in seconds.
@@ -22,20 +22,20 @@ pub(super) struct Tally {
 #[derive(Debug, Default)]
 pub(super) struct StepTally {
     pub(super) answered: u64,
-    pub(super) failed: BTreeMap<Cause, u64>,
+    pub(super) failed: BTreeMap<FailureCause, u64>,
     pub(super) not_sent: u64,
-    pub(super) since_due: Latency,
-    pub(super) since_sent: Latency,
-    pub(super) failed_since_due: Latency,
+    pub(super) since_due: LatencyRecord,
+    pub(super) since_sent: LatencyRecord,
+    pub(super) failed_since_due: LatencyRecord,
     pub(super) events: u64,
-    pub(super) gaps: Latency,
+    pub(super) gaps: LatencyRecord,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct NodeTally {
     pub(super) answered: u64,
     pub(super) failed: u64,
-    pub(super) since_due: Latency,
+    pub(super) since_due: LatencyRecord,
 }
 
 /// What one thread saw in one second.
@@ -45,37 +45,37 @@ pub(crate) struct SecondTally {
     pub(crate) number: u64,
     pub(crate) answered: u64,
     pub(crate) failed: u64,
-    pub(crate) since_due: Latency,
+    pub(crate) since_due: LatencyRecord,
     /// Failed requests by cause, as records tell it.
     pub(crate) causes: BTreeMap<String, u64>,
     /// By the number of the request in the plan.
-    pub(crate) steps: Vec<Counts>,
+    pub(crate) steps: Vec<RequestCounts>,
     /// By the number of the node.
-    pub(crate) nodes: Vec<Counts>,
+    pub(crate) nodes: Vec<RequestCounts>,
     /// Processor time of the thread, in seconds.
     pub(crate) cpu_s: f64,
 }
 
 /// Requests of one step or one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Counts {
+pub(crate) struct RequestCounts {
     pub(crate) answered: u64,
     pub(crate) failed: u64,
 }
 
-impl Counts {
-    fn add(&mut self, other: Counts) {
+impl RequestCounts {
+    fn add(&mut self, other: RequestCounts) {
         self.answered += other.answered;
         self.failed += other.failed;
     }
 }
 
-impl Tally {
-    pub(super) fn new(steps: usize, nodes: usize) -> Tally {
-        Tally {
+impl ThreadTally {
+    pub(super) fn new(steps: usize, nodes: usize) -> ThreadTally {
+        ThreadTally {
             steps: (0..steps).map(|_| StepTally::default()).collect(),
             nodes: (0..nodes).map(|_| NodeTally::default()).collect(),
-            ..Tally::default()
+            ..ThreadTally::default()
         }
     }
 
@@ -123,23 +123,23 @@ impl SecondTally {
     }
 
     /// Counts one request that ended: `cause` says why it failed.
-    pub(super) fn count(&mut self, step: u32, node: u32, cause: Option<&Cause>, since_due: u64) {
+    pub(super) fn count(&mut self, step: u32, node: u32, cause: Option<&FailureCause>, since_due: u64) {
         let counts = match cause {
             None => {
                 self.answered += 1;
                 self.since_due.record(since_due);
-                Counts { answered: 1, failed: 0 }
+                RequestCounts { answered: 1, failed: 0 }
             }
             Some(cause) => {
                 self.failed += 1;
                 *self.causes.entry(cause.to_string()).or_default() += 1;
-                Counts { answered: 0, failed: 1 }
+                RequestCounts { answered: 0, failed: 1 }
             }
         };
         for (all, number) in [(&mut self.steps, step), (&mut self.nodes, node)] {
             let number = number as usize;
             if all.len() <= number {
-                all.resize(number + 1, Counts::default());
+                all.resize(number + 1, RequestCounts::default());
             }
             if let Some(one) = all.get_mut(number) {
                 one.add(counts);
@@ -148,8 +148,8 @@ impl SecondTally {
     }
 
     /// For the record; `at_s` is its begin.
-    pub(crate) fn second(&self, at_s: f64) -> Second {
-        Second {
+    pub(crate) fn second(&self, at_s: f64) -> MeasuredSecond {
+        MeasuredSecond {
             at_s,
             answered: self.answered,
             failed: self.failed,
@@ -159,9 +159,9 @@ impl SecondTally {
     }
 }
 
-fn add_all(all: &mut Vec<Counts>, others: &[Counts]) {
+fn add_all(all: &mut Vec<RequestCounts>, others: &[RequestCounts]) {
     if all.len() < others.len() {
-        all.resize(others.len(), Counts::default());
+        all.resize(others.len(), RequestCounts::default());
     }
     all.iter_mut().zip(others).for_each(|(one, other)| one.add(*other));
 }

@@ -8,27 +8,27 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use super::address::Node;
-use super::stream::TlsTo;
-use crate::scenario::{Folder, ScenarioError, Tls};
+use super::address::TargetNode;
+use super::stream::TlsEndpoint;
+use crate::scenario::{ScenarioError, ScenarioFolder, Tls};
 
 /// By node: how TLS is spoken to it, where it is. `alpn` is the protocol that is offered, if any.
 ///
 /// # Errors
 /// Certificates that cannot be read, and names that are none.
 pub(super) fn to_nodes(
-    nodes: &[Node],
+    nodes: &[TargetNode],
     tls: &Tls,
-    folder: &Folder,
+    folder: &ScenarioFolder,
     alpn: Option<&'static [u8]>,
-) -> Result<Vec<Option<TlsTo>>, ScenarioError> {
+) -> Result<Vec<Option<TlsEndpoint>>, ScenarioError> {
     if !nodes.iter().any(|node| node.is_tls) {
         return Ok(nodes.iter().map(|_| None).collect());
     }
     let mut config = config(tls, folder)?;
     config.alpn_protocols = alpn.into_iter().map(<[u8]>::to_vec).collect();
     let config = Arc::new(config);
-    let to = |node: &Node| {
+    let to = |node: &TargetNode| {
         if !node.is_tls {
             return Ok(None);
         }
@@ -36,12 +36,12 @@ pub(super) fn to_nodes(
         let wrong =
             |_| ScenarioError::at("tls.server_name", format!("(`{name}`) is no name that certificates bear"));
         let name = ServerName::try_from(name.clone()).map_err(wrong)?;
-        Ok(Some(TlsTo { config: Arc::clone(&config), name }))
+        Ok(Some(TlsEndpoint { config: Arc::clone(&config), name }))
     };
     nodes.iter().map(to).collect()
 }
 
-fn config(tls: &Tls, folder: &Folder) -> Result<ClientConfig, ScenarioError> {
+fn config(tls: &Tls, folder: &ScenarioFolder) -> Result<ClientConfig, ScenarioError> {
     let provider = Arc::new(ring::default_provider());
     let wrong = |problem: String| ScenarioError::at("tls", problem);
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))

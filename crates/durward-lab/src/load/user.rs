@@ -1,15 +1,15 @@
 //! One user: a small machine that runs the program of a plan. No thread, no task: some hundred bytes.
 
-use super::plan::{Condition, Fill, Op, Plan, ns};
-use crate::random::Random;
-use crate::scenario::{DataOrder, Think};
+use super::plan::{CaptureCondition, FillSource, LoadPlan, PlanOp, ns};
+use crate::random::LabRandom;
+use crate::scenario::{DataOrder, ThinkTime};
 
 /// No connection, no request.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// What a user does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextAction {
     /// Sends this request.
     Ask(usize),
     /// Has come to the end of the program, and begins again.
@@ -18,9 +18,9 @@ pub(super) enum Next {
 
 /// One user, or a place for one arrival at a time.
 #[derive(Debug)]
-pub(super) struct User {
+pub(super) struct LoadUser {
     pub(super) number: u64,
-    pub(super) random: Random,
+    pub(super) random: LabRandom,
     captures: Box<[Option<Box<str>>]>,
     counters: Box<[u32]>,
     rows: Box<[u32]>,
@@ -40,12 +40,12 @@ pub(super) struct User {
     pub(super) has_to_pause: bool,
 }
 
-impl User {
+impl LoadUser {
     /// A user with this number among all of a run.
-    pub(super) fn new(number: u64, seed: u64, plan: &Plan) -> User {
-        let mut user = User {
+    pub(super) fn new(number: u64, seed: u64, plan: &LoadPlan) -> LoadUser {
+        let mut user = LoadUser {
             number,
-            random: Random::of_part(seed, number),
+            random: LabRandom::of_part(seed, number),
             captures: vec![None; plan.capture_count].into_boxed_slice(),
             counters: vec![0; plan.loop_count].into_boxed_slice(),
             rows: vec![0; plan.tables.len()].into_boxed_slice(),
@@ -65,22 +65,22 @@ impl User {
     }
 
     /// Runs the program up to the next request or its end.
-    pub(super) fn next(&mut self, plan: &Plan) -> Next {
+    pub(super) fn next(&mut self, plan: &LoadPlan) -> NextAction {
         loop {
             let Some(op) = plan.ops.get(self.op as usize) else {
                 self.op = 0;
                 self.turn_rows(plan);
-                return Next::TurnOver;
+                return NextAction::TurnOver;
             };
             self.op += 1;
             match op {
-                Op::Ask(request) => return Next::Ask(*request),
-                Op::Unless { condition, percent, to } => {
+                PlanOp::Ask(request) => return NextAction::Ask(*request),
+                PlanOp::Unless { condition, percent, to } => {
                     if !self.holds(*condition) || !self.random.happens(*percent) {
                         self.op = u32::try_from(*to).unwrap_or(NONE);
                     }
                 }
-                Op::Again { times, counter, back } => {
+                PlanOp::Again { times, counter, back } => {
                     if let Some(done) = self.counters.get_mut(*counter) {
                         *done += 1;
                         if *done < *times {
@@ -94,12 +94,12 @@ impl User {
         }
     }
 
-    fn holds(&self, condition: Condition) -> bool {
+    fn holds(&self, condition: CaptureCondition) -> bool {
         let has = |capture: usize| self.captures.get(capture).is_some_and(Option::is_some);
         match condition {
-            Condition::Always => true,
-            Condition::Has(capture) => has(capture),
-            Condition::Lacks(capture) => !has(capture),
+            CaptureCondition::Always => true,
+            CaptureCondition::Has(capture) => has(capture),
+            CaptureCondition::Lacks(capture) => !has(capture),
         }
     }
 
@@ -109,7 +109,7 @@ impl User {
         self.counters.fill(0);
     }
 
-    fn turn_rows(&mut self, plan: &Plan) {
+    fn turn_rows(&mut self, plan: &LoadPlan) {
         for (row, (table, order)) in self.rows.iter_mut().zip(&plan.tables) {
             let count = table.rows.len().max(1);
             match order {
@@ -127,17 +127,17 @@ impl User {
         clippy::cast_precision_loss,
         reason = "not below 0; casts saturate"
     )]
-    pub(super) fn think(&mut self, think: Think) -> u64 {
+    pub(super) fn think(&mut self, think: ThinkTime) -> u64 {
         match think {
-            Think::None => 0,
-            Think::Constant(time) => ns(time.0),
-            Think::Exponential(mean) => self.random.exponential(ns(mean.0) as f64) as u64,
+            ThinkTime::None => 0,
+            ThinkTime::Constant(time) => ns(time.0),
+            ThinkTime::Exponential(mean) => self.random.exponential(ns(mean.0) as f64) as u64,
         }
     }
 
     /// What fills requests.
-    pub(super) fn fill(&self, request: u64) -> Fill<'_> {
-        Fill { captures: &self.captures, rows: &self.rows, user: self.number, request }
+    pub(super) fn fill(&self, request: u64) -> FillSource<'_> {
+        FillSource { captures: &self.captures, rows: &self.rows, user: self.number, request }
     }
 
     pub(super) fn capture(&mut self, number: usize, value: Box<str>) {

@@ -1,11 +1,11 @@
 //! What so many nodes can do, by the law that was fitted, with its interval.
 
-use crate::fit::{By, CurvePoint, Law, Report, Zone};
-use crate::record::Record;
+use crate::fit::{CurvePoint, ExtrapolationZone, FitReport, Law, LoadUnit};
+use crate::record::RunRecord;
 
 /// Which end of the interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum IntervalEnd {
     Low,
     Middle,
     High,
@@ -13,31 +13,31 @@ pub(super) enum End {
 
 /// What nodes can do.
 #[derive(Clone, Debug)]
-pub(super) struct Capacity<'r> {
+pub(super) struct NodeCapacity<'r> {
     law: Law,
     curve: &'r [CurvePoint],
     /// The greatest number of nodes that was measured.
     pub(super) measured_max: f64,
-    /// Where the law is not by nodes: what one node does, [`End::Low`] to [`End::High`], and any number is taken to do as many times.
+    /// Where the law is not by nodes: what one node does, [`IntervalEnd::Low`] to [`IntervalEnd::High`], and any number is taken to do as many times.
     per_node: Option<[Option<f64>; 3]>,
 }
 
-impl<'r> Capacity<'r> {
+impl<'r> NodeCapacity<'r> {
     /// `None` where nothing was fitted.
-    pub(super) fn of(report: &'r Report, record: Option<&Record>) -> Option<Capacity<'r>> {
+    pub(super) fn of(report: &'r FitReport, record: Option<&RunRecord>) -> Option<NodeCapacity<'r>> {
         let law = report.fits.usl.as_ref()?.law;
         let greatest = report.points.iter().map(|point| point.n).fold(0.0, f64::max);
-        let capacity = Capacity { law, curve: &report.curve, measured_max: greatest, per_node: None };
-        if matches!(report.n_is, By::Nodes | By::Unknown) {
+        let capacity = NodeCapacity { law, curve: &report.curve, measured_max: greatest, per_node: None };
+        if matches!(report.n_is, LoadUnit::Nodes | LoadUnit::Unknown) {
             return Some(capacity);
         }
         let nodes = record
             .map_or(1, |record| record.points.iter().map(|point| point.nodes).max().unwrap_or(1))
             .max(1);
         let best = law.n_star().map_or(greatest, |peak| peak.min(greatest));
-        let each =
-            [End::Low, End::Middle, End::High].map(|end| Some(capacity.on_curve(best, end)? / nodes as f64));
-        Some(Capacity { measured_max: nodes as f64, per_node: Some(each), ..capacity })
+        let each = [IntervalEnd::Low, IntervalEnd::Middle, IntervalEnd::High]
+            .map(|end| Some(capacity.on_curve(best, end)? / nodes as f64));
+        Some(NodeCapacity { measured_max: nodes as f64, per_node: Some(each), ..capacity })
     }
 
     /// Whether scaling over nodes is taken to be linear, since it was not measured.
@@ -46,27 +46,27 @@ impl<'r> Capacity<'r> {
     }
 
     /// Requests a second of so many nodes; `None` where that end of the interval is not known so far out.
-    pub(super) fn x(&self, nodes: f64, end: End) -> Option<f64> {
+    pub(super) fn x(&self, nodes: f64, end: IntervalEnd) -> Option<f64> {
         match &self.per_node {
             None => self.on_curve(nodes, end),
             Some([low, middle, high]) => {
                 let each = match end {
-                    End::Low => low,
-                    End::Middle => middle,
-                    End::High => high,
+                    IntervalEnd::Low => low,
+                    IntervalEnd::Middle => middle,
+                    IntervalEnd::High => high,
                 };
                 each.map(|each| each * nodes)
             }
         }
     }
 
-    fn on_curve(&self, n: f64, end: End) -> Option<f64> {
+    fn on_curve(&self, n: f64, end: IntervalEnd) -> Option<f64> {
         let of = |point: &CurvePoint| match end {
-            End::Low => point.low,
-            End::Middle => Some(point.x),
-            End::High => point.high,
+            IntervalEnd::Low => point.low,
+            IntervalEnd::Middle => Some(point.x),
+            IntervalEnd::High => point.high,
         };
-        if end == End::Middle {
+        if end == IntervalEnd::Middle {
             return Some(self.law.x(n));
         }
         let after = self.curve.iter().position(|point| point.n >= n)?;
@@ -90,18 +90,18 @@ impl<'r> Capacity<'r> {
     }
 
     /// The least number of nodes that does so much; `None` where none is known to.
-    pub(super) fn nodes_for(&self, rate: f64, end: End) -> Option<f64> {
+    pub(super) fn nodes_for(&self, rate: f64, end: IntervalEnd) -> Option<f64> {
         let most = match (end, self.peak()) {
-            (End::Middle, peak) => peak.map_or(super::NODES_MAX, f64::floor),
+            (IntervalEnd::Middle, peak) => peak.map_or(super::NODES_MAX, f64::floor),
             // The interval is known where its curve is drawn, and its ends need not peak where the law does.
-            (End::Low | End::High, _) if self.per_node.is_none() => {
+            (IntervalEnd::Low | IntervalEnd::High, _) if self.per_node.is_none() => {
                 let enough = self.curve.iter().find(|point| match end {
-                    End::Low => point.low.is_some_and(|x| x >= rate),
-                    End::Middle | End::High => point.high.is_some_and(|x| x >= rate),
+                    IntervalEnd::Low => point.low.is_some_and(|x| x >= rate),
+                    IntervalEnd::Middle | IntervalEnd::High => point.high.is_some_and(|x| x >= rate),
                 })?;
                 enough.n.ceil()
             }
-            (End::Low | End::High, _) => super::NODES_MAX,
+            (IntervalEnd::Low | IntervalEnd::High, _) => super::NODES_MAX,
         };
         let does = |nodes: f64| self.x(nodes, end).is_some_and(|x| x >= rate);
         let (mut low, mut high) = (0.0, most.max(1.0));
@@ -119,11 +119,11 @@ impl<'r> Capacity<'r> {
     }
 
     /// How far from what was measured so many nodes are.
-    pub(super) fn zone(&self, nodes: f64) -> Zone {
+    pub(super) fn zone(&self, nodes: f64) -> ExtrapolationZone {
         match nodes / self.measured_max {
-            times if times <= 1.0 => Zone::Measured,
-            times if times <= 2.0 => Zone::Extrapolated,
-            _ => Zone::Grey,
+            times if times <= 1.0 => ExtrapolationZone::Measured,
+            times if times <= 2.0 => ExtrapolationZone::Extrapolated,
+            _ => ExtrapolationZone::Grey,
         }
     }
 }

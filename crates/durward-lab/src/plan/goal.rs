@@ -12,7 +12,7 @@ pub const NODES_MAX: f64 = 1e7;
 /// What a deployment is to carry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Goal {
+pub struct PlanGoal {
     /// How many users there are.
     #[serde(default)]
     pub users: Option<f64>,
@@ -56,9 +56,9 @@ fn seventy() -> f64 {
     70.0
 }
 
-impl Default for Goal {
-    fn default() -> Goal {
-        Goal {
+impl Default for PlanGoal {
+    fn default() -> PlanGoal {
+        PlanGoal {
             users: None,
             requests_per_hour: None,
             rate: None,
@@ -113,12 +113,12 @@ fn read<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, PlanError> {
         .map_err(|error| PlanError { key: String::new(), because: error.to_string().trim().to_owned() })
 }
 
-impl Goal {
-    /// Reads the TOML text of a goal. [`Goal::check`] is the caller's, who may know more.
+impl PlanGoal {
+    /// Reads the TOML text of a goal. [`PlanGoal::check`] is the caller's, who may know more.
     ///
     /// # Errors
     /// Unknown keys, and values of other types.
-    pub fn read(text: &str) -> Result<Goal, PlanError> {
+    pub fn read(text: &str) -> Result<PlanGoal, PlanError> {
         read(text)
     }
 

@@ -1,6 +1,6 @@
 //! How many nodes a goal needs, with which cores and memory, what that costs, and what of it is known.
 //!
-//! [`of`] takes a fit, the record it came from where there is one, and a [`Goal`]; a [`Plan`] is a range, not a number. Throughput is
+//! [`of`] takes a fit, the record it came from where there is one, and a [`PlanGoal`]; a [`CapacityPlan`] is a range, not a number. Throughput is
 //! the law's (`capacity`); the 99th percentile is what was measured at that load of a node, or simulated (`promise`): the law
 //! knows no queue. `resources` has cores, memory and money, `words` says it to people.
 
@@ -12,50 +12,50 @@ mod words;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fit::{Refusal, Report, Zone};
-use crate::record::Record;
-use capacity::{Capacity, End};
+use crate::fit::{ExtrapolationZone, FitRefusal, FitReport};
+use crate::record::RunRecord;
+use capacity::{IntervalEnd, NodeCapacity};
 
-pub use goal::{GOAL_MAX, Goal, NODES_MAX, NodeSize, PlanError, Prices};
-pub use promise::Promise;
-pub use resources::{Alternative, Cores, Cost, MONTH_HOURS, Memory};
+pub use goal::{GOAL_MAX, NODES_MAX, NodeSize, PlanError, PlanGoal, Prices};
+pub use promise::ExpectedLatency;
+pub use resources::{AlternativeSize, MONTH_HOURS, PlanCost, PlannedCores, PlannedMemory};
 
 /// What a goal needs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct CapacityPlan {
     /// In words, with the number of nodes and its interval, or why there is none.
     pub verdict: String,
     /// Whether the goal can be met, as far as is known: nothing is refused, there are nodes enough, the promise is kept.
     pub is_met: bool,
     /// Why nothing should be staked on the fit.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<FitRefusal>,
     /// The goal.
-    pub goal: Goal,
+    pub goal: PlanGoal,
     /// Requests a second at the busiest time.
     pub peak_rate: f64,
     /// The nodes; `None` where no number of them is enough.
-    pub nodes: Option<Nodes>,
+    pub nodes: Option<PlannedNodes>,
     /// How far one cluster goes; `None` where more nodes always do more.
-    pub furthest: Option<Furthest>,
+    pub furthest: Option<ClusterLimit>,
     /// Several clusters, each with a part of the users, where one is not enough.
-    pub shards: Option<Shards>,
+    pub shards: Option<PlannedClusters>,
     /// The 99th percentile.
-    pub promise: Option<Promise>,
+    pub promise: Option<ExpectedLatency>,
     /// Cores; `None` where nobody said how many a node has.
-    pub cores: Option<Cores>,
+    pub cores: Option<PlannedCores>,
     /// Memory; `None` where nothing of it is known.
-    pub memory: Option<Memory>,
+    pub memory: Option<PlannedMemory>,
     /// Money; `None` without prices.
-    pub cost: Option<Cost>,
+    pub cost: Option<PlanCost>,
     /// Other sizes of nodes, the cheapest first.
-    pub alternatives: Vec<Alternative>,
+    pub alternatives: Vec<AlternativeSize>,
     /// What else a reader has to know.
     pub notes: Vec<String>,
 }
 
 /// The nodes of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Nodes {
+pub struct PlannedNodes {
     /// As many as are needed, those that may fail included.
     pub planned: f64,
     /// Of 100 resamples, 95 need from so many; `None` where the interval is not known.
@@ -67,7 +67,7 @@ pub struct Nodes {
     /// The greatest number that was measured.
     pub measured_max: f64,
     /// How far from that the plan is.
-    pub zone: Zone,
+    pub zone: ExtrapolationZone,
     /// Requests a second that all can do.
     pub capacity: f64,
     /// How much of it the busiest time uses, from 0 to 1.
@@ -80,7 +80,7 @@ pub struct Nodes {
 
 /// How far one cluster goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Furthest {
+pub struct ClusterLimit {
     /// With so many nodes, which is the peak; `None` where throughput only comes nearer to a ceiling.
     pub nodes: Option<f64>,
     /// Requests a second, at the utilisation that is allowed, with the nodes failed that may.
@@ -91,7 +91,7 @@ pub struct Furthest {
 
 /// Several clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Shards {
+pub struct PlannedClusters {
     /// How many.
     pub clusters: f64,
     /// Nodes of each, those that may fail included.
@@ -106,17 +106,17 @@ pub struct Shards {
 /// # Errors
 /// A goal that cannot be planned for.
 pub fn of(
-    report: &Report,
-    record: Option<&Record>,
-    goal: &Goal,
+    report: &FitReport,
+    record: Option<&RunRecord>,
+    goal: &PlanGoal,
     prices: Option<&Prices>,
-    accepted: &[Refusal],
-) -> Result<Plan, PlanError> {
+    accepted: &[FitRefusal],
+) -> Result<CapacityPlan, PlanError> {
     goal.check()?;
-    let refused: Vec<Refusal> =
+    let refused: Vec<FitRefusal> =
         report.refused.iter().copied().filter(|one| !accepted.contains(one)).collect();
-    let Some(capacity) = Capacity::of(report, record) else {
-        return Ok(Plan {
+    let Some(capacity) = NodeCapacity::of(report, record) else {
+        return Ok(CapacityPlan {
             verdict: format!(
                 "No plan: no law was fitted, so there is nothing to plan with. {}",
                 report.verdict
@@ -124,17 +124,17 @@ pub fn of(
             refused,
             goal: goal.clone(),
             peak_rate: goal.peak_rate(),
-            ..Plan::default()
+            ..CapacityPlan::default()
         });
     };
     let planner = Planner { capacity, record, goal };
-    let mut plan = Plan {
+    let mut plan = CapacityPlan {
         refused,
         goal: goal.clone(),
         peak_rate: goal.peak_rate(),
         furthest: planner.furthest(),
         notes: planner.notes(report, accepted),
-        ..Plan::default()
+        ..CapacityPlan::default()
     };
     match planner.nodes() {
         Some(nodes) => planner.fill(&mut plan, nodes, prices),
@@ -149,9 +149,9 @@ pub fn of(
 }
 
 struct Planner<'p> {
-    capacity: Capacity<'p>,
-    record: Option<&'p Record>,
-    goal: &'p Goal,
+    capacity: NodeCapacity<'p>,
+    record: Option<&'p RunRecord>,
+    goal: &'p PlanGoal,
 }
 
 impl Planner<'_> {
@@ -174,7 +174,7 @@ impl Planner<'_> {
     }
 
     /// Nodes that must work, by throughput and by the promise.
-    fn working(&self, end: End) -> Option<(f64, &'static str)> {
+    fn working(&self, end: IntervalEnd) -> Option<(f64, &'static str)> {
         let for_rate = self.capacity.nodes_for(self.needed(), end)?;
         let for_promise = self.for_promise()?;
         let (working, why) =
@@ -183,21 +183,21 @@ impl Planner<'_> {
         let all = self.capacity.x(working + self.may_fail(), end);
         let is_enough = all.is_none_or(|x| x >= self.needed()) && working <= NODES_MAX;
         let is_past_the_peak =
-            end == End::Middle && self.capacity.peak().is_some_and(|peak| working > peak.ceil());
+            end == IntervalEnd::Middle && self.capacity.peak().is_some_and(|peak| working > peak.ceil());
         (is_enough && !is_past_the_peak).then_some((working, why))
     }
 
-    fn nodes(&self) -> Option<Nodes> {
-        let (working, because_of) = self.working(End::Middle)?;
+    fn nodes(&self) -> Option<PlannedNodes> {
+        let (working, because_of) = self.working(IntervalEnd::Middle)?;
         let planned = working + self.may_fail();
         let with_spare = |end| self.working(end).map(|(working, _)| working + self.may_fail());
-        let capacity = self.capacity.x(planned, End::Middle)?;
-        let after = self.capacity.x(working, End::Middle)?;
-        Some(Nodes {
+        let capacity = self.capacity.x(planned, IntervalEnd::Middle)?;
+        let after = self.capacity.x(working, IntervalEnd::Middle)?;
+        Some(PlannedNodes {
             planned,
             // More throughput, fewer nodes.
-            low: with_spare(End::High).map(|low| low.min(planned)),
-            high: with_spare(End::Low).map(|high| high.max(planned)),
+            low: with_spare(IntervalEnd::High).map(|low| low.min(planned)),
+            high: with_spare(IntervalEnd::Low).map(|high| high.max(planned)),
             because_of: because_of.to_owned(),
             measured_max: self.capacity.measured_max,
             zone: self.capacity.zone(planned),
@@ -212,41 +212,41 @@ impl Planner<'_> {
         })
     }
 
-    fn furthest(&self) -> Option<Furthest> {
+    fn furthest(&self) -> Option<ClusterLimit> {
         let part = self.goal.utilisation_percent / 100.0;
         let nodes = self.capacity.peak().map(f64::floor);
         let most = match nodes {
-            Some(peak) => self.capacity.x((peak - self.may_fail()).max(1.0), End::Middle)?,
+            Some(peak) => self.capacity.x((peak - self.may_fail()).max(1.0), IntervalEnd::Middle)?,
             None => self.capacity.ceiling()?,
         };
         let rate = most * part;
         let users = self.goal.users.map(|users| users * rate / self.goal.peak_rate());
-        Some(Furthest { nodes, rate, users })
+        Some(ClusterLimit { nodes, rate, users })
     }
 
     /// The number of clusters that needs the fewest nodes, each with an equal part.
-    fn shards(&self) -> Option<Shards> {
+    fn shards(&self) -> Option<PlannedClusters> {
         let furthest = self.furthest()?;
         self.for_promise()?;
         let least = (self.goal.peak_rate() / furthest.rate).ceil().max(2.0);
         let with = |clusters: f64| {
-            let part = Goal {
+            let part = PlanGoal {
                 rate: Some(self.goal.mean_rate() / clusters),
                 users: None,
                 requests_per_hour: None,
                 ..self.goal.clone()
             };
             let (working, _) = Planner { capacity: self.capacity.clone(), record: self.record, goal: &part }
-                .working(End::Middle)?;
+                .working(IntervalEnd::Middle)?;
             let nodes_each = working + self.may_fail();
-            Some(Shards { clusters, nodes_each, nodes: nodes_each * clusters })
+            Some(PlannedClusters { clusters, nodes_each, nodes: nodes_each * clusters })
         };
         (0..64)
             .filter_map(|more| with(least + f64::from(more)))
             .min_by(|one, other| one.nodes.total_cmp(&other.nodes))
     }
 
-    fn fill(&self, plan: &mut Plan, nodes: Nodes, prices: Option<&Prices>) {
+    fn fill(&self, plan: &mut CapacityPlan, nodes: PlannedNodes, prices: Option<&Prices>) {
         let working = nodes.planned - self.may_fail();
         plan.promise = Some(promise::of(self.record, self.goal, working));
         plan.cores = resources::cores(self.record, self.goal, nodes.planned);
@@ -258,7 +258,7 @@ impl Planner<'_> {
             let nodes_for = |rate: f64| {
                 let needed = rate * 100.0 / self.goal.utilisation_percent;
                 let for_promise = self.for_promise()? * rate / self.goal.peak_rate();
-                Some(self.capacity.nodes_for(needed, End::Middle)?.max(for_promise.ceil()))
+                Some(self.capacity.nodes_for(needed, IntervalEnd::Middle)?.max(for_promise.ceil()))
             };
             plan.alternatives =
                 resources::alternatives(prices, self.goal, cores.per_node, plan.memory.as_ref(), nodes_for);
@@ -266,7 +266,7 @@ impl Planner<'_> {
         plan.nodes = Some(nodes);
     }
 
-    fn notes(&self, report: &Report, accepted: &[Refusal]) -> Vec<String> {
+    fn notes(&self, report: &FitReport, accepted: &[FitRefusal]) -> Vec<String> {
         let mut notes = Vec::new();
         if self.capacity.is_assumed() {
             notes.push(format!(

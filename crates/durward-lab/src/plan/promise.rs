@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Goal;
-use crate::record::Record;
+use super::PlanGoal;
+use crate::record::RunRecord;
 use crate::simulate;
 
 /// How long a plan's requests take.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Promise {
+pub struct ExpectedLatency {
     /// What was asked for, in milliseconds; `None`: nothing was.
     pub asked_ms: Option<f64>,
     /// Requests a second of each node, when the nodes have failed that may.
@@ -25,7 +25,7 @@ pub struct Promise {
 
 /// What was measured at a load of a node: requests a second, and the 99th percentile in milliseconds.
 #[expect(clippy::cast_precision_loss, reason = "no run has 2^53 nodes or nanoseconds")]
-fn measured(record: &Record) -> Vec<(f64, f64)> {
+fn measured(record: &RunRecord) -> Vec<(f64, f64)> {
     let mut all: Vec<(f64, f64)> = record
         .points
         .iter()
@@ -40,23 +40,23 @@ fn measured(record: &Record) -> Vec<(f64, f64)> {
 }
 
 /// The greatest load of a node up to which every one that was measured keeps the promise. `None` where the lightest does not.
-pub(super) fn load_max(record: &Record, p99_ms: f64) -> Option<f64> {
+pub(super) fn load_max(record: &RunRecord, p99_ms: f64) -> Option<f64> {
     measured(record).iter().take_while(|(_, p99)| *p99 <= p99_ms).last().map(|(rate, _)| *rate)
 }
 
 /// Whether anything was measured that a promise could be held to.
-pub(super) fn is_measured(record: Option<&Record>) -> bool {
+pub(super) fn is_measured(record: Option<&RunRecord>) -> bool {
     record.is_some_and(|record| !measured(record).is_empty())
 }
 
 /// What is known of a plan with so many nodes working.
-pub(super) fn of(record: Option<&Record>, goal: &Goal, working: f64) -> Promise {
+pub(super) fn of(record: Option<&RunRecord>, goal: &PlanGoal, working: f64) -> ExpectedLatency {
     let rate_per_node = goal.peak_rate() / working;
     let next =
         record.and_then(|record| measured(record).into_iter().find(|(rate, _)| *rate >= rate_per_node));
     let simulated_ms = record.and_then(|record| simulated(record, goal, working));
     let known = next.map(|(_, p99)| p99).or(simulated_ms);
-    Promise {
+    ExpectedLatency {
         asked_ms: goal.p99_ms,
         rate_per_node,
         measured_ms: next.map(|(_, p99)| p99),
@@ -75,14 +75,14 @@ const REQUESTS: f64 = 200_000.0;
     clippy::cast_sign_loss,
     reason = "the number of nodes is bounded before"
 )]
-fn simulated(record: &Record, goal: &Goal, working: f64) -> Option<f64> {
+fn simulated(record: &RunRecord, goal: &PlanGoal, working: f64) -> Option<f64> {
     let calibrated = simulate::calibrate(record).ok()?;
     // Nodes alike, balanced at random, are alike: some of them tell of all.
     let nodes = working.min(1_000.0);
     let rate = goal.peak_rate() * nodes / working;
     let mut deployment = calibrated.deployment;
     deployment.nodes.count = nodes as u32;
-    deployment.load = simulate::Load { rate: Some(rate), ..simulate::Load::default() };
+    deployment.load = simulate::OfferedLoad { rate: Some(rate), ..simulate::OfferedLoad::default() };
     deployment.seconds = (REQUESTS / rate).clamp(0.01, 86_400.0);
     deployment.warm_up_s = deployment.seconds / 5.0;
     let outcome = simulate::run(&deployment).ok()?;

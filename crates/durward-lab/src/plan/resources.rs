@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Goal, Prices};
-use crate::record::{Load, Point, Record, Used};
+use super::{PlanGoal, Prices};
+use crate::record::{MeasuredPoint, NodeUse, PointLoad, RunRecord};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 /// Hours of a month, as clouds count them.
@@ -11,7 +11,7 @@ pub const MONTH_HOURS: f64 = 730.0;
 
 /// Cores of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cores {
+pub struct PlannedCores {
     /// Of a node.
     pub per_node: f64,
     /// Of all nodes.
@@ -24,7 +24,7 @@ pub struct Cores {
 
 /// Memory of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct PlannedMemory {
     /// Sessions at once, of all nodes, without copies.
     pub sessions: f64,
     /// Bytes of a session.
@@ -41,7 +41,7 @@ pub struct Memory {
 
 /// What a plan costs, in the currency of the price file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cost {
+pub struct PlanCost {
     /// As the file says.
     pub currency: String,
     /// All nodes, for an hour.
@@ -56,7 +56,7 @@ pub struct Cost {
 
 /// The same goal with nodes of another size, which are taken to do as much more as they have cores.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Alternative {
+pub struct AlternativeSize {
     /// The size's name.
     pub name: String,
     /// How many.
@@ -71,12 +71,12 @@ pub struct Alternative {
     pub but: String,
 }
 
-fn used(point: &Point) -> impl Iterator<Item = &Used> {
+fn used(point: &MeasuredPoint) -> impl Iterator<Item = &NodeUse> {
     point.by_node.iter().filter_map(|node| node.used.as_ref())
 }
 
 /// Cores of a plan with so many nodes; `None` where neither record nor goal say how many a node has.
-pub(super) fn cores(record: Option<&Record>, goal: &Goal, nodes: f64) -> Option<Cores> {
+pub(super) fn cores(record: Option<&RunRecord>, goal: &PlanGoal, nodes: f64) -> Option<PlannedCores> {
     let points = || record.into_iter().flat_map(|record| &record.points).filter(|point| point.is_fitted());
     let measured = points().flat_map(used).map(|used| used.cores).fold(0.0, f64::max);
     let per_node = Some(measured).filter(|cores| *cores > 0.0).or(goal.cores)?;
@@ -86,7 +86,7 @@ pub(super) fn cores(record: Option<&Record>, goal: &Goal, nodes: f64) -> Option<
     #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
     let cpu_s =
         busiest.map(|point| used(point).map(|used| used.cpu_s).sum::<f64>() / point.answered() as f64);
-    Some(Cores {
+    Some(PlannedCores {
         per_node,
         total: per_node * nodes,
         busy_at_peak: cpu_s.map(|cpu| cpu * goal.peak_rate()),
@@ -95,7 +95,12 @@ pub(super) fn cores(record: Option<&Record>, goal: &Goal, nodes: f64) -> Option<
 }
 
 /// Memory of a plan; `None` where nothing of it is known.
-pub(super) fn memory(record: Option<&Record>, goal: &Goal, nodes: f64, working: f64) -> Option<Memory> {
+pub(super) fn memory(
+    record: Option<&RunRecord>,
+    goal: &PlanGoal,
+    nodes: f64,
+    working: f64,
+) -> Option<PlannedMemory> {
     let sessions = goal.sessions.or(goal.users).unwrap_or(0.0);
     let slope = record.and_then(by_users);
     let lightest =
@@ -109,7 +114,7 @@ pub(super) fn memory(record: Option<&Record>, goal: &Goal, nodes: f64, working: 
         (None, None) => return None,
     };
     let per_node_bytes = base_bytes + session_bytes * sessions * goal.session_copies.min(working) / working;
-    Some(Memory {
+    Some(PlannedMemory {
         sessions,
         session_bytes,
         session_bytes_are: are.to_owned(),
@@ -121,19 +126,19 @@ pub(super) fn memory(record: Option<&Record>, goal: &Goal, nodes: f64, working: 
 
 /// The least-squares line of a node's memory over its users, from three different numbers of them on: bytes without any, and for each.
 #[expect(clippy::cast_precision_loss, reason = "no run has 2^53 users or bytes")]
-fn by_users(record: &Record) -> Option<(f64, f64)> {
+fn by_users(record: &RunRecord) -> Option<(f64, f64)> {
     let points: Vec<(f64, f64)> = record
         .points
         .iter()
         .filter_map(|point| match point.load {
-            Load::Users(users) if used(point).count() > 0 => {
+            PointLoad::Users(users) if used(point).count() > 0 => {
                 let nodes = used(point).count() as f64;
                 Some((
                     users as f64 / nodes,
                     used(point).map(|used| used.memory_bytes as f64).sum::<f64>() / nodes,
                 ))
             }
-            Load::Users(_) | Load::Arrivals(_) => None,
+            PointLoad::Users(_) | PointLoad::Arrivals(_) => None,
         })
         .collect();
     let mut different: Vec<u64> = points.iter().map(|(users, _)| users.to_bits()).collect();
@@ -152,16 +157,16 @@ fn by_users(record: &Record) -> Option<(f64, f64)> {
 /// What so many nodes cost.
 pub(super) fn cost(
     prices: &Prices,
-    goal: &Goal,
+    goal: &PlanGoal,
     nodes: [Option<f64>; 3],
     cores: f64,
     memory_bytes: f64,
-) -> Option<Cost> {
+) -> Option<PlanCost> {
     let [low, planned, high] = nodes;
     let each = prices.node_price(cores, memory_bytes / GIB);
     let hour = each * planned?;
     let month = |nodes: f64| nodes * each * MONTH_HOURS;
-    Some(Cost {
+    Some(PlanCost {
         currency: prices.currency.clone(),
         hour,
         month: hour * MONTH_HOURS,
@@ -174,11 +179,11 @@ pub(super) fn cost(
 /// The goal with other sizes of nodes, the cheapest first. `nodes_for` says how many nodes do a rate in terms of the measured node.
 pub(super) fn alternatives(
     prices: &Prices,
-    goal: &Goal,
+    goal: &PlanGoal,
     cores: f64,
-    memory: Option<&Memory>,
+    memory: Option<&PlannedMemory>,
     nodes_for: impl Fn(f64) -> Option<f64>,
-) -> Vec<Alternative> {
+) -> Vec<AlternativeSize> {
     let one = |size: &super::NodeSize| {
         // A node of twice the cores is taken to do twice as much: half as much is asked of the measured ones.
         let times = size.cores / cores;
@@ -196,7 +201,7 @@ pub(super) fn alternatives(
             Some(_) | None => String::new(),
         };
         let month = nodes * hour * MONTH_HOURS;
-        Some(Alternative {
+        Some(AlternativeSize {
             name: size.name.clone(),
             nodes,
             cores: size.cores,
@@ -205,7 +210,7 @@ pub(super) fn alternatives(
             but,
         })
     };
-    let mut all: Vec<Alternative> = prices.node.iter().filter_map(one).collect();
+    let mut all: Vec<AlternativeSize> = prices.node.iter().filter_map(one).collect();
     all.sort_by(|one, other| {
         (!one.but.is_empty(), one.month)
             .partial_cmp(&(!other.but.is_empty(), other.month))

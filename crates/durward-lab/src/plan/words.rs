@@ -1,9 +1,9 @@
-//! A plan, to people.
+//! A plan as text.
 
 use std::fmt;
 
-use super::Plan;
-use crate::fit::Zone;
+use super::CapacityPlan;
+use crate::fit::ExtrapolationZone;
 
 /// A number with thin groups of three: `11 000 000`; below 100 with up to two digits behind the point.
 pub(super) fn grouped(number: f64) -> String {
@@ -35,15 +35,15 @@ fn nodes(count: f64) -> String {
     format!("{} node{}", grouped(count), if count == 1.0 { "" } else { "s" })
 }
 
-fn zone(zone: Zone) -> &'static str {
+fn zone(zone: ExtrapolationZone) -> &'static str {
     match zone {
-        Zone::Measured => "within what was measured",
-        Zone::Extrapolated => "extrapolated, up to twice what was measured",
-        Zone::Grey => "far beyond twice what was measured: a guess of the law",
+        ExtrapolationZone::Measured => "within what was measured",
+        ExtrapolationZone::Extrapolated => "extrapolated, up to twice what was measured",
+        ExtrapolationZone::Grey => "far beyond twice what was measured: a guess of the law",
     }
 }
 
-pub(super) fn verdict(plan: &Plan) -> String {
+pub(super) fn verdict(plan: &CapacityPlan) -> String {
     let rate = format!("{} requests/s", grouped(plan.peak_rate));
     if !plan.refused.is_empty() {
         let words: Vec<&str> = plan.refused.iter().map(|one| one.word()).collect();
@@ -73,7 +73,7 @@ pub(super) fn verdict(plan: &Plan) -> String {
     format!("{}{interval} carry {rate}{spare}: {}.{promise}", nodes(planned.planned), zone(planned.zone))
 }
 
-fn not_met(plan: &Plan, rate: &str) -> String {
+fn not_met(plan: &CapacityPlan, rate: &str) -> String {
     let mut text = format!("{rate} cannot be met with one cluster.");
     if let Some(furthest) = &plan.furthest {
         let users =
@@ -103,7 +103,7 @@ fn not_met(plan: &Plan, rate: &str) -> String {
 }
 
 /// The verdict first, then what it follows from.
-impl fmt::Display for Plan {
+impl fmt::Display for CapacityPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}\n", self.verdict)?;
         self.nodes_in_words(f)?;
@@ -116,7 +116,7 @@ impl fmt::Display for Plan {
     }
 }
 
-impl Plan {
+impl CapacityPlan {
     fn nodes_in_words(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "peak rate            {} requests/s", grouped(self.peak_rate))?;
         let Some(planned) = &self.nodes else { return Ok(()) };
@@ -146,10 +146,10 @@ impl Plan {
             }
         }
         match &self.furthest {
-            Some(super::Furthest { nodes: Some(peak), rate, .. }) => {
+            Some(super::ClusterLimit { nodes: Some(peak), rate, .. }) => {
                 writeln!(f, "one cluster goes to  {} requests/s, with {}", grouped(*rate), nodes(*peak))
             }
-            Some(super::Furthest { nodes: None, rate, .. }) => {
+            Some(super::ClusterLimit { nodes: None, rate, .. }) => {
                 writeln!(f, "one cluster          stays below {} requests/s", grouped(*rate))
             }
             None => Ok(()),

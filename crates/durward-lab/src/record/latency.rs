@@ -17,17 +17,17 @@ const DIGITS: u8 = 3;
 /// How long requests took, in nanoseconds, to three digits. In JSON it is the V2 format of HdrHistogram, deflated, in Base64:
 /// what every HdrHistogram tool reads. An empty one is an empty text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Latency(Histogram<u64>);
+pub struct LatencyRecord(Histogram<u64>);
 
-impl Default for Latency {
+impl Default for LatencyRecord {
     #[expect(clippy::expect_used, reason = "three digits are always allowed")]
-    fn default() -> Latency {
+    fn default() -> LatencyRecord {
         // It grows with what it holds: many stay small.
-        Latency(Histogram::new(DIGITS).expect("three digits"))
+        LatencyRecord(Histogram::new(DIGITS).expect("three digits"))
     }
 }
 
-impl Latency {
+impl LatencyRecord {
     /// Counts one request that took so many nanoseconds; longer ones count as [`LATENCY_NS_MAX`].
     pub fn record(&mut self, ns: u64) {
         self.record_many(ns, 1);
@@ -40,20 +40,20 @@ impl Latency {
     }
 
     /// Adds what another one counted: exact, as if all had been counted here.
-    pub fn add(&mut self, other: &Latency) {
+    pub fn add(&mut self, other: &LatencyRecord) {
         let _ = self.0.add(&other.0);
     }
 
     /// All of these as one.
-    pub fn merged<'l>(all: impl IntoIterator<Item = &'l Latency>) -> Latency {
-        let mut merged = Latency::default();
+    pub fn merged<'l>(all: impl IntoIterator<Item = &'l LatencyRecord>) -> LatencyRecord {
+        let mut merged = LatencyRecord::default();
         all.into_iter().for_each(|one| merged.add(one));
         merged
     }
 
     /// Takes the counts of a histogram in nanoseconds.
-    pub fn of(histogram: &Histogram<u64>) -> Latency {
-        let mut latency = Latency::default();
+    pub fn of(histogram: &Histogram<u64>) -> LatencyRecord {
+        let mut latency = LatencyRecord::default();
         let _ = latency.0.add(histogram);
         latency
     }
@@ -84,7 +84,7 @@ impl Latency {
     }
 }
 
-impl Serialize for Latency {
+impl Serialize for LatencyRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
         if !self.0.is_empty() {
@@ -94,17 +94,17 @@ impl Serialize for Latency {
     }
 }
 
-impl<'de> Deserialize<'de> for Latency {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Latency, D::Error> {
+impl<'de> Deserialize<'de> for LatencyRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LatencyRecord, D::Error> {
         let text = String::deserialize(deserializer)?;
         let bytes = STANDARD.decode(&text).map_err(|_| D::Error::custom("a histogram is Base64"))?;
         if bytes.is_empty() {
-            return Ok(Latency::default());
+            return Ok(LatencyRecord::default());
         }
         let read: Histogram<u64> = Reader::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| D::Error::custom(format!("no histogram of HdrHistogram V2: {error}")))?;
-        Ok(Latency::of(&read))
+        Ok(LatencyRecord::of(&read))
     }
 }
 
@@ -114,12 +114,12 @@ mod tests {
 
     #[test]
     fn a_histogram_is_read_as_it_was_written() {
-        let mut latency = Latency::default();
+        let mut latency = LatencyRecord::default();
         (1..=10_000).for_each(|at| latency.record(at * 10_000));
         latency.record_many(LATENCY_NS_MAX * 2, 3);
         let text = serde_json::to_string(&latency).unwrap();
         assert!(text.starts_with("\"HISTFAAA"), "{text}");
-        let read: Latency = serde_json::from_str(&text).unwrap();
+        let read: LatencyRecord = serde_json::from_str(&text).unwrap();
         assert_eq!(read, latency);
         assert_eq!((read.count(), read.percentile_ns(100.0)), (10_003, read.max_ns()));
         let median = read.percentile_ns(50.0);
@@ -128,27 +128,28 @@ mod tests {
 
     #[test]
     fn nothing_counted_is_an_empty_text() {
-        assert_eq!(serde_json::to_string(&Latency::default()).unwrap(), "\"\"");
-        assert_eq!(serde_json::from_str::<Latency>("\"\"").unwrap().count(), 0);
-        assert_eq!((Latency::default().percentile_ns(99.0), Latency::default().max_ns()), (0, 0));
+        assert_eq!(serde_json::to_string(&LatencyRecord::default()).unwrap(), "\"\"");
+        assert_eq!(serde_json::from_str::<LatencyRecord>("\"\"").unwrap().count(), 0);
+        assert_eq!((LatencyRecord::default().percentile_ns(99.0), LatencyRecord::default().max_ns()), (0, 0));
     }
 
     #[test]
     fn what_is_no_histogram_is_an_error() {
         for text in ["\"?\"", "\"AAAA\"", "\"HISTFAAAAA==\"", "3"] {
-            assert!(serde_json::from_str::<Latency>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<LatencyRecord>(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn histograms_merge_exactly() {
-        let (mut one, mut other, mut both) = (Latency::default(), Latency::default(), Latency::default());
+        let (mut one, mut other, mut both) =
+            (LatencyRecord::default(), LatencyRecord::default(), LatencyRecord::default());
         for at in 0..1_000 {
             one.record(at * 1_000);
             other.record(at * 7_777);
             both.record(at * 1_000);
             both.record(at * 7_777);
         }
-        assert_eq!(Latency::merged([&one, &other]), both);
+        assert_eq!(LatencyRecord::merged([&one, &other]), both);
     }
 }

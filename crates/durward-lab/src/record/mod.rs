@@ -2,12 +2,12 @@
 //! read it. Every percentile is kept as its whole histogram, so that records of several generators merge exactly.
 //!
 //! ```
-//! use durward_lab::record::{Latency, Load, Point, StepResult};
+//! use durward_lab::record::{LatencyRecord, PointLoad, MeasuredPoint, StepResult};
 //!
-//! let mut since_due = Latency::default();
+//! let mut since_due = LatencyRecord::default();
 //! since_due.record(1_500_000);
 //! let step = StepResult { name: "login".into(), answered: 1, since_due, ..StepResult::default() };
-//! let point = Point { load: Load::Users(1), measured_s: 0.5, steps: vec![step], ..Point::default() };
+//! let point = MeasuredPoint { load: PointLoad::Users(1), measured_s: 0.5, steps: vec![step], ..MeasuredPoint::default() };
 //! assert_eq!(point.throughput(), 2.0);
 //! ```
 
@@ -21,28 +21,28 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use latency::{LATENCY_NS_MAX, Latency};
+pub use latency::{LATENCY_NS_MAX, LatencyRecord};
 pub(crate) use step::add_all;
 pub use step::{NodeResult, StepResult};
-pub use used::{AgentUse, GeneratorUse, Used, UsedSample};
+pub use used::{AgentUse, GeneratorUse, NodeUse, UsedSample};
 
 /// The version of the format that this lab writes, and the only one that it reads.
 pub const FORMAT: u32 = 1;
 
 /// Everything that one run measured, and on what.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct RunRecord {
     /// [`FORMAT`].
     pub format: u32,
     /// What was run.
-    pub about: About,
+    pub about: RunInfo,
     /// The machines that made the load: the one that ran the command first, then the agents'.
     pub machines: Vec<MachineInfo>,
     /// What the generator can do at most, measured against a server that does nothing; `None` where that was not measured.
     #[serde(default)]
     pub generator_limit: Option<GeneratorLimit>,
     /// In the order in which they were measured.
-    pub points: Vec<Point>,
+    pub points: Vec<MeasuredPoint>,
     /// Why the run ended before its time, in words: a signal, a target that died. `None` where it ran to its end.
     #[serde(default)]
     pub cut_short: Option<String>,
@@ -59,7 +59,7 @@ pub struct Record {
 
 /// What was run: enough to run it again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct About {
+pub struct RunInfo {
     /// The scenario's name.
     pub name: String,
     /// The version of durward that made the load.
@@ -131,14 +131,14 @@ pub struct GeneratorLimit {
 
 /// One measurement: one configuration under one load, once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct MeasuredPoint {
     /// What is the same for all points of one curve: `sticky, 5 % logout`. Empty where there is one curve.
     #[serde(default)]
     pub configuration: String,
     /// How many nodes of the target had load.
     pub nodes: usize,
     /// What was asked of them.
-    pub load: Load,
+    pub load: PointLoad,
     /// The number, from 0, of this measurement among those of the same configuration and load.
     #[serde(default)]
     pub replicate: u32,
@@ -163,10 +163,10 @@ pub struct Point {
     pub machine: BTreeMap<String, f64>,
     /// Second by second.
     #[serde(default)]
-    pub seconds: Vec<Second>,
-    /// Why this point is not to be believed, or only with care. Points with a mark that [`Mark::is_left_out`] are not fitted.
+    pub seconds: Vec<MeasuredSecond>,
+    /// Why this point is not to be believed, or only with care. Points with a mark that [`PointWarning::is_left_out`] are not fitted.
     #[serde(default)]
-    pub marks: Vec<Mark>,
+    pub marks: Vec<PointWarning>,
     /// Whether a search tried it on its way: no threshold is held to it, and of arrivals no fit.
     #[serde(default)]
     pub is_try: bool,
@@ -202,16 +202,16 @@ pub struct SearchResult {
     #[serde(default)]
     pub is_at_generator_limit: bool,
     /// What was tried, in this order.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<SearchAttempt>,
     /// All of it in words.
     pub verdict: String,
 }
 
 /// One measurement of a search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tried {
+pub struct SearchAttempt {
     /// What was asked.
-    pub load: Load,
+    pub load: PointLoad,
     /// Right answers a second.
     pub rate: f64,
     /// Whether the promise held; `None` where saturation was looked for.
@@ -225,7 +225,7 @@ pub struct Tried {
 /// What is asked of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Load {
+pub enum PointLoad {
     /// So many users, each of whom waits for an answer before the next request.
     Users(u64),
     /// So many arrivals a second, whether or not answers come.
@@ -233,13 +233,13 @@ pub enum Load {
 }
 
 /// In words: `1 user`, `8 users`, `500 arrivals/s`.
-impl fmt::Display for Load {
+impl fmt::Display for PointLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Load::Users(1) => f.write_str("1 user"),
-            Load::Users(users) => write!(f, "{users} users"),
-            Load::Arrivals(rate) if rate.fract() == 0.0 => write!(f, "{rate:.0} arrivals/s"),
-            Load::Arrivals(rate) => write!(f, "{rate:.1} arrivals/s"),
+            PointLoad::Users(1) => f.write_str("1 user"),
+            PointLoad::Users(users) => write!(f, "{users} users"),
+            PointLoad::Arrivals(rate) if rate.fract() == 0.0 => write!(f, "{rate:.0} arrivals/s"),
+            PointLoad::Arrivals(rate) => write!(f, "{rate:.1} arrivals/s"),
         }
     }
 }
@@ -249,15 +249,15 @@ pub fn nodes_in_words(nodes: usize) -> String {
     if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
 }
 
-impl Default for Load {
-    fn default() -> Load {
-        Load::Users(1)
+impl Default for PointLoad {
+    fn default() -> PointLoad {
+        PointLoad::Users(1)
     }
 }
 
 /// One second of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Second {
+pub struct MeasuredSecond {
     /// Its begin, in seconds since measuring began; below 0 while warming up.
     pub at_s: f64,
     /// Right answers.
@@ -270,10 +270,10 @@ pub struct Second {
     pub p99_ns: u64,
 }
 
-/// Why a point is not to be believed, or only with care.
+/// A warning that a point is unreliable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "mark", content = "because")]
-pub enum Mark {
+pub enum PointWarning {
     /// The generator was at its own limit, or late.
     GeneratorLimit(String),
     /// Something else on the machine took its cores.
@@ -286,25 +286,28 @@ pub enum Mark {
     Errors(String),
 }
 
-impl Mark {
+impl PointWarning {
     /// Whether points with this mark are left out of fits.
     pub fn is_left_out(&self) -> bool {
         match self {
-            Mark::GeneratorLimit(_) | Mark::Neighbour(_) | Mark::CutShort(_) | Mark::Errors(_) => true,
-            Mark::NotSteady(_) => false,
+            PointWarning::GeneratorLimit(_)
+            | PointWarning::Neighbour(_)
+            | PointWarning::CutShort(_)
+            | PointWarning::Errors(_) => true,
+            PointWarning::NotSteady(_) => false,
         }
     }
 }
 
 /// In words, with the reason.
-impl fmt::Display for Mark {
+impl fmt::Display for PointWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Mark::GeneratorLimit(because) => write!(f, "the generator was the limit: {because}"),
-            Mark::Neighbour(because) => write!(f, "something else used the machine: {because}"),
-            Mark::CutShort(because) => write!(f, "cut short: {because}"),
-            Mark::NotSteady(because) => write!(f, "not steady: {because}"),
-            Mark::Errors(because) => write!(f, "too many errors: {because}"),
+            PointWarning::GeneratorLimit(because) => write!(f, "the generator was the limit: {because}"),
+            PointWarning::Neighbour(because) => write!(f, "something else used the machine: {because}"),
+            PointWarning::CutShort(because) => write!(f, "cut short: {because}"),
+            PointWarning::NotSteady(because) => write!(f, "not steady: {because}"),
+            PointWarning::Errors(because) => write!(f, "too many errors: {because}"),
         }
     }
 }
@@ -355,23 +358,23 @@ impl std::error::Error for RecordError {
     }
 }
 
-impl Record {
+impl RunRecord {
     /// Reads the JSON text of a record, or the page of a report that holds one.
     ///
     /// # Errors
     /// Text that is no record, or one of another format; a page with none or several.
-    pub fn read(text: &str) -> Result<Record, RecordError> {
+    pub fn read(text: &str) -> Result<RunRecord, RecordError> {
         if page::is_page(text) {
             return match page::records(text).as_slice() {
-                [json] => Record::read(json),
+                [json] => RunRecord::read(json),
                 others => Err(RecordError::Page(others.len())),
             };
         }
-        let record: Record = serde_json::from_str(text).map_err(RecordError::Json)?;
+        let record: RunRecord = serde_json::from_str(text).map_err(RecordError::Json)?;
         if record.format == FORMAT { Ok(record) } else { Err(RecordError::Format(record.format)) }
     }
 
-    /// Its JSON text, which [`Record::read`] reads.
+    /// Its JSON text, which [`RunRecord::read`] reads.
     ///
     /// # Errors
     /// Numbers that JSON cannot say, such as those that are infinite.
@@ -380,15 +383,15 @@ impl Record {
     }
 }
 
-impl Record {
+impl RunRecord {
     /// Requests with a right answer, of all points.
     pub fn answered(&self) -> u64 {
-        self.points.iter().map(Point::answered).sum()
+        self.points.iter().map(MeasuredPoint::answered).sum()
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-impl Point {
+impl MeasuredPoint {
     /// Requests with a right answer, of all steps.
     pub fn answered(&self) -> u64 {
         self.steps.iter().map(|step| step.answered).sum()
@@ -411,20 +414,20 @@ impl Point {
     }
 
     /// How long right answers of all steps took since they were due.
-    pub fn since_due(&self) -> Latency {
-        Latency::merged(self.steps.iter().map(|step| &step.since_due))
+    pub fn since_due(&self) -> LatencyRecord {
+        LatencyRecord::merged(self.steps.iter().map(|step| &step.since_due))
     }
 
     /// How many requests were under way on average, by Little's law: X times the mean R, R from sending.
     pub fn concurrency(&self) -> f64 {
-        let sent = Latency::merged(self.steps.iter().map(|step| &step.since_sent));
+        let sent = LatencyRecord::merged(self.steps.iter().map(|step| &step.since_sent));
         self.throughput() * sent.mean_ns() / 1e9
     }
 
     /// Whether fits use this point.
     pub fn is_fitted(&self) -> bool {
-        let is_on_the_way = self.is_try && matches!(self.load, Load::Arrivals(_));
-        !is_on_the_way && !self.marks.iter().any(Mark::is_left_out)
+        let is_on_the_way = self.is_try && matches!(self.load, PointLoad::Arrivals(_));
+        !is_on_the_way && !self.marks.iter().any(PointWarning::is_left_out)
     }
 }
 
@@ -432,33 +435,33 @@ impl Point {
 mod tests {
     use super::*;
 
-    fn point() -> Point {
+    fn point() -> MeasuredPoint {
         let mut step = StepResult { name: "validate".into(), answered: 3, ..StepResult::default() };
         for wait in [1_000_000, 2_000_000, 3_000_000] {
             step.since_due.record(wait);
             step.since_sent.record(wait);
         }
         step.failed.insert("timeout".into(), 1);
-        Point { measured_s: 1.5, steps: vec![step], nodes: 1, ..Point::default() }
+        MeasuredPoint { measured_s: 1.5, steps: vec![step], nodes: 1, ..MeasuredPoint::default() }
     }
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        let marks = vec![Mark::NotSteady("the rate still rose".into())];
-        let record = Record {
+        let marks = vec![PointWarning::NotSteady("the rate still rose".into())];
+        let record = RunRecord {
             format: FORMAT,
-            points: vec![Point { marks, load: Load::Arrivals(2.5), ..point() }],
-            ..Record::default()
+            points: vec![MeasuredPoint { marks, load: PointLoad::Arrivals(2.5), ..point() }],
+            ..RunRecord::default()
         };
-        assert_eq!(Record::read(&record.to_json().unwrap()).unwrap(), record);
+        assert_eq!(RunRecord::read(&record.to_json().unwrap()).unwrap(), record);
     }
 
     #[test]
     fn other_formats_are_refused() {
-        let record = Record { format: FORMAT + 1, ..Record::default() };
-        let error = Record::read(&record.to_json().unwrap()).unwrap_err();
+        let record = RunRecord { format: FORMAT + 1, ..RunRecord::default() };
+        let error = RunRecord::read(&record.to_json().unwrap()).unwrap_err();
         assert_eq!(error.to_string(), "a record of format 2; this durward reads format 1");
-        assert!(Record::read("{}").unwrap_err().to_string().starts_with("not a record"));
+        assert!(RunRecord::read("{}").unwrap_err().to_string().starts_with("not a record"));
     }
 
     #[test]
@@ -471,7 +474,8 @@ mod tests {
 
     #[test]
     fn loads_and_nodes_are_told_in_words() {
-        let words = [Load::Users(1), Load::Users(8), Load::Arrivals(500.0), Load::Arrivals(2.5)];
+        let words =
+            [PointLoad::Users(1), PointLoad::Users(8), PointLoad::Arrivals(500.0), PointLoad::Arrivals(2.5)];
         let words = words.map(|load| load.to_string());
         assert_eq!(words, ["1 user", "8 users", "500 arrivals/s", "2.5 arrivals/s"]);
         assert_eq!((nodes_in_words(1), nodes_in_words(2)), ("1 node".into(), "2 nodes".into()));
@@ -479,8 +483,11 @@ mod tests {
 
     #[test]
     fn marks_decide_what_is_fitted() {
-        let with = |mark| Point { marks: vec![mark], ..point() }.is_fitted();
-        assert!(point().is_fitted() && with(Mark::NotSteady(String::new())));
-        assert!(!with(Mark::GeneratorLimit(String::new())) && !with(Mark::Neighbour(String::new())));
+        let with = |mark| MeasuredPoint { marks: vec![mark], ..point() }.is_fitted();
+        assert!(point().is_fitted() && with(PointWarning::NotSteady(String::new())));
+        assert!(
+            !with(PointWarning::GeneratorLimit(String::new()))
+                && !with(PointWarning::Neighbour(String::new()))
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Records within the page of a report, so that whoever has the page has the data.
 
-use super::{Record, RecordError};
+use super::{RecordError, RunRecord};
 
 /// What stands before a record in a page. Browsers neither run nor show it.
 const BEGIN: &str = "<script type=\"application/json\" class=\"durward-record\">";
@@ -8,8 +8,8 @@ const END: &str = "</script>";
 /// Longer records are put into a page without their seconds and samples, which are in the files beside it.
 const BYTES_MAX: usize = 2 << 20;
 
-impl Record {
-    /// The record as a part of a page, from which [`Record::read`] reads it. Where it is long it goes without seconds and samples.
+impl RunRecord {
+    /// The record as a part of a page, from which [`RunRecord::read`] reads it. Where it is long it goes without seconds and samples.
     ///
     /// # Errors
     /// Numbers that JSON cannot say, such as those that are infinite.
@@ -22,7 +22,7 @@ impl Record {
         Ok(format!("{BEGIN}{}{END}", json.replace('<', "\\u003c")))
     }
 
-    fn without_course(&self) -> Record {
+    fn without_course(&self) -> RunRecord {
         let mut short = self.clone();
         for point in &mut short.points {
             point.seconds = Vec::new();
@@ -49,12 +49,16 @@ pub(super) fn records(page: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{About, FORMAT, NodeResult, Point, Second, Used, UsedSample};
+    use super::super::{FORMAT, MeasuredPoint, MeasuredSecond, NodeResult, NodeUse, RunInfo, UsedSample};
     use super::*;
 
-    fn record() -> Record {
+    fn record() -> RunRecord {
         let scenario = "name = \"</script><b>\"".to_owned();
-        Record { format: FORMAT, about: About { scenario, ..About::default() }, ..Record::default() }
+        RunRecord {
+            format: FORMAT,
+            about: RunInfo { scenario, ..RunInfo::default() },
+            ..RunRecord::default()
+        }
     }
 
     fn page(parts: &[String]) -> String {
@@ -65,13 +69,13 @@ mod tests {
     fn a_record_is_read_from_its_page() {
         let part = record().to_html().unwrap();
         assert_eq!(part.matches("</").count(), 1, "{part}");
-        assert_eq!(Record::read(&page(&[part])).unwrap(), record());
+        assert_eq!(RunRecord::read(&page(&[part])).unwrap(), record());
     }
 
     #[test]
     fn pages_without_a_record_or_with_several_are_told() {
         let part = record().to_html().unwrap();
-        let said = |parts: &[String]| Record::read(&page(parts)).unwrap_err().to_string();
+        let said = |parts: &[String]| RunRecord::read(&page(parts)).unwrap_err().to_string();
         assert_eq!(said(&[]), "a page without a record of `durward lab run`");
         assert_eq!(
             said(&[part.clone(), part]),
@@ -82,11 +86,14 @@ mod tests {
     #[test]
     fn long_records_go_without_their_course() {
         let samples = vec![UsedSample::default(); 40_000];
-        let used = Some(Used { samples, ..Used::default() });
+        let used = Some(NodeUse { samples, ..NodeUse::default() });
         let by_node = vec![NodeResult { used, answered: 7, ..NodeResult::default() }];
-        let seconds = vec![Second::default(); 10];
-        let long = Record { points: vec![Point { by_node, seconds, ..Point::default() }], ..record() };
-        let read = Record::read(&page(&[long.to_html().unwrap()])).unwrap();
+        let seconds = vec![MeasuredSecond::default(); 10];
+        let long = RunRecord {
+            points: vec![MeasuredPoint { by_node, seconds, ..MeasuredPoint::default() }],
+            ..record()
+        };
+        let read = RunRecord::read(&page(&[long.to_html().unwrap()])).unwrap();
         assert_eq!(read, long.without_course());
         assert_eq!((read.points[0].by_node[0].answered, read.points[0].seconds.len()), (7, 0));
     }

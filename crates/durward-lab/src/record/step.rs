@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Latency, Used};
+use super::{LatencyRecord, NodeUse};
 
 /// What became of the requests of one step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,19 +20,19 @@ pub struct StepResult {
     #[serde(default)]
     pub not_sent: u64,
     /// How long right answers took since the request was due.
-    pub since_due: Latency,
+    pub since_due: LatencyRecord,
     /// How long right answers took since the request was sent: what a stall holds back is missing here.
     #[serde(default)]
-    pub since_sent: Latency,
+    pub since_sent: LatencyRecord,
     /// How long failed requests took since they were due.
     #[serde(default)]
-    pub failed_since_due: Latency,
+    pub failed_since_due: LatencyRecord,
     /// Of a step that holds streams: events that came while it was measured, first ones included.
     #[serde(default)]
     pub events: u64,
     /// How long after the one before events of a stream came.
     #[serde(default)]
-    pub gaps: Latency,
+    pub gaps: LatencyRecord,
 }
 
 /// What one node did and used.
@@ -46,10 +46,10 @@ pub struct NodeResult {
     pub failed: u64,
     /// How long right answers took since the request was due.
     #[serde(default)]
-    pub since_due: Latency,
+    pub since_due: LatencyRecord,
     /// What it used of its machine while it was measured; `None` where that cannot be seen.
     #[serde(default)]
-    pub used: Option<Used>,
+    pub used: Option<NodeUse>,
 }
 
 impl StepResult {
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_node_tells_what_a_request_cost() {
-        let used = Used { cpu_s: 1.5, ..Used::default() };
+        let used = NodeUse { cpu_s: 1.5, ..NodeUse::default() };
         let node = NodeResult { answered: 30_000, used: Some(used), ..NodeResult::default() };
         assert_eq!(node.cpu_us_per_request(), Some(50.0));
         assert_eq!(NodeResult { answered: 0, ..node.clone() }.cpu_us_per_request(), None);

@@ -1,14 +1,14 @@
-//! What nodes used of their machines, and how the generator was.
+//! Resource use of nodes and of the generator.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Latency;
+use super::LatencyRecord;
 
 /// What a node used between the borders of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Used {
+pub struct NodeUse {
     /// Where the figures come from: `cgroup v2`, `cgroup v1`, `/proc`.
     pub source: String,
     /// Seconds of processor time.
@@ -64,7 +64,7 @@ pub struct GeneratorUse {
     pub cpu_s: f64,
     /// How late requests were sent that could have been sent: timers and the generator's own queue, no wait for the target.
     #[serde(default)]
-    pub lateness: Latency,
+    pub lateness: LatencyRecord,
     /// Connections that were open.
     #[serde(default)]
     pub connections: u64,
@@ -91,7 +91,7 @@ pub struct AgentUse {
     pub cpu_s: f64,
     /// How late it sent requests that could have been sent.
     #[serde(default)]
-    pub lateness: Latency,
+    pub lateness: LatencyRecord,
     /// How far its clock can be off from the leader's, in microseconds: its load began at most so much early or late.
     #[serde(default)]
     pub clock_uncertain_us: u64,

@@ -2,13 +2,13 @@
 
 use super::document::{Block, Document};
 use crate::draw::{bytes, count, time};
-use crate::record::{MachineInfo, Record, TargetInfo};
+use crate::record::{MachineInfo, RunRecord, TargetInfo};
 
 /// Longer scenario files are in the data only.
 const SCENARIO_MAX: usize = 40_000;
 
 /// Adds thresholds.
-pub(super) fn thresholds(document: &mut Document, record: &Record) {
+pub(super) fn thresholds(document: &mut Document, record: &RunRecord) {
     let row = |threshold: &crate::record::ThresholdResult| {
         let kept = if threshold.is_kept { "kept" } else { "not kept" };
         vec![threshold.threshold.clone(), threshold.measured.clone(), kept.to_owned()]
@@ -18,7 +18,7 @@ pub(super) fn thresholds(document: &mut Document, record: &Record) {
 }
 
 /// Adds what was run.
-pub(super) fn add(document: &mut Document, record: &Record) {
+pub(super) fn add(document: &mut Document, record: &RunRecord) {
     let about = &record.about;
     document.heading("What was run, and on what");
     let mut lines = vec![
@@ -33,8 +33,9 @@ pub(super) fn add(document: &mut Document, record: &Record) {
     lines.extend(about.targets.iter().map(target));
     let has_agents = record.points.iter().any(|point| !point.generator.agents.is_empty());
     let makes_load = |machine: &&MachineInfo| {
-        let names =
-            |point: &crate::record::Point| point.generator.agents.iter().any(|one| one.name == machine.name);
+        let names = |point: &crate::record::MeasuredPoint| {
+            point.generator.agents.iter().any(|one| one.name == machine.name)
+        };
         !has_agents || record.points.iter().any(names)
     };
     lines.extend(record.machines.iter().map(|one| machine(one, makes_load(&one))));

@@ -3,10 +3,10 @@
 use super::document::Document;
 use super::select::{self, point_in_words};
 use crate::draw::{count, percent, time};
-use crate::record::{AgentUse, Point, Record};
+use crate::record::{AgentUse, MeasuredPoint, RunRecord};
 
 /// Adds a table of the agents of each point; nothing where the load was made by one process.
-pub(super) fn add(document: &mut Document, record: &Record) {
+pub(super) fn add(document: &mut Document, record: &RunRecord) {
     let rows: Vec<Vec<String>> = select::in_order(record)
         .into_iter()
         .flat_map(|point| point.generator.agents.iter().map(move |agent| row(record, point, agent)))
@@ -22,7 +22,7 @@ pub(super) fn add(document: &mut Document, record: &Record) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-fn row(record: &Record, point: &Point, agent: &AgentUse) -> Vec<String> {
+fn row(record: &RunRecord, point: &MeasuredPoint, agent: &AgentUse) -> Vec<String> {
     let rate = agent.requests as f64 / point.measured_s.max(f64::MIN_POSITIVE);
     let machine = record.machines.iter().find(|machine| machine.name == agent.name);
     let limit = machine.and_then(|machine| machine.requests_per_s).filter(|limit| *limit > 0.0);

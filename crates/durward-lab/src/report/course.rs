@@ -6,11 +6,11 @@ use super::document::Document;
 use super::select::{self, point_in_words};
 use super::throughput;
 use crate::draw::{AxisSpec, Chart, Colour, Dash, SERIES_MAX, Scale, Spot, bytes, count, percent, shortened};
-use crate::fit::By;
-use crate::record::{NodeResult, Point, Record};
+use crate::fit::LoadUnit;
+use crate::record::{MeasuredPoint, NodeResult, RunRecord};
 
 /// Adds nodes, resources, errors and seconds, as far as the record has them.
-pub(super) fn add(document: &mut Document, record: &Record, by: By, prefix: &str) {
+pub(super) fn add(document: &mut Document, record: &RunRecord, by: LoadUnit, prefix: &str) {
     nodes(document, record, prefix);
     resources(document, record, prefix);
     errors(document, record, by, prefix);
@@ -18,7 +18,7 @@ pub(super) fn add(document: &mut Document, record: &Record, by: By, prefix: &str
 }
 
 /// The point with the most nodes that have figures, of the greatest throughput.
-fn widest(record: &Record) -> Option<&Point> {
+fn widest(record: &RunRecord) -> Option<&MeasuredPoint> {
     let several = record.points.iter().filter(|point| point.by_node.len() > 1);
     several.max_by(|one, other| {
         (one.by_node.len(), one.throughput())
@@ -28,7 +28,7 @@ fn widest(record: &Record) -> Option<&Point> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-fn nodes(document: &mut Document, record: &Record, prefix: &str) {
+fn nodes(document: &mut Document, record: &RunRecord, prefix: &str) {
     if record.points.iter().all(|point| point.by_node.is_empty()) {
         return;
     }
@@ -36,15 +36,15 @@ fn nodes(document: &mut Document, record: &Record, prefix: &str) {
     if let Some(widest) = widest(record) {
         let x = AxisSpec {
             label: "load (users, or arrivals/s)".to_owned(),
-            ..throughput::axis(record, By::Users)
+            ..throughput::axis(record, LoadUnit::Users)
         };
         let y =
             AxisSpec { label: "right answers/s of one node".to_owned(), scale: Scale::Linear, format: count };
         let mut chart = Chart::new("Right answers by node", "What each node answered, against load.", x, y);
-        let same = |point: &&Point| {
+        let same = |point: &&MeasuredPoint| {
             point.by_node.len() == widest.by_node.len() && point.configuration == widest.configuration
         };
-        let points: Vec<&Point> = record.points.iter().filter(same).collect();
+        let points: Vec<&MeasuredPoint> = record.points.iter().filter(same).collect();
         for (number, node) in widest.by_node.iter().take(SERIES_MAX).enumerate() {
             let mut spots: Vec<Spot> = points
                 .iter()
@@ -91,7 +91,7 @@ fn nodes(document: &mut Document, record: &Record, prefix: &str) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-fn node_row(point: &Point, node: &NodeResult) -> Vec<String> {
+fn node_row(point: &MeasuredPoint, node: &NodeResult) -> Vec<String> {
     let all: u64 = point.by_node.iter().map(|node| node.answered).sum();
     let mut row = vec![
         point_in_words(point),
@@ -117,11 +117,12 @@ fn node_row(point: &Point, node: &NodeResult) -> Vec<String> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no machine has 2^53 bytes")]
-fn resources(document: &mut Document, record: &Record, prefix: &str) {
-    let has_samples = |point: &&Point| {
+fn resources(document: &mut Document, record: &RunRecord, prefix: &str) {
+    let has_samples = |point: &&MeasuredPoint| {
         point.by_node.iter().any(|node| node.used.as_ref().is_some_and(|used| !used.samples.is_empty()))
     };
-    let by_rate = |one: &&Point, other: &&Point| one.throughput().total_cmp(&other.throughput());
+    let by_rate =
+        |one: &&MeasuredPoint, other: &&MeasuredPoint| one.throughput().total_cmp(&other.throughput());
     let Some(point) = record.points.iter().filter(has_samples).max_by(by_rate) else { return };
     document.heading("Resources over time");
     document.text(&format!(
@@ -166,7 +167,7 @@ fn resources(document: &mut Document, record: &Record, prefix: &str) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-fn errors(document: &mut Document, record: &Record, by: By, prefix: &str) {
+fn errors(document: &mut Document, record: &RunRecord, by: LoadUnit, prefix: &str) {
     let mut rows = Vec::new();
     for point in select::in_order(record) {
         let mut causes: BTreeMap<(&str, &str), u64> = BTreeMap::new();
@@ -226,7 +227,7 @@ fn errors(document: &mut Document, record: &Record, by: By, prefix: &str) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no second has 2^53 requests")]
-fn seconds(document: &mut Document, record: &Record, prefix: &str) {
+fn seconds(document: &mut Document, record: &RunRecord, prefix: &str) {
     let Some(point) = select::best(record).filter(|point| point.seconds.len() > 1) else { return };
     document.heading("Second by second");
     document.text(&format!(
@@ -242,8 +243,8 @@ fn seconds(document: &mut Document, record: &Record, prefix: &str) {
     let mut rate =
         Chart::new("Requests, second by second", "Right answers and failures in each second.", time(), y);
     // In what is left after the last whole second, answers were only waited for.
-    let is_whole = |second: &&crate::record::Second| second.at_s + 1.0 <= point.measured_s + 0.001;
-    let of = |value: fn(&crate::record::Second) -> f64| {
+    let is_whole = |second: &&crate::record::MeasuredSecond| second.at_s + 1.0 <= point.measured_s + 0.001;
+    let of = |value: fn(&crate::record::MeasuredSecond) -> f64| {
         let whole = point.seconds.iter().filter(is_whole);
         whole.map(|second| (second.at_s, value(second))).collect::<Vec<_>>()
     };

@@ -4,12 +4,16 @@ use std::fmt::Write;
 
 use super::select::load_of;
 use crate::fit;
-use crate::record::{Latency, Load, Point, Record};
+use crate::record::{LatencyRecord, MeasuredPoint, PointLoad, RunRecord};
 
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 
 /// Files of one record: the name and text of each.
-pub(super) fn files(record: &Record, fits: &[(String, fit::Report)], prefix: &str) -> Vec<(String, String)> {
+pub(super) fn files(
+    record: &RunRecord,
+    fits: &[(String, fit::FitReport)],
+    prefix: &str,
+) -> Vec<(String, String)> {
     let fits: Vec<_> =
         fits.iter().map(|(curve, fit)| serde_json::json!({ "curve": curve, "fit": fit })).collect();
     let mut files = vec![
@@ -39,10 +43,10 @@ fn cell(text: &str) -> String {
 /// What tells a point: the first columns of every table.
 const KEY: &str = "point,configuration,nodes,load_is,load,replicate";
 
-fn key(number: usize, point: &Point) -> String {
+fn key(number: usize, point: &MeasuredPoint) -> String {
     let kind = match point.load {
-        Load::Users(_) => "users",
-        Load::Arrivals(_) => "arrivals_per_s",
+        PointLoad::Users(_) => "users",
+        PointLoad::Arrivals(_) => "arrivals_per_s",
     };
     format!(
         "{number},{},{},{kind},{},{}",
@@ -53,7 +57,7 @@ fn key(number: usize, point: &Point) -> String {
     )
 }
 
-fn points(record: &Record) -> String {
+fn points(record: &RunRecord) -> String {
     let mut text = format!(
         "{KEY},step,measured_s,answered,failed,not_sent,per_s,p50_ns,p90_ns,p99_ns,p999_ns,max_ns,mean_ns,uncorrected_p50_ns,\
          uncorrected_p90_ns,uncorrected_p99_ns,uncorrected_p999_ns,uncorrected_max_ns,fitted,marks\n"
@@ -84,11 +88,11 @@ fn points(record: &Record) -> String {
     text
 }
 
-fn percentiles(latency: &Latency) -> String {
+fn percentiles(latency: &LatencyRecord) -> String {
     PERCENTILES.map(|percent| latency.percentile_ns(percent).to_string()).join(",")
 }
 
-fn nodes(record: &Record) -> String {
+fn nodes(record: &RunRecord) -> String {
     let mut text = format!(
         "{KEY},node,answered,failed,p50_ns,p90_ns,p99_ns,p999_ns,max_ns,cpu_s,cores,throttled_s,throttled_periods,periods,\
          memory_bytes,memory_peak_bytes,memory_max_bytes,source\n"
@@ -125,7 +129,7 @@ fn nodes(record: &Record) -> String {
     text
 }
 
-fn seconds(record: &Record) -> String {
+fn seconds(record: &RunRecord) -> String {
     let mut text = format!("{KEY},at_s,answered,failed,p50_ns,p99_ns\n");
     for (number, point) in (1..).zip(&record.points) {
         for second in &point.seconds {
@@ -144,7 +148,7 @@ fn seconds(record: &Record) -> String {
     text
 }
 
-fn samples(record: &Record) -> String {
+fn samples(record: &RunRecord) -> String {
     let mut text = format!("{KEY},node,at_s,cores_in_use,memory_bytes,throttled\n");
     for (number, point) in (1..).zip(&record.points) {
         for node in &point.by_node {
@@ -167,7 +171,7 @@ fn samples(record: &Record) -> String {
 
 /// An interval log, version 1.3: one line for each point and step, with the time since requests were due, and one with the time
 /// since they were sent. Values are nanoseconds, the greatest is in milliseconds, as the format has it.
-fn histograms(record: &Record) -> String {
+fn histograms(record: &RunRecord) -> String {
     let first =
         record.points.iter().map(|point| point.started_unix_ms).min().unwrap_or(record.about.started_unix_ms);
     let mut text = format!(
@@ -196,7 +200,7 @@ fn histograms(record: &Record) -> String {
 }
 
 /// The histogram as records have it; `None` of an empty one.
-fn base64(latency: &Latency) -> Option<String> {
+fn base64(latency: &LatencyRecord) -> Option<String> {
     let text = serde_json::to_value(latency).ok()?.as_str()?.to_owned();
     Some(text).filter(|text| !text.is_empty())
 }

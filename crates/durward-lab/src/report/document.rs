@@ -9,7 +9,7 @@ pub struct Document {
     pub title: String,
     /// From top to bottom.
     pub blocks: Vec<Block>,
-    /// What a page holds beside what it shows: records, as [`Record::to_html`](crate::record::Record::to_html) writes them.
+    /// What a page holds beside what it shows: records, as [`RunRecord::to_html`](crate::record::RunRecord::to_html) writes them.
     pub data: Vec<String>,
 }
 

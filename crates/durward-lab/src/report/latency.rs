@@ -4,8 +4,8 @@ use super::document::Document;
 use super::select::{self, Group, evenly, point_in_words};
 use super::throughput;
 use crate::draw::{AxisSpec, Chart, Dash, SERIES_MAX, Scale, Spot, count, shortened, time};
-use crate::fit::By;
-use crate::record::{Latency, Load, Point, Record, StepResult, nodes_in_words};
+use crate::fit::LoadUnit;
+use crate::record::{LatencyRecord, MeasuredPoint, PointLoad, RunRecord, StepResult, nodes_in_words};
 
 /// Steps beyond have no picture, only rows of tables.
 const STEPS_DRAWN: usize = 12;
@@ -18,7 +18,7 @@ const DISTRIBUTIONS: usize = 6;
 const DECADES: i32 = 5;
 
 /// Adds pictures and tables of percentiles, of distributions and of residence times.
-pub(super) fn add(document: &mut Document, record: &Record, by: By, prefix: &str) {
+pub(super) fn add(document: &mut Document, record: &RunRecord, by: LoadUnit, prefix: &str) {
     let groups = select::groups(record, by);
     document.heading("How long requests took, against load");
     document.text(
@@ -52,12 +52,12 @@ fn axis_time(label: &str) -> AxisSpec {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an hour has fewer than 2^53 nanoseconds")]
-fn percentiles(record: &Record, by: By, groups: &[Group<'_>], step: &str) -> Chart {
+fn percentiles(record: &RunRecord, by: LoadUnit, groups: &[Group<'_>], step: &str) -> Chart {
     let title = format!("Time for {}", shortened(step, 50));
     let description = format!("Percentiles of the time that {} took, against load.", shortened(step, 50));
     let y = axis_time("time since the request was due");
     let mut chart = Chart::new(&title, &description, throughput::axis(record, by), y);
-    let spots = |group: &Group<'_>, of: fn(&StepResult) -> &Latency, percent: f64| {
+    let spots = |group: &Group<'_>, of: fn(&StepResult) -> &LatencyRecord, percent: f64| {
         let mut spots: Vec<Spot> = group
             .points
             .iter()
@@ -106,7 +106,7 @@ fn percentiles(record: &Record, by: By, groups: &[Group<'_>], step: &str) -> Cha
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an hour has fewer than 2^53 nanoseconds")]
-fn percentiles_table(document: &mut Document, record: &Record) {
+fn percentiles_table(document: &mut Document, record: &RunRecord) {
     let mut rows = Vec::new();
     for point in select::in_order(record) {
         for step in &point.steps {
@@ -145,7 +145,7 @@ fn percentiles_table(document: &mut Document, record: &Record) {
 
 /// Events of steps that hold streams; nothing where no step does.
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-fn events_table(document: &mut Document, record: &Record) {
+fn events_table(document: &mut Document, record: &RunRecord) {
     let mut rows = Vec::new();
     for point in select::in_order(record) {
         for step in point.steps.iter().filter(|step| step.events > 0) {
@@ -168,7 +168,7 @@ fn events_table(document: &mut Document, record: &Record) {
 
 /// A percentile as text; a dash of nothing.
 #[expect(clippy::cast_precision_loss, reason = "an hour has fewer than 2^53 nanoseconds")]
-pub(super) fn at(latency: &Latency, percent: f64) -> String {
+pub(super) fn at(latency: &LatencyRecord, percent: f64) -> String {
     if latency.count() == 0 { "–".to_owned() } else { time(latency.percentile_ns(percent) as f64) }
 }
 
@@ -180,7 +180,7 @@ fn distribution(group: &Group<'_>) -> Chart {
     let description =
         "The time within which a part of the requests was answered, from half of them to the slowest.";
     let mut chart = Chart::new(&title, description, x, axis_time("time since the request was due"));
-    let mut points: Vec<&&Point> = group.points.iter().filter(|point| point.replicate == 0).collect();
+    let mut points: Vec<&&MeasuredPoint> = group.points.iter().filter(|point| point.replicate == 0).collect();
     points.sort_by(|one, other| select::load_of(one).total_cmp(&select::load_of(other)));
     for (number, point) in evenly(&points, DISTRIBUTIONS).enumerate() {
         let latency = point.since_due();
@@ -215,21 +215,23 @@ fn part(rarity: f64) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run has 2^53 users")]
-fn residence(document: &mut Document, record: &Record, by: By, groups: &[Group<'_>], prefix: &str) {
+fn residence(document: &mut Document, record: &RunRecord, by: LoadUnit, groups: &[Group<'_>], prefix: &str) {
     document.heading("Residence times and Little's law");
     document.text(
         "Throughput (X) times the mean time from sending to the answer (R) is how many requests were under way. Of users who never \
          pause it is the number of users; below it, users pause between requests, and N in a fit should be X times R.",
     );
-    let x =
-        AxisSpec { label: "load (users, or arrivals/s)".to_owned(), ..throughput::axis(record, By::Users) };
+    let x = AxisSpec {
+        label: "load (users, or arrivals/s)".to_owned(),
+        ..throughput::axis(record, LoadUnit::Users)
+    };
     let y =
         AxisSpec { label: "requests under way (X times R)".to_owned(), scale: Scale::Linear, format: count };
     let description = "Requests under way, by Little's law, against load.";
     let mut chart = Chart::new("Requests under way against load", description, x, y);
     for (number, group) in groups.iter().take(SERIES_MAX).enumerate() {
         let label = if group.label.is_empty() { "X times R" } else { &group.label };
-        let spot = |point: &&Point| Spot {
+        let spot = |point: &&MeasuredPoint| Spot {
             x: select::load_of(point),
             y: point.concurrency(),
             is_hollow: !point.is_fitted(),
@@ -240,8 +242,8 @@ fn residence(document: &mut Document, record: &Record, by: By, groups: &[Group<'
         chart.series(label, number, Dash::Solid, spots);
     }
     let users = record.points.iter().filter_map(|point| match point.load {
-        Load::Users(users) => Some(users as f64),
-        Load::Arrivals(_) => None,
+        PointLoad::Users(users) => Some(users as f64),
+        PointLoad::Arrivals(_) => None,
     });
     let mut users: Vec<f64> = users.collect();
     users.sort_by(f64::total_cmp);
@@ -260,12 +262,12 @@ fn residence(document: &mut Document, record: &Record, by: By, groups: &[Group<'
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run has 2^53 users")]
-fn little_row(point: &Point, by: By) -> Vec<String> {
+fn little_row(point: &MeasuredPoint, by: LoadUnit) -> Vec<String> {
     let (rate, under_way) = (point.throughput(), point.concurrency());
     let mean = if rate > 0.0 { time(under_way / rate * 1e9) } else { "–".to_owned() };
     let part = match point.load {
-        Load::Users(users) => count(under_way / users.max(1) as f64),
-        Load::Arrivals(_) => "–".to_owned(),
+        PointLoad::Users(users) => count(under_way / users.max(1) as f64),
+        PointLoad::Arrivals(_) => "–".to_owned(),
     };
     vec![point_in_words(point), count(select::n_of(point, by)), count(rate), mean, count(under_way), part]
 }

@@ -1,7 +1,7 @@
 //! What a point cost the target, and what was near its limit.
 
 use crate::draw::{bytes, count, percent};
-use crate::record::{Point, Record, Used};
+use crate::record::{MeasuredPoint, NodeUse, RunRecord};
 
 /// A resource this full is what stops more.
 const SATURATED: f64 = 0.9;
@@ -24,15 +24,15 @@ pub(super) struct Cost {
 
 /// What a point cost; `None` where not every node that had load was seen, or nothing was answered.
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-pub(super) fn cost(point: &Point) -> Option<Cost> {
+pub(super) fn cost(point: &MeasuredPoint) -> Option<Cost> {
     let used = used(point)?;
     let answered = point.answered() as f64;
     if answered <= 0.0 {
         return None;
     }
-    let sum = |of: fn(&Used) -> f64| used.iter().map(|used| of(used)).sum::<f64>();
+    let sum = |of: fn(&NodeUse) -> f64| used.iter().map(|used| of(used)).sum::<f64>();
     let memory = sum(|used| used.memory_bytes as f64);
-    let more = |used: &Used, name: &str| used.more.get(name).copied();
+    let more = |used: &NodeUse, name: &str| used.more.get(name).copied();
     let network: Option<f64> =
         used.iter().map(|used| Some(more(used, "net_out_bytes")? + more(used, "net_in_bytes")?)).sum();
     Some(Cost {
@@ -43,29 +43,29 @@ pub(super) fn cost(point: &Point) -> Option<Cost> {
     })
 }
 
-fn used(point: &Point) -> Option<Vec<&Used>> {
+fn used(point: &MeasuredPoint) -> Option<Vec<&NodeUse>> {
     let loaded =
         || point.by_node.iter().filter(|node| node.answered + node.failed > 0 || node.used.is_some());
-    let used: Option<Vec<&Used>> = loaded().map(|node| node.used.as_ref()).collect();
+    let used: Option<Vec<&NodeUse>> = loaded().map(|node| node.used.as_ref()).collect();
     used.filter(|used| !used.is_empty())
 }
 
 /// How full the processor of the busiest node was, from 0 to 1.
-pub(super) fn busy(point: &Point) -> Option<f64> {
-    let of = |used: &Used| used.cpu_s / (used.cores * point.measured_s);
+pub(super) fn busy(point: &MeasuredPoint) -> Option<f64> {
+    let of = |used: &NodeUse| used.cpu_s / (used.cores * point.measured_s);
     used(point)?.into_iter().map(of).filter(|busy| busy.is_finite()).max_by(f64::total_cmp)
 }
 
 /// The greatest share of periods in which a quota held a node back.
 #[expect(clippy::cast_precision_loss, reason = "periods are few")]
-pub(super) fn throttled(point: &Point) -> Option<f64> {
-    let of = |used: &Used| used.throttled_periods as f64 / (used.periods.max(1) as f64);
+pub(super) fn throttled(point: &MeasuredPoint) -> Option<f64> {
+    let of = |used: &NodeUse| used.throttled_periods as f64 / (used.periods.max(1) as f64);
     used(point)?.into_iter().map(of).max_by(f64::total_cmp)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no machine has 2^53 bytes")]
-fn memory(point: &Point) -> Option<f64> {
-    let of = |used: &Used| {
+fn memory(point: &MeasuredPoint) -> Option<f64> {
+    let of = |used: &NodeUse| {
         let max = used.memory_max_bytes.filter(|max| *max > 0)?;
         Some(used.memory_peak_bytes.max(used.memory_bytes) as f64 / max as f64)
     };
@@ -73,7 +73,7 @@ fn memory(point: &Point) -> Option<f64> {
 }
 
 /// What saturates first, named only where the machine shows it.
-pub(super) fn bottleneck(record: &Record, point: &Point) -> String {
+pub(super) fn bottleneck(record: &RunRecord, point: &MeasuredPoint) -> String {
     let generator = point.generator.busy;
     let of_limit = of_limit(record, point);
     if generator >= SATURATED || of_limit.is_some_and(|share| share >= SATURATED) {
@@ -112,14 +112,14 @@ pub(super) fn bottleneck(record: &Record, point: &Point) -> String {
 
 /// How much of what the generator can do a point asked of it.
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-pub(super) fn of_limit(record: &Record, point: &Point) -> Option<f64> {
+pub(super) fn of_limit(record: &RunRecord, point: &MeasuredPoint) -> Option<f64> {
     let limit = record.generator_limit.as_ref()?.requests_per_s;
     let sent = (point.answered() + point.failed()) as f64 / point.measured_s;
     Some(sent / limit).filter(|share| share.is_finite())
 }
 
 /// What it costs, in words.
-pub(super) fn cost_in_words(point: &Point) -> String {
+pub(super) fn cost_in_words(point: &MeasuredPoint) -> String {
     let Some(cost) = cost(point) else {
         return "Cost: not known, since what the target used of its machine could not be seen.".to_owned();
     };
@@ -137,7 +137,7 @@ pub(super) fn cost_in_words(point: &Point) -> String {
 
 /// How near the generator was to its own limit, in words.
 #[expect(clippy::cast_precision_loss, reason = "an hour has fewer than 2^53 nanoseconds")]
-pub(super) fn generator_in_words(record: &Record, point: &Point) -> String {
+pub(super) fn generator_in_words(record: &RunRecord, point: &MeasuredPoint) -> String {
     let late = crate::draw::time(point.generator.lateness.percentile_ns(99.0) as f64);
     let late = if point.generator.lateness.count() == 0 {
         "how late it sent is not known".to_owned()

@@ -1,10 +1,10 @@
 //! Reports of records: one page that stands alone, the same as PDF, pictures, data; and comparisons of records.
 //!
 //! ```
-//! use durward_lab::record::{FORMAT, Record};
+//! use durward_lab::record::{FORMAT, RunRecord};
 //! use durward_lab::report;
 //!
-//! let record = Record { format: FORMAT, ..Record::default() };
+//! let record = RunRecord { format: FORMAT, ..RunRecord::default() };
 //! assert!(report::page(&[record]).contains("Nothing was measured"));
 //! ```
 
@@ -35,7 +35,7 @@ pub use document::{Block, Document, Figure, Table};
 pub use html::{Links, html};
 
 use crate::fit;
-use crate::record::Record;
+use crate::record::RunRecord;
 
 /// What a report is made of beside the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,14 +66,14 @@ impl std::error::Error for ReportError {}
 
 /// A record with what was fitted to it.
 struct Read<'r> {
-    record: &'r Record,
-    by: fit::By,
-    fits: Vec<(String, fit::Report)>,
+    record: &'r RunRecord,
+    by: fit::LoadUnit,
+    fits: Vec<(String, fit::FitReport)>,
     /// What the names of its files begin with.
     prefix: String,
 }
 
-fn read(records: &[Record]) -> Vec<Read<'_>> {
+fn read(records: &[RunRecord]) -> Vec<Read<'_>> {
     let prefix = |number: usize| if records.len() > 1 { format!("{number}-") } else { String::new() };
     let one = |(number, record)| {
         let by = fit::by(record);
@@ -83,7 +83,7 @@ fn read(records: &[Record]) -> Vec<Read<'_>> {
 }
 
 /// What the report of these records says.
-pub fn document(records: &[Record]) -> Document {
+pub fn document(records: &[RunRecord]) -> Document {
     document_of(&read(records))
 }
 
@@ -123,8 +123,8 @@ fn document_of(all: &[Read<'_>]) -> Document {
     document
 }
 
-/// The page of these records: HTML that needs no other file and no script. [`Record::read`] reads the record of a page with one.
-pub fn page(records: &[Record]) -> String {
+/// The page of these records: HTML that needs no other file and no script. [`RunRecord::read`] reads the record of a page with one.
+pub fn page(records: &[RunRecord]) -> String {
     html(&document(records), Links::Nothing)
 }
 
@@ -133,7 +133,7 @@ pub fn page(records: &[Record]) -> String {
 ///
 /// # Errors
 /// See [`ReportError`]; files that were written stay.
-pub fn write(records: &[Record], directory: &Path, options: &Options) -> Result<Vec<String>, ReportError> {
+pub fn write(records: &[RunRecord], directory: &Path, options: &Options) -> Result<Vec<String>, ReportError> {
     let all = read(records);
     let mut names = write_document(&document_of(&all), directory, options)?;
     for read in &all {

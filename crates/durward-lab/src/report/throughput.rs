@@ -6,24 +6,24 @@ use super::select::{self, Group, point_in_words};
 use crate::draw::{
     AxisSpec, Chart, Colour, Dash, Entry, Item, Mark, SERIES_MAX, Scale, Spot, count, percent, whole,
 };
-use crate::fit::{self, By, Fit, Zone};
-use crate::record::{Mark as Doubt, Point, Record};
+use crate::fit::{self, ExtrapolationZone, Fit, LoadUnit};
+use crate::record::{MeasuredPoint, PointWarning as Doubt, RunRecord};
 
 /// Resampled points of one curve, at most: more points need fewer resamples, and more time.
 const RESAMPLED_MAX: usize = 20_000;
 
 /// The fits of a record: the label of each curve, as [`select::groups`] has it, and what was fitted.
-pub(super) fn fits(record: &Record, by: By) -> Vec<(String, fit::Report)> {
+pub(super) fn fits(record: &RunRecord, by: LoadUnit) -> Vec<(String, fit::FitReport)> {
     let labels = select::groups(record, by).into_iter().map(|group| group.label);
     labels
         .zip(fit::curves(record, by))
         .map(|(label, curve)| {
-            let options = fit::Options {
+            let options = fit::FitOptions {
                 n_is: by,
                 left_out: curve.left_out,
                 seed: record.about.seed,
                 resamples: (RESAMPLED_MAX / curve.observations.len().max(1)).clamp(50, 1_000),
-                ..fit::Options::default()
+                ..fit::FitOptions::default()
             };
             (label, fit::of(&curve.observations, &options))
         })
@@ -31,26 +31,27 @@ pub(super) fn fits(record: &Record, by: By) -> Vec<(String, fit::Report)> {
 }
 
 /// What N is, as the label of an axis.
-pub(super) fn axis(record: &Record, by: By) -> AxisSpec {
-    let is_open = record.points.iter().any(|point| matches!(point.load, crate::record::Load::Arrivals(_)));
+pub(super) fn axis(record: &RunRecord, by: LoadUnit) -> AxisSpec {
+    let is_open =
+        record.points.iter().any(|point| matches!(point.load, crate::record::PointLoad::Arrivals(_)));
     let label = match by {
-        By::Nodes => "nodes",
-        By::Concurrency => "requests under way (throughput times residence time)",
-        By::Users | By::Unknown if is_open => "arrivals/s",
-        By::Users | By::Unknown => "users",
+        LoadUnit::Nodes => "nodes",
+        LoadUnit::Concurrency => "requests under way (throughput times residence time)",
+        LoadUnit::Users | LoadUnit::Unknown if is_open => "arrivals/s",
+        LoadUnit::Users | LoadUnit::Unknown => "users",
     };
     let all = || record.points.iter().map(|point| select::n_of(point, by)).filter(|n| *n > 0.0);
     let (least, greatest) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
     let scale = if greatest > least * 50.0 { Scale::Log } else { Scale::Linear };
-    AxisSpec { label: label.to_owned(), scale, format: if by == By::Nodes { whole } else { count } }
+    AxisSpec { label: label.to_owned(), scale, format: if by == LoadUnit::Nodes { whole } else { count } }
 }
 
 /// Adds the picture, the table of points and the table of fits.
 pub(super) fn add(
     document: &mut Document,
-    record: &Record,
-    by: By,
-    fits: &[(String, fit::Report)],
+    record: &RunRecord,
+    by: LoadUnit,
+    fits: &[(String, fit::FitReport)],
     prefix: &str,
 ) {
     let groups = select::groups(record, by);
@@ -78,7 +79,12 @@ pub(super) fn add(
 }
 
 /// The picture: every point, the fits and, where there is one curve, the rivals.
-pub(super) fn chart(record: &Record, by: By, groups: &[Group<'_>], fits: &[(String, fit::Report)]) -> Chart {
+pub(super) fn chart(
+    record: &RunRecord,
+    by: LoadUnit,
+    groups: &[Group<'_>],
+    fits: &[(String, fit::FitReport)],
+) -> Chart {
     let axis = axis(record, by);
     let title = format!("Throughput against {}", axis.label.split(" (").next().unwrap_or_default());
     let description =
@@ -103,7 +109,7 @@ pub(super) fn chart(record: &Record, by: By, groups: &[Group<'_>], fits: &[(Stri
     chart
 }
 
-fn draw_points(chart: &mut Chart, group: &Group<'_>, by: By, number: usize, is_fitted: bool) {
+fn draw_points(chart: &mut Chart, group: &Group<'_>, by: LoadUnit, number: usize, is_fitted: bool) {
     let label = if group.label.is_empty() { "measured" } else { &group.label };
     let mut spots: Vec<Spot> = group.points.iter().map(|point| spot(point, by)).collect();
     spots.sort_by(|one, other| one.x.total_cmp(&other.x));
@@ -116,7 +122,7 @@ fn draw_points(chart: &mut Chart, group: &Group<'_>, by: By, number: usize, is_f
     }
 }
 
-fn spot(point: &Point, by: By) -> Spot {
+fn spot(point: &MeasuredPoint, by: LoadUnit) -> Spot {
     Spot {
         x: select::n_of(point, by),
         y: point.throughput(),
@@ -126,18 +132,18 @@ fn spot(point: &Point, by: By) -> Spot {
 }
 
 /// Draws a fitted law; `false` where there is none.
-fn draw_law(chart: &mut Chart, report: &fit::Report, number: usize, has_rivals: bool) -> bool {
+fn draw_law(chart: &mut Chart, report: &fit::FitReport, number: usize, has_rivals: bool) -> bool {
     if report.curve.is_empty() {
         return false;
     }
     let Some(law) = report.fits.usl.as_ref().map(|fit| fit.law) else { return false };
-    let of = |zones: &[Zone]| {
+    let of = |zones: &[ExtrapolationZone]| {
         report.curve.iter().filter(|at| zones.contains(&at.zone)).map(|at| (at.n, at.x)).collect::<Vec<_>>()
     };
-    let band = report.curve.iter().filter(|at| at.zone != Zone::Grey);
+    let band = report.curve.iter().filter(|at| at.zone != ExtrapolationZone::Grey);
     let band: Vec<_> = band.filter_map(|at| Some((at.n, at.low?, at.high?))).collect();
     chart.items.push(Item::Band { points: dense_band(band), colour: Colour::Series(number) });
-    let far = report.curve.iter().filter(|at| at.zone == Zone::Grey);
+    let far = report.curve.iter().filter(|at| at.zone == ExtrapolationZone::Grey);
     let far: Vec<_> = far.filter_map(|at| Some((at.n, at.low?, at.high?))).collect();
     chart.items.push(Item::Band { points: dense_band(far), colour: Colour::Grey });
     if has_rivals {
@@ -145,12 +151,12 @@ fn draw_law(chart: &mut Chart, report: &fit::Report, number: usize, has_rivals: 
     }
     let colour = Colour::Series(number);
     let name = |text: &str| if has_rivals { text.to_owned() } else { String::new() };
-    chart.curve(&name("law (USL)"), colour, Dash::Solid, dense(&law, of(&[Zone::Measured])));
-    let beyond = joined(of(&[Zone::Measured]), of(&[Zone::Extrapolated]));
+    chart.curve(&name("law (USL)"), colour, Dash::Solid, dense(&law, of(&[ExtrapolationZone::Measured])));
+    let beyond = joined(of(&[ExtrapolationZone::Measured]), of(&[ExtrapolationZone::Extrapolated]));
     if beyond.len() > 1 {
         chart.curve(&name("extrapolated"), colour, Dash::Dashed, dense(&law, beyond));
     }
-    let grey = joined(of(&[Zone::Extrapolated]), of(&[Zone::Grey]));
+    let grey = joined(of(&[ExtrapolationZone::Extrapolated]), of(&[ExtrapolationZone::Grey]));
     if grey.len() > 1 {
         chart.curve("", Colour::Grey, Dash::Dotted, dense(&law, grey));
     }
@@ -190,21 +196,21 @@ fn joined(first: Vec<(f64, f64)>, second: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 }
 
 /// Amdahl's law and the straight line, over what was measured and not far above it.
-fn rivals(chart: &mut Chart, report: &fit::Report) {
+fn rivals(chart: &mut Chart, report: &fit::FitReport) {
     let top = report.points.iter().map(|point| point.x).fold(0.0, f64::max) * 1.4;
     for (label, fit, colour) in [
         ("Amdahl", &report.fits.amdahl, Colour::Series(1)),
         ("linear", &report.fits.linear, Colour::Series(2)),
     ] {
         let Some(fit) = fit else { continue };
-        let measured = report.curve.iter().filter(|at| at.zone == Zone::Measured);
+        let measured = report.curve.iter().filter(|at| at.zone == ExtrapolationZone::Measured);
         let points = measured.map(|at| (at.n, fit.law.x(at.n))).collect();
         let points = dense(&fit.law, points).into_iter().filter(|(_, x)| *x <= top).collect();
         chart.curve(label, colour, Dash::Dotted, points);
     }
 }
 
-fn fit_table(document: &mut Document, fits: &[(String, fit::Report)], by: By) {
+fn fit_table(document: &mut Document, fits: &[(String, fit::FitReport)], by: LoadUnit) {
     let mut rows = Vec::new();
     for (label, report) in fits {
         let laws =
@@ -253,8 +259,8 @@ fn fit_row(label: &str, name: &str, fit: &Fit) -> Vec<String> {
     ]
 }
 
-fn points_table(document: &mut Document, record: &Record) {
-    let row = |point: &Point| {
+fn points_table(document: &mut Document, record: &RunRecord) {
+    let row = |point: &MeasuredPoint| {
         let of_limit = machine::of_limit(record, point).map_or_else(|| "–".to_owned(), percent);
         let cost = machine::cost(point).map_or_else(|| "–".to_owned(), |cost| count(cost.cpu_us));
         let fitted = if point.is_fitted() { "yes" } else { "no" };
@@ -288,8 +294,8 @@ fn points_table(document: &mut Document, record: &Record) {
     document.table(caption, &columns, 2, rows);
 }
 
-fn marks_table(document: &mut Document, record: &Record) {
-    let row = |point: &Point, mark: &Doubt| {
+fn marks_table(document: &mut Document, record: &RunRecord) {
+    let row = |point: &MeasuredPoint, mark: &Doubt| {
         let fitted = if mark.is_left_out() { "no" } else { "yes" };
         vec![point_in_words(point), mark.to_string(), fitted.to_owned()]
     };

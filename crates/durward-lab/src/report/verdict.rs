@@ -4,11 +4,11 @@ use super::machine;
 use super::select::{self, load_in_words, point_in_words};
 use crate::draw::{count, percent, time};
 use crate::fit;
-use crate::record::{Record, SearchResult, nodes_in_words};
+use crate::record::{RunRecord, SearchResult, nodes_in_words};
 
 /// The sentences of the verdict.
 #[expect(clippy::cast_precision_loss, reason = "an hour has fewer than 2^53 nanoseconds")]
-pub(super) fn sentences(record: &Record, fits: &[(String, fit::Report)]) -> Vec<String> {
+pub(super) fn sentences(record: &RunRecord, fits: &[(String, fit::FitReport)]) -> Vec<String> {
     let Some(best) = select::best(record) else { return vec!["Nothing was measured.".to_owned()] };
     if best.answered() == 0 {
         return vec![
@@ -48,7 +48,7 @@ fn search_in_words(search: &SearchResult) -> String {
 }
 
 /// What makes the numbers doubtful.
-pub(super) fn warnings(record: &Record) -> Vec<String> {
+pub(super) fn warnings(record: &RunRecord) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(why) = &record.cut_short {
         said.push(format!("This run was cut short: {why}. What was measured until then is below."));

@@ -2,69 +2,69 @@
 
 use std::time::Duration;
 
-use super::{Options, RunError};
-use crate::agent::{Crew, Task};
-use crate::load::{self, Attend, Measured, Node, Setup};
-use crate::machine::Machine;
+use super::{RunError, RunOptions};
+use crate::agent::{AgentCrew, AgentTask};
+use crate::load::{self, LoadObserver, LoadResult, LoadSetup, TargetNode};
+use crate::machine::MachineFacts;
 use crate::record::{GeneratorLimit, MachineInfo};
-use crate::scenario::{Scenario, Sent};
+use crate::scenario::{Scenario, SentScenario};
 
 /// What makes the load.
-pub(super) enum Generators {
+pub(super) enum LoadMakers {
     /// Threads of this process.
     Here,
     /// Agents, steered by this process.
-    Agents(Box<Crew>),
+    Agents(Box<AgentCrew>),
 }
 
-impl Generators {
+impl LoadMakers {
     /// Connects to the agents, if there are any, and sends them the scenario with what it reads.
     ///
     /// # Errors
     /// An agent that cannot be reached, refuses, or cannot do it.
     pub(super) fn gather(
         scenario: &Scenario,
-        sent: &Sent,
-        options: &Options,
-    ) -> Result<Generators, RunError> {
+        sent: &SentScenario,
+        options: &RunOptions,
+    ) -> Result<LoadMakers, RunError> {
         if options.agents.addresses.is_empty() {
-            return Ok(Generators::Here);
+            return Ok(LoadMakers::Here);
         }
-        let mut crew = Crew::gather(&options.agents, &options.version, &options.may_load)?;
+        let mut crew = AgentCrew::gather(&options.agents, &options.version, &options.may_load)?;
         crew.load(scenario, sent)?;
-        Ok(Generators::Agents(Box::new(crew)))
+        Ok(LoadMakers::Agents(Box::new(crew)))
     }
 
     /// The machines, as records have them: the one that runs the command first.
     pub(super) fn machines(&self) -> Vec<MachineInfo> {
         match self {
-            Generators::Here => vec![Machine::this().info("local")],
-            Generators::Agents(crew) => crew.machines(),
+            LoadMakers::Here => vec![MachineFacts::this().info("local")],
+            LoadMakers::Agents(crew) => crew.machines(),
         }
     }
 
     /// Processes of this machine that belong to the lab, beside this one.
     pub(super) fn processes(&self) -> Vec<u32> {
         match self {
-            Generators::Here => Vec::new(),
-            Generators::Agents(crew) => crew.processes(),
+            LoadMakers::Here => Vec::new(),
+            LoadMakers::Agents(crew) => crew.processes(),
         }
     }
 
     /// How many threads make the load: of agents, as many as showed what they can do.
-    pub(super) fn threads(&self, setup: &Setup<'_>, limit: Option<&GeneratorLimit>) -> usize {
+    pub(super) fn threads(&self, setup: &LoadSetup<'_>, limit: Option<&GeneratorLimit>) -> usize {
         match self {
-            Generators::Here => setup.threads(),
-            Generators::Agents(crew) => limit.map_or(crew.count(), |limit| limit.threads),
+            LoadMakers::Here => setup.threads(),
+            LoadMakers::Agents(crew) => limit.map_or(crew.count(), |limit| limit.threads),
         }
     }
 
     /// How many connections of so many this process opens itself.
     pub(super) fn own_connections(&self, connections: u64) -> u64 {
         match self {
-            Generators::Here => connections,
-            Generators::Agents(crew) if crew.has_local() => connections.div_ceil(crew.count().max(1) as u64),
-            Generators::Agents(_) => 0,
+            LoadMakers::Here => connections,
+            LoadMakers::Agents(crew) if crew.has_local() => connections.div_ceil(crew.count().max(1) as u64),
+            LoadMakers::Agents(_) => 0,
         }
     }
 
@@ -72,10 +72,10 @@ impl Generators {
     ///
     /// # Errors
     /// An agent on another machine and a loopback address.
-    pub(super) fn reach(&self, nodes: &[Node]) -> Result<(), RunError> {
+    pub(super) fn reach(&self, nodes: &[TargetNode]) -> Result<(), RunError> {
         match self {
-            Generators::Here => Ok(()),
-            Generators::Agents(crew) => crew.reach(nodes),
+            LoadMakers::Here => Ok(()),
+            LoadMakers::Agents(crew) => crew.reach(nodes),
         }
     }
 
@@ -87,11 +87,11 @@ impl Generators {
         &mut self,
         scenario: &Scenario,
         time: Duration,
-        attend: &mut dyn Attend,
+        attend: &mut dyn LoadObserver,
     ) -> Result<GeneratorLimit, RunError> {
         match self {
-            Generators::Here => load::limit(scenario, crate::scenario::Time(time), None, attend),
-            Generators::Agents(crew) => crew.limit(time),
+            LoadMakers::Here => load::limit(scenario, crate::scenario::DurationValue(time), None, attend),
+            LoadMakers::Agents(crew) => crew.limit(time),
         }
     }
 
@@ -101,21 +101,21 @@ impl Generators {
     /// A load that cannot be made.
     pub(super) fn measure(
         &mut self,
-        setup: &Setup<'_>,
-        task: &Task,
-        attend: &mut dyn Attend,
-    ) -> Result<Measured, RunError> {
+        setup: &LoadSetup<'_>,
+        task: &AgentTask,
+        attend: &mut dyn LoadObserver,
+    ) -> Result<LoadResult, RunError> {
         match self {
-            Generators::Here => setup.measure(attend),
-            Generators::Agents(crew) => crew.measure(setup, task, attend),
+            LoadMakers::Here => setup.measure(attend),
+            LoadMakers::Agents(crew) => crew.measure(setup, task, attend),
         }
     }
 
     /// Why no further point can be measured: an agent was lost.
     pub(super) fn lost(&self) -> Option<&str> {
         match self {
-            Generators::Here => None,
-            Generators::Agents(crew) => crew.lost(),
+            LoadMakers::Here => None,
+            LoadMakers::Agents(crew) => crew.lost(),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Why a point is not to be believed, or only with care: told by its own figures.
+//! Warnings that a point is unreliable, derived from its own figures.
 
-use crate::load::Measured;
-use crate::record::{AgentUse, GeneratorLimit, Latency, MachineInfo, Mark, Second};
-use crate::target::Others;
+use crate::load::LoadResult;
+use crate::record::{AgentUse, GeneratorLimit, LatencyRecord, MachineInfo, MeasuredSecond, PointWarning};
+use crate::target::OtherLoad;
 
 /// A generator that has more of its cores is the limit.
 const BUSY_MAX: f64 = 0.9;
@@ -22,15 +22,15 @@ const TREND_MAX: f64 = 0.1;
 /// The marks of a measurement. `is_shaped` says that the load varies by itself.
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
 pub(super) fn of(
-    measured: &Measured,
+    measured: &LoadResult,
     limit: Option<&GeneratorLimit>,
     machines: &[MachineInfo],
-    others: Option<&Others>,
+    others: Option<&OtherLoad>,
     is_shaped: bool,
-) -> Vec<Mark> {
+) -> Vec<PointWarning> {
     let mut marks = Vec::new();
     if let Some(stopped) = &measured.stopped {
-        marks.push(Mark::CutShort(stopped.clone()));
+        marks.push(PointWarning::CutShort(stopped.clone()));
     }
     let answered: u64 = measured.steps.iter().map(|step| step.answered).sum();
     let not_sent: u64 = measured.steps.iter().map(|step| step.not_sent).sum();
@@ -38,14 +38,14 @@ pub(super) fn of(
     if let Some(because) =
         agents(measured, machines).or_else(|| generator(measured, answered + failed, limit))
     {
-        marks.push(Mark::GeneratorLimit(because));
+        marks.push(PointWarning::GeneratorLimit(because));
     }
-    marks.extend(others.and_then(Others::mark));
+    marks.extend(others.and_then(OtherLoad::mark));
     if let Some(how) = &measured.not_level {
-        marks.push(Mark::NotSteady(how.clone()));
+        marks.push(PointWarning::NotSteady(how.clone()));
     } else if let Some(change) = trend(&measured.seconds, measured.time_s).filter(|_| !is_shaped) {
         let word = if change > 0.0 { "rose" } else { "fell" };
-        marks.push(Mark::NotSteady(format!(
+        marks.push(PointWarning::NotSteady(format!(
             "the rate {word} by {:.0} % while it was measured",
             change.abs() * 100.0
         )));
@@ -54,16 +54,16 @@ pub(super) fn of(
     let errors = (failed + not_sent) as f64 / all.max(1) as f64;
     if errors > ERRORS_MAX {
         let unsent = if not_sent > 0 { format!(", {not_sent} of them never sent") } else { String::new() };
-        marks.push(Mark::Errors(format!("{:.1} % of {all} requests failed{unsent}", errors * 100.0)));
+        marks.push(PointWarning::Errors(format!("{:.1} % of {all} requests failed{unsent}", errors * 100.0)));
     } else if all == 0 {
-        marks.push(Mark::Errors("nothing was due while it was measured".to_owned()));
+        marks.push(PointWarning::Errors("nothing was due while it was measured".to_owned()));
     }
     marks
 }
 
 /// Why the generator was the limit.
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-fn generator(measured: &Measured, requests: u64, limit: Option<&GeneratorLimit>) -> Option<String> {
+fn generator(measured: &LoadResult, requests: u64, limit: Option<&GeneratorLimit>) -> Option<String> {
     let own = &measured.generator;
     if own.busy >= BUSY_MAX {
         return Some(format!("its threads were {:.0} % busy", own.busy * 100.0));
@@ -74,7 +74,7 @@ fn generator(measured: &Measured, requests: u64, limit: Option<&GeneratorLimit>)
         return Some(format!("it made {rate:.0} requests/s, and {most:.0} is what it can make"));
     }
     let late = own.lateness.percentile_ns(99.0);
-    let slow = Latency::merged(measured.steps.iter().map(|step| &step.since_due)).percentile_ns(99.0);
+    let slow = LatencyRecord::merged(measured.steps.iter().map(|step| &step.since_due)).percentile_ns(99.0);
     if late > LATENESS_NS_MAX && late * LATENESS_SHARE_MAX > slow {
         return Some(format!("one request in a hundred was sent {:.1} ms late or later", late as f64 / 1e6));
     }
@@ -85,8 +85,8 @@ fn generator(measured: &Measured, requests: u64, limit: Option<&GeneratorLimit>)
 }
 
 /// Why one of several agents was the limit: the others do not make up for it.
-fn agents(measured: &Measured, machines: &[MachineInfo]) -> Option<String> {
-    let slow = Latency::merged(measured.steps.iter().map(|step| &step.since_due)).percentile_ns(99.0);
+fn agents(measured: &LoadResult, machines: &[MachineInfo]) -> Option<String> {
+    let slow = LatencyRecord::merged(measured.steps.iter().map(|step| &step.since_due)).percentile_ns(99.0);
     measured.generator.agents.iter().find_map(|agent| {
         let machine = machines.iter().find(|machine| machine.name == agent.name);
         let limit = machine.and_then(|machine| machine.requests_per_s);
@@ -115,7 +115,7 @@ fn one_agent(agent: &AgentUse, limit: Option<f64>, time_s: f64, slow: u64) -> Op
 
 /// How the rate changed from the first third of the measurement to the last, where that is more than chance.
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-fn trend(seconds: &[Second], time_s: f64) -> Option<f64> {
+fn trend(seconds: &[MeasuredSecond], time_s: f64) -> Option<f64> {
     let whole: Vec<u64> = seconds
         .iter()
         .filter(|second| second.at_s >= -0.001 && second.at_s + 1.0 <= time_s + 0.001)
@@ -139,13 +139,13 @@ mod tests {
     use super::*;
     use crate::record::{GeneratorUse, StepResult};
 
-    fn measured(answered: u64, failed: u64, busy: f64) -> Measured {
+    fn measured(answered: u64, failed: u64, busy: f64) -> LoadResult {
         let mut step = StepResult { answered, ..StepResult::default() };
         step.since_due.record_many(5_000_000, answered);
         if failed > 0 {
             step.failed.insert("timeout".into(), failed);
         }
-        Measured {
+        LoadResult {
             steps: vec![step],
             by_node: Vec::new(),
             generator: GeneratorUse { busy, ..GeneratorUse::default() },
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    fn said(measured: &Measured, limit: f64) -> Vec<String> {
+    fn said(measured: &LoadResult, limit: f64) -> Vec<String> {
         let limit = GeneratorLimit { requests_per_s: limit, busy: 1.0, threads: 1 };
         of(measured, Some(&limit), &[], None, false).iter().map(ToString::to_string).collect()
     }
@@ -182,11 +182,11 @@ mod tests {
         let mut late = measured(1000, 0, 0.5);
         late.generator.lateness.record(2_000_000);
         assert!(said(&late, 1e6)[0].contains("2.0 ms late"), "{:?}", said(&late, 1e6));
-        let cut = Measured { stopped: Some("why".into()), ..measured(0, 0, 0.1) };
+        let cut = LoadResult { stopped: Some("why".into()), ..measured(0, 0, 0.1) };
         assert_eq!(said(&cut, 1e6).len(), 2);
-        let others = Others { share: 0.5, ..Others::default() };
+        let others = OtherLoad { share: 0.5, ..OtherLoad::default() };
         let disturbed = of(&measured(1000, 0, 0.1), None, &[], Some(&others), false);
-        assert!(matches!(disturbed.as_slice(), [Mark::Neighbour(_)]), "{disturbed:?}");
+        assert!(matches!(disturbed.as_slice(), [PointWarning::Neighbour(_)]), "{disturbed:?}");
     }
 
     #[test]
@@ -228,9 +228,12 @@ mod tests {
 
     #[test]
     fn a_rate_that_rises_is_not_steady() {
-        let second =
-            |at: u64| Second { at_s: at as f64 - 2.0, answered: 1000 + at * 100, ..Second::default() };
-        let rising = Measured { seconds: (0..12).map(second).collect(), ..measured(1000, 0, 0.1) };
+        let second = |at: u64| MeasuredSecond {
+            at_s: at as f64 - 2.0,
+            answered: 1000 + at * 100,
+            ..MeasuredSecond::default()
+        };
+        let rising = LoadResult { seconds: (0..12).map(second).collect(), ..measured(1000, 0, 0.1) };
         assert_eq!(said(&rising, 1e6), ["not steady: the rate rose by 54 % while it was measured"]);
         assert!(of(&rising, None, &[], None, true).is_empty());
     }

@@ -14,16 +14,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::agent::Agents;
-pub use moment::{Moment, NodeNow, StepNow};
+pub use moment::{NodeNow, RunSecond, StepNow};
 pub use watchers::Watchers;
 
-use crate::record::{Load, Point, Record};
+use crate::record::{MeasuredPoint, PointLoad, RunRecord};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::target::TargetError;
 
 /// What a run is told beside its scenario.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RunOptions {
     /// The command line, for the record.
     pub command: Vec<String>,
     /// The version of durward, for the record.
@@ -40,9 +40,9 @@ pub struct Options {
     pub agents: Agents,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
             command: Vec::new(),
             version: String::new(),
             may_load: Vec::new(),
@@ -54,9 +54,9 @@ impl Default for Options {
     }
 }
 
-/// Where a run is.
+/// The progress of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct RunPosition {
     /// The number of this point, from 1.
     pub number: usize,
     /// How many points there are.
@@ -66,39 +66,43 @@ pub struct Place {
     /// How many nodes have load.
     pub nodes: usize,
     /// What is asked of them.
-    pub load: Load,
+    pub load: PointLoad,
     /// The number of this measurement among those of the same configuration and load.
     pub replicate: u32,
 }
 
 /// Told of a run's progress, on the thread that runs it: it must not block. Several are [`Watchers`].
-pub trait Watcher {
+pub trait RunWatcher {
     /// The generator is measured against a server that does nothing.
     fn generator_limit(&mut self) {}
     /// A point begins.
-    fn begin(&mut self, place: &Place) {
+    fn begin(&mut self, place: &RunPosition) {
         let _ = place;
     }
     /// A second has passed; its `at_s` is below 0 until measuring begins.
-    fn second(&mut self, place: &Place, moment: &Moment) {
+    fn second(&mut self, place: &RunPosition, moment: &RunSecond) {
         let _ = (place, moment);
     }
     /// A point was measured.
-    fn end(&mut self, place: &Place, point: &Point) {
+    fn end(&mut self, place: &RunPosition, point: &MeasuredPoint) {
         let _ = (place, point);
     }
 }
 
 /// Runs a scenario: for each number of nodes the target is started, and each curve, load and replicate is measured, in an
-/// order that follows from the seed. Blocks until all is measured or [`Options::stop`] is set.
+/// order that follows from the seed. Blocks until all is measured or [`RunOptions::stop`] is set.
 ///
 /// A target that dies, and a stop, end the run: the record holds what was measured until then, and says so.
 ///
 /// # Errors
 /// What makes that nothing can be measured: a scenario whose files are missing, an address that is not allowed or cannot be
 /// resolved, a target that does not start.
-pub fn run(scenario: &Scenario, options: &Options, watcher: &mut dyn Watcher) -> Result<Record, RunError> {
-    sweep::Sweep::new(scenario, options)?.run(watcher)
+pub fn run(
+    scenario: &Scenario,
+    options: &RunOptions,
+    watcher: &mut dyn RunWatcher,
+) -> Result<RunRecord, RunError> {
+    sweep::RunInProgress::new(scenario, options)?.run(watcher)
 }
 
 /// How long a run of this scenario takes, without starting targets: ramp, warm-up, measuring and rest of all points. A warm-up
@@ -109,9 +113,9 @@ pub fn expected(scenario: &Scenario) -> Duration {
 
 /// Watches nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Unwatched;
+pub struct NoWatcher;
 
-impl Watcher for Unwatched {}
+impl RunWatcher for NoWatcher {}
 
 /// Why nothing could be measured.
 #[derive(Debug)]

@@ -1,32 +1,32 @@
-//! What those are told who look on while a run goes on: more of each second than a record keeps.
+//! One second of a run for live watchers, in more detail than a record keeps.
 
 use std::collections::BTreeMap;
 
-use crate::load::{Plan, SecondTally};
-use crate::record::{Latency, Second, UsedSample};
-use crate::target::Watch;
+use crate::load::{LoadPlan, SecondTally};
+use crate::record::{LatencyRecord, MeasuredSecond, UsedSample};
+use crate::target::UsageWatch;
 
 /// What was last seen of nodes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct LastUsage {
     used: Vec<Option<UsedSample>>,
     /// Cores and bytes of memory.
     limits: Vec<Option<(f64, Option<u64>)>>,
 }
 
-impl Seen {
-    pub(super) fn of(watch: &Watch) -> Seen {
-        Seen { used: watch.latest(), limits: watch.limits() }
+impl LastUsage {
+    pub(super) fn of(watch: &UsageWatch) -> LastUsage {
+        LastUsage { used: watch.latest(), limits: watch.limits() }
     }
 }
 
 /// One second of a run, with what looks on need and a record has at the end only.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Moment {
+pub struct RunSecond {
     /// As the record has it.
-    pub second: Second,
+    pub second: MeasuredSecond,
     /// How long its right answers took since they were due.
-    pub since_due: Latency,
+    pub since_due: LatencyRecord,
     /// Its failed requests by cause: `status 503`, `timeout`.
     pub causes: BTreeMap<String, u64>,
     /// What became of the requests of each step, in the scenario's order.
@@ -65,16 +65,16 @@ pub struct NodeNow {
     pub memory_max_bytes: Option<u64>,
 }
 
-impl Moment {
+impl RunSecond {
     /// What was counted in a second by so many threads of the generator, and seen of nodes by those who watch them.
     #[expect(clippy::cast_precision_loss, reason = "a machine has fewer than 2^53 threads")]
     pub(super) fn of(
-        second: &Second,
+        second: &MeasuredSecond,
         tally: &SecondTally,
-        plan: &Plan,
+        plan: &LoadPlan,
         threads: usize,
-        seen: &Seen,
-    ) -> Moment {
+        seen: &LastUsage,
+    ) -> RunSecond {
         let step = |(at, name): (usize, &str)| {
             let counts = tally.steps.get(at).copied().unwrap_or_default();
             StepNow { name: name.to_owned(), answered: counts.answered, failed: counts.failed }
@@ -91,7 +91,7 @@ impl Moment {
                 memory_max_bytes,
             }
         };
-        Moment {
+        RunSecond {
             second: *second,
             since_due: tally.since_due.clone(),
             causes: tally.causes.clone(),

@@ -5,16 +5,21 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::generators::Generators;
-use super::moment::Seen;
-use super::search::Searching;
-use super::{Moment, Options, Place, RunError, Watcher, marks, thresholds};
-use crate::agent::Task;
-use crate::load::{Askers, Attend, Measured, Node, Plan, SecondTally, Setup, Share, allow_files};
-use crate::random::Random;
-use crate::record::{About, FORMAT, Load, Mark, Point, Record, Second, Used};
-use crate::scenario::{self, Balance, Scenario, Tls, Trial};
-use crate::target::{Neighbours, Others, Running, Watch};
+use super::generators::LoadMakers;
+use super::moment::LastUsage;
+use super::search::ConfigurationSearch;
+use super::{RunError, RunOptions, RunPosition, RunSecond, RunWatcher, marks, thresholds};
+use crate::agent::AgentTask;
+use crate::load::{
+    LoadGenerators, LoadObserver, LoadPlan, LoadResult, LoadSetup, LoadShare, SecondTally, TargetNode,
+    allow_files,
+};
+use crate::random::LabRandom;
+use crate::record::{
+    FORMAT, MeasuredPoint, MeasuredSecond, NodeUse, PointLoad, PointWarning, RunInfo, RunRecord,
+};
+use crate::scenario::{self, NodeChoice, Scenario, SearchTrial, Tls};
+use crate::target::{Neighbours, OtherLoad, RunningTarget, UsageWatch};
 
 /// The longest warm-up that ends by itself, and the second that measuring begins with.
 const AUTO_WARM_UP_S_MAX: f64 = 61.0;
@@ -22,38 +27,41 @@ const AUTO_WARM_UP_S_MAX: f64 = 61.0;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A run under way.
-pub(super) struct Sweep<'s> {
+pub(super) struct RunInProgress<'s> {
     pub(super) scenario: &'s Scenario,
-    options: &'s Options,
-    generators: Generators,
-    pub(super) record: Record,
+    options: &'s RunOptions,
+    generators: LoadMakers,
+    pub(super) record: RunRecord,
 }
 
 /// One point to be measured.
 #[derive(Clone)]
-pub(super) struct Job {
+pub(super) struct PointJob {
     pub(super) configuration: String,
     pub(super) vary: BTreeMap<String, String>,
-    pub(super) balance: Balance,
-    pub(super) askers: Askers,
+    pub(super) balance: NodeChoice,
+    pub(super) askers: LoadGenerators,
     pub(super) replicate: u32,
     /// How it differs from what the scenario says.
-    pub(super) trial: Option<Trial>,
+    pub(super) trial: Option<SearchTrial>,
 }
 
 /// Where the measurements of one number of nodes are.
-pub(super) struct Progress {
+pub(super) struct SweepProgress {
     pub(super) nodes: usize,
     /// `None` between two starts.
-    running: Option<Running>,
+    running: Option<RunningTarget>,
     /// How many points there are as far as that is known.
     points: usize,
     has_begun: bool,
 }
 
-impl<'s> Sweep<'s> {
-    pub(super) fn new(scenario: &'s Scenario, options: &'s Options) -> Result<Sweep<'s>, RunError> {
-        let about = About {
+impl<'s> RunInProgress<'s> {
+    pub(super) fn new(
+        scenario: &'s Scenario,
+        options: &'s RunOptions,
+    ) -> Result<RunInProgress<'s>, RunError> {
+        let about = RunInfo {
             name: scenario.name.clone(),
             version: options.version.clone(),
             command: options.command.clone(),
@@ -62,11 +70,11 @@ impl<'s> Sweep<'s> {
             seed: scenario.seed,
             targets: Vec::new(),
         };
-        let mut sweep = Sweep {
+        let mut sweep = RunInProgress {
             scenario,
             options,
-            generators: Generators::Here,
-            record: Record { format: FORMAT, about, ..Record::default() },
+            generators: LoadMakers::Here,
+            record: RunRecord { format: FORMAT, about, ..RunRecord::default() },
         };
         // Before anything is started: addresses must be allowed, and files must be there.
         for address in &scenario.target.addresses {
@@ -81,12 +89,12 @@ impl<'s> Sweep<'s> {
             .map(|search| scenario.load.connections.map_or(search.users_max, |count| count as u64));
         let mut connections = searching.unwrap_or(0);
         for (_, vary) in scenario.variants() {
-            let plan = Plan::new(scenario, &vary, &nodes)?;
+            let plan = LoadPlan::new(scenario, &vary, &nodes)?;
             for askers in askers(scenario) {
-                let setup = Setup::new(
+                let setup = LoadSetup::new(
                     &plan,
                     &scenario.load,
-                    Balance::Sticky,
+                    NodeChoice::Sticky,
                     &askers,
                     scenario.seed,
                     &Tls::default(),
@@ -100,18 +108,18 @@ impl<'s> Sweep<'s> {
             let _ = scenario.folder.read(ca);
         }
         let sent = scenario.folder.recorded();
-        sweep.generators = Generators::gather(scenario, &sent, options)?;
+        sweep.generators = LoadMakers::gather(scenario, &sent, options)?;
         sweep.record.machines = sweep.generators.machines();
         allow_files(sweep.generators.own_connections(connections))?;
         let addresses = scenario.target.addresses.iter();
-        let nodes = addresses.map(|address| Node::resolve(address)).collect::<Result<Vec<_>, _>>()?;
+        let nodes = addresses.map(|address| TargetNode::resolve(address)).collect::<Result<Vec<_>, _>>()?;
         sweep.generators.reach(&nodes)?;
         Ok(sweep)
     }
 
     /// A node at this address, which must be this machine or one that may be loaded.
-    fn allowed(&self, address: &str) -> Result<Node, RunError> {
-        let node = Node::resolve(address)?;
+    fn allowed(&self, address: &str) -> Result<TargetNode, RunError> {
+        let node = TargetNode::resolve(address)?;
         if node.is_local() || self.options.may_load.contains(&node.host) {
             Ok(node)
         } else {
@@ -119,10 +127,10 @@ impl<'s> Sweep<'s> {
         }
     }
 
-    pub(super) fn run(mut self, watcher: &mut dyn Watcher) -> Result<Record, RunError> {
+    pub(super) fn run(mut self, watcher: &mut dyn RunWatcher) -> Result<RunRecord, RunError> {
         if !self.options.generator_limit.is_zero() && !self.is_stopped() {
             watcher.generator_limit();
-            let mut attend = Unattended { options: self.options };
+            let mut attend = NoPointObserver { options: self.options };
             let limit = self.generators.limit(self.scenario, self.options.generator_limit, &mut attend)?;
             self.record.generator_limit = Some(limit);
         }
@@ -150,16 +158,16 @@ impl<'s> Sweep<'s> {
     }
 
     /// All points of so many nodes.
-    fn nodes(&mut self, count: usize, points: usize, watcher: &mut dyn Watcher) -> Result<(), RunError> {
+    fn nodes(&mut self, count: usize, points: usize, watcher: &mut dyn RunWatcher) -> Result<(), RunError> {
         let mut progress =
-            Progress { nodes: count, running: Some(self.start(count)?), points, has_begun: false };
+            SweepProgress { nodes: count, running: Some(self.start(count)?), points, has_begun: false };
         let mut all = jobs(self.scenario, count);
-        Random::of_part(self.scenario.seed, count as u64).shuffle(&mut all);
+        LabRandom::of_part(self.scenario.seed, count as u64).shuffle(&mut all);
         for job in all {
             let goes_on = match &self.scenario.load.search {
                 Some(search) => {
                     let progress = &mut progress;
-                    Searching { sweep: self, search, progress, watcher, job }.run()?
+                    ConfigurationSearch { sweep: self, search, progress, watcher, job }.run()?
                 }
                 None => !self.is_stopped() && self.measure(&job, false, &mut progress, watcher)?,
             };
@@ -176,10 +184,10 @@ impl<'s> Sweep<'s> {
     /// Measures one point and records it. Whether the run goes on.
     pub(super) fn measure(
         &mut self,
-        job: &Job,
+        job: &PointJob,
         is_try: bool,
-        progress: &mut Progress,
-        watcher: &mut dyn Watcher,
+        progress: &mut SweepProgress,
+        watcher: &mut dyn RunWatcher,
     ) -> Result<bool, RunError> {
         let count = progress.nodes;
         if self.scenario.load.restart && std::mem::replace(&mut progress.has_begun, true) {
@@ -189,10 +197,10 @@ impl<'s> Sweep<'s> {
             progress.running = Some(self.start(count)?);
         }
         let Some(running) = &mut progress.running else { return Ok(false) };
-        let nodes: Vec<Node> =
+        let nodes: Vec<TargetNode> =
             running.addresses().iter().map(|address| self.allowed(address)).collect::<Result<_, _>>()?;
         let number = self.record.points.len() + 1;
-        let place = |load| Place {
+        let place = |load| RunPosition {
             number,
             // How many points a search takes is known when it is over.
             count: progress.points.max(number),
@@ -204,7 +212,7 @@ impl<'s> Sweep<'s> {
         let mut point = self.point(job, &nodes, running, &place, watcher)?;
         point.is_try = is_try;
         watcher.end(&place(point.load), &point);
-        let is_cut = point.marks.iter().any(|mark| matches!(mark, Mark::CutShort(_)));
+        let is_cut = point.marks.iter().any(|mark| matches!(mark, PointWarning::CutShort(_)));
         self.record.points.push(point);
         if let Some(lost) = self.generators.lost() {
             self.record.cut_short = Some(lost.to_owned());
@@ -220,7 +228,7 @@ impl<'s> Sweep<'s> {
     }
 
     /// What there is to say of a target is known when it has ended.
-    fn stop(&mut self, running: Running) {
+    fn stop(&mut self, running: RunningTarget) {
         for note in running.stop() {
             if !self.record.notes.contains(&note) {
                 self.record.notes.push(note);
@@ -228,7 +236,7 @@ impl<'s> Sweep<'s> {
         }
     }
 
-    fn start(&mut self, nodes: usize) -> Result<Running, RunError> {
+    fn start(&mut self, nodes: usize) -> Result<RunningTarget, RunError> {
         let running = self.scenario.target.start(nodes)?;
         let info = running.info();
         if !self.record.about.targets.contains(&info) {
@@ -239,17 +247,17 @@ impl<'s> Sweep<'s> {
 
     fn point(
         &mut self,
-        job: &Job,
-        nodes: &[Node],
-        running: &Running,
-        place: &dyn Fn(Load) -> Place,
-        watcher: &mut dyn Watcher,
-    ) -> Result<Point, RunError> {
+        job: &PointJob,
+        nodes: &[TargetNode],
+        running: &RunningTarget,
+        place: &dyn Fn(PointLoad) -> RunPosition,
+        watcher: &mut dyn RunWatcher,
+    ) -> Result<MeasuredPoint, RunError> {
         let scenario = self.scenario;
-        let plan = Plan::new(scenario, &job.vary, nodes)?;
-        let seed = Random::of_part(scenario.seed, u64::from(job.replicate)).next_u64();
+        let plan = LoadPlan::new(scenario, &job.vary, nodes)?;
+        let seed = LabRandom::of_part(scenario.seed, u64::from(job.replicate)).next_u64();
         let load = job.trial.as_ref().map(|trial| trial.load(&scenario.load));
-        let setup = Setup::new(
+        let setup = LoadSetup::new(
             &plan,
             load.as_ref().unwrap_or(&scenario.load),
             job.balance,
@@ -259,22 +267,22 @@ impl<'s> Sweep<'s> {
             &scenario.folder,
         )?;
         let load = match (&job.askers, setup.mean_rate()) {
-            (Askers::Users(users), _) => Load::Users(*users),
-            (Askers::Arrivals(_), rate) => Load::Arrivals(rate.unwrap_or(0.0)),
+            (LoadGenerators::Users(users), _) => PointLoad::Users(*users),
+            (LoadGenerators::Arrivals(_), rate) => PointLoad::Arrivals(rate.unwrap_or(0.0)),
         };
         let place = place(load);
         self.generators.reach(nodes)?;
-        let task = Task {
+        let task = AgentTask {
             vary: job.vary.clone(),
             balance: job.balance,
             askers: job.askers.clone(),
             trial: job.trial.clone(),
             seed,
             nodes: nodes.iter().map(|node| node.name.clone()).collect(),
-            share: Share::default(),
+            share: LoadShare::default(),
         };
         watcher.begin(&place);
-        let mut attend = Attendance {
+        let mut attend = PointObserver {
             place: &place,
             plan: &plan,
             threads: self.generators.threads(&setup, self.record.generator_limit.as_ref()),
@@ -288,7 +296,7 @@ impl<'s> Sweep<'s> {
             others: None,
             started_unix_ms: 0,
             has_begun: false,
-            seen: Seen::default(),
+            seen: LastUsage::default(),
             warm_up_s_max: scenario.load.ramp.0.as_secs_f64() + AUTO_WARM_UP_S_MAX,
             checked: Instant::now(),
         };
@@ -297,7 +305,7 @@ impl<'s> Sweep<'s> {
         for (node, used) in measured.by_node.iter_mut().zip(used) {
             node.used = used;
         }
-        let is_shaped = matches!(&job.askers, Askers::Arrivals(shape) if !matches!(shape, scenario::ArrivalShape::Rate(..)));
+        let is_shaped = matches!(&job.askers, LoadGenerators::Arrivals(shape) if !matches!(shape, scenario::ArrivalShape::Rate(..)));
         let marks = marks::of(
             &measured,
             self.record.generator_limit.as_ref(),
@@ -305,8 +313,8 @@ impl<'s> Sweep<'s> {
             others.as_ref(),
             is_shaped,
         );
-        let Measured { steps, by_node, generator, seconds, time_s, warm_up_s, .. } = measured;
-        Ok(Point {
+        let LoadResult { steps, by_node, generator, seconds, time_s, warm_up_s, .. } = measured;
+        Ok(MeasuredPoint {
             configuration: job.configuration.clone(),
             nodes: nodes.len(),
             load,
@@ -337,11 +345,11 @@ impl<'s> Sweep<'s> {
 }
 
 /// Nodes that speak what the target's do, before there are any.
-fn stand_ins(scenario: &Scenario) -> Result<Vec<Node>, RunError> {
+fn stand_ins(scenario: &Scenario) -> Result<Vec<TargetNode>, RunError> {
     let spec = &scenario.target;
     let stand_in = |name: &str, scheme: &str| {
-        let node = Node::resolve(&format!("{scheme}://127.0.0.1:1"))?;
-        Ok(Node { name: name.to_owned(), ..node })
+        let node = TargetNode::resolve(&format!("{scheme}://127.0.0.1:1"))?;
+        Ok(TargetNode { name: name.to_owned(), ..node })
     };
     if spec.addresses.is_empty() {
         let scheme = spec.scheme.as_str();
@@ -355,7 +363,7 @@ fn stand_ins(scenario: &Scenario) -> Result<Vec<Node>, RunError> {
 }
 
 /// All points of one number of nodes, in the scenario's order. One node needs no balancing.
-fn jobs(scenario: &Scenario, nodes: usize) -> Vec<Job> {
+fn jobs(scenario: &Scenario, nodes: usize) -> Vec<PointJob> {
     let balances = scenario.load.balance.0.as_slice();
     let is_named = balances.len() > 1 && nodes > 1;
     let balances = if is_named { balances } else { balances.get(..1).unwrap_or(&[]) };
@@ -369,7 +377,14 @@ fn jobs(scenario: &Scenario, nodes: usize) -> Vec<Job> {
                 let repeat = if scenario.load.search.is_some() { 1 } else { scenario.load.repeat };
                 for replicate in 0..repeat {
                     let (configuration, vary, askers) = (configuration.clone(), vary.clone(), askers.clone());
-                    jobs.push(Job { configuration, vary, balance: *balance, askers, replicate, trial: None });
+                    jobs.push(PointJob {
+                        configuration,
+                        vary,
+                        balance: *balance,
+                        askers,
+                        replicate,
+                        trial: None,
+                    });
                 }
             }
         }
@@ -392,39 +407,40 @@ pub(super) fn expected(scenario: &Scenario) -> Duration {
     each * u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-fn askers(scenario: &Scenario) -> Vec<Askers> {
-    let users = scenario.load.users.0.iter().map(|users| Askers::Users(*users));
-    let arrivals = scenario.load.arrivals.iter().flat_map(|arrivals| arrivals.shapes()).map(Askers::Arrivals);
+fn askers(scenario: &Scenario) -> Vec<LoadGenerators> {
+    let users = scenario.load.users.0.iter().map(|users| LoadGenerators::Users(*users));
+    let arrivals =
+        scenario.load.arrivals.iter().flat_map(|arrivals| arrivals.shapes()).map(LoadGenerators::Arrivals);
     // A search begins with one, and finds by itself what else there is to ask.
-    let search = scenario.load.search.iter().map(|_| Askers::Users(1));
+    let search = scenario.load.search.iter().map(|_| LoadGenerators::Users(1));
     users.chain(arrivals).chain(search).collect()
 }
 
 /// Follows one measurement: watches nodes between its borders, looks whether they live, tells the watcher.
-struct Attendance<'a> {
-    place: &'a Place,
-    plan: &'a Plan,
+struct PointObserver<'a> {
+    place: &'a RunPosition,
+    plan: &'a LoadPlan,
     /// How many make the load.
     threads: usize,
-    running: &'a Running,
-    watcher: &'a mut dyn Watcher,
-    options: &'a Options,
+    running: &'a RunningTarget,
+    watcher: &'a mut dyn RunWatcher,
+    options: &'a RunOptions,
     /// Processes of agents on this machine.
     beside: Vec<u32>,
-    watch: Option<Watch>,
-    used: Vec<Option<Used>>,
+    watch: Option<UsageWatch>,
+    used: Vec<Option<NodeUse>>,
     neighbours: Option<Neighbours>,
-    others: Option<Others>,
+    others: Option<OtherLoad>,
     started_unix_ms: u64,
     has_begun: bool,
-    seen: Seen,
+    seen: LastUsage,
     /// After so many seconds a warm-up that ends by itself has ended at the latest.
     warm_up_s_max: f64,
     checked: Instant,
 }
 
-impl Attend for Attendance<'_> {
-    fn second(&mut self, second: &Second, tally: &SecondTally) {
+impl LoadObserver for PointObserver<'_> {
+    fn second(&mut self, second: &MeasuredSecond, tally: &SecondTally) {
         let mut second = *second;
         // While it is not known when measuring begins, seconds are counted from the begin of the load.
         if !self.has_begun && second.at_s >= 0.0 {
@@ -432,9 +448,9 @@ impl Attend for Attendance<'_> {
         }
         // The last second is told when nodes are watched no more.
         if let Some(watch) = &self.watch {
-            self.seen = Seen::of(watch);
+            self.seen = LastUsage::of(watch);
         }
-        let moment = Moment::of(&second, tally, self.plan, self.threads, &self.seen);
+        let moment = RunSecond::of(&second, tally, self.plan, self.threads, &self.seen);
         self.watcher.second(self.place, &moment);
     }
 
@@ -447,9 +463,9 @@ impl Attend for Attendance<'_> {
 
     fn end(&mut self) {
         if let Some(watch) = &self.watch {
-            self.seen = Seen::of(watch);
+            self.seen = LastUsage::of(watch);
         }
-        self.used = self.watch.take().map(Watch::end).unwrap_or_default();
+        self.used = self.watch.take().map(UsageWatch::end).unwrap_or_default();
         self.others = self.neighbours.take().map(Neighbours::end);
     }
 
@@ -465,12 +481,12 @@ impl Attend for Attendance<'_> {
     }
 }
 
-struct Unattended<'a> {
-    options: &'a Options,
+struct NoPointObserver<'a> {
+    options: &'a RunOptions,
 }
 
-impl Attend for Unattended<'_> {
-    fn second(&mut self, _: &Second, _: &SecondTally) {}
+impl LoadObserver for NoPointObserver<'_> {
+    fn second(&mut self, _: &MeasuredSecond, _: &SecondTally) {}
     fn begin(&mut self) {}
     fn end(&mut self) {}
     fn must_stop(&mut self) -> Option<String> {

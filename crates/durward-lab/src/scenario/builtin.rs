@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::error::{ScenarioError, unknown_problem};
-use super::step::{Capture, Events, Expect, Step};
+use super::step::{Capture, Expect, HoldFor, ScenarioStep};
 use super::value::OneOrMany;
 use super::{Scenario, error};
 
@@ -43,7 +43,7 @@ impl Scenario {
     }
 }
 
-fn expand(step: &mut Step) -> Result<(), ScenarioError> {
+fn expand(step: &mut ScenarioStep) -> Result<(), ScenarioError> {
     let Some(name) = step.built_in.clone() else {
         let is_told = !step.with.is_empty();
         return if is_told { Err(ScenarioError::at("with", "needs a `use` beside it")) } else { Ok(()) };
@@ -60,7 +60,7 @@ fn expand(step: &mut Step) -> Result<(), ScenarioError> {
         let problem = unknown_problem(key, &allowed);
         return Err(ScenarioError::at(format!("with.{key}"), problem));
     }
-    let built = build(&name, &Told(&step.with))?;
+    let built = build(&name, &StepArguments(&step.with))?;
     step.take_over(built);
     if step.name.is_empty() {
         step.name = name;
@@ -69,28 +69,33 @@ fn expand(step: &mut Step) -> Result<(), ScenarioError> {
 }
 
 /// What a built-in step is told.
-struct Told<'w>(&'w BTreeMap<String, String>);
+struct StepArguments<'w>(&'w BTreeMap<String, String>);
 
-impl Told<'_> {
+impl StepArguments<'_> {
     fn get(&self, key: &str, otherwise: &str) -> String {
         self.0.get(key).map_or(otherwise, String::as_str).to_owned()
     }
 
     /// A value with a filter behind each of its `${...}`, and written by it itself.
     fn url(&self, key: &str) -> Result<String, ScenarioError> {
-        use super::template::{Filter, Part, Reference, parse, written};
+        use super::template::{TemplateFilter, TemplatePart, TemplateReference, parse, written};
         let text = self.get(key, "");
-        let parts = parse(&text).map_err(|problem| ScenarioError::at(format!("with.{key}"), problem))?;
-        let write = |part: Part| match part {
-            Part::Text(text) => written(&text, Filter::Url),
-            Part::Value(Reference::Capture(name), _) => format!("${{{name}|url}}"),
-            Part::Value(Reference::Data(Some(table), column), _) => format!("${{data.{table}.{column}|url}}"),
-            Part::Value(Reference::Data(None, column), _) => format!("${{data.{column}|url}}"),
-            Part::Value(Reference::Vary(name), _) => format!("${{vary.{name}|url}}"),
-            Part::Value(Reference::Environment(name), _) => format!("${{env.{name}|url}}"),
-            Part::Value(Reference::File(path), _) => format!("${{file:{path}|url}}"),
-            Part::Value(Reference::User, _) => "${user}".to_owned(),
-            Part::Value(Reference::Request, _) => "${request}".to_owned(),
+        let parts =
+            parse(&text).map_err(|problem| ScenarioError::at(format!("with.{key}"), problem.to_string()))?;
+        let write = |part: TemplatePart| match part {
+            TemplatePart::Text(text) => written(&text, TemplateFilter::Url),
+            TemplatePart::Value(TemplateReference::Capture(name), _) => format!("${{{name}|url}}"),
+            TemplatePart::Value(TemplateReference::Data(Some(table), column), _) => {
+                format!("${{data.{table}.{column}|url}}")
+            }
+            TemplatePart::Value(TemplateReference::Data(None, column), _) => {
+                format!("${{data.{column}|url}}")
+            }
+            TemplatePart::Value(TemplateReference::Vary(name), _) => format!("${{vary.{name}|url}}"),
+            TemplatePart::Value(TemplateReference::Environment(name), _) => format!("${{env.{name}|url}}"),
+            TemplatePart::Value(TemplateReference::File(path), _) => format!("${{file:{path}|url}}"),
+            TemplatePart::Value(TemplateReference::User, _) => "${user}".to_owned(),
+            TemplatePart::Value(TemplateReference::Request, _) => "${request}".to_owned(),
         };
         Ok(parts.into_iter().map(write).collect())
     }
@@ -104,20 +109,20 @@ impl Told<'_> {
     }
 }
 
-fn build(name: &str, told: &Told<'_>) -> Result<Step, ScenarioError> {
+fn build(name: &str, told: &StepArguments<'_>) -> Result<ScenarioStep, ScenarioError> {
     let step = match name {
         "durward-login" => durward_login(told),
-        "durward-validate" => validate(Step {
+        "durward-validate" => validate(ScenarioStep {
             method: text("POST"),
             path: text("/v1/sessions/validate"),
             headers: headers(&[("Authorization", "Bearer ${token}")]),
             ..right_where("/valid", true.into())
         }),
-        "durward-logout" => logout(Step {
+        "durward-logout" => logout(ScenarioStep {
             method: text("POST"),
             path: text("/v1/sessions/logout"),
             headers: headers(&[("Authorization", "Bearer ${token}")]),
-            ..Step::default()
+            ..ScenarioStep::default()
         }),
         "openam-login" | "openam-validate" | "openam-logout" => openam(name, told)?,
         "openam-json-login" | "openam-json-validate" | "openam-json-logout" => openam_json(name, told),
@@ -126,7 +131,7 @@ fn build(name: &str, told: &Told<'_>) -> Result<Step, ScenarioError> {
     Ok(step)
 }
 
-fn durward_login(told: &Told<'_>) -> Step {
+fn durward_login(told: &StepArguments<'_>) -> ScenarioStep {
     let mut body = toml::Table::new();
     for key in ["user", "password"] {
         body.insert(key.to_owned(), told.get(key, "").into());
@@ -135,22 +140,23 @@ fn durward_login(told: &Told<'_>) -> Step {
         body.insert("realm".to_owned(), realm.clone().into());
     }
     login(
-        Step { path: text("/v1/login"), json: Some(body.into()), ..Step::default() },
+        ScenarioStep { path: text("/v1/login"), json: Some(body.into()), ..ScenarioStep::default() },
         Capture { json: text("/token"), ..Capture::default() },
     )
 }
 
 /// OpenAM 11 and before: everything in the query, answers of plain text.
-fn openam(name: &str, told: &Told<'_>) -> Result<Step, ScenarioError> {
+fn openam(name: &str, told: &StepArguments<'_>) -> Result<ScenarioStep, ScenarioError> {
     let base = told.get("base", "/openam");
     let (user, password) = (told.url("user")?, told.url("password")?);
-    let at = |path: String| Step { method: text("POST"), path: Some(path), ..Step::default() };
+    let at =
+        |path: String| ScenarioStep { method: text("POST"), path: Some(path), ..ScenarioStep::default() };
     Ok(match name {
         "openam-login" => login(
             at(format!("{base}/identity/authenticate?username={user}&password={password}")),
             Capture { regex: text(r"token\.id=(\S+)"), ..Capture::default() },
         ),
-        "openam-validate" => validate(Step {
+        "openam-validate" => validate(ScenarioStep {
             expect: Expect { contains: OneOrMany(vec!["boolean=true".to_owned()]), ..Expect::default() },
             ..at(format!("{base}/identity/isTokenValid?tokenid=${{token|url}}"))
         }),
@@ -159,12 +165,18 @@ fn openam(name: &str, told: &Told<'_>) -> Result<Step, ScenarioError> {
 }
 
 /// OpenAM 12 and later, and what came of it.
-fn openam_json(name: &str, told: &Told<'_>) -> Step {
+fn openam_json(name: &str, told: &StepArguments<'_>) -> ScenarioStep {
     let base = format!("{}/json{}", told.get("base", "/openam"), told.realm());
     let asks = |path: String, more: &[(&str, &str)]| {
         let mut all = headers(&[("Content-Type", "application/json")]);
         all.extend(headers(more));
-        Step { method: text("POST"), path: Some(path), headers: all, body: text("{}"), ..Step::default() }
+        ScenarioStep {
+            method: text("POST"),
+            path: Some(path),
+            headers: all,
+            body: text("{}"),
+            ..ScenarioStep::default()
+        }
     };
     let version = ("Accept-API-Version", "resource=1.2");
     match name {
@@ -178,7 +190,7 @@ fn openam_json(name: &str, told: &Told<'_>) -> Step {
             let capture = Capture { json: text("/tokenId"), ..Capture::default() };
             login(asks(format!("{base}/authenticate"), &credentials), capture)
         }
-        "openam-json-validate" => validate(Step {
+        "openam-json-validate" => validate(ScenarioStep {
             expect: right_where("/valid", true.into()).expect,
             ..asks(format!("{base}/sessions?_action=validate&tokenId=${{token|url}}"), &[version])
         }),
@@ -190,17 +202,28 @@ fn openam_json(name: &str, told: &Told<'_>) -> Step {
 }
 
 /// A question about a decision.
-fn question(name: &str, told: &Told<'_>) -> Step {
+fn question(name: &str, told: &StepArguments<'_>) -> ScenarioStep {
     if let Some(route) = name.strip_prefix("sapl-rsocket-") {
-        let events = (!route.ends_with("-once")).then(Events::default);
-        let step = Step { body: Some(told.get("body", "")), rsocket: text(route), events, ..Step::default() };
+        let events = (!route.ends_with("-once")).then(HoldFor::default);
+        let step = ScenarioStep {
+            body: Some(told.get("body", "")),
+            rsocket: text(route),
+            events,
+            ..ScenarioStep::default()
+        };
         return decided(step, told, "/decision");
     }
     if let Some(route) = name.strip_prefix("sapl-") {
-        let events = (!route.ends_with("-once")).then(Events::default);
+        let events = (!route.ends_with("-once")).then(HoldFor::default);
         let path = Some(told.get("path", &format!("/api/pdp/{route}")));
         let headers = headers(&[("Content-Type", "application/json")]);
-        let step = Step { path, headers, body: Some(told.get("body", "")), events, ..Step::default() };
+        let step = ScenarioStep {
+            path,
+            headers,
+            body: Some(told.get("body", "")),
+            events,
+            ..ScenarioStep::default()
+        };
         return decided(step, told, "/decision");
     }
     let (path, media, pointer) = match name {
@@ -208,17 +231,17 @@ fn question(name: &str, told: &Told<'_>) -> Step {
         "sapl" => ("/api/pdp/decide-once", "application/json", "/decision"),
         _ => ("/access/v1/evaluation", "application/json", "/decision"),
     };
-    let step = Step {
+    let step = ScenarioStep {
         path: Some(told.get("path", path)),
         headers: headers(&[("Content-Type", media)]),
         body: Some(told.get("body", "")),
-        ..Step::default()
+        ..ScenarioStep::default()
     };
     decided(step, told, pointer)
 }
 
 /// A question whose right answer is the decision that `with.decision` names, where it does.
-fn decided(mut step: Step, told: &Told<'_>, pointer: &str) -> Step {
+fn decided(mut step: ScenarioStep, told: &StepArguments<'_>, pointer: &str) -> ScenarioStep {
     if let Some(decision) = told.0.get("decision") {
         let value = match decision.as_str() {
             "true" => true.into(),
@@ -230,24 +253,24 @@ fn decided(mut step: Step, told: &Told<'_>, pointer: &str) -> Step {
     step
 }
 
-fn login(step: Step, token: Capture) -> Step {
-    Step { only_if: text("!token"), capture: BTreeMap::from([("token".to_owned(), token)]), ..step }
+fn login(step: ScenarioStep, token: Capture) -> ScenarioStep {
+    ScenarioStep { only_if: text("!token"), capture: BTreeMap::from([("token".to_owned(), token)]), ..step }
 }
 
 /// A token that is not valid any more is forgotten, so that its user logs in again.
-fn validate(step: Step) -> Step {
+fn validate(step: ScenarioStep) -> ScenarioStep {
     let forget_on_error = OneOrMany(vec!["token".to_owned()]);
-    Step { only_if: text("token"), forget_on_error, ..step }
+    ScenarioStep { only_if: text("token"), forget_on_error, ..step }
 }
 
-fn logout(step: Step) -> Step {
+fn logout(step: ScenarioStep) -> ScenarioStep {
     let token = OneOrMany(vec!["token".to_owned()]);
-    Step { only_if: text("token"), forget: token.clone(), forget_on_error: token, ..step }
+    ScenarioStep { only_if: text("token"), forget: token.clone(), forget_on_error: token, ..step }
 }
 
-fn right_where(pointer: &str, value: toml::Value) -> Step {
+fn right_where(pointer: &str, value: toml::Value) -> ScenarioStep {
     let json = BTreeMap::from([(pointer.to_owned(), value)]);
-    Step { expect: Expect { json, ..Expect::default() }, ..Step::default() }
+    ScenarioStep { expect: Expect { json, ..Expect::default() }, ..ScenarioStep::default() }
 }
 
 fn text(text: &str) -> Option<String> {
@@ -258,9 +281,9 @@ fn headers(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-impl Step {
+impl ScenarioStep {
     /// Takes from a built-in step what this one leaves open.
-    fn take_over(&mut self, built: Step) {
+    fn take_over(&mut self, built: ScenarioStep) {
         fn keep<T>(own: &mut Option<T>, built: Option<T>) {
             *own = own.take().or(built);
         }

@@ -1,12 +1,12 @@
-//! What a scenario must be beside well written: checked when it is read, so that nothing starts before it is right.
+//! Semantic checks of a scenario, made when it is read, so that nothing starts before it is right.
 
 use std::collections::BTreeSet;
 
 use super::error::{ScenarioError, nearest};
-use super::load::{Arrivals, Load};
-use super::step::Step;
-use super::template::{Part, Reference, captures, parse};
-use super::value::Number;
+use super::load::{ArrivalSpec, LoadSpec};
+use super::step::ScenarioStep;
+use super::template::{TemplatePart, TemplateReference, captures, parse};
+use super::value::NumberValue;
 use super::{ArrivalShape, Scenario};
 
 /// The most users or connections of one run: what one machine has ports and memory for.
@@ -49,21 +49,25 @@ impl Scenario {
     }
 
     /// Tables and varied values that texts refer to must be there.
-    fn check_references(&self, step: &Step) -> Result<(), ScenarioError> {
+    fn check_references(&self, step: &ScenarioStep) -> Result<(), ScenarioError> {
         for text in step.texts() {
             for part in parse(&text).map_err(|problem| {
                 ScenarioError::at(step.label(), format!("has a text in which {problem}"))
             })? {
                 let problem = match part {
-                    Part::Value(Reference::Vary(name), _) if !self.vary.contains_key(&name) => {
+                    TemplatePart::Value(TemplateReference::Vary(name), _)
+                        if !self.vary.contains_key(&name) =>
+                    {
                         format!("refers to `vary.{name}`, which is not there")
                     }
-                    Part::Value(Reference::Data(Some(table), _), _) if !self.data.contains_key(&table) => {
+                    TemplatePart::Value(TemplateReference::Data(Some(table), _), _)
+                        if !self.data.contains_key(&table) =>
+                    {
                         let near = nearest(&table, self.data.keys().map(String::as_str));
                         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                         format!("refers to `data.{table}`, which is not there{near}")
                     }
-                    Part::Value(_, _) | Part::Text(_) => continue,
+                    TemplatePart::Value(_, _) | TemplatePart::Text(_) => continue,
                 };
                 return Err(ScenarioError::at(step.label(), problem));
             }
@@ -72,7 +76,7 @@ impl Scenario {
     }
 }
 
-impl Load {
+impl LoadSpec {
     fn check(&self) -> Result<(), ScenarioError> {
         let at = |key: &str, problem: &str| Err(ScenarioError::at(format!("load.{key}"), problem));
         if let Some(search) = &self.search {
@@ -80,7 +84,7 @@ impl Load {
             if self.arrivals.is_some() || !self.users.0.is_empty() {
                 return at("search", "finds users and rates by itself: leave `users` and `arrivals` out");
             }
-            if self.pace.is_some() || self.think != super::Think::None {
+            if self.pace.is_some() || self.think != super::ThinkTime::None {
                 return at(
                     "search",
                     "asks as fast as answers come, or by a rate: leave `pace` and `think` out",
@@ -106,7 +110,7 @@ impl Load {
         if self.arrivals.is_some() && self.pace.is_some() {
             return at("pace", "is for `users`; arrivals have a rate");
         }
-        if self.pace.is_some() && self.think != super::Think::None {
+        if self.pace.is_some() && self.think != super::ThinkTime::None {
             return at("pace", "and `think` exclude each other");
         }
         if self.pace.is_some_and(|pace| pace.0.is_zero()) {
@@ -140,7 +144,7 @@ impl Load {
     }
 }
 
-impl Arrivals {
+impl ArrivalSpec {
     fn check(&self) -> Result<(), ScenarioError> {
         let at = |key: &str, problem: &str| Err(ScenarioError::at(format!("load.arrivals{key}"), problem));
         let is_there = [
@@ -182,7 +186,7 @@ impl Arrivals {
     }
 }
 
-impl Step {
+impl ScenarioStep {
     /// Every text of the step that may hold `${...}`.
     pub(crate) fn texts(&self) -> Vec<String> {
         let mut all: Vec<String> =
@@ -190,7 +194,7 @@ impl Step {
         self.json.iter().chain(self.expect.json.values()).for_each(|value| leaves(value, &mut all));
         all.extend(self.expect.contains.0.iter().cloned());
         for number in self.percent.iter().chain(&self.repeat) {
-            if let Number::Text(text) = number {
+            if let NumberValue::Text(text) = number {
                 all.push(text.clone());
             }
         }

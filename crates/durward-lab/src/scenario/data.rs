@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ScenarioError;
-use super::folder::Folder;
+use super::folder::ScenarioFolder;
 
 /// The most cells that a table may have: what fits into memory beside 10,000 users.
 const CELLS_MAX: usize = 50_000_000;
@@ -14,7 +14,7 @@ const CELLS_MAX: usize = 50_000_000;
 /// A table, and in which order its rows are taken.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Data {
+pub struct DataSpec {
     /// `.csv` with a header, or `.jsonl`: one object a line.
     pub file: PathBuf,
     /// Which row a request gets.
@@ -37,19 +37,19 @@ pub enum DataOrder {
 
 /// What a file of data holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
+pub struct DataTable {
     /// Names of columns.
     pub columns: Vec<String>,
     /// Cells, as many a row as there are columns.
     pub rows: Vec<Vec<String>>,
 }
 
-impl Data {
+impl DataSpec {
     /// Reads the table; `name` is for errors.
     ///
     /// # Errors
     /// A file that cannot be read, is of no kind that is known, or has no row.
-    pub fn read(&self, name: &str, folder: &Folder) -> Result<Table, ScenarioError> {
+    pub fn read(&self, name: &str, folder: &ScenarioFolder) -> Result<DataTable, ScenarioError> {
         let path = folder.join(&self.file);
         let key = format!("data.{name}");
         let wrong = |problem: String| ScenarioError::at(&key, format!("({}) {problem}", path.display()));
@@ -67,7 +67,7 @@ impl Data {
     }
 }
 
-fn of_csv(text: &str) -> Result<Table, String> {
+fn of_csv(text: &str) -> Result<DataTable, String> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(text.as_bytes());
     let columns: Vec<String> =
         reader.headers().map_err(|error| error.to_string())?.iter().map(str::to_owned).collect();
@@ -79,11 +79,11 @@ fn of_csv(text: &str) -> Result<Table, String> {
             return Err(format!("has more than {CELLS_MAX} cells"));
         }
     }
-    Ok(Table { columns, rows })
+    Ok(DataTable { columns, rows })
 }
 
-fn of_json_lines(text: &str) -> Result<Table, String> {
-    let mut table = Table::default();
+fn of_json_lines(text: &str) -> Result<DataTable, String> {
+    let mut table = DataTable::default();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let wrong = |problem: &str| format!("line {}: {problem}", number + 1);
         let object: serde_json::Map<String, serde_json::Value> =
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn both_kinds_of_files_are_read() {
-        let table = Table {
+        let table = DataTable {
             columns: vec!["name".into(), "age".into()],
             rows: vec![vec!["an,na".into(), "3".into()], vec!["bob".into(), "4".into()]],
         };

@@ -7,18 +7,18 @@ use std::{env, fmt, fs, io};
 
 /// The folder of a scenario's files, and the environment.
 ///
-/// An agent gets both from its leader ([`Folder::of_sent`]) and then reads nothing of its own machine.
+/// An agent gets both from its leader ([`ScenarioFolder::of_sent`]) and then reads nothing of its own machine.
 #[derive(Clone, Default)]
-pub struct Folder {
+pub struct ScenarioFolder {
     path: PathBuf,
-    sent: Option<Arc<Sent>>,
+    sent: Option<Arc<SentScenario>>,
     /// What was read, where somebody wants to know.
-    seen: Arc<Mutex<Option<Sent>>>,
+    seen: Arc<Mutex<Option<SentScenario>>>,
 }
 
 /// Files and variables of a scenario: secrets among them, so they are never printed.
 #[derive(Clone, Default)]
-pub(crate) struct Sent {
+pub(crate) struct SentScenario {
     /// By path, as the scenario writes it.
     pub(crate) files: BTreeMap<PathBuf, Arc<[u8]>>,
     /// By name.
@@ -26,27 +26,27 @@ pub(crate) struct Sent {
 }
 
 /// Says how much there is, not what.
-impl fmt::Debug for Sent {
+impl fmt::Debug for SentScenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Sent({} files, {} variables)", self.files.len(), self.variables.len())
     }
 }
 
-impl fmt::Debug for Folder {
+impl fmt::Debug for ScenarioFolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Folder").field(&self.path).finish()
     }
 }
 
-impl Folder {
+impl ScenarioFolder {
     /// Files of this folder, variables of this process.
-    pub fn at(path: impl Into<PathBuf>) -> Folder {
-        Folder { path: path.into(), ..Folder::default() }
+    pub fn at(path: impl Into<PathBuf>) -> ScenarioFolder {
+        ScenarioFolder { path: path.into(), ..ScenarioFolder::default() }
     }
 
     /// Nothing but what was sent.
-    pub(crate) fn of_sent(sent: Sent) -> Folder {
-        Folder { sent: Some(Arc::new(sent)), ..Folder::default() }
+    pub(crate) fn of_sent(sent: SentScenario) -> ScenarioFolder {
+        ScenarioFolder { sent: Some(Arc::new(sent)), ..ScenarioFolder::default() }
     }
 
     /// Where a file is, for errors.
@@ -72,7 +72,7 @@ impl Folder {
     /// The text of a file.
     ///
     /// # Errors
-    /// As of [`Folder::read`], and bytes that are no UTF-8.
+    /// As of [`ScenarioFolder::read`], and bytes that are no UTF-8.
     pub fn read_text(&self, path: &Path) -> io::Result<String> {
         let bytes = self.read(path)?;
         let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
@@ -91,17 +91,17 @@ impl Folder {
         Some(value)
     }
 
-    /// Keeps from now on what is read, until [`Folder::recorded`] takes it.
+    /// Keeps from now on what is read, until [`ScenarioFolder::recorded`] takes it.
     pub(crate) fn record(&self) {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(Sent::default());
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(SentScenario::default());
     }
 
-    /// What was read since [`Folder::record`].
-    pub(crate) fn recorded(&self) -> Sent {
+    /// What was read since [`ScenarioFolder::record`].
+    pub(crate) fn recorded(&self) -> SentScenario {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
     }
 
-    fn note(&self, note: impl FnOnce(&mut Sent)) {
+    fn note(&self, note: impl FnOnce(&mut SentScenario)) {
         if let Some(seen) = self.seen.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             note(seen);
         }
@@ -121,7 +121,7 @@ mod tests {
         let folder = env::temp_dir().join(format!("durward-lab-folder-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("a.txt"), "secret").unwrap();
-        let here = Folder::at(&folder);
+        let here = ScenarioFolder::at(&folder);
         here.read(Path::new("a.txt")).unwrap();
         assert!(here.recorded().files.is_empty(), "nobody had asked yet");
         here.record();
@@ -129,7 +129,7 @@ mod tests {
         assert!(here.variable("PATH").is_some() && here.variable("DURWARD_NO_SUCH").is_none());
         let sent = here.recorded();
         assert_eq!(format!("{sent:?}"), "Sent(1 files, 1 variables)");
-        let there = Folder::of_sent(sent);
+        let there = ScenarioFolder::of_sent(sent);
         assert_eq!(there.read_text(Path::new("a.txt")).unwrap(), "secret");
         assert!(there.variable("PATH").is_some() && there.variable("HOME").is_none());
         // A file that is there, and was not sent.

@@ -6,41 +6,41 @@ use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::search::Search;
-use super::value::{OneOrMany, Time};
+use super::search::SearchSpec;
+use super::value::{DurationValue, OneOrMany};
 
 /// Who asks, how often, for how long. One of `users`, `arrivals` and `search`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Load {
+pub struct LoadSpec {
     /// Closed: so many users, each of whom waits for an answer before the next request. Several: one point each.
     pub users: OneOrMany<u64>,
     /// Open: requests come by a schedule, whether or not answers did.
-    pub arrivals: Option<Arrivals>,
+    pub arrivals: Option<ArrivalSpec>,
     /// Instead of both: finds by itself how far the target goes, and measures latency at shares of that.
-    pub search: Option<Search>,
+    pub search: Option<SearchSpec>,
     /// How long a user thinks between an answer and the next request.
-    pub think: Think,
+    pub think: ThinkTime,
     /// Instead of `think`: a user's requests are due so far apart, from one to the next.
-    pub pace: Option<Time>,
+    pub pace: Option<DurationValue>,
     /// Users begin, or arrivals grow to their rate, over so long. Users begin at random moments of their first pause besides.
-    pub ramp: Time,
+    pub ramp: DurationValue,
     /// How long is not measured after the ramp: a time, or `auto`: until rate and latency are level.
     pub warm_up: WarmUp,
     /// How long is measured.
-    pub measure: Time,
+    pub measure: DurationValue,
     /// How long nothing is asked after each point.
-    pub cool_down: Time,
+    pub cool_down: DurationValue,
     /// How often each point is measured, in shuffled order.
     pub repeat: u32,
     /// Whether the target is started anew before each point, not only for each number of nodes.
     pub restart: bool,
     /// A request without a whole answer after so long failed.
-    pub timeout: Time,
+    pub timeout: DurationValue,
     /// After a request without an answer, a user of `users` waits so long, so that a server that refuses is not stormed.
-    pub error_pause: Time,
-    /// To which of several nodes requests go. Several: one curve each.
-    pub balance: OneOrMany<Balance>,
+    pub error_pause: DurationValue,
+    /// How requests are distributed over nodes. Several: one curve each.
+    pub balance: OneOrMany<NodeChoice>,
     /// How many connections there are in all; with `arrivals`, also how many arrivals are served at once (without it 100; where a
     /// connection carries several requests, `streams` times as many). Without it
     /// each user has one of their own where users stick to a node, else there are as many as are needed at once.
@@ -55,23 +55,23 @@ pub struct Load {
     pub threads: Option<usize>,
 }
 
-impl Default for Load {
-    fn default() -> Load {
-        Load {
+impl Default for LoadSpec {
+    fn default() -> LoadSpec {
+        LoadSpec {
             users: OneOrMany::default(),
             arrivals: None,
             search: None,
-            think: Think::default(),
+            think: ThinkTime::default(),
             pace: None,
-            ramp: Time::default(),
-            warm_up: WarmUp::For(Time(std::time::Duration::from_secs(5))),
-            measure: Time(std::time::Duration::from_secs(20)),
-            cool_down: Time::default(),
+            ramp: DurationValue::default(),
+            warm_up: WarmUp::For(DurationValue(std::time::Duration::from_secs(5))),
+            measure: DurationValue(std::time::Duration::from_secs(20)),
+            cool_down: DurationValue::default(),
             repeat: 1,
             restart: false,
-            timeout: Time(std::time::Duration::from_secs(30)),
-            error_pause: Time(std::time::Duration::from_millis(100)),
-            balance: OneOrMany(vec![Balance::default()]),
+            timeout: DurationValue(std::time::Duration::from_secs(30)),
+            error_pause: DurationValue(std::time::Duration::from_millis(100)),
+            balance: OneOrMany(vec![NodeChoice::default()]),
             connections: None,
             keep_alive: true,
             http: HttpVersion::default(),
@@ -96,7 +96,7 @@ pub enum HttpVersion {
 /// Requests that come by a schedule. One of the shapes.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Arrivals {
+pub struct ArrivalSpec {
     /// So many a second. Several: one point each.
     pub rate: OneOrMany<f64>,
     /// Rates one after the other, over and over.
@@ -104,7 +104,7 @@ pub struct Arrivals {
     /// So many at once, each `every`. Several: one point each.
     pub burst: OneOrMany<u64>,
     /// How far bursts are apart.
-    pub every: Option<Time>,
+    pub every: Option<DurationValue>,
     /// So many bursts in all, from the begin of the load on, and then none. Without it they go on.
     pub bursts: Option<u64>,
     /// A file with one moment a line, in seconds: what a log says.
@@ -134,7 +134,7 @@ pub struct RateStep {
     pub rate: f64,
     /// For how long.
     #[serde(rename = "for")]
-    pub time: Time,
+    pub time: DurationValue,
 }
 
 /// The shape of arrivals at one point.
@@ -145,18 +145,18 @@ pub enum ArrivalShape {
     /// One rate after the other, over and over.
     Steps(Vec<RateStep>, Distribution),
     /// So many at once, how far apart, and how often in all; `None`: without end.
-    Burst(u64, Time, Option<u64>),
+    Burst(u64, DurationValue, Option<u64>),
     /// A file of moments, and how many times as fast.
     Replay(PathBuf, f64),
 }
 
-impl Arrivals {
+impl ArrivalSpec {
     /// The points that the table asks for.
     pub fn shapes(&self) -> Vec<ArrivalShape> {
         let rates = self.rate.0.iter().map(|rate| ArrivalShape::Rate(*rate, self.distribution));
         let steps =
             (!self.steps.is_empty()).then(|| ArrivalShape::Steps(self.steps.clone(), self.distribution));
-        let every = self.every.unwrap_or(Time(std::time::Duration::from_secs(1)));
+        let every = self.every.unwrap_or(DurationValue(std::time::Duration::from_secs(1)));
         let bursts = self.burst.0.iter().map(|size| ArrivalShape::Burst(*size, every, self.bursts));
         let replay = self.replay.clone().map(|file| ArrivalShape::Replay(file, self.speed.unwrap_or(1.0)));
         rates.chain(steps).chain(bursts).chain(replay).collect()
@@ -165,18 +165,18 @@ impl Arrivals {
 
 /// How long users think: `think = "1s"`, or `think = { mean = "1s", distribution = "exponential" }`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Think {
+pub enum ThinkTime {
     /// Always so long.
-    Constant(Time),
+    Constant(DurationValue),
     /// Exponentially, of this mean.
-    Exponential(Time),
+    Exponential(DurationValue),
     /// Not at all.
     #[default]
     None,
 }
 
-impl<'de> Deserialize<'de> for Think {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Think, D::Error> {
+impl<'de> Deserialize<'de> for ThinkTime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ThinkTime, D::Error> {
         deserializer.deserialize_any(ThinkVisitor)
     }
 }
@@ -186,7 +186,7 @@ struct ThinkVisitor;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ThinkTable {
-    mean: Time,
+    mean: DurationValue,
     #[serde(default)]
     distribution: ThinkDistribution,
 }
@@ -200,22 +200,22 @@ enum ThinkDistribution {
 }
 
 impl<'de> Visitor<'de> for ThinkVisitor {
-    type Value = Think;
+    type Value = ThinkTime;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("a time such as \"1s\", or { mean = \"1s\", distribution = \"exponential\" }")
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Think, E> {
-        let time = Time::read(text).map_err(E::custom)?;
-        Ok(if time.0.is_zero() { Think::None } else { Think::Constant(time) })
+    fn visit_str<E: Error>(self, text: &str) -> Result<ThinkTime, E> {
+        let time = DurationValue::read(text).map_err(E::custom)?;
+        Ok(if time.0.is_zero() { ThinkTime::None } else { ThinkTime::Constant(time) })
     }
 
-    fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Think, A::Error> {
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<ThinkTime, A::Error> {
         let table = ThinkTable::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
         Ok(match table.distribution {
-            ThinkDistribution::Constant => Think::Constant(table.mean),
-            ThinkDistribution::Exponential => Think::Exponential(table.mean),
+            ThinkDistribution::Constant => ThinkTime::Constant(table.mean),
+            ThinkDistribution::Exponential => ThinkTime::Exponential(table.mean),
         })
     }
 }
@@ -224,7 +224,7 @@ impl<'de> Visitor<'de> for ThinkVisitor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUp {
     /// So long.
-    For(Time),
+    For(DurationValue),
     /// Until rate and latency are level, and a minute at most.
     Auto,
 }
@@ -234,7 +234,7 @@ impl<'de> Deserialize<'de> for WarmUp {
         let text = String::deserialize(deserializer)?;
         match text.as_str() {
             "auto" => Ok(WarmUp::Auto),
-            text => Time::read(text).map(WarmUp::For).map_err(D::Error::custom),
+            text => DurationValue::read(text).map(WarmUp::For).map_err(D::Error::custom),
         }
     }
 }
@@ -242,7 +242,7 @@ impl<'de> Deserialize<'de> for WarmUp {
 /// To which of several nodes requests go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Balance {
+pub enum NodeChoice {
     /// All requests of a user to one node; users evenly over nodes.
     #[default]
     Sticky,
@@ -256,15 +256,15 @@ pub enum Balance {
     TwoChoices,
 }
 
-impl Balance {
+impl NodeChoice {
     /// As scenarios write it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Balance::Sticky => "sticky",
-            Balance::Random => "random",
-            Balance::RoundRobin => "round-robin",
-            Balance::LeastOutstanding => "least-outstanding",
-            Balance::TwoChoices => "two-choices",
+            NodeChoice::Sticky => "sticky",
+            NodeChoice::Random => "random",
+            NodeChoice::RoundRobin => "round-robin",
+            NodeChoice::LeastOutstanding => "least-outstanding",
+            NodeChoice::TwoChoices => "two-choices",
         }
     }
 }

@@ -46,20 +46,22 @@ use toml::Spanned;
 
 pub use builtin::BUILT_INS;
 pub(crate) use check::USERS_MAX;
-pub use data::{Data, DataOrder, Table};
+pub use data::{DataOrder, DataSpec, DataTable};
 pub use error::ScenarioError;
-pub use folder::Folder;
-pub(crate) use folder::Sent;
-pub use load::{ArrivalShape, Arrivals, Balance, Distribution, HttpVersion, Load, RateStep, Think, WarmUp};
+pub use folder::ScenarioFolder;
+pub(crate) use folder::SentScenario;
+pub use load::{
+    ArrivalShape, ArrivalSpec, Distribution, HttpVersion, LoadSpec, NodeChoice, RateStep, ThinkTime, WarmUp,
+};
 pub use schema::schema;
-pub(crate) use search::Trial;
-pub use search::{Search, Share};
-pub use step::{Capture, Events, Expect, Step};
-pub use threshold::{Bound, Limit, Metric, Thresholds};
-pub use value::{Number, OneOrMany, Time};
+pub(crate) use search::SearchTrial;
+pub use search::{SearchSpec, ShareOfLimit};
+pub use step::{Capture, Expect, HoldFor, ScenarioStep};
+pub use threshold::{ThresholdBound, ThresholdLimit, ThresholdMetric, Thresholds};
+pub use value::{DurationValue, NumberValue, OneOrMany};
 
 use crate::agent::Named;
-use crate::target::Spec;
+use crate::target::TargetSpec;
 
 /// A scenario as it stands in its file.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -73,16 +75,16 @@ pub struct Scenario {
     pub seed: u64,
     /// What is measured.
     #[serde(default)]
-    pub target: Spec,
+    pub target: TargetSpec,
     /// Who asks, how often, for how long.
-    pub load: Load,
+    pub load: LoadSpec,
     /// Values that are varied: each combination is a curve of its own. `${vary.NAME}` stands for the value.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Vec<serde_json::Value>>")]
     pub vary: BTreeMap<String, Vec<toml::Value>>,
     /// Tables whose columns requests are filled with.
     #[serde(default)]
-    pub data: BTreeMap<String, Data>,
+    pub data: BTreeMap<String, DataSpec>,
     /// How servers prove themselves, where addresses begin with `https://`.
     #[serde(default)]
     pub tls: Tls,
@@ -93,8 +95,8 @@ pub struct Scenario {
     #[serde(default)]
     pub rsocket: Rsocket,
     /// What each user does, over and over.
-    #[schemars(with = "Vec<Step>")]
-    pub steps: Vec<Spanned<Step>>,
+    #[schemars(with = "Vec<ScenarioStep>")]
+    pub steps: Vec<Spanned<ScenarioStep>>,
     /// What must hold, else the command exits 1.
     #[serde(default)]
     pub thresholds: Thresholds,
@@ -103,7 +105,7 @@ pub struct Scenario {
     pub text: String,
     /// Where the files it names are: the folder of the scenario file.
     #[serde(skip)]
-    pub folder: Folder,
+    pub folder: ScenarioFolder,
 }
 
 fn one() -> u64 {
@@ -121,14 +123,14 @@ pub struct Rsocket {
     /// Its password.
     pub password: Option<String>,
     /// How often the server is asked whether it lives.
-    pub keep_alive: Time,
+    pub keep_alive: DurationValue,
     /// How long it may be silent.
-    pub lifetime: Time,
+    pub lifetime: DurationValue,
 }
 
 impl Default for Rsocket {
     fn default() -> Rsocket {
-        let time = |seconds| Time(std::time::Duration::from_secs(seconds));
+        let time = |seconds| DurationValue(std::time::Duration::from_secs(seconds));
         Rsocket { token: None, user: None, password: None, keep_alive: time(20), lifetime: time(90) }
     }
 }
@@ -166,11 +168,11 @@ impl Scenario {
     /// The same scenario, whose files are in this folder.
     #[must_use]
     pub fn in_folder(self, folder: impl Into<PathBuf>) -> Scenario {
-        Scenario { folder: Folder::at(folder), ..self }
+        Scenario { folder: ScenarioFolder::at(folder), ..self }
     }
 
     /// Every step, those within loops too, with the line where the outermost of them begins.
-    pub fn all_steps(&self) -> Vec<(usize, &Step)> {
+    pub fn all_steps(&self) -> Vec<(usize, &ScenarioStep)> {
         let mut all = Vec::new();
         for step in &self.steps {
             let line = error::line_at(&self.text, step.span().start);

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use super::Scenario;
 use super::builtin::BUILT_INS;
-use super::load::{Think, WarmUp};
-use super::search::Share;
+use super::load::{ThinkTime, WarmUp};
+use super::search::ShareOfLimit;
 use super::threshold::Thresholds;
-use super::value::{Number, OneOrMany, Time};
+use super::value::{DurationValue, NumberValue, OneOrMany};
 
 /// Numbers with a unit behind them.
 const TIME: &str = r"^\s*([0-9]+(\.[0-9]*)?|\.[0-9]+)\s*(us|ms|s|m|min|h)\s*$";
@@ -52,12 +52,12 @@ macro_rules! inline {
 }
 
 inline!(
-    Time,
+    DurationValue,
     _generator,
     json_schema!({ "type": "string", "pattern": TIME, "examples": ["250ms", "1.5s", "2m"] })
 );
 
-inline!(Share, _generator, json_schema!({ "type": "string", "pattern": PERCENT, "examples": ["5%"] }));
+inline!(ShareOfLimit, _generator, json_schema!({ "type": "string", "pattern": PERCENT, "examples": ["5%"] }));
 
 inline!(
     BuiltIn,
@@ -66,23 +66,27 @@ inline!(
 );
 
 inline!(
-    Number,
+    NumberValue,
     _generator,
     json_schema!({ "anyOf": [{ "type": "number" }, { "type": "string", "pattern": r"\$\{" }] })
 );
 
-inline!(WarmUp, generator, json_schema!({ "anyOf": [{ "const": "auto" }, Time::json_schema(generator)] }));
+inline!(
+    WarmUp,
+    generator,
+    json_schema!({ "anyOf": [{ "const": "auto" }, DurationValue::json_schema(generator)] })
+);
 
 inline!(
-    Think,
+    ThinkTime,
     generator,
     json_schema!({
         "anyOf": [
-            Time::json_schema(generator),
+            DurationValue::json_schema(generator),
             {
                 "type": "object",
                 "properties": {
-                    "mean": Time::json_schema(generator),
+                    "mean": DurationValue::json_schema(generator),
                     "distribution": { "enum": ["constant", "exponential"], "default": "exponential" }
                 },
                 "required": ["mean"],
@@ -119,7 +123,7 @@ impl JsonSchema for Thresholds {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut bounds = serde_json::Map::new();
         for name in WAITS {
-            bounds.insert(name.to_owned(), Time::json_schema(generator).to_value());
+            bounds.insert(name.to_owned(), DurationValue::json_schema(generator).to_value());
         }
         bounds.insert("errors".to_owned(), serde_json::json!({ "type": "string", "pattern": PERCENT }));
         bounds.insert("rate".to_owned(), serde_json::json!({ "type": "number", "minimum": 0 }));

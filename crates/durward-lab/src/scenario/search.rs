@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::check::USERS_MAX;
 use super::error::ScenarioError;
-use super::load::{Distribution, Load, Think, WarmUp};
-use super::threshold::{Metric, Thresholds};
-use super::value::{Time, share};
+use super::load::{Distribution, LoadSpec, ThinkTime, WarmUp};
+use super::threshold::{ThresholdMetric, Thresholds};
+use super::value::{DurationValue, share};
 
 /// Finds saturation and the highest rate that holds a promise, then measures latency at shares of it.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Search {
+pub struct SearchSpec {
     /// What must hold at a rate: as in `[thresholds]`, without `rate` and `steps`. Without it, saturation alone is looked for.
     pub promise: Thresholds,
     /// Whether saturation is looked for, in closed form: users who do not think, twice as many each time, until the rate grows no
@@ -25,30 +25,30 @@ pub struct Search {
     /// The first rate that is tried for the promise; without it an eighth of saturation, or 100 a second.
     pub from: Option<f64>,
     /// How near the rate that holds and the one that does not must come: `"5%"`.
-    pub precision: Share,
+    pub precision: ShareOfLimit,
     /// How often a rate is tried at most: the majority decides.
     pub tries: u32,
     /// How long a try is warmed up.
-    pub warm_up: Time,
+    pub warm_up: DurationValue,
     /// How long a try is measured.
-    pub measure: Time,
+    pub measure: DurationValue,
     /// How arrivals are spread.
     pub distribution: Distribution,
     /// At so many per cent of what was found latency is measured, `load.repeat` times for `load.measure` each.
     pub fractions: Vec<f64>,
 }
 
-impl Default for Search {
-    fn default() -> Search {
-        Search {
+impl Default for SearchSpec {
+    fn default() -> SearchSpec {
+        SearchSpec {
             promise: Thresholds::default(),
             saturation: true,
             users_max: 1024,
             from: None,
-            precision: Share(0.05),
+            precision: ShareOfLimit(0.05),
             tries: 3,
-            warm_up: Time(Duration::from_secs(1)),
-            measure: Time(Duration::from_secs(5)),
+            warm_up: DurationValue(Duration::from_secs(1)),
+            measure: DurationValue(Duration::from_secs(5)),
             distribution: Distribution::Constant,
             fractions: vec![1.0, 10.0, 50.0, 90.0],
         }
@@ -57,20 +57,20 @@ impl Default for Search {
 
 /// How a try of a search differs from the load that its scenario names.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Trial {
+pub(crate) struct SearchTrial {
     pub(crate) warm_up: Duration,
     pub(crate) measure: Duration,
     /// Whether users ask as fast as answers come.
     pub(crate) is_saturating: bool,
 }
 
-impl Trial {
-    pub(crate) fn load(&self, of: &Load) -> Load {
-        let (warm_up, measure) = (WarmUp::For(Time(self.warm_up)), Time(self.measure));
-        let load = Load { warm_up, measure, ..of.clone() };
+impl SearchTrial {
+    pub(crate) fn load(&self, of: &LoadSpec) -> LoadSpec {
+        let (warm_up, measure) = (WarmUp::For(DurationValue(self.warm_up)), DurationValue(self.measure));
+        let load = LoadSpec { warm_up, measure, ..of.clone() };
         if self.is_saturating {
             // Each user has a connection of their own, or a place on one: arrivals have as many as the scenario says.
-            Load { think: Think::None, pace: None, connections: None, ..load }
+            LoadSpec { think: ThinkTime::None, pace: None, connections: None, ..load }
         } else {
             load
         }
@@ -79,23 +79,23 @@ impl Trial {
 
 /// A share as scenarios write it: `"5%"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share(pub f64);
+pub struct ShareOfLimit(pub f64);
 
-impl<'de> Deserialize<'de> for Share {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Share, D::Error> {
+impl<'de> Deserialize<'de> for ShareOfLimit {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<ShareOfLimit, D::Error> {
         let text = String::deserialize(deserializer)?;
         let wrong = || serde::de::Error::custom(format!("`{text}` is no share: write `5%`"));
-        share(&text).map(Share).ok_or_else(wrong)
+        share(&text).map(ShareOfLimit).ok_or_else(wrong)
     }
 }
 
-impl Search {
+impl SearchSpec {
     pub(super) fn check(&self) -> Result<(), ScenarioError> {
         let at = |key: &str, problem: &str| Err(ScenarioError::at(format!("load.search{key}"), problem));
         if !self.promise.steps.is_empty() {
             return at(".promise", "is of all steps together; `[thresholds]` may name steps");
         }
-        if self.promise.all.iter().any(|bound| bound.metric == Metric::Rate) {
+        if self.promise.all.iter().any(|bound| bound.metric == ThresholdMetric::Rate) {
             return at(".promise", "has a `rate`, which is what is looked for");
         }
         if self.promise.all.is_empty() && !self.saturation {

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::load::Think;
-use super::value::{Number, OneOrMany, Time};
+use super::load::ThinkTime;
+use super::value::{DurationValue, NumberValue, OneOrMany};
 
 /// A request, or several steps that are repeated together.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Step {
+pub struct ScenarioStep {
     /// What reports call it; without it method and path.
     pub name: String,
     /// A built-in step (one of [`super::BUILT_INS`]) that fills in what is not set here.
@@ -36,7 +36,7 @@ pub struct Step {
     pub json: Option<toml::Value>,
     /// The answer is an event stream (or a stream of RSocket), which is held open: the step's latency is that of the first event,
     /// by which checks and captures go; further ones are counted.
-    pub events: Option<Events>,
+    pub events: Option<HoldFor>,
     /// The route of RSocket, which built-in steps set.
     #[serde(skip)]
     pub(crate) rsocket: Option<String>,
@@ -51,23 +51,23 @@ pub struct Step {
     /// Done only where this capture is there; `!NAME`: where it is missing.
     pub only_if: Option<String>,
     /// In so many of 100 turns it is done.
-    pub percent: Option<Number>,
+    pub percent: Option<NumberValue>,
     /// How often it is done before the next step.
-    pub repeat: Option<Number>,
+    pub repeat: Option<NumberValue>,
     /// Steps that are done one after the other, instead of a request.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScenarioStep>,
     /// How long the user thinks before it, instead of `load.think`.
-    pub think: Option<Think>,
+    pub think: Option<ThinkTime>,
     /// A whole answer must come within this, instead of `load.timeout`.
-    pub timeout: Option<Time>,
+    pub timeout: Option<DurationValue>,
 }
 
 /// How long a stream is held open. Nothing said: until its first event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Events {
+pub struct HoldFor {
     /// For so long from its first event on.
-    pub hold: Option<Time>,
+    pub hold: Option<DurationValue>,
     /// Until so many events came. Without `hold`, each of them must come within `timeout` of the one before.
     pub count: Option<u64>,
     /// Of RSocket: so many items are asked for at once, and as many again when they have come. Without it all there are.
@@ -99,9 +99,9 @@ pub struct Expect {
     pub contains: OneOrMany<String>,
 }
 
-impl Step {
+impl ScenarioStep {
     /// Calls this for the step and all within it, in their order.
-    pub fn visit<'s>(&'s self, see: &mut impl FnMut(&'s Step)) {
+    pub fn visit<'s>(&'s self, see: &mut impl FnMut(&'s ScenarioStep)) {
         see(self);
         for step in &self.steps {
             step.visit(see);
@@ -109,7 +109,10 @@ impl Step {
     }
 
     /// The same with leave to change them.
-    pub(super) fn visit_mut<E>(&mut self, see: &mut impl FnMut(&mut Step) -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn visit_mut<E>(
+        &mut self,
+        see: &mut impl FnMut(&mut ScenarioStep) -> Result<(), E>,
+    ) -> Result<(), E> {
         see(self)?;
         self.steps.iter_mut().try_for_each(|step| step.visit_mut(see))
     }

@@ -11,18 +11,20 @@
 //! Behind a `|` stands how the value is written: `${token|url}` (percent encoding), `|json` (inside a JSON text), `|base64`.
 //! `$${` means `${` itself.
 
+use std::fmt;
+
 /// One part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum TemplatePart {
     /// Written as it is.
     Text(String),
     /// Replaced by a value.
-    Value(Reference, Filter),
+    Value(TemplateReference, TemplateFilter),
 }
 
 /// What a value is taken from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reference {
+pub enum TemplateReference {
     /// What an earlier answer said.
     Capture(String),
     /// A column, perhaps with the name of its table.
@@ -41,7 +43,7 @@ pub enum Reference {
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filter {
+pub enum TemplateFilter {
     /// As it is.
     Plain,
     /// With percent encoding: for paths and queries.
@@ -52,11 +54,23 @@ pub enum Filter {
     Base64,
 }
 
+/// Why a text with `${...}` cannot be read, in the words of a scenario's author.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateError(String);
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
 /// Reads a text with `${...}`.
 ///
 /// # Errors
 /// A brace that is not closed, an empty name, a filter that does not exist: in words.
-pub fn parse(text: &str) -> Result<Vec<Part>, String> {
+pub fn parse(text: &str) -> Result<Vec<TemplatePart>, TemplateError> {
     let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
     while let Some(at) = rest.find("${") {
         let (before, from) = rest.split_at(at);
@@ -69,82 +83,88 @@ pub fn parse(text: &str) -> Result<Vec<Part>, String> {
         plain.push_str(before);
         let inner = from.get(2..).unwrap_or_default();
         let Some((name, after)) = inner.split_once('}') else {
-            return Err(format!("`{from}` lacks its closing brace"));
+            return Err(TemplateError(format!("`{from}` lacks its closing brace")));
         };
         if !plain.is_empty() {
-            parts.push(Part::Text(std::mem::take(&mut plain)));
+            parts.push(TemplatePart::Text(std::mem::take(&mut plain)));
         }
         parts.push(value(name)?);
         rest = after;
     }
     plain.push_str(rest);
     if !plain.is_empty() {
-        parts.push(Part::Text(plain));
+        parts.push(TemplatePart::Text(plain));
     }
     Ok(parts)
 }
 
-fn value(text: &str) -> Result<Part, String> {
+fn value(text: &str) -> Result<TemplatePart, TemplateError> {
     let (name, filter) = match text.split_once('|') {
-        None => (text.trim(), Filter::Plain),
+        None => (text.trim(), TemplateFilter::Plain),
         Some((name, filter)) => {
             let filter = match filter.trim() {
-                "url" => Filter::Url,
-                "json" => Filter::Json,
-                "base64" => Filter::Base64,
-                other => return Err(format!("`{other}` in `${{{text}}}` is none of url, json, base64")),
+                "url" => TemplateFilter::Url,
+                "json" => TemplateFilter::Json,
+                "base64" => TemplateFilter::Base64,
+                other => {
+                    return Err(TemplateError(format!(
+                        "`{other}` in `${{{text}}}` is none of url, json, base64"
+                    )));
+                }
             };
             (name.trim(), filter)
         }
     };
     let reference = if let Some(path) = name.strip_prefix("file:") {
-        Reference::File(path.to_owned())
+        TemplateReference::File(path.to_owned())
     } else if let Some(name) = name.strip_prefix("env.") {
-        Reference::Environment(name.to_owned())
+        TemplateReference::Environment(name.to_owned())
     } else if let Some(name) = name.strip_prefix("vary.") {
-        Reference::Vary(name.to_owned())
+        TemplateReference::Vary(name.to_owned())
     } else if let Some(name) = name.strip_prefix("data.") {
         match name.split_once('.') {
-            Some((table, column)) => Reference::Data(Some(table.to_owned()), column.to_owned()),
-            None => Reference::Data(None, name.to_owned()),
+            Some((table, column)) => TemplateReference::Data(Some(table.to_owned()), column.to_owned()),
+            None => TemplateReference::Data(None, name.to_owned()),
         }
     } else {
         match name {
-            "user" => Reference::User,
-            "request" => Reference::Request,
-            "" => return Err(format!("`${{{text}}}` names nothing; `$${{` means `${{` itself")),
+            "user" => TemplateReference::User,
+            "request" => TemplateReference::Request,
+            "" => {
+                return Err(TemplateError(format!("`${{{text}}}` names nothing; `$${{` means `${{` itself")));
+            }
             name if name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-') => {
-                Reference::Capture(name.to_owned())
+                TemplateReference::Capture(name.to_owned())
             }
             name => {
-                return Err(format!(
+                return Err(TemplateError(format!(
                     "`${{{name}}}` is no name of a capture; see `data.`, `vary.`, `env.`, `file:`"
-                ));
+                )));
             }
         }
     };
-    Ok(Part::Value(reference, filter))
+    Ok(TemplatePart::Value(reference, filter))
 }
 
 /// The text with all that does not change from request to request filled in, which `known` knows.
 ///
 /// # Errors
-/// What `known` says of what it does not know, and what [`parse`] says.
-pub fn fill(
-    parts: Vec<Part>,
-    known: &mut impl FnMut(&Reference) -> Result<Option<String>, String>,
-) -> Result<Vec<Part>, String> {
-    let mut filled: Vec<Part> = Vec::with_capacity(parts.len());
+/// What `known` says of what it does not know.
+pub fn fill<E>(
+    parts: Vec<TemplatePart>,
+    known: &mut impl FnMut(&TemplateReference) -> Result<Option<String>, E>,
+) -> Result<Vec<TemplatePart>, E> {
+    let mut filled: Vec<TemplatePart> = Vec::with_capacity(parts.len());
     for part in parts {
         let part = match part {
-            Part::Text(text) => Part::Text(text),
-            Part::Value(reference, filter) => match known(&reference)? {
-                Some(text) => Part::Text(written(&text, filter)),
-                None => Part::Value(reference, filter),
+            TemplatePart::Text(text) => TemplatePart::Text(text),
+            TemplatePart::Value(reference, filter) => match known(&reference)? {
+                Some(text) => TemplatePart::Text(written(&text, filter)),
+                None => TemplatePart::Value(reference, filter),
             },
         };
         match (filled.last_mut(), part) {
-            (Some(Part::Text(before)), Part::Text(text)) => before.push_str(&text),
+            (Some(TemplatePart::Text(before)), TemplatePart::Text(text)) => before.push_str(&text),
             (_, part) => filled.push(part),
         }
     }
@@ -152,31 +172,31 @@ pub fn fill(
 }
 
 /// The captures that a text refers to.
-pub(super) fn captures(parts: &[Part]) -> impl Iterator<Item = &str> {
+pub(super) fn captures(parts: &[TemplatePart]) -> impl Iterator<Item = &str> {
     parts.iter().filter_map(|part| match part {
-        Part::Value(Reference::Capture(name), _) => Some(name.as_str()),
-        Part::Value(_, _) | Part::Text(_) => None,
+        TemplatePart::Value(TemplateReference::Capture(name), _) => Some(name.as_str()),
+        TemplatePart::Value(_, _) | TemplatePart::Text(_) => None,
     })
 }
 
 /// A value as its filter writes it.
-pub fn written(value: &str, filter: Filter) -> String {
+pub fn written(value: &str, filter: TemplateFilter) -> String {
     let mut out = Vec::with_capacity(value.len());
     write(&mut out, value, filter);
     String::from_utf8(out).unwrap_or_default()
 }
 
 /// Appends a value as its filter writes it.
-pub fn write(out: &mut Vec<u8>, value: &str, filter: Filter) {
+pub fn write(out: &mut Vec<u8>, value: &str, filter: TemplateFilter) {
     use base64::Engine;
     match filter {
-        Filter::Plain => out.extend_from_slice(value.as_bytes()),
-        Filter::Url => value.bytes().for_each(|byte| percent(out, byte)),
-        Filter::Json => {
+        TemplateFilter::Plain => out.extend_from_slice(value.as_bytes()),
+        TemplateFilter::Url => value.bytes().for_each(|byte| percent(out, byte)),
+        TemplateFilter::Json => {
             let quoted = serde_json::Value::from(value).to_string();
             out.extend_from_slice(quoted.as_bytes().get(1..quoted.len() - 1).unwrap_or_default());
         }
-        Filter::Base64 => {
+        TemplateFilter::Base64 => {
             let text = base64::engine::general_purpose::STANDARD.encode(value);
             out.extend_from_slice(text.as_bytes());
         }
@@ -201,16 +221,16 @@ mod tests {
     #[test]
     fn texts_are_split_at_values() {
         let parts = parse("/a/${token|url}?u=${data.users.name}&$${x}&${request}").unwrap();
-        let data = Reference::Data(Some("users".into()), "name".into());
+        let data = TemplateReference::Data(Some("users".into()), "name".into());
         assert_eq!(
             parts,
             [
-                Part::Text("/a/".into()),
-                Part::Value(Reference::Capture("token".into()), Filter::Url),
-                Part::Text("?u=".into()),
-                Part::Value(data, Filter::Plain),
-                Part::Text("&${x}&".into()),
-                Part::Value(Reference::Request, Filter::Plain),
+                TemplatePart::Text("/a/".into()),
+                TemplatePart::Value(TemplateReference::Capture("token".into()), TemplateFilter::Url),
+                TemplatePart::Text("?u=".into()),
+                TemplatePart::Value(data, TemplateFilter::Plain),
+                TemplatePart::Text("&${x}&".into()),
+                TemplatePart::Value(TemplateReference::Request, TemplateFilter::Plain),
             ]
         );
     }
@@ -224,34 +244,40 @@ mod tests {
             ("${a b}", "no name of a capture"),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.contains(said), "{text}: {error}");
+            assert!(error.to_string().contains(said), "{text}: {error}");
         }
     }
 
     #[test]
     fn values_are_written_by_their_filter() {
         let table = [
-            (Filter::Plain, "a\"b é/"),
-            (Filter::Url, "a%22b%20%C3%A9%2F"),
-            (Filter::Json, "a\\\"b é/"),
-            (Filter::Base64, "YSJiIMOpLw=="),
+            (TemplateFilter::Plain, "a\"b é/"),
+            (TemplateFilter::Url, "a%22b%20%C3%A9%2F"),
+            (TemplateFilter::Json, "a\\\"b é/"),
+            (TemplateFilter::Base64, "YSJiIMOpLw=="),
         ];
         for (filter, expected) in table {
             assert_eq!(written("a\"b é/", filter), expected);
         }
         // Quotes at both ends must not vanish.
-        assert_eq!(written("\"", Filter::Json), "\\\"");
-        assert_eq!(written("", Filter::Json), "");
+        assert_eq!(written("\"", TemplateFilter::Json), "\\\"");
+        assert_eq!(written("", TemplateFilter::Json), "");
     }
 
     #[test]
     fn what_is_known_is_filled_in() {
-        let mut known = |reference: &Reference| {
-            let Reference::Environment(name) = reference else { return Ok(None) };
+        let mut known = |reference: &TemplateReference| {
+            let TemplateReference::Environment(name) = reference else { return Ok(None) };
             if name == "SECRET" { Ok(Some("a b".to_owned())) } else { Err(format!("`{name}` is not set")) }
         };
         let filled = fill(parse("x${env.SECRET|url}y${user}").unwrap(), &mut known).unwrap();
-        assert_eq!(filled, [Part::Text("xa%20by".into()), Part::Value(Reference::User, Filter::Plain)]);
+        assert_eq!(
+            filled,
+            [
+                TemplatePart::Text("xa%20by".into()),
+                TemplatePart::Value(TemplateReference::User, TemplateFilter::Plain)
+            ]
+        );
         assert!(fill(parse("${env.OTHER}").unwrap(), &mut known).is_err());
     }
 }

@@ -6,30 +6,30 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::value::{Time, share};
+use super::value::{DurationValue, share};
 
 /// What must hold at every point: `p50`, `p90`, `p99`, `p99.9` and `max` of right answers since they were due, `errors` as a
 /// share (`"1%"`), `rate` as right answers a second; and the same of single steps under `steps.NAME`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thresholds {
     /// Of all steps together.
-    pub all: Vec<Bound>,
+    pub all: Vec<ThresholdBound>,
     /// By the name of a step.
-    pub steps: BTreeMap<String, Vec<Bound>>,
+    pub steps: BTreeMap<String, Vec<ThresholdBound>>,
 }
 
 /// One bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
+pub struct ThresholdBound {
     /// What is measured.
-    pub metric: Metric,
+    pub metric: ThresholdMetric,
     /// What it may be.
-    pub limit: Limit,
+    pub limit: ThresholdLimit,
 }
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Metric {
+pub enum ThresholdMetric {
     /// So many of 100 right answers take no longer, since they were due.
     Percentile(f64),
     /// The longest right answer, since it was due.
@@ -42,9 +42,9 @@ pub enum Metric {
 
 /// What it may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Limit {
+pub enum ThresholdLimit {
     /// At most this time.
-    Within(Time),
+    Within(DurationValue),
     /// At most this share, from 0 to 1.
     AtMost(f64),
     /// At least so many a second.
@@ -52,18 +52,18 @@ pub enum Limit {
 }
 
 /// As in `p99 <= 50ms`.
-impl fmt::Display for Bound {
+impl fmt::Display for ThresholdBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.metric {
-            Metric::Percentile(percent) => write!(f, "p{percent}")?,
-            Metric::Max => write!(f, "max")?,
-            Metric::Errors => write!(f, "errors")?,
-            Metric::Rate => write!(f, "rate")?,
+            ThresholdMetric::Percentile(percent) => write!(f, "p{percent}")?,
+            ThresholdMetric::Max => write!(f, "max")?,
+            ThresholdMetric::Errors => write!(f, "errors")?,
+            ThresholdMetric::Rate => write!(f, "rate")?,
         }
         match self.limit {
-            Limit::Within(time) => write!(f, " <= {time}"),
-            Limit::AtMost(share) => write!(f, " <= {}%", share * 100.0),
-            Limit::AtLeast(rate) => write!(f, " >= {rate}/s"),
+            ThresholdLimit::Within(time) => write!(f, " <= {time}"),
+            ThresholdLimit::AtMost(share) => write!(f, " <= {}%", share * 100.0),
+            ThresholdLimit::AtLeast(rate) => write!(f, " >= {rate}/s"),
         }
     }
 }
@@ -105,25 +105,25 @@ impl<'de> Visitor<'de> for ThresholdsVisitor {
     }
 }
 
-fn bound(name: &str, value: &toml::Value) -> Result<Bound, String> {
+fn bound(name: &str, value: &toml::Value) -> Result<ThresholdBound, String> {
     let number = value
         .as_float()
         .or_else(|| value.as_integer().and_then(|whole| u32::try_from(whole).ok()).map(f64::from));
     let text = value.as_str();
     let (metric, limit) = match name {
-        "errors" => (Metric::Errors, text.and_then(share).map(Limit::AtMost)),
-        "rate" => (Metric::Rate, number.filter(|rate| *rate >= 0.0).map(Limit::AtLeast)),
+        "errors" => (ThresholdMetric::Errors, text.and_then(share).map(ThresholdLimit::AtMost)),
+        "rate" => (ThresholdMetric::Rate, number.filter(|rate| *rate >= 0.0).map(ThresholdLimit::AtLeast)),
         _ => {
-            let time = text.map(Time::read).transpose()?.map(Limit::Within);
+            let time = text.map(DurationValue::read).transpose()?.map(ThresholdLimit::Within);
             let percent = name.strip_prefix('p').and_then(|percent| percent.parse().ok());
-            (percent.map_or(Metric::Max, Metric::Percentile), time)
+            (percent.map_or(ThresholdMetric::Max, ThresholdMetric::Percentile), time)
         }
     };
     let form = match metric {
-        Metric::Errors => "a share such as \"1%\"",
-        Metric::Rate => "a number of right answers a second",
-        Metric::Percentile(_) | Metric::Max => "a time such as \"50ms\"",
+        ThresholdMetric::Errors => "a share such as \"1%\"",
+        ThresholdMetric::Rate => "a number of right answers a second",
+        ThresholdMetric::Percentile(_) | ThresholdMetric::Max => "a time such as \"50ms\"",
     };
     let limit = limit.ok_or_else(|| format!("threshold `{name}` is {form}"))?;
-    Ok(Bound { metric, limit })
+    Ok(ThresholdBound { metric, limit })
 }

@@ -13,14 +13,14 @@ const TIME_S_MAX: f64 = 604_800.0;
 
 /// A time as scenarios write it: `250ms`, `1.5s`, `2m`, `1h`, `10us`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Time(pub Duration);
+pub struct DurationValue(pub Duration);
 
-impl Time {
+impl DurationValue {
     /// Reads the text of a time.
     ///
     /// # Errors
     /// Text that is none, and times longer than a week.
-    pub(crate) fn read(text: &str) -> Result<Time, String> {
+    pub(crate) fn read(text: &str) -> Result<DurationValue, String> {
         let text = text.trim();
         let digits =
             text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
@@ -39,12 +39,12 @@ impl Time {
         if seconds > TIME_S_MAX {
             return Err(format!("`{text}` is longer than a week"));
         }
-        Ok(Time(Duration::from_secs_f64(seconds)))
+        Ok(DurationValue(Duration::from_secs_f64(seconds)))
     }
 }
 
 /// As scenarios write it.
-impl fmt::Display for Time {
+impl fmt::Display for DurationValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ns = self.0.as_nanos();
         match ns {
@@ -57,16 +57,16 @@ impl fmt::Display for Time {
 }
 
 /// As text, which is read back to the nanosecond.
-impl Serialize for Time {
+impl Serialize for DurationValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Time {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+impl<'de> Deserialize<'de> for DurationValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<DurationValue, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Time::read(&text).map_err(D::Error::custom)
+        DurationValue::read(&text).map_err(D::Error::custom)
     }
 }
 
@@ -82,14 +82,14 @@ impl<T> Default for OneOrMany<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Either(PhantomData))
+        deserializer.deserialize_any(OneOrManyVisitor(PhantomData))
     }
 }
 
 /// Hands one value on to its own type, and a list to the type of its elements.
-struct Either<T>(PhantomData<T>);
+struct OneOrManyVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrManyVisitor<T> {
     type Value = OneOrMany<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -115,15 +115,15 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
 
 /// A number, or a text with `${...}` that becomes one: `percent = 5` and `percent = "${vary.logout}"`.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Number {
+pub enum NumberValue {
     /// As it stands in the file.
     Fixed(f64),
     /// To be filled in.
     Text(String),
 }
 
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Number, D::Error> {
+impl<'de> Deserialize<'de> for NumberValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<NumberValue, D::Error> {
         deserializer.deserialize_any(NumberVisitor)
     }
 }
@@ -131,23 +131,23 @@ impl<'de> Deserialize<'de> for Number {
 struct NumberVisitor;
 
 impl Visitor<'_> for NumberVisitor {
-    type Value = Number;
+    type Value = NumberValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a number or a text with `${...}`")
     }
 
     #[expect(clippy::cast_precision_loss, reason = "percentages and repetitions are small")]
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Number, E> {
-        Ok(Number::Fixed(value as f64))
+    fn visit_i64<E: Error>(self, value: i64) -> Result<NumberValue, E> {
+        Ok(NumberValue::Fixed(value as f64))
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Number, E> {
-        Ok(Number::Fixed(value))
+    fn visit_f64<E: Error>(self, value: f64) -> Result<NumberValue, E> {
+        Ok(NumberValue::Fixed(value))
     }
 
-    fn visit_str<E: Error>(self, value: &str) -> Result<Number, E> {
-        Ok(Number::Text(value.to_owned()))
+    fn visit_str<E: Error>(self, value: &str) -> Result<NumberValue, E> {
+        Ok(NumberValue::Text(value.to_owned()))
     }
 }
 
@@ -170,12 +170,12 @@ mod tests {
             ("2m", 120_000_000_000),
             ("0s", 0),
         ] {
-            let time = Time::read(text).unwrap();
+            let time = DurationValue::read(text).unwrap();
             assert_eq!(time.0.as_nanos(), ns, "{text}");
-            assert_eq!(Time::read(&time.to_string()).unwrap(), time);
+            assert_eq!(DurationValue::read(&time.to_string()).unwrap(), time);
         }
         for text in ["", "5", "ms", "1 year", "-1s", "1.2.3s", "999999h"] {
-            assert!(Time::read(text).is_err(), "{text}");
+            assert!(DurationValue::read(text).is_err(), "{text}");
         }
     }
 }

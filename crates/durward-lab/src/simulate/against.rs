@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::calibrate::Calibration;
 use super::{Deployment, DeploymentError, recorded};
-use crate::record::{self, Point, Record};
+use crate::record::{self, MeasuredPoint, RunRecord};
 
 /// A point of a record beside its simulation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Compared {
+pub struct SimulatedPoint {
     /// Nodes and load of the point, in words.
     pub point: String,
     /// Whether marks leave the point out of fits.
@@ -42,7 +42,10 @@ pub fn difference([measured, simulated]: [f64; 2]) -> f64 {
 ///
 /// # Errors
 /// A point whose load cannot be simulated.
-pub fn against(calibration: &Calibration, record: &Record) -> Result<Vec<Compared>, DeploymentError> {
+pub fn against(
+    calibration: &Calibration,
+    record: &RunRecord,
+) -> Result<Vec<SimulatedPoint>, DeploymentError> {
     record
         .points
         .iter()
@@ -51,7 +54,11 @@ pub fn against(calibration: &Calibration, record: &Record) -> Result<Vec<Compare
         .collect()
 }
 
-fn compare(calibration: &Calibration, record: &Record, point: &Point) -> Result<Compared, DeploymentError> {
+fn compare(
+    calibration: &Calibration,
+    record: &RunRecord,
+    point: &MeasuredPoint,
+) -> Result<SimulatedPoint, DeploymentError> {
     let mut notes = Vec::new();
     let deployment = deployment(calibration, record, point, &mut notes);
     let outcome = super::run(&deployment)?;
@@ -62,7 +69,7 @@ fn compare(calibration: &Calibration, record: &Record, point: &Point) -> Result<
         "" => String::new(),
         other => format!(", {other}"),
     };
-    Ok(Compared {
+    Ok(SimulatedPoint {
         point: format!("{}, {}{configuration}", record::nodes_in_words(point.nodes), point.load),
         is_marked: !point.is_fitted(),
         throughput,
@@ -75,15 +82,15 @@ fn compare(calibration: &Calibration, record: &Record, point: &Point) -> Result<
 
 fn deployment(
     calibration: &Calibration,
-    record: &Record,
-    point: &Point,
+    record: &RunRecord,
+    point: &MeasuredPoint,
     notes: &mut Vec<String>,
 ) -> Deployment {
     let scenario = recorded::scenario(record);
     let calibrated = &calibration.deployment;
     // What a calibration saw of how many cores a node works with counts for others of its kind: they may say nothing of it.
     let measured = recorded::nodes(record, point, &mut Vec::new());
-    let nodes = super::Nodes {
+    let nodes = super::DeploymentNodes {
         count: measured.count,
         quota: measured.quota,
         period_s: measured.period_s,

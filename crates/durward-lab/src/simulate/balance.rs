@@ -1,18 +1,18 @@
 //! How requests find a node.
 
-use super::deployment::Balance;
-use crate::random::Random;
+use super::deployment::BalancePolicy;
+use crate::random::LabRandom;
 
 /// Which nodes are thought to be up, and how many requests each has.
 #[derive(Debug)]
 pub(super) struct Balancer {
-    how: Balance,
+    how: BalancePolicy,
     /// Nodes that are thought to be up, in any order, and where each stands in there.
     up: Vec<u32>,
     place: Vec<Option<u32>>,
     next: usize,
     outstanding: Vec<u32>,
-    /// Nodes that are up by how many requests they have; only for [`Balance::LeastOutstanding`].
+    /// Nodes that are up by how many requests they have; only for [`BalancePolicy::LeastOutstanding`].
     levels: Vec<Vec<u32>>,
     /// Where a node stands in its level.
     in_level: Vec<u32>,
@@ -24,7 +24,7 @@ pub(super) struct Balancer {
     reason = "INVARIANT: nodes are below the count that `new` was given; `place`, `in_level` and `levels` name each other's places"
 )]
 impl Balancer {
-    pub(super) fn new(how: Balance, nodes: u32) -> Balancer {
+    pub(super) fn new(how: BalancePolicy, nodes: u32) -> Balancer {
         let mut balancer = Balancer {
             how,
             up: Vec::new(),
@@ -45,16 +45,16 @@ impl Balancer {
     }
 
     /// A node for a request of a user who stays with `home`, where users do that.
-    pub(super) fn choose(&mut self, home: Option<u32>, random: &mut Random) -> u32 {
+    pub(super) fn choose(&mut self, home: Option<u32>, random: &mut LabRandom) -> u32 {
         match (self.how, home) {
-            (Balance::Sticky, Some(home)) => home,
-            (Balance::Sticky | Balance::Random, _) => self.any(random),
-            (Balance::RoundRobin, _) => {
+            (BalancePolicy::Sticky, Some(home)) => home,
+            (BalancePolicy::Sticky | BalancePolicy::Random, _) => self.any(random),
+            (BalancePolicy::RoundRobin, _) => {
                 self.next = (self.next + 1) % self.up.len().max(1);
                 self.up.get(self.next).copied().unwrap_or(0)
             }
-            (Balance::LeastOutstanding, _) => self.least(random),
-            (Balance::TwoChoices, _) => {
+            (BalancePolicy::LeastOutstanding, _) => self.least(random),
+            (BalancePolicy::TwoChoices, _) => {
                 let (one, other) = self.any_two(random);
                 if self.outstanding[other as usize] < self.outstanding[one as usize] { other } else { one }
             }
@@ -67,18 +67,18 @@ impl Balancer {
     }
 
     /// Any node that is thought to be up.
-    pub(super) fn any(&self, random: &mut Random) -> u32 {
+    pub(super) fn any(&self, random: &mut LabRandom) -> u32 {
         self.up.get(random.below(self.up.len())).copied().unwrap_or(0)
     }
 
-    fn any_two(&self, random: &mut Random) -> (u32, u32) {
+    fn any_two(&self, random: &mut LabRandom) -> (u32, u32) {
         let count = self.up.len();
         let one = random.below(count);
         let other = if count > 1 { (one + 1 + random.below(count - 1)) % count } else { one };
         (self.up[one], self.up[other])
     }
 
-    fn least(&mut self, random: &mut Random) -> u32 {
+    fn least(&mut self, random: &mut LabRandom) -> u32 {
         while self.levels.get(self.lowest).is_some_and(Vec::is_empty) {
             self.lowest += 1;
         }
@@ -97,7 +97,7 @@ impl Balancer {
     }
 
     fn count_to(&mut self, node: u32, count: u32) {
-        let is_levelled = self.how == Balance::LeastOutstanding && self.place[node as usize].is_some();
+        let is_levelled = self.how == BalancePolicy::LeastOutstanding && self.place[node as usize].is_some();
         if is_levelled {
             self.leave_level(node);
         }
@@ -131,7 +131,7 @@ impl Balancer {
         if self.place[node as usize].is_none() {
             self.place[node as usize] = Some(self.up.len() as u32);
             self.up.push(node);
-            if self.how == Balance::LeastOutstanding {
+            if self.how == BalancePolicy::LeastOutstanding {
                 self.enter_level(node);
             }
         }
@@ -143,7 +143,7 @@ impl Balancer {
             return;
         }
         if let Some(at) = self.place[node as usize].take() {
-            if self.how == Balance::LeastOutstanding {
+            if self.how == BalancePolicy::LeastOutstanding {
                 self.leave_level(node);
             }
             self.up.swap_remove(at as usize);
@@ -160,8 +160,8 @@ mod tests {
 
     #[test]
     fn least_outstanding_is_what_a_search_through_all_finds() {
-        let mut random = Random::new(1);
-        let mut balancer = Balancer::new(Balance::LeastOutstanding, 20);
+        let mut random = LabRandom::new(1);
+        let mut balancer = Balancer::new(BalancePolicy::LeastOutstanding, 20);
         let mut plain = [0u32; 20];
         let mut is_up = [true; 20];
         for _ in 0..20_000 {
@@ -195,15 +195,15 @@ mod tests {
 
     #[test]
     fn two_choices_are_two_and_round_robin_is_even() {
-        let mut random = Random::new(2);
-        let mut balancer = Balancer::new(Balance::TwoChoices, 2);
+        let mut random = LabRandom::new(2);
+        let mut balancer = Balancer::new(BalancePolicy::TwoChoices, 2);
         balancer.sent(0);
         assert!((0..100).all(|_| balancer.choose(None, &mut random) == 1));
-        let mut balancer = Balancer::new(Balance::RoundRobin, 3);
+        let mut balancer = Balancer::new(BalancePolicy::RoundRobin, 3);
         let mut counts = [0; 3];
         (0..30).for_each(|_| counts[balancer.choose(None, &mut random) as usize] += 1);
         assert_eq!(counts, [10; 3]);
-        let mut sticky = Balancer::new(Balance::Sticky, 3);
+        let mut sticky = Balancer::new(BalancePolicy::Sticky, 3);
         assert_eq!(sticky.choose(Some(2), &mut random), 2);
     }
 }

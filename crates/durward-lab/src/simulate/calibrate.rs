@@ -4,8 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Balance, Deployment, Kind, Nodes, Step, Times, recorded};
-use crate::record::{self, Latency, Point, Record};
+use super::{
+    BalancePolicy, Deployment, DeploymentNodes, RequestKind, SessionUse, TimeDistribution, recorded,
+};
+use crate::record::{self, LatencyRecord, MeasuredPoint, RunRecord};
 
 /// Points with fewer answers are not calibrated by: their 99th percentile is one of ten answers.
 const ANSWERS_MIN: u64 = 1_000;
@@ -40,13 +42,13 @@ impl std::error::Error for CalibrationError {}
 /// rest does. Without processor time in the record, all of the time is taken to be work.
 ///
 /// A process that waits has to be woken for a request, one that is busy finds the next without: under load a request costs less. How much
-/// less is taken from all points of the record ([`Nodes::wake_ms`](super::Nodes::wake_ms)). Points that marks leave out of fits are only
+/// less is taken from all points of the record ([`DeploymentNodes::wake_ms`](super::DeploymentNodes::wake_ms)). Points that marks leave out of fits are only
 /// used where there are no others.
 ///
 /// # Errors
 /// A record without a point that has a thousand answers, or one that makes no deployment.
-pub fn calibrate(record: &Record) -> Result<Calibration, CalibrationError> {
-    let load = |point: &Point| point.throughput() / point.nodes.max(1) as f64;
+pub fn calibrate(record: &RunRecord) -> Result<Calibration, CalibrationError> {
+    let load = |point: &MeasuredPoint| point.throughput() / point.nodes.max(1) as f64;
     let mut notes = Vec::new();
     let points = usable(record, &mut notes);
     let lightest = points.iter().min_by(|one, other| load(one).total_cmp(&load(other))).ok_or_else(|| {
@@ -54,10 +56,10 @@ pub fn calibrate(record: &Record) -> Result<Calibration, CalibrationError> {
             "no point of the record has {ANSWERS_MIN} answers: nothing to take service times from"
         ))
     })?;
-    let mean_s = Latency::merged(lightest.steps.iter().map(sent)).mean_ns() / 1e9;
+    let mean_s = LatencyRecord::merged(lightest.steps.iter().map(sent)).mean_ns() / 1e9;
     let scenario = recorded::scenario(record);
     let mut nodes = recorded::nodes(record, lightest, &mut notes);
-    let work = Work::of(&points, lightest, mean_s, &nodes, &mut notes);
+    let work = ServiceTime::of(&points, lightest, mean_s, &nodes, &mut notes);
     nodes.wake_ms = work.wake_s * 1e3;
     let answered = lightest.steps.iter().filter(|step| step.answered > 0);
     let think_s = recorded::think_s(lightest);
@@ -67,7 +69,7 @@ pub fn calibrate(record: &Record) -> Result<Calibration, CalibrationError> {
         warm_up_s: 5.0,
         nodes,
         load: recorded::load(lightest, think_s, scenario.as_ref(), &mut notes),
-        balance: scenario.as_ref().map_or(Balance::default(), |it| recorded::balance(it, lightest)),
+        balance: scenario.as_ref().map_or(BalancePolicy::default(), |it| recorded::balance(it, lightest)),
         steps: answered.map(|step| calibrated(step, &work, mean_s)).collect(),
         replication: None,
         events: Vec::new(),
@@ -88,9 +90,10 @@ pub fn calibrate(record: &Record) -> Result<Calibration, CalibrationError> {
 }
 
 /// Points with enough answers: those that count, else all.
-fn usable<'r>(record: &'r Record, notes: &mut Vec<String>) -> Vec<&'r Point> {
-    let all: Vec<&Point> = record.points.iter().filter(|point| point.answered() >= ANSWERS_MIN).collect();
-    let good: Vec<&Point> = all.iter().copied().filter(|point| point.is_fitted()).collect();
+fn usable<'r>(record: &'r RunRecord, notes: &mut Vec<String>) -> Vec<&'r MeasuredPoint> {
+    let all: Vec<&MeasuredPoint> =
+        record.points.iter().filter(|point| point.answered() >= ANSWERS_MIN).collect();
+    let good: Vec<&MeasuredPoint> = all.iter().copied().filter(|point| point.is_fitted()).collect();
     if good.is_empty() && !all.is_empty() {
         notes.push(
             "every point of the record has a mark: what it was calibrated by is not to be believed"
@@ -101,13 +104,13 @@ fn usable<'r>(record: &'r Record, notes: &mut Vec<String>) -> Vec<&'r Point> {
     good
 }
 
-pub(super) fn sent(step: &record::StepResult) -> &Latency {
+pub(super) fn sent(step: &record::StepResult) -> &LatencyRecord {
     if step.since_sent.count() > 0 { &step.since_sent } else { &step.since_due }
 }
 
 /// For how long a core works on a request, in seconds.
 #[derive(Clone, Copy, Debug)]
-struct Work {
+struct ServiceTime {
     /// On each.
     each_s: f64,
     /// And on one that finds its node idle.
@@ -116,11 +119,17 @@ struct Work {
     light_s: f64,
 }
 
-impl Work {
-    fn of(points: &[&Point], lightest: &Point, mean_s: f64, nodes: &Nodes, notes: &mut Vec<String>) -> Work {
+impl ServiceTime {
+    fn of(
+        points: &[&MeasuredPoint],
+        lightest: &MeasuredPoint,
+        mean_s: f64,
+        nodes: &DeploymentNodes,
+        notes: &mut Vec<String>,
+    ) -> ServiceTime {
         let Some((_, light_s)) = cost(lightest, nodes).filter(|_| mean_s > 0.0) else {
             notes.push("the record has no processor time of all nodes: all of the time of an answer is taken to be work of a core".to_owned());
-            return Work { each_s: mean_s, wake_s: 0.0, light_s: mean_s };
+            return ServiceTime { each_s: mean_s, wake_s: 0.0, light_s: mean_s };
         };
         if light_s > mean_s {
             notes.push(format!(
@@ -132,13 +141,13 @@ impl Work {
         let costs: Vec<(f64, f64)> = points.iter().filter_map(|point| cost(point, nodes)).collect();
         let line = line(&costs).filter(|(each_s, wake_s)| *wake_s > 0.0 && *each_s > 0.0);
         let (each_s, wake_s) = line.unwrap_or((light_s, 0.0));
-        Work { each_s, wake_s, light_s }
+        ServiceTime { each_s, wake_s, light_s }
     }
 }
 
 /// The share of time in which a node is idle, and the processor time of a request in seconds; `None` where that was not seen.
-fn cost(point: &Point, nodes: &Nodes) -> Option<(f64, f64)> {
-    let used: Vec<&record::Used> = point.by_node.iter().filter_map(|node| node.used.as_ref()).collect();
+fn cost(point: &MeasuredPoint, nodes: &DeploymentNodes) -> Option<(f64, f64)> {
+    let used: Vec<&record::NodeUse> = point.by_node.iter().filter_map(|node| node.used.as_ref()).collect();
     let cpu_s: f64 = used.iter().map(|used| used.cpu_s).sum();
     if used.len() < point.nodes.max(1) || cpu_s <= 0.0 || point.measured_s <= 0.0 {
         return None;
@@ -160,32 +169,41 @@ fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     (spread > 0.045).then_some((y - slope * x, slope))
 }
 
-fn calibrated(step: &record::StepResult, work: &Work, mean_s: f64) -> Step {
+fn calibrated(step: &record::StepResult, work: &ServiceTime, mean_s: f64) -> RequestKind {
     let times = sent(step);
     let mean_ms = times.mean_ns() / 1e6;
     // Parts of the time that an answer takes.
     let (each, light) = (work.each_s / mean_s, work.light_s / mean_s);
     let (service, delay) = if light >= 0.5 {
         let rest_ms = (mean_ms * (1.0 - light)).max(0.0);
-        (Times::Measured { times: times.clone(), scale: each }, Times::ConstantMs(rest_ms))
+        (
+            TimeDistribution::Measured { times: times.clone(), scale: each },
+            TimeDistribution::ConstantMs(rest_ms),
+        )
     } else {
-        let mut rest = Latency::default();
+        let mut rest = LatencyRecord::default();
         let light_ns = (mean_ms * light * 1e6) as u64;
         times.counts().for_each(|(ns, count)| rest.record_many(ns.saturating_sub(light_ns), count));
-        (Times::ConstantMs(mean_ms * each), Times::Measured { times: rest, scale: 1.0 })
+        (TimeDistribution::ConstantMs(mean_ms * each), TimeDistribution::Measured { times: rest, scale: 1.0 })
     };
-    Step { name: step.name.clone(), kind: kind(&step.name), weight: step.answered as f64, service, delay }
+    RequestKind {
+        name: step.name.clone(),
+        kind: kind(&step.name),
+        weight: step.answered as f64,
+        service,
+        delay,
+    }
 }
 
 /// What a step does with sessions, by its name. Users in a record took their steps as they did, so logins keep their weight:
 /// no step is of the kind that users without a session must take first.
-fn kind(name: &str) -> Kind {
+fn kind(name: &str) -> SessionUse {
     let name = name.to_ascii_lowercase();
     match () {
         () if name.contains("login") || name.contains("logout") || name.contains("authenticate") => {
-            Kind::Write
+            SessionUse::Write
         }
-        () if name.contains("valid") => Kind::Read,
-        () => Kind::Plain,
+        () if name.contains("valid") => SessionUse::Read,
+        () => SessionUse::Plain,
     }
 }

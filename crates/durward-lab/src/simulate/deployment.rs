@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::times::Times;
+use super::times::TimeDistribution;
 
 /// The most nodes of a simulation: a state of some hundred bytes each.
 pub const NODES_MAX: u32 = 1_000_000;
@@ -35,20 +35,20 @@ pub struct Deployment {
     #[serde(default = "default_warm_up")]
     pub warm_up_s: f64,
     /// The nodes.
-    pub nodes: Nodes,
-    /// Who asks.
-    pub load: Load,
+    pub nodes: DeploymentNodes,
+    /// The offered load.
+    pub load: OfferedLoad,
     /// How requests find a node.
     #[serde(default)]
-    pub balance: Balance,
+    pub balance: BalancePolicy,
     /// Kinds of requests.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RequestKind>,
     /// How nodes tell each other of sessions; `None`: not at all, and at no cost.
     #[serde(default)]
     pub replication: Option<Replication>,
     /// What goes wrong, and crowds.
     #[serde(default)]
-    pub events: Vec<Event>,
+    pub events: Vec<DeploymentEvent>,
 }
 
 fn default_seconds() -> f64 {
@@ -62,7 +62,7 @@ fn default_warm_up() -> f64 {
 /// Nodes, all alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Nodes {
+pub struct DeploymentNodes {
     /// How many there are.
     pub count: u32,
     /// How many requests a node works on at once, each at full speed: its cores.
@@ -108,9 +108,9 @@ fn default_period() -> f64 {
     0.1
 }
 
-impl Default for Nodes {
-    fn default() -> Nodes {
-        Nodes {
+impl Default for DeploymentNodes {
+    fn default() -> DeploymentNodes {
+        DeploymentNodes {
             count: 1,
             cores: 1,
             quota: None,
@@ -141,7 +141,7 @@ pub enum Discipline {
 /// Who asks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Load {
+pub struct OfferedLoad {
     /// So many users, each of whom waits for an answer, thinks, and asks again. Either this or `rate`.
     #[serde(default)]
     pub users: Option<u64>,
@@ -150,13 +150,13 @@ pub struct Load {
     pub rate: Option<f64>,
     /// How arrivals follow each other.
     #[serde(default)]
-    pub arrivals: Arrivals,
+    pub arrivals: ArrivalProcess,
     /// How long a user thinks, in seconds on average.
     #[serde(default)]
     pub think_s: f64,
     /// How that varies.
     #[serde(default)]
-    pub think: Think,
+    pub think: ThinkTimes,
     /// Whether users have a session when the simulation begins. Without: all log in first, as after a power cut.
     #[serde(default = "yes")]
     pub sessions_at_start: bool,
@@ -175,7 +175,7 @@ fn yes() -> bool {
 /// How arrivals follow each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Arrivals {
+pub enum ArrivalProcess {
     /// Independent of each other.
     #[default]
     Poisson,
@@ -188,7 +188,7 @@ pub enum Arrivals {
 /// How the time that users think varies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Think {
+pub enum ThinkTimes {
     /// Without memory.
     #[default]
     Exponential,
@@ -201,7 +201,7 @@ pub enum Think {
 /// How requests find a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Balance {
+pub enum BalancePolicy {
     /// A user stays with a node. Arrivals without users go to any.
     Sticky,
     /// Any node.
@@ -218,21 +218,21 @@ pub enum Balance {
 /// A kind of request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct RequestKind {
     /// Its name, as in records.
     pub name: String,
     /// What it does with sessions.
     #[serde(default)]
-    pub kind: Kind,
+    pub kind: SessionUse,
     /// How often it is taken, in proportion to the others. Users who have no session take a step of the kind `login`; those who have
     /// one take the others.
     #[serde(default = "one_weight")]
     pub weight: f64,
     /// How long a core works on it.
-    pub service: Times,
+    pub service: TimeDistribution,
     /// How long it takes besides, while no core of the node works on it: network, disk.
     #[serde(default)]
-    pub delay: Times,
+    pub delay: TimeDistribution,
 }
 
 fn one_weight() -> f64 {
@@ -242,7 +242,7 @@ fn one_weight() -> f64 {
 /// What a step does with sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum SessionUse {
     /// Nothing that other nodes must know.
     #[default]
     Plain,
@@ -256,12 +256,12 @@ pub enum Kind {
     Logout,
 }
 
-impl Kind {
+impl SessionUse {
     /// Whether other nodes have to hear of it.
     pub fn is_write(self) -> bool {
         match self {
-            Kind::Write | Kind::Login | Kind::Logout => true,
-            Kind::Plain | Kind::Read => false,
+            SessionUse::Write | SessionUse::Login | SessionUse::Logout => true,
+            SessionUse::Plain | SessionUse::Read => false,
         }
     }
 }
@@ -271,7 +271,7 @@ impl Kind {
 #[serde(deny_unknown_fields)]
 pub struct Replication {
     /// What an answer waits for.
-    pub mode: Mode,
+    pub mode: ReplicationMode,
     /// Cores of a store that all nodes share; `None`: the nodes hold the copies themselves.
     #[serde(default)]
     pub store_cores: Option<u32>,
@@ -279,19 +279,19 @@ pub struct Replication {
     #[serde(default)]
     pub copies: Option<u32>,
     /// How long a core of the store, or of each node with a copy, works on a write.
-    pub write: Times,
+    pub write: TimeDistribution,
     /// The same of a question, with `assured_read`.
     #[serde(default)]
-    pub read: Times,
+    pub read: TimeDistribution,
     /// How long a message takes to and fro, without working and waiting.
     #[serde(default)]
-    pub delay: Times,
+    pub delay: TimeDistribution,
 }
 
 /// What an answer waits for: the four modes of durward's sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum ReplicationMode {
     /// For nothing; a node's sessions die with it.
     None,
     /// For nothing; writes are sent behind the answer.
@@ -305,7 +305,7 @@ pub enum Mode {
 /// What happens at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Event {
+pub enum DeploymentEvent {
     /// Nodes die. What they work on fails; users of theirs go to other nodes, without a session where it died with them.
     Fail {
         /// When, in seconds since measuring began.
@@ -411,8 +411,8 @@ impl Deployment {
             step.delay.check(&key("delay"))?;
         }
         let is_taken =
-            |kind: fn(Kind) -> bool| self.steps.iter().any(|step| kind(step.kind) && step.weight > 0.0);
-        if self.load.users.is_some() && !is_taken(|kind| kind != Kind::Login) {
+            |kind: fn(SessionUse) -> bool| self.steps.iter().any(|step| kind(step.kind) && step.weight > 0.0);
+        if self.load.users.is_some() && !is_taken(|kind| kind != SessionUse::Login) {
             return wrong(
                 "steps",
                 "users with a session have nothing to do: a step other than `login` needs a weight",
@@ -421,10 +421,10 @@ impl Deployment {
         if !is_taken(|_| true) { wrong("steps", "no step has a weight") } else { Ok(()) }
     }
 
-    fn check_event(&self, at: usize, event: &Event) -> Result<(), DeploymentError> {
+    fn check_event(&self, at: usize, event: &DeploymentEvent) -> Result<(), DeploymentError> {
         let key = |name: &str| format!("events[{at}].{name}");
         match event {
-            Event::Fail { at_s, nodes, detect_s, back_after_s, reconnect_within_s } => {
+            DeploymentEvent::Fail { at_s, nodes, detect_s, back_after_s, reconnect_within_s } => {
                 within(&key("at_s"), *at_s, 0.0, self.seconds)?;
                 within(&key("detect_s"), *detect_s, 0.0, SECONDS_MAX)?;
                 within(&key("reconnect_within_s"), reconnect_within_s.unwrap_or(0.0), 0.0, SECONDS_MAX)?;
@@ -437,7 +437,7 @@ impl Deployment {
                 }
                 Ok(())
             }
-            Event::Flood { at_s, users, within_s } => {
+            DeploymentEvent::Flood { at_s, users, within_s } => {
                 within(&key("at_s"), *at_s, 0.0, self.seconds)?;
                 within(&key("within_s"), *within_s, 0.0, SECONDS_MAX)?;
                 if *users == 0 || *users > USERS_MAX {
@@ -452,7 +452,7 @@ impl Deployment {
     fn check_work(&self) -> Result<(), DeploymentError> {
         let asked = self.offered_per_s();
         let copies = match &self.replication {
-            Some(all) if all.mode != Mode::None && all.store_cores.is_none() => {
+            Some(all) if all.mode != ReplicationMode::None && all.store_cores.is_none() => {
                 f64::from(all.copies.unwrap_or(u32::MAX).min(self.nodes.count.saturating_sub(1)))
                     * self.write_share()
             }
@@ -504,7 +504,7 @@ impl Deployment {
     }
 }
 
-impl Nodes {
+impl DeploymentNodes {
     fn check(&self) -> Result<(), DeploymentError> {
         within("nodes.count", f64::from(self.count), 1.0, f64::from(NODES_MAX))?;
         within("nodes.cores", f64::from(self.cores), 1.0, 65_536.0)?;
@@ -528,7 +528,7 @@ impl Nodes {
     }
 }
 
-impl Load {
+impl OfferedLoad {
     fn check(&self) -> Result<(), DeploymentError> {
         match (self.users, self.rate) {
             (Some(users), None) => {
@@ -536,7 +536,7 @@ impl Load {
             }
             (None, Some(rate)) => {
                 within("load.rate", rate, 1e-6, 1e9)?;
-                if self.arrivals == Arrivals::Burst(0) {
+                if self.arrivals == ArrivalProcess::Burst(0) {
                     return wrong("load.arrivals", "a burst of 0 is none: 1 or more");
                 }
             }

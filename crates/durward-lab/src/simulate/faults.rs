@@ -1,15 +1,15 @@
-//! What goes wrong, and crowds.
+//! Faults of nodes and stores, and bursts of users.
 
-use super::deployment::{Balance, Event};
-use super::future::{What, Who};
-use super::users::{User, Users};
-use super::world::{Crowd, World, ns};
+use super::deployment::{BalancePolicy, DeploymentEvent};
+use super::future::{FutureEvent, Requester};
+use super::users::{LoadSource, SimulatedUser};
+use super::world::{Simulation, UserCrowd, ns};
 
-impl Event {
+impl DeploymentEvent {
     /// When it begins, in seconds since measuring began.
     pub fn at_s(&self) -> f64 {
         match self {
-            Event::Fail { at_s, .. } | Event::Flood { at_s, .. } => *at_s,
+            DeploymentEvent::Fail { at_s, .. } | DeploymentEvent::Flood { at_s, .. } => *at_s,
         }
     }
 }
@@ -18,15 +18,15 @@ impl Event {
     clippy::indexing_slicing,
     reason = "INVARIANT: events, crowds and stations are numbered by what the world numbered them with"
 )]
-impl World<'_> {
+impl Simulation<'_> {
     pub(super) fn begins(&mut self, number: u32) {
         match self.deployment.events[number as usize] {
-            Event::Flood { users, within_s, .. } => {
+            DeploymentEvent::Flood { users, within_s, .. } => {
                 let session = !self.has_login;
                 let stays = self.deployment.load.users.is_some();
-                self.crowd(Crowd { left: users, until: self.now + ns(within_s), stays, session });
+                self.crowd(UserCrowd { left: users, until: self.now + ns(within_s), stays, session });
             }
-            Event::Fail { nodes, detect_s, back_after_s, .. } => {
+            DeploymentEvent::Fail { nodes, detect_s, back_after_s, .. } => {
                 let mut up: Vec<u32> = self.balancer.up().to_vec();
                 up.retain(|node| self.stations[*node as usize].is_up);
                 up.sort_unstable();
@@ -36,9 +36,9 @@ impl World<'_> {
                     self.dies(*node);
                 }
                 self.down[number as usize] = up;
-                self.future.plan(self.now + ns(detect_s), What::Detected { event: number });
+                self.future.plan(self.now + ns(detect_s), FutureEvent::Detected { event: number });
                 if let Some(back) = back_after_s {
-                    self.future.plan(self.now + ns(back), What::Back { event: number });
+                    self.future.plan(self.now + ns(back), FutureEvent::Back { event: number });
                 }
             }
         }
@@ -51,7 +51,7 @@ impl World<'_> {
         station.is_up = false;
         for id in self.jobs.at(node) {
             match self.jobs.get(id).map(|job| job.who) {
-                Some(Who::Message(question)) => {
+                Some(Requester::Message(question)) => {
                     self.jobs.remove(id);
                     // Nobody waits for a node that is down: the store's protocol goes on without it.
                     self.message_arrived(question);
@@ -64,13 +64,15 @@ impl World<'_> {
 
     /// Balancing knows: users of those nodes go elsewhere.
     pub(super) fn detected(&mut self, number: u32) {
-        let Event::Fail { reconnect_within_s, .. } = self.deployment.events[number as usize] else { return };
+        let DeploymentEvent::Fail { reconnect_within_s, .. } = self.deployment.events[number as usize] else {
+            return;
+        };
         let down = self.down[number as usize].clone();
         let before = self.balancer.up().len();
         down.iter().for_each(|node| self.balancer.remove(*node));
         let loses = self.loses_sessions();
-        let is_sticky = self.deployment.balance == Balance::Sticky;
-        if let Users::Pool(pool) = &mut self.users
+        let is_sticky = self.deployment.balance == BalancePolicy::Sticky;
+        if let LoadSource::Pool(pool) = &mut self.users
             && !is_sticky
             && loses
         {
@@ -86,8 +88,8 @@ impl World<'_> {
         let up = self.balancer.up().to_vec();
         let until = self.now + ns(storm.unwrap_or(0.0));
         match &mut self.users {
-            Users::Arrivals(_) => {}
-            Users::Pool(pool) if is_sticky => {
+            LoadSource::Arrivals(_) => {}
+            LoadSource::Pool(pool) if is_sticky => {
                 let [without, with] = pool.leave(node);
                 let groups = if loses {
                     [(without + with, false), (0, true)]
@@ -96,8 +98,8 @@ impl World<'_> {
                 };
                 for (count, session) in groups {
                     if storm.is_some() {
-                        self.crowd(Crowd { left: count, until, stays: true, session });
-                    } else if let Users::Pool(pool) = &mut self.users {
+                        self.crowd(UserCrowd { left: count, until, stays: true, session });
+                    } else if let LoadSource::Pool(pool) = &mut self.users {
                         let (each, more) = (count / up.len() as u64, count % up.len() as u64);
                         for (home, at) in up.iter().zip(0..) {
                             pool.put(*home, session, each + u64::from(at < more));
@@ -105,8 +107,8 @@ impl World<'_> {
                     }
                 }
             }
-            Users::Pool(_) => {}
-            Users::Each(each) => {
+            LoadSource::Pool(_) => {}
+            LoadSource::Each(each) => {
                 for (user, number) in each.all.iter_mut().zip(0u32..).filter(|(user, _)| user.home == node) {
                     user.home = up[self.random.below(up.len())];
                     user.session &= !loses;
@@ -114,7 +116,7 @@ impl World<'_> {
                         user.version = user.version.wrapping_add(1);
                         let at = self.now + (self.random.unit() * (until - self.now) as f64) as u64;
                         user.due = at;
-                        self.future.plan(at, What::Wake { user: number, version: user.version });
+                        self.future.plan(at, FutureEvent::Wake { user: number, version: user.version });
                     }
                 }
             }
@@ -131,7 +133,7 @@ impl World<'_> {
         }
     }
 
-    fn crowd(&mut self, crowd: Crowd) {
+    fn crowd(&mut self, crowd: UserCrowd) {
         if crowd.left > 0 {
             let number = self.crowds.len() as u32;
             self.crowds.push(crowd);
@@ -144,7 +146,7 @@ impl World<'_> {
         let crowd = &self.crowds[number as usize];
         let left = crowd.until.saturating_sub(self.now) as f64;
         let part = 1.0 - (1.0 - self.random.unit()).powf(1.0 / crowd.left.max(1) as f64);
-        self.future.plan(self.now + (left * part) as u64, What::Crowd { crowd: number });
+        self.future.plan(self.now + (left * part) as u64, FutureEvent::Crowd { crowd: number });
     }
 
     pub(super) fn crowd_comes(&mut self, number: u32) {
@@ -156,13 +158,21 @@ impl World<'_> {
         }
         let any = self.balancer.any(&mut self.random);
         let who = match &mut self.users {
-            Users::Pool(_) if self.deployment.balance == Balance::Sticky => Who::OneOf { home: any, session },
-            Users::Pool(_) => Who::OneOf { home: 0, session },
-            Users::Each(each) if stays => {
-                each.all.push(User { home: any, session, is_thinking: false, version: 0, due: self.now });
-                Who::Each(each.all.len() as u32 - 1)
+            LoadSource::Pool(_) if self.deployment.balance == BalancePolicy::Sticky => {
+                Requester::OneOf { home: any, session }
             }
-            Users::Each(_) | Users::Arrivals(_) => Who::Passing { login: !session },
+            LoadSource::Pool(_) => Requester::OneOf { home: 0, session },
+            LoadSource::Each(each) if stays => {
+                each.all.push(SimulatedUser {
+                    home: any,
+                    session,
+                    is_thinking: false,
+                    version: 0,
+                    due: self.now,
+                });
+                Requester::Each(each.all.len() as u32 - 1)
+            }
+            LoadSource::Each(_) | LoadSource::Arrivals(_) => Requester::Passing { login: !session },
         };
         self.ask(who, self.now);
     }

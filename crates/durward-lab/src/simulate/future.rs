@@ -1,4 +1,4 @@
-//! What is going to happen, in order of time, and the requests under way.
+//! The event queue, ordered by time, and the requests under way.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -12,9 +12,9 @@ pub(super) struct JobId {
     turn: u32,
 }
 
-/// What happens at some moment.
+/// An event of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum FutureEvent {
     /// A core has done its work on it.
     Served(JobId),
     /// Its answer reaches the user.
@@ -42,36 +42,36 @@ pub(super) enum What {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
+struct FutureEntry {
     at: u64,
     order: u64,
-    what: What,
+    what: FutureEvent,
 }
 
 /// The earliest is the greatest: `BinaryHeap` gives the greatest first. Of one moment, what was planned first comes first.
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> Ordering {
+impl Ord for FutureEntry {
+    fn cmp(&self, other: &FutureEntry) -> Ordering {
         (other.at, other.order).cmp(&(self.at, self.order))
     }
 }
 
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+impl PartialOrd for FutureEntry {
+    fn partial_cmp(&self, other: &FutureEntry) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-/// What is going to happen.
+/// The event queue.
 #[derive(Debug, Default)]
-pub(super) struct Future {
-    heap: BinaryHeap<Entry>,
+pub(super) struct EventQueue {
+    heap: BinaryHeap<FutureEntry>,
     planned: u64,
 }
 
-impl Future {
-    pub(super) fn plan(&mut self, at: u64, what: What) {
+impl EventQueue {
+    pub(super) fn plan(&mut self, at: u64, what: FutureEvent) {
         self.planned += 1;
-        self.heap.push(Entry { at, order: self.planned, what });
+        self.heap.push(FutureEntry { at, order: self.planned, what });
     }
 
     /// When the next thing happens; the end of time where nothing does.
@@ -79,14 +79,14 @@ impl Future {
         self.heap.peek().map_or(u64::MAX, |entry| entry.at)
     }
 
-    pub(super) fn pop(&mut self) -> Option<What> {
+    pub(super) fn pop(&mut self) -> Option<FutureEvent> {
         self.heap.pop().map(|entry| entry.what)
     }
 }
 
-/// Who waits for an answer.
+/// The requester that waits for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum Requester {
     /// An arrival that does not come again. Whether it must log in.
     Passing { login: bool },
     /// A user with a state of their own.
@@ -99,7 +99,7 @@ pub(super) enum Who {
 
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
+pub(super) struct SimulatedJob {
     /// When it was due, and when it was sent, in nanoseconds.
     pub(super) due: u64,
     pub(super) sent: u64,
@@ -109,45 +109,45 @@ pub(super) struct Job {
     pub(super) step: u32,
     /// The station that has it.
     pub(super) station: u32,
-    pub(super) who: Who,
+    pub(super) who: Requester,
     /// The client has given up.
     pub(super) is_abandoned: bool,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct JobSlot {
     turn: u32,
-    job: Option<Job>,
+    job: Option<SimulatedJob>,
 }
 
 /// Requests under way, in slots that are used again.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
-    slots: Vec<Slot>,
+    slots: Vec<JobSlot>,
     free: Vec<u32>,
 }
 
 impl Jobs {
-    pub(super) fn add(&mut self, job: Job) -> JobId {
+    pub(super) fn add(&mut self, job: SimulatedJob) -> JobId {
         if let Some(slot) = self.free.pop()
             && let Some(found) = self.slots.get_mut(slot as usize)
         {
             found.job = Some(job);
             return JobId { slot, turn: found.turn };
         }
-        self.slots.push(Slot { turn: 0, job: Some(job) });
+        self.slots.push(JobSlot { turn: 0, job: Some(job) });
         JobId { slot: self.slots.len() as u32 - 1, turn: 0 }
     }
 
-    pub(super) fn get(&self, id: JobId) -> Option<&Job> {
+    pub(super) fn get(&self, id: JobId) -> Option<&SimulatedJob> {
         self.slots.get(id.slot as usize).filter(|slot| slot.turn == id.turn)?.job.as_ref()
     }
 
-    pub(super) fn get_mut(&mut self, id: JobId) -> Option<&mut Job> {
+    pub(super) fn get_mut(&mut self, id: JobId) -> Option<&mut SimulatedJob> {
         self.slots.get_mut(id.slot as usize).filter(|slot| slot.turn == id.turn)?.job.as_mut()
     }
 
-    pub(super) fn remove(&mut self, id: JobId) -> Option<Job> {
+    pub(super) fn remove(&mut self, id: JobId) -> Option<SimulatedJob> {
         let slot = self.slots.get_mut(id.slot as usize).filter(|slot| slot.turn == id.turn)?;
         let job = slot.job.take()?;
         slot.turn = slot.turn.wrapping_add(1);
@@ -157,7 +157,7 @@ impl Jobs {
 
     /// All that a station has, in the order of slots.
     pub(super) fn at(&self, station: u32) -> Vec<JobId> {
-        let of = |(at, slot): (usize, &Slot)| {
+        let of = |(at, slot): (usize, &JobSlot)| {
             let is_there = slot.job.as_ref().is_some_and(|job| job.station == station);
             is_there.then_some(JobId { slot: at as u32, turn: slot.turn })
         };
@@ -176,25 +176,25 @@ mod tests {
 
     #[test]
     fn what_is_planned_comes_in_order_of_time_and_then_of_planning() {
-        let mut future = Future::default();
+        let mut future = EventQueue::default();
         for (at, station) in [(5, 0), (1, 1), (5, 2), (3, 3), (1, 4)] {
-            future.plan(at, What::Stall { station });
+            future.plan(at, FutureEvent::Stall { station });
         }
         assert_eq!(future.next_at(), 1);
-        let order: Vec<What> = std::iter::from_fn(|| future.pop()).collect();
-        assert_eq!(order, [1, 4, 3, 0, 2].map(|station| What::Stall { station }));
+        let order: Vec<FutureEvent> = std::iter::from_fn(|| future.pop()).collect();
+        assert_eq!(order, [1, 4, 3, 0, 2].map(|station| FutureEvent::Stall { station }));
         assert_eq!(future.next_at(), u64::MAX);
     }
 
     #[test]
     fn a_slot_that_is_used_again_is_another_job() {
-        let job = Job {
+        let job = SimulatedJob {
             due: 1,
             sent: 1,
             service: 1,
             step: 0,
             station: 7,
-            who: Who::Passing { login: false },
+            who: Requester::Passing { login: false },
             is_abandoned: false,
         };
         let mut jobs = Jobs::default();

@@ -1,16 +1,16 @@
-//! What is counted while the world lives.
+//! Counters of a simulation.
 
 use super::deployment::Deployment;
-use super::future::Job;
-use super::outcome::{NodeOutcome, Outcome, SecondOutcome, StepOutcome};
-use super::station::{Figures, Station};
-use crate::record::Latency;
+use super::future::SimulatedJob;
+use super::outcome::{NodeOutcome, SecondOutcome, SimulationOutcome, StepOutcome};
+use super::station::{Station, StationFigures};
+use crate::record::LatencyRecord;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Counters, histograms, and areas under counts over time.
 #[derive(Debug)]
-pub(super) struct Measures {
+pub(super) struct Measurements {
     steps: Vec<StepOutcome>,
     sent: u64,
     under_way: u64,
@@ -23,17 +23,17 @@ pub(super) struct Measures {
     seconds: Vec<SecondOutcome>,
     next_second: u64,
     warm_up_ns: u64,
-    this_second: Latency,
+    this_second: LatencyRecord,
     this_failed: u64,
     pub(super) events: u64,
     nodes: usize,
 }
 
-impl Measures {
-    pub(super) fn new(deployment: &Deployment) -> Measures {
+impl Measurements {
+    pub(super) fn new(deployment: &Deployment) -> Measurements {
         let step = |name: &str| StepOutcome { name: name.to_owned(), ..StepOutcome::default() };
         let warm_up_ns = super::world::ns(deployment.warm_up_s);
-        Measures {
+        Measurements {
             steps: deployment.steps.iter().map(|one| step(&one.name)).collect(),
             sent: 0,
             under_way: 0,
@@ -49,7 +49,7 @@ impl Measures {
                 part => part,
             },
             warm_up_ns,
-            this_second: Latency::default(),
+            this_second: LatencyRecord::default(),
             this_failed: 0,
             events: 0,
             nodes: deployment.nodes.count as usize,
@@ -65,7 +65,7 @@ impl Measures {
         self.sent = 0;
         self.at_begin = self.under_way;
         for station in stations {
-            station.figures = Figures::default();
+            station.figures = StationFigures::default();
         }
     }
 
@@ -80,7 +80,7 @@ impl Measures {
         self.sent += 1;
     }
 
-    pub(super) fn answered(&mut self, job: &Job, now: u64, station: &mut Station) {
+    pub(super) fn answered(&mut self, job: &SimulatedJob, now: u64, station: &mut Station) {
         self.change(now);
         self.under_way -= 1;
         station.figures.answered += 1;
@@ -94,7 +94,13 @@ impl Measures {
         }
     }
 
-    pub(super) fn failed(&mut self, job: &Job, cause: &'static str, now: u64, station: &mut Station) {
+    pub(super) fn failed(
+        &mut self,
+        job: &SimulatedJob,
+        cause: &'static str,
+        now: u64,
+        station: &mut Station,
+    ) {
         self.change(now);
         self.under_way -= 1;
         station.figures.failed += 1;
@@ -123,7 +129,7 @@ impl Measures {
                 under_way: self.under_way,
                 fullest: fullest as u64,
             });
-            self.this_second = Latency::default();
+            self.this_second = LatencyRecord::default();
             self.next_second += SECOND_NS;
         }
     }
@@ -135,13 +141,13 @@ impl Measures {
         stations: &[Station],
         stopped: Option<String>,
         notes: Vec<String>,
-    ) -> Outcome {
+    ) -> SimulationOutcome {
         self.change(end);
         let measured = (end - self.begin) as f64;
         let cores = f64::from(deployment.nodes.cores);
         let allowed = deployment.nodes.quota.unwrap_or(cores);
         let node = |station: &Station, cores: f64| {
-            let Figures { busy, waited, waiting_max, answered, failed, throttled } = station.figures;
+            let StationFigures { busy, waited, waiting_max, answered, failed, throttled } = station.figures;
             let of = |area: f64| if measured > 0.0 { area / measured } else { 0.0 };
             NodeOutcome {
                 utilisation: of(busy) / cores,
@@ -157,7 +163,7 @@ impl Measures {
             .as_ref()
             .and_then(|replication| replication.store_cores)
             .map_or(1.0, f64::from);
-        Outcome {
+        SimulationOutcome {
             measured_s: measured / 1e9,
             sent: self.sent,
             under_way: [self.at_begin, self.under_way],

@@ -1,7 +1,7 @@
 //! A seeded discrete-event simulation of a deployment: nodes with cores, balancing, replication, users who think, floods of logins, nodes
 //! that fail, with service times that were measured.
 //!
-//! [`run`] takes a [`Deployment`], which is read from a TOML file ([`Deployment::read`]), and gives an [`Outcome`]. The flow:
+//! [`run`] takes a [`Deployment`], which is read from a TOML file ([`Deployment::read`]), and gives an [`SimulationOutcome`]. The flow:
 //! `users` says who asks and when, `balance` where that goes, `station` when a core has worked on it, `replicate` what its answer waits
 //! for, `faults` what goes wrong; `world` is the loop, `measure` counts.
 //!
@@ -42,22 +42,22 @@ mod times;
 mod users;
 mod world;
 
-pub use against::{Compared, P99_WITHIN, THROUGHPUT_WITHIN, against, difference};
+pub use against::{P99_WITHIN, SimulatedPoint, THROUGHPUT_WITHIN, against, difference};
 pub use calibrate::{Calibration, CalibrationError, calibrate};
 pub use deployment::{
-    Arrivals, Balance, Deployment, DeploymentError, Discipline, EVENTS_MAX, Event, Kind, Load, Mode,
-    NODES_MAX, Nodes, Replication, SECONDS_MAX, STEPS_MAX, Step, Think, UNDER_WAY_MAX, USERS_EACH_MAX,
-    USERS_MAX,
+    ArrivalProcess, BalancePolicy, Deployment, DeploymentError, DeploymentEvent, DeploymentNodes, Discipline,
+    EVENTS_MAX, NODES_MAX, OfferedLoad, Replication, ReplicationMode, RequestKind, SECONDS_MAX, STEPS_MAX,
+    SessionUse, ThinkTimes, UNDER_WAY_MAX, USERS_EACH_MAX, USERS_MAX,
 };
-pub use outcome::{NodeOutcome, Outcome, SecondOutcome, StepOutcome};
-pub use sweep::{Beside, PART_AT, beside, by_nodes, record};
-pub use times::Times;
+pub use outcome::{NodeOutcome, SecondOutcome, SimulationOutcome, StepOutcome};
+pub use sweep::{LawComparison, PART_AT, beside, by_nodes, record};
+pub use times::TimeDistribution;
 
 /// Simulates a deployment. The same deployment, seed included, gives the same outcome, bit for bit.
 ///
 /// # Errors
 /// A deployment that cannot be, or would take hours.
-pub fn run(deployment: &Deployment) -> Result<Outcome, DeploymentError> {
+pub fn run(deployment: &Deployment) -> Result<SimulationOutcome, DeploymentError> {
     deployment.check()?;
-    Ok(world::World::new(deployment).run())
+    Ok(world::Simulation::new(deployment).run())
 }

@@ -1,14 +1,14 @@
-//! What a simulation came to.
+//! The results of a simulation.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::Latency;
+use crate::record::LatencyRecord;
 
 /// What a simulation came to, of the time in which it was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct SimulationOutcome {
     /// How long was measured, in simulated seconds.
     pub measured_s: f64,
     /// Requests that were sent, of all steps.
@@ -43,13 +43,13 @@ pub struct StepOutcome {
     /// Requests without one, by cause: `refused`, `closed`, `timeout`.
     pub failed: BTreeMap<String, u64>,
     /// How long answers took since requests were due, and since they were sent.
-    pub since_due: Latency,
+    pub since_due: LatencyRecord,
     /// The same since they were sent.
-    pub since_sent: Latency,
+    pub since_sent: LatencyRecord,
     /// How long failures took since requests were due.
-    pub failed_since_due: Latency,
+    pub failed_since_due: LatencyRecord,
     /// How long failures took since requests were sent.
-    pub failed_since_sent: Latency,
+    pub failed_since_sent: LatencyRecord,
 }
 
 /// What a node did.
@@ -88,7 +88,7 @@ pub struct SecondOutcome {
     pub fullest: u64,
 }
 
-impl Outcome {
+impl SimulationOutcome {
     /// Answers of all steps.
     pub fn answered(&self) -> u64 {
         self.steps.iter().map(|step| step.answered).sum()
@@ -105,11 +105,11 @@ impl Outcome {
     }
 
     /// How long answers of all steps took since requests were due.
-    pub fn since_due(&self) -> Latency {
-        Latency::merged(self.steps.iter().map(|step| &step.since_due))
+    pub fn since_due(&self) -> LatencyRecord {
+        LatencyRecord::merged(self.steps.iter().map(|step| &step.since_due))
     }
 
-    /// Little's law, for who wants to check: rate times mean time, of answers and failures, which is [`Outcome::under_way_mean`]
+    /// Little's law, for who wants to check: rate times mean time, of answers and failures, which is [`SimulationOutcome::under_way_mean`]
     /// but for requests under way at either border.
     pub fn rate_times_time(&self) -> f64 {
         let all = self.steps.iter().flat_map(|step| [&step.since_sent, &step.failed_since_sent]);

@@ -1,7 +1,7 @@
 //! What a record says of its nodes and of who asked them, as parts of a deployment.
 
-use super::{Arrivals, Balance, Load, Nodes, Think};
-use crate::record::{self, Latency, Point, Record};
+use super::{ArrivalProcess, BalancePolicy, DeploymentNodes, OfferedLoad, ThinkTimes};
+use crate::record::{self, LatencyRecord, MeasuredPoint, RunRecord};
 use crate::scenario::{self, ArrivalShape, Distribution, Scenario};
 
 /// A quota that held nodes back in fewer of its periods does not tell how many cores they work with.
@@ -10,7 +10,7 @@ const HELD_BACK_MIN: f64 = 0.5;
 const PERIOD_S: f64 = 0.1;
 
 /// The scenario of a record; `None` where it has none, as one that was simulated.
-pub(super) fn scenario(record: &Record) -> Option<Scenario> {
+pub(super) fn scenario(record: &RunRecord) -> Option<Scenario> {
     Scenario::read(&record.about.scenario).ok()
 }
 
@@ -19,7 +19,7 @@ pub(super) fn scenario(record: &Record) -> Option<Scenario> {
 /// A quota is spent by all cores that a node works with at once, so one that works with two is held back for longer than one that works
 /// with one. Which it is, is seen where the quota holds it back for most of the time: then it is held back for the period without the
 /// time in which so many cores spend the quota, and the kernel adds that up by core.
-pub(super) fn nodes(record: &Record, point: &Point, notes: &mut Vec<String>) -> Nodes {
+pub(super) fn nodes(record: &RunRecord, point: &MeasuredPoint, notes: &mut Vec<String>) -> DeploymentNodes {
     let used = || point.by_node.iter().filter_map(|node| node.used.as_ref());
     let allowed = used().map(|used| used.cores).fold(0.0, f64::max);
     let machine = record.machines.first().map_or(1, |machine| machine.cores.max(1)) as f64;
@@ -46,17 +46,17 @@ pub(super) fn nodes(record: &Record, point: &Point, notes: &mut Vec<String>) -> 
             )
         }
     };
-    Nodes {
+    DeploymentNodes {
         count: point.nodes.clamp(1, super::NODES_MAX as usize) as u32,
         cores: cores as u32,
         quota,
         period_s,
-        ..Nodes::default()
+        ..DeploymentNodes::default()
     }
 }
 
 /// With how many cores nodes of a point work at once, where their quota holds them back for most of the time.
-fn cores_at_once(point: &Point, quota: f64, period_s: f64) -> Option<f64> {
+fn cores_at_once(point: &MeasuredPoint, quota: f64, period_s: f64) -> Option<f64> {
     let used = || point.by_node.iter().filter_map(|node| node.used.as_ref());
     let held = used().map(|used| used.throttled_periods).sum::<u64>() as f64;
     let periods = used().map(|used| used.periods).sum::<u64>() as f64;
@@ -74,59 +74,66 @@ fn period_s(limit: &str) -> Option<f64> {
 }
 
 /// How long users think, by Little's law: users over rate is think time and time of an answer.
-pub(super) fn think_s(point: &Point) -> f64 {
-    let record::Load::Users(users) = point.load else { return 0.0 };
+pub(super) fn think_s(point: &MeasuredPoint) -> f64 {
+    let record::PointLoad::Users(users) = point.load else { return 0.0 };
     let cycle = users as f64 / point.throughput();
     let sent = point.steps.iter().map(super::calibrate::sent);
-    let think = cycle - Latency::merged(sent).mean_ns() / 1e9;
+    let think = cycle - LatencyRecord::merged(sent).mean_ns() / 1e9;
     if think > 0.02 * cycle { think } else { 0.0 }
 }
 
 /// Who asked at a point. Without a scenario, or where its steps have think times of their own, users think for `think_s`.
 pub(super) fn load(
-    point: &Point,
+    point: &MeasuredPoint,
     think_s: f64,
     scenario: Option<&Scenario>,
     notes: &mut Vec<String>,
-) -> Load {
+) -> OfferedLoad {
     match point.load {
-        record::Load::Users(users) => {
-            let (think, think_s) = scenario.and_then(thinking).unwrap_or((Think::Constant, think_s));
-            Load { users: Some(users.max(1)), think_s, think, sessions_at_start: true, ..Load::default() }
+        record::PointLoad::Users(users) => {
+            let (think, think_s) = scenario.and_then(thinking).unwrap_or((ThinkTimes::Constant, think_s));
+            OfferedLoad {
+                users: Some(users.max(1)),
+                think_s,
+                think,
+                sessions_at_start: true,
+                ..OfferedLoad::default()
+            }
         }
-        record::Load::Arrivals(rate) => {
+        record::PointLoad::Arrivals(rate) => {
             let rate = if rate > 0.0 { rate } else { point.throughput() };
-            let arrivals = scenario.map_or(Arrivals::Poisson, |scenario| arrivals(scenario, rate, notes));
-            Load { rate: Some(rate), arrivals, ..Load::default() }
+            let arrivals =
+                scenario.map_or(ArrivalProcess::Poisson, |scenario| arrivals(scenario, rate, notes));
+            OfferedLoad { rate: Some(rate), arrivals, ..OfferedLoad::default() }
         }
     }
 }
 
-fn thinking(scenario: &Scenario) -> Option<(Think, f64)> {
+fn thinking(scenario: &Scenario) -> Option<(ThinkTimes, f64)> {
     if let Some(pace) = scenario.load.pace {
-        return Some((Think::Pace, pace.0.as_secs_f64()));
+        return Some((ThinkTimes::Pace, pace.0.as_secs_f64()));
     }
     let mut is_one = true;
     for step in &scenario.steps {
         step.get_ref().visit(&mut |step| is_one &= step.think.is_none());
     }
     is_one.then_some(match scenario.load.think {
-        scenario::Think::None => (Think::Constant, 0.0),
-        scenario::Think::Constant(time) => (Think::Constant, time.0.as_secs_f64()),
-        scenario::Think::Exponential(mean) => (Think::Exponential, mean.0.as_secs_f64()),
+        scenario::ThinkTime::None => (ThinkTimes::Constant, 0.0),
+        scenario::ThinkTime::Constant(time) => (ThinkTimes::Constant, time.0.as_secs_f64()),
+        scenario::ThinkTime::Exponential(mean) => (ThinkTimes::Exponential, mean.0.as_secs_f64()),
     })
 }
 
 /// How arrivals of this rate follow each other in a scenario.
-fn arrivals(scenario: &Scenario, rate: f64, notes: &mut Vec<String>) -> Arrivals {
-    let shapes = scenario.load.arrivals.iter().flat_map(scenario::Arrivals::shapes);
+fn arrivals(scenario: &Scenario, rate: f64, notes: &mut Vec<String>) -> ArrivalProcess {
+    let shapes = scenario.load.arrivals.iter().flat_map(scenario::ArrivalSpec::shapes);
     let is_it = |other: f64| (other / rate - 1.0).abs() < 1e-6;
     for shape in shapes {
         match shape {
-            ArrivalShape::Rate(one, Distribution::Constant) if is_it(one) => return Arrivals::Constant,
-            ArrivalShape::Rate(one, Distribution::Poisson) if is_it(one) => return Arrivals::Poisson,
+            ArrivalShape::Rate(one, Distribution::Constant) if is_it(one) => return ArrivalProcess::Constant,
+            ArrivalShape::Rate(one, Distribution::Poisson) if is_it(one) => return ArrivalProcess::Poisson,
             ArrivalShape::Burst(size, every, _) if is_it(size as f64 / every.0.as_secs_f64()) => {
-                return Arrivals::Burst(size);
+                return ArrivalProcess::Burst(size);
             }
             ArrivalShape::Rate(..)
             | ArrivalShape::Burst(..)
@@ -138,21 +145,23 @@ fn arrivals(scenario: &Scenario, rate: f64, notes: &mut Vec<String>) -> Arrivals
     if !notes.iter().any(|one| one == note) {
         notes.push(note.to_owned());
     }
-    Arrivals::Poisson
+    ArrivalProcess::Poisson
 }
 
 /// How requests of a point found a node. Where a scenario tries several ways, the configuration of a point names its own.
-pub(super) fn balance(scenario: &Scenario, point: &Point) -> Balance {
-    use crate::scenario::Balance as Measured;
+pub(super) fn balance(scenario: &Scenario, point: &MeasuredPoint) -> BalancePolicy {
+    use crate::scenario::NodeChoice;
     let tried = &scenario.load.balance.0;
     let named = tried.iter().find(|one| point.configuration.split(", ").any(|word| word == one.as_str()));
     match named.or(tried.first()).copied().unwrap_or_default() {
         // Places of arrivals stick to nodes, and have their turns.
-        Measured::Sticky if matches!(point.load, record::Load::Arrivals(_)) => Balance::RoundRobin,
-        Measured::Sticky => Balance::Sticky,
-        Measured::Random => Balance::Random,
-        Measured::RoundRobin => Balance::RoundRobin,
-        Measured::LeastOutstanding => Balance::LeastOutstanding,
-        Measured::TwoChoices => Balance::TwoChoices,
+        NodeChoice::Sticky if matches!(point.load, record::PointLoad::Arrivals(_)) => {
+            BalancePolicy::RoundRobin
+        }
+        NodeChoice::Sticky => BalancePolicy::Sticky,
+        NodeChoice::Random => BalancePolicy::Random,
+        NodeChoice::RoundRobin => BalancePolicy::RoundRobin,
+        NodeChoice::LeastOutstanding => BalancePolicy::LeastOutstanding,
+        NodeChoice::TwoChoices => BalancePolicy::TwoChoices,
     }
 }

@@ -1,36 +1,36 @@
-//! What nodes tell each other of sessions, and what an answer waits for.
+//! Replication of sessions between nodes, and what an answer waits for.
 
-use super::deployment::{Deployment, Mode};
-use super::future::{Job, JobId, What, Who};
-use super::times::Drawn;
-use super::world::World;
+use super::deployment::{Deployment, ReplicationMode};
+use super::future::{FutureEvent, JobId, Requester, SimulatedJob};
+use super::times::TimeSampler;
+use super::world::Simulation;
 
 /// Replication made ready, and questions that are open.
 #[derive(Debug)]
 pub(super) struct Replicas {
-    mode: Mode,
+    mode: ReplicationMode,
     store_cores: Option<u32>,
     copies: u32,
-    write: Drawn,
-    read: Drawn,
-    delay: Drawn,
-    questions: Vec<Question>,
+    write: TimeSampler,
+    read: TimeSampler,
+    delay: TimeSampler,
+    questions: Vec<ReplicaQuery>,
     free: Vec<u32>,
 }
 
 /// Messages that belong together: to the store, or to the nodes with a copy.
 #[derive(Clone, Copy, Debug)]
-struct Question {
+struct ReplicaQuery {
     /// How many messages are under way.
     open: u32,
     /// How many of them somebody still waits for.
     needed: u32,
-    then: Then,
+    then: OnReplicaAnswer,
 }
 
-/// Who waits.
+/// What happens when the last answer arrives.
 #[derive(Clone, Copy, Debug)]
-enum Then {
+enum OnReplicaAnswer {
     Nobody,
     Answer(JobId),
     /// All reads of a node that waited when it asked.
@@ -39,14 +39,14 @@ enum Then {
 
 impl Replicas {
     pub(super) fn new(deployment: &Deployment) -> Option<Replicas> {
-        let replication = deployment.replication.as_ref().filter(|all| all.mode != Mode::None)?;
+        let replication = deployment.replication.as_ref().filter(|all| all.mode != ReplicationMode::None)?;
         Some(Replicas {
             mode: replication.mode,
             store_cores: replication.store_cores,
             copies: replication.copies.unwrap_or(u32::MAX).min(deployment.nodes.count - 1),
-            write: Drawn::of(&replication.write),
-            read: Drawn::of(&replication.read),
-            delay: Drawn::of(&replication.delay),
+            write: TimeSampler::of(&replication.write),
+            read: TimeSampler::of(&replication.read),
+            delay: TimeSampler::of(&replication.delay),
             questions: Vec::new(),
             free: Vec::new(),
         })
@@ -56,7 +56,7 @@ impl Replicas {
         self.store_cores
     }
 
-    fn open(&mut self, question: Question) -> u32 {
+    fn open(&mut self, question: ReplicaQuery) -> u32 {
         if let Some(slot) = self.free.pop()
             && let Some(found) = self.questions.get_mut(slot as usize)
         {
@@ -68,7 +68,7 @@ impl Replicas {
     }
 
     /// One message has arrived: whether that is what somebody waited for.
-    fn arrived(&mut self, at: u32) -> Option<Then> {
+    fn arrived(&mut self, at: u32) -> Option<OnReplicaAnswer> {
         let question = self.questions.get_mut(at as usize)?;
         question.open = question.open.saturating_sub(1);
         let is_needed = question.needed == 1;
@@ -85,22 +85,27 @@ impl Replicas {
     clippy::indexing_slicing,
     reason = "INVARIANT: stations and steps are numbered by what the world numbered them with"
 )]
-impl World<'_> {
+impl Simulation<'_> {
     /// A node has done its work on a request: what replication makes of that.
-    pub(super) fn replicate(&mut self, id: JobId, job: &Job) {
+    pub(super) fn replicate(&mut self, id: JobId, job: &SimulatedJob) {
         let Some(replicas) = &self.replicas else { return };
         let kind = self.steps[job.step as usize].kind;
         match (replicas.mode, kind.is_write()) {
-            (Mode::None, _) => self.answer_after(id, 0),
-            (Mode::BestEffort, true) => {
-                self.question(job.station, Work::Write, Then::Nobody);
+            (ReplicationMode::None, _) => self.answer_after(id, 0),
+            (ReplicationMode::BestEffort, true) => {
+                self.question(job.station, MessageWork::Write, OnReplicaAnswer::Nobody);
                 self.answer_after(id, 0);
             }
-            (Mode::AssuredWrite | Mode::AssuredRead, true) => {
-                self.question(job.station, Work::Write, Then::Answer(id));
+            (ReplicationMode::AssuredWrite | ReplicationMode::AssuredRead, true) => {
+                self.question(job.station, MessageWork::Write, OnReplicaAnswer::Answer(id));
             }
-            (Mode::AssuredRead, false) if kind == super::Kind::Read => self.read(id, job.station),
-            (Mode::BestEffort | Mode::AssuredWrite | Mode::AssuredRead, false) => self.answer_after(id, 0),
+            (ReplicationMode::AssuredRead, false) if kind == super::SessionUse::Read => {
+                self.read(id, job.station)
+            }
+            (
+                ReplicationMode::BestEffort | ReplicationMode::AssuredWrite | ReplicationMode::AssuredRead,
+                false,
+            ) => self.answer_after(id, 0),
         }
     }
 
@@ -118,7 +123,7 @@ impl World<'_> {
         node.is_asking = !node.asked_next.is_empty();
         if node.is_asking {
             node.heard_by = std::mem::take(&mut node.asked_next);
-            self.question(station, Work::Read, Then::Reads(station));
+            self.question(station, MessageWork::Read, OnReplicaAnswer::Reads(station));
         }
     }
 
@@ -130,30 +135,40 @@ impl World<'_> {
         self.ask_for_reads(station);
     }
 
-    fn question(&mut self, from: u32, work: Work, then: Then) {
+    fn question(&mut self, from: u32, work: MessageWork, then: OnReplicaAnswer) {
         let to = self.copies_of(from);
         let Some(replicas) = &mut self.replicas else { return };
         let count = to.len() as u32;
         let needed = match then {
-            Then::Nobody => 0,
+            OnReplicaAnswer::Nobody => 0,
             // A majority of all copies, of which the node's own is one.
-            Then::Answer(_) | Then::Reads(_) if replicas.store_cores.is_none() => count.div_ceil(2),
-            Then::Answer(_) | Then::Reads(_) => 1,
+            OnReplicaAnswer::Answer(_) | OnReplicaAnswer::Reads(_) if replicas.store_cores.is_none() => {
+                count.div_ceil(2)
+            }
+            OnReplicaAnswer::Answer(_) | OnReplicaAnswer::Reads(_) => 1,
         };
-        if count == 0 || matches!(then, Then::Answer(_) | Then::Reads(_)) && needed == 0 {
+        if count == 0 || matches!(then, OnReplicaAnswer::Answer(_) | OnReplicaAnswer::Reads(_)) && needed == 0
+        {
             return self.known(then);
         }
-        let question = replicas.open(Question { open: count, needed, then });
+        let question = replicas.open(ReplicaQuery { open: count, needed, then });
         for station in to {
             let Some(replicas) = &self.replicas else { return };
             let drawn = match work {
-                Work::Write => &replicas.write,
-                Work::Read => &replicas.read,
+                MessageWork::Write => &replicas.write,
+                MessageWork::Read => &replicas.read,
             };
             let service = drawn.draw(&mut self.random);
-            let who = Who::Message(question);
-            let job =
-                Job { due: self.now, sent: self.now, service, step: 0, station, who, is_abandoned: false };
+            let who = Requester::Message(question);
+            let job = SimulatedJob {
+                due: self.now,
+                sent: self.now,
+                service,
+                step: 0,
+                station,
+                who,
+                is_abandoned: false,
+            };
             let id = self.jobs.add(job);
             self.work_on(id, station);
         }
@@ -181,20 +196,22 @@ impl World<'_> {
     }
 
     /// Those who wait hear of it after the way to and fro.
-    fn known(&mut self, then: Then) {
+    fn known(&mut self, then: OnReplicaAnswer) {
         let Some(replicas) = &self.replicas else { return };
         let way = replicas.delay.draw(&mut self.random);
         match then {
-            Then::Nobody => {}
-            Then::Answer(id) => self.answer_after(id, way),
-            Then::Reads(station) => self.future.plan(self.now + way, What::Heard { station }),
+            OnReplicaAnswer::Nobody => {}
+            OnReplicaAnswer::Answer(id) => self.answer_after(id, way),
+            OnReplicaAnswer::Reads(station) => {
+                self.future.plan(self.now + way, FutureEvent::Heard { station })
+            }
         }
     }
 }
 
 /// What a message asks of the store or of a node.
 #[derive(Clone, Copy, Debug)]
-enum Work {
+enum MessageWork {
     Write,
     Read,
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::deployment::{Discipline, Nodes};
+use super::deployment::{DeploymentNodes, Discipline};
 use super::future::JobId;
 
 /// A node or the store.
@@ -24,8 +24,8 @@ pub(super) struct Station {
     pub(super) asked_next: Vec<JobId>,
     pub(super) is_asking: bool,
     /// Where cores are not always there, or shared.
-    pub(super) clock: Option<Box<Clock>>,
-    pub(super) figures: Figures,
+    pub(super) clock: Option<Box<VirtualClock>>,
+    pub(super) figures: StationFigures,
     since: u64,
     /// Nanoseconds that a request costs more which finds it idle.
     wake: u64,
@@ -33,7 +33,7 @@ pub(super) struct Station {
 
 /// What is measured of a station.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Figures {
+pub(super) struct StationFigures {
     /// Core-nanoseconds of work.
     pub(super) busy: f64,
     /// Nanoseconds times waiting requests.
@@ -59,16 +59,16 @@ impl Station {
             asked_next: Vec::new(),
             is_asking: false,
             clock: None,
-            figures: Figures::default(),
+            figures: StationFigures::default(),
             since: 0,
             wake: 0,
         }
     }
 
     /// A node. `phase`, from 0 to 1, is where in its period the quota of this one begins.
-    pub(super) fn node(nodes: &Nodes, phase: f64) -> Station {
+    pub(super) fn node(nodes: &DeploymentNodes, phase: f64) -> Station {
         let is_plain = nodes.quota.is_none() && nodes.discipline == Discipline::Fifo && nodes.stall_s <= 0.0;
-        let clock = (!is_plain).then(|| Box::new(Clock::new(nodes, phase)));
+        let clock = (!is_plain).then(|| Box::new(VirtualClock::new(nodes, phase)));
         Station { clock, wake: super::world::ns(nodes.wake_ms / 1e3), ..Station::new(nodes.cores) }
     }
 
@@ -164,10 +164,10 @@ impl Station {
 /// Cores that are shared, or not always there. Work is counted in virtual time, which runs as fast as one request gets on: requests
 /// end in the order of virtual time, however often its speed changes.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct VirtualClock {
     cores: f64,
     is_sharing: bool,
-    quota: Option<Quota>,
+    quota: Option<CfsQuota>,
     pub(super) is_stalled: bool,
     /// Virtual nanoseconds, and up to when they are counted.
     passed: f64,
@@ -185,7 +185,7 @@ pub(super) struct Clock {
 
 /// As Linux' CFS bandwidth control: a budget for each period, spent at full speed.
 #[derive(Debug)]
-struct Quota {
+struct CfsQuota {
     /// Core-nanoseconds a period.
     budget: f64,
     period: u64,
@@ -197,12 +197,12 @@ struct Quota {
 /// Less than this, in nanoseconds, is rounding.
 const ROUNDING_NS: f64 = 0.75;
 
-impl Clock {
-    fn new(nodes: &Nodes, phase: f64) -> Clock {
+impl VirtualClock {
+    fn new(nodes: &DeploymentNodes, phase: f64) -> VirtualClock {
         let period = ((nodes.period_s * 1e9) as u64).max(1);
         let quota = nodes.quota.map(|cores| {
             let budget = cores * period as f64;
-            Quota {
+            CfsQuota {
                 budget,
                 period,
                 left: budget,
@@ -210,7 +210,7 @@ impl Clock {
                 is_spent: false,
             }
         });
-        Clock {
+        VirtualClock {
             cores: f64::from(nodes.cores),
             is_sharing: nodes.discipline == Discipline::Sharing,
             quota,
@@ -295,7 +295,7 @@ impl Clock {
     }
 }
 
-impl Quota {
+impl CfsQuota {
     /// Spends what so many busy cores need from one moment to another. How long they were held back, in nanoseconds.
     ///
     /// INVARIANT: it is called at the moment at which the budget is spent, so that between two calls it is either spent or lasts.

@@ -2,37 +2,40 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Deployment, DeploymentError, Outcome, run};
+use super::{Deployment, DeploymentError, SimulationOutcome, run};
 use crate::fit::Law;
-use crate::record::{self, About, FORMAT, NodeResult, Point, Record, Second, StepResult, TargetInfo, Used};
+use crate::record::{
+    self, FORMAT, MeasuredPoint, MeasuredSecond, NodeResult, NodeUse, RunInfo, RunRecord, StepResult,
+    TargetInfo,
+};
 
 /// As a record: nodes use simulated processor time, and what was made at random says so.
-pub fn record(all: &[(Deployment, Outcome)], version: &str, command: Vec<String>) -> Record {
+pub fn record(all: &[(Deployment, SimulationOutcome)], version: &str, command: Vec<String>) -> RunRecord {
     let first = all.first().map(|(deployment, _)| deployment);
     let started_as = "a simulation".to_owned();
-    Record {
+    RunRecord {
         format: FORMAT,
-        about: About {
+        about: RunInfo {
             name: "simulated".to_owned(),
             version: version.to_owned(),
             command,
             scenario: String::new(),
             seed: first.map_or(0, |deployment| deployment.seed),
             targets: vec![TargetInfo { name: "simulated".to_owned(), started_as, ..TargetInfo::default() }],
-            ..About::default()
+            ..RunInfo::default()
         },
         points: all.iter().map(|(deployment, outcome)| point(deployment, outcome)).collect(),
         notes: vec!["nothing here was measured: `durward lab simulate` made it".to_owned()],
-        ..Record::default()
+        ..RunRecord::default()
     }
 }
 
-fn point(deployment: &Deployment, outcome: &Outcome) -> Point {
+fn point(deployment: &Deployment, outcome: &SimulationOutcome) -> MeasuredPoint {
     let nodes = &deployment.nodes;
     let cores = nodes.quota.unwrap_or(f64::from(nodes.cores));
     let load = match (deployment.load.users, deployment.load.rate) {
-        (Some(users), _) => record::Load::Users(users),
-        (None, rate) => record::Load::Arrivals(rate.unwrap_or(0.0)),
+        (Some(users), _) => record::PointLoad::Users(users),
+        (None, rate) => record::PointLoad::Arrivals(rate.unwrap_or(0.0)),
     };
     let step = |step: &super::StepOutcome| StepResult {
         name: step.name.clone(),
@@ -47,23 +50,23 @@ fn point(deployment: &Deployment, outcome: &Outcome) -> Point {
         name: format!("node {}", at + 1),
         answered: node.answered,
         failed: node.failed,
-        used: Some(Used {
+        used: Some(NodeUse {
             source: "simulated".to_owned(),
             cpu_s: node.utilisation * cores * outcome.measured_s,
             cores,
             throttled_s: node.throttled * outcome.measured_s,
-            ..Used::default()
+            ..NodeUse::default()
         }),
         ..NodeResult::default()
     };
-    let second = |second: &super::SecondOutcome| Second {
+    let second = |second: &super::SecondOutcome| MeasuredSecond {
         at_s: second.at_s,
         answered: second.answered,
         failed: second.failed,
         p50_ns: second.p50_ns,
         p99_ns: second.p99_ns,
     };
-    Point {
+    MeasuredPoint {
         nodes: nodes.count as usize,
         load,
         measured_s: outcome.measured_s,
@@ -71,7 +74,7 @@ fn point(deployment: &Deployment, outcome: &Outcome) -> Point {
         steps: outcome.steps.iter().map(step).collect(),
         by_node: outcome.nodes.iter().enumerate().map(node).collect(),
         seconds: outcome.seconds.iter().map(second).collect(),
-        ..Point::default()
+        ..MeasuredPoint::default()
     }
 }
 
@@ -82,7 +85,7 @@ fn point(deployment: &Deployment, outcome: &Outcome) -> Point {
 pub fn by_nodes(
     deployment: &Deployment,
     nodes: &[u32],
-) -> Result<Vec<(Deployment, Outcome)>, DeploymentError> {
+) -> Result<Vec<(Deployment, SimulationOutcome)>, DeploymentError> {
     let of = |count: &u32| {
         let mut one = deployment.clone();
         let times = f64::from(*count) / f64::from(deployment.nodes.count);
@@ -97,7 +100,7 @@ pub fn by_nodes(
 
 /// The law beside a simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct LawComparison {
     /// Nodes.
     pub nodes: f64,
     /// Simulated requests a second.
@@ -110,16 +113,16 @@ pub struct Beside {
 pub const PART_AT: f64 = 0.10;
 
 /// Each simulated number of nodes beside the law, and the least number from which on the two differ by more than [`PART_AT`].
-pub fn beside(all: &[(Deployment, Outcome)], law: &Law) -> (Vec<Beside>, Option<f64>) {
-    let mut rows: Vec<Beside> = all
+pub fn beside(all: &[(Deployment, SimulationOutcome)], law: &Law) -> (Vec<LawComparison>, Option<f64>) {
+    let mut rows: Vec<LawComparison> = all
         .iter()
         .map(|(deployment, outcome)| {
             let nodes = f64::from(deployment.nodes.count);
-            Beside { nodes, simulated: outcome.throughput(), law: law.x(nodes) }
+            LawComparison { nodes, simulated: outcome.throughput(), law: law.x(nodes) }
         })
         .collect();
     rows.sort_by(|one, other| one.nodes.total_cmp(&other.nodes));
-    let differs = |row: &&Beside| (row.simulated / row.law - 1.0).abs() > PART_AT;
+    let differs = |row: &&LawComparison| (row.simulated / row.law - 1.0).abs() > PART_AT;
     let parts = rows.iter().rev().take_while(differs).last().map(|row| row.nodes);
     (rows, parts)
 }

@@ -1,35 +1,37 @@
-//! Who asks: arrivals, users with a state of their own, and users who are known by their number only.
+//! The load: open arrivals, stateful users, and memoryless users that are only counted.
 //!
 //! Users whose thinking has no memory need no clock each: of `n` of them who think for `z` on average, the next one asks after an exponential
 //! time of mean `z / n`, and it is any of them. That is exact, and as quick for eleven million as for eleven. Only how many think is kept,
 //! by the node they stay with and by whether they have a session. Users who think for a constant time have a clock each, up to
 //! [`super::USERS_EACH_MAX`] of them; the superposition of more is as good as without memory (Palm and Khintchine), and taken to be so.
 
-use super::deployment::{Arrivals, Balance, Deployment, Event, Kind, Think, USERS_EACH_MAX};
-use crate::random::Random;
+use super::deployment::{
+    ArrivalProcess, BalancePolicy, Deployment, DeploymentEvent, SessionUse, ThinkTimes, USERS_EACH_MAX,
+};
+use crate::random::LabRandom;
 
 /// Who asks.
 #[derive(Debug)]
-pub(super) enum Users {
-    Arrivals(Stream),
-    Pool(Pool),
-    Each(Each),
+pub(super) enum LoadSource {
+    Arrivals(ArrivalStream),
+    Pool(UserPool),
+    Each(StatefulUsers),
 }
 
 /// Arrivals that are independent of answers.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct ArrivalStream {
     every_ns: f64,
-    arrivals: Arrivals,
+    arrivals: ArrivalProcess,
     /// When the next one is due, in nanoseconds and parts of them, so that rounding does not add up.
     next: f64,
     /// Arrivals until then.
     count: u64,
 }
 
-impl Stream {
-    fn new(rate: f64, arrivals: Arrivals, random: &mut Random) -> Stream {
-        let mut stream = Stream { every_ns: 1e9 / rate, arrivals, next: 0.0, count: 0 };
+impl ArrivalStream {
+    fn new(rate: f64, arrivals: ArrivalProcess, random: &mut LabRandom) -> ArrivalStream {
+        let mut stream = ArrivalStream { every_ns: 1e9 / rate, arrivals, next: 0.0, count: 0 };
         stream.step(random);
         stream
     }
@@ -38,30 +40,32 @@ impl Stream {
         self.next as u64
     }
 
-    pub(super) fn step(&mut self, random: &mut Random) {
+    pub(super) fn step(&mut self, random: &mut LabRandom) {
         self.count += 1;
         // A product, since the rounding of a sum would add up.
         self.next = match self.arrivals {
-            Arrivals::Constant => self.count as f64 * self.every_ns,
-            Arrivals::Poisson => self.next + random.exponential(self.every_ns),
-            Arrivals::Burst(size) => self.count.div_ceil(size.max(1)) as f64 * size as f64 * self.every_ns,
+            ArrivalProcess::Constant => self.count as f64 * self.every_ns,
+            ArrivalProcess::Poisson => self.next + random.exponential(self.every_ns),
+            ArrivalProcess::Burst(size) => {
+                self.count.div_ceil(size.max(1)) as f64 * size as f64 * self.every_ns
+            }
         };
     }
 }
 
 /// Users who are known by their number: how many think.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct UserPool {
     think_ns: f64,
     /// Without a session, and with one, by node where users stay with one.
-    thinking: [Counts; 2],
+    thinking: [FenwickCounts; 2],
     next: u64,
     /// Whether `next` was drawn for the number of those who think now.
     is_drawn: bool,
 }
 
-impl Pool {
-    pub(super) fn next_at(&mut self, now: u64, random: &mut Random) -> u64 {
+impl UserPool {
+    pub(super) fn next_at(&mut self, now: u64, random: &mut LabRandom) -> u64 {
         if !self.is_drawn {
             self.is_drawn = true;
             let count = self.count();
@@ -79,7 +83,7 @@ impl Pool {
     }
 
     /// One of those who think asks: the node they stay with, and whether they have a session.
-    pub(super) fn take(&mut self, random: &mut Random) -> Option<(u32, bool)> {
+    pub(super) fn take(&mut self, random: &mut LabRandom) -> Option<(u32, bool)> {
         let [without, with] = &mut self.thinking;
         let at = random.below(usize::try_from(without.total + with.total).ok()?) as u64;
         self.is_drawn = false;
@@ -115,7 +119,7 @@ impl Pool {
 
 /// Counts by number that sum up quickly (Fenwick 1994).
 #[derive(Debug)]
-struct Counts {
+struct FenwickCounts {
     tree: Vec<u64>,
     total: u64,
 }
@@ -124,9 +128,9 @@ struct Counts {
     clippy::indexing_slicing,
     reason = "INVARIANT: `at` runs from 1 to below the length of `tree`; homes are below it"
 )]
-impl Counts {
-    fn new(length: usize) -> Counts {
-        Counts { tree: vec![0; length + 1], total: 0 }
+impl FenwickCounts {
+    fn new(length: usize) -> FenwickCounts {
+        FenwickCounts { tree: vec![0; length + 1], total: 0 }
     }
 
     fn add(&mut self, home: u32, count: u64) {
@@ -186,7 +190,7 @@ impl Counts {
 
 /// A user with a state of their own.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct User {
+pub(super) struct SimulatedUser {
     /// The node they stay with, or where their session began.
     pub(super) home: u32,
     pub(super) session: bool,
@@ -199,22 +203,22 @@ pub(super) struct User {
 
 /// Users with a state of their own.
 #[derive(Debug)]
-pub(super) struct Each {
-    pub(super) all: Vec<User>,
-    pub(super) think: Think,
+pub(super) struct StatefulUsers {
+    pub(super) all: Vec<SimulatedUser>,
+    pub(super) think: ThinkTimes,
     pub(super) think_ns: f64,
 }
 
-impl Each {
+impl StatefulUsers {
     /// How long somebody thinks whose request was due then and was answered now: when they ask again, and when that is due.
-    pub(super) fn next(&self, due: u64, now: u64, random: &mut Random) -> (u64, u64) {
+    pub(super) fn next(&self, due: u64, now: u64, random: &mut LabRandom) -> (u64, u64) {
         match self.think {
-            Think::Exponential => {
+            ThinkTimes::Exponential => {
                 let at = now + (random.exponential(self.think_ns) + 0.5) as u64;
                 (at, at)
             }
-            Think::Constant => (now + self.think_ns as u64, now + self.think_ns as u64),
-            Think::Pace => {
+            ThinkTimes::Constant => (now + self.think_ns as u64, now + self.think_ns as u64),
+            ThinkTimes::Pace => {
                 let next = due + self.think_ns as u64;
                 (next.max(now), next)
             }
@@ -222,24 +226,24 @@ impl Each {
     }
 }
 
-impl Users {
-    pub(super) fn new(deployment: &Deployment, random: &mut Random) -> Users {
+impl LoadSource {
+    pub(super) fn new(deployment: &Deployment, random: &mut LabRandom) -> LoadSource {
         let load = &deployment.load;
         let Some(users) = load.users else {
-            return Users::Arrivals(Stream::new(load.rate.unwrap_or(1.0), load.arrivals, random));
+            return LoadSource::Arrivals(ArrivalStream::new(load.rate.unwrap_or(1.0), load.arrivals, random));
         };
         let session = load.sessions_at_start || !has_login(deployment);
         let nodes = deployment.nodes.count;
         if is_pool(deployment) {
-            let homes = if deployment.balance == Balance::Sticky { nodes } else { 1 };
-            let new = || Counts::new(homes as usize);
+            let homes = if deployment.balance == BalancePolicy::Sticky { nodes } else { 1 };
+            let new = || FenwickCounts::new(homes as usize);
             let mut pool =
-                Pool { think_ns: load.think_s * 1e9, thinking: [new(), new()], next: 0, is_drawn: false };
+                UserPool { think_ns: load.think_s * 1e9, thinking: [new(), new()], next: 0, is_drawn: false };
             let (each, more) = (users / u64::from(homes), users % u64::from(homes));
             (0..homes).for_each(|home| pool.put(home, session, each + u64::from(u64::from(home) < more)));
-            return Users::Pool(pool);
+            return LoadSource::Pool(pool);
         }
-        let user = |at: u64| User {
+        let user = |at: u64| SimulatedUser {
             home: (at % u64::from(nodes)) as u32,
             session,
             is_thinking: true,
@@ -247,23 +251,23 @@ impl Users {
             due: 0,
         };
         let all = (0..users).map(user).collect();
-        Users::Each(Each { all, think: load.think, think_ns: load.think_s * 1e9 })
+        LoadSource::Each(StatefulUsers { all, think: load.think, think_ns: load.think_s * 1e9 })
     }
 }
 
 /// Whether users without a session have to log in.
 pub(super) fn has_login(deployment: &Deployment) -> bool {
-    deployment.steps.iter().any(|step| step.kind == Kind::Login && step.weight > 0.0)
+    deployment.steps.iter().any(|step| step.kind == SessionUse::Login && step.weight > 0.0)
 }
 
 /// Whether users are known by their number only.
 pub(super) fn is_pool(deployment: &Deployment) -> bool {
     let come = deployment.events.iter().map(|event| match event {
-        Event::Flood { users, .. } => *users,
-        Event::Fail { .. } => 0,
+        DeploymentEvent::Flood { users, .. } => *users,
+        DeploymentEvent::Fail { .. } => 0,
     });
     let most = come.fold(deployment.load.users.unwrap_or(0), u64::saturating_add);
-    let is_without_memory = deployment.load.think == Think::Exponential && deployment.load.think_s > 0.0;
+    let is_without_memory = deployment.load.think == ThinkTimes::Exponential && deployment.load.think_s > 0.0;
     deployment.load.users.is_some() && (most > USERS_EACH_MAX || (is_without_memory && most > 1_000))
 }
 
@@ -273,8 +277,8 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_a_plain_list() {
-        let mut random = Random::new(4);
-        let (mut counts, mut plain) = (Counts::new(13), [0u64; 13]);
+        let mut random = LabRandom::new(4);
+        let (mut counts, mut plain) = (FenwickCounts::new(13), [0u64; 13]);
         for _ in 0..5_000 {
             let home = random.below(13);
             match random.below(4) {
@@ -304,8 +308,8 @@ mod tests {
 
     #[test]
     fn bursts_come_at_once() {
-        let mut random = Random::new(1);
-        let mut stream = Stream::new(6.0, Arrivals::Burst(3), &mut random);
+        let mut random = LabRandom::new(1);
+        let mut stream = ArrivalStream::new(6.0, ArrivalProcess::Burst(3), &mut random);
         let mut next = || {
             let at = stream.next_at();
             stream.step(&mut random);
@@ -317,8 +321,8 @@ mod tests {
 
     #[test]
     fn constant_arrivals_do_not_drift() {
-        let mut random = Random::new(1);
-        let mut stream = Stream::new(3.0, Arrivals::Constant, &mut random);
+        let mut random = LabRandom::new(1);
+        let mut stream = ArrivalStream::new(3.0, ArrivalProcess::Constant, &mut random);
         (0..2_999_999).for_each(|_| stream.step(&mut random));
         assert!(stream.next_at().abs_diff(1_000_000_000_000_000) < 1_000, "{}", stream.next_at());
     }

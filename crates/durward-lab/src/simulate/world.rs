@@ -7,15 +7,15 @@
 use std::collections::VecDeque;
 
 use super::balance::Balancer;
-use super::deployment::{Balance, Deployment, EVENTS_MAX, Kind};
-use super::future::{Future, Job, JobId, Jobs, What, Who};
-use super::measure::Measures;
-use super::outcome::Outcome;
+use super::deployment::{BalancePolicy, Deployment, EVENTS_MAX, SessionUse};
+use super::future::{EventQueue, FutureEvent, JobId, Jobs, Requester, SimulatedJob};
+use super::measure::Measurements;
+use super::outcome::SimulationOutcome;
 use super::replicate::Replicas;
 use super::station::Station;
-use super::times::Drawn;
-use super::users::{Each, Users, has_login, is_pool};
-use crate::random::Random;
+use super::times::TimeSampler;
+use super::users::{LoadSource, StatefulUsers, has_login, is_pool};
+use crate::random::LabRandom;
 
 /// Nanoseconds of so many seconds.
 pub(super) fn ns(seconds: f64) -> u64 {
@@ -24,30 +24,32 @@ pub(super) fn ns(seconds: f64) -> u64 {
 
 /// A step made ready.
 #[derive(Debug)]
-pub(super) struct Ready {
-    pub(super) kind: Kind,
-    service: Drawn,
-    delay: Drawn,
+pub(super) struct PreparedStep {
+    pub(super) kind: SessionUse,
+    service: TimeSampler,
+    delay: TimeSampler,
 }
 
 /// Steps by weight: the sum of weights up to each.
 #[derive(Debug, Default)]
-struct Mix(Vec<(f64, u32)>);
+struct StepMix(Vec<(f64, u32)>);
 
-impl Mix {
-    fn of(deployment: &Deployment, takes: impl Fn(Kind) -> bool) -> Mix {
+impl StepMix {
+    fn of(deployment: &Deployment, takes: impl Fn(SessionUse) -> bool) -> StepMix {
         let mut sum = 0.0;
         let steps =
             deployment.steps.iter().zip(0u32..).filter(|(step, _)| takes(step.kind) && step.weight > 0.0);
-        Mix(steps
-            .map(|(step, at)| {
-                sum += step.weight;
-                (sum, at)
-            })
-            .collect())
+        StepMix(
+            steps
+                .map(|(step, at)| {
+                    sum += step.weight;
+                    (sum, at)
+                })
+                .collect(),
+        )
     }
 
-    fn draw(&self, random: &mut Random) -> u32 {
+    fn draw(&self, random: &mut LabRandom) -> u32 {
         match self.0.as_slice() {
             [] => 0,
             [(_, only)] => *only,
@@ -61,7 +63,7 @@ impl Mix {
 
 /// A crowd that comes within some time.
 #[derive(Debug)]
-pub(super) struct Crowd {
+pub(super) struct UserCrowd {
     pub(super) left: u64,
     pub(super) until: u64,
     /// Whether they are users who come back, or pass by.
@@ -69,72 +71,72 @@ pub(super) struct Crowd {
     pub(super) session: bool,
 }
 
-/// All there is.
-pub(super) struct World<'d> {
+/// The whole state of a simulation.
+pub(super) struct Simulation<'d> {
     pub(super) deployment: &'d Deployment,
     pub(super) now: u64,
-    pub(super) random: Random,
-    pub(super) future: Future,
+    pub(super) random: LabRandom,
+    pub(super) future: EventQueue,
     pub(super) jobs: Jobs,
     /// Nodes, then the store where there is one.
     pub(super) stations: Vec<Station>,
     pub(super) balancer: Balancer,
-    pub(super) users: Users,
-    pub(super) steps: Vec<Ready>,
-    logins: Mix,
-    others: Mix,
-    all: Mix,
+    pub(super) users: LoadSource,
+    pub(super) steps: Vec<PreparedStep>,
+    logins: StepMix,
+    others: StepMix,
+    all: StepMix,
     pub(super) has_login: bool,
     pub(super) replicas: Option<Replicas>,
-    pub(super) crowds: Vec<Crowd>,
+    pub(super) crowds: Vec<UserCrowd>,
     /// Requests in the order in which their clients give up, and when.
     deadlines: VecDeque<(u64, JobId)>,
     /// Nodes that each event took down.
     pub(super) down: Vec<Vec<u32>>,
-    pub(super) measures: Measures,
+    pub(super) measures: Measurements,
 }
 
 #[expect(
     clippy::indexing_slicing,
     reason = "INVARIANT: stations and steps are numbered by what they are numbered with here; jobs name only such"
 )]
-impl<'d> World<'d> {
-    pub(super) fn new(deployment: &'d Deployment) -> World<'d> {
-        let mut random = Random::new(deployment.seed);
+impl<'d> Simulation<'d> {
+    pub(super) fn new(deployment: &'d Deployment) -> Simulation<'d> {
+        let mut random = LabRandom::new(deployment.seed);
         let nodes = deployment.nodes.count;
         let mut stations: Vec<Station> =
             (0..nodes).map(|_| Station::node(&deployment.nodes, random.unit())).collect();
         let replicas = Replicas::new(deployment);
         stations.extend(replicas.as_ref().and_then(Replicas::store_cores).map(Station::new));
-        let ready = |step: &super::Step| Ready {
+        let ready = |step: &super::RequestKind| PreparedStep {
             kind: step.kind,
-            service: Drawn::of(&step.service),
-            delay: Drawn::of(&step.delay),
+            service: TimeSampler::of(&step.service),
+            delay: TimeSampler::of(&step.delay),
         };
-        World {
+        Simulation {
             deployment,
             now: 0,
-            future: Future::default(),
+            future: EventQueue::default(),
             jobs: Jobs::default(),
             stations,
             balancer: Balancer::new(deployment.balance, nodes),
-            users: Users::new(deployment, &mut random),
+            users: LoadSource::new(deployment, &mut random),
             steps: deployment.steps.iter().map(ready).collect(),
-            logins: Mix::of(deployment, |kind| kind == Kind::Login),
-            others: Mix::of(deployment, |kind| kind != Kind::Login),
-            all: Mix::of(deployment, |_| true),
+            logins: StepMix::of(deployment, |kind| kind == SessionUse::Login),
+            others: StepMix::of(deployment, |kind| kind != SessionUse::Login),
+            all: StepMix::of(deployment, |_| true),
             has_login: has_login(deployment),
             replicas,
             crowds: Vec::new(),
             deadlines: VecDeque::new(),
             down: vec![Vec::new(); deployment.events.len()],
-            measures: Measures::new(deployment),
+            measures: Measurements::new(deployment),
             random,
         }
     }
 
     /// Lives until time is up.
-    pub(super) fn run(mut self) -> Outcome {
+    pub(super) fn run(mut self) -> SimulationOutcome {
         self.plan_beginning();
         let begin = ns(self.deployment.warm_up_s);
         let end = begin + ns(self.deployment.seconds);
@@ -146,7 +148,7 @@ impl<'d> World<'d> {
         let end = if stopped.is_some() { self.now.max(begin) } else { end };
         self.advance_all(end);
         let mut notes = Vec::new();
-        if is_pool(self.deployment) && self.deployment.load.think != super::Think::Exponential {
+        if is_pool(self.deployment) && self.deployment.load.think != super::ThinkTimes::Exponential {
             notes.push(
                 "so many users are known by their number only: their thinking is taken to be without memory"
                     .to_owned(),
@@ -162,31 +164,31 @@ impl<'d> World<'d> {
 
     /// Users begin at moments of their own; nodes stand still at moments of their own; events have theirs.
     fn plan_beginning(&mut self) {
-        if let Users::Each(each) = &mut self.users {
+        if let LoadSource::Each(each) = &mut self.users {
             for (user, number) in each.all.iter_mut().zip(0u32..) {
                 let at = (self.random.unit() * each.think_ns) as u64;
                 user.due = at;
-                self.future.plan(at, What::Wake { user: number, version: 0 });
+                self.future.plan(at, FutureEvent::Wake { user: number, version: 0 });
             }
         }
         if self.deployment.nodes.stall_s > 0.0 {
             for station in 0..self.deployment.nodes.count {
                 let at = self.random.exponential(self.deployment.nodes.stall_every_s * 1e9);
-                self.future.plan(at as u64, What::Stall { station });
+                self.future.plan(at as u64, FutureEvent::Stall { station });
             }
         }
         for (event, number) in self.deployment.events.iter().zip(0u32..) {
             let at = ns(self.deployment.warm_up_s + event.at_s());
-            self.future.plan(at, What::Begins { event: number });
+            self.future.plan(at, FutureEvent::Begins { event: number });
         }
     }
 
     fn until(&mut self, end: u64, stopped: &mut Option<String>) {
         while stopped.is_none() {
             let arrival = match &mut self.users {
-                Users::Arrivals(stream) => stream.next_at(),
-                Users::Pool(pool) => pool.next_at(self.now, &mut self.random),
-                Users::Each(_) => u64::MAX,
+                LoadSource::Arrivals(stream) => stream.next_at(),
+                LoadSource::Pool(pool) => pool.next_at(self.now, &mut self.random),
+                LoadSource::Each(_) => u64::MAX,
             };
             let deadline = self.deadlines.front().map_or(u64::MAX, |(at, _)| *at);
             let planned = self.future.next_at();
@@ -217,79 +219,88 @@ impl<'d> World<'d> {
         }
     }
 
-    fn happens(&mut self, what: What) {
+    fn happens(&mut self, what: FutureEvent) {
         match what {
-            What::Served(job) => {
+            FutureEvent::Served(job) => {
                 if let Some(station) = self.jobs.get(job).map(|job| job.station) {
                     self.stations[station as usize].end(self.now);
                     self.served(job);
                     self.fill(station);
                 }
             }
-            What::Answered(job) => self.answered(job),
-            What::Again(job) => {
+            FutureEvent::Answered(job) => self.answered(job),
+            FutureEvent::Again(job) => {
                 if let Some(job) = self.jobs.remove(job) {
                     self.ask(job.who, self.now);
                 }
             }
-            What::Tick { station, version } => self.tick(station, version),
-            What::Stall { station } => self.stall(station, true),
-            What::Resume { station } => self.stall(station, false),
-            What::Wake { user, version } => self.wake(user, version),
-            What::Heard { station } => self.heard(station),
-            What::Crowd { crowd } => self.crowd_comes(crowd),
-            What::Begins { event } => self.begins(event),
-            What::Detected { event } => self.detected(event),
-            What::Back { event } => self.back(event),
+            FutureEvent::Tick { station, version } => self.tick(station, version),
+            FutureEvent::Stall { station } => self.stall(station, true),
+            FutureEvent::Resume { station } => self.stall(station, false),
+            FutureEvent::Wake { user, version } => self.wake(user, version),
+            FutureEvent::Heard { station } => self.heard(station),
+            FutureEvent::Crowd { crowd } => self.crowd_comes(crowd),
+            FutureEvent::Begins { event } => self.begins(event),
+            FutureEvent::Detected { event } => self.detected(event),
+            FutureEvent::Back { event } => self.back(event),
         }
     }
 
     fn arrive(&mut self) {
         match &mut self.users {
-            Users::Arrivals(stream) => {
+            LoadSource::Arrivals(stream) => {
                 stream.step(&mut self.random);
-                self.ask(Who::Passing { login: false }, self.now);
+                self.ask(Requester::Passing { login: false }, self.now);
             }
-            Users::Pool(pool) => {
+            LoadSource::Pool(pool) => {
                 if let Some((home, session)) = pool.take(&mut self.random) {
-                    self.ask(Who::OneOf { home, session }, self.now);
+                    self.ask(Requester::OneOf { home, session }, self.now);
                 }
             }
-            Users::Each(_) => {}
+            LoadSource::Each(_) => {}
         }
     }
 
     fn wake(&mut self, user: u32, version: u32) {
-        let Users::Each(each) = &mut self.users else { return };
+        let LoadSource::Each(each) = &mut self.users else { return };
         let Some(found) = each.all.get_mut(user as usize).filter(|user| user.version == version) else {
             return;
         };
         found.is_thinking = false;
         let due = found.due;
-        self.ask(Who::Each(user), due);
+        self.ask(Requester::Each(user), due);
     }
 
     /// A request is sent.
-    pub(super) fn ask(&mut self, who: Who, due: u64) {
+    pub(super) fn ask(&mut self, who: Requester, due: u64) {
         let who = self.moved(who);
         let (home, mix) = match who {
-            Who::Passing { login } if login && self.has_login => (None, &self.logins),
-            Who::Passing { .. } | Who::Message(_) => (None, &self.all),
-            Who::OneOf { home, session } => (Some(home), if session { &self.others } else { &self.logins }),
-            Who::Each(user) => match &self.users {
-                Users::Each(Each { all, .. }) => {
+            Requester::Passing { login } if login && self.has_login => (None, &self.logins),
+            Requester::Passing { .. } | Requester::Message(_) => (None, &self.all),
+            Requester::OneOf { home, session } => {
+                (Some(home), if session { &self.others } else { &self.logins })
+            }
+            Requester::Each(user) => match &self.users {
+                LoadSource::Each(StatefulUsers { all, .. }) => {
                     let user = all[user as usize];
                     (Some(user.home), if user.session { &self.others } else { &self.logins })
                 }
-                Users::Arrivals(_) | Users::Pool(_) => return,
+                LoadSource::Arrivals(_) | LoadSource::Pool(_) => return,
             },
         };
         let step = mix.draw(&mut self.random);
-        let home = home.filter(|_| self.deployment.balance == Balance::Sticky);
+        let home = home.filter(|_| self.deployment.balance == BalancePolicy::Sticky);
         let station = self.balancer.choose(home, &mut self.random);
         let service = self.steps[step as usize].service.draw(&mut self.random);
-        let job =
-            self.jobs.add(Job { due, sent: self.now, service, step, station, who, is_abandoned: false });
+        let job = self.jobs.add(SimulatedJob {
+            due,
+            sent: self.now,
+            service,
+            step,
+            station,
+            who,
+            is_abandoned: false,
+        });
         self.balancer.sent(station);
         self.measures.sent(self.now);
         if let Some(timeout) = self.deployment.load.timeout_s {
@@ -299,15 +310,18 @@ impl<'d> World<'d> {
     }
 
     /// One of many users whose node died while they were asking or waited to ask again stays with another one.
-    fn moved(&mut self, who: Who) -> Who {
+    fn moved(&mut self, who: Requester) -> Requester {
         match who {
-            Who::OneOf { home, session }
-                if self.deployment.balance == Balance::Sticky && !self.balancer.is_up(home) =>
+            Requester::OneOf { home, session }
+                if self.deployment.balance == BalancePolicy::Sticky && !self.balancer.is_up(home) =>
             {
                 let session = session && !self.loses_sessions();
-                Who::OneOf { home: self.balancer.any(&mut self.random), session }
+                Requester::OneOf { home: self.balancer.any(&mut self.random), session }
             }
-            Who::OneOf { .. } | Who::Passing { .. } | Who::Each(_) | Who::Message(_) => who,
+            Requester::OneOf { .. }
+            | Requester::Passing { .. }
+            | Requester::Each(_)
+            | Requester::Message(_) => who,
         }
     }
 
@@ -318,7 +332,7 @@ impl<'d> World<'d> {
 
     /// A request reaches its node.
     fn enter(&mut self, job: JobId, station: u32, step: u32) {
-        let is_login = self.steps[step as usize].kind == Kind::Login;
+        let is_login = self.steps[step as usize].kind == SessionUse::Login;
         let nodes = &self.deployment.nodes;
         let node = &mut self.stations[station as usize];
         if !node.is_up {
@@ -361,13 +375,13 @@ impl<'d> World<'d> {
     fn begin(&mut self, job: JobId, station: u32) {
         let service = self.jobs.get(job).map_or(0, |job| job.service);
         if let Some(at) = self.stations[station as usize].begin(self.now, job, service) {
-            self.future.plan(at, What::Served(job));
+            self.future.plan(at, FutureEvent::Served(job));
         }
     }
 
     fn plan_tick(&mut self, station: u32) {
         if let Some((at, version)) = self.stations[station as usize].next_tick(self.now) {
-            self.future.plan(at, What::Tick { station, version });
+            self.future.plan(at, FutureEvent::Tick { station, version });
         }
     }
 
@@ -407,10 +421,10 @@ impl<'d> World<'d> {
         }
         let nodes = &self.deployment.nodes;
         if begins {
-            self.future.plan(self.now + ns(nodes.stall_s), What::Resume { station });
+            self.future.plan(self.now + ns(nodes.stall_s), FutureEvent::Resume { station });
         } else {
             let next = self.random.exponential((nodes.stall_every_s - nodes.stall_s) * 1e9);
-            self.future.plan(self.now + next as u64, What::Stall { station });
+            self.future.plan(self.now + next as u64, FutureEvent::Stall { station });
         }
         self.plan_tick(station);
     }
@@ -418,7 +432,8 @@ impl<'d> World<'d> {
     /// A login leaves its node: another one gets its turn.
     fn login_ends(&mut self, job: JobId) {
         let Some(job) = self.jobs.get(job) else { return };
-        if matches!(job.who, Who::Message(_)) || self.steps[job.step as usize].kind != Kind::Login {
+        if matches!(job.who, Requester::Message(_)) || self.steps[job.step as usize].kind != SessionUse::Login
+        {
             return;
         }
         let station = job.station;
@@ -442,7 +457,7 @@ impl<'d> World<'d> {
     fn served(&mut self, id: JobId) {
         self.login_ends(id);
         let Some(job) = self.jobs.get(id).copied() else { return };
-        if let Who::Message(question) = job.who {
+        if let Requester::Message(question) = job.who {
             self.jobs.remove(id);
             self.message_arrived(question);
         } else if self.replicas.is_some() {
@@ -457,7 +472,7 @@ impl<'d> World<'d> {
         let Some(job) = self.jobs.get(id) else { return };
         let way = self.steps[job.step as usize].delay.draw(&mut self.random);
         if wait + way > 0 {
-            self.future.plan(self.now + wait + way, What::Answered(id));
+            self.future.plan(self.now + wait + way, FutureEvent::Answered(id));
         } else {
             self.answered(id);
         }
@@ -474,26 +489,26 @@ impl<'d> World<'d> {
     }
 
     /// The user of an answered request thinks.
-    fn think(&mut self, job: &Job) {
+    fn think(&mut self, job: &SimulatedJob) {
         let kind = self.steps[job.step as usize].kind;
         let after = |before: bool| match kind {
-            Kind::Login => true,
-            Kind::Logout => !self.has_login,
-            Kind::Plain | Kind::Read | Kind::Write => before,
+            SessionUse::Login => true,
+            SessionUse::Logout => !self.has_login,
+            SessionUse::Plain | SessionUse::Read | SessionUse::Write => before,
         };
         match (job.who, &mut self.users) {
-            (Who::OneOf { home, session }, Users::Pool(pool)) => pool.put(home, after(session), 1),
-            (Who::Each(number), Users::Each(each)) => {
+            (Requester::OneOf { home, session }, LoadSource::Pool(pool)) => pool.put(home, after(session), 1),
+            (Requester::Each(number), LoadSource::Each(each)) => {
                 let (at, due) = each.next(job.due, self.now, &mut self.random);
-                let is_sticky = self.deployment.balance == Balance::Sticky;
+                let is_sticky = self.deployment.balance == BalancePolicy::Sticky;
                 let user = &mut each.all[number as usize];
                 user.session = after(user.session);
-                if kind == Kind::Login && !is_sticky {
+                if kind == SessionUse::Login && !is_sticky {
                     user.home = job.station;
                 }
                 user.is_thinking = true;
                 user.due = due;
-                self.future.plan(at, What::Wake { user: number, version: user.version });
+                self.future.plan(at, FutureEvent::Wake { user: number, version: user.version });
             }
             _ => {}
         }
@@ -523,12 +538,14 @@ impl<'d> World<'d> {
         self.balancer.answered(job.station);
         self.measures.failed(&job, cause, self.now, &mut self.stations[job.station as usize]);
         let wait = match (self.deployment.load.retry_s, &mut self.users, job.who) {
-            (_, _, Who::Passing { .. }) => return,
-            (None, Users::Pool(pool), Who::OneOf { home, session }) => return pool.put(home, session, 1),
+            (_, _, Requester::Passing { .. }) => return,
+            (None, LoadSource::Pool(pool), Requester::OneOf { home, session }) => {
+                return pool.put(home, session, 1);
+            }
             (Some(retry), ..) => ns(retry),
             (None, ..) => ns(self.deployment.load.think_s),
         };
-        let again = self.jobs.add(Job { station: u32::MAX, is_abandoned: false, ..job });
-        self.future.plan(self.now + wait.max(1), What::Again(again));
+        let again = self.jobs.add(SimulatedJob { station: u32::MAX, is_abandoned: false, ..job });
+        self.future.plan(self.now + wait.max(1), FutureEvent::Again(again));
     }
 }

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Run, Study};
+use super::{Study, StudyRun};
 use crate::fit::Observation;
-use crate::machine::Machine;
+use crate::machine::MachineFacts;
 use crate::record::{
-    GeneratorLimit, Latency, Load, MachineInfo, Mark, NodeResult, Point, Record, StepResult, TargetInfo,
-    UsedSample,
+    GeneratorLimit, LatencyRecord, MachineInfo, MeasuredPoint, NodeResult, PointLoad, PointWarning,
+    RunRecord, StepResult, TargetInfo, UsedSample,
 };
-use crate::run::Options;
+use crate::run::RunOptions;
 
 /// All figures of a study that was run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Digest {
+pub struct StudyDigest {
     /// Which study: `openam`.
     pub study: String,
     /// How long it measured: `quick`, `full`.
@@ -68,7 +68,7 @@ pub struct PointDigest {
     /// Nodes with load.
     pub nodes: usize,
     /// What was asked of all of them.
-    pub load: Load,
+    pub load: PointLoad,
     /// The number of this measurement of the same load.
     pub replicate: u32,
     /// Seconds that were measured.
@@ -89,7 +89,7 @@ pub struct PointDigest {
     pub machine: BTreeMap<String, f64>,
     /// Why it is not to be believed.
     #[serde(default)]
-    pub marks: Vec<Mark>,
+    pub marks: Vec<PointWarning>,
 }
 
 /// What became of the requests of one step. Times in milliseconds, since requests were due.
@@ -144,7 +144,7 @@ pub struct NodeDigest {
 }
 
 /// The end of the last second with a right answer.
-fn last_answer_s(point: &Point) -> Option<f64> {
+fn last_answer_s(point: &MeasuredPoint) -> Option<f64> {
     let last = point.seconds.iter().rev().find(|second| second.answered > 0)?;
     Some(rounded(last.at_s + 1.0))
 }
@@ -153,22 +153,22 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-impl Digest {
+impl StudyDigest {
     /// Of a study without runs yet.
-    pub(super) fn new(study: &Study, options: &Options) -> Digest {
-        Digest {
+    pub(super) fn new(study: &Study, options: &RunOptions) -> StudyDigest {
+        StudyDigest {
             study: study.name.to_owned(),
             form: study.form.clone(),
             version: options.version.clone(),
             started_unix_ms: (options.now_unix_ms)(),
-            machine: Machine::this().info("local"),
+            machine: MachineFacts::this().info("local"),
             facts: serde_json::Value::Null,
             runs: Vec::new(),
         }
     }
 
     /// Adds a run that was recorded.
-    pub(super) fn add(&mut self, run: &Run, record: &Record) {
+    pub(super) fn add(&mut self, run: &StudyRun, record: &RunRecord) {
         let started = record.about.started_unix_ms;
         if started > 0 {
             self.started_unix_ms = self.started_unix_ms.min(started);
@@ -184,11 +184,11 @@ impl Digest {
         Ok(serde_json::to_string(self)?.replace("{\"configuration\"", "\n{\"configuration\"") + "\n")
     }
 
-    /// Reads what [`Digest::to_json`] wrote.
+    /// Reads what [`StudyDigest::to_json`] wrote.
     ///
     /// # Errors
     /// Text that is no digest.
-    pub fn read(text: &str) -> Result<Digest, serde_json::Error> {
+    pub fn read(text: &str) -> Result<StudyDigest, serde_json::Error> {
         serde_json::from_str(text)
     }
 
@@ -200,7 +200,7 @@ impl Digest {
 
 impl RunDigest {
     /// A run without points.
-    pub fn failed(run: &Run, why: &str) -> RunDigest {
+    pub fn failed(run: &StudyRun, why: &str) -> RunDigest {
         RunDigest {
             name: run.name.clone(),
             about: run.about.clone(),
@@ -210,7 +210,7 @@ impl RunDigest {
     }
 
     /// What a record says.
-    pub fn of(run: &Run, record: &Record) -> RunDigest {
+    pub fn of(run: &StudyRun, record: &RunRecord) -> RunDigest {
         let mut points: Vec<PointDigest> = record.points.iter().map(PointDigest::of).collect();
         if !run.keeps_samples {
             points.iter_mut().flat_map(|point| &mut point.by_node).for_each(|node| node.samples.clear());
@@ -249,7 +249,7 @@ impl RunDigest {
 
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
 impl PointDigest {
-    fn of(point: &Point) -> PointDigest {
+    fn of(point: &MeasuredPoint) -> PointDigest {
         let mut steps = vec![StepDigest::all(point)];
         steps.extend(point.steps.iter().map(StepDigest::of));
         PointDigest {
@@ -271,8 +271,8 @@ impl PointDigest {
     /// Users, or arrivals a second.
     pub fn load_number(&self) -> f64 {
         match self.load {
-            Load::Users(users) => users as f64,
-            Load::Arrivals(rate) => rate,
+            PointLoad::Users(users) => users as f64,
+            PointLoad::Arrivals(rate) => rate,
         }
     }
 
@@ -310,7 +310,7 @@ impl PointDigest {
 
     /// Whether fits use it.
     pub fn is_fitted(&self) -> bool {
-        !self.marks.iter().any(Mark::is_left_out)
+        !self.marks.iter().any(PointWarning::is_left_out)
     }
 
     /// What fits make of it, at this N.
@@ -320,12 +320,12 @@ impl PointDigest {
 }
 
 impl StepDigest {
-    fn all(point: &Point) -> StepDigest {
+    fn all(point: &MeasuredPoint) -> StepDigest {
         let mut failed = BTreeMap::new();
         for (cause, count) in point.steps.iter().flat_map(|step| &step.failed) {
             *failed.entry(cause.clone()).or_insert(0) += count;
         }
-        let sent = Latency::merged(point.steps.iter().map(|step| &step.since_sent));
+        let sent = LatencyRecord::merged(point.steps.iter().map(|step| &step.since_sent));
         let not_sent = point.steps.iter().map(|step| step.not_sent).sum();
         StepDigest::new("all", point.answered(), failed, not_sent, &point.since_due(), &sent)
     }
@@ -341,8 +341,8 @@ impl StepDigest {
         answered: u64,
         failed: BTreeMap<String, u64>,
         not_sent: u64,
-        due: &Latency,
-        sent: &Latency,
+        due: &LatencyRecord,
+        sent: &LatencyRecord,
     ) -> StepDigest {
         let ms = |percent| rounded(due.percentile_ns(percent) as f64 / 1e6);
         StepDigest {

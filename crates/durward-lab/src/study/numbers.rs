@@ -1,10 +1,10 @@
-//! A paper's numbers beside ours.
+//! A paper's numbers next to ours.
 
 use crate::report::Document;
 
 /// One number that a paper prints, and what is ours for it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Number {
+pub struct PaperNumber {
     /// Where it is printed: `figure 3`.
     pub place: String,
     /// Of what, in the paper's words.
@@ -17,21 +17,21 @@ pub struct Number {
     pub because: String,
 }
 
-impl Number {
+impl PaperNumber {
     /// A number that was measured here too.
-    pub fn new(place: &str, what: &str, paper: &str, ours: &str, because: &str) -> Number {
+    pub fn new(place: &str, what: &str, paper: &str, ours: &str, because: &str) -> PaperNumber {
         let [place, what, paper, ours, because] = [place, what, paper, ours, because].map(str::to_owned);
-        Number { place, what, paper, ours, because }
+        PaperNumber { place, what, paper, ours, because }
     }
 }
 
 /// Adds a table of such numbers; what is missing on a side is said there.
-pub fn number_table(document: &mut Document, caption: &str, numbers: &[Number]) {
+pub fn number_table(document: &mut Document, caption: &str, numbers: &[PaperNumber]) {
     let or = |text: &str, otherwise: &str| {
         if text.is_empty() { otherwise.to_owned() } else { text.to_owned() }
     };
-    let row = |number: &Number| {
-        let Number { place, what, paper, ours, because } = number;
+    let row = |number: &PaperNumber| {
+        let PaperNumber { place, what, paper, ours, because } = number;
         vec![place.clone(), what.clone(), or(paper, "not printed"), or(ours, "not measured"), because.clone()]
     };
     let columns = ["printed in", "what", "paper", "here", "ours is, and differs since"];

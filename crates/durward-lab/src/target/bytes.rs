@@ -84,9 +84,9 @@ impl Serialize for Bytes {
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
-        struct Size;
+        struct ByteSize;
 
-        impl Visitor<'_> for Size {
+        impl Visitor<'_> for ByteSize {
             type Value = Bytes;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Bytes {
             }
         }
 
-        deserializer.deserialize_any(Size)
+        deserializer.deserialize_any(ByteSize)
     }
 }
 

@@ -3,15 +3,15 @@
 use std::path::{Component, Path};
 
 use super::error::TargetError;
-use super::ready::Ready;
-use super::spec::{Part, Spec};
+use super::ready::ReadyCheck;
+use super::spec::{TargetPart, TargetSpec};
 
 /// One machine cannot start more than that usefully, and a number such as 1000000 is a mistake.
 const NODES_MAX: usize = 1000;
 /// Names of words: a part cannot be called so.
 const WORDS: [&str; 8] = ["address", "addresses", "port", "node", "nodes", "data", "here", "env"];
 
-impl Spec {
+impl TargetSpec {
     /// Looks for what is wrong with the table itself: nothing is started, no machine is asked but this one for its cores.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl Spec {
             }
             (true, true) | (false, false) => {}
         }
-        if !is_started && self.limits != super::spec::Limits::default() {
+        if !is_started && self.limits != super::spec::NodeLimits::default() {
             return wrong("limits", "only what is started here has limits: a `command` or an `image`");
         }
         if self.image.as_deref() == Some("")
@@ -54,7 +54,7 @@ impl Spec {
         if !(10..=60_000).contains(&self.sample_ms) {
             return wrong("sample_ms", "10 to 60000 ms lie between two samples");
         }
-        if let Err(problem) = Ready::read(&self.ready, self.scheme.as_str(), "") {
+        if let Err(problem) = ReadyCheck::read(&self.ready, self.scheme.as_str(), "") {
             return wrong("ready", &problem);
         }
         for (attribute, key) in self.jmx_read.iter().map(|attribute| (attribute, "jmx_read")) {
@@ -88,7 +88,7 @@ impl Spec {
     }
 }
 
-impl Part {
+impl TargetPart {
     fn check(&self, key: &str) -> Result<(), TargetError> {
         let wrong =
             |name: &str, problem: String| Err(TargetError::setting(&format!("{key}.{name}"), problem));
@@ -109,7 +109,7 @@ impl Part {
         if !(self.within_s > 0.0 && self.within_s <= 86_400.0) {
             return wrong("within_s", "seconds, more than 0 and at most a day".to_owned());
         }
-        if let Err(problem) = Ready::read(&self.ready, "http", "") {
+        if let Err(problem) = ReadyCheck::read(&self.ready, "http", "") {
             return wrong("ready", problem);
         }
         check_files(&format!("{key}.files"), self.files.keys())?;
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn problem(table: &str) -> String {
-        match toml::from_str::<Spec>(table) {
+        match toml::from_str::<TargetSpec>(table) {
             Ok(spec) => spec.check().expect_err(table).to_string(),
             Err(error) => error.to_string(),
         }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn whole_tables_are_read() {
-        let spec: Spec = toml::from_str(
+        let spec: TargetSpec = toml::from_str(
             r#"
             name = "mine"
             command = ["server", "--port", "{port}"]
@@ -166,7 +166,7 @@ mod tests {
         spec.check().unwrap();
         assert_eq!((spec.sweep(), spec.limits.memory), (vec![1, 2, 4], Some(super::super::Bytes(64 << 20))));
         let written = toml::Value::try_from(&spec).unwrap();
-        assert_eq!(written.try_into::<Spec>().unwrap(), spec);
+        assert_eq!(written.try_into::<TargetSpec>().unwrap(), spec);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::bytes::Bytes;
+use super::error::MachineError;
 use super::processes::numbers;
 use super::text;
 
@@ -65,15 +66,15 @@ impl Pinned {
     ///
     /// # Errors
     /// None would be left, it is held already, or the system refuses.
-    pub fn away_from(cores: &[usize]) -> Result<Pinned, String> {
+    pub fn away_from(cores: &[usize]) -> Result<Pinned, MachineError> {
         let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
         if before.is_some() {
-            return Err("this process is held to some cores already".to_owned());
+            return Err("this process is held to some cores already".to_owned().into());
         }
         let all = of_process(None).unwrap_or_default();
         let left: Vec<usize> = all.iter().copied().filter(|core| !cores.contains(core)).collect();
         if left.is_empty() {
-            return Err(format!("no core is left for the generator beside {}", text::list(cores)));
+            return Err(format!("no core is left for the generator beside {}", text::list(cores)).into());
         }
         pin_threads(&left)?;
         *before = Some(all);
@@ -126,7 +127,7 @@ impl Slices {
         nodes: usize,
         memory_each: Bytes,
         generator_cores: usize,
-    ) -> Result<Slices, String> {
+    ) -> Result<Slices, MachineError> {
         let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let available = text::kilobytes(&memory, "MemAvailable").unwrap_or(u64::MAX);
         Slices::of(&allowed(), available, nodes, memory_each, generator_cores)
@@ -138,12 +139,12 @@ impl Slices {
         nodes: usize,
         memory_each: Bytes,
         generator: usize,
-    ) -> Result<Slices, String> {
+    ) -> Result<Slices, MachineError> {
         let count = cores.len();
         let Some((generator_cores, target_cores)) =
             cores.split_at_checked(generator).filter(|(_, rest)| !rest.is_empty())
         else {
-            return Err(format!("{generator} of {count} cores for the generator leave none for nodes"));
+            return Err(format!("{generator} of {count} cores for the generator leave none for nodes").into());
         };
         #[expect(clippy::cast_precision_loss, reason = "cores, nodes and bytes of a machine")]
         let (usable, each, room) = (
@@ -159,7 +160,8 @@ impl Slices {
                 "{nodes} nodes of {memory_each} do not fit: {} cores and {} MiB carry {most} at most",
                 target_cores.len(),
                 available_bytes >> 20
-            ));
+            )
+            .into());
         }
         let steps = (usable / wanted / SLICE_MIN + 1e-9).floor().min(1.0 / SLICE_MIN);
         // Through hundredths: 0.15000000000000002 is no number for a scenario.
@@ -185,13 +187,21 @@ mod tests {
         // No node has more than a core, or one alone would be held to something else than all.
         assert_eq!(of(16, 2, 0, 4).unwrap().cpus, 1.0);
         assert_eq!(of(16, 2, 0, 4).unwrap().target_cores.len(), 12);
-        assert!(of(2, 19, 0, 1).unwrap_err().contains("carry 18 at most"), "{:?}", of(2, 19, 0, 1));
+        assert!(
+            of(2, 19, 0, 1).unwrap_err().to_string().contains("carry 18 at most"),
+            "{:?}",
+            of(2, 19, 0, 1)
+        );
         assert!(
             of(64, 4, 256 << 20, 1)
                 .unwrap_err()
+                .to_string()
                 .contains("4 nodes of 256M do not fit: 63 cores and 1024 MiB carry 3")
         );
-        assert_eq!(of(1, 1, 0, 1).unwrap_err(), "1 of 1 cores for the generator leave none for nodes");
+        assert_eq!(
+            of(1, 1, 0, 1).unwrap_err().to_string(),
+            "1 of 1 cores for the generator leave none for nodes"
+        );
     }
 
     #[test]
@@ -208,6 +218,6 @@ mod tests {
         assert!(Pinned::away_from(&all[..1]).is_err());
         drop(pinned);
         assert_eq!(of_process(None).unwrap(), all);
-        assert!(Pinned::away_from(&all).unwrap_err().contains("no core is left"));
+        assert!(Pinned::away_from(&all).unwrap_err().to_string().contains("no core is left"));
     }
 }

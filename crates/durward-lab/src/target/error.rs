@@ -63,3 +63,21 @@ impl fmt::Display for TargetError {
 }
 
 impl std::error::Error for TargetError {}
+
+/// Why this machine cannot be set up for a measurement as asked: too few cores, too little memory, no right to do it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineError(String);
+
+impl From<String> for MachineError {
+    fn from(problem: String) -> MachineError {
+        MachineError(problem)
+    }
+}
+
+impl fmt::Display for MachineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for MachineError {}

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::cgroup::{Controller, Version};
-use super::processes::{self, Member, Sums};
+use super::cgroup::{CgroupVersion, Controller};
+use super::processes::{self, NodeProcess, ProcessSums};
 use super::text;
-use crate::record::{Used, UsedSample};
+use crate::record::{NodeUse, UsedSample};
 
 /// What is read for every sample: counters, cheap.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Quick {
+pub(super) struct CounterReader {
     pub(super) at: Instant,
     pub(super) cpu_s: f64,
     pub(super) memory_bytes: u64,
@@ -21,15 +21,15 @@ pub(super) struct Quick {
 
 /// What is read at the borders only.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Full {
-    pub(super) sums: Sums,
+pub(super) struct BorderReader {
+    pub(super) sums: ProcessSums,
     /// Counters by the name that they have in records.
     pub(super) counters: BTreeMap<&'static str, f64>,
 }
 
 /// Where a node's processor time is counted.
-fn source(member: &Member) -> &'static str {
-    if member.group.version(Controller::Cpuacct) == Ok(Version::One) {
+fn source(member: &NodeProcess) -> &'static str {
+    if member.group.version(Controller::Cpuacct) == Ok(CgroupVersion::One) {
         "cgroup v1"
     } else if member.group.unified("cpu.stat").is_some() {
         "cgroup v2"
@@ -44,13 +44,13 @@ fn float(number: u64) -> f64 {
 }
 
 /// Reads what samples need.
-pub(super) fn quick(member: &Member) -> Quick {
+pub(super) fn quick(member: &NodeProcess) -> CounterReader {
     let group = &member.group;
     let at = Instant::now();
     let unified = group.unified("cpu.stat").unwrap_or_default();
     let throttling = match group.version(Controller::Cpu) {
-        Ok(Version::One) => group.read(Controller::Cpu, "cpu.stat").unwrap_or_default(),
-        Ok(Version::Two) | Err(_) => unified.clone(),
+        Ok(CgroupVersion::One) => group.read(Controller::Cpu, "cpu.stat").unwrap_or_default(),
+        Ok(CgroupVersion::Two) | Err(_) => unified.clone(),
     };
     let v1_ns = group.number(Controller::Cpuacct, "cpuacct.usage");
     let cpu_s = v1_ns.map(|ns| float(ns) / 1e9);
@@ -66,7 +66,7 @@ pub(super) fn quick(member: &Member) -> Quick {
     let throttled_s = text::flat(&throttling, "throttled_usec").map(|us| float(us) / 1e6);
     let throttled_s =
         throttled_s.or_else(|| text::flat(&throttling, "throttled_time").map(|ns| float(ns) / 1e9));
-    Quick {
+    CounterReader {
         at,
         cpu_s,
         memory_bytes,
@@ -76,27 +76,27 @@ pub(super) fn quick(member: &Member) -> Quick {
     }
 }
 
-fn memory_now(member: &Member) -> Option<u64> {
+fn memory_now(member: &NodeProcess) -> Option<u64> {
     let number = |file| member.group.number(Controller::Memory, file);
     number("memory.current").or_else(|| number("memory.usage_in_bytes"))
 }
 
 /// The most memory there was: since the node started in version 2, since [`reset_peak`] in version 1.
-fn memory_peak(member: &Member) -> Option<u64> {
+fn memory_peak(member: &NodeProcess) -> Option<u64> {
     let number = |file| member.group.number(Controller::Memory, file);
     number("memory.peak").or_else(|| number("memory.max_usage_in_bytes"))
 }
 
 /// Lets the peak of memory begin anew, where the kernel can do that for all readers (version 1).
-pub(super) fn reset_peak(member: &Member) {
-    if member.group.version(Controller::Memory) == Ok(Version::One) {
+pub(super) fn reset_peak(member: &NodeProcess) {
+    if member.group.version(Controller::Memory) == Ok(CgroupVersion::One) {
         // Where it cannot be written the peak is that since the start.
         let _ = member.group.set(Controller::Memory, "memory.max_usage_in_bytes", "0");
     }
 }
 
 /// Reads everything else.
-pub(super) fn full(member: &Member) -> Full {
+pub(super) fn full(member: &NodeProcess) -> BorderReader {
     let group = &member.group;
     let sums = processes::sums(&member.pids());
     let mut counters = BTreeMap::new();
@@ -111,11 +111,11 @@ pub(super) fn full(member: &Member) -> Full {
         }
     }
     let io = match group.version(Controller::Io) {
-        Ok(Version::One) => group
+        Ok(CgroupVersion::One) => group
             .read(Controller::Io, "blkio.throttle.io_service_bytes_recursive")
             .or_else(|| group.read(Controller::Io, "blkio.throttle.io_service_bytes"))
             .map(|text| text::io_v1(&text)),
-        Ok(Version::Two) => group.read(Controller::Io, "io.stat").map(|text| text::io_v2(&text)),
+        Ok(CgroupVersion::Two) => group.read(Controller::Io, "io.stat").map(|text| text::io_v2(&text)),
         Err(_) => None,
     };
     let (read, written) = io.unwrap_or((sums.read_bytes, sums.written_bytes));
@@ -137,12 +137,12 @@ pub(super) fn full(member: &Member) -> Full {
         counters.insert("net_in_bytes", float(received));
         counters.insert("net_out_bytes", float(sent));
     }
-    Full { sums, counters }
+    BorderReader { sums, counters }
 }
 
 /// Bytes through the interfaces of a node that has a network of its own, as containers have. One that shares the machine's
 /// cannot be told from others.
-fn own_network(member: &Member) -> Option<(u64, u64)> {
+fn own_network(member: &NodeProcess) -> Option<(u64, u64)> {
     let space = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
     let pid = member.pid.to_string();
     if space(&pid)? == space("self")? {
@@ -155,11 +155,11 @@ fn own_network(member: &Member) -> Option<(u64, u64)> {
 
 /// What was used between two readings. Counters that went backwards, since a process ended that was in them, count as nothing.
 pub(super) fn used(
-    member: &Member,
-    begin: (&Quick, &Full),
-    end: (&Quick, &Full),
+    member: &NodeProcess,
+    begin: (&CounterReader, &BorderReader),
+    end: (&CounterReader, &BorderReader),
     samples: Vec<UsedSample>,
-) -> Used {
+) -> NodeUse {
     let (before, after) = (begin.0, end.0);
     let mut more = BTreeMap::new();
     for (name, value) in &end.1.counters {
@@ -179,7 +179,7 @@ pub(super) fn used(
     }
     let sampled = samples.iter().map(|sample| sample.memory_bytes).max().unwrap_or(0);
     let sampled = sampled.max(before.memory_bytes).max(after.memory_bytes);
-    Used {
+    NodeUse {
         source: source(member).to_owned(),
         cpu_s: (after.cpu_s - before.cpu_s).max(0.0),
         cores: member.cores,
@@ -195,7 +195,7 @@ pub(super) fn used(
 }
 
 /// One sample of the time between two readings.
-pub(super) fn sample(begun: Instant, before: &Quick, after: &Quick) -> UsedSample {
+pub(super) fn sample(begun: Instant, before: &CounterReader, after: &CounterReader) -> UsedSample {
     let passed = after.at.saturating_duration_since(before.at).as_secs_f64();
     let periods = after.periods.saturating_sub(before.periods);
     let throttled = after.throttled_periods.saturating_sub(before.throttled_periods);

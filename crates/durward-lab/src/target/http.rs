@@ -10,7 +10,7 @@ use ureq::tls::TlsConfig;
 const PAGE_BYTES_MAX: u64 = 32 << 20;
 
 /// An answer.
-pub(crate) struct Answer {
+pub(crate) struct HttpAnswer {
     pub(crate) status: u16,
     pub(crate) text: String,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Answer {
 ///
 /// # Errors
 /// Why there was no answer, or that it was no text.
-pub(super) fn get(url: &str, timeout: Duration) -> Result<Answer, String> {
+pub(super) fn get(url: &str, timeout: Duration) -> Result<HttpAnswer, String> {
     let answer = agent(timeout).get(url).call().map_err(|error| error.to_string())?;
     read(answer)
 }
@@ -28,7 +28,7 @@ pub(super) fn get(url: &str, timeout: Duration) -> Result<Answer, String> {
 ///
 /// # Errors
 /// Why there was no answer, or that it was no text.
-pub(super) fn post(url: &str, json: &str, timeout: Duration) -> Result<Answer, String> {
+pub(super) fn post(url: &str, json: &str, timeout: Duration) -> Result<HttpAnswer, String> {
     let request = agent(timeout).post(url).header("content-type", "application/json");
     read(request.send(json).map_err(|error| error.to_string())?)
 }
@@ -37,10 +37,10 @@ pub(super) fn post(url: &str, json: &str, timeout: Duration) -> Result<Answer, S
 ///
 /// # Errors
 /// An answer that ends too early, or is too long.
-pub(crate) fn read(mut answer: ureq::http::Response<ureq::Body>) -> Result<Answer, String> {
+pub(crate) fn read(mut answer: ureq::http::Response<ureq::Body>) -> Result<HttpAnswer, String> {
     let status = answer.status().as_u16();
     let body = answer.body_mut().with_config().limit(PAGE_BYTES_MAX).lossy_utf8(true).read_to_string();
-    Ok(Answer { status, text: body.map_err(|error| error.to_string())? })
+    Ok(HttpAnswer { status, text: body.map_err(|error| error.to_string())? })
 }
 
 /// A client for requests to one node: what it says must not come from a connection of an earlier node at the same port.

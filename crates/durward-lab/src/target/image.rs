@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use super::bytes::Bytes;
 use super::launch::find;
-use super::limits::Applied;
-use super::spec::{Limits, Spec};
+use super::limits::AppliedLimits;
+use super::spec::{NodeLimits, TargetSpec};
 use super::text;
 
 /// The program that starts containers.
@@ -43,7 +43,7 @@ fn output(program: &str, arguments: &[&str]) -> Result<String, String> {
 }
 
 /// The arguments that run a container in the foreground; arguments of the image follow.
-pub(super) fn arguments(spec: &Spec, image: &str, name: &str, port: u16, data: &Path) -> Vec<String> {
+pub(super) fn arguments(spec: &TargetSpec, image: &str, name: &str, port: u16, data: &Path) -> Vec<String> {
     let mut words: Vec<String> = ["run", "--rm", "--init", "--name", name].map(str::to_owned).to_vec();
     let mut flag = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
     flag("--publish", format!("{}:{port}:{}", spec.host, spec.image_port));
@@ -57,7 +57,7 @@ pub(super) fn arguments(spec: &Spec, image: &str, name: &str, port: u16, data: &
     words
 }
 
-fn limit_flags(limits: &Limits) -> Vec<(&'static str, String)> {
+fn limit_flags(limits: &NodeLimits) -> Vec<(&'static str, String)> {
     let mut flags = Vec::new();
     if let Some(cpus) = limits.cpus {
         let period_us = limits.cpu_period_ms.unwrap_or(100) * 1000;
@@ -86,7 +86,7 @@ fn limit_flags(limits: &Limits) -> Vec<(&'static str, String)> {
 }
 
 /// What was asked of the engine.
-pub(super) fn applied(program: &str, limits: &Limits) -> Applied {
+pub(super) fn applied(program: &str, limits: &NodeLimits) -> AppliedLimits {
     let in_force = limit_flags(limits).into_iter().map(|(flag, value)| format!("{flag} {value} ({program})"));
     let machine = super::cores::allowed().len();
     let machine = u32::try_from(machine).map_or(1.0, f64::from);
@@ -95,7 +95,7 @@ pub(super) fn applied(program: &str, limits: &Limits) -> Applied {
     } else {
         u32::try_from(limits.cores.len()).map_or(1.0, f64::from)
     };
-    Applied {
+    AppliedLimits {
         in_force: in_force.collect(),
         missing: Vec::new(),
         cores: limits.cpus.map_or(cores, |cpus| cpus.min(cores)),
@@ -121,17 +121,18 @@ mod tests {
 
     #[test]
     fn a_container_has_its_limits_and_no_secret_on_the_command_line() {
-        let limits = Limits {
+        let limits = NodeLimits {
             cpus: Some(0.4),
             cores: vec![1, 0],
             memory: Some(Bytes(64 << 20)),
             swap: Some(Bytes(0)),
             pids: Some(50),
             files: Some(1024),
-            ..Limits::default()
+            ..NodeLimits::default()
         };
         let env = [("PASSWORD".to_owned(), "${env.SECRET}".to_owned())].into();
-        let spec = Spec { limits, env, image_port: 8080, host: "10.0.0.1".into(), ..Spec::default() };
+        let spec =
+            TargetSpec { limits, env, image_port: 8080, host: "10.0.0.1".into(), ..TargetSpec::default() };
         let words = arguments(&spec, "nginx:1", "durward-lab-1", 40001, Path::new("/tmp/d"));
         let wanted = "run --rm --init --name durward-lab-1 --publish 10.0.0.1:40001:8080 --volume /tmp/d:/tmp/d \
                       --env PASSWORD --cpu-period 100000 --cpu-quota 40000 --cpuset-cpus 0-1 --memory 67108864 \

@@ -15,14 +15,14 @@ use std::{env, fs};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::bytes::Bytes;
-use super::cgroup::{Controller, Group, Parent};
+use super::cgroup::{Cgroup, CgroupParent, Controller};
 use super::error::TargetError;
 use super::keeper::Keeper;
-use super::limits::{Applied, apply};
-use super::processes::{self, Member};
-use super::spec::Limits;
+use super::limits::{AppliedLimits, apply};
+use super::processes::{self, NodeProcess};
+use super::spec::NodeLimits;
 use super::text;
-use super::words::Secrets;
+use super::words::HiddenValues;
 
 /// What waits, and then is the program. It reads its line byte by byte, as POSIX wants it of a pipe, and takes nothing else.
 const WAIT: &str = "read -r go && exec \"$@\" </dev/null";
@@ -34,7 +34,7 @@ const LOG_LINES: usize = 10;
 const LOG_BYTES: u64 = 8 * 1024;
 
 /// What is started.
-pub(super) struct Order<'o> {
+pub(super) struct LaunchOrder<'o> {
     /// `node 2`, or a part's name: for people.
     pub(super) what: String,
     /// The name of its control group and directory: `durward-lab-77-1-node-2`.
@@ -44,36 +44,40 @@ pub(super) struct Order<'o> {
     pub(super) env: BTreeMap<String, String>,
     pub(super) directory: PathBuf,
     pub(super) log: PathBuf,
-    pub(super) limits: &'o Limits,
+    pub(super) limits: &'o NodeLimits,
     /// Which of the nodes it is, from 0.
     pub(super) number: usize,
-    pub(super) secrets: Secrets,
+    pub(super) secrets: HiddenValues,
 }
 
 /// A process of a target, with those that it started.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct TargetProcess {
     pub(super) what: String,
-    pub(super) applied: Applied,
-    pub(super) member: Arc<Member>,
-    child: Mutex<Ending>,
+    pub(super) applied: AppliedLimits,
+    pub(super) member: Arc<NodeProcess>,
+    child: Mutex<StopSignal>,
     log: PathBuf,
     /// Where its own lines begin: a log that is kept may have those of earlier ones.
     log_begin: u64,
-    secrets: Secrets,
+    secrets: HiddenValues,
     mark: String,
     is_removed: AtomicBool,
 }
 
 #[derive(Debug)]
-struct Ending {
+struct StopSignal {
     child: Child,
     status: Option<ExitStatus>,
 }
 
-impl Process {
+impl TargetProcess {
     /// Starts it; it is under its limits from its first instruction.
-    pub(super) fn start(order: Order<'_>, parent: &Parent, keeper: &Keeper) -> Result<Process, TargetError> {
+    pub(super) fn start(
+        order: LaunchOrder<'_>,
+        parent: &CgroupParent,
+        keeper: &Keeper,
+    ) -> Result<TargetProcess, TargetError> {
         let failed = |problem: String| TargetError::Start {
             what: order.what.clone(),
             problem: order.secrets.hide(&problem),
@@ -81,7 +85,7 @@ impl Process {
         let path = order.env.get("PATH").cloned().or_else(|| env::var("PATH").ok()).unwrap_or_default();
         let program = find(&order.program, &path).map_err(&failed)?;
         let needs_cpuset = !order.limits.cores.is_empty();
-        let group = Group::make(parent, &order.name, needs_cpuset);
+        let group = Cgroup::make(parent, &order.name, needs_cpuset);
         group.paths().iter().for_each(|path| keeper.cgroup(path));
         let log = fs::OpenOptions::new().create(true).append(true).open(&order.log);
         let logs = log.and_then(|log| Ok((log.metadata()?.len(), log.try_clone()?, log)));
@@ -110,12 +114,12 @@ impl Process {
         keeper.process_group(pid);
         let applied = apply(order.limits, &group, pid, order.number);
         let go = child.stdin.take();
-        let member = Arc::new(Member::of_group(pid, group, &applied));
-        let process = Process {
+        let member = Arc::new(NodeProcess::of_group(pid, group, &applied));
+        let process = TargetProcess {
             what: order.what,
             applied,
             member,
-            child: Mutex::new(Ending { child, status: None }),
+            child: Mutex::new(StopSignal { child, status: None }),
             log: order.log,
             log_begin,
             secrets: order.secrets,
@@ -243,7 +247,7 @@ impl Process {
 }
 
 /// A started process that nobody stopped.
-impl Drop for Process {
+impl Drop for TargetProcess {
     fn drop(&mut self) {
         if !self.is_removed.load(Ordering::Relaxed) {
             super::stop::stop(&[self], std::time::Duration::ZERO);
@@ -287,7 +291,7 @@ pub(super) fn find(program: &str, path: &str) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("there is no program `{program}` on the PATH"))
 }
 
-impl Member {
+impl NodeProcess {
     /// How many of its processes the kernel killed for memory.
     pub(super) fn oom_kills(&self) -> Option<u64> {
         let events = self.group.read(Controller::Memory, "memory.events");

@@ -5,10 +5,10 @@ use std::fs;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use super::bytes::Bytes;
-use super::cgroup::{Controller, Group, Version};
+use super::cgroup::{Cgroup, CgroupVersion, Controller};
 use super::cores::{allowed, of_process, online, pin, pinned_before};
 use super::error::TargetError;
-use super::spec::Limits;
+use super::spec::NodeLimits;
 use super::text;
 
 /// The kernel's own period of a quota, in milliseconds.
@@ -16,7 +16,7 @@ const PERIOD_MS: u64 = 100;
 
 /// What came of the limits of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Applied {
+pub(super) struct AppliedLimits {
     /// Limits in force, each with its means.
     pub(super) in_force: Vec<String>,
     /// Limits that are not, each with the reason.
@@ -27,7 +27,7 @@ pub(super) struct Applied {
     pub(super) memory_bytes: Option<u64>,
 }
 
-impl Limits {
+impl NodeLimits {
     /// # Errors
     /// What no machine can do, or this one has not: key and reason.
     pub(super) fn check(&self, key: &str) -> Result<(), TargetError> {
@@ -92,13 +92,15 @@ impl Limits {
 }
 
 /// Puts a process, which waits before it becomes node number `node` (from 0), into its group and under its limits.
-pub(super) fn apply(limits: &Limits, group: &Group, pid: u32, node: usize) -> Applied {
-    let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Applied::default() };
+pub(super) fn apply(limits: &NodeLimits, group: &Cgroup, pid: u32, node: usize) -> AppliedLimits {
+    let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return AppliedLimits::default();
+    };
     if let Some(cores) = pinned_before() {
         // It came to life where the generator is held. Where this fails, `cores` below tells how few it has.
         let _ = pin(Some(process), &cores);
     }
-    let mut work = Work { limits, group, process, node, applied: Applied::default() };
+    let mut work = LimitWork { limits, group, process, node, applied: AppliedLimits::default() };
     let (cpus, cores, memory) = (work.quota(), work.cpuset(), work.memory());
     let (swap, pids) = (work.swap(), work.pids());
     group.enter(pid);
@@ -115,18 +117,18 @@ pub(super) fn apply(limits: &Limits, group: &Group, pid: u32, node: usize) -> Ap
 }
 
 /// What a control group says to a limit: the means, or why not; `None` where it was not asked for.
-type Tried = Option<Result<String, String>>;
+type LimitAttempt = Option<Result<String, String>>;
 
-struct Work<'w> {
-    limits: &'w Limits,
-    group: &'w Group,
+struct LimitWork<'w> {
+    limits: &'w NodeLimits,
+    group: &'w Cgroup,
     process: Pid,
     node: usize,
-    applied: Applied,
+    applied: AppliedLimits,
 }
 
-impl Work<'_> {
-    fn quota(&self) -> Tried {
+impl LimitWork<'_> {
+    fn quota(&self) -> LimitAttempt {
         let cpus = self.limits.cpus?;
         let period_us = self.limits.cpu_period_ms.unwrap_or(PERIOD_MS) * 1000;
         #[expect(
@@ -139,16 +141,16 @@ impl Work<'_> {
         let set = |file: &str, value: &str| self.group.set(Controller::Cpu, file, value);
         Some(self.group.version(Controller::Cpu).and_then(|version| {
             match version {
-                Version::Two => set("cpu.max", &format!("{quota_us} {period_us}"))
+                CgroupVersion::Two => set("cpu.max", &format!("{quota_us} {period_us}"))
                     .map(|()| format!("cgroup v2, cpu.max = {quota_us} {period_us}")),
-                Version::One => set("cpu.cfs_period_us", &period_us.to_string())
+                CgroupVersion::One => set("cpu.cfs_period_us", &period_us.to_string())
                     .and_then(|()| set("cpu.cfs_quota_us", &quota_us.to_string()))
                     .map(|()| format!("cgroup v1, cpu.cfs_quota_us = {quota_us} of {period_us}")),
             }
         }))
     }
 
-    fn cpuset(&self) -> Tried {
+    fn cpuset(&self) -> LimitAttempt {
         let cores = self.limits.cores_of(self.node);
         if cores.is_empty() {
             return None;
@@ -156,8 +158,8 @@ impl Work<'_> {
         let list = text::list(&cores);
         let set = |file: &str, value: &str| self.group.set(Controller::Cpuset, file, value);
         Some(self.group.version(Controller::Cpuset).and_then(|version| match version {
-            Version::Two => set("cpuset.cpus", &list).map(|()| "cgroup v2, cpuset.cpus".to_owned()),
-            Version::One => {
+            CgroupVersion::Two => set("cpuset.cpus", &list).map(|()| "cgroup v2, cpuset.cpus".to_owned()),
+            CgroupVersion::One => {
                 // Nothing can enter the group before it has memory nodes too.
                 let above =
                     |file| self.group.above(Controller::Cpuset, file).filter(|text| !text.trim().is_empty());
@@ -170,28 +172,28 @@ impl Work<'_> {
         }))
     }
 
-    fn memory(&self) -> Tried {
+    fn memory(&self) -> LimitAttempt {
         let memory = self.limits.memory?;
         Some(self.group.version(Controller::Memory).and_then(|version| {
             let (file, name) = match version {
-                Version::Two => ("memory.max", "cgroup v2, memory.max"),
-                Version::One => ("memory.limit_in_bytes", "cgroup v1, memory.limit_in_bytes"),
+                CgroupVersion::Two => ("memory.max", "cgroup v2, memory.max"),
+                CgroupVersion::One => ("memory.limit_in_bytes", "cgroup v1, memory.limit_in_bytes"),
             };
             self.group.set(Controller::Memory, file, &memory.0.to_string()).map(|()| name.to_owned())
         }))
     }
 
-    fn swap(&self) -> Tried {
+    fn swap(&self) -> LimitAttempt {
         let swap = self.limits.swap?;
         let both = swap.0.saturating_add(self.limits.memory.unwrap_or_default().0);
         let machine_has_none = fs::read_to_string("/proc/swaps").is_ok_and(|text| text.lines().count() <= 1);
         Some(self.group.version(Controller::Memory).and_then(|version| {
             let set = |file: &str, value: u64| self.group.set(Controller::Memory, file, &value.to_string());
             match version {
-                Version::Two => {
+                CgroupVersion::Two => {
                     set("memory.swap.max", swap.0).map(|()| "cgroup v2, memory.swap.max".to_owned())
                 }
-                Version::One => set("memory.memsw.limit_in_bytes", both)
+                CgroupVersion::One => set("memory.memsw.limit_in_bytes", both)
                     .map(|()| "cgroup v1, memory.memsw.limit_in_bytes".to_owned()),
             }
         }))
@@ -202,12 +204,12 @@ impl Work<'_> {
         })
     }
 
-    fn pids(&self) -> Tried {
+    fn pids(&self) -> LimitAttempt {
         let pids = self.limits.pids?;
         Some(self.group.version(Controller::Pids).and_then(|version| {
             let means = match version {
-                Version::One => "cgroup v1, pids.max",
-                Version::Two => "cgroup v2, pids.max",
+                CgroupVersion::One => "cgroup v1, pids.max",
+                CgroupVersion::Two => "cgroup v2, pids.max",
             };
             self.group.set(Controller::Pids, "pids.max", &pids.to_string()).map(|()| means.to_owned())
         }))
@@ -225,7 +227,7 @@ impl Work<'_> {
         })
     }
 
-    fn finish_cpus(&mut self, tried: Tried) {
+    fn finish_cpus(&mut self, tried: LimitAttempt) {
         let (Some(cpus), Some(tried)) = (self.limits.cpus, tried) else { return };
         let machine = u32::try_from(online().len()).map_or(1.0, f64::from);
         match self.entered(tried, Controller::Cpu) {
@@ -258,7 +260,7 @@ impl Work<'_> {
         }
     }
 
-    fn finish_cores(&mut self, tried: Tried) {
+    fn finish_cores(&mut self, tried: LimitAttempt) {
         let Some(tried) = tried else { return };
         let cores = self.limits.cores_of(self.node);
         let list = text::list(&cores);
@@ -270,7 +272,7 @@ impl Work<'_> {
         self.say("cores", &list, tried);
     }
 
-    fn finish_memory(&mut self, tried: Tried) {
+    fn finish_memory(&mut self, tried: LimitAttempt) {
         let (Some(memory), Some(tried)) = (self.limits.memory, tried) else { return };
         match self.entered(tried, Controller::Memory) {
             Ok(means) => {
@@ -291,7 +293,13 @@ impl Work<'_> {
         }
     }
 
-    fn finish_other(&mut self, name: &str, value: Option<String>, tried: Tried, controller: Controller) {
+    fn finish_other(
+        &mut self,
+        name: &str,
+        value: Option<String>,
+        tried: LimitAttempt,
+        controller: Controller,
+    ) {
         let (Some(value), Some(tried)) = (value, tried) else { return };
         // RLIMIT_NPROC counts all processes of the user, also those outside: no stand-in for `pids`.
         let tried = self.entered(tried, controller);

@@ -1,6 +1,6 @@
-//! What is measured: started as nodes under limits, watched, and stopped without a trace.
+//! The target of a measurement: started as nodes under limits, watched, and stopped with nothing left behind.
 //!
-//! A [`Spec`] says what; [`Spec::start`] gives [`Running`] nodes that are ready; [`Running::watch`] sees what each uses
+//! A [`TargetSpec`] says what; [`TargetSpec::start`] gives [`RunningTarget`] nodes that are ready; [`RunningTarget::watch`] sees what each uses
 //! between the borders of a measurement; [`Neighbours`] sees who else was on the machine.
 //!
 //! Each node is a process in a directory, a process group and a control group of its own, so that everything it starts is
@@ -33,10 +33,10 @@ mod words;
 
 pub use bytes::Bytes;
 pub use cores::{Pinned, Slices};
-pub use error::TargetError;
-pub use neighbours::{NEIGHBOUR_SHARE_MAX, Neighbours, Others, STEAL_SHARE_MAX};
-pub use quota::Quota;
-pub use running::Running;
-pub use spec::{Limits, Part, Scheme, Spec};
+pub use error::{MachineError, TargetError};
+pub use neighbours::{NEIGHBOUR_SHARE_MAX, Neighbours, OtherLoad, STEAL_SHARE_MAX};
+pub use quota::CpuQuota;
+pub use running::RunningTarget;
+pub use spec::{NodeLimits, TargetPart, TargetScheme, TargetSpec};
 pub(crate) use start::RSOCKET_PORT;
-pub use watch::Watch;
+pub use watch::UsageWatch;

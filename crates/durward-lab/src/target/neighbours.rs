@@ -1,4 +1,4 @@
-//! Who else was on the machine while it measured.
+//! Load by other processes on the machine during a measurement.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::figures::quick;
-use super::processes::{Member, one, seconds};
-use super::running::Running;
-use super::text::{self, Processors};
-use crate::record::Mark;
+use super::processes::{NodeProcess, one, seconds};
+use super::running::RunningTarget;
+use super::text::{self, ProcessorTicks};
+use crate::record::PointWarning;
 
 /// A point is marked where others had more than this share of the machine's processors.
 pub const NEIGHBOUR_SHARE_MAX: f64 = 0.05;
@@ -19,15 +19,15 @@ pub const STEAL_SHARE_MAX: f64 = 0.02;
 /// A look at the machine before a measurement.
 #[derive(Debug)]
 pub struct Neighbours {
-    members: Vec<Arc<Member>>,
+    members: Vec<Arc<NodeProcess>>,
     /// Processes that belong to the lab, beside this one.
     beside: Vec<u32>,
-    before: Machine,
+    before: MachineTicks,
 }
 
-/// What the machine did between two looks.
+/// Load of the machine between two readings.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Others {
+pub struct OtherLoad {
     /// Seconds of processor time of everything but this process, the nodes and their parts.
     pub cpu_s: f64,
     /// That as a share of all processors, from 0 to 1.
@@ -42,9 +42,9 @@ pub struct Others {
 }
 
 #[derive(Clone, Debug)]
-struct Machine {
+struct MachineTicks {
     at: Instant,
-    processors: Processors,
+    processors: ProcessorTicks,
     own_s: f64,
     nodes_s: f64,
     counters: BTreeMap<String, f64>,
@@ -54,24 +54,24 @@ struct Machine {
 
 impl Neighbours {
     /// Looks at the machine now. Nodes that are known here do not count as others, nor does this process.
-    pub fn begin(running: &Running) -> Neighbours {
+    pub fn begin(running: &RunningTarget) -> Neighbours {
         Neighbours::begin_beside(running, &[])
     }
 
     /// The same; nor do these processes, which make load too.
-    pub fn begin_beside(running: &Running, beside: &[u32]) -> Neighbours {
+    pub fn begin_beside(running: &RunningTarget, beside: &[u32]) -> Neighbours {
         let members = running.members();
-        let before = Machine::read(&members, beside);
+        let before = MachineTicks::read(&members, beside);
         Neighbours { members, beside: beside.to_vec(), before }
     }
 
     /// What the machine did since.
-    pub fn end(self) -> Others {
-        Machine::read(&self.members, &self.beside).since(&self.before)
+    pub fn end(self) -> OtherLoad {
+        MachineTicks::read(&self.members, &self.beside).since(&self.before)
     }
 }
 
-impl Others {
+impl OtherLoad {
     /// All of it by name, for a point's record.
     pub fn figures(&self) -> BTreeMap<String, f64> {
         let mut figures = self.more.clone();
@@ -87,13 +87,16 @@ impl Others {
     }
 
     /// The mark of a point that was measured meanwhile; `None` where nobody disturbed it.
-    pub fn mark(&self) -> Option<Mark> {
+    pub fn mark(&self) -> Option<PointWarning> {
         if self.steal_share > STEAL_SHARE_MAX {
             let because = format!("the hypervisor took {:.1} % of the processors", self.steal_share * 100.0);
-            return Some(Mark::Neighbour(because));
+            return Some(PointWarning::Neighbour(because));
         }
         (self.share > NEIGHBOUR_SHARE_MAX).then(|| {
-            Mark::Neighbour(format!("other processes had {:.1} % of the processors", self.share * 100.0))
+            PointWarning::Neighbour(format!(
+                "other processes had {:.1} % of the processors",
+                self.share * 100.0
+            ))
         })
     }
 }
@@ -103,11 +106,11 @@ fn float(number: u64) -> f64 {
     number as f64
 }
 
-impl Machine {
-    fn read(members: &[Arc<Member>], beside: &[u32]) -> Machine {
+impl MachineTicks {
+    fn read(members: &[Arc<NodeProcess>], beside: &[u32]) -> MachineTicks {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let own = beside.iter().copied().chain([std::process::id()]).filter_map(one);
-        let mut machine = Machine {
+        let mut machine = MachineTicks {
             at: Instant::now(),
             processors: text::processors(&read("/proc/stat")).unwrap_or_default(),
             own_s: seconds(own.map(|stat| stat.own_ticks).sum()),
@@ -146,9 +149,10 @@ impl Machine {
         machine
     }
 
-    fn since(&self, before: &Machine) -> Others {
-        let ticks =
-            |of: fn(&Processors) -> u64| seconds(of(&self.processors).saturating_sub(of(&before.processors)));
+    fn since(&self, before: &MachineTicks) -> OtherLoad {
+        let ticks = |of: fn(&ProcessorTicks) -> u64| {
+            seconds(of(&self.processors).saturating_sub(of(&before.processors)))
+        };
         let (busy, steal, idle) = (ticks(|p| p.busy), ticks(|p| p.steal), ticks(|p| p.idle));
         let all = busy + steal + idle;
         let known = (self.own_s - before.own_s).max(0.0) + (self.nodes_s - before.nodes_s).max(0.0);
@@ -164,7 +168,7 @@ impl Machine {
         }
         let seconds = self.at.saturating_duration_since(before.at).as_secs_f64();
         more.insert("seconds".to_owned(), seconds);
-        Others { cpu_s, share: share(cpu_s), steal_share: share(steal), busy_share: share(busy), more }
+        OtherLoad { cpu_s, share: share(cpu_s), steal_share: share(steal), busy_share: share(busy), more }
     }
 }
 
@@ -197,10 +201,10 @@ fn joules(before: &BTreeMap<String, (f64, f64)>, after: &BTreeMap<String, (f64, 
 mod tests {
     use super::*;
 
-    fn machine(busy: u64, steal: u64, idle: u64, own_s: f64, nodes_s: f64) -> Machine {
-        Machine {
+    fn machine(busy: u64, steal: u64, idle: u64, own_s: f64, nodes_s: f64) -> MachineTicks {
+        MachineTicks {
             at: Instant::now(),
-            processors: Processors { busy, steal, idle },
+            processors: ProcessorTicks { busy, steal, idle },
             own_s,
             nodes_s,
             counters: BTreeMap::new(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::http::{Answer, get, post};
+use super::http::{HttpAnswer, get, post};
 
 /// Reading is part of a border: one that takes longer is left out.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -22,7 +22,7 @@ const JMX: [(&str, &str); 5] = [
 
 /// A figure of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum PageValue {
     /// It only grows: its difference is what counts.
     Counter(f64),
     /// It goes up and down: what it is at the end counts.
@@ -33,7 +33,7 @@ pub(super) enum Value {
 
 /// The pages of one node.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Pages {
+pub(super) struct NodePages {
     /// Empty where there is none.
     pub(super) metrics: String,
     pub(super) only: Vec<String>,
@@ -43,7 +43,7 @@ pub(super) struct Pages {
     pub(super) jmx_read: Vec<(String, String)>,
 }
 
-impl Pages {
+impl NodePages {
     /// Whether they can be read.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Pages {
     }
 
     /// All figures; those of a page that cannot be read are missing.
-    pub(super) fn read(&self) -> BTreeMap<String, Value> {
+    pub(super) fn read(&self) -> BTreeMap<String, PageValue> {
         let mut figures = BTreeMap::new();
         if !self.metrics.is_empty() {
             figures.extend(self.metrics().unwrap_or_default());
@@ -75,7 +75,7 @@ impl Pages {
 
     /// What became of the figures since: differences of counters (those that did not move are left out), gauges as they are
     /// now. A page that cannot be read any more gives `pages_unread`.
-    pub(super) fn difference(&self, before: &BTreeMap<String, Value>) -> BTreeMap<String, f64> {
+    pub(super) fn difference(&self, before: &BTreeMap<String, PageValue>) -> BTreeMap<String, f64> {
         if self.metrics.is_empty() && self.jmx.is_empty() {
             return BTreeMap::new();
         }
@@ -86,7 +86,7 @@ impl Pages {
         difference(before, &after)
     }
 
-    fn metrics(&self) -> Result<BTreeMap<String, Value>, String> {
+    fn metrics(&self) -> Result<BTreeMap<String, PageValue>, String> {
         let page = answered(&self.metrics, get(&self.metrics, TIMEOUT))?;
         let mut figures = prometheus(&page);
         if !self.only.is_empty() {
@@ -95,7 +95,7 @@ impl Pages {
         Ok(figures.into_iter().map(|(name, value)| (format!("metric {name}"), value)).collect())
     }
 
-    fn jmx(&self) -> Result<BTreeMap<String, Value>, String> {
+    fn jmx(&self) -> Result<BTreeMap<String, PageValue>, String> {
         let own = self.jmx_read.iter().map(|(mbean, attribute)| (mbean.as_str(), attribute.as_str()));
         let reads: Vec<Json> = JMX
             .into_iter()
@@ -107,21 +107,24 @@ impl Pages {
     }
 }
 
-fn answered(url: &str, answer: Result<Answer, String>) -> Result<String, String> {
-    let Answer { status, text } = answer.map_err(|error| format!("{url}: {error}"))?;
+fn answered(url: &str, answer: Result<HttpAnswer, String>) -> Result<String, String> {
+    let HttpAnswer { status, text } = answer.map_err(|error| format!("{url}: {error}"))?;
     if status == 200 { Ok(text) } else { Err(format!("{url} answers status {status}")) }
 }
 
-fn difference(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>) -> BTreeMap<String, f64> {
+fn difference(
+    before: &BTreeMap<String, PageValue>,
+    after: &BTreeMap<String, PageValue>,
+) -> BTreeMap<String, f64> {
     let mut changed = BTreeMap::new();
     for (name, value) in after {
         let value = match (*value, before.get(name)) {
             // One that is smaller began anew: it counts from 0.
-            (Value::Counter(now), Some(Value::Counter(then))) if *then <= now => now - then,
-            (Value::Counter(now), _) => now,
-            (Value::Change(now), Some(Value::Change(then))) => now - then,
-            (Value::Change(_), _) => continue,
-            (Value::Gauge(now), _) => {
+            (PageValue::Counter(now), Some(PageValue::Counter(then))) if *then <= now => now - then,
+            (PageValue::Counter(now), _) => now,
+            (PageValue::Change(now), Some(PageValue::Change(then))) => now - then,
+            (PageValue::Change(_), _) => continue,
+            (PageValue::Gauge(now), _) => {
                 changed.insert(name.clone(), now);
                 continue;
             }
@@ -150,7 +153,7 @@ fn matches(figure: &str, wanted: &str) -> bool {
 }
 
 /// Reads the text format of Prometheus (and OpenMetrics, as far as they agree). Lines that are neither are left out.
-fn prometheus(text: &str) -> BTreeMap<String, Value> {
+fn prometheus(text: &str) -> BTreeMap<String, PageValue> {
     let mut gauges = BTreeSet::new();
     let mut counters = BTreeSet::new();
     let mut figures = BTreeMap::new();
@@ -179,7 +182,7 @@ fn prometheus(text: &str) -> BTreeMap<String, Value> {
         };
         figures.insert(
             figure.to_owned(),
-            if is_counter { Value::Counter(number) } else { Value::Gauge(number) },
+            if is_counter { PageValue::Counter(number) } else { PageValue::Gauge(number) },
         );
     }
     figures
@@ -209,7 +212,7 @@ fn sample(line: &str) -> Option<(&str, f64)> {
 
 /// Reads the answers of Jolokia to several questions: each number, once as it is and once for how far it went (`.. change`), since
 /// JMX does not tell counters from others. Questions that failed are left out.
-fn jolokia(text: &str) -> Option<BTreeMap<String, Value>> {
+fn jolokia(text: &str) -> Option<BTreeMap<String, PageValue>> {
     let answers: Vec<Json> = serde_json::from_str(text).ok()?;
     let mut figures = BTreeMap::new();
     for answer in &answers {
@@ -225,10 +228,10 @@ fn jolokia(text: &str) -> Option<BTreeMap<String, Value>> {
     Some(figures)
 }
 
-fn flatten(name: &str, value: &Json, figures: &mut BTreeMap<String, Value>) {
+fn flatten(name: &str, value: &Json, figures: &mut BTreeMap<String, PageValue>) {
     if let Some(number) = value.as_f64() {
-        figures.insert(name.to_owned(), Value::Gauge(number));
-        figures.insert(format!("{name} change"), Value::Change(number));
+        figures.insert(name.to_owned(), PageValue::Gauge(number));
+        figures.insert(format!("{name} change"), PageValue::Change(number));
     }
     for (key, inner) in value.as_object().into_iter().flatten() {
         let mark = match name {
@@ -255,15 +258,15 @@ mod tests {
     fn a_page_of_metrics_is_read() {
         let figures = prometheus(PAGE);
         let wanted = [
-            ("gc_count", Value::Counter(4.0)),
-            ("gc{quantile=\"0.5\"}", Value::Gauge(0.1)),
-            ("http_requests_total{method=\"post\",path=\"/a b\\\"}{\"}", Value::Counter(1027.0)),
-            ("in_flight", Value::Gauge(3.0)),
-            ("old_level", Value::Gauge(8.0)),
-            ("old_total", Value::Counter(7.0)),
-            ("wait_seconds_bucket{le=\"+Inf\"}", Value::Counter(5.0)),
-            ("wait_seconds_count", Value::Counter(5.0)),
-            ("wait_seconds_sum", Value::Counter(0.25)),
+            ("gc_count", PageValue::Counter(4.0)),
+            ("gc{quantile=\"0.5\"}", PageValue::Gauge(0.1)),
+            ("http_requests_total{method=\"post\",path=\"/a b\\\"}{\"}", PageValue::Counter(1027.0)),
+            ("in_flight", PageValue::Gauge(3.0)),
+            ("old_level", PageValue::Gauge(8.0)),
+            ("old_total", PageValue::Counter(7.0)),
+            ("wait_seconds_bucket{le=\"+Inf\"}", PageValue::Counter(5.0)),
+            ("wait_seconds_count", PageValue::Counter(5.0)),
+            ("wait_seconds_sum", PageValue::Counter(0.25)),
         ];
         assert_eq!(figures.iter().map(|(name, value)| (name.as_str(), *value)).collect::<Vec<_>>(), wanted);
     }
@@ -271,20 +274,20 @@ mod tests {
     #[test]
     fn counters_are_told_by_their_difference() {
         let before = BTreeMap::from([
-            ("a".to_owned(), Value::Counter(5.0)),
-            ("reset".to_owned(), Value::Counter(9.0)),
-            ("still".to_owned(), Value::Counter(1.0)),
-            ("level".to_owned(), Value::Gauge(1.0)),
-            ("heap change".to_owned(), Value::Change(9.0)),
+            ("a".to_owned(), PageValue::Counter(5.0)),
+            ("reset".to_owned(), PageValue::Counter(9.0)),
+            ("still".to_owned(), PageValue::Counter(1.0)),
+            ("level".to_owned(), PageValue::Gauge(1.0)),
+            ("heap change".to_owned(), PageValue::Change(9.0)),
         ]);
         let after = BTreeMap::from([
-            ("a".to_owned(), Value::Counter(7.5)),
-            ("reset".to_owned(), Value::Counter(2.0)),
-            ("still".to_owned(), Value::Counter(1.0)),
-            ("level".to_owned(), Value::Gauge(0.0)),
-            ("new".to_owned(), Value::Counter(1.0)),
-            ("heap change".to_owned(), Value::Change(4.0)),
-            ("late change".to_owned(), Value::Change(4.0)),
+            ("a".to_owned(), PageValue::Counter(7.5)),
+            ("reset".to_owned(), PageValue::Counter(2.0)),
+            ("still".to_owned(), PageValue::Counter(1.0)),
+            ("level".to_owned(), PageValue::Gauge(0.0)),
+            ("new".to_owned(), PageValue::Counter(1.0)),
+            ("heap change".to_owned(), PageValue::Change(4.0)),
+            ("late change".to_owned(), PageValue::Change(4.0)),
         ]);
         let wanted = [("a", 2.5), ("heap change", -5.0), ("level", 0.0), ("new", 1.0), ("reset", 2.0)];
         let found = difference(&before, &after);
@@ -293,7 +296,7 @@ mod tests {
 
     #[test]
     fn pages_that_are_too_long_are_cut_and_it_is_said() {
-        let after = (0..FIGURES_MAX + 3).map(|at| (format!("m{at:06}"), Value::Counter(1.0))).collect();
+        let after = (0..FIGURES_MAX + 3).map(|at| (format!("m{at:06}"), PageValue::Counter(1.0))).collect();
         let found = difference(&BTreeMap::new(), &after);
         assert_eq!((found.len(), found["pages_left_out"]), (FIGURES_MAX + 1, 3.0));
     }
@@ -315,10 +318,10 @@ mod tests {
             {"request":{"mbean":"java.lang:type=Threading","attribute":"ThreadCount","type":"read"},"value":23,"status":200},
             {"request":{"mbean":"no:such=one","attribute":"X","type":"read"},"status":404,"error":"no such"}]"#;
         let figures = jolokia(text).unwrap();
-        assert_eq!(figures["jmx java.lang:type=Memory/HeapMemoryUsage.used"], Value::Gauge(21_474_816.0));
-        assert_eq!(figures["jmx java.lang:type=Threading/ThreadCount change"], Value::Change(23.0));
+        assert_eq!(figures["jmx java.lang:type=Memory/HeapMemoryUsage.used"], PageValue::Gauge(21_474_816.0));
+        assert_eq!(figures["jmx java.lang:type=Threading/ThreadCount change"], PageValue::Change(23.0));
         let young = "jmx java.lang:name=G1 Young Generation,type=GarbageCollector/CollectionCount";
-        assert_eq!(figures[young], Value::Gauge(12.0));
+        assert_eq!(figures[young], PageValue::Gauge(12.0));
         assert_eq!(figures.len(), 12);
         assert!(jolokia("{}").is_none() && jolokia("<html>").is_none());
     }

@@ -4,33 +4,33 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::cgroup::Group;
-use super::limits::Applied;
-use super::text::{self, Stat};
+use super::cgroup::Cgroup;
+use super::limits::AppliedLimits;
+use super::text::{self, ProcessStat};
 
 /// A clock tick of `/proc`, in seconds: Linux shows 100 a second on every machine (`USER_HZ`).
 pub(super) const TICK_S: f64 = 0.01;
 
 /// A node, as those see it who measure: its first process and its group.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct NodeProcess {
     pub(super) pid: u32,
-    pub(super) group: Group,
+    pub(super) group: Cgroup,
     /// How many cores it may use.
     pub(super) cores: f64,
     /// Its limit of memory in bytes; `None` where it has none of its own.
     pub(super) memory_max_bytes: Option<u64>,
 }
 
-impl Member {
-    pub(super) fn of_group(pid: u32, group: Group, applied: &Applied) -> Member {
-        Member { pid, group, cores: applied.cores, memory_max_bytes: applied.memory_bytes }
+impl NodeProcess {
+    pub(super) fn of_group(pid: u32, group: Cgroup, applied: &AppliedLimits) -> NodeProcess {
+        NodeProcess { pid, group, cores: applied.cores, memory_max_bytes: applied.memory_bytes }
     }
 
     /// A server that was not started here, but runs on this machine.
-    pub(super) fn elsewhere(pid: u32) -> Member {
+    pub(super) fn elsewhere(pid: u32) -> NodeProcess {
         let cores = u32::try_from(super::cores::allowed().len()).map_or(1.0, f64::from);
-        Member { pid, group: Group::default(), cores, memory_max_bytes: None }
+        NodeProcess { pid, group: Cgroup::default(), cores, memory_max_bytes: None }
     }
 
     /// Its processes: all in its group; else its first one's descendants, process group and session.
@@ -40,12 +40,12 @@ impl Member {
 }
 
 /// All processes of the machine.
-pub(super) fn all() -> Vec<Stat> {
+pub(super) fn all() -> Vec<ProcessStat> {
     numbers(Path::new("/proc")).into_iter().filter_map(one).collect()
 }
 
 /// One process; `None` where it has ended.
-pub(super) fn one(pid: u32) -> Option<Stat> {
+pub(super) fn one(pid: u32) -> Option<ProcessStat> {
     text::stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
@@ -62,8 +62,8 @@ pub(super) fn numbers(directory: &Path) -> Vec<u32> {
 
 /// A process with its descendants, and those that share its process group or session (which a program that runs in the
 /// background keeps after its parent has ended).
-pub(super) fn family(all: &[Stat], first: u32) -> Vec<u32> {
-    let is_near = |stat: &&Stat| stat.pid == first || stat.group == first || stat.session == first;
+pub(super) fn family(all: &[ProcessStat], first: u32) -> Vec<u32> {
+    let is_near = |stat: &&ProcessStat| stat.pid == first || stat.group == first || stat.session == first;
     let mut family: BTreeSet<u32> = all.iter().filter(is_near).map(|stat| stat.pid).collect();
     loop {
         let children = all.iter().filter(|stat| family.contains(&stat.parent) && !family.contains(&stat.pid));
@@ -88,7 +88,7 @@ pub(super) fn marked(variable: &str, value: &str) -> Vec<u32> {
 /// What `/proc` tells of some processes, summed up. Those that ended are missing, but for the time of children that were
 /// waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Sums {
+pub(super) struct ProcessSums {
     pub(super) cpu_s: f64,
     pub(super) resident_bytes: u64,
     /// Each shared page counts by its share.
@@ -125,8 +125,8 @@ pub(super) fn seconds(ticks: u64) -> f64 {
 }
 
 /// Everything. Milliseconds for a process of many threads, connections or mappings.
-pub(super) fn sums(pids: &[u32]) -> Sums {
-    let mut sums = Sums::default();
+pub(super) fn sums(pids: &[u32]) -> ProcessSums {
+    let mut sums = ProcessSums::default();
     let mut ticks = 0;
     for pid in pids {
         let Some(stat) = one(*pid) else { continue };
@@ -149,7 +149,7 @@ pub(super) fn sums(pids: &[u32]) -> Sums {
     sums
 }
 
-fn count_files(directory: &str, sums: &mut Sums) {
+fn count_files(directory: &str, sums: &mut ProcessSums) {
     for entry in fs::read_dir(format!("{directory}/fd")).into_iter().flatten().flatten() {
         sums.files += 1;
         let target = fs::read_link(entry.path()).unwrap_or_default();
@@ -157,7 +157,7 @@ fn count_files(directory: &str, sums: &mut Sums) {
     }
 }
 
-fn count_threads(directory: &str, sums: &mut Sums) {
+fn count_threads(directory: &str, sums: &mut ProcessSums) {
     for thread in numbers(Path::new(&format!("{directory}/task"))) {
         let read =
             |file: &str| fs::read_to_string(format!("{directory}/task/{thread}/{file}")).unwrap_or_default();
@@ -176,7 +176,13 @@ mod tests {
 
     #[test]
     fn a_family_is_found_by_parents_groups_and_sessions() {
-        let stat = |pid, parent, group, session| Stat { pid, parent, group, session, ..Stat::default() };
+        let stat = |pid, parent, group, session| ProcessStat {
+            pid,
+            parent,
+            group,
+            session,
+            ..ProcessStat::default()
+        };
         // 10 started 11, which started 12 in a session of its own; 13 was orphaned but kept the group; 14 is of nobody.
         let all = [
             stat(12, 11, 12, 12),

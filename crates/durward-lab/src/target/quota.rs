@@ -4,7 +4,8 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::cgroup::{Controller, Group, Parent, Version};
+use super::cgroup::{Cgroup, CgroupParent, CgroupVersion, Controller};
+use super::error::MachineError;
 
 /// The shortest quota that the kernel takes, in microseconds. The shorter it is, the more a quota is like a slower clock: work that is
 /// shorter than the quota of a period would not be slowed at all.
@@ -15,26 +16,26 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// Processes that share a part of a core. Drop it after they have ended: a group with processes in it stays.
 #[derive(Debug)]
-pub struct Quota {
-    group: Group,
+pub struct CpuQuota {
+    group: Cgroup,
     means: String,
     /// Its groups are put back after this one.
-    _parent: Arc<Parent>,
+    _parent: Arc<CgroupParent>,
 }
 
-impl Quota {
+impl CpuQuota {
     /// Holds processes, and what they start from now on, to so many cores together.
     ///
     /// # Errors
     /// Why this system does not let this process do so, in words.
-    pub fn of(processes: &[u32], cpus: f64) -> Result<Quota, String> {
+    pub fn of(processes: &[u32], cpus: f64) -> Result<CpuQuota, MachineError> {
         if !(0.01..=1.0).contains(&cpus) {
-            return Err(format!("{cpus} is no part of a core: from 0.01 to 1"));
+            return Err(format!("{cpus} is no part of a core: from 0.01 to 1").into());
         }
-        let parent = Parent::shared();
+        let parent = CgroupParent::shared();
         let name = format!("durward-quota-{}-{}", process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let mut quota =
-            Quota { group: Group::make(&parent, &name, false), means: String::new(), _parent: parent };
+            CpuQuota { group: Cgroup::make(&parent, &name, false), means: String::new(), _parent: parent };
         quota.means = quota.set(cpus)?;
         processes.iter().for_each(|process| quota.group.enter(*process));
         // A group that was not entered has no version any more.
@@ -51,16 +52,16 @@ impl Quota {
         let (quota_us, period_us) = (format!("{QUOTA_US:.0}"), format!("{:.0}", QUOTA_US / cpus));
         let set = |file: &str, value: &str| self.group.set(Controller::Cpu, file, value);
         match self.group.version(Controller::Cpu)? {
-            Version::Two => set("cpu.max", &format!("{quota_us} {period_us}"))
+            CgroupVersion::Two => set("cpu.max", &format!("{quota_us} {period_us}"))
                 .map(|()| format!("cgroup v2, cpu.max = {quota_us} {period_us}")),
-            Version::One => set("cpu.cfs_period_us", &period_us)
+            CgroupVersion::One => set("cpu.cfs_period_us", &period_us)
                 .and_then(|()| set("cpu.cfs_quota_us", &quota_us))
                 .map(|()| format!("cgroup v1, cpu.cfs_quota_us = {quota_us} of {period_us}")),
         }
     }
 }
 
-impl Drop for Quota {
+impl Drop for CpuQuota {
     fn drop(&mut self) {
         // What is left is an empty group, or one whose processes go on under their limit.
         let _ = self.group.remove();
@@ -78,7 +79,10 @@ mod tests {
     #[test]
     fn a_part_of_a_core_is_above_nothing_and_no_more_than_one() {
         for wrong in [0.0, 1.5, f64::NAN] {
-            assert!(Quota::of(&[], wrong).unwrap_err().contains("no part of a core"), "{wrong}");
+            assert!(
+                CpuQuota::of(&[], wrong).unwrap_err().to_string().contains("no part of a core"),
+                "{wrong}"
+            );
         }
     }
 
@@ -87,7 +91,7 @@ mod tests {
     fn a_process_that_works_gets_no_more_than_its_part() {
         let mut busy =
             Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap();
-        let held = Quota::of(&[busy.id()], 0.2);
+        let held = CpuQuota::of(&[busy.id()], 0.2);
         let used = |time: Duration| {
             let (begun, before) = (Instant::now(), usage(busy.id()).map(|used| used.ran));
             std::thread::sleep(time);

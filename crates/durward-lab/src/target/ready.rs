@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::error::TargetError;
 use super::http::get;
-use super::launch::Process;
+use super::launch::TargetProcess;
 
 /// One attempt may take so long: a server that is starting may take a connection and answer nothing.
 const ATTEMPT_MAX: Duration = Duration::from_secs(2);
@@ -14,27 +14,27 @@ const PAUSE: Duration = Duration::from_millis(25);
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ready {
+pub(super) enum ReadyCheck {
     /// Host and port take a connection.
     Tcp(String),
     /// A URL answers with status 200.
     Http(String),
 }
 
-impl Ready {
+impl ReadyCheck {
     /// Reads `tcp`, `/path` or a URL, for a server at this address.
     ///
     /// # Errors
     /// Another text.
-    pub(super) fn read(text: &str, scheme: &str, address: &str) -> Result<Ready, String> {
+    pub(super) fn read(text: &str, scheme: &str, address: &str) -> Result<ReadyCheck, String> {
         match text {
-            "tcp" => Ok(Ready::Tcp(address.to_owned())),
+            "tcp" => Ok(ReadyCheck::Tcp(address.to_owned())),
             path if path.starts_with('/') && scheme.starts_with("rsocket") => {
                 Err(format!("`{path}` is a path, and the node speaks RSocket: write \"tcp\" or a URL"))
             }
-            path if path.starts_with('/') => Ok(Ready::Http(format!("{scheme}://{address}{path}"))),
+            path if path.starts_with('/') => Ok(ReadyCheck::Http(format!("{scheme}://{address}{path}"))),
             url if url.starts_with("http://") || url.starts_with("https://") => {
-                Ok(Ready::Http(url.to_owned()))
+                Ok(ReadyCheck::Http(url.to_owned()))
             }
             other => Err(format!("`{other}` is neither \"tcp\", nor a path such as \"/health\", nor a URL")),
         }
@@ -46,7 +46,7 @@ impl Ready {
         &self,
         what: &str,
         within: Duration,
-        process: Option<&Process>,
+        process: Option<&TargetProcess>,
         check: &dyn Fn() -> Result<(), TargetError>,
     ) -> Result<(), TargetError> {
         let begun = Instant::now();
@@ -59,7 +59,7 @@ impl Ready {
             };
             if begun.elapsed() + PAUSE >= within {
                 let problem = format!("{problem}; it was given {:.1} s", within.as_secs_f64());
-                let log = process.map(Process::last_lines).unwrap_or_default();
+                let log = process.map(TargetProcess::last_lines).unwrap_or_default();
                 return Err(TargetError::NotReady { what: what.to_owned(), problem, log });
             }
             thread::sleep(PAUSE);
@@ -68,7 +68,7 @@ impl Ready {
 
     fn attempt(&self, timeout: Duration) -> Result<(), String> {
         match self {
-            Ready::Tcp(address) => {
+            ReadyCheck::Tcp(address) => {
                 let found = address.to_socket_addrs().map_err(|error| format!("{address}: {error}"))?;
                 let mut last = format!("{address} is no address");
                 for one in found {
@@ -79,7 +79,7 @@ impl Ready {
                 }
                 Err(last)
             }
-            Ready::Http(url) => match get(url, timeout) {
+            ReadyCheck::Http(url) => match get(url, timeout) {
                 Ok(answer) if answer.status == 200 => Ok(()),
                 Ok(answer) => Err(format!("{url} answers status {}", answer.status)),
                 Err(error) => Err(format!("{url}: {error}")),
@@ -94,10 +94,10 @@ mod tests {
 
     #[test]
     fn what_is_asked_is_read() {
-        let read = |text| Ready::read(text, "https", "127.0.0.1:1");
-        assert_eq!(read("tcp"), Ok(Ready::Tcp("127.0.0.1:1".into())));
-        assert_eq!(read("/up"), Ok(Ready::Http("https://127.0.0.1:1/up".into())));
-        assert_eq!(read("http://other/x"), Ok(Ready::Http("http://other/x".into())));
+        let read = |text| ReadyCheck::read(text, "https", "127.0.0.1:1");
+        assert_eq!(read("tcp"), Ok(ReadyCheck::Tcp("127.0.0.1:1".into())));
+        assert_eq!(read("/up"), Ok(ReadyCheck::Http("https://127.0.0.1:1/up".into())));
+        assert_eq!(read("http://other/x"), Ok(ReadyCheck::Http("http://other/x".into())));
         assert!(read("up").unwrap_err().contains("`up` is neither"));
     }
 }

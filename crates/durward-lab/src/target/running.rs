@@ -5,54 +5,54 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::cgroup::Parent;
+use super::cgroup::CgroupParent;
 use super::error::TargetError;
 use super::image;
 use super::keeper::Keeper;
-use super::launch::Process;
-use super::limits::Applied;
-use super::pages::Pages;
-use super::processes::Member;
-use super::spec::{Part, Spec};
-use super::start::Place;
+use super::launch::TargetProcess;
+use super::limits::AppliedLimits;
+use super::pages::NodePages;
+use super::processes::NodeProcess;
+use super::spec::{TargetPart, TargetSpec};
+use super::start::TargetDirectory;
 use super::stop::stop;
-use super::watch::{Watch, Watched};
-use super::words::Words;
+use super::watch::{UsageWatch, WatchedNode};
+use super::words::Placeholders;
 use crate::record::TargetInfo;
 
-/// Nodes that run, and the parts that they share. Dropping it stops all of it, as [`Running::stop`] does.
+/// Nodes that run, and the parts that they share. Dropping it stops all of it, as [`RunningTarget::stop`] does.
 #[derive(Debug)]
-pub struct Running {
-    pub(super) spec: Spec,
+pub struct RunningTarget {
+    pub(super) spec: TargetSpec,
     /// With scheme, in the nodes' order.
     pub(super) addresses: Vec<String>,
     pub(super) version: String,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<RunningNode>,
     /// Those that stay, in the order in which they were started.
-    pub(super) parts: Vec<(String, Process)>,
+    pub(super) parts: Vec<(String, TargetProcess)>,
     /// What came of limits of parts that have ended.
-    pub(super) ended: Vec<(String, Applied)>,
+    pub(super) ended: Vec<(String, AppliedLimits)>,
     /// Whether `before` began, so that `after` has something to clean up.
     pub(super) has_begun: bool,
-    pub(super) words: Words,
+    pub(super) words: Placeholders,
     /// `None` where nothing is started here.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<TargetDirectory>,
     // Dropped last, in this order: the keeper is in the group of this process, which is put back once it is alone there.
     pub(super) keeper: Option<Keeper>,
-    pub(super) parent: Arc<Parent>,
+    pub(super) parent: Arc<CgroupParent>,
 }
 
 /// One node.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct RunningNode {
     pub(super) what: String,
     /// `None` of an address.
-    pub(super) process: Option<Process>,
+    pub(super) process: Option<TargetProcess>,
     pub(super) container: Option<Container>,
-    pub(super) applied: Applied,
+    pub(super) applied: AppliedLimits,
     /// What is watched of it; `None` where its processes are not known.
-    pub(super) member: Option<Arc<Member>>,
-    pub(super) pages: Pages,
+    pub(super) member: Option<Arc<NodeProcess>>,
+    pub(super) pages: NodePages,
 }
 
 /// A container, which its engine knows.
@@ -68,7 +68,7 @@ impl Drop for Container {
     }
 }
 
-impl Running {
+impl RunningTarget {
     /// Where the nodes listen, in their order: `http://127.0.0.1:40001`, without a slash at the end.
     pub fn addresses(&self) -> Vec<String> {
         self.addresses.clone()
@@ -78,8 +78,8 @@ impl Running {
     pub fn info(&self) -> TargetInfo {
         let parts = self.parts.iter().map(|(name, process)| (name.as_str(), &process.applied));
         let ended = self.ended.iter().map(|(name, applied)| (name.as_str(), applied));
-        let others: Vec<(&str, &Applied)> = parts.chain(ended).collect();
-        let lines = |of: fn(&Applied) -> &Vec<String>| {
+        let others: Vec<(&str, &AppliedLimits)> = parts.chain(ended).collect();
+        let lines = |of: fn(&AppliedLimits) -> &Vec<String>| {
             let nodes =
                 self.nodes.iter().map(|node| (node.what.as_str(), of(&node.applied))).collect::<Vec<_>>();
             let mut lines = told_once(&nodes);
@@ -125,7 +125,7 @@ impl Running {
     /// # Errors
     /// The first that ended, with its exit status and its last lines.
     pub fn check(&self) -> Result<(), TargetError> {
-        self.nodes.iter().filter_map(|node| node.process.as_ref()).try_for_each(Process::check)?;
+        self.nodes.iter().filter_map(|node| node.process.as_ref()).try_for_each(TargetProcess::check)?;
         self.parts.iter().try_for_each(|(_, process)| process.check())
     }
 
@@ -142,22 +142,22 @@ impl Running {
     }
 
     /// Begins to see what the nodes use, exactly from now on.
-    pub fn watch(&self) -> Watch {
-        let nodes = self.nodes.iter().map(|node| Watched {
+    pub fn watch(&self) -> UsageWatch {
+        let nodes = self.nodes.iter().map(|node| WatchedNode {
             part: String::new(),
             member: node.member.clone(),
             pages: node.pages.clone(),
         });
-        let parts = self.parts.iter().map(|(name, process)| Watched {
+        let parts = self.parts.iter().map(|(name, process)| WatchedNode {
             part: name.clone(),
             member: Some(Arc::clone(&process.member)),
-            pages: Pages::default(),
+            pages: NodePages::default(),
         });
-        Watch::begin(nodes.chain(parts).collect(), Duration::from_millis(self.spec.sample_ms))
+        UsageWatch::begin(nodes.chain(parts).collect(), Duration::from_millis(self.spec.sample_ms))
     }
 
     /// Nodes and parts whose processes are known here.
-    pub(super) fn members(&self) -> Vec<Arc<Member>> {
+    pub(super) fn members(&self) -> Vec<Arc<NodeProcess>> {
         let nodes = self.nodes.iter().filter_map(|node| node.member.clone());
         nodes.chain(self.parts.iter().map(|(_, process)| Arc::clone(&process.member))).collect()
     }
@@ -168,7 +168,7 @@ impl Running {
     }
 
     /// Stops nodes, then runs `after`, then stops parts; removes directories and control groups. Returns what a reader of the
-    /// record has to know of it, as [`Running::notes`] does: those, and commands of `after` that failed. All is stopped in any case.
+    /// record has to know of it, as [`RunningTarget::notes`] does: those, and commands of `after` that failed. All is stopped in any case.
     pub fn stop(mut self) -> Vec<String> {
         let mut notes = self.notes();
         notes.extend(self.shut_down().err().map(|error| error.to_string()));
@@ -177,7 +177,7 @@ impl Running {
 
     fn shut_down(&mut self) -> Result<(), TargetError> {
         let within = Duration::from_secs_f64(self.spec.stop_within_s);
-        let nodes: Vec<Node> = self.nodes.drain(..).collect();
+        let nodes: Vec<RunningNode> = self.nodes.drain(..).collect();
         stop(&nodes.iter().filter_map(|node| node.process.as_ref()).collect::<Vec<_>>(), within);
         drop(nodes);
         let after = if std::mem::take(&mut self.has_begun) { self.run_after() } else { Ok(()) };
@@ -200,7 +200,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningTarget {
     fn drop(&mut self) {
         // Only `stop` can tell what `after` failed with.
         let _ = self.shut_down();
@@ -208,7 +208,7 @@ impl Drop for Running {
 }
 
 /// What a part is called in errors.
-pub(super) fn label(part: &Part, list: &str, number: usize) -> String {
+pub(super) fn label(part: &TargetPart, list: &str, number: usize) -> String {
     if part.name.is_empty() { format!("command {} of `{list}`", number + 1) } else { part.name.clone() }
 }
 

@@ -38,7 +38,7 @@ use super::bytes::Bytes;
 /// last line break. What they stand for is in no record and no error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Spec {
+pub struct TargetSpec {
     /// What reports call it. Empty: the command's program, the image, or the first address.
     pub name: String,
     /// Servers that run already: `http://host:port`, `https://..`, or `host:port`. With `nodes`, a point uses the first ones.
@@ -55,7 +55,7 @@ pub struct Spec {
     /// the loopback address, which nobody else reaches.
     pub host: String,
     /// How nodes of a command or image are spoken to.
-    pub scheme: Scheme,
+    pub scheme: TargetScheme,
     /// The environment of nodes, beside durward's own.
     pub env: BTreeMap<String, String>,
     /// Files that are written into each node's `{data}` before it starts: path below it, and text.
@@ -70,11 +70,11 @@ pub struct Spec {
     pub version: Vec<String>,
     /// What runs before the nodes: shared servers, such as a directory, which stay until the nodes have ended, and
     /// commands which end by themselves.
-    pub before: Vec<Part>,
+    pub before: Vec<TargetPart>,
     /// Commands that run after the nodes have ended, while shared servers still run.
-    pub after: Vec<Part>,
+    pub after: Vec<TargetPart>,
     /// What each node may use.
-    pub limits: Limits,
+    pub limits: NodeLimits,
     /// A page of metrics as Prometheus reads them, at each node: `"/metrics"`, or a URL. Empty: none is read.
     pub metrics: String,
     /// Which metrics of that page are recorded: names, or beginnings of names with `*` behind them. Empty: all.
@@ -92,9 +92,9 @@ pub struct Spec {
 /// Where nodes listen that only this machine is to reach.
 pub(super) const LOOPBACK: &str = "127.0.0.1";
 
-impl Default for Spec {
-    fn default() -> Spec {
-        Spec {
+impl Default for TargetSpec {
+    fn default() -> TargetSpec {
+        TargetSpec {
             name: String::new(),
             addresses: Vec::new(),
             command: Vec::new(),
@@ -102,7 +102,7 @@ impl Default for Spec {
             image_port: 80,
             nodes: Vec::new(),
             host: LOOPBACK.to_owned(),
-            scheme: Scheme::Http,
+            scheme: TargetScheme::Http,
             env: BTreeMap::new(),
             files: BTreeMap::new(),
             ready: "tcp".to_owned(),
@@ -111,7 +111,7 @@ impl Default for Spec {
             version: Vec::new(),
             before: Vec::new(),
             after: Vec::new(),
-            limits: Limits::default(),
+            limits: NodeLimits::default(),
             metrics: String::new(),
             metrics_only: Vec::new(),
             jmx: String::new(),
@@ -125,7 +125,7 @@ impl Default for Spec {
 /// How a server is spoken to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Scheme {
+pub enum TargetScheme {
     /// Plain.
     #[default]
     Http,
@@ -137,14 +137,14 @@ pub enum Scheme {
     Rsockets,
 }
 
-impl Scheme {
+impl TargetScheme {
     /// As addresses begin: `http`, `https`, `rsocket`, `rsockets`.
     pub fn as_str(self) -> &'static str {
         match self {
-            Scheme::Http => "http",
-            Scheme::Https => "https",
-            Scheme::Rsocket => "rsocket",
-            Scheme::Rsockets => "rsockets",
+            TargetScheme::Http => "http",
+            TargetScheme::Https => "https",
+            TargetScheme::Rsocket => "rsocket",
+            TargetScheme::Rsockets => "rsockets",
         }
     }
 }
@@ -152,7 +152,7 @@ impl Scheme {
 /// A command beside the nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Part {
+pub struct TargetPart {
     /// By which the nodes' `{NAME.port}` refers to it. Empty where nothing does.
     pub name: String,
     /// Program and arguments.
@@ -168,12 +168,12 @@ pub struct Part {
     /// Seconds until it must be ready, or must have ended.
     pub within_s: f64,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: NodeLimits,
 }
 
-impl Default for Part {
-    fn default() -> Part {
-        Part {
+impl Default for TargetPart {
+    fn default() -> TargetPart {
+        TargetPart {
             name: String::new(),
             command: Vec::new(),
             stays: false,
@@ -181,7 +181,7 @@ impl Default for Part {
             files: BTreeMap::new(),
             ready: "tcp".to_owned(),
             within_s: 60.0,
-            limits: Limits::default(),
+            limits: NodeLimits::default(),
         }
     }
 }
@@ -190,7 +190,7 @@ impl Default for Part {
 /// a control group, else affinity and resource limits of processes; or why it is not in force.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub struct NodeLimits {
     /// Cores' worth of processor time: `0.4` is 40 ms of every 100. A quota: a node that has used it waits for the next period.
     pub cpus: Option<f64>,
     /// The period of that quota, 1 to 1000 ms; `None`: 100. A shorter one holds requests back for less long at once.

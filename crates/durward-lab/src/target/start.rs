@@ -9,19 +9,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{env, fs, process};
 
-use super::cgroup::{Group, Parent};
+use super::cgroup::{Cgroup, CgroupParent};
 use super::error::TargetError;
 use super::image;
 use super::keeper::Keeper;
-use super::launch::{Order, Process};
-use super::limits::Applied;
+use super::launch::{LaunchOrder, TargetProcess};
+use super::limits::AppliedLimits;
 use super::listener;
-use super::pages::Pages;
-use super::processes::Member;
-use super::ready::Ready;
-use super::running::{Container, Node, Running, label};
-use super::spec::{LOOPBACK, Limits, Part, Spec};
-use super::words::{Secrets, Words, port_names};
+use super::pages::NodePages;
+use super::processes::NodeProcess;
+use super::ready::ReadyCheck;
+use super::running::{Container, RunningNode, RunningTarget, label};
+use super::spec::{LOOPBACK, NodeLimits, TargetPart, TargetSpec};
+use super::words::{HiddenValues, Placeholders, port_names};
 
 /// Where SAPL's servers speak RSocket.
 pub(crate) const RSOCKET_PORT: u16 = 7000;
@@ -34,7 +34,7 @@ const VERSION_WITHIN: Duration = Duration::from_secs(20);
 
 /// Where a target's files are. Dropping it removes them.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct TargetDirectory {
     /// `durward-lab-77-1`: the begin of all its names.
     name: String,
     pub(super) root: PathBuf,
@@ -43,14 +43,14 @@ pub(super) struct Place {
     log_begin: String,
 }
 
-impl Drop for Place {
+impl Drop for TargetDirectory {
     fn drop(&mut self) {
         // What is still written to is gone with the last who has it open.
         let _ = fs::remove_dir_all(&self.root);
     }
 }
 
-impl Spec {
+impl TargetSpec {
     /// The numbers of nodes to measure: `nodes`, or all addresses, or one.
     pub fn sweep(&self) -> Vec<usize> {
         match self.nodes.as_slice() {
@@ -63,7 +63,7 @@ impl Spec {
     ///
     /// # Errors
     /// A table that is wrong; a node or part that does not start, ends, or is not ready in time. Nothing is left running.
-    pub fn start(&self, nodes: usize) -> Result<Running, TargetError> {
+    pub fn start(&self, nodes: usize) -> Result<RunningTarget, TargetError> {
         self.check()?;
         let is_started = self.addresses.is_empty();
         if nodes == 0 || (!is_started && nodes > self.addresses.len()) {
@@ -74,7 +74,7 @@ impl Spec {
                 format!("{nodes} nodes were asked for; there can be {there}"),
             ));
         }
-        let mut running = Running {
+        let mut running = RunningTarget {
             spec: self.clone(),
             addresses: Vec::new(),
             version: String::new(),
@@ -82,7 +82,7 @@ impl Spec {
             parts: Vec::new(),
             ended: Vec::new(),
             has_begun: false,
-            words: Words::default(),
+            words: Placeholders::default(),
             place: None,
             keeper: None,
             parent: Arc::default(),
@@ -106,16 +106,16 @@ impl Spec {
 }
 
 /// The ports of one node: its own, and those by name.
-struct Ports {
+struct NodePorts {
     own: u16,
     named: Vec<(String, u16)>,
 }
 
-impl Running {
+impl RunningTarget {
     fn prepare(&mut self, nodes: usize) -> Result<(), TargetError> {
         let failed = |problem: String| TargetError::Start { what: "the target".to_owned(), problem };
         // Before the keeper: a process beside this one would be in the way there.
-        self.parent = Parent::shared();
+        self.parent = CgroupParent::shared();
         let keeper = Keeper::start().map_err(&failed)?;
         let name = format!("durward-lab-{}-{}", process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
         let root = env::temp_dir().join(&name);
@@ -131,13 +131,13 @@ impl Running {
             .map_err(|error| failed(format!("`target.logs` {}: {error}", logs.display())))?;
         // Relative paths would be seen from the nodes' own directories.
         let logs = fs::canonicalize(&logs).unwrap_or(logs);
-        self.place = Some(Place { name, root, logs, log_begin: format!("{nodes}-") });
+        self.place = Some(TargetDirectory { name, root, logs, log_begin: format!("{nodes}-") });
         self.keeper = Some(keeper);
         Ok(())
     }
 
     /// Finds free ports for all nodes at once, and gives the words meanings that all share.
-    fn find_ports(&mut self, nodes: usize) -> Result<Vec<Ports>, TargetError> {
+    fn find_ports(&mut self, nodes: usize) -> Result<Vec<NodePorts>, TargetError> {
         let here = env::current_dir().unwrap_or_default();
         self.words.set("here", here.display().to_string());
         self.words.set("nodes", nodes.to_string());
@@ -149,12 +149,12 @@ impl Running {
         let spec = &self.spec;
         let texts = spec.command.iter().chain(spec.env.values()).chain(spec.files.values());
         let names = port_names(texts.chain([&spec.ready, &spec.metrics, &spec.jmx]).map(String::as_str));
-        let mut free = Free::at(&spec.host);
+        let mut free = FreePorts::at(&spec.host);
         let mut all = Vec::new();
         for _ in 0..nodes {
             let named =
                 names.iter().map(|name| Ok((name.clone(), free.next()?))).collect::<Result<_, _>>()?;
-            all.push(Ports { own: free.next()?, named });
+            all.push(NodePorts { own: free.next()?, named });
         }
         let addresses: Vec<String> = all.iter().map(|ports| format!("{}:{}", spec.host, ports.own)).collect();
         self.words.set("addresses", addresses.join(","));
@@ -168,7 +168,7 @@ impl Running {
         }
         // Not in the environment of the nodes, which may have words of one node, or of parts that do not run yet.
         let within_s = VERSION_WITHIN.as_secs_f64();
-        let part = Part { command: self.spec.version.clone(), within_s, ..Part::default() };
+        let part = TargetPart { command: self.spec.version.clone(), within_s, ..TargetPart::default() };
         let process = place.run("the command of `version`", &part, &self.words, &self.parent, keeper)?;
         self.version = process.first_line();
         Ok(())
@@ -219,13 +219,13 @@ impl Running {
             let base = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
             ready(&self.spec.ready, &words, scheme, if self.spec.ready == "tcp" { &host } else { base })?
                 .wait(&what, within, None, &|| self.check())?;
-            let member = listener::process_at(&host).map(|pid| Arc::new(Member::elsewhere(pid)));
+            let member = listener::process_at(&host).map(|pid| Arc::new(NodeProcess::elsewhere(pid)));
             let pages = pages(&self.spec, &words, &format!("{scheme}://{base}"), &what, None)?;
-            self.nodes.push(Node {
+            self.nodes.push(RunningNode {
                 what,
                 process: None,
                 container: None,
-                applied: Applied::default(),
+                applied: AppliedLimits::default(),
                 member,
                 pages,
             });
@@ -234,7 +234,7 @@ impl Running {
         Ok(())
     }
 
-    fn start_nodes(&mut self, ports: &[Ports]) -> Result<(), TargetError> {
+    fn start_nodes(&mut self, ports: &[NodePorts]) -> Result<(), TargetError> {
         let engine = match &self.spec.image {
             Some(_) => Some(image::engine().map_err(|problem| TargetError::setting("image", problem))?),
             None => None,
@@ -254,8 +254,8 @@ impl Running {
             if let Some(container) = &node.container {
                 let pid = image::process(container.program, &container.name);
                 node.member = pid.and_then(|pid| {
-                    let group = Group::of_process(pid)?;
-                    Some(Arc::new(Member::of_group(pid, group, &node.applied)))
+                    let group = Cgroup::of_process(pid)?;
+                    Some(Arc::new(NodeProcess::of_group(pid, group, &node.applied)))
                 });
             }
             let base = format!("{}://{}", self.spec.scheme.as_str(), bare(words.get("address")));
@@ -267,9 +267,9 @@ impl Running {
     fn start_node(
         &mut self,
         number: usize,
-        ports: &Ports,
+        ports: &NodePorts,
         engine: Option<&'static str>,
-    ) -> Result<(Ready, Words), TargetError> {
+    ) -> Result<(ReadyCheck, Placeholders), TargetError> {
         let (Some(place), Some(keeper)) = (&self.place, &self.keeper) else {
             return Err(TargetError::setting("command", "there is no place to start it"));
         };
@@ -291,53 +291,54 @@ impl Running {
             let arguments = image::arguments(spec, image, &name, ports.own, &data);
             command = [program.to_owned()].into_iter().chain(arguments).chain(command).collect();
         }
-        let part = Part { command, env: spec.env.clone(), files: spec.files.clone(), ..Part::default() };
-        let no_limits = Limits::default();
+        let part =
+            TargetPart { command, env: spec.env.clone(), files: spec.files.clone(), ..TargetPart::default() };
+        let no_limits = NodeLimits::default();
         let limits = if spec.image.is_some() { &no_limits } else { &spec.limits };
         let order = place.order(&what, &name, &part, &words, data, limits, number, "command")?;
-        let process = Process::start(order, &self.parent, keeper)?;
+        let process = TargetProcess::start(order, &self.parent, keeper)?;
         let applied = applied.unwrap_or_else(|| process.applied.clone());
         let member = container.is_none().then(|| Arc::clone(&process.member));
         let address = format!("{}:{}", spec.host, ports.own);
         let ready = ready(&spec.ready, &words, spec.scheme.as_str(), &address)?;
         self.addresses.push(format!("{}://{address}", spec.scheme.as_str()));
-        self.nodes.push(Node {
+        self.nodes.push(RunningNode {
             what,
             process: Some(process),
             container,
             applied,
             member,
-            pages: Pages::default(),
+            pages: NodePages::default(),
         });
         Ok((ready, words))
     }
 }
 
-fn ready(text: &str, words: &Words, scheme: &str, address: &str) -> Result<Ready, TargetError> {
-    let filled = words.fill(text, &mut Secrets::default());
+fn ready(text: &str, words: &Placeholders, scheme: &str, address: &str) -> Result<ReadyCheck, TargetError> {
+    let filled = words.fill(text, &mut HiddenValues::default());
     filled
-        .and_then(|text| Ready::read(&text, scheme, address))
+        .and_then(|text| ReadyCheck::read(&text, scheme, address))
         .map_err(|problem| TargetError::setting("ready", problem))
 }
 
 /// The pages of a node, once they were read.
 fn pages(
-    spec: &Spec,
-    words: &Words,
+    spec: &TargetSpec,
+    words: &Placeholders,
     base: &str,
     what: &str,
-    process: Option<&Process>,
-) -> Result<Pages, TargetError> {
+    process: Option<&TargetProcess>,
+) -> Result<NodePages, TargetError> {
     let url = |key: &str, text: &str| {
         let filled = words
-            .fill(text, &mut Secrets::default())
+            .fill(text, &mut HiddenValues::default())
             .map_err(|problem| TargetError::setting(key, problem))?;
         Ok(if filled.starts_with('/') { format!("{base}{filled}") } else { filled })
     };
     let split = |attribute: &String| {
         attribute.rsplit_once('/').map(|(mbean, attribute)| (mbean.to_owned(), attribute.to_owned()))
     };
-    let pages = Pages {
+    let pages = NodePages {
         metrics: url("metrics", &spec.metrics)?,
         only: spec.metrics_only.clone(),
         jmx: url("jmx", &spec.jmx)?,
@@ -346,12 +347,12 @@ fn pages(
     pages.check().map_err(|problem| TargetError::NotReady {
         what: what.to_owned(),
         problem,
-        log: process.map(Process::last_lines).unwrap_or_default(),
+        log: process.map(TargetProcess::last_lines).unwrap_or_default(),
     })?;
     Ok(pages)
 }
 
-fn give_ports(words: &mut Words, host: &str, ports: &Ports) {
+fn give_ports(words: &mut Placeholders, host: &str, ports: &NodePorts) {
     words.set("port", ports.own.to_string());
     words.set("address", format!("{host}:{}", ports.own));
     for (name, port) in &ports.named {
@@ -385,14 +386,14 @@ fn with_port(host: &str, scheme: &str) -> Option<String> {
 }
 
 /// Free ports of an address of this machine, each held until the last has been found, so that all are different.
-struct Free<'h> {
+struct FreePorts<'h> {
     host: &'h str,
     held: Vec<TcpListener>,
 }
 
-impl Free<'_> {
-    fn at(host: &str) -> Free<'_> {
-        Free { host, held: Vec::new() }
+impl FreePorts<'_> {
+    fn at(host: &str) -> FreePorts<'_> {
+        FreePorts { host, held: Vec::new() }
     }
 
     fn next(&mut self) -> Result<u16, TargetError> {
@@ -407,7 +408,7 @@ impl Free<'_> {
     }
 }
 
-impl Place {
+impl TargetDirectory {
     fn data(&self, name: &str, what: &str) -> Result<PathBuf, TargetError> {
         let data = self.root.join(name);
         let failed = |error| TargetError::Start {
@@ -427,14 +428,14 @@ impl Place {
         &self,
         what: &str,
         name: &str,
-        part: &Part,
-        words: &Words,
+        part: &TargetPart,
+        words: &Placeholders,
         data: PathBuf,
-        limits: &'o Limits,
+        limits: &'o NodeLimits,
         number: usize,
         key: &str,
-    ) -> Result<Order<'o>, TargetError> {
-        let mut secrets = Secrets::default();
+    ) -> Result<LaunchOrder<'o>, TargetError> {
+        let mut secrets = HiddenValues::default();
         let mut fill = |key: &str, text: &str| {
             words
                 .fill(text, &mut secrets)
@@ -450,7 +451,7 @@ impl Place {
                 .map_err(|problem| TargetError::Start { what: what.to_owned(), problem })?;
         }
         let log = name.strip_prefix(&format!("{}-", self.name)).unwrap_or(name);
-        Ok(Order {
+        Ok(LaunchOrder {
             what: what.to_owned(),
             name: name.to_owned(),
             program: command.next().unwrap_or_default(),
@@ -468,39 +469,39 @@ impl Place {
     fn start(
         &self,
         what: &str,
-        part: &Part,
-        words: &Words,
-        parent: &Parent,
+        part: &TargetPart,
+        words: &Placeholders,
+        parent: &CgroupParent,
         keeper: &Keeper,
-    ) -> Result<(Process, Words), TargetError> {
+    ) -> Result<(TargetProcess, Placeholders), TargetError> {
         // A part without a name is known by its place in the list; blanks would be odd in names of groups.
         let name = what.replace([' ', '`'], "-");
         let data = self.data(&name, what)?;
         let texts =
             part.command.iter().chain(part.env.values()).chain(part.files.values()).chain([&part.ready]);
-        let mut free = Free::at(LOOPBACK);
+        let mut free = FreePorts::at(LOOPBACK);
         let named = port_names(texts.map(String::as_str)).into_iter().map(|name| Ok((name, free.next()?)));
-        let ports = Ports { named: named.collect::<Result<_, TargetError>>()?, own: free.next()? };
+        let ports = NodePorts { named: named.collect::<Result<_, TargetError>>()?, own: free.next()? };
         drop(free);
-        let mut own = Words::default();
+        let mut own = Placeholders::default();
         give_ports(&mut own, LOOPBACK, &ports);
         own.set("data", data.display().to_string());
         let mut all = words.clone();
         all.take(&own);
         let full = format!("{}-{name}", self.name);
         let order = self.order(what, &full, part, &all, data, &part.limits, 0, "before.command")?;
-        Ok((Process::start(order, parent, keeper)?, own))
+        Ok((TargetProcess::start(order, parent, keeper)?, own))
     }
 
     /// Runs a part to its end.
     pub(super) fn run(
         &self,
         what: &str,
-        part: &Part,
-        words: &Words,
-        parent: &Parent,
+        part: &TargetPart,
+        words: &Placeholders,
+        parent: &CgroupParent,
         keeper: &Keeper,
-    ) -> Result<Process, TargetError> {
+    ) -> Result<TargetProcess, TargetError> {
         let (process, _) = self.start(what, part, words, parent, keeper)?;
         let begun = Instant::now();
         while !process.finished()? {
@@ -521,11 +522,11 @@ impl Place {
     fn stay(
         &self,
         what: &str,
-        part: &Part,
-        words: &Words,
-        parent: &Parent,
+        part: &TargetPart,
+        words: &Placeholders,
+        parent: &CgroupParent,
         keeper: &Keeper,
-    ) -> Result<(Process, Words), TargetError> {
+    ) -> Result<(TargetProcess, Placeholders), TargetError> {
         let (process, own) = self.start(what, part, words, parent, keeper)?;
         let mut all = words.clone();
         all.take(&own);

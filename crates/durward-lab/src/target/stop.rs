@@ -5,16 +5,17 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::launch::Process;
+use super::launch::TargetProcess;
 
 /// After SIGKILL there is nothing to wait for but the kernel.
 const KILL_WITHIN: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Asks them all to end (SIGTERM), kills what still runs after so long, and removes their control groups.
-pub(super) fn stop(processes: &[&Process], within: Duration) {
+pub(super) fn stop(processes: &[&TargetProcess], within: Duration) {
     for (signal, within) in [(Signal::TERM, within), (Signal::KILL, KILL_WITHIN)] {
-        let left: Vec<&&Process> = processes.iter().filter(|process| !process.left().is_empty()).collect();
+        let left: Vec<&&TargetProcess> =
+            processes.iter().filter(|process| !process.left().is_empty()).collect();
         if left.is_empty() {
             break;
         }
@@ -24,10 +25,11 @@ pub(super) fn stop(processes: &[&Process], within: Duration) {
     processes.iter().for_each(|process| process.remove_group());
 }
 
-fn wait(left: &[&&Process], signal: Signal, within: Duration) {
+fn wait(left: &[&&TargetProcess], signal: Signal, within: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < within {
-        let running: Vec<&&&Process> = left.iter().filter(|process| !process.left().is_empty()).collect();
+        let running: Vec<&&&TargetProcess> =
+            left.iter().filter(|process| !process.left().is_empty()).collect();
         if running.is_empty() {
             return;
         }

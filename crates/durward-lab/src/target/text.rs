@@ -1,4 +1,4 @@
-//! The small texts of `/proc` and of control groups, read: no file is opened here.
+//! Parsers for the small texts of `/proc` and of control groups; no file is opened here.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub(super) fn io_v1(text: &str) -> (u64, u64) {
 
 /// What one process is and used, of `/proc/PID/stat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stat {
+pub(super) struct ProcessStat {
     pub(super) pid: u32,
     pub(super) state: char,
     pub(super) parent: u32,
@@ -71,7 +71,7 @@ pub(super) struct Stat {
 }
 
 /// Reads `/proc/PID/stat`. A program's name may hold blanks and parentheses, so that the last parenthesis counts.
-pub(super) fn stat(text: &str) -> Option<Stat> {
+pub(super) fn stat(text: &str) -> Option<ProcessStat> {
     let (pid, rest) = text.split_once(" (")?;
     let (_, rest) = rest.rsplit_once(") ")?;
     let words: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -81,7 +81,7 @@ pub(super) fn stat(text: &str) -> Option<Stat> {
     // Times of children are signed in the kernel, never negative in fact.
     let own_ticks = number(14)? + number(15)?;
     let ticks = own_ticks + number(16)? + number(17)?;
-    Some(Stat {
+    Some(ProcessStat {
         pid: pid.parse().ok()?,
         state: words.first()?.chars().next()?,
         parent: small(4)?,
@@ -96,7 +96,7 @@ pub(super) fn stat(text: &str) -> Option<Stat> {
 
 /// What all processors did so far, in ticks, of `/proc/stat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Processors {
+pub(super) struct ProcessorTicks {
     /// Running anything: user, nice, system, interrupts.
     pub(super) busy: u64,
     /// Taken by the hypervisor.
@@ -106,11 +106,11 @@ pub(super) struct Processors {
 }
 
 /// Reads the first line of `/proc/stat`. Guests' time is within that of user and nice already.
-pub(super) fn processors(text: &str) -> Option<Processors> {
+pub(super) fn processors(text: &str) -> Option<ProcessorTicks> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
     let [user, nice, system, idle, wait, interrupt, soft, rest @ ..] = ticks.as_slice() else { return None };
-    Some(Processors {
+    Some(ProcessorTicks {
         busy: user + nice + system + interrupt + soft,
         steal: rest.first().copied().unwrap_or(0),
         idle: idle + wait,

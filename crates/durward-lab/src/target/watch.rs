@@ -6,44 +6,45 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::figures::{self, Full, Quick};
-use super::pages::Pages;
-use super::processes::Member;
-use crate::record::{Used, UsedSample};
+use super::figures::{self, BorderReader, CounterReader};
+use super::pages::NodePages;
+use super::processes::NodeProcess;
+use crate::record::{NodeUse, UsedSample};
 
 /// What is watched of one node or part.
 #[derive(Clone, Debug)]
-pub(super) struct Watched {
+pub(super) struct WatchedNode {
     /// A part's name; empty for nodes.
     pub(super) part: String,
     /// `None` where its processes are not on this machine, or cannot be found.
-    pub(super) member: Option<Arc<Member>>,
+    pub(super) member: Option<Arc<NodeProcess>>,
     /// Its pages of metrics.
-    pub(super) pages: Pages,
+    pub(super) pages: NodePages,
 }
 
 /// Sees what nodes and parts use, with samples on a thread of its own, and exactly at the borders: when it was made, and
-/// when [`Watch::end`] is called. The borders themselves are read by whoever calls.
+/// when [`UsageWatch::end`] is called. The borders themselves are read by whoever calls.
 #[derive(Debug)]
-pub struct Watch {
-    watched: Vec<Watched>,
+pub struct UsageWatch {
+    watched: Vec<WatchedNode>,
     begun: Instant,
-    before: Vec<Option<(Quick, Full)>>,
-    pages: Vec<BTreeMap<String, super::pages::Value>>,
+    before: Vec<Option<(CounterReader, BorderReader)>>,
+    pages: Vec<BTreeMap<String, super::pages::PageValue>>,
     samples: Arc<Mutex<Vec<Vec<UsedSample>>>>,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Watch {
-    pub(super) fn begin(watched: Vec<Watched>, every: Duration) -> Watch {
+impl UsageWatch {
+    pub(super) fn begin(watched: Vec<WatchedNode>, every: Duration) -> UsageWatch {
         // What takes long, and makes the target work, comes before the border.
         let pages = watched.iter().map(|one| one.pages.read()).collect();
-        let members: Vec<Option<Arc<Member>>> = watched.iter().map(|one| one.member.clone()).collect();
-        let full: Vec<Option<Full>> = members.iter().map(|one| one.as_deref().map(figures::full)).collect();
+        let members: Vec<Option<Arc<NodeProcess>>> = watched.iter().map(|one| one.member.clone()).collect();
+        let full: Vec<Option<BorderReader>> =
+            members.iter().map(|one| one.as_deref().map(figures::full)).collect();
         members.iter().flatten().for_each(|member| figures::reset_peak(member));
         let begun = Instant::now();
-        let quick: Vec<Option<Quick>> =
+        let quick: Vec<Option<CounterReader>> =
             members.iter().map(|one| one.as_deref().map(figures::quick)).collect();
         let before = quick.iter().copied().zip(full).map(|(quick, full)| quick.zip(full)).collect();
         let samples = Arc::new(Mutex::new(vec![Vec::new(); watched.len()]));
@@ -52,7 +53,7 @@ impl Watch {
         let sampler = move || sample(&members, begun, &quick, every, &kept, &stopped);
         // Without a thread there are no samples; the borders are read all the same.
         let thread = thread::Builder::new().name("lab-watch".to_owned()).spawn(sampler).ok();
-        Watch { watched, begun, before, pages, samples, stop: Some(stop), thread }
+        UsageWatch { watched, begun, before, pages, samples, stop: Some(stop), thread }
     }
 
     /// What each node used last, for those who look on meanwhile: `None` where nothing can be seen, or no sample was taken yet.
@@ -70,13 +71,13 @@ impl Watch {
 
     /// What each node used until now: one a node, in their order; `None` where nothing can be seen of it, such as at an
     /// address on another machine.
-    pub fn end(self) -> Vec<Option<Used>> {
+    pub fn end(self) -> Vec<Option<NodeUse>> {
         self.end_with_parts().0
     }
 
     /// The same, and what each part of `before` used that stays, by its name.
-    pub fn end_with_parts(mut self) -> (Vec<Option<Used>>, Vec<(String, Used)>) {
-        let quick: Vec<Option<Quick>> =
+    pub fn end_with_parts(mut self) -> (Vec<Option<NodeUse>>, Vec<(String, NodeUse)>) {
+        let quick: Vec<Option<CounterReader>> =
             self.watched.iter().map(|one| one.member.as_deref().map(figures::quick)).collect();
         self.join();
         let samples = std::mem::take(&mut *self.samples.lock().unwrap_or_else(PoisonError::into_inner));
@@ -98,11 +99,11 @@ impl Watch {
 
     fn of_one(
         &self,
-        one: &Watched,
-        before: Option<&(Quick, Full)>,
-        after: Option<&Quick>,
+        one: &WatchedNode,
+        before: Option<&(CounterReader, BorderReader)>,
+        after: Option<&CounterReader>,
         mut samples: Vec<UsedSample>,
-    ) -> Option<Used> {
+    ) -> Option<NodeUse> {
         let (member, before, after) = (one.member.as_deref()?, before?, after?);
         // A sample may have been taken while the border was read.
         let end_s = after.at.saturating_duration_since(self.begun).as_secs_f64();
@@ -120,26 +121,26 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for UsageWatch {
     fn drop(&mut self) {
         self.join();
     }
 }
 
-fn with_pages(used: Option<Used>, pages: BTreeMap<String, f64>) -> Option<Used> {
+fn with_pages(used: Option<NodeUse>, pages: BTreeMap<String, f64>) -> Option<NodeUse> {
     if pages.is_empty() {
         return used;
     }
     // A node elsewhere can have metrics, though nothing else is seen of it.
-    let mut used = used.unwrap_or_else(|| Used { source: "metrics".to_owned(), ..Used::default() });
+    let mut used = used.unwrap_or_else(|| NodeUse { source: "metrics".to_owned(), ..NodeUse::default() });
     used.more.extend(pages);
     Some(used)
 }
 
 fn sample(
-    members: &[Option<Arc<Member>>],
+    members: &[Option<Arc<NodeProcess>>],
     begun: Instant,
-    first: &[Option<Quick>],
+    first: &[Option<CounterReader>],
     every: Duration,
     kept: &Mutex<Vec<Vec<UsedSample>>>,
     stopped: &Receiver<()>,
@@ -151,7 +152,7 @@ fn sample(
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
         }
-        let taken: Vec<Option<Quick>> =
+        let taken: Vec<Option<CounterReader>> =
             members.iter().map(|one| one.as_deref().map(figures::quick)).collect();
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         for ((samples, before), after) in kept.iter_mut().zip(&last).zip(&taken) {

@@ -1,30 +1,30 @@
-//! Words in braces and secrets of a target's table, replaced for one node.
+//! Placeholders in braces and secrets of a target's table, replaced for one node.
 
 use std::collections::BTreeMap;
 use std::{env, fs};
 
 /// What a node's words stand for.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Words {
+pub(super) struct Placeholders {
     /// By name without braces: `port`, `nats.address`.
     values: BTreeMap<String, String>,
 }
 
-impl Words {
+impl Placeholders {
     /// Gives a word a meaning.
     pub(super) fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.values.insert(name.into(), value.into());
     }
 
     /// Takes over what a part's words mean, behind its name: `{port}` of `nats` is `{nats.port}` here.
-    pub(super) fn take_part(&mut self, part: &str, words: &Words) {
+    pub(super) fn take_part(&mut self, part: &str, words: &Placeholders) {
         for (name, value) in &words.values {
             self.values.insert(format!("{part}.{name}"), value.clone());
         }
     }
 
     /// Takes over what other words mean.
-    pub(super) fn take(&mut self, words: &Words) {
+    pub(super) fn take(&mut self, words: &Placeholders) {
         self.values.extend(words.values.iter().map(|(name, value)| (name.clone(), value.clone())));
     }
 
@@ -37,7 +37,7 @@ impl Words {
     ///
     /// # Errors
     /// A word that means nothing, a secret that is not there.
-    pub(super) fn fill(&self, text: &str, secrets: &mut Secrets) -> Result<String, String> {
+    pub(super) fn fill(&self, text: &str, secrets: &mut HiddenValues) -> Result<String, String> {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(at) = rest.find(['$', '{']) {
@@ -52,7 +52,7 @@ impl Words {
     }
 
     /// What stands for the begin of a text, which is `$` or `{`, and how long that begin is.
-    fn one(&self, here: &str, secrets: &mut Secrets) -> Result<(String, usize), String> {
+    fn one(&self, here: &str, secrets: &mut HiddenValues) -> Result<(String, usize), String> {
         if let Some((inner, length)) = between(here, "${", "}") {
             if inner.starts_with("env.") || inner.starts_with("file:") {
                 return Ok((secrets.read(inner)?, length));
@@ -111,7 +111,7 @@ fn is_word(text: &str) -> bool {
 
 /// What came from the environment and from files: never recorded, and taken out of errors.
 #[derive(Clone, Default)]
-pub(super) struct Secrets {
+pub(super) struct HiddenValues {
     /// Value, and how the scenario calls it.
     values: Vec<(String, String)>,
 }
@@ -119,7 +119,7 @@ pub(super) struct Secrets {
 /// A secret is not looked for in logs if it is shorter: it would be found everywhere.
 const SECRET_BYTES_MIN: usize = 4;
 
-impl Secrets {
+impl HiddenValues {
     fn read(&mut self, name: &str) -> Result<String, String> {
         let value = match name.split_once(['.', ':']) {
             Some(("env", variable)) => env::var(variable)
@@ -147,7 +147,7 @@ impl Secrets {
 }
 
 /// Names only.
-impl std::fmt::Debug for Secrets {
+impl std::fmt::Debug for HiddenValues {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.values.iter().map(|(_, name)| name)).finish()
     }
@@ -157,10 +157,10 @@ impl std::fmt::Debug for Secrets {
 mod tests {
     use super::*;
 
-    fn words() -> Words {
-        let mut nats = Words::default();
+    fn words() -> Placeholders {
+        let mut nats = Placeholders::default();
         nats.set("port", "4222");
-        let mut words = Words::default();
+        let mut words = Placeholders::default();
         words.set("port", "40001");
         words.set("node", "2");
         words.take_part("nats", &nats);
@@ -181,14 +181,14 @@ mod tests {
             ("server { listen {port}; }", "server { listen 40001; }"),
         ];
         for (text, wanted) in table {
-            let filled = words().fill(text, &mut Secrets::default()).unwrap();
+            let filled = words().fill(text, &mut HiddenValues::default()).unwrap();
             assert_eq!(filled, wanted, "{text}");
         }
     }
 
     #[test]
     fn unknown_words_and_missing_secrets_are_errors() {
-        let wrong = |text: &str| words().fill(text, &mut Secrets::default()).unwrap_err();
+        let wrong = |text: &str| words().fill(text, &mut HiddenValues::default()).unwrap_err();
         assert!(wrong("a {prot}").contains("`{prot}` means nothing here; there are nats.port, node, port"));
         assert!(wrong("${env.DURWARD_LAB_NOT_SET}").contains("`DURWARD_LAB_NOT_SET` is not set"));
         assert!(wrong("${file:/no/such}").contains("`/no/such` cannot be read"));
@@ -199,7 +199,7 @@ mod tests {
         let file = env::temp_dir().join(format!("durward-lab-secret-{}", std::process::id()));
         fs::write(&file, "s3cret {port}\n").unwrap();
         let name = format!("${{file:{}}}", file.display());
-        let mut secrets = Secrets::default();
+        let mut secrets = HiddenValues::default();
         // What a secret holds is text: no word in it is replaced.
         assert_eq!(words().fill(&format!("-p {name}"), &mut secrets).unwrap(), "-p s3cret {port}");
         fs::remove_file(&file).unwrap();

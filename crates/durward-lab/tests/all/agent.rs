@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use durward_lab::agent::{Address, Agents, Hosting, Key, LOCAL, serve};
-use durward_lab::record::{Latency, Mark, Point, Record, Second};
-use durward_lab::run::{Moment, Options, Place, Unwatched, Watcher, run};
+use durward_lab::agent::{Address, AgentHosting, AgentKey, Agents, LOCAL, serve};
+use durward_lab::record::{LatencyRecord, MeasuredPoint, MeasuredSecond, PointWarning, RunRecord};
+use durward_lab::run::{NoWatcher, RunOptions, RunPosition, RunSecond, RunWatcher, run};
 use durward_lab::scenario::Scenario;
 
 use super::run::server::{Server, ok};
@@ -32,8 +32,8 @@ impl Hosts {
         let folder = std::env::temp_dir().join(format!("durward-lab-agents-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join("agent.key");
-        Key::write_new(&file).unwrap();
-        let key = Key::read(&file).unwrap();
+        AgentKey::write_new(&file).unwrap();
+        let key = AgentKey::read(&file).unwrap();
         let (stop, said) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
         let mut addresses = Vec::new();
         for _ in 0..count {
@@ -41,7 +41,7 @@ impl Hosts {
             let address = listener.local_addr().unwrap().to_string();
             addresses.push(Address { address, key: Some(key.clone()) });
             let lines = Arc::clone(&said);
-            let hosting = Hosting {
+            let hosting = AgentHosting {
                 key: key.clone(),
                 may_load: Vec::new(),
                 threads: Some(1),
@@ -55,19 +55,19 @@ impl Hosts {
         Hosts { folder, agents: Agents { addresses, now_unix_us: None }, stop, said }
     }
 
-    fn options(&self) -> Options {
-        Options { generator_limit: Duration::ZERO, agents: self.agents.clone(), ..Options::default() }
+    fn options(&self) -> RunOptions {
+        RunOptions { generator_limit: Duration::ZERO, agents: self.agents.clone(), ..RunOptions::default() }
     }
 
-    fn run(&self, text: &str) -> Record {
+    fn run(&self, text: &str) -> RunRecord {
         let scenario = Scenario::read(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        run(&scenario.in_folder(&self.folder), &self.options(), &mut Unwatched).unwrap()
+        run(&scenario.in_folder(&self.folder), &self.options(), &mut NoWatcher).unwrap()
     }
 
     /// The same by this process alone.
-    fn run_here(&self, text: &str) -> Record {
-        let options = Options { agents: Agents::default(), ..self.options() };
-        run(&Scenario::read(text).unwrap().in_folder(&self.folder), &options, &mut Unwatched).unwrap()
+    fn run_here(&self, text: &str) -> RunRecord {
+        let options = RunOptions { agents: Agents::default(), ..self.options() };
+        run(&Scenario::read(text).unwrap().in_folder(&self.folder), &options, &mut NoWatcher).unwrap()
     }
 }
 
@@ -85,7 +85,7 @@ fn scenario(addresses: &[&str], load: &str, step: &str) -> String {
 }
 
 /// How many requests were due.
-fn due(point: &Point) -> u64 {
+fn due(point: &MeasuredPoint) -> u64 {
     point.answered() + point.failed()
 }
 
@@ -153,7 +153,7 @@ fn percentiles_are_those_of_all_requests_and_no_mean() {
     let by_node: Vec<u64> = point.by_node.iter().map(|node| node.answered).collect();
     let by_agent: Vec<u64> = point.generator.agents.iter().map(|agent| agent.requests).collect();
     assert_eq!(by_node, by_agent);
-    assert_eq!(point.since_due(), Latency::merged(point.by_node.iter().map(|node| &node.since_due)));
+    assert_eq!(point.since_due(), LatencyRecord::merged(point.by_node.iter().map(|node| &node.since_due)));
     let percentile = |percent| point.since_due().percentile_ns(percent);
     assert!(percentile(50.0) < 20_000_000 && percentile(99.9) >= 40_000_000, "{by_node:?}");
 }
@@ -189,9 +189,9 @@ fn users_rows_and_secrets_reach_the_target_and_nothing_else() {
 #[test]
 fn each_second_comes_while_it_goes_on_and_the_limit_is_that_of_all() {
     #[derive(Default)]
-    struct Seen(Vec<Second>);
-    impl Watcher for Seen {
-        fn second(&mut self, _: &Place, moment: &Moment) {
+    struct Seen(Vec<MeasuredSecond>);
+    impl RunWatcher for Seen {
+        fn second(&mut self, _: &RunPosition, moment: &RunSecond) {
             // Steps and nodes come from agents as well.
             let steps: u64 = moment.steps.iter().map(|step| step.answered).sum();
             let nodes: u64 = moment.nodes.iter().map(|node| node.answered).sum();
@@ -204,7 +204,7 @@ fn each_second_comes_while_it_goes_on_and_the_limit_is_that_of_all() {
     let server = Server::plain();
     let text =
         scenario(&[&server.url], "arrivals = { rate = 200 }", "path = \"/\"").replace("\"1s\"", "\"2s\"");
-    let options = Options { generator_limit: Duration::from_millis(200), ..hosts.options() };
+    let options = RunOptions { generator_limit: Duration::from_millis(200), ..hosts.options() };
     let mut seen = Seen::default();
     let record = run(&Scenario::read(&text).unwrap(), &options, &mut seen).unwrap();
     let told: Vec<u64> = seen
@@ -237,7 +237,8 @@ fn a_warm_up_that_ends_by_itself_ends_for_all_at_once() {
     let point = hosts.run(&text).points.remove(0);
     assert!(point.warm_up_s >= 5.0 && (point.measured_s - 1.0).abs() < 1e-9, "{}", point.warm_up_s);
     assert_eq!(due(&point), 400);
-    let measured: Vec<&Second> = point.seconds.iter().filter(|second| second.at_s.abs() < 0.001).collect();
+    let measured: Vec<&MeasuredSecond> =
+        point.seconds.iter().filter(|second| second.at_s.abs() < 0.001).collect();
     assert!(measured.len() == 1 && measured[0].answered.abs_diff(400) <= 40, "{measured:?}");
 }
 
@@ -248,14 +249,14 @@ fn fewer_users_than_agents_are_as_many_all_the_same() {
     let text = scenario(&[&server.url], "users = [1, 2]\npace = \"50ms\"", "path = \"/\"");
     let record = hosts.run(&text);
     for (users, due_at) in [(1, 20), (2, 40)] {
-        let load = durward_lab::record::Load::Users(users);
+        let load = durward_lab::record::PointLoad::Users(users);
         let point = record.points.iter().find(|point| point.load == load).unwrap();
         assert_eq!(due(point), due_at);
         let busy = point.generator.agents.iter().filter(|agent| agent.requests > 0).count();
         assert_eq!(busy as u64, users);
     }
     let text = scenario(&[&server.url], "arrivals = { rate = 9 }\nconnections = 2", "path = \"/\"");
-    let error = run(&Scenario::read(&text).unwrap(), &hosts.options(), &mut Unwatched).unwrap_err();
+    let error = run(&Scenario::read(&text).unwrap(), &hosts.options(), &mut NoWatcher).unwrap_err();
     assert!(error.to_string().contains("3 agents cannot share 2 places"), "{error}");
 }
 
@@ -275,13 +276,13 @@ fn an_agent_that_ends_is_said_and_ends_the_run() {
     });
     let text = scenario(&[&server.url], "users = [4, 6]\nthink = \"5ms\"", "path = \"/\"")
         .replace("\"1s\"", "\"20s\"");
-    let options = Options { agents, ..staying.options() };
-    let record = run(&Scenario::read(&text).unwrap(), &options, &mut Unwatched).unwrap();
+    let options = RunOptions { agents, ..staying.options() };
+    let record = run(&Scenario::read(&text).unwrap(), &options, &mut NoWatcher).unwrap();
     assert_eq!(record.points.len(), 1);
     let point = &record.points[0];
     assert!(point.measured_s < 10.0 && point.answered() > 0 && !point.is_fitted(), "{}", point.measured_s);
     let said = format!("agent `{lost}` says: the agent was stopped");
-    let is_said = |mark: &Mark| matches!(mark, Mark::CutShort(why) if why.starts_with(&said));
+    let is_said = |mark: &PointWarning| matches!(mark, PointWarning::CutShort(why) if why.starts_with(&said));
     assert!(point.marks.iter().any(is_said), "{:?}", point.marks);
     assert_eq!(record.cut_short, Some(said));
     // What the other one measured is kept.

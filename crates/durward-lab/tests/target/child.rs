@@ -7,7 +7,7 @@ use std::time::Duration;
 use std::{env, fs, hint, process, thread};
 
 use durward_lab::process::thread_time;
-use durward_lab::target::Spec;
+use durward_lab::target::TargetSpec;
 
 /// Started by the other tests, with a role; nothing by itself.
 #[test]
@@ -167,6 +167,6 @@ fn describe() {
     println!("told {told}");
 }
 
-fn table() -> Spec {
+fn table() -> TargetSpec {
     serde_json::from_str(&env::var("TABLE").unwrap()).unwrap()
 }

@@ -5,14 +5,14 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use durward_lab::target::{Bytes, Limits, Spec};
+use durward_lab::target::{Bytes, NodeLimits, TargetSpec};
 
 use super::{can_limit, get, map, spec, until};
 
 #[test]
 fn a_quota_holds_a_busy_loop_and_is_seen() {
-    let limits = Limits { cpus: Some(0.2), ..Limits::default() };
-    let running = Spec { limits, sample_ms: 200, ..spec("busy") }.start(1).unwrap();
+    let limits = NodeLimits { cpus: Some(0.2), ..NodeLimits::default() };
+    let running = TargetSpec { limits, sample_ms: 200, ..spec("busy") }.start(1).unwrap();
     if !can_limit(&running) {
         return;
     }
@@ -34,8 +34,8 @@ fn a_quota_holds_a_busy_loop_and_is_seen() {
 
 #[test]
 fn a_shorter_period_is_set() {
-    let limits = Limits { cpus: Some(0.5), cpu_period_ms: Some(10), ..Limits::default() };
-    let running = Spec { limits, ..spec("busy") }.start(1).unwrap();
+    let limits = NodeLimits { cpus: Some(0.5), cpu_period_ms: Some(10), ..NodeLimits::default() };
+    let running = TargetSpec { limits, ..spec("busy") }.start(1).unwrap();
     if !can_limit(&running) {
         return;
     }
@@ -48,8 +48,8 @@ fn a_shorter_period_is_set() {
 
 #[test]
 fn a_limit_of_memory_kills_and_that_is_said() {
-    let limits = Limits { memory: Some(Bytes(64 << 20)), swap: Some(Bytes(0)), ..Limits::default() };
-    let running = Spec { limits, ..spec("eat") }.start(1).unwrap();
+    let limits = NodeLimits { memory: Some(Bytes(64 << 20)), swap: Some(Bytes(0)), ..NodeLimits::default() };
+    let running = TargetSpec { limits, ..spec("eat") }.start(1).unwrap();
     if !can_limit(&running) {
         return;
     }
@@ -68,8 +68,8 @@ fn a_limit_of_memory_kills_and_that_is_said() {
 
 #[test]
 fn a_child_that_is_killed_for_memory_is_noted_though_its_node_runs_on() {
-    let limits = Limits { memory: Some(Bytes(64 << 20)), swap: Some(Bytes(0)), ..Limits::default() };
-    let running = Spec { limits, ..spec("child-eats") }.start(1).unwrap();
+    let limits = NodeLimits { memory: Some(Bytes(64 << 20)), swap: Some(Bytes(0)), ..NodeLimits::default() };
+    let running = TargetSpec { limits, ..spec("child-eats") }.start(1).unwrap();
     if !can_limit(&running) {
         return;
     }
@@ -85,8 +85,8 @@ fn a_child_that_is_killed_for_memory_is_noted_though_its_node_runs_on() {
 fn cores_are_given_in_turn() {
     let online = thread::available_parallelism().unwrap().get();
     let cores: Vec<usize> = (0..online).collect();
-    let limits = Limits { cores, cores_each: Some(1), ..Limits::default() };
-    let running = Spec { limits, ..spec("answer") }.start(3).unwrap();
+    let limits = NodeLimits { cores, cores_each: Some(1), ..NodeLimits::default() };
+    let running = TargetSpec { limits, ..spec("answer") }.start(3).unwrap();
     if !can_limit(&running) {
         return;
     }
@@ -101,8 +101,8 @@ fn cores_are_given_in_turn() {
 
 #[test]
 fn processes_and_files_are_limited() {
-    let limits = Limits { pids: Some(64), files: Some(77), ..Limits::default() };
-    let running = Spec { limits, ..spec("answer") }.start(1).unwrap();
+    let limits = NodeLimits { pids: Some(64), files: Some(77), ..NodeLimits::default() };
+    let running = TargetSpec { limits, ..spec("answer") }.start(1).unwrap();
     let (_, pid) = get(&running.addresses()[0], "/pid");
     let text = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
     let files = text.lines().find(|line| line.starts_with("Max open files")).unwrap();
@@ -115,8 +115,8 @@ fn processes_and_files_are_limited() {
 
 #[test]
 fn more_cores_than_there_are_is_said() {
-    let limits = Limits { cpus: Some(5000.0), ..Limits::default() };
-    let running = Spec { limits, ..spec("answer") }.start(1).unwrap();
+    let limits = NodeLimits { cpus: Some(5000.0), ..NodeLimits::default() };
+    let running = TargetSpec { limits, ..spec("answer") }.start(1).unwrap();
     let missing = running.info().limits_missing;
     assert!(missing[0].starts_with("cpus = 5000: "), "{missing:?}");
     assert!(!running.info().limits.iter().any(|line| line.starts_with("cpus")), "{:?}", running.info());
@@ -136,15 +136,15 @@ fn without_control_groups_others_stand_in_and_it_is_said() {
     fs::set_permissions(&place, fs::Permissions::from_mode(0o777)).unwrap();
     let binary = place.join("child");
     fs::copy(env::current_exe().unwrap(), &binary).unwrap();
-    let limits = Limits {
+    let limits = NodeLimits {
         cpus: Some(0.4),
         cores: Vec::new(),
         memory: Some(Bytes(512 << 20)),
         pids: Some(50),
         files: Some(99),
-        ..Limits::default()
+        ..NodeLimits::default()
     };
-    let mut table = Spec { limits, env: map(&[("LANG", "C")]), ..spec("answer") };
+    let mut table = TargetSpec { limits, env: map(&[("LANG", "C")]), ..spec("answer") };
     table.command[3] = binary.display().to_string();
     let output = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])

@@ -20,12 +20,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use durward_lab::target::{Running, Spec};
+use durward_lab::target::{RunningTarget, TargetSpec};
 
 /// A target that this binary plays in a role, at the port of the node.
-fn spec(role: &str) -> Spec {
+fn spec(role: &str) -> TargetSpec {
     let command = command(role);
-    Spec { command, ready_within_s: 20.0, stop_within_s: 5.0, ..Spec::default() }
+    TargetSpec { command, ready_within_s: 20.0, stop_within_s: 5.0, ..TargetSpec::default() }
 }
 
 fn command(role: &str) -> Vec<String> {
@@ -44,7 +44,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 }
 
 /// The name by which processes, groups and directories of a target are known.
-fn name(running: &Running) -> String {
+fn name(running: &RunningTarget) -> String {
     running.directory().unwrap().file_name().unwrap().to_str().unwrap().to_owned()
 }
 
@@ -77,7 +77,7 @@ fn groups(directory: &Path, begin: &str, found: &mut Vec<String>) {
 
 /// Whether a test that needs a limit can run; where it cannot, that is said, with the reason. A machine that must be able to
 /// says so by `DURWARD_LAB_LIMITS=1`: there it fails.
-fn can_limit(running: &Running) -> bool {
+fn can_limit(running: &RunningTarget) -> bool {
     let missing = running.info().limits_missing;
     if missing.is_empty() {
         return true;

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use durward_lab::target::{Part, Spec, TargetError};
+use durward_lab::target::{TargetError, TargetPart, TargetSpec};
 
 use super::{command, get, map, name, spec, traces, until};
 
 #[test]
 fn nodes_start_answer_and_stop() {
-    let spec = Spec {
+    let spec = TargetSpec {
         env: map(&[("NODE", "{node} of {nodes} at {address}")]),
         files: map(&[("etc/settings", "listen {port}; all {addresses}")]),
         ready: "/up".to_owned(),
@@ -37,7 +37,7 @@ fn nodes_start_answer_and_stop() {
 /// Agents on other machines cannot reach the loopback address.
 #[test]
 fn nodes_listen_where_they_are_told() {
-    let spec = Spec {
+    let spec = TargetSpec {
         host: "127.0.0.2".to_owned(),
         env: map(&[("LISTEN", "{address}")]),
         ready: "/up".to_owned(),
@@ -48,14 +48,14 @@ fn nodes_listen_where_they_are_told() {
     assert!(address.starts_with("http://127.0.0.2:") && get(&address, "/up").0 == 200, "{address}");
     drop(running.stop());
     // TEST-NET-1 (RFC 5737) is no address of this machine.
-    let error = Spec { host: "192.0.2.1".to_owned(), ..spec }.start(1).unwrap_err();
+    let error = TargetSpec { host: "192.0.2.1".to_owned(), ..spec }.start(1).unwrap_err();
     assert!(error.to_string().contains("no port of 192.0.2.1 is free"), "{error}");
 }
 
 #[test]
 fn a_program_that_is_never_ready_is_an_error_in_time() {
     let begun = Instant::now();
-    let error = Spec { ready_within_s: 0.5, ..spec("never") }.start(2).unwrap_err();
+    let error = TargetSpec { ready_within_s: 0.5, ..spec("never") }.start(2).unwrap_err();
     assert!(begun.elapsed() < Duration::from_secs(10));
     let text = error.to_string();
     assert!(text.contains("node 1 is not ready") && text.contains("takes no connection"), "{text}");
@@ -64,8 +64,9 @@ fn a_program_that_is_never_ready_is_an_error_in_time() {
 
 #[test]
 fn a_server_that_answers_otherwise_is_not_ready() {
-    let error =
-        Spec { ready: "/nothing".to_owned(), ready_within_s: 0.5, ..spec("answer") }.start(1).unwrap_err();
+    let error = TargetSpec { ready: "/nothing".to_owned(), ready_within_s: 0.5, ..spec("answer") }
+        .start(1)
+        .unwrap_err();
     assert!(error.to_string().contains("/nothing answers status 404"), "{error}");
 }
 
@@ -74,7 +75,7 @@ fn a_program_that_dies_at_once_is_told_with_status_and_log() {
     let file = env::temp_dir().join(format!("durward-lab-test-password-{}", std::process::id()));
     fs::write(&file, "s3cret-word\n").unwrap();
     let name = format!("${{file:{}}}", file.display());
-    let error = Spec { env: map(&[("PASSWORD", &name)]), ..spec("die") }.start(1).unwrap_err();
+    let error = TargetSpec { env: map(&[("PASSWORD", &name)]), ..spec("die") }.start(1).unwrap_err();
     fs::remove_file(&file).unwrap();
     let TargetError::Died { what, how, log } = &error else { panic!("{error}") };
     assert_eq!((what.as_str(), how.as_str()), ("node 1", "status 3"));
@@ -97,7 +98,7 @@ fn a_program_that_forks_runs_on_and_is_stopped() {
     for keep in ["\"$@\" &", "setsid \"$@\" &"] {
         let mut words = vec!["sh".to_owned(), "-c".to_owned(), keep.to_owned(), "sh".to_owned()];
         words.extend(command("answer"));
-        let running = Spec { command: words, ..spec("answer") }.start(1).unwrap();
+        let running = TargetSpec { command: words, ..spec("answer") }.start(1).unwrap();
         assert_eq!(get(&running.addresses()[0], "/up").0, 200);
         thread::sleep(Duration::from_millis(100));
         running.check().unwrap();
@@ -112,7 +113,7 @@ fn a_program_that_ignores_sigterm_is_killed() {
     let mut words =
         vec!["sh".to_owned(), "-c".to_owned(), "trap '' TERM; exec \"$@\"".to_owned(), "sh".to_owned()];
     words.extend(command("answer"));
-    let running = Spec { command: words, stop_within_s: 0.3, ..spec("answer") }.start(2).unwrap();
+    let running = TargetSpec { command: words, stop_within_s: 0.3, ..spec("answer") }.start(2).unwrap();
     let name = name(&running);
     let begun = Instant::now();
     running.stop();
@@ -124,7 +125,10 @@ fn a_program_that_ignores_sigterm_is_killed() {
 #[test]
 fn programs_that_are_not_there_are_told() {
     let start = |program: &str| {
-        Spec { command: vec![program.to_owned()], ..Spec::default() }.start(1).unwrap_err().to_string()
+        TargetSpec { command: vec![program.to_owned()], ..TargetSpec::default() }
+            .start(1)
+            .unwrap_err()
+            .to_string()
     };
     assert_eq!(
         start("no-such-program"),
@@ -141,8 +145,9 @@ fn programs_that_are_not_there_are_told() {
             .to_string()
             .contains("`target.command`: node 1: `{prot}` means nothing here")
     );
-    let error =
-        Spec { env: map(&[("A", "${env.DURWARD_LAB_NOT_SET}")]), ..spec("answer") }.start(1).unwrap_err();
+    let error = TargetSpec { env: map(&[("A", "${env.DURWARD_LAB_NOT_SET}")]), ..spec("answer") }
+        .start(1)
+        .unwrap_err();
     assert!(
         error.to_string().contains("`target.env`: node 1: the environment variable `DURWARD_LAB_NOT_SET`"),
         "{error}"
@@ -155,20 +160,20 @@ fn parts_run_before_and_after_and_nodes_know_them() {
     let file = env::temp_dir().join(format!("durward-lab-test-order-{}", std::process::id()));
     let note = |what: &str| {
         let script = format!("echo {what} >> {}", file.display());
-        Part { command: ["sh", "-c", &script].map(str::to_owned).to_vec(), ..Part::default() }
+        TargetPart { command: ["sh", "-c", &script].map(str::to_owned).to_vec(), ..TargetPart::default() }
     };
-    let shared = Part {
+    let shared = TargetPart {
         name: "shared".to_owned(),
         stays: true,
         ready: "/up".to_owned(),
         command: command("answer"),
-        ..Part::default()
+        ..TargetPart::default()
     };
-    let running = Spec {
+    let running = TargetSpec {
         before: vec![note("first {addresses}"), shared],
         after: vec![
             note("last {shared.address}"),
-            Part { command: vec!["false".to_owned()], ..Part::default() },
+            TargetPart { command: vec!["false".to_owned()], ..TargetPart::default() },
         ],
         env: map(&[("NODE", "shared at {shared.address}, {shared.data}")]),
         version: vec!["sh".to_owned(), "-c".to_owned(), "echo; echo version 1.2".to_owned()],
@@ -194,19 +199,21 @@ fn parts_run_before_and_after_and_nodes_know_them() {
 
 #[test]
 fn parts_that_fail_are_told() {
-    let part =
-        |script: &str| Part { command: ["sh", "-c", script].map(str::to_owned).to_vec(), ..Part::default() };
-    let start = |part| Spec { before: vec![part], ..spec("answer") }.start(1).unwrap_err().to_string();
-    let text = start(Part { name: "directory".to_owned(), ..part("echo no disk; exit 4") });
+    let part = |script: &str| TargetPart {
+        command: ["sh", "-c", script].map(str::to_owned).to_vec(),
+        ..TargetPart::default()
+    };
+    let start = |part| TargetSpec { before: vec![part], ..spec("answer") }.start(1).unwrap_err().to_string();
+    let text = start(TargetPart { name: "directory".to_owned(), ..part("echo no disk; exit 4") });
     assert!(text.contains("directory ended: status 4") && text.contains("no disk"), "{text}");
-    let text = start(Part { within_s: 0.3, ..part("sleep 100") });
+    let text = start(TargetPart { within_s: 0.3, ..part("sleep 100") });
     assert!(text.contains("command 1 of `before` is not ready: it still runs after 0.3 s"), "{text}");
 }
 
 #[test]
 fn logs_are_kept_where_that_is_asked_for() {
     let logs = env::temp_dir().join(format!("durward-lab-test-logs-{}", std::process::id()));
-    let _ = Spec { logs: Some(logs.clone()), ..spec("die") }.start(1).unwrap_err();
+    let _ = TargetSpec { logs: Some(logs.clone()), ..spec("die") }.start(1).unwrap_err();
     let log = fs::read_to_string(logs.join("1-node-1.log")).unwrap();
     fs::remove_dir_all(&logs).unwrap();
     assert!(log.contains("cannot read settings"), "{log}");

@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
-use durward_lab::target::{Limits, Spec};
+use durward_lab::target::{NodeLimits, TargetSpec};
 
 use super::{name, spec, traces, until};
 
-fn limited() -> Spec {
-    Spec { limits: Limits { cpus: Some(0.5), ..Limits::default() }, ..spec("busy") }
+fn limited() -> TargetSpec {
+    TargetSpec { limits: NodeLimits { cpus: Some(0.5), ..NodeLimits::default() }, ..spec("busy") }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use durward_lab::target::{Limits, Neighbours, Spec};
+use durward_lab::target::{Neighbours, NodeLimits, TargetSpec};
 
 use super::{command, get, spec};
 
@@ -36,7 +36,7 @@ fn work_is_counted_between_the_borders_and_to_the_node_that_did_it() {
 
 #[test]
 fn pages_are_read_at_the_borders() {
-    let running = Spec {
+    let running = TargetSpec {
         ready: "/up".to_owned(),
         metrics: "/metrics".to_owned(),
         metrics_only: vec!["asked_*".to_owned(), "level".to_owned()],
@@ -56,15 +56,16 @@ fn pages_are_read_at_the_borders() {
 
 #[test]
 fn pages_that_are_not_there_are_an_error_at_the_start() {
-    let error = Spec { metrics: "/nothing".to_owned(), ..spec("answer") }.start(1).unwrap_err().to_string();
+    let error =
+        TargetSpec { metrics: "/nothing".to_owned(), ..spec("answer") }.start(1).unwrap_err().to_string();
     assert!(
         error.contains("node 1 is not ready") && error.contains("/nothing answers status 404"),
         "{error}"
     );
     let only = vec!["no_such".to_owned()];
-    let table = Spec { metrics: "/metrics".to_owned(), metrics_only: only, ..spec("answer") };
+    let table = TargetSpec { metrics: "/metrics".to_owned(), metrics_only: only, ..spec("answer") };
     assert!(table.start(1).unwrap_err().to_string().contains("none of the metrics that were asked for"));
-    let error = Spec { jmx: "/up".to_owned(), ..spec("answer") }.start(1).unwrap_err().to_string();
+    let error = TargetSpec { jmx: "/up".to_owned(), ..spec("answer") }.start(1).unwrap_err().to_string();
     assert!(error.contains("does not answer as Jolokia does"), "{error}");
 }
 
@@ -72,9 +73,10 @@ fn pages_that_are_not_there_are_an_error_at_the_start() {
 fn a_server_that_runs_already_is_watched_by_its_address() {
     let other = spec("answer").start(1).unwrap();
     let address = other.addresses().remove(0);
-    let running = Spec { addresses: vec![address.clone()], ready: "/up".to_owned(), ..Spec::default() }
-        .start(1)
-        .unwrap();
+    let running =
+        TargetSpec { addresses: vec![address.clone()], ready: "/up".to_owned(), ..TargetSpec::default() }
+            .start(1)
+            .unwrap();
     assert_eq!((running.addresses(), running.info().started_as), (vec![address.clone()], address.clone()));
     let watch = running.watch();
     get(&address, "/spin");
@@ -83,9 +85,13 @@ fn a_server_that_runs_already_is_watched_by_its_address() {
     running.stop();
     // It is not ours to stop.
     assert_eq!(get(&address, "/up").0, 200);
-    let error = Spec { addresses: vec!["127.0.0.1:1".to_owned()], ready_within_s: 0.2, ..Spec::default() }
-        .start(1)
-        .unwrap_err();
+    let error = TargetSpec {
+        addresses: vec!["127.0.0.1:1".to_owned()],
+        ready_within_s: 0.2,
+        ..TargetSpec::default()
+    }
+    .start(1)
+    .unwrap_err();
     assert!(
         error.to_string().contains("127.0.0.1:1 (node 1) is not ready: 127.0.0.1:1 takes no connection"),
         "{error}"
@@ -133,14 +139,14 @@ fn an_image_is_started_by_the_program_that_answers() {
     );
     fs::write(place.join("docker"), script).unwrap();
     fs::set_permissions(place.join("docker"), fs::Permissions::from_mode(0o755)).unwrap();
-    let limits = Limits { cpus: Some(0.5), files: Some(100), ..Limits::default() };
-    let table = Spec {
+    let limits = NodeLimits { cpus: Some(0.5), files: Some(100), ..NodeLimits::default() };
+    let table = TargetSpec {
         image: Some("nginx:1.27".to_owned()),
         image_port: 8080,
         command: vec!["--flag={node}".to_owned()],
         ready: "/up".to_owned(),
         limits,
-        ..Spec::default()
+        ..TargetSpec::default()
     };
     let path = format!("{}:{}", place.display(), env::var("PATH").unwrap());
     let told = describe(&table, &path);
@@ -165,7 +171,7 @@ fn an_image_is_started_by_the_program_that_answers() {
     assert!(error.contains("`docker` does not work here: Cannot connect to the Docker daemon"), "{error}");
 }
 
-fn describe(table: &Spec, path: &str) -> serde_json::Value {
+fn describe(table: &TargetSpec, path: &str) -> serde_json::Value {
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", "child::play", "--ignored", "--nocapture"])
         .env("ROLE", "describe")
@@ -191,7 +197,7 @@ fn children_count_and_stay_counted_after_they_ended() {
         "sh".to_owned(),
     ];
     words.extend(command("answer"));
-    let running = Spec { command: words, ..spec("answer") }.start(1).unwrap();
+    let running = TargetSpec { command: words, ..spec("answer") }.start(1).unwrap();
     let watch = running.watch();
     thread::sleep(Duration::from_millis(1000));
     let used = watch.end().remove(0).unwrap();

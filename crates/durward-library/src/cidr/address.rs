@@ -9,7 +9,7 @@ use crate::jvm;
 /// An address, maybe with the length of its network's prefix. With one, and without any bit behind it, it stands for the
 /// whole block. Each of its numbers may be a range (`10.0-3.0.*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Address {
+pub(super) struct CidrAddress {
     pub(super) family: Family,
     /// The lower end of each number.
     pub(super) bits: u128,
@@ -60,22 +60,22 @@ impl Family {
 
 /// Why a text is no address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unreadable {
+pub(super) enum AddressError {
     /// It is not written like one.
     NotAnAddress,
     /// A range that is no range of each number (`1-` is 0.0.0.1 to 255.255.255.255): the Java engine fails.
     NotARange,
 }
 
-type Read<T> = Result<T, Unreadable>;
+type AddressResult<T> = Result<T, AddressError>;
 
-const NOT_AN_ADDRESS: Unreadable = Unreadable::NotAnAddress;
+const NOT_AN_ADDRESS: AddressError = AddressError::NotAnAddress;
 
-impl Address {
+impl CidrAddress {
     /// Reads an address or a block: `10.0.0.0/8`, `10.1/255.0.0.0`, `0x7f.1`, `2001:db8::/32`, `::ffff:10.0.0.1`; with
     /// ranges and wildcards for any number, as `1-5`, `-5`, `1_` (10 to 19) and `*`. Nothing at all is the loopback
     /// address, and nothing with the length of a prefix of IPv6 is that prefix of ones.
-    pub(super) fn read(text: &str) -> Read<Address> {
+    pub(super) fn read(text: &str) -> AddressResult<CidrAddress> {
         let text = jvm::trim(text);
         let (address, network) = match text.split_once('/') {
             Some((address, network)) => (address, Some(network)),
@@ -99,7 +99,7 @@ impl Address {
         } else {
             (Family::V4, v4(address)?, None)
         };
-        let plain = Address { family, bits, upper, prefix: None, zone };
+        let plain = CidrAddress { family, bits, upper, prefix: None, zone };
         match network {
             None => Ok(plain),
             Some(network) => plain.in_network(network),
@@ -107,10 +107,10 @@ impl Address {
     }
 
     /// With the prefix that is written as its length or as a mask. What is left by a mask with gaps is an address alone.
-    fn in_network(self, network: &str) -> Read<Address> {
+    fn in_network(self, network: &str) -> AddressResult<CidrAddress> {
         if network.bytes().all(|byte| byte.is_ascii_digit()) {
             let prefix = network.parse().ok().filter(|prefix| *prefix <= self.family.bits());
-            return prefix.map(|prefix| Address { prefix: Some(prefix), ..self }).ok_or(NOT_AN_ADDRESS);
+            return prefix.map(|prefix| CidrAddress { prefix: Some(prefix), ..self }).ok_or(NOT_AN_ADDRESS);
         }
         let (mask, upper) = match self.family {
             Family::V4 if !network.contains('.') => return Err(NOT_AN_ADDRESS),
@@ -123,15 +123,15 @@ impl Address {
         let prefix = (0..=self.family.bits())
             .find(|prefix| mask == self.family.host_mask(0) & !self.family.host_mask(*prefix));
         Ok(match prefix {
-            Some(_) => Address { prefix, ..self },
-            None => Address { bits: self.bits & mask, upper: self.upper & mask, ..self },
+            Some(_) => CidrAddress { prefix, ..self },
+            None => CidrAddress { bits: self.bits & mask, upper: self.upper & mask, ..self },
         })
     }
 
     /// The block of the address's prefix, or the address alone.
-    pub(super) fn block(&self) -> Block {
+    pub(super) fn block(&self) -> AddressRange {
         let host = self.prefix.map_or(0, |prefix| self.family.host_mask(prefix));
-        Block {
+        AddressRange {
             family: self.family,
             lower: self.bits & !host,
             upper: self.upper | host,
@@ -140,13 +140,13 @@ impl Address {
     }
 
     /// What the address stands for: a block if it has no bit behind its prefix.
-    pub(super) fn extent(&self) -> Block {
+    pub(super) fn extent(&self) -> AddressRange {
         let block = self.block();
         let host = self.prefix.map_or(0, |prefix| self.family.host_mask(prefix));
         if (self.bits | self.upper) & host == 0 {
             block
         } else {
-            Block { lower: self.bits, upper: self.upper, ..block }
+            AddressRange { lower: self.bits, upper: self.upper, ..block }
         }
     }
 }
@@ -154,11 +154,11 @@ impl Address {
 const LOOPBACK: u128 = 0x7f00_0001;
 
 /// `/64`: as many ones, and the block behind them. Up to 32 it could be of either family.
-fn prefix_alone(prefix: &str) -> Option<Address> {
+fn prefix_alone(prefix: &str) -> Option<CidrAddress> {
     let is_length = prefix.bytes().all(|byte| byte.is_ascii_digit());
     let prefix = prefix.parse().ok().filter(|prefix| is_length && (33..=128).contains(prefix))?;
     let bits = !Family::V6.host_mask(prefix);
-    Some(Address { family: Family::V6, bits, upper: bits, prefix: Some(prefix), zone: None })
+    Some(CidrAddress { family: Family::V6, bits, upper: bits, prefix: Some(prefix), zone: None })
 }
 
 /// 32 hexadecimal digits.
@@ -170,16 +170,16 @@ fn v6_without_colons(text: &str) -> Option<u128> {
 
 /// All addresses each number of which lies between two.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct AddressRange {
     pub(super) family: Family,
     pub(super) lower: u128,
     pub(super) upper: u128,
     pub(super) zone: Option<String>,
 }
 
-impl Block {
+impl AddressRange {
     /// Whether all of the other is in this one. Zones do not count.
-    pub(super) fn contains(&self, other: &Block) -> bool {
+    pub(super) fn contains(&self, other: &AddressRange) -> bool {
         self.family == other.family
             && self
                 .ranges()
@@ -188,7 +188,7 @@ impl Block {
     }
 
     /// Whether both share an address.
-    pub(super) fn intersects(&self, other: &Block) -> bool {
+    pub(super) fn intersects(&self, other: &AddressRange) -> bool {
         self.ranges()
             .zip(other.ranges())
             .all(|((lower, upper), (least, most))| lower <= most && least <= upper)
@@ -211,7 +211,7 @@ impl Block {
     }
 
     /// The same addresses in this family: those of IPv4 are mapped into IPv6 (`::ffff:10.0.0.1`), and back.
-    pub(super) fn in_family(self, family: Family) -> Option<Block> {
+    pub(super) fn in_family(self, family: Family) -> Option<AddressRange> {
         const MAPPED: u128 = 0xffff << 32;
         let (lower, upper) = match (self.family, family) {
             (Family::V4, Family::V6) => {
@@ -225,7 +225,7 @@ impl Block {
             }
             (Family::V4, Family::V4) | (Family::V6, Family::V6) => (self.lower, self.upper),
         };
-        Some(Block { family, lower, upper, zone: self.zone })
+        Some(AddressRange { family, lower, upper, zone: self.zone })
     }
 
     /// How many addresses there are, which may be 2^128.
@@ -238,9 +238,9 @@ impl Block {
         self.write_range(bits, bits)
     }
 
-    /// As [`Block::write`], for addresses whose numbers each go from one to another: `10.*.0-15.0`.
+    /// As [`AddressRange::write`], for addresses whose numbers each go from one to another: `10.*.0-15.0`.
     pub(super) fn write_range(&self, lower: u128, upper: u128) -> String {
-        let address = Written { family: self.family, lower, upper };
+        let address = CanonicalAddress { family: self.family, lower, upper };
         match &self.zone {
             Some(zone) => format!("{address}%{zone}"),
             None => address.to_string(),
@@ -249,13 +249,13 @@ impl Block {
 }
 
 /// An address in its canonical form (RFC 5952), or a range of each of its numbers.
-pub(super) struct Written {
+pub(super) struct CanonicalAddress {
     pub(super) family: Family,
     pub(super) lower: u128,
     pub(super) upper: u128,
 }
 
-impl fmt::Display for Written {
+impl fmt::Display for CanonicalAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.family {
             Family::V4 => {
@@ -275,7 +275,7 @@ impl fmt::Display for Written {
     }
 }
 
-impl Written {
+impl CanonicalAddress {
     fn write_v6(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let group = |bits: u128, at: u32| bits >> (112 - 16 * at) & 0xffff;
         // What is 0 at its upper end is 0.
@@ -319,7 +319,7 @@ fn longest_zeros(group: impl Fn(u32) -> u128) -> Option<(u32, u32)> {
 
 /// One to four numbers between points, each decimal, octal, hexadecimal or binary; the last fills what is left, as
 /// `inet_aton` has it.
-fn v4(text: &str) -> Read<(u128, u128)> {
+fn v4(text: &str) -> AddressResult<(u128, u128)> {
     let mut parts: Vec<&str> = text.split('.').collect();
     if parts.len() > 4 {
         return Err(NOT_AN_ADDRESS);
@@ -333,7 +333,7 @@ fn v4(text: &str) -> Read<(u128, u128)> {
     }
     let (least, most) = range(last, (1 << free_bits) - 1, 10, number).ok_or(NOT_AN_ADDRESS)?;
     if !is_range_of_each(least, most, 8) {
-        return Err(Unreadable::NotARange);
+        return Err(AddressError::NotARange);
     }
     Ok((lower << free_bits | least, upper << free_bits | most))
 }
@@ -384,7 +384,7 @@ fn number(text: &str) -> Option<u128> {
 
 /// Eight groups of hexadecimal digits; `::` stands for as many zeros as are missing, an IPv4 address for the last two
 /// groups, and `*` at the end for all that are missing.
-fn v6(text: &str) -> Read<(u128, u128)> {
+fn v6(text: &str) -> AddressResult<(u128, u128)> {
     let Some((before, after)) = text.split_once("::") else {
         let mut groups = groups(text)?;
         if text.ends_with(":*") && groups.len() < 8 {
@@ -410,11 +410,11 @@ fn joined(groups: &[(u128, u128)]) -> (u128, u128) {
     groups.iter().fold((0, 0), |(lower, upper), (least, most)| (lower << 16 | least, upper << 16 | most))
 }
 
-fn some_groups(text: &str) -> Read<Vec<(u128, u128)>> {
+fn some_groups(text: &str) -> AddressResult<Vec<(u128, u128)>> {
     if text.is_empty() { Ok(Vec::new()) } else { groups(text) }
 }
 
-fn groups(text: &str) -> Read<Vec<(u128, u128)>> {
+fn groups(text: &str) -> AddressResult<Vec<(u128, u128)>> {
     let mut groups = Vec::new();
     let mut parts = text.split(':').peekable();
     while let Some(part) = parts.next() {
@@ -426,7 +426,7 @@ fn groups(text: &str) -> Read<Vec<(u128, u128)>> {
             for at in [16, 0] {
                 let (least, most) = (lower >> at & 0xffff, upper >> at & 0xffff);
                 if !is_range_of_each(least, most, 8) {
-                    return Err(Unreadable::NotARange);
+                    return Err(AddressError::NotARange);
                 }
                 groups.push((least, most));
             }

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::argument::{array, number, text};
 use crate::jvm;
 use crate::table::row;
-use address::{Address, Block, Family, Unreadable, Written};
+use address::{AddressError, AddressRange, CanonicalAddress, CidrAddress, Family};
 
 /// The most addresses `cidr.expand` gives, as in SAPL.
 const EXPANDED_MAX: u32 = 65_535;
@@ -34,9 +34,9 @@ const MATCHES_MAX: usize = 65_535;
 /// The most addresses `cidr.merge` takes, as in SAPL.
 const MERGED_MAX: usize = 1000;
 
-fn address(arguments: &[Value], at: usize, what: &str) -> Evaluated<Address> {
+fn address(arguments: &[Value], at: usize, what: &str) -> Evaluated<CidrAddress> {
     let text = text(arguments, at)?;
-    Address::read(text).map_err(|_| Fault::processing(format!("Invalid {what}: {text}.")))
+    CidrAddress::read(text).map_err(|_| Fault::processing(format!("Invalid {what}: {text}.")))
 }
 
 fn boolean(value: bool) -> Evaluated<Value> {
@@ -63,21 +63,21 @@ fn intersects(arguments: &[Value]) -> Evaluated<Value> {
 
 fn is_valid(arguments: &[Value]) -> Evaluated<Value> {
     let text = text(arguments, 0)?;
-    match Address::read(text) {
+    match CidrAddress::read(text) {
         Ok(_) => boolean(true),
-        Err(Unreadable::NotAnAddress) => boolean(false),
-        Err(Unreadable::NotARange) => {
+        Err(AddressError::NotAnAddress) => boolean(false),
+        Err(AddressError::NotARange) => {
             Err(Fault::processing(format!("{text} is no range of each number of an address.")))
         }
     }
 }
 
-fn addresses(values: &[Value], most: usize) -> Evaluated<Vec<Address>> {
+fn addresses(values: &[Value], most: usize) -> Evaluated<Vec<CidrAddress>> {
     let read = |value: &Value| {
         let Value::Text(text) = value else {
             return Err(Fault::processing("Array must contain only strings."));
         };
-        Address::read(text).map_err(|_| Fault::processing(format!("Invalid address: {text}.")))
+        CidrAddress::read(text).map_err(|_| Fault::processing(format!("Invalid address: {text}.")))
     };
     if values.len() > most {
         let message = format!("Address array size {} exceeds the maximum of {most}.", values.len());
@@ -94,9 +94,9 @@ fn contains_matches(arguments: &[Value]) -> Evaluated<Value> {
         return Err(Fault::processing(message));
     }
     let (blocks, tested) = (addresses(blocks, MATCHED_MAX)?, addresses(tested, MATCHED_MAX)?);
-    let tested: Vec<Block> = tested.iter().map(Address::extent).collect();
+    let tested: Vec<AddressRange> = tested.iter().map(CidrAddress::extent).collect();
     let mut matches = Vec::new();
-    for (i, block) in blocks.iter().map(Address::block).enumerate() {
+    for (i, block) in blocks.iter().map(CidrAddress::block).enumerate() {
         for (j, _) in tested.iter().enumerate().filter(|(_, tested)| block.contains(tested)) {
             if matches.len() == MATCHES_MAX {
                 let message = format!("CIDR match output exceeds the maximum of {MATCHES_MAX} tuples.");
@@ -125,7 +125,7 @@ fn expand(arguments: &[Value]) -> Evaluated<Value> {
 fn merge(arguments: &[Value]) -> Evaluated<Value> {
     let given = addresses(array(arguments, 0)?, MERGED_MAX)?;
     let (v4, v6): (Vec<_>, Vec<_>) =
-        given.iter().map(Address::block).partition(|block| block.family == Family::V4);
+        given.iter().map(CidrAddress::block).partition(|block| block.family == Family::V4);
     let mut merged = Vec::new();
     for blocks in [v4, v6] {
         merge_family(&blocks, &mut merged)?;
@@ -135,8 +135,8 @@ fn merge(arguments: &[Value]) -> Evaluated<Value> {
 
 /// Joins what touches or overlaps. Blocks are taken in the order of their sizes, as the Java engine takes them: a smaller
 /// block hides larger ones that lie before it and are not joined with it (`["1.2.4.0/30", "1.2.2.0/24"]`).
-fn merge_family(blocks: &[Block], merged: &mut Vec<Value>) -> Evaluated<()> {
-    let mut kept: Vec<&Block> = Vec::new();
+fn merge_family(blocks: &[AddressRange], merged: &mut Vec<Value>) -> Evaluated<()> {
+    let mut kept: Vec<&AddressRange> = Vec::new();
     for block in blocks {
         let hidden = blocks.iter().any(|other| other != block && other.contains(block));
         if !hidden && !kept.contains(&block) {
@@ -176,7 +176,9 @@ fn push_blocks(family: Family, lower: u128, upper: u128, out: &mut Vec<Value>) {
             lower & host == 0 && lower | host <= upper
         });
         let prefix = prefix.unwrap_or(family.bits());
-        out.push(Value::Text(format!("{}/{prefix}", Written { family, lower, upper: lower }).into()));
+        out.push(Value::Text(
+            format!("{}/{prefix}", CanonicalAddress { family, lower, upper: lower }).into(),
+        ));
         let end = lower | family.host_mask(prefix);
         if end >= upper {
             return;
@@ -224,7 +226,7 @@ fn is_in(arguments: &[Value], v4: Blocks, v6: Blocks) -> Evaluated<bool> {
     Ok(is_any(&address(arguments, 0, "address")?, v4, v6))
 }
 
-fn is_any(address: &Address, v4: Blocks, v6: Blocks) -> bool {
+fn is_any(address: &CidrAddress, v4: Blocks, v6: Blocks) -> bool {
     let blocks = match address.family {
         Family::V4 => v4,
         Family::V6 => v6,
@@ -232,7 +234,7 @@ fn is_any(address: &Address, v4: Blocks, v6: Blocks) -> bool {
     let (family, extent) = (address.family, address.extent());
     blocks.iter().any(|(lower, prefix)| {
         let upper = lower | family.host_mask(*prefix);
-        Block { family, lower: *lower, upper, zone: None }.contains(&extent)
+        AddressRange { family, lower: *lower, upper, zone: None }.contains(&extent)
     })
 }
 
@@ -308,7 +310,7 @@ fn prefix(length: &Decimal, family: Family) -> Evaluated<u32> {
 }
 
 /// The first and the last address of what an address stands for, without the bits behind a prefix.
-fn masked(address: &Address, prefix: u32) -> (u128, u128) {
+fn masked(address: &CidrAddress, prefix: u32) -> (u128, u128) {
     let (extent, network) = (address.extent(), !address.family.host_mask(prefix));
     (extent.lower & network, extent.upper & network)
 }

@@ -1,7 +1,7 @@
-use crate::check::{Row, all_called, array, decimal, faults, rows, values};
+use crate::check::{CallExample, all_called, array, decimal, faults, rows, values};
 use durward_ir::Value;
 
-fn results() -> Vec<Row<'static>> {
+fn results() -> Vec<CallExample<'static>> {
     vec![
         ("cidr.contains", values!["10.0.0.0/8", "10.1.2.3"], Ok("true")),
         ("cidr.contains", values!["10.0.0.7/8", "10.1.0.0/16"], Ok("true")),
@@ -181,7 +181,7 @@ fn addresses_are_read_with_the_liberties_of_the_java_library() {
         ("2001:db8::/32%eth0", None),
         ("１.2.3.4", None),
     ] {
-        let read = super::Address::read(text).map(|address| address.extent().write(address.bits));
+        let read = super::CidrAddress::read(text).map(|address| address.extent().write(address.bits));
         assert_eq!(read.ok().as_deref(), wanted, "{text}");
     }
 }

@@ -10,14 +10,14 @@ use x509_cert::name::Name;
 use x509_cert::spki::SubjectPublicKeyInfoRef;
 use x509_cert::time::Time;
 
-use super::key::PublicKey;
+use super::key::JavaPublicKey;
 use super::{Reason, certificate_octets, name};
 
 /// The extension that lists alternative names (RFC 5280, section 4.2.1.6).
 const ALTERNATIVE_NAMES: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
 
 /// A certificate, as it was and as it was read.
-pub(crate) struct Certificate {
+pub(crate) struct ParsedCertificate {
     der: Vec<u8>,
     inner: CertificateInner<Raw>,
     key: Vec<u8>,
@@ -54,9 +54,9 @@ impl AlternativeName {
     }
 }
 
-impl Certificate {
+impl ParsedCertificate {
     /// Reads a certificate in PEM or Base64. What comes behind it is not looked at, and no signature is checked.
-    pub(crate) fn read(text: &str) -> Result<Certificate, Reason> {
+    pub(crate) fn read(text: &str) -> Result<ParsedCertificate, Reason> {
         let octets = certificate_octets(text)?;
         let unreadable = |error: x509_cert::der::Error| format!("not a certificate: {error}");
         let mut reader = SliceReader::new(&octets).map_err(unreadable)?;
@@ -65,7 +65,7 @@ impl Certificate {
         let key = inner.tbs_certificate().subject_public_key_info().to_der().map_err(unreadable)?;
         let key_algorithm = key_algorithm(&key)?;
         let alternative_names = checked_names(&inner)?;
-        Ok(Certificate { der, inner, key, key_algorithm, alternative_names })
+        Ok(ParsedCertificate { der, inner, key, key_algorithm, alternative_names })
     }
 
     /// The certificate in DER.
@@ -170,7 +170,7 @@ fn read_names(octets: &[u8]) -> Result<Vec<AlternativeName>, Reason> {
 /// Java refuses a certificate when it knows the kind of its key but not how to read it.
 fn key_algorithm(key: &[u8]) -> Result<String, Reason> {
     let info = SubjectPublicKeyInfoRef::from_der(key).map_err(|error| error.to_string())?;
-    if let Some(key) = PublicKey::from_info(&info)? {
+    if let Some(key) = JavaPublicKey::from_info(&info)? {
         return Ok(key.algorithm().to_owned());
     }
     let oid = info.algorithm.oid.to_string();

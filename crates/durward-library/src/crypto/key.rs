@@ -20,7 +20,7 @@ const RSA_EXPONENT_BITS_MAX: u64 = 64;
 
 /// A curve that Java knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Curve {
+pub(crate) enum JavaCurve {
     P256,
     P384,
     P521,
@@ -36,83 +36,83 @@ pub(crate) struct OtherCurve {
     bits: u32,
 }
 
-impl Curve {
-    const ALL: [Curve; 3] = [Curve::P256, Curve::P384, Curve::P521];
+impl JavaCurve {
+    const ALL: [JavaCurve; 3] = [JavaCurve::P256, JavaCurve::P384, JavaCurve::P521];
 
     /// The curve of this object identifier.
-    fn of_oid(oid: ObjectIdentifier) -> Option<Curve> {
-        if let Some(curve) = Curve::ALL.into_iter().find(|curve| curve.oid() == Some(oid)) {
+    fn of_oid(oid: ObjectIdentifier) -> Option<JavaCurve> {
+        if let Some(curve) = JavaCurve::ALL.into_iter().find(|curve| curve.oid() == Some(oid)) {
             return Some(curve);
         }
         let oid = oid.to_string();
         let other = OTHERS.iter().find(|(known, _, _)| *known == oid);
-        other.map(|(oid, octets, bits)| Curve::Other(OtherCurve { oid, octets: *octets, bits: *bits }))
+        other.map(|(oid, octets, bits)| JavaCurve::Other(OtherCurve { oid, octets: *octets, bits: *bits }))
     }
 
     fn oid(self) -> Option<ObjectIdentifier> {
         match self {
-            Curve::P256 => Some(ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7")),
-            Curve::P384 => Some(ObjectIdentifier::new_unwrap("1.3.132.0.34")),
-            Curve::P521 => Some(ObjectIdentifier::new_unwrap("1.3.132.0.35")),
-            Curve::Other(other) => ObjectIdentifier::new(other.oid).ok(),
+            JavaCurve::P256 => Some(ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7")),
+            JavaCurve::P384 => Some(ObjectIdentifier::new_unwrap("1.3.132.0.34")),
+            JavaCurve::P521 => Some(ObjectIdentifier::new_unwrap("1.3.132.0.35")),
+            JavaCurve::Other(other) => ObjectIdentifier::new(other.oid).ok(),
         }
     }
 
     /// The name that Java and SAPL use.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Curve::P256 => "secp256r1",
-            Curve::P384 => "secp384r1",
-            Curve::P521 => "secp521r1",
-            Curve::Other(_) => "unknown",
+            JavaCurve::P256 => "secp256r1",
+            JavaCurve::P384 => "secp384r1",
+            JavaCurve::P521 => "secp521r1",
+            JavaCurve::Other(_) => "unknown",
         }
     }
 
     /// The name in JSON Web Keys.
     pub(crate) const fn jwk_name(self) -> &'static str {
         match self {
-            Curve::P256 => "P-256",
-            Curve::P384 => "P-384",
-            Curve::P521 => "P-521",
-            Curve::Other(_) => "unknown",
+            JavaCurve::P256 => "P-256",
+            JavaCurve::P384 => "P-384",
+            JavaCurve::P521 => "P-521",
+            JavaCurve::Other(_) => "unknown",
         }
     }
 
-    pub(crate) fn of_jwk(name: &str) -> Option<Curve> {
-        Curve::ALL.into_iter().find(|curve| curve.jwk_name() == name)
+    pub(crate) fn of_jwk(name: &str) -> Option<JavaCurve> {
+        JavaCurve::ALL.into_iter().find(|curve| curve.jwk_name() == name)
     }
 
     /// The length of the order.
     pub(crate) const fn bits(self) -> u32 {
         match self {
-            Curve::P256 => 256,
-            Curve::P384 => 384,
-            Curve::P521 => 521,
-            Curve::Other(other) => other.bits,
+            JavaCurve::P256 => 256,
+            JavaCurve::P384 => 384,
+            JavaCurve::P521 => 521,
+            JavaCurve::Other(other) => other.bits,
         }
     }
 
     /// How many octets a coordinate takes.
     pub(crate) const fn octets(self) -> usize {
         match self {
-            Curve::P256 => 32,
-            Curve::P384 => 48,
-            Curve::P521 => 66,
-            Curve::Other(other) => other.octets,
+            JavaCurve::P256 => 32,
+            JavaCurve::P384 => 48,
+            JavaCurve::P521 => 66,
+            JavaCurve::Other(other) => other.octets,
         }
     }
 }
 
 /// A public key of a kind that Java's `RSA`, `EC` and `EdDSA` key factories make.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PublicKey {
+pub(crate) enum JavaPublicKey {
     Rsa {
         modulus: BigUint,
         exponent: BigUint,
     },
     /// A point, which nobody checked to be on the curve, as its two coordinates.
     Ec {
-        curve: Curve,
+        curve: JavaCurve,
         x: Vec<u8>,
         y: Vec<u8>,
     },
@@ -121,32 +121,32 @@ pub(crate) enum PublicKey {
     Ed448,
 }
 
-impl PublicKey {
+impl JavaPublicKey {
     /// Reads a `SubjectPublicKeyInfo` (RFC 5280, section 4.1).
-    pub(crate) fn from_der(der: &[u8]) -> Result<PublicKey, Reason> {
+    pub(crate) fn from_der(der: &[u8]) -> Result<JavaPublicKey, Reason> {
         let unreadable = |_| unsupported();
         let info = SubjectPublicKeyInfoRef::from_der(der).map_err(unreadable)?;
-        PublicKey::from_info(&info)?.ok_or_else(unsupported)
+        JavaPublicKey::from_info(&info)?.ok_or_else(unsupported)
     }
 
     /// `None` for another kind of key.
-    pub(crate) fn from_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<Option<PublicKey>, Reason> {
+    pub(crate) fn from_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<Option<JavaPublicKey>, Reason> {
         let octets = info.subject_public_key.as_bytes().ok_or_else(unsupported)?;
         let parameters = info.algorithm.parameters;
         Ok(Some(match info.algorithm.oid {
             RSA if parameters.is_none_or(|parameters| parameters.is_null()) => read_rsa(octets)?,
             EC => read_ec(parameters, octets)?,
             ED25519 if parameters.is_none() => {
-                PublicKey::Ed25519(octets.try_into().map_err(|_| unsupported())?)
+                JavaPublicKey::Ed25519(octets.try_into().map_err(|_| unsupported())?)
             }
-            ED448 if parameters.is_none() && octets.len() == 57 => PublicKey::Ed448,
+            ED448 if parameters.is_none() && octets.len() == 57 => JavaPublicKey::Ed448,
             RSA | ED25519 | ED448 => return Err(unsupported()),
             _ => return Ok(None),
         }))
     }
 
     /// An RSA key, if it has a size that Java accepts.
-    pub(crate) fn rsa(modulus: BigUint, exponent: BigUint) -> Result<PublicKey, Reason> {
+    pub(crate) fn rsa(modulus: BigUint, exponent: BigUint) -> Result<JavaPublicKey, Reason> {
         if !RSA_BITS.contains(&modulus.bits()) {
             let (least, most) = (RSA_BITS.start(), RSA_BITS.end());
             return Err(format!("RSA keys must be {least} to {most} bits long"));
@@ -161,11 +161,11 @@ impl PublicKey {
                 "RSA exponents can be no longer than 64 bits if the modulus is longer than 3072".to_owned()
             );
         }
-        Ok(PublicKey::Rsa { modulus, exponent })
+        Ok(JavaPublicKey::Rsa { modulus, exponent })
     }
 
     /// An elliptic curve key of these coordinates.
-    pub(crate) fn ec(curve: Curve, x: &[u8], y: &[u8]) -> Result<PublicKey, Reason> {
+    pub(crate) fn ec(curve: JavaCurve, x: &[u8], y: &[u8]) -> Result<JavaPublicKey, Reason> {
         let fit = |octets: &[u8]| {
             let significant = octets.iter().position(|octet| *octet != 0).unwrap_or(octets.len());
             let octets = octets.get(significant..).unwrap_or_default();
@@ -175,25 +175,25 @@ impl PublicKey {
                 .ok_or("Point coordinates do not match field size")?;
             Ok::<_, Reason>([vec![0; zeros].as_slice(), octets].concat())
         };
-        Ok(PublicKey::Ec { curve, x: fit(x)?, y: fit(y)? })
+        Ok(JavaPublicKey::Ec { curve, x: fit(x)?, y: fit(y)? })
     }
 
     /// The name of the algorithm in Java.
     pub(crate) const fn algorithm(&self) -> &'static str {
         match self {
-            PublicKey::Rsa { .. } => "RSA",
-            PublicKey::Ec { .. } => "EC",
-            PublicKey::Ed25519(_) | PublicKey::Ed448 => "EdDSA",
+            JavaPublicKey::Rsa { .. } => "RSA",
+            JavaPublicKey::Ec { .. } => "EC",
+            JavaPublicKey::Ed25519(_) | JavaPublicKey::Ed448 => "EdDSA",
         }
     }
 
     /// The size in bits.
     pub(crate) fn bits(&self) -> i64 {
         match self {
-            PublicKey::Rsa { modulus, .. } => i64::try_from(modulus.bits()).unwrap_or(i64::MAX),
-            PublicKey::Ec { curve, .. } => curve.bits().into(),
-            PublicKey::Ed25519(_) => 256,
-            PublicKey::Ed448 => 448,
+            JavaPublicKey::Rsa { modulus, .. } => i64::try_from(modulus.bits()).unwrap_or(i64::MAX),
+            JavaPublicKey::Ec { curve, .. } => curve.bits().into(),
+            JavaPublicKey::Ed25519(_) => 256,
+            JavaPublicKey::Ed448 => 448,
         }
     }
 
@@ -202,15 +202,15 @@ impl PublicKey {
         let failed = |_| "the key cannot be encoded".to_owned();
         let curve_oid;
         let (oid, parameters, octets) = match self {
-            PublicKey::Rsa { modulus, exponent } => {
+            JavaPublicKey::Rsa { modulus, exponent } => {
                 (RSA, Some(AnyRef::NULL), encode_rsa(modulus, exponent).map_err(failed)?)
             }
-            PublicKey::Ec { curve, .. } => {
+            JavaPublicKey::Ec { curve, .. } => {
                 curve_oid = curve.oid().ok_or_else(unsupported)?;
                 (EC, Some(AnyRef::from(&curve_oid)), self.point())
             }
-            PublicKey::Ed25519(octets) => (ED25519, None, octets.to_vec()),
-            PublicKey::Ed448 => return Err(unsupported()),
+            JavaPublicKey::Ed25519(octets) => (ED25519, None, octets.to_vec()),
+            JavaPublicKey::Ed448 => return Err(unsupported()),
         };
         let info = SubjectPublicKeyInfo {
             algorithm: AlgorithmIdentifierRef { oid, parameters },
@@ -221,7 +221,7 @@ impl PublicKey {
 
     /// An elliptic curve point, uncompressed (SEC 1, section 2.3.3); empty for other keys.
     pub(crate) fn point(&self) -> Vec<u8> {
-        let PublicKey::Ec { x, y, .. } = self else { return Vec::new() };
+        let JavaPublicKey::Ec { x, y, .. } = self else { return Vec::new() };
         [&[4], x.as_slice(), y.as_slice()].concat()
     }
 }
@@ -230,9 +230,9 @@ fn unsupported() -> Reason {
     "Unsupported key type or invalid key format. Tried algorithms: RSA, EC, EdDSA".to_owned()
 }
 
-fn read_rsa(octets: &[u8]) -> Result<PublicKey, Reason> {
+fn read_rsa(octets: &[u8]) -> Result<JavaPublicKey, Reason> {
     let (modulus, exponent) = read_pair(octets).ok_or_else(unsupported)?;
-    PublicKey::rsa(BigUint::from_bytes_be(modulus), BigUint::from_bytes_be(exponent))
+    JavaPublicKey::rsa(BigUint::from_bytes_be(modulus), BigUint::from_bytes_be(exponent))
 }
 
 /// The two positive numbers of a DER sequence, without zeros in front.
@@ -248,15 +248,15 @@ fn encode_rsa(modulus: &BigUint, exponent: &BigUint) -> x509_cert::der::Result<V
     vec![UintRef::new(&modulus)?, UintRef::new(&exponent)?].to_der()
 }
 
-fn read_ec(parameters: Option<AnyRef<'_>>, octets: &[u8]) -> Result<PublicKey, Reason> {
+fn read_ec(parameters: Option<AnyRef<'_>>, octets: &[u8]) -> Result<JavaPublicKey, Reason> {
     let oid = parameters.and_then(|parameters| parameters.decode_as::<ObjectIdentifier>().ok());
-    let curve = oid.and_then(Curve::of_oid).ok_or_else(unsupported)?;
+    let curve = oid.and_then(JavaCurve::of_oid).ok_or_else(unsupported)?;
     let Some((4, coordinates)) = octets.split_first() else { return Err(unsupported()) };
     match coordinates.split_at_checked(curve.octets()) {
         // Java halves the length: one octet more than there should be goes unseen.
         Some((x, y)) if y.len() == x.len() || y.len() == x.len() + 1 => {
             let y = y.get(..x.len()).unwrap_or_default();
-            Ok(PublicKey::Ec { curve, x: x.to_vec(), y: y.to_vec() })
+            Ok(JavaPublicKey::Ec { curve, x: x.to_vec(), y: y.to_vec() })
         }
         Some(_) | None => Err(unsupported()),
     }

@@ -10,22 +10,22 @@ use ring::signature::{
 use sha2::Digest as _;
 
 use super::Reason;
-use super::key::{Curve, PublicKey, read_pair};
+use super::key::{JavaCurve, JavaPublicKey, read_pair};
 
 /// What a message is reduced to before it is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Digest {
+pub(crate) enum SignatureDigest {
     Sha256,
     Sha384,
     Sha512,
 }
 
-impl Digest {
+impl SignatureDigest {
     fn of(self, message: &[u8]) -> Vec<u8> {
         match self {
-            Digest::Sha256 => sha2::Sha256::digest(message).to_vec(),
-            Digest::Sha384 => sha2::Sha384::digest(message).to_vec(),
-            Digest::Sha512 => sha2::Sha512::digest(message).to_vec(),
+            SignatureDigest::Sha256 => sha2::Sha256::digest(message).to_vec(),
+            SignatureDigest::Sha384 => sha2::Sha384::digest(message).to_vec(),
+            SignatureDigest::Sha512 => sha2::Sha512::digest(message).to_vec(),
         }
     }
 }
@@ -43,7 +43,7 @@ pub(crate) enum RsaPadding {
 /// The key is of a size that cannot be verified with, or the signature is not of its length.
 pub(crate) fn rsa(
     padding: RsaPadding,
-    digest: Digest,
+    digest: SignatureDigest,
     (modulus, exponent): (&BigUint, &BigUint),
     message: &[u8],
     signature: &[u8],
@@ -59,21 +59,25 @@ pub(crate) fn rsa(
 }
 
 /// What `ring` has for keys of a size.
-fn rsa_parameters(padding: RsaPadding, digest: Digest, bits: u64) -> Option<&'static RsaParameters> {
+fn rsa_parameters(padding: RsaPadding, digest: SignatureDigest, bits: u64) -> Option<&'static RsaParameters> {
     match (padding, digest, bits) {
-        (RsaPadding::Pkcs1, Digest::Sha256, 2048..=8192) => Some(&RSA_PKCS1_2048_8192_SHA256),
-        (RsaPadding::Pkcs1, Digest::Sha384, 2048..=8192) => Some(&RSA_PKCS1_2048_8192_SHA384),
-        (RsaPadding::Pkcs1, Digest::Sha512, 2048..=8192) => Some(&RSA_PKCS1_2048_8192_SHA512),
-        (RsaPadding::Pkcs1, Digest::Sha256, 1024..2048) => {
+        (RsaPadding::Pkcs1, SignatureDigest::Sha256, 2048..=8192) => Some(&RSA_PKCS1_2048_8192_SHA256),
+        (RsaPadding::Pkcs1, SignatureDigest::Sha384, 2048..=8192) => Some(&RSA_PKCS1_2048_8192_SHA384),
+        (RsaPadding::Pkcs1, SignatureDigest::Sha512, 2048..=8192) => Some(&RSA_PKCS1_2048_8192_SHA512),
+        (RsaPadding::Pkcs1, SignatureDigest::Sha256, 1024..2048) => {
             Some(&RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY)
         }
-        (RsaPadding::Pkcs1, Digest::Sha512, 1024..2048) => {
+        (RsaPadding::Pkcs1, SignatureDigest::Sha512, 1024..2048) => {
             Some(&RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY)
         }
-        (RsaPadding::Pss, Digest::Sha256, 2048..=8192) => Some(&RSA_PSS_2048_8192_SHA256),
-        (RsaPadding::Pss, Digest::Sha384, 2048..=8192) => Some(&RSA_PSS_2048_8192_SHA384),
-        (RsaPadding::Pss, Digest::Sha512, 2048..=8192) => Some(&RSA_PSS_2048_8192_SHA512),
-        (RsaPadding::Pkcs1 | RsaPadding::Pss, Digest::Sha256 | Digest::Sha384 | Digest::Sha512, _) => None,
+        (RsaPadding::Pss, SignatureDigest::Sha256, 2048..=8192) => Some(&RSA_PSS_2048_8192_SHA256),
+        (RsaPadding::Pss, SignatureDigest::Sha384, 2048..=8192) => Some(&RSA_PSS_2048_8192_SHA384),
+        (RsaPadding::Pss, SignatureDigest::Sha512, 2048..=8192) => Some(&RSA_PSS_2048_8192_SHA512),
+        (
+            RsaPadding::Pkcs1 | RsaPadding::Pss,
+            SignatureDigest::Sha256 | SignatureDigest::Sha384 | SignatureDigest::Sha512,
+            _,
+        ) => None,
     }
 }
 
@@ -93,8 +97,8 @@ pub(crate) fn ed25519(key: &[u8; 32], message: &[u8], signature: &[u8]) -> Resul
 /// # Errors
 /// The signature is not DER, or the key is no point of its curve.
 pub(crate) fn ecdsa_der(
-    digest: Digest,
-    key: &PublicKey,
+    digest: SignatureDigest,
+    key: &JavaPublicKey,
     message: &[u8],
     signature: &[u8],
 ) -> Result<bool, Reason> {
@@ -107,26 +111,32 @@ pub(crate) fn ecdsa_der(
 /// # Errors
 /// The key is no point of its curve.
 pub(crate) fn ecdsa_fixed(
-    digest: Digest,
-    key: &PublicKey,
+    digest: SignatureDigest,
+    key: &JavaPublicKey,
     message: &[u8],
     signature: &[u8],
 ) -> Result<bool, Reason> {
-    let PublicKey::Ec { curve, .. } = key else { return Ok(false) };
+    let JavaPublicKey::Ec { curve, .. } = key else { return Ok(false) };
     match signature.split_at_checked(curve.octets()) {
         Some((r, s)) if r.len() == s.len() => ecdsa(digest, key, message, r, s),
         Some(_) | None => Ok(false),
     }
 }
 
-fn ecdsa(digest: Digest, key: &PublicKey, message: &[u8], r: &[u8], s: &[u8]) -> Result<bool, Reason> {
-    let PublicKey::Ec { curve, .. } = key else { return Err("the key is no EC key".to_owned()) };
+fn ecdsa(
+    digest: SignatureDigest,
+    key: &JavaPublicKey,
+    message: &[u8],
+    r: &[u8],
+    s: &[u8],
+) -> Result<bool, Reason> {
+    let JavaPublicKey::Ec { curve, .. } = key else { return Err("the key is no EC key".to_owned()) };
     let (point, prehash) = (key.point(), digest.of(message));
     match curve {
-        Curve::P256 => p256_verify(&point, &prehash, r, s),
-        Curve::P384 => p384_verify(&point, &prehash, r, s),
-        Curve::P521 => p521_verify(&point, &prehash, r, s),
-        Curve::Other(_) => Err("the key is on a curve that nothing is verified on".to_owned()),
+        JavaCurve::P256 => p256_verify(&point, &prehash, r, s),
+        JavaCurve::P384 => p384_verify(&point, &prehash, r, s),
+        JavaCurve::P521 => p521_verify(&point, &prehash, r, s),
+        JavaCurve::Other(_) => Err("the key is on a curve that nothing is verified on".to_owned()),
     }
 }
 

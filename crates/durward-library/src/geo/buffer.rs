@@ -8,11 +8,11 @@
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::Refused;
-use super::geometry::{Coord, Geometry, Polygon, Simple, hypot, is_closed, without_repeated};
-use super::limits::Work;
+use super::geometry::{Coord, Geometry, Polygon, SimpleGeometry, hypot, is_closed, without_repeated};
+use super::limits::WorkLeft;
 use super::noding::is_counterclockwise;
-use super::overlay::{Operation, build, combine, nothing};
-use super::segment::{Meeting, meet, side};
+use super::overlay::{OverlayOperation, build, combine, nothing};
+use super::segment::{SegmentIntersection, meet, side};
 use super::union::union_of_members;
 
 /// The angle of one edge of a circle.
@@ -20,7 +20,7 @@ const STEP: f64 = FRAC_PI_2 / 8.0;
 
 /// Pieces of a buffer, and where the engine begins to draw around each part of the geometry.
 #[derive(Default)]
-struct Pieces {
+struct BufferPieces {
     areas: Vec<Polygon>,
     starts: Vec<Coord>,
 }
@@ -29,11 +29,11 @@ struct Pieces {
 ///
 /// # Errors
 /// An area crosses itself, or it takes too long.
-pub(super) fn buffer(geometry: &Geometry, width: f64, work: &mut Work) -> Result<Geometry, Refused> {
+pub(super) fn buffer(geometry: &Geometry, width: f64, work: &mut WorkLeft) -> Result<Geometry, Refused> {
     if !width.is_finite() {
         return Err(Refused::Invalid);
     }
-    let mut pieces = Pieces::default();
+    let mut pieces = BufferPieces::default();
     let mut parts = Vec::new();
     geometry.each_simple(&mut |simple| parts.push(simple));
     for part in parts {
@@ -50,27 +50,27 @@ pub(super) fn buffer(geometry: &Geometry, width: f64, work: &mut Work) -> Result
 }
 
 /// Areas with rings that touch brought into order, by uniting them with nothing; what has no area is dropped.
-fn in_order(areas: &Geometry, work: &mut Work) -> Result<Geometry, Refused> {
-    let united = combine(areas, &Geometry::MultiPoint(Vec::new()), Operation::Union, work)?;
+fn in_order(areas: &Geometry, work: &mut WorkLeft) -> Result<Geometry, Refused> {
+    let united = combine(areas, &Geometry::MultiPoint(Vec::new()), OverlayOperation::Union, work)?;
     let mut polygons = Vec::new();
     united.each_simple(&mut |simple| {
-        if let Simple::Polygon(polygon) = simple {
+        if let SimpleGeometry::Polygon(polygon) = simple {
             polygons.push(polygon.clone());
         }
     });
     Ok(build(Vec::new(), Vec::new(), polygons).unwrap_or_else(|| nothing(2)))
 }
 
-impl Pieces {
-    fn add(&mut self, part: &Simple, width: f64, work: &mut Work) -> Result<(), Refused> {
+impl BufferPieces {
+    fn add(&mut self, part: &SimpleGeometry, width: f64, work: &mut WorkLeft) -> Result<(), Refused> {
         match part {
-            Simple::Polygon(polygon) => self.add_polygon(polygon, width, work),
-            Simple::Point(_) | Simple::Line(_) if width <= 0.0 => Ok(()),
-            Simple::Point(place) => {
+            SimpleGeometry::Polygon(polygon) => self.add_polygon(polygon, width, work),
+            SimpleGeometry::Point(_) | SimpleGeometry::Line(_) if width <= 0.0 => Ok(()),
+            SimpleGeometry::Point(place) => {
                 self.add_circle(*place, width);
                 Ok(())
             }
-            Simple::Line(line) => {
+            SimpleGeometry::Line(line) => {
                 self.add_line(&without_repeated(line), width);
                 Ok(())
             }
@@ -154,8 +154,8 @@ impl Pieces {
         self.push(ring);
     }
 
-    fn add_polygon(&mut self, polygon: &Polygon, width: f64, work: &mut Work) -> Result<(), Refused> {
-        let mut rim = Pieces::default();
+    fn add_polygon(&mut self, polygon: &Polygon, width: f64, work: &mut WorkLeft) -> Result<(), Refused> {
+        let mut rim = BufferPieces::default();
         for (at, ring) in polygon.rings().enumerate() {
             let mut ring = without_repeated(ring);
             // The left side of a ring is outside the area: a shell goes with the clock, a hole against it.
@@ -183,9 +183,10 @@ impl Pieces {
         }
         self.starts.append(&mut rim.starts);
         let rim_area = union_of_members(&Geometry::MultiPolygon(rim.areas), work)?;
-        let rest = combine(&Geometry::Polygon(polygon.clone()), &rim_area, Operation::Difference, work)?;
+        let rest =
+            combine(&Geometry::Polygon(polygon.clone()), &rim_area, OverlayOperation::Difference, work)?;
         rest.each_simple(&mut |simple| {
-            if let Simple::Polygon(polygon) = simple {
+            if let SimpleGeometry::Polygon(polygon) = simple {
                 self.areas.push(polygon.clone());
             }
         });
@@ -216,7 +217,7 @@ fn corner_of(before: Coord, at: Coord, after: Coord, width: f64) -> Coord {
     let first = [offset(before, before, at, width), offset(at, before, at, width)];
     let second = [offset(at, at, after, width), offset(after, at, after, width)];
     match meet(first, second) {
-        Meeting::Cross(place) if side(before, at, after) > 0 => place,
+        SegmentIntersection::Cross(place) if side(before, at, after) > 0 => place,
         _ => first[1],
     }
 }

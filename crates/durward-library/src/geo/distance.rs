@@ -4,13 +4,13 @@
 use geographiclib_rs::{Geodesic, InverseGeodesic};
 
 use super::Refused;
-use super::geometry::{Coord, Envelope, Geometry, Polygon, Simple};
+use super::geometry::{Coord, Envelope, Geometry, Polygon, SimpleGeometry};
 use super::graph::in_polygon;
-use super::limits::Work;
-use super::segment::{Location, Meeting, distance_to, meet};
+use super::limits::WorkLeft;
+use super::segment::{Location, SegmentIntersection, distance_to, meet};
 
 /// The nearest two places of two geometries that are known so far.
-struct Nearest {
+struct NearestPoints {
     distance: f64,
     /// Whatever is at most so far apart is near enough.
     enough: f64,
@@ -18,7 +18,7 @@ struct Nearest {
 }
 
 /// What a geometry is made of.
-struct Parts<'a> {
+struct GeometryParts<'a> {
     lines: Vec<&'a [Coord]>,
     points: Vec<Coord>,
     polygons: Vec<&'a Polygon>,
@@ -26,20 +26,20 @@ struct Parts<'a> {
     firsts: Vec<Coord>,
 }
 
-impl<'a> Parts<'a> {
-    fn of(geometry: &'a Geometry) -> Parts<'a> {
+impl<'a> GeometryParts<'a> {
+    fn of(geometry: &'a Geometry) -> GeometryParts<'a> {
         let mut parts =
-            Parts { lines: Vec::new(), points: Vec::new(), polygons: Vec::new(), firsts: Vec::new() };
+            GeometryParts { lines: Vec::new(), points: Vec::new(), polygons: Vec::new(), firsts: Vec::new() };
         geometry.each_simple(&mut |simple| match simple {
-            Simple::Point(coord) => {
+            SimpleGeometry::Point(coord) => {
                 parts.points.push(coord);
                 parts.firsts.push(coord);
             }
-            Simple::Line(line) => {
+            SimpleGeometry::Line(line) => {
                 parts.lines.push(line);
                 parts.firsts.extend(line.first());
             }
-            Simple::Polygon(polygon) => {
+            SimpleGeometry::Polygon(polygon) => {
                 parts.lines.extend(polygon.rings().filter(|ring| !ring.is_empty()));
                 parts.polygons.push(polygon);
                 parts.firsts.extend(polygon.shell.first());
@@ -50,7 +50,7 @@ impl<'a> Parts<'a> {
 }
 
 /// How far two geometries are from each other; 0 where one is empty.
-pub(super) fn distance(a: &Geometry, b: &Geometry, work: &mut Work) -> Result<f64, Refused> {
+pub(super) fn distance(a: &Geometry, b: &Geometry, work: &mut WorkLeft) -> Result<f64, Refused> {
     if a.is_empty() || b.is_empty() {
         return Ok(0.0);
     }
@@ -58,7 +58,7 @@ pub(super) fn distance(a: &Geometry, b: &Geometry, work: &mut Work) -> Result<f6
 }
 
 /// Whether two geometries are at most so far from each other.
-pub(super) fn is_within(a: &Geometry, b: &Geometry, most: f64, work: &mut Work) -> Result<bool, Refused> {
+pub(super) fn is_within(a: &Geometry, b: &Geometry, most: f64, work: &mut WorkLeft) -> Result<bool, Refused> {
     // The engine's envelope of nothing lies from 0 to -1.
     let envelope = |geometry: &Geometry| match geometry.is_empty() {
         true => Envelope { low: Coord::new(0.0, 0.0), high: Coord::new(-1.0, -1.0) },
@@ -82,7 +82,7 @@ pub(super) fn on_globe(
     a: &Geometry,
     b: &Geometry,
     ellipsoid: [f64; 2],
-    work: &mut Work,
+    work: &mut WorkLeft,
 ) -> Result<f64, Refused> {
     if a.is_empty() || b.is_empty() {
         return Err(Refused::Invalid);
@@ -95,9 +95,9 @@ pub(super) fn on_globe(
     Ok(Geodesic::new(axis, 1.0 / inverse_flattening).inverse(from.y, from.x, to.y, to.x))
 }
 
-fn nearest(a: &Geometry, b: &Geometry, enough: f64, work: &mut Work) -> Result<Nearest, Refused> {
-    let mut nearest = Nearest { distance: f64::MAX, enough, places: None };
-    let (first, second) = (Parts::of(a), Parts::of(b));
+fn nearest(a: &Geometry, b: &Geometry, enough: f64, work: &mut WorkLeft) -> Result<NearestPoints, Refused> {
+    let mut nearest = NearestPoints { distance: f64::MAX, enough, places: None };
+    let (first, second) = (GeometryParts::of(a), GeometryParts::of(b));
     if let (Geometry::Point(Some(from)), Geometry::Point(Some(to))) = (a, b) {
         nearest.take(from.distance(*to), [*from, *to]);
         return Ok(nearest);
@@ -111,7 +111,7 @@ fn nearest(a: &Geometry, b: &Geometry, enough: f64, work: &mut Work) -> Result<N
     Ok(nearest)
 }
 
-impl Nearest {
+impl NearestPoints {
     fn is_done(&self) -> bool {
         self.distance <= self.enough
     }
@@ -124,7 +124,12 @@ impl Nearest {
     }
 
     /// Whether a part of the other begins inside an area.
-    fn look_inside(&mut self, within: &Parts, other: &Parts, work: &mut Work) -> Result<(), Refused> {
+    fn look_inside(
+        &mut self,
+        within: &GeometryParts,
+        other: &GeometryParts,
+        work: &mut WorkLeft,
+    ) -> Result<(), Refused> {
         for place in &other.firsts {
             for polygon in &within.polygons {
                 if self.is_done() {
@@ -138,7 +143,12 @@ impl Nearest {
         Ok(())
     }
 
-    fn look_between(&mut self, a: &Parts, b: &Parts, work: &mut Work) -> Result<(), Refused> {
+    fn look_between(
+        &mut self,
+        a: &GeometryParts,
+        b: &GeometryParts,
+        work: &mut WorkLeft,
+    ) -> Result<(), Refused> {
         for line in &a.lines {
             for other in &b.lines {
                 self.lines(line, other, work)?;
@@ -165,7 +175,7 @@ impl Nearest {
         Ok(())
     }
 
-    fn lines(&mut self, line: &[Coord], other: &[Coord], work: &mut Work) -> Result<(), Refused> {
+    fn lines(&mut self, line: &[Coord], other: &[Coord], work: &mut WorkLeft) -> Result<(), Refused> {
         work.spend(1)?;
         if self.is_done() {
             return Ok(());
@@ -203,7 +213,7 @@ impl Nearest {
         line: &[Coord],
         point: Coord,
         is_turned: bool,
-        work: &mut Work,
+        work: &mut WorkLeft,
     ) -> Result<(), Refused> {
         work.spend(line.len())?;
         if self.is_done() || Envelope::of(line).distance(&Envelope::of([&point])) > self.distance {
@@ -275,8 +285,10 @@ fn closest(p: [Coord; 2], q: [Coord; 2]) -> [Coord; 2] {
 
 fn met(p: [Coord; 2], q: [Coord; 2]) -> Option<Coord> {
     match meet(p, q) {
-        Meeting::Nowhere => None,
-        Meeting::Cross(place) | Meeting::Touch(place) | Meeting::Along(place, _) => Some(place),
+        SegmentIntersection::Nowhere => None,
+        SegmentIntersection::Cross(place)
+        | SegmentIntersection::Touch(place)
+        | SegmentIntersection::Along(place, _) => Some(place),
     }
 }
 

@@ -85,13 +85,13 @@ pub(super) enum Geometry {
 
 /// A geometry and the number of its reference system, which is carried along and not used.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
+pub(super) struct GeometryWithSrid {
     pub(super) geometry: Geometry,
     pub(super) srid: i32,
 }
 
 /// A part of a geometry that is no collection.
-pub(super) enum Simple<'a> {
+pub(super) enum SimpleGeometry<'a> {
     Point(Coord),
     Line(&'a [Coord]),
     Polygon(&'a Polygon),
@@ -188,32 +188,35 @@ impl Geometry {
     }
 
     /// Calls with everything in it that is no collection and not empty, in order.
-    pub(super) fn each_simple<'a>(&'a self, visit: &mut impl FnMut(Simple<'a>)) {
+    pub(super) fn each_simple<'a>(&'a self, visit: &mut impl FnMut(SimpleGeometry<'a>)) {
         match self {
             Geometry::Point(point) => {
                 if let Some(coord) = point {
-                    visit(Simple::Point(*coord));
+                    visit(SimpleGeometry::Point(*coord));
                 }
             }
             Geometry::Line(line) | Geometry::Ring(line) => {
                 if !line.is_empty() {
-                    visit(Simple::Line(line));
+                    visit(SimpleGeometry::Line(line));
                 }
             }
             Geometry::Polygon(polygon) => {
                 if !polygon.shell.is_empty() {
-                    visit(Simple::Polygon(polygon));
+                    visit(SimpleGeometry::Polygon(polygon));
                 }
             }
             Geometry::MultiPoint(points) => {
-                points.iter().flatten().for_each(|coord| visit(Simple::Point(*coord)));
+                points.iter().flatten().for_each(|coord| visit(SimpleGeometry::Point(*coord)));
             }
             Geometry::MultiLine(lines) => {
-                lines.iter().filter(|line| !line.is_empty()).for_each(|line| visit(Simple::Line(line)));
+                lines
+                    .iter()
+                    .filter(|line| !line.is_empty())
+                    .for_each(|line| visit(SimpleGeometry::Line(line)));
             }
             Geometry::MultiPolygon(polygons) => {
                 let polygons = polygons.iter().filter(|polygon| !polygon.shell.is_empty());
-                polygons.for_each(|polygon| visit(Simple::Polygon(polygon)));
+                polygons.for_each(|polygon| visit(SimpleGeometry::Polygon(polygon)));
             }
             Geometry::Collection(members) => members.iter().for_each(|member| member.each_simple(visit)),
         }
@@ -223,9 +226,9 @@ impl Geometry {
     pub(super) fn coords(&self) -> Vec<Coord> {
         let mut coords = Vec::new();
         self.each_simple(&mut |simple| match simple {
-            Simple::Point(coord) => coords.push(coord),
-            Simple::Line(line) => coords.extend(line),
-            Simple::Polygon(polygon) => polygon.rings().for_each(|ring| coords.extend(ring)),
+            SimpleGeometry::Point(coord) => coords.push(coord),
+            SimpleGeometry::Line(line) => coords.extend(line),
+            SimpleGeometry::Polygon(polygon) => polygon.rings().for_each(|ring| coords.extend(ring)),
         });
         coords
     }

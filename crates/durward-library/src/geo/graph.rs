@@ -4,30 +4,30 @@
 use std::cmp::Ordering;
 
 use super::Refused;
-use super::geometry::{Coord, Envelope, Geometry, Simple, is_closed};
-use super::limits::Work;
-use super::noding::{Edge, Label, Noding, Sides, flipped};
+use super::geometry::{Coord, Envelope, Geometry, SimpleGeometry, is_closed};
+use super::limits::WorkLeft;
+use super::noding::{EdgeLabel, EdgeSides, NodedEdge, Noding, flipped};
 use super::segment::{Location, in_box, in_ring, side};
 
 /// An edge in one of its directions. Of edge `n` the directions are `2 n` and `2 n + 1`.
-pub(super) struct Directed {
-    pub(super) label: Label,
+pub(super) struct DirectedEdge {
+    pub(super) label: EdgeLabel,
     /// The first two places of the edge in this direction.
     pub(super) ends: [Coord; 2],
 }
 
-pub(super) struct Node {
+pub(super) struct PlanarNode {
     pub(super) coord: Coord,
     pub(super) label: [Option<Location>; 2],
     /// The edges that begin here, against the clock from the east.
     pub(super) star: Vec<usize>,
 }
 
-pub(super) struct Graph {
-    pub(super) edges: Vec<Edge>,
-    pub(super) directed: Vec<Directed>,
+pub(super) struct PlanarGraph {
+    pub(super) edges: Vec<NodedEdge>,
+    pub(super) directed: Vec<DirectedEdge>,
     /// In the order of their places.
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<PlanarNode>,
     /// The node at which each directed edge begins.
     pub(super) origin: Vec<usize>,
 }
@@ -37,12 +37,16 @@ pub(super) const fn reverse(directed: usize) -> usize {
     directed ^ 1
 }
 
-impl Graph {
+impl PlanarGraph {
     /// Builds the graph and finds out where both geometries are, everywhere.
     ///
     /// # Errors
     /// What is left and right of edges contradicts itself, as in areas that cross themselves.
-    pub(super) fn new(noding: Noding, areas: [&Area; 2], work: &mut Work) -> Result<Graph, Refused> {
+    pub(super) fn new(
+        noding: Noding,
+        areas: [&LocatedArea; 2],
+        work: &mut WorkLeft,
+    ) -> Result<PlanarGraph, Refused> {
         let Noding { mut nodes, edges } = noding;
         let mut directed = Vec::with_capacity(edges.len() * 2);
         for edge in &edges {
@@ -53,12 +57,12 @@ impl Graph {
             };
             for (ends, label) in [([*first, *second], edge.label), ([*last, *before], flipped(&edge.label))] {
                 nodes.entry(ends[0]).or_default();
-                directed.push(Directed { label, ends });
+                directed.push(DirectedEdge { label, ends });
             }
         }
-        let node = |(coord, label)| Node { coord, label, star: Vec::new() };
+        let node = |(coord, label)| PlanarNode { coord, label, star: Vec::new() };
         let nodes = nodes.into_iter().map(node).collect();
-        let mut graph = Graph { edges, directed, nodes, origin: Vec::new() };
+        let mut graph = PlanarGraph { edges, directed, nodes, origin: Vec::new() };
         graph.build_stars()?;
         graph.label(areas, work)?;
         Ok(graph)
@@ -84,8 +88,8 @@ impl Graph {
         Ok(())
     }
 
-    fn label(&mut self, areas: [&Area; 2], work: &mut Work) -> Result<(), Refused> {
-        for Node { coord, star, .. } in &self.nodes {
+    fn label(&mut self, areas: [&LocatedArea; 2], work: &mut WorkLeft) -> Result<(), Refused> {
+        for PlanarNode { coord, star, .. } in &self.nodes {
             label_star(*coord, star, &mut self.directed, areas, work)?;
         }
         for at in 0..self.directed.len() {
@@ -100,8 +104,13 @@ impl Graph {
         Ok(())
     }
 
-    fn label_node(&mut self, node: usize, areas: [&Area; 2], work: &mut Work) -> Result<(), Refused> {
-        let Node { coord, label, star } = &mut self.nodes[node];
+    fn label_node(
+        &mut self,
+        node: usize,
+        areas: [&LocatedArea; 2],
+        work: &mut WorkLeft,
+    ) -> Result<(), Refused> {
+        let PlanarNode { coord, label, star } = &mut self.nodes[node];
         for of in 0..2 {
             let is_met = star.iter().any(|at| {
                 let on = self.edges[at / 2].label[of].on;
@@ -128,9 +137,9 @@ impl Graph {
 pub(super) fn label_star(
     coord: Coord,
     star: &[usize],
-    directed: &mut [Directed],
-    areas: [&Area; 2],
-    work: &mut Work,
+    directed: &mut [DirectedEdge],
+    areas: [&LocatedArea; 2],
+    work: &mut WorkLeft,
 ) -> Result<(), Refused> {
     for of in 0..2 {
         propagate(star, of, directed)?;
@@ -158,8 +167,8 @@ pub(super) fn label_star(
 }
 
 /// Around a node against the clock: from the right of each edge to its left.
-fn propagate(star: &[usize], of: usize, directed: &mut [Directed]) -> Result<(), Refused> {
-    let left = |sides: &Sides| sides.beside.and_then(|[left, _]| left);
+fn propagate(star: &[usize], of: usize, directed: &mut [DirectedEdge]) -> Result<(), Refused> {
+    let left = |sides: &EdgeSides| sides.beside.and_then(|[left, _]| left);
     let Some(mut current) = star.iter().rev().find_map(|at| left(&directed[*at].label[of])) else {
         return Ok(());
     };
@@ -181,8 +190,8 @@ fn propagate(star: &[usize], of: usize, directed: &mut [Directed]) -> Result<(),
 }
 
 /// Edges around a node, against the clock from the east.
-pub(super) fn direction_order(a: &Directed, b: &Directed) -> Ordering {
-    let quadrant = |directed: &Directed| {
+pub(super) fn direction_order(a: &DirectedEdge, b: &DirectedEdge) -> Ordering {
+    let quadrant = |directed: &DirectedEdge| {
         let [from, to] = directed.ends;
         match (to.x >= from.x, to.y >= from.y) {
             (true, true) => 0,
@@ -196,33 +205,33 @@ pub(super) fn direction_order(a: &Directed, b: &Directed) -> Ordering {
 }
 
 /// Where places are relative to a geometry.
-pub(super) struct Area<'a> {
+pub(super) struct LocatedArea<'a> {
     simples: Vec<Located<'a>>,
 }
 
 struct Located<'a> {
-    simple: Simple<'a>,
+    simple: SimpleGeometry<'a>,
     envelope: Envelope,
 }
 
-impl<'a> Area<'a> {
-    pub(super) fn new(geometry: &'a Geometry) -> Area<'a> {
+impl<'a> LocatedArea<'a> {
+    pub(super) fn new(geometry: &'a Geometry) -> LocatedArea<'a> {
         let mut simples = Vec::new();
         geometry.each_simple(&mut |simple| {
             let envelope = match &simple {
-                Simple::Point(coord) => Envelope::of([coord]),
-                Simple::Line(line) => Envelope::of(*line),
-                Simple::Polygon(polygon) => Envelope::of(&polygon.shell),
+                SimpleGeometry::Point(coord) => Envelope::of([coord]),
+                SimpleGeometry::Line(line) => Envelope::of(*line),
+                SimpleGeometry::Polygon(polygon) => Envelope::of(&polygon.shell),
             };
             simples.push(Located { simple, envelope });
         });
-        Area { simples }
+        LocatedArea { simples }
     }
 
     /// Relative to the areas alone.
-    fn locate_in_areas(&self, place: Coord, work: &mut Work) -> Result<Location, Refused> {
+    fn locate_in_areas(&self, place: Coord, work: &mut WorkLeft) -> Result<Location, Refused> {
         for located in self.near(place, work)? {
-            let Simple::Polygon(polygon) = located.simple else { continue };
+            let SimpleGeometry::Polygon(polygon) = located.simple else { continue };
             let location = in_polygon(place, polygon.rings(), work)?;
             if location != Location::Exterior {
                 return Ok(location);
@@ -232,14 +241,14 @@ impl<'a> Area<'a> {
     }
 
     /// Relative to everything: a place on the boundary of an odd number of members is on the boundary.
-    pub(super) fn locate(&self, place: Coord, work: &mut Work) -> Result<Location, Refused> {
+    pub(super) fn locate(&self, place: Coord, work: &mut WorkLeft) -> Result<Location, Refused> {
         let (mut is_in, mut boundaries) = (false, 0_usize);
         for located in self.near(place, work)? {
             let location = match &located.simple {
-                Simple::Point(coord) if *coord == place => Location::Interior,
-                Simple::Point(_) => Location::Exterior,
-                Simple::Line(line) => on_line(place, line, work)?,
-                Simple::Polygon(polygon) => in_polygon(place, polygon.rings(), work)?,
+                SimpleGeometry::Point(coord) if *coord == place => Location::Interior,
+                SimpleGeometry::Point(_) => Location::Exterior,
+                SimpleGeometry::Line(line) => on_line(place, line, work)?,
+                SimpleGeometry::Polygon(polygon) => in_polygon(place, polygon.rings(), work)?,
             };
             match location {
                 Location::Interior => is_in = true,
@@ -254,7 +263,7 @@ impl<'a> Area<'a> {
         })
     }
 
-    fn near(&self, place: Coord, work: &mut Work) -> Result<Vec<&Located<'a>>, Refused> {
+    fn near(&self, place: Coord, work: &mut WorkLeft) -> Result<Vec<&Located<'a>>, Refused> {
         work.spend(self.simples.len())?;
         let point = Envelope::of([&place]);
         Ok(self.simples.iter().filter(|located| located.envelope.meets(&point)).collect())
@@ -265,7 +274,7 @@ impl<'a> Area<'a> {
 pub(super) fn in_polygon<'a>(
     place: Coord,
     mut rings: impl Iterator<Item = &'a [Coord]>,
-    work: &mut Work,
+    work: &mut WorkLeft,
 ) -> Result<Location, Refused> {
     let shell = rings.next().unwrap_or_default();
     work.spend(shell.len())?;
@@ -284,7 +293,7 @@ pub(super) fn in_polygon<'a>(
     Ok(Location::Interior)
 }
 
-fn on_line(place: Coord, line: &[Coord], work: &mut Work) -> Result<Location, Refused> {
+fn on_line(place: Coord, line: &[Coord], work: &mut WorkLeft) -> Result<Location, Refused> {
     work.spend(line.len())?;
     let is_end = line.first() == Some(&place) || line.last() == Some(&place);
     if is_end && !is_closed(line) {

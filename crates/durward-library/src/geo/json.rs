@@ -9,7 +9,7 @@ use durward_ir::datatype::Decimal;
 use durward_ir::value::{Object, ObjectBuilder};
 
 use super::Refused;
-use super::geometry::{Coord, Geometry, Polygon, Shape, is_closed};
+use super::geometry::{Coord, Geometry, GeometryWithSrid, Polygon, is_closed};
 use super::limits::{INPUT_BYTES_MAX, check_size};
 use crate::document::{not_json, of_double};
 use crate::jvm;
@@ -21,7 +21,7 @@ pub(super) const WGS84: i32 = 4326;
 ///
 /// # Errors
 /// It says none, or one beyond the limits.
-pub(super) fn read(value: &Value) -> Result<Shape, Refused> {
+pub(super) fn read(value: &Value) -> Result<GeometryWithSrid, Refused> {
     let Value::Object(object) = value else { return Err(Refused::Invalid) };
     if not_json(value, 0).is_some() || text_length(value)? > INPUT_BYTES_MAX {
         return Err(Refused::Invalid);
@@ -29,7 +29,7 @@ pub(super) fn read(value: &Value) -> Result<Shape, Refused> {
     let srid = srid(object)?;
     let geometry = geometry(object)?;
     check_size(&geometry)?;
-    Ok(Shape { geometry, srid })
+    Ok(GeometryWithSrid { geometry, srid })
 }
 
 /// How many bytes the value has as JSON; numbers that the engine's reader does not read are refused.
@@ -173,7 +173,7 @@ fn polygon(rings: &Value) -> Result<Polygon, Refused> {
 ///
 /// # Errors
 /// A collection holds an empty member of a kind that the engine writes as no JSON, or an ordinate is too large.
-pub(super) fn write(shape: &Shape) -> Result<Value, Refused> {
+pub(super) fn write(shape: &GeometryWithSrid) -> Result<Value, Refused> {
     let mut object = members_of(&shape.geometry)?;
     let name = Value::Text(format!("EPSG:{}", shape.srid).into());
     let properties = Value::object([("name", name)]);

@@ -1,7 +1,7 @@
 //! How large geometries may be, and how long may be computed with them.
 
 use super::Refused;
-use super::geometry::{Geometry, Simple};
+use super::geometry::{Geometry, SimpleGeometry};
 
 /// The longest text of a geometry that is read, in bytes, as in SAPL.
 pub(super) const INPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -31,9 +31,9 @@ pub(super) fn check_size(geometry: &Geometry) -> Result<(), Refused> {
     let mut vertices = 0_usize;
     geometry.each_simple(&mut |simple| {
         vertices += match simple {
-            Simple::Point(_) => 1,
-            Simple::Line(line) => line.len(),
-            Simple::Polygon(polygon) => polygon.rings().map(<[_]>::len).sum(),
+            SimpleGeometry::Point(_) => 1,
+            SimpleGeometry::Line(line) => line.len(),
+            SimpleGeometry::Polygon(polygon) => polygon.rings().map(<[_]>::len).sum(),
         }
     });
     if vertices > VERTICES_MAX || geometry.member_count() > MEMBERS_MAX {
@@ -43,11 +43,11 @@ pub(super) fn check_size(geometry: &Geometry) -> Result<(), Refused> {
 }
 
 /// What is left of [`WORK_MAX`].
-pub(super) struct Work(u64);
+pub(super) struct WorkLeft(u64);
 
-impl Work {
-    pub(super) fn new() -> Work {
-        Work(WORK_MAX)
+impl WorkLeft {
+    pub(super) fn new() -> WorkLeft {
+        WorkLeft(WORK_MAX)
     }
 
     /// # Errors

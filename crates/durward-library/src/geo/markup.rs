@@ -7,31 +7,31 @@
 mod tree;
 
 use super::Refused;
-use super::geometry::{Coord, Geometry, Polygon, Shape};
+use super::geometry::{Coord, Geometry, GeometryWithSrid, Polygon};
 use super::json::{checked_line, checked_polygon, checked_ring};
-use tree::Element;
+use tree::MarkupElement;
 
 /// A language that documents are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
+pub(super) enum MarkupLanguage {
     Kml,
     Gml2,
     Gml3,
 }
 
-impl Language {
+impl MarkupLanguage {
     /// The name that faults say.
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Language::Kml => "KML",
-            Language::Gml2 | Language::Gml3 => "GML",
+            MarkupLanguage::Kml => "KML",
+            MarkupLanguage::Gml2 | MarkupLanguage::Gml3 => "GML",
         }
     }
 
     const fn namespace(self) -> &'static str {
         match self {
-            Language::Kml => "http://www.opengis.net/kml/2.2",
-            Language::Gml2 | Language::Gml3 => "http://www.opengis.net/gml",
+            MarkupLanguage::Kml => "http://www.opengis.net/kml/2.2",
+            MarkupLanguage::Gml2 | MarkupLanguage::Gml3 => "http://www.opengis.net/gml",
         }
     }
 }
@@ -40,18 +40,18 @@ impl Language {
 ///
 /// # Errors
 /// It is not well-formed, or a geometry in it is none.
-pub(super) fn read(text: &str, language: Language) -> Result<Vec<Shape>, Refused> {
+pub(super) fn read(text: &str, language: MarkupLanguage) -> Result<Vec<GeometryWithSrid>, Refused> {
     let root = tree::read(text, language.namespace())?;
     let mut found = Vec::new();
     match language {
-        Language::Kml => collect_kml(&root, &mut found)?,
-        Language::Gml2 | Language::Gml3 => collect_gml(&root, language, &mut found)?,
+        MarkupLanguage::Kml => collect_kml(&root, &mut found)?,
+        MarkupLanguage::Gml2 | MarkupLanguage::Gml3 => collect_gml(&root, language, &mut found)?,
     }
-    Ok(found.into_iter().map(|geometry| Shape { geometry, srid: 0 }).collect())
+    Ok(found.into_iter().map(|geometry| GeometryWithSrid { geometry, srid: 0 }).collect())
 }
 
 /// What a feature has, and the features in it.
-fn collect_kml(element: &Element, found: &mut Vec<Geometry>) -> Result<(), Refused> {
+fn collect_kml(element: &MarkupElement, found: &mut Vec<Geometry>) -> Result<(), Refused> {
     if let Some(geometry) = kml_geometry(element)? {
         found.push(geometry);
         return Ok(());
@@ -75,13 +75,13 @@ fn collect_kml(element: &Element, found: &mut Vec<Geometry>) -> Result<(), Refus
 }
 
 /// Where a feature is looked at from: to the engine a point with its longitude behind its latitude.
-fn look_at_point(element: &Element) -> Result<Geometry, Refused> {
+fn look_at_point(element: &MarkupElement) -> Result<Geometry, Refused> {
     let ordinate = |name: &str| element.all(name).next().map_or(Ok(0.0), |child| number(&child.text));
     let coord = Coord { x: ordinate("latitude")?, y: ordinate("longitude")?, z: Some(ordinate("altitude")?) };
     Ok(Geometry::Point(Some(in_range(coord)?)))
 }
 
-fn kml_geometry(element: &Element) -> Result<Option<Geometry>, Refused> {
+fn kml_geometry(element: &MarkupElement) -> Result<Option<Geometry>, Refused> {
     Ok(Some(match element.name.as_str() {
         "Point" => Geometry::Point(Some(*kml_coords(element)?.first().ok_or(Refused::Invalid)?)),
         "LineString" => Geometry::Line(checked_line(kml_coords(element)?)?),
@@ -121,7 +121,7 @@ fn of_one_kind(members: Vec<Geometry>) -> Geometry {
     }
 }
 
-fn kml_coords(element: &Element) -> Result<Vec<Coord>, Refused> {
+fn kml_coords(element: &MarkupElement) -> Result<Vec<Coord>, Refused> {
     let text = &element.all("coordinates").next().ok_or(Refused::Invalid)?.text;
     text.split_ascii_whitespace()
         .map(|tuple| coord(tuple.split(',').filter(|part| !part.is_empty())))
@@ -145,8 +145,8 @@ fn number(text: &str) -> Result<f64, Refused> {
 
 /// A polygon of the rings in its boundaries.
 fn polygon(
-    element: &Element,
-    coords: &impl Fn(&Element) -> Result<Vec<Coord>, Refused>,
+    element: &MarkupElement,
+    coords: &impl Fn(&MarkupElement) -> Result<Vec<Coord>, Refused>,
 ) -> Result<Polygon, Refused> {
     let rings = |names: [&'static str; 2]| {
         let boundaries = element.children.iter().filter(move |child| names.contains(&child.name.as_str()));
@@ -157,7 +157,11 @@ fn polygon(
 }
 
 /// The document's geometry, or all of its features.
-fn collect_gml(root: &Element, language: Language, found: &mut Vec<Geometry>) -> Result<(), Refused> {
+fn collect_gml(
+    root: &MarkupElement,
+    language: MarkupLanguage,
+    found: &mut Vec<Geometry>,
+) -> Result<(), Refused> {
     if let Some(geometry) = gml_geometry(root, language)? {
         found.push(geometry);
     } else if root.name == "FeatureCollection" {
@@ -166,7 +170,11 @@ fn collect_gml(root: &Element, language: Language, found: &mut Vec<Geometry>) ->
     Ok(())
 }
 
-fn collect_features(element: &Element, language: Language, found: &mut Vec<Geometry>) -> Result<(), Refused> {
+fn collect_features(
+    element: &MarkupElement,
+    language: MarkupLanguage,
+    found: &mut Vec<Geometry>,
+) -> Result<(), Refused> {
     for child in element.children.iter().filter(|child| child.name != "boundedBy") {
         match gml_geometry(child, language)? {
             Some(geometry) => found.push(geometry),
@@ -176,11 +184,11 @@ fn collect_features(element: &Element, language: Language, found: &mut Vec<Geome
     Ok(())
 }
 
-fn gml_geometry(element: &Element, language: Language) -> Result<Option<Geometry>, Refused> {
+fn gml_geometry(element: &MarkupElement, language: MarkupLanguage) -> Result<Option<Geometry>, Refused> {
     if !element.is_own {
         return Ok(None);
     }
-    let coords = |element: &Element| gml_coords(element, language);
+    let coords = |element: &MarkupElement| gml_coords(element, language);
     Ok(Some(match element.name.as_str() {
         "Point" => Geometry::Point(Some(*coords(element)?.first().ok_or(Refused::Invalid)?)),
         "LineString" => Geometry::Line(checked_line(coords(element)?)?),
@@ -213,8 +221,8 @@ fn gml_geometry(element: &Element, language: Language) -> Result<Option<Geometry
 
 /// The members of a geometry, each of which must be of one kind.
 fn members<T>(
-    element: &Element,
-    language: Language,
+    element: &MarkupElement,
+    language: MarkupLanguage,
     kind: impl Fn(Geometry) -> Option<T>,
 ) -> Result<Vec<T>, Refused> {
     let mut members = Vec::new();
@@ -227,7 +235,7 @@ fn members<T>(
 }
 
 /// The places of an element, in any of the ways to write them.
-fn gml_coords(element: &Element, language: Language) -> Result<Vec<Coord>, Refused> {
+fn gml_coords(element: &MarkupElement, language: MarkupLanguage) -> Result<Vec<Coord>, Refused> {
     let mut coords = Vec::new();
     for child in &element.children {
         match (child.name.as_str(), language) {
@@ -236,9 +244,9 @@ fn gml_coords(element: &Element, language: Language) -> Result<Vec<Coord>, Refus
                 let ordinates = ["X", "Y", "Z"].map(|name| child.all(name).next());
                 coords.push(coord(ordinates.into_iter().flatten().map(|ordinate| ordinate.text.as_str()))?);
             }
-            ("pos", Language::Gml3) => coords.push(coord(child.text.split_ascii_whitespace())?),
-            ("posList", Language::Gml3) => coords.extend(position_list(element, child)?),
-            ("pointProperty" | "pointRep", Language::Gml3) => {
+            ("pos", MarkupLanguage::Gml3) => coords.push(coord(child.text.split_ascii_whitespace())?),
+            ("posList", MarkupLanguage::Gml3) => coords.extend(position_list(element, child)?),
+            ("pointProperty" | "pointRep", MarkupLanguage::Gml3) => {
                 for point in child.all("Point") {
                     coords.extend(gml_coords(point, language)?);
                 }
@@ -250,7 +258,7 @@ fn gml_coords(element: &Element, language: Language) -> Result<Vec<Coord>, Refus
 }
 
 /// `x,y x,y`, with other signs where the element says so.
-fn gml_tuples(element: &Element) -> Result<Vec<Coord>, Refused> {
+fn gml_tuples(element: &MarkupElement) -> Result<Vec<Coord>, Refused> {
     let sign = |name: &str, usual: &'static str| element.attribute(name).unwrap_or(usual).to_string();
     let (decimal, within, between) = (sign("decimal", "."), sign("cs", ","), sign("ts", " "));
     let tuples = element.text.split(|character: char| {
@@ -261,8 +269,8 @@ fn gml_tuples(element: &Element) -> Result<Vec<Coord>, Refused> {
 }
 
 /// Ordinates one after the other, two to a place unless it says otherwise.
-fn position_list(parent: &Element, list: &Element) -> Result<Vec<Coord>, Refused> {
-    let named = |element: &Element| {
+fn position_list(parent: &MarkupElement, list: &MarkupElement) -> Result<Vec<Coord>, Refused> {
+    let named = |element: &MarkupElement| {
         let dimension = element.attribute("srsDimension").or_else(|| element.attribute("dimension"));
         dimension.map(str::to_string)
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Refused;
-use super::geometry::{Coord, Geometry, Polygon, Simple, is_closed};
+use super::geometry::{Coord, Geometry, Polygon, SimpleGeometry, is_closed};
 use super::noding::is_counterclockwise;
 
 fn pairs(coords: &[Coord]) -> impl Iterator<Item = (Coord, Coord)> {
@@ -19,9 +19,11 @@ pub(super) fn length(geometry: &Geometry) -> f64 {
     let mut total = 0.0;
     geometry.each_simple(&mut |simple| {
         total += match simple {
-            Simple::Point(_) => 0.0,
-            Simple::Line(line) => line_length(line),
-            Simple::Polygon(polygon) => polygon.rings().map(line_length).fold(0.0, |sum, ring| sum + ring),
+            SimpleGeometry::Point(_) => 0.0,
+            SimpleGeometry::Line(line) => line_length(line),
+            SimpleGeometry::Polygon(polygon) => {
+                polygon.rings().map(line_length).fold(0.0, |sum, ring| sum + ring)
+            }
         }
     });
     total
@@ -42,7 +44,7 @@ fn ring_area(ring: &[Coord]) -> f64 {
 pub(super) fn area(geometry: &Geometry) -> f64 {
     let mut total = 0.0;
     geometry.each_simple(&mut |simple| {
-        if let Simple::Polygon(polygon) = simple {
+        if let SimpleGeometry::Polygon(polygon) = simple {
             let shell = ring_area(&polygon.shell);
             total += polygon.holes.iter().fold(shell, |area, hole| area - ring_area(hole));
         }
@@ -65,9 +67,9 @@ struct Centroid {
 pub(super) fn centroid(geometry: &Geometry) -> Option<Coord> {
     let mut centroid = Centroid::default();
     geometry.each_simple(&mut |simple| match simple {
-        Simple::Point(coord) => centroid.add_point(coord),
-        Simple::Line(line) => centroid.add_line(line),
-        Simple::Polygon(polygon) => centroid.add_polygon(polygon),
+        SimpleGeometry::Point(coord) => centroid.add_point(coord),
+        SimpleGeometry::Line(line) => centroid.add_line(line),
+        SimpleGeometry::Polygon(polygon) => centroid.add_polygon(polygon),
     });
     centroid.get()
 }

@@ -35,10 +35,10 @@ use durward_ir::fault::{Evaluated, Fault};
 use crate::argument::{array, number, text};
 use crate::document::of_double;
 use crate::jvm::whole;
-use geometry::{Geometry, Shape};
-use limits::{INPUT_BYTES_MAX, MEMBER_PAIRS_MAX, MEMBERS_MAX, VERTICES_MAX, Work, check_size};
-use overlay::Operation;
-use relate::Relation;
+use geometry::{Geometry, GeometryWithSrid};
+use limits::{INPUT_BYTES_MAX, MEMBER_PAIRS_MAX, MEMBERS_MAX, VERTICES_MAX, WorkLeft, check_size};
+use overlay::OverlayOperation;
+use relate::GeometryRelation;
 
 pub(crate) use table::FUNCTIONS;
 
@@ -65,7 +65,7 @@ impl From<Refused> for Box<Fault> {
     }
 }
 
-fn shape(arguments: &[Value], at: usize) -> Result<Shape, Refused> {
+fn shape(arguments: &[Value], at: usize) -> Result<GeometryWithSrid, Refused> {
     arguments.get(at).ok_or(Refused::Invalid).and_then(json::read)
 }
 
@@ -78,14 +78,14 @@ fn double(number: f64) -> Evaluated<Value> {
 }
 
 /// The result of a construction, if it is not too large.
-fn made(shape: &Shape) -> Evaluated<Value> {
+fn made(shape: &GeometryWithSrid) -> Evaluated<Value> {
     check_size(&shape.geometry)?;
     Ok(json::write(shape)?)
 }
 
-fn relation(arguments: &[Value], relation: Relation) -> Evaluated<Value> {
+fn relation(arguments: &[Value], relation: GeometryRelation) -> Evaluated<Value> {
     let [a, b] = pair(arguments)?;
-    Ok(Value::Boolean(relate::holds(relation, &a, &b, &mut Work::new())?))
+    Ok(Value::Boolean(relate::holds(relation, &a, &b, &mut WorkLeft::new())?))
 }
 
 fn equals_exact(arguments: &[Value]) -> Evaluated<Value> {
@@ -95,28 +95,28 @@ fn equals_exact(arguments: &[Value]) -> Evaluated<Value> {
 
 fn disjoint(arguments: &[Value]) -> Evaluated<Value> {
     let [a, b] = pair(arguments)?;
-    Ok(Value::Boolean(!relate::holds(Relation::Intersects, &a, &b, &mut Work::new())?))
+    Ok(Value::Boolean(!relate::holds(GeometryRelation::Intersects, &a, &b, &mut WorkLeft::new())?))
 }
 
 /// Whether the geometry that may hold others, taken as one area, contains the other one.
 fn contains(arguments: &[Value], outer: usize) -> Evaluated<Value> {
     let [a, b] = pair(arguments)?;
     let (outer, inner) = if outer == 0 { (a, b) } else { (b, a) };
-    let work = &mut Work::new();
+    let work = &mut WorkLeft::new();
     let outer = if outer.is_multiple() { union::union_of_members(&outer, work)? } else { outer };
-    Ok(Value::Boolean(relate::holds(Relation::Contains, &outer, &inner, work)?))
+    Ok(Value::Boolean(relate::holds(GeometryRelation::Contains, &outer, &inner, work)?))
 }
 
 fn is_within_distance(arguments: &[Value]) -> Evaluated<Value> {
     let [a, b] = pair(arguments)?;
     let most = number(arguments, 2)?.to_f64();
-    Ok(Value::Boolean(distance::is_within(&a, &b, most, &mut Work::new())?))
+    Ok(Value::Boolean(distance::is_within(&a, &b, most, &mut WorkLeft::new())?))
 }
 
 fn on_globe(arguments: &[Value], system: &str) -> Result<f64, Refused> {
     let [a, b] = pair(arguments)?;
     let ellipsoid = ellipsoid::of(system).ok_or(Refused::Invalid)?;
-    distance::on_globe(&a, &b, ellipsoid, &mut Work::new())
+    distance::on_globe(&a, &b, ellipsoid, &mut WorkLeft::new())
 }
 
 fn is_within_geodesic_distance(arguments: &[Value]) -> Evaluated<Value> {
@@ -139,15 +139,15 @@ fn geo_distance(arguments: &[Value]) -> Evaluated<Value> {
 
 fn plane_distance(arguments: &[Value]) -> Evaluated<Value> {
     let [a, b] = pair(arguments)?;
-    double(distance::distance(&a, &b, &mut Work::new())?)
+    double(distance::distance(&a, &b, &mut WorkLeft::new())?)
 }
 
 fn is_simple(arguments: &[Value]) -> Evaluated<Value> {
-    Ok(Value::Boolean(valid::is_simple(&shape(arguments, 0)?.geometry, &mut Work::new())?))
+    Ok(Value::Boolean(valid::is_simple(&shape(arguments, 0)?.geometry, &mut WorkLeft::new())?))
 }
 
 fn is_valid(arguments: &[Value]) -> Evaluated<Value> {
-    Ok(Value::Boolean(valid::is_valid(&shape(arguments, 0)?.geometry, &mut Work::new())?))
+    Ok(Value::Boolean(valid::is_valid(&shape(arguments, 0)?.geometry, &mut WorkLeft::new())?))
 }
 
 fn is_closed(arguments: &[Value]) -> Evaluated<Value> {
@@ -169,42 +169,42 @@ fn is_closed(arguments: &[Value]) -> Evaluated<Value> {
 }
 
 fn buffer(arguments: &[Value]) -> Evaluated<Value> {
-    let Shape { geometry, srid } = shape(arguments, 0)?;
+    let GeometryWithSrid { geometry, srid } = shape(arguments, 0)?;
     let width = number(arguments, 1)?.to_f64();
-    made(&Shape { geometry: buffer::buffer(&geometry, width, &mut Work::new())?, srid })
+    made(&GeometryWithSrid { geometry: buffer::buffer(&geometry, width, &mut WorkLeft::new())?, srid })
 }
 
 fn boundary(arguments: &[Value]) -> Evaluated<Value> {
-    let Shape { geometry, srid } = shape(arguments, 0)?;
-    made(&Shape { geometry: measure::boundary(&geometry)?, srid })
+    let GeometryWithSrid { geometry, srid } = shape(arguments, 0)?;
+    made(&GeometryWithSrid { geometry: measure::boundary(&geometry)?, srid })
 }
 
 fn centroid(arguments: &[Value]) -> Evaluated<Value> {
-    let Shape { geometry, srid } = shape(arguments, 0)?;
-    made(&Shape { geometry: Geometry::Point(measure::centroid(&geometry)), srid })
+    let GeometryWithSrid { geometry, srid } = shape(arguments, 0)?;
+    made(&GeometryWithSrid { geometry: Geometry::Point(measure::centroid(&geometry)), srid })
 }
 
 fn convex_hull(arguments: &[Value]) -> Evaluated<Value> {
-    let Shape { geometry, srid } = shape(arguments, 0)?;
-    made(&Shape { geometry: hull::convex_hull(&geometry), srid })
+    let GeometryWithSrid { geometry, srid } = shape(arguments, 0)?;
+    made(&GeometryWithSrid { geometry: hull::convex_hull(&geometry), srid })
 }
 
 fn union(arguments: &[Value]) -> Evaluated<Value> {
     let mut shapes = (0..arguments.len()).map(|at| shape(arguments, at));
     let Some(first) = shapes.next() else {
-        return made(&Shape { geometry: Geometry::Collection(Vec::new()), srid: json::WGS84 });
+        return made(&GeometryWithSrid { geometry: Geometry::Collection(Vec::new()), srid: json::WGS84 });
     };
-    let work = &mut Work::new();
+    let work = &mut WorkLeft::new();
     let mut united = first?;
     for shape in shapes {
-        united = overlay::overlay(&united, &shape?, Operation::Union, work)?;
+        united = overlay::overlay(&united, &shape?, OverlayOperation::Union, work)?;
     }
     made(&united)
 }
 
-fn combination(arguments: &[Value], operation: Operation) -> Evaluated<Value> {
+fn combination(arguments: &[Value], operation: OverlayOperation) -> Evaluated<Value> {
     let (a, b) = (shape(arguments, 0)?, shape(arguments, 1)?);
-    made(&overlay::overlay(&a, &b, operation, &mut Work::new())?)
+    made(&overlay::overlay(&a, &b, operation, &mut WorkLeft::new())?)
 }
 
 fn length(arguments: &[Value]) -> Evaluated<Value> {
@@ -224,9 +224,9 @@ fn member_pairs(arguments: &[Value]) -> Result<[Vec<Geometry>; 2], Refused> {
     Ok([a.members(), b.members()])
 }
 
-fn is_any_equal(geometry: &Geometry, others: &[Geometry], work: &mut Work) -> Result<bool, Refused> {
+fn is_any_equal(geometry: &Geometry, others: &[Geometry], work: &mut WorkLeft) -> Result<bool, Refused> {
     for other in others {
-        if relate::holds(Relation::Equals, geometry, other, work)? {
+        if relate::holds(GeometryRelation::Equals, geometry, other, work)? {
             return Ok(true);
         }
     }
@@ -235,7 +235,7 @@ fn is_any_equal(geometry: &Geometry, others: &[Geometry], work: &mut Work) -> Re
 
 fn subset(arguments: &[Value]) -> Evaluated<Value> {
     let [these, those] = member_pairs(arguments)?;
-    let work = &mut Work::new();
+    let work = &mut WorkLeft::new();
     let mut is_subset = true;
     for geometry in &these {
         is_subset &= is_any_equal(geometry, &those, work)?;
@@ -245,7 +245,7 @@ fn subset(arguments: &[Value]) -> Evaluated<Value> {
 
 fn at_least_one_member_of(arguments: &[Value]) -> Evaluated<Value> {
     let [these, those] = member_pairs(arguments)?;
-    let work = &mut Work::new();
+    let work = &mut WorkLeft::new();
     for geometry in &these {
         if is_any_equal(geometry, &those, work)? {
             return Ok(Value::Boolean(true));
@@ -260,9 +260,9 @@ fn bag_size(arguments: &[Value]) -> Evaluated<Value> {
 }
 
 fn one_and_only(arguments: &[Value]) -> Evaluated<Value> {
-    let Shape { geometry, srid } = shape(arguments, 0)?;
+    let GeometryWithSrid { geometry, srid } = shape(arguments, 0)?;
     match (geometry.is_multiple(), geometry.members().as_slice()) {
-        (true, [only]) => Ok(json::write(&Shape { geometry: only.clone(), srid })?),
+        (true, [only]) => Ok(json::write(&GeometryWithSrid { geometry: only.clone(), srid })?),
         _ => Err(Fault::processing("Input must be a GeometryCollection containing only one Geometry.")),
     }
 }
@@ -274,7 +274,7 @@ fn geometry_is_in(arguments: &[Value]) -> Evaluated<Value> {
         return Err(Fault::processing(reason));
     }
     let geometry = shape(arguments, 0)?.geometry;
-    Ok(Value::Boolean(is_any_equal(&geometry, &collection.members(), &mut Work::new())?))
+    Ok(Value::Boolean(is_any_equal(&geometry, &collection.members(), &mut WorkLeft::new())?))
 }
 
 fn geometry_bag(geometries: &[Value]) -> Evaluated<Value> {
@@ -283,7 +283,7 @@ fn geometry_bag(geometries: &[Value]) -> Evaluated<Value> {
     }
     let members: Result<Vec<Geometry>, Refused> =
         geometries.iter().map(|value| Ok(json::read(value)?.geometry)).collect();
-    made(&Shape { geometry: Geometry::Collection(members?), srid: 0 })
+    made(&GeometryWithSrid { geometry: Geometry::Collection(members?), srid: 0 })
 }
 
 fn flatten_geometry_bag(arguments: &[Value]) -> Evaluated<Value> {
@@ -320,11 +320,11 @@ fn check_input(text: &str) -> Evaluated<()> {
 fn wkt_to_geojson(arguments: &[Value]) -> Evaluated<Value> {
     let text = text(arguments, 0)?;
     check_input(text)?;
-    made(&Shape { geometry: wkt::read(text)?, srid: 0 })
+    made(&GeometryWithSrid { geometry: wkt::read(text)?, srid: 0 })
 }
 
 /// A geometry of all that a document holds.
-fn markup_to_geojson(arguments: &[Value], language: markup::Language) -> Evaluated<Value> {
+fn markup_to_geojson(arguments: &[Value], language: markup::MarkupLanguage) -> Evaluated<Value> {
     let text = text(arguments, 0)?;
     check_input(text)?;
     let name = language.name();
@@ -336,7 +336,7 @@ fn markup_to_geojson(arguments: &[Value], language: markup::Language) -> Evaluat
         (_, Some(last)) => {
             found.push(last);
             let members = found.into_iter().map(|shape| shape.geometry).collect();
-            made(&Shape { geometry: Geometry::Collection(members), srid: json::WGS84 })
+            made(&GeometryWithSrid { geometry: Geometry::Collection(members), srid: json::WGS84 })
         }
     }
 }

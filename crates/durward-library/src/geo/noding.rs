@@ -6,25 +6,25 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Refused;
-use super::geometry::{Coord, Geometry, Simple, is_closed, without_repeated};
-use super::limits::{CROSSINGS_MAX, Work};
-use super::segment::{Location, Meeting, Segment, each_pair, meet, segments, side};
+use super::geometry::{Coord, Geometry, SimpleGeometry, is_closed, without_repeated};
+use super::limits::{CROSSINGS_MAX, WorkLeft};
+use super::segment::{Location, Segment, SegmentIntersection, each_pair, meet, segments, side};
 
 /// Where one of both geometries is, on an edge and beside it. Only edges of areas have sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Sides {
+pub(super) struct EdgeSides {
     pub(super) on: Option<Location>,
     /// Left and right.
     pub(super) beside: Option<[Option<Location>; 2]>,
 }
 
-impl Sides {
+impl EdgeSides {
     pub(super) fn any_unknown(&self) -> bool {
         self.on.is_none() || self.beside.is_some_and(|sides| sides.iter().any(Option::is_none))
     }
 
     /// Takes from the other what is unknown here.
-    pub(super) fn fill_from(&mut self, other: &Sides) {
+    pub(super) fn fill_from(&mut self, other: &EdgeSides) {
         self.on = self.on.or(other.on);
         if let Some(theirs) = other.beside {
             let [left, right] = self.beside.unwrap_or_default();
@@ -38,41 +38,41 @@ impl Sides {
         self.beside = self.beside.map(|[left, right]| [left.or(location), right.or(location)]);
     }
 
-    pub(super) fn flipped(&self) -> Sides {
-        Sides { on: self.on, beside: self.beside.map(|[left, right]| [right, left]) }
+    pub(super) fn flipped(&self) -> EdgeSides {
+        EdgeSides { on: self.on, beside: self.beside.map(|[left, right]| [right, left]) }
     }
 }
 
 /// Where both geometries are.
-pub(super) type Label = [Sides; 2];
+pub(super) type EdgeLabel = [EdgeSides; 2];
 
-pub(super) fn flipped(label: &Label) -> Label {
+pub(super) fn flipped(label: &EdgeLabel) -> EdgeLabel {
     [label[0].flipped(), label[1].flipped()]
 }
 
 /// An edge between two nodes.
 #[derive(Clone, Debug)]
-pub(super) struct Edge {
+pub(super) struct NodedEdge {
     pub(super) coords: Vec<Coord>,
-    pub(super) label: Label,
+    pub(super) label: EdgeLabel,
     /// How many areas of each geometry lie left and right, once several edges lie on each other.
     depths: Option<[Option<[i32; 2]>; 2]>,
 }
 
 /// A line or ring, and where it is to be cut.
-pub(super) struct Chain {
+pub(super) struct NodedChain {
     pub(super) coords: Vec<Coord>,
-    pub(super) label: Label,
+    pub(super) label: EdgeLabel,
     /// Of which geometry it is.
     pub(super) of: usize,
     /// In order along the chain, without its ends.
-    pub(super) cuts: Vec<Cut>,
+    pub(super) cuts: Vec<ChainCut>,
     /// Whether it meets the other geometry.
     pub(super) is_met: bool,
 }
 
 /// A place where a chain is cut: behind so many segments, so far along the next.
-pub(super) struct Cut {
+pub(super) struct ChainCut {
     pub(super) at: usize,
     pub(super) along: f64,
     pub(super) coord: Coord,
@@ -88,12 +88,12 @@ pub(super) enum Crossings {
 }
 
 /// Which places are nodes, and where each geometry is there.
-pub(super) type Nodes = BTreeMap<Coord, [Option<Location>; 2]>;
+pub(super) type NodeLocations = BTreeMap<Coord, [Option<Location>; 2]>;
 
 /// The lines and rings of two geometries, and where they meet.
 pub(super) struct Chains {
-    pub(super) chains: Vec<Chain>,
-    pub(super) nodes: Nodes,
+    pub(super) chains: Vec<NodedChain>,
+    pub(super) nodes: NodeLocations,
     /// Where segments of both geometries cross within both.
     pub(super) crossings: Vec<Coord>,
     cut_count: usize,
@@ -107,10 +107,10 @@ pub(super) struct Chains {
 pub(super) fn chains(
     geometries: [&Geometry; 2],
     rule: Crossings,
-    work: &mut Work,
+    work: &mut WorkLeft,
 ) -> Result<Chains, Refused> {
     let mut chains =
-        Chains { chains: Vec::new(), nodes: Nodes::new(), crossings: Vec::new(), cut_count: 0, rule };
+        Chains { chains: Vec::new(), nodes: NodeLocations::new(), crossings: Vec::new(), cut_count: 0, rule };
     for (of, geometry) in geometries.into_iter().enumerate() {
         geometry.each_simple(&mut |simple| chains.add(of, &simple));
     }
@@ -120,30 +120,30 @@ pub(super) fn chains(
     });
     let all = chains.chains.iter().enumerate().flat_map(|(at, chain)| segments(at, &chain.coords)).collect();
     each_pair(all, work, |p, q| chains.cut_pair(p, q, are_rings))?;
-    chains.chains.iter_mut().for_each(Chain::sort_cuts);
+    chains.chains.iter_mut().for_each(NodedChain::sort_cuts);
     Ok(chains)
 }
 
 /// Two geometries, cut into edges.
 pub(super) struct Noding {
-    pub(super) nodes: Nodes,
-    pub(super) edges: Vec<Edge>,
+    pub(super) nodes: NodeLocations,
+    pub(super) edges: Vec<NodedEdge>,
 }
 
 /// Cuts two geometries where they meet themselves and each other.
 ///
 /// # Errors
 /// They are too large for it, or an area crosses itself.
-pub(super) fn node(geometries: [&Geometry; 2], work: &mut Work) -> Result<Noding, Refused> {
+pub(super) fn node(geometries: [&Geometry; 2], work: &mut WorkLeft) -> Result<Noding, Refused> {
     let Chains { chains, nodes, .. } = chains(geometries, Crossings::Cut, work)?;
-    let edges = unique(chains.into_iter().flat_map(Chain::split).collect());
+    let edges = unique(chains.into_iter().flat_map(NodedChain::split).collect());
     check(&edges, work)?;
     Ok(Noding { nodes, edges })
 }
 
 /// # Errors
 /// Edges meet elsewhere than at their ends, as those of an area that crosses itself do.
-fn check(edges: &[Edge], work: &mut Work) -> Result<(), Refused> {
+fn check(edges: &[NodedEdge], work: &mut WorkLeft) -> Result<(), Refused> {
     let all = edges.iter().enumerate().flat_map(|(at, edge)| segments(at, &edge.coords)).collect();
     each_pair(all, work, |p, q| {
         let is_node = |segment: &Segment, place: Coord| {
@@ -153,20 +153,20 @@ fn check(edges: &[Edge], work: &mut Work) -> Result<(), Refused> {
         };
         let is_neighbour = p.chain == q.chain && q.at == p.at + 1;
         let is_fine = match meet(p.ends, q.ends) {
-            Meeting::Nowhere => true,
-            Meeting::Touch(place) => is_neighbour || (is_node(p, place) && is_node(q, place)),
-            Meeting::Cross(_) | Meeting::Along(..) => false,
+            SegmentIntersection::Nowhere => true,
+            SegmentIntersection::Touch(place) => is_neighbour || (is_node(p, place) && is_node(q, place)),
+            SegmentIntersection::Cross(_) | SegmentIntersection::Along(..) => false,
         };
         if is_fine { Ok(()) } else { Err(Refused::Invalid) }
     })
 }
 
 impl Chains {
-    fn add(&mut self, of: usize, simple: &Simple) {
+    fn add(&mut self, of: usize, simple: &SimpleGeometry) {
         match simple {
-            Simple::Point(coord) => self.mark(of, *coord, Location::Interior),
-            Simple::Line(line) => self.add_line(of, line),
-            Simple::Polygon(polygon) => {
+            SimpleGeometry::Point(coord) => self.mark(of, *coord, Location::Interior),
+            SimpleGeometry::Line(line) => self.add_line(of, line),
+            SimpleGeometry::Polygon(polygon) => {
                 self.add_ring(of, &polygon.shell, [Location::Exterior, Location::Interior]);
                 for hole in &polygon.holes {
                     self.add_ring(of, hole, [Location::Interior, Location::Exterior]);
@@ -195,9 +195,9 @@ impl Chains {
             let was_boundary = self.location(of, end) == Some(Location::Boundary);
             self.mark(of, end, if was_boundary { Location::Interior } else { Location::Boundary });
         }
-        let mut label = Label::default();
+        let mut label = EdgeLabel::default();
         sides_of(&mut label, of).on = Some(Location::Interior);
-        self.chains.push(Chain { coords, label, of, cuts: Vec::new(), is_met: false });
+        self.chains.push(NodedChain { coords, label, of, cuts: Vec::new(), is_met: false });
     }
 
     /// A ring, with what is left and right of it when it goes clockwise.
@@ -208,11 +208,12 @@ impl Chains {
             return;
         }
         let beside = if is_counterclockwise(&coords) { [right, left] } else { [left, right] };
-        let unknown = Sides { on: None, beside: Some([None, None]) };
+        let unknown = EdgeSides { on: None, beside: Some([None, None]) };
         let mut label = [unknown, unknown];
-        *sides_of(&mut label, of) = Sides { on: Some(Location::Boundary), beside: Some(beside.map(Some)) };
+        *sides_of(&mut label, of) =
+            EdgeSides { on: Some(Location::Boundary), beside: Some(beside.map(Some)) };
         self.mark(of, first, Location::Boundary);
-        self.chains.push(Chain { coords, label, of, cuts: Vec::new(), is_met: false });
+        self.chains.push(NodedChain { coords, label, of, cuts: Vec::new(), is_met: false });
     }
 
     fn cut_pair(&mut self, p: &Segment, q: &Segment, are_rings: [bool; 2]) -> Result<(), Refused> {
@@ -226,11 +227,11 @@ impl Chains {
         }
         let met = meet(p.ends, q.ends);
         let is_neighbour = is_own && p.at.abs_diff(q.at) == 1;
-        if is_neighbour && !matches!(met, Meeting::Along(..)) {
+        if is_neighbour && !matches!(met, SegmentIntersection::Along(..)) {
             return Ok(());
         }
         let is_self = of_p == of_q;
-        let is_crossing = matches!(met, Meeting::Cross(_));
+        let is_crossing = matches!(met, SegmentIntersection::Cross(_));
         for coord in met.coords() {
             self.cut_count += 1;
             if self.cut_count > CROSSINGS_MAX {
@@ -255,7 +256,7 @@ impl Chains {
         let [from, to] = segment.ends;
         let (at, along) =
             if coord == to { (segment.at + 1, 0.0) } else { (segment.at, along(coord, from, to)) };
-        chain.cuts.push(Cut { at, along, coord });
+        chain.cuts.push(ChainCut { at, along, coord });
         let (of, on) = (chain.of, chain.on());
         if is_self && self.location(of, coord) != Some(Location::Boundary) {
             self.mark(of, coord, on);
@@ -263,7 +264,7 @@ impl Chains {
     }
 }
 
-fn sides_of(label: &mut Label, of: usize) -> &mut Sides {
+fn sides_of(label: &mut EdgeLabel, of: usize) -> &mut EdgeSides {
     let [first, second] = label;
     if of == 0 { first } else { second }
 }
@@ -302,7 +303,7 @@ pub(super) fn is_counterclockwise(ring: &[Coord]) -> bool {
     leaves.x < top.x
 }
 
-impl Chain {
+impl NodedChain {
     /// Where its geometry is on it.
     pub(super) fn on(&self) -> Location {
         let sides = if self.of == 0 { self.label[0] } else { self.label[1] };
@@ -318,42 +319,42 @@ impl Chain {
     pub(super) fn add_ends(&mut self) {
         let last = self.coords.len().saturating_sub(1);
         for (at, coord) in [(0, self.coords.first()), (last, self.coords.last())] {
-            self.cuts.extend(coord.map(|coord| Cut { at, along: 0.0, coord: *coord }));
+            self.cuts.extend(coord.map(|coord| ChainCut { at, along: 0.0, coord: *coord }));
         }
         self.sort_cuts();
     }
 
-    fn split(mut self) -> Vec<Edge> {
+    fn split(mut self) -> Vec<NodedEdge> {
         self.add_ends();
         let pairs = self.cuts.iter().zip(self.cuts.iter().skip(1));
         let edges = pairs.map(|(from, to)| self.edge(from, to));
         edges.filter(|edge| edge.coords.len() > 1).collect()
     }
 
-    fn edge(&self, from: &Cut, to: &Cut) -> Edge {
+    fn edge(&self, from: &ChainCut, to: &ChainCut) -> NodedEdge {
         let between = self.coords.get(from.at + 1..=to.at).unwrap_or_default();
         let mut coords = vec![from.coord];
         coords.extend(between);
         coords.push(to.coord);
         coords.dedup();
-        Edge { coords, label: self.label, depths: None }
+        NodedEdge { coords, label: self.label, depths: None }
     }
 }
 
-type Key = Vec<[u64; 2]>;
+type NodeKey = Vec<[u64; 2]>;
 
 /// What is alike for an edge and its reverse.
-fn key(coords: &[Coord]) -> Key {
+fn key(coords: &[Coord]) -> NodeKey {
     let bits = |coord: &Coord| [(coord.x + 0.0).to_bits(), (coord.y + 0.0).to_bits()];
-    let forward: Key = coords.iter().map(bits).collect();
-    let reverse: Key = coords.iter().rev().map(bits).collect();
+    let forward: NodeKey = coords.iter().map(bits).collect();
+    let reverse: NodeKey = coords.iter().rev().map(bits).collect();
     forward.min(reverse)
 }
 
 /// One edge of those that lie on each other, with the labels of all.
-fn unique(edges: Vec<Edge>) -> Vec<Edge> {
-    let mut places: HashMap<Key, usize> = HashMap::new();
-    let mut kept: Vec<Edge> = Vec::new();
+fn unique(edges: Vec<NodedEdge>) -> Vec<NodedEdge> {
+    let mut places: HashMap<NodeKey, usize> = HashMap::new();
+    let mut kept: Vec<NodedEdge> = Vec::new();
     for edge in edges {
         let place = *places.entry(key(&edge.coords)).or_insert(kept.len());
         match kept.get_mut(place) {
@@ -361,14 +362,15 @@ fn unique(edges: Vec<Edge>) -> Vec<Edge> {
             None => kept.push(edge),
         }
     }
-    kept.iter_mut().for_each(Edge::settle_depths);
-    let (collapsed, mut kept): (Vec<Edge>, Vec<Edge>) = kept.into_iter().partition(Edge::is_collapsed);
-    kept.extend(collapsed.into_iter().map(Edge::into_line));
+    kept.iter_mut().for_each(NodedEdge::settle_depths);
+    let (collapsed, mut kept): (Vec<NodedEdge>, Vec<NodedEdge>) =
+        kept.into_iter().partition(NodedEdge::is_collapsed);
+    kept.extend(collapsed.into_iter().map(NodedEdge::into_line));
     kept
 }
 
-impl Edge {
-    fn merge(&mut self, other: &Edge) {
+impl NodedEdge {
+    fn merge(&mut self, other: &NodedEdge) {
         let is_same_way = self.coords == other.coords;
         let label = if is_same_way { other.label } else { flipped(&other.label) };
         let own = self.label;
@@ -405,7 +407,7 @@ impl Edge {
             && is_closed(&self.coords)
     }
 
-    fn into_line(mut self) -> Edge {
+    fn into_line(mut self) -> NodedEdge {
         self.coords.truncate(2);
         for sides in &mut self.label {
             sides.beside = None;
@@ -414,7 +416,7 @@ impl Edge {
     }
 }
 
-fn add_depths(depths: &mut [Option<[i32; 2]>; 2], label: &Label) {
+fn add_depths(depths: &mut [Option<[i32; 2]>; 2], label: &EdgeLabel) {
     for (depth, sides) in depths.iter_mut().zip(label) {
         let Some([Some(left), Some(right)]) = sides.beside else { continue };
         let counted = |location| i32::from(location == Location::Interior);

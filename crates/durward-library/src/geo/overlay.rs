@@ -9,39 +9,39 @@
 )]
 
 use super::Refused;
-use super::geometry::{Coord, Envelope, Geometry, Polygon, Shape};
-use super::graph::{Area, Graph, reverse};
-use super::limits::Work;
-use super::noding::{self, Label, is_counterclockwise};
+use super::geometry::{Coord, Envelope, Geometry, GeometryWithSrid, Polygon};
+use super::graph::{LocatedArea, PlanarGraph, reverse};
+use super::limits::WorkLeft;
+use super::noding::{self, EdgeLabel, is_counterclockwise};
 use super::segment::{Location, in_ring};
 
 /// Which of what both geometries have is in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum OverlayOperation {
     Intersection,
     Union,
     Difference,
     SymDifference,
 }
 
-impl Operation {
+impl OverlayOperation {
     fn takes(self, first: Option<Location>, second: Option<Location>) -> bool {
         let is_in = |location| matches!(location, Some(Location::Interior | Location::Boundary));
         let (first, second) = (is_in(first), is_in(second));
         match self {
-            Operation::Intersection => first && second,
-            Operation::Union => first || second,
-            Operation::Difference => first && !second,
-            Operation::SymDifference => first != second,
+            OverlayOperation::Intersection => first && second,
+            OverlayOperation::Union => first || second,
+            OverlayOperation::Difference => first && !second,
+            OverlayOperation::SymDifference => first != second,
         }
     }
 
     fn dimension(self, a: &Geometry, b: &Geometry) -> i8 {
         let (a, b) = (a.dimension(), b.dimension());
         match self {
-            Operation::Intersection => a.min(b),
-            Operation::Union | Operation::SymDifference => a.max(b),
-            Operation::Difference => a,
+            OverlayOperation::Intersection => a.min(b),
+            OverlayOperation::Union | OverlayOperation::SymDifference => a.max(b),
+            OverlayOperation::Difference => a,
         }
     }
 }
@@ -50,20 +50,35 @@ impl Operation {
 ///
 /// # Errors
 /// One is a collection of mixed members where the engine takes none, an area crosses itself, or it takes too long.
-pub(super) fn overlay(a: &Shape, b: &Shape, operation: Operation, work: &mut Work) -> Result<Shape, Refused> {
-    let empty =
-        || Ok(Shape { geometry: nothing(operation.dimension(&a.geometry, &b.geometry)), srid: a.srid });
+pub(super) fn overlay(
+    a: &GeometryWithSrid,
+    b: &GeometryWithSrid,
+    operation: OverlayOperation,
+    work: &mut WorkLeft,
+) -> Result<GeometryWithSrid, Refused> {
+    let empty = || {
+        Ok(GeometryWithSrid {
+            geometry: nothing(operation.dimension(&a.geometry, &b.geometry)),
+            srid: a.srid,
+        })
+    };
     match (a.geometry.is_empty(), b.geometry.is_empty(), operation) {
-        (true, true, _) | (true, _, Operation::Intersection | Operation::Difference) => return empty(),
-        (_, true, Operation::Intersection) => return empty(),
-        (true, false, Operation::Union | Operation::SymDifference) => return Ok(b.clone()),
-        (false, true, Operation::Union | Operation::SymDifference | Operation::Difference) => {
+        (true, true, _) | (true, _, OverlayOperation::Intersection | OverlayOperation::Difference) => {
+            return empty();
+        }
+        (_, true, OverlayOperation::Intersection) => return empty(),
+        (true, false, OverlayOperation::Union | OverlayOperation::SymDifference) => return Ok(b.clone()),
+        (
+            false,
+            true,
+            OverlayOperation::Union | OverlayOperation::SymDifference | OverlayOperation::Difference,
+        ) => {
             return Ok(a.clone());
         }
         (false, false, _) => {}
     }
-    let is_mixed = |shape: &Shape| matches!(shape.geometry, Geometry::Collection(_));
-    if operation == Operation::Intersection {
+    let is_mixed = |shape: &GeometryWithSrid| matches!(shape.geometry, Geometry::Collection(_));
+    if operation == OverlayOperation::Intersection {
         if let Geometry::Collection(members) = &a.geometry {
             return members_of(members, a.srid, b, work);
         }
@@ -71,20 +86,25 @@ pub(super) fn overlay(a: &Shape, b: &Shape, operation: Operation, work: &mut Wor
         return Err(Refused::Invalid);
     }
     let geometry = combine(&a.geometry, &b.geometry, operation, work)?;
-    Ok(Shape { geometry, srid: a.srid })
+    Ok(GeometryWithSrid { geometry, srid: a.srid })
 }
 
 /// What each member of a collection has in common with a geometry.
-fn members_of(members: &[Geometry], srid: i32, other: &Shape, work: &mut Work) -> Result<Shape, Refused> {
+fn members_of(
+    members: &[Geometry],
+    srid: i32,
+    other: &GeometryWithSrid,
+    work: &mut WorkLeft,
+) -> Result<GeometryWithSrid, Refused> {
     let mut met = Vec::new();
     for member in members {
-        let member = Shape { geometry: member.clone(), srid };
-        let geometry = overlay(&member, other, Operation::Intersection, work)?.geometry;
+        let member = GeometryWithSrid { geometry: member.clone(), srid };
+        let geometry = overlay(&member, other, OverlayOperation::Intersection, work)?.geometry;
         if !geometry.is_empty() {
             met.push(geometry);
         }
     }
-    Ok(Shape { geometry: Geometry::Collection(met), srid })
+    Ok(GeometryWithSrid { geometry: Geometry::Collection(met), srid })
 }
 
 /// An empty geometry of a dimension.
@@ -101,11 +121,11 @@ pub(super) fn nothing(dimension: i8) -> Geometry {
 pub(super) fn combine(
     a: &Geometry,
     b: &Geometry,
-    operation: Operation,
-    work: &mut Work,
+    operation: OverlayOperation,
+    work: &mut WorkLeft,
 ) -> Result<Geometry, Refused> {
     let noding = noding::node([a, b], work)?;
-    let graph = Graph::new(noding, [&Area::new(a), &Area::new(b)], work)?;
+    let graph = PlanarGraph::new(noding, [&LocatedArea::new(a), &LocatedArea::new(b)], work)?;
     let mut result = Overlay::new(graph, operation);
     result.choose_area_edges();
     let polygons = result.polygons(work)?;
@@ -140,20 +160,20 @@ pub(super) fn build(
 
 /// What is chosen of a graph.
 struct Overlay {
-    graph: Graph,
-    operation: Operation,
+    graph: PlanarGraph,
+    operation: OverlayOperation,
     /// Of directed edges: whether an area of the result lies right of it.
     in_result: Vec<bool>,
     /// Of edges: whether they are in the result, as lines or around areas.
     edge_in_result: Vec<bool>,
 }
 
-fn is_area(label: &Label) -> bool {
+fn is_area(label: &EdgeLabel) -> bool {
     label.iter().any(|sides| sides.beside.is_some())
 }
 
 /// An edge of a line, and of no area unless it lies outside of that.
-fn is_line(label: &Label) -> bool {
+fn is_line(label: &EdgeLabel) -> bool {
     let outside = Some(Location::Exterior);
     label.iter().any(|sides| sides.beside.is_none())
         && label.iter().all(|sides| {
@@ -161,19 +181,19 @@ fn is_line(label: &Label) -> bool {
         })
 }
 
-fn is_inside_both(label: &Label) -> bool {
+fn is_inside_both(label: &EdgeLabel) -> bool {
     let inside = Some(Location::Interior);
     label.iter().all(|sides| sides.beside == Some([inside, inside]))
 }
 
 impl Overlay {
-    fn new(graph: Graph, operation: Operation) -> Overlay {
+    fn new(graph: PlanarGraph, operation: OverlayOperation) -> Overlay {
         let in_result = vec![false; graph.directed.len()];
         let edge_in_result = vec![false; graph.edges.len()];
         Overlay { graph, operation, in_result, edge_in_result }
     }
 
-    fn label(&self, directed: usize) -> &Label {
+    fn label(&self, directed: usize) -> &EdgeLabel {
         &self.graph.directed[directed].label
     }
 
@@ -192,7 +212,7 @@ impl Overlay {
         }
     }
 
-    fn polygons(&mut self, work: &mut Work) -> Result<Vec<Polygon>, Refused> {
+    fn polygons(&mut self, work: &mut WorkLeft) -> Result<Vec<Polygon>, Refused> {
         let rings = Rings::new(&self.graph, &self.in_result)?;
         for at in 0..self.in_result.len() {
             if self.in_result[at] {
@@ -202,7 +222,7 @@ impl Overlay {
         place_holes(rings, work)
     }
 
-    fn lines(&mut self, polygons: &[Polygon], work: &mut Work) -> Result<Vec<Vec<Coord>>, Refused> {
+    fn lines(&mut self, polygons: &[Polygon], work: &mut WorkLeft) -> Result<Vec<Vec<Coord>>, Refused> {
         let covered = self.covered_lines(polygons, work)?;
         let mut lines = Vec::new();
         for at in (0..self.in_result.len()).step_by(2) {
@@ -213,7 +233,7 @@ impl Overlay {
             } else {
                 // Where areas touch along an edge.
                 is_taken
-                    && self.operation == Operation::Intersection
+                    && self.operation == OverlayOperation::Intersection
                     && !is_inside_both(label)
                     && !self.edge_in_result[at / 2]
             };
@@ -228,13 +248,13 @@ impl Overlay {
     }
 
     /// Which edges of lines lie in areas of the result: told from the areas around their nodes, or by looking.
-    fn covered_lines(&self, polygons: &[Polygon], work: &mut Work) -> Result<Vec<bool>, Refused> {
+    fn covered_lines(&self, polygons: &[Polygon], work: &mut WorkLeft) -> Result<Vec<bool>, Refused> {
         let mut covered: Vec<Option<bool>> = vec![None; self.graph.edges.len()];
         for node in &self.graph.nodes {
             self.cover_around(&node.star, &mut covered);
         }
         let result = Geometry::MultiPolygon(polygons.to_vec());
-        let area = Area::new(&result);
+        let area = LocatedArea::new(&result);
         let mut all = Vec::with_capacity(covered.len());
         for (edge, covered) in covered.into_iter().enumerate() {
             let is_covered = match covered {
@@ -271,17 +291,17 @@ impl Overlay {
         &self,
         polygons: &[Polygon],
         lines: &[Vec<Coord>],
-        work: &mut Work,
+        work: &mut WorkLeft,
     ) -> Result<Vec<Coord>, Refused> {
         let result = Geometry::Collection(vec![
             Geometry::MultiLine(lines.to_vec()),
             Geometry::MultiPolygon(polygons.to_vec()),
         ]);
-        let area = Area::new(&result);
+        let area = LocatedArea::new(&result);
         let mut points = Vec::new();
         for node in &self.graph.nodes {
             let is_met = node.star.iter().any(|at| self.edge_in_result[*at / 2]);
-            let is_asked = node.star.is_empty() || self.operation == Operation::Intersection;
+            let is_asked = node.star.is_empty() || self.operation == OverlayOperation::Intersection;
             if is_met || !is_asked || !self.operation.takes(node.label[0], node.label[1]) {
                 continue;
             }
@@ -307,7 +327,7 @@ impl Ring {
 
 /// The rings around areas of the result.
 struct Rings<'a> {
-    graph: &'a Graph,
+    graph: &'a PlanarGraph,
     in_result: &'a [bool],
     /// Behind each directed edge, the next of its ring.
     next: Vec<Option<usize>>,
@@ -318,7 +338,7 @@ struct Rings<'a> {
 }
 
 impl<'a> Rings<'a> {
-    fn new(graph: &'a Graph, in_result: &'a [bool]) -> Result<Rings<'a>, Refused> {
+    fn new(graph: &'a PlanarGraph, in_result: &'a [bool]) -> Result<Rings<'a>, Refused> {
         let none = vec![None; in_result.len()];
         let mut rings = Rings {
             graph,
@@ -475,7 +495,7 @@ impl<'a> Rings<'a> {
 }
 
 /// Gives every hole to the smallest shell around it.
-fn place_holes(rings: Rings<'_>, work: &mut Work) -> Result<Vec<Polygon>, Refused> {
+fn place_holes(rings: Rings<'_>, work: &mut WorkLeft) -> Result<Vec<Polygon>, Refused> {
     let Rings { mut rings, shells, free_holes, .. } = rings;
     let envelopes: Vec<(usize, Envelope)> =
         shells.iter().map(|shell| (*shell, Envelope::of(&rings[*shell].coords))).collect();
@@ -504,7 +524,7 @@ fn shell_around(
     rings: &[Ring],
     hole: &[Coord],
     shells: &[(usize, Envelope)],
-    work: &mut Work,
+    work: &mut WorkLeft,
 ) -> Result<Option<usize>, Refused> {
     let envelope = Envelope::of(hole);
     let mut smallest: Option<(usize, Envelope)> = None;

@@ -7,15 +7,15 @@
 use std::collections::BTreeMap;
 
 use super::Refused;
-use super::geometry::{Coord, Envelope, Geometry, Polygon, Simple};
-use super::graph::{Area, Directed, direction_order, in_polygon, label_star};
-use super::limits::Work;
+use super::geometry::{Coord, Envelope, Geometry, Polygon, SimpleGeometry};
+use super::graph::{DirectedEdge, LocatedArea, direction_order, in_polygon, label_star};
+use super::limits::WorkLeft;
 use super::measure;
-use super::noding::{Chain, Chains, Crossings, Label, Sides, chains, flipped};
-use super::segment::{Location, Meeting, meet};
+use super::noding::{Chains, Crossings, EdgeLabel, EdgeSides, NodedChain, chains, flipped};
+use super::segment::{Location, SegmentIntersection, meet};
 
 /// The dimensions of the nine intersections, -1 where there is none. Rows are of the first geometry.
-struct Matrix([[i8; 3]; 3]);
+struct IntersectionMatrix([[i8; 3]; 3]);
 
 const I: usize = 0;
 const B: usize = 1;
@@ -29,7 +29,7 @@ const fn place(location: Location) -> usize {
     }
 }
 
-impl Matrix {
+impl IntersectionMatrix {
     #[expect(clippy::indexing_slicing, reason = "there are three places, and no fourth is asked for")]
     fn get(&self, row: usize, column: usize) -> i8 {
         self.0[row][column]
@@ -48,7 +48,7 @@ impl Matrix {
     }
 
     /// What holds along an edge, and left and right of it.
-    fn raise_edge(&mut self, label: &Label) {
+    fn raise_edge(&mut self, label: &EdgeLabel) {
         let [first, second] = label;
         self.raise(first.on, second.on, 1);
         if let (Some(first), Some(second)) = (first.beside, second.beside) {
@@ -88,8 +88,8 @@ impl Matrix {
 ///
 /// # Errors
 /// The geometries are too large, or an area contradicts itself.
-fn relate(a: &Geometry, b: &Geometry, work: &mut Work) -> Result<Matrix, Refused> {
-    let mut matrix = Matrix([[-1; 3]; 3]);
+fn relate(a: &Geometry, b: &Geometry, work: &mut WorkLeft) -> Result<IntersectionMatrix, Refused> {
+    let mut matrix = IntersectionMatrix([[-1; 3]; 3]);
     matrix.set_least(E, E, 2);
     let mut chains = chains([a, b], Crossings::Note, work)?;
     let is_boundary =
@@ -98,7 +98,7 @@ fn relate(a: &Geometry, b: &Geometry, work: &mut Work) -> Result<Matrix, Refused
         let is_interior = chains.crossings.iter().any(|coord| !is_boundary(coord));
         matrix.raise_crossing(a.dimension(), b.dimension(), is_interior);
     }
-    let areas = [&Area::new(a), &Area::new(b)];
+    let areas = [&LocatedArea::new(a), &LocatedArea::new(b)];
     relate_nodes(&mut chains, areas, &mut matrix, work)?;
     relate_edges(&mut chains.chains, areas, &mut matrix, work)?;
     for chain in chains.chains.iter().filter(|chain| !chain.is_met) {
@@ -110,9 +110,9 @@ fn relate(a: &Geometry, b: &Geometry, work: &mut Work) -> Result<Matrix, Refused
 /// Finds where both geometries are at the places where they end or touch.
 fn relate_nodes(
     chains: &mut Chains,
-    areas: [&Area; 2],
-    matrix: &mut Matrix,
-    work: &mut Work,
+    areas: [&LocatedArea; 2],
+    matrix: &mut IntersectionMatrix,
+    work: &mut WorkLeft,
 ) -> Result<(), Refused> {
     // A ring that passes a place alone makes it a part of the boundary; once more, and it is none.
     let mut met: BTreeMap<Coord, [Option<Location>; 2]> = BTreeMap::new();
@@ -142,12 +142,12 @@ fn relate_nodes(
 
 /// Finds where both geometries are along the edges that leave those places, and beside them.
 fn relate_edges(
-    chains: &mut [Chain],
-    areas: [&Area; 2],
-    matrix: &mut Matrix,
-    work: &mut Work,
+    chains: &mut [NodedChain],
+    areas: [&LocatedArea; 2],
+    matrix: &mut IntersectionMatrix,
+    work: &mut WorkLeft,
 ) -> Result<(), Refused> {
-    let mut stars: BTreeMap<Coord, Vec<Directed>> = BTreeMap::new();
+    let mut stars: BTreeMap<Coord, Vec<DirectedEdge>> = BTreeMap::new();
     for chain in chains {
         chain.add_ends();
         for directed in ends(chain) {
@@ -165,35 +165,35 @@ fn relate_edges(
 }
 
 /// What leaves the cuts of a chain, backwards and forwards.
-fn ends(chain: &Chain) -> Vec<Directed> {
+fn ends(chain: &NodedChain) -> Vec<DirectedEdge> {
     let mut ends = Vec::with_capacity(chain.cuts.len() * 2);
     for (from, to) in chain.cuts.iter().zip(chain.cuts.iter().skip(1)) {
         let after = chain.coords.get(from.at + 1).filter(|_| from.at != to.at).unwrap_or(&to.coord);
         let before = if to.along == 0.0 { to.at.saturating_sub(1) } else { to.at };
         let before = if from.at >= before { Some(&from.coord) } else { chain.coords.get(before) };
         let before = before.unwrap_or(&from.coord);
-        let forward = Directed { label: chain.label, ends: [from.coord, *after] };
-        let backward = Directed { label: flipped(&chain.label), ends: [to.coord, *before] };
+        let forward = DirectedEdge { label: chain.label, ends: [from.coord, *after] };
+        let backward = DirectedEdge { label: flipped(&chain.label), ends: [to.coord, *before] };
         ends.extend([forward, backward].into_iter().filter(|directed| directed.ends[0] != directed.ends[1]));
     }
     ends
 }
 
 /// One edge for all that leave in the same direction.
-fn bundle(star: &[Directed]) -> Vec<Directed> {
+fn bundle(star: &[DirectedEdge]) -> Vec<DirectedEdge> {
     star.chunk_by(|a, b| direction_order(a, b).is_eq())
         .filter_map(|same| {
             let ends = same.first()?.ends;
             let is_area =
                 same.iter().any(|directed| directed.label.iter().any(|sides| sides.beside.is_some()));
             let label = [0, 1].map(|of| bundled_sides(same, of, is_area));
-            Some(Directed { label, ends })
+            Some(DirectedEdge { label, ends })
         })
         .collect()
 }
 
 #[expect(clippy::indexing_slicing, reason = "of two geometries, and of two sides")]
-fn bundled_sides(same: &[Directed], of: usize, is_area: bool) -> Sides {
+fn bundled_sides(same: &[DirectedEdge], of: usize, is_area: bool) -> EdgeSides {
     let on = || same.iter().filter_map(|directed| directed.label[of].on);
     let boundaries = on().filter(|on| *on == Location::Boundary).count();
     let on = match boundaries {
@@ -205,23 +205,23 @@ fn bundled_sides(same: &[Directed], of: usize, is_area: bool) -> Sides {
         let known = || same.iter().filter_map(move |directed| directed.label[of].beside?[side]);
         known().find(|location| *location == Location::Interior).or_else(|| known().next())
     };
-    Sides { on, beside: is_area.then(|| [beside(0), beside(1)]) }
+    EdgeSides { on, beside: is_area.then(|| [beside(0), beside(1)]) }
 }
 
 /// Where the geometries are on a chain that does not meet the other.
 fn lone_label(
-    chain: &Chain,
+    chain: &NodedChain,
     geometries: [&Geometry; 2],
-    areas: [&Area; 2],
-    work: &mut Work,
-) -> Result<Label, Refused> {
+    areas: [&LocatedArea; 2],
+    work: &mut WorkLeft,
+) -> Result<EdgeLabel, Refused> {
     let [first, second] = chain.label;
     let (other, area) = if chain.of == 0 { (geometries[1], areas[1]) } else { (geometries[0], areas[0]) };
     let location = match chain.coords.first() {
         Some(place) if other.dimension() > 0 => area.locate(*place, work)?,
         Some(_) | None => Location::Exterior,
     };
-    let everywhere = |sides: Sides| Sides {
+    let everywhere = |sides: EdgeSides| EdgeSides {
         on: Some(location),
         beside: sides.beside.map(|_| [Some(location), Some(location)]),
     };
@@ -230,7 +230,7 @@ fn lone_label(
 
 /// A relation of two geometries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relation {
+pub(super) enum GeometryRelation {
     Contains,
     Crosses,
     Equals,
@@ -245,46 +245,50 @@ pub(super) enum Relation {
 /// One is a collection of mixed members where the engine takes none, an area contradicts itself, or the geometries are
 /// too large.
 pub(super) fn holds(
-    relation: Relation,
+    relation: GeometryRelation,
     a: &Geometry,
     b: &Geometry,
-    work: &mut Work,
+    work: &mut WorkLeft,
 ) -> Result<bool, Refused> {
     if let Some(known) = at_sight(relation, a, b, work)? {
         return Ok(known);
     }
-    if relation == Relation::Intersects && (is_mixed(a) || is_mixed(b)) {
+    if relation == GeometryRelation::Intersects && (is_mixed(a) || is_mixed(b)) {
         return any_intersects(a, b, work);
     }
     // Of all relations only this one looks for collections in the engine.
-    if relation == Relation::Crosses && (is_mixed(a) || is_mixed(b)) {
+    if relation == GeometryRelation::Crosses && (is_mixed(a) || is_mixed(b)) {
         return Err(Refused::Invalid);
     }
     let (dim_a, dim_b) = (a.dimension(), b.dimension());
     let matrix = relate(a, b, work)?;
     Ok(match relation {
-        Relation::Contains => matrix.is_contains(),
-        Relation::Equals => dim_a == dim_b && matrix.is_contains() && !matrix.is(I, E) && !matrix.is(B, E),
-        Relation::Intersects => matrix.is(I, I) || matrix.is(I, B) || matrix.is(B, I) || matrix.is(B, B),
-        Relation::Crosses => crosses(&matrix, dim_a, dim_b),
-        Relation::Overlaps => overlaps(&matrix, dim_a, dim_b),
-        Relation::Touches => touches(&matrix, dim_a, dim_b),
+        GeometryRelation::Contains => matrix.is_contains(),
+        GeometryRelation::Equals => {
+            dim_a == dim_b && matrix.is_contains() && !matrix.is(I, E) && !matrix.is(B, E)
+        }
+        GeometryRelation::Intersects => {
+            matrix.is(I, I) || matrix.is(I, B) || matrix.is(B, I) || matrix.is(B, B)
+        }
+        GeometryRelation::Crosses => crosses(&matrix, dim_a, dim_b),
+        GeometryRelation::Overlaps => overlaps(&matrix, dim_a, dim_b),
+        GeometryRelation::Touches => touches(&matrix, dim_a, dim_b),
     })
 }
 
 /// What envelopes, dimensions and rectangles tell.
 fn at_sight(
-    relation: Relation,
+    relation: GeometryRelation,
     a: &Geometry,
     b: &Geometry,
-    work: &mut Work,
+    work: &mut WorkLeft,
 ) -> Result<Option<bool>, Refused> {
     let (around_a, around_b) = (a.envelope(), b.envelope());
     let (dim_a, dim_b) = (a.dimension(), b.dimension());
     match relation {
-        Relation::Equals if a.is_empty() || b.is_empty() || around_a != around_b => Ok(Some(false)),
-        Relation::Equals => Ok(None),
-        Relation::Contains => {
+        GeometryRelation::Equals if a.is_empty() || b.is_empty() || around_a != around_b => Ok(Some(false)),
+        GeometryRelation::Equals => Ok(None),
+        GeometryRelation::Contains => {
             let cannot = (dim_b == 2 && dim_a < 2)
                 || (dim_b == 1 && dim_a < 1 && measure::length(b) > 0.0)
                 || b.is_empty()
@@ -294,14 +298,24 @@ fn at_sight(
             }
             Ok(cannot.then_some(false))
         }
-        Relation::Intersects | Relation::Crosses | Relation::Overlaps | Relation::Touches
+        GeometryRelation::Intersects
+        | GeometryRelation::Crosses
+        | GeometryRelation::Overlaps
+        | GeometryRelation::Touches
             if !around_a.meets(&around_b) =>
         {
             Ok(Some(false))
         }
-        Relation::Intersects if is_rectangle(a, &around_a) => meets_rectangle(&around_a, b, work).map(Some),
-        Relation::Intersects if is_rectangle(b, &around_b) => meets_rectangle(&around_b, a, work).map(Some),
-        Relation::Intersects | Relation::Crosses | Relation::Overlaps | Relation::Touches => Ok(None),
+        GeometryRelation::Intersects if is_rectangle(a, &around_a) => {
+            meets_rectangle(&around_a, b, work).map(Some)
+        }
+        GeometryRelation::Intersects if is_rectangle(b, &around_b) => {
+            meets_rectangle(&around_b, a, work).map(Some)
+        }
+        GeometryRelation::Intersects
+        | GeometryRelation::Crosses
+        | GeometryRelation::Overlaps
+        | GeometryRelation::Touches => Ok(None),
     }
 }
 
@@ -335,22 +349,24 @@ fn is_in_sides(geometry: &Geometry, around: &Envelope) -> bool {
     let mut is_in = true;
     geometry.each_simple(&mut |simple| {
         is_in &= match simple {
-            Simple::Point(place) => is_on(&place),
-            Simple::Line(line) => line.iter().zip(line.iter().skip(1)).all(is_along),
-            Simple::Polygon(_) => false,
+            SimpleGeometry::Point(place) => is_on(&place),
+            SimpleGeometry::Line(line) => line.iter().zip(line.iter().skip(1)).all(is_along),
+            SimpleGeometry::Polygon(_) => false,
         }
     });
     is_in
 }
 
 /// Whether a geometry has a place in common with an upright rectangle.
-fn meets_rectangle(around: &Envelope, geometry: &Geometry, work: &mut Work) -> Result<bool, Refused> {
+fn meets_rectangle(around: &Envelope, geometry: &Geometry, work: &mut WorkLeft) -> Result<bool, Refused> {
     let Envelope { low, high } = *around;
     let corners = [low, Coord::new(high.x, low.y), high, Coord::new(low.x, high.y)];
     let sides = [0, 1, 2, 3].map(|at: usize| [corners.get(at), corners.get((at + 1) % 4)]);
     let meets_side = |from: &Coord, to: &Coord| {
         sides.iter().any(|side| match side {
-            [Some(start), Some(end)] => !matches!(meet([**start, **end], [*from, *to]), Meeting::Nowhere),
+            [Some(start), Some(end)] => {
+                !matches!(meet([**start, **end], [*from, *to]), SegmentIntersection::Nowhere)
+            }
             _ => false,
         })
     };
@@ -362,10 +378,10 @@ fn meets_rectangle(around: &Envelope, geometry: &Geometry, work: &mut Work) -> R
     let mut found = Ok(false);
     geometry.each_simple(&mut |simple| {
         let meets = match simple {
-            Simple::Point(place) => Ok(around.covers(&Envelope::of([&place]))),
-            Simple::Line(line) => Ok(meets_line(line)),
-            Simple::Polygon(polygon) if polygon.rings().any(meets_line) => Ok(true),
-            Simple::Polygon(polygon) => {
+            SimpleGeometry::Point(place) => Ok(around.covers(&Envelope::of([&place]))),
+            SimpleGeometry::Line(line) => Ok(meets_line(line)),
+            SimpleGeometry::Polygon(polygon) if polygon.rings().any(meets_line) => Ok(true),
+            SimpleGeometry::Polygon(polygon) => {
                 in_polygon(low, polygon.rings(), work).map(|location| location != Location::Exterior)
             }
         };
@@ -381,12 +397,12 @@ fn is_mixed(geometry: &Geometry) -> bool {
     matches!(geometry, Geometry::Collection(_))
 }
 
-fn any_intersects(a: &Geometry, b: &Geometry, work: &mut Work) -> Result<bool, Refused> {
+fn any_intersects(a: &Geometry, b: &Geometry, work: &mut WorkLeft) -> Result<bool, Refused> {
     let others = b.members();
     for member in a.members() {
         for other in &others {
             work.spend(1)?;
-            if holds(Relation::Intersects, &member, other, work)? {
+            if holds(GeometryRelation::Intersects, &member, other, work)? {
                 return Ok(true);
             }
         }
@@ -394,7 +410,7 @@ fn any_intersects(a: &Geometry, b: &Geometry, work: &mut Work) -> Result<bool, R
     Ok(false)
 }
 
-fn crosses(matrix: &Matrix, dim_a: i8, dim_b: i8) -> bool {
+fn crosses(matrix: &IntersectionMatrix, dim_a: i8, dim_b: i8) -> bool {
     match (dim_a, dim_b) {
         (0, 1 | 2) | (1, 2) => matrix.is(I, I) && matrix.is(I, E),
         (1 | 2, 0) | (2, 1) => matrix.is(I, I) && matrix.is(E, I),
@@ -403,7 +419,7 @@ fn crosses(matrix: &Matrix, dim_a: i8, dim_b: i8) -> bool {
     }
 }
 
-fn overlaps(matrix: &Matrix, dim_a: i8, dim_b: i8) -> bool {
+fn overlaps(matrix: &IntersectionMatrix, dim_a: i8, dim_b: i8) -> bool {
     match (dim_a, dim_b) {
         (0, 0) | (2, 2) => matrix.is(I, I) && matrix.is(I, E) && matrix.is(E, I),
         (1, 1) => matrix.get(I, I) == 1 && matrix.is(I, E) && matrix.is(E, I),
@@ -411,7 +427,7 @@ fn overlaps(matrix: &Matrix, dim_a: i8, dim_b: i8) -> bool {
     }
 }
 
-fn touches(matrix: &Matrix, dim_a: i8, dim_b: i8) -> bool {
+fn touches(matrix: &IntersectionMatrix, dim_a: i8, dim_b: i8) -> bool {
     // Points have no boundary to touch with.
     let can_touch = (dim_a, dim_b) != (0, 0) && dim_a >= 0 && dim_b >= 0;
     can_touch && !matrix.is(I, I) && (matrix.is(I, B) || matrix.is(B, I) || matrix.is(B, B))

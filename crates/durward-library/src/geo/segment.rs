@@ -3,7 +3,7 @@
 
 use super::Refused;
 use super::geometry::Coord;
-use super::limits::Work;
+use super::limits::WorkLeft;
 use crate::double::Double;
 
 /// 1 when the place is left of the line from `a` to `b`, -1 right of it, 0 on it. Exact.
@@ -35,7 +35,7 @@ fn boxes_meet(p: [Coord; 2], q: [Coord; 2]) -> bool {
 
 /// Where two segments meet.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Meeting {
+pub(super) enum SegmentIntersection {
     Nowhere,
     /// They cross within both.
     Cross(Coord),
@@ -45,21 +45,21 @@ pub(super) enum Meeting {
     Along(Coord, Coord),
 }
 
-impl Meeting {
+impl SegmentIntersection {
     pub(super) fn coords(self) -> impl Iterator<Item = Coord> {
         let (first, second) = match self {
-            Meeting::Nowhere => (None, None),
-            Meeting::Cross(coord) | Meeting::Touch(coord) => (Some(coord), None),
-            Meeting::Along(from, to) => (Some(from), Some(to)),
+            SegmentIntersection::Nowhere => (None, None),
+            SegmentIntersection::Cross(coord) | SegmentIntersection::Touch(coord) => (Some(coord), None),
+            SegmentIntersection::Along(from, to) => (Some(from), Some(to)),
         };
         first.into_iter().chain(second)
     }
 }
 
 /// Where the segments from `p[0]` to `p[1]` and from `q[0]` to `q[1]` meet.
-pub(super) fn meet(p: [Coord; 2], q: [Coord; 2]) -> Meeting {
+pub(super) fn meet(p: [Coord; 2], q: [Coord; 2]) -> SegmentIntersection {
     if !boxes_meet(p, q) {
-        return Meeting::Nowhere;
+        return SegmentIntersection::Nowhere;
     }
     let [p1, p2] = p;
     let [q1, q2] = q;
@@ -67,14 +67,14 @@ pub(super) fn meet(p: [Coord; 2], q: [Coord; 2]) -> Meeting {
     let sides_p = [side(q1, q2, p1), side(q1, q2, p2)];
     let same = |sides: [i8; 2]| matches!(sides, [1, 1] | [-1, -1]);
     if same(sides_q) || same(sides_p) {
-        return Meeting::Nowhere;
+        return SegmentIntersection::Nowhere;
     }
     match (sides_q, sides_p) {
         ([0, 0], [0, 0]) => along(p, q),
         ([0, _], _) | ([_, 0], _) | (_, [0, _]) | (_, [_, 0]) => {
-            Meeting::Touch(touch(p, q, sides_q, sides_p))
+            SegmentIntersection::Touch(touch(p, q, sides_q, sides_p))
         }
-        _ => Meeting::Cross(with_height(crossing(p, q), p, q)),
+        _ => SegmentIntersection::Cross(with_height(crossing(p, q), p, q)),
     }
 }
 
@@ -97,25 +97,25 @@ fn touch(p: [Coord; 2], q: [Coord; 2], sides_q: [i8; 2], sides_p: [i8; 2]) -> Co
 }
 
 /// Where two segments on one line meet.
-fn along(p: [Coord; 2], q: [Coord; 2]) -> Meeting {
+fn along(p: [Coord; 2], q: [Coord; 2]) -> SegmentIntersection {
     let [p1, p2] = p;
     let [q1, q2] = q;
     let raised = |end: Coord, segment| Coord { z: end.z.or_else(|| height(end, segment)), ..end };
     let (q1_in, q2_in) = (in_box(p1, p2, q1), in_box(p1, p2, q2));
     let (p1_in, p2_in) = (in_box(q1, q2, p1), in_box(q1, q2, p2));
     let (from, to, more) = match (q1_in, q2_in, p1_in, p2_in) {
-        (true, true, _, _) => return Meeting::Along(raised(q1, p), raised(q2, p)),
-        (_, _, true, true) => return Meeting::Along(raised(p1, q), raised(p2, q)),
+        (true, true, _, _) => return SegmentIntersection::Along(raised(q1, p), raised(q2, p)),
+        (_, _, true, true) => return SegmentIntersection::Along(raised(p1, q), raised(p2, q)),
         (true, _, true, _) => (q1, p1, q2_in || p2_in),
         (true, _, _, true) => (q1, p2, q2_in || p1_in),
         (_, true, true, _) => (q2, p1, q1_in || p2_in),
         (_, true, _, true) => (q2, p2, q1_in || p1_in),
-        _ => return Meeting::Nowhere,
+        _ => return SegmentIntersection::Nowhere,
     };
     if from == to && !more {
-        return Meeting::Touch(raised(from, p));
+        return SegmentIntersection::Touch(raised(from, p));
     }
-    Meeting::Along(raised(from, p), raised(to, q))
+    SegmentIntersection::Along(raised(from, p), raised(to, q))
 }
 
 /// Where two segments that cross do so: computed with twice the digits of doubles, then rounded.
@@ -207,7 +207,7 @@ pub(super) fn segments(chain: usize, coords: &[Coord]) -> impl Iterator<Item = S
 /// There are too many to compare, or what is called fails.
 pub(super) fn each_pair(
     mut segments: Vec<Segment>,
-    work: &mut Work,
+    work: &mut WorkLeft,
     mut visit: impl FnMut(&Segment, &Segment) -> Result<(), Refused>,
 ) -> Result<(), Refused> {
     let west = |segment: &Segment| segment.ends[0].x.min(segment.ends[1].x);

@@ -3,9 +3,9 @@
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::{Array, Number, Object, Text};
 
-use super::markup::Language;
-use super::overlay::Operation;
-use super::relate::Relation;
+use super::markup::MarkupLanguage;
+use super::overlay::OverlayOperation;
+use super::relate::GeometryRelation;
 use super::*;
 use crate::table::{row, row_of_any_number};
 
@@ -14,17 +14,17 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("geo.equalsExact", &[Object, Object], equals_exact,
         "Whether two geometries have the same type and the same places in the same order."),
     row("geo.disjoint", &[Object, Object], disjoint, "Whether two geometries have no place in common."),
-    row("geo.touches", &[Object, Object], |a| relation(a, Relation::Touches),
+    row("geo.touches", &[Object, Object], |a| relation(a, GeometryRelation::Touches),
         "Whether two geometries meet with their boundaries only."),
-    row("geo.crosses", &[Object, Object], |a| relation(a, Relation::Crosses),
+    row("geo.crosses", &[Object, Object], |a| relation(a, GeometryRelation::Crosses),
         "Whether one geometry goes through the other."),
     row("geo.within", &[Object, Object], |a| contains(a, 1),
         "Whether the second geometry, with its members taken together, contains the first."),
     row("geo.contains", &[Object, Object], |a| contains(a, 0),
         "Whether the first geometry, with its members taken together, contains the second."),
-    row("geo.overlaps", &[Object, Object], |a| relation(a, Relation::Overlaps),
+    row("geo.overlaps", &[Object, Object], |a| relation(a, GeometryRelation::Overlaps),
         "Whether two geometries of one dimension have a part in common, and each a part of its own."),
-    row("geo.intersects", &[Object, Object], |a| relation(a, Relation::Intersects),
+    row("geo.intersects", &[Object, Object], |a| relation(a, GeometryRelation::Intersects),
         "Whether two geometries have a place in common."),
     row("geo.isWithinDistance", &[Object, Object, Number], is_within_distance,
         "Whether two geometries are at most so far from each other, in the units of their places."),
@@ -40,11 +40,11 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("geo.centroid", &[Object], centroid, "The center of gravity, as a point."),
     row("geo.convexHull", &[Object], convex_hull, "The smallest convex geometry around all places."),
     row_of_any_number("geo.union", Object, union, "What lies in any of the geometries; an error for collections."),
-    row("geo.intersection", &[Object, Object], |a| combination(a, Operation::Intersection),
+    row("geo.intersection", &[Object, Object], |a| combination(a, OverlayOperation::Intersection),
         "What lies in both geometries."),
-    row("geo.difference", &[Object, Object], |a| combination(a, Operation::Difference),
+    row("geo.difference", &[Object, Object], |a| combination(a, OverlayOperation::Difference),
         "What lies in the first geometry and not in the second; an error for collections."),
-    row("geo.symDifference", &[Object, Object], |a| combination(a, Operation::SymDifference),
+    row("geo.symDifference", &[Object, Object], |a| combination(a, OverlayOperation::SymDifference),
         "What lies in one geometry and not in the other; an error for collections."),
     row("geo.distance", &[Object, Object], plane_distance,
         "How far two geometries are from each other, in the units of their places; 0 where one is empty."),
@@ -67,9 +67,9 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("geo.milesToMeter", &[Number], |a| converted(a, miles_to_meter), "Miles in meters."),
     row("geo.yardToMeter", &[Number], |a| converted(a, yard_to_meter), "Yards in meters."),
     row("geo.degreeToMeter", &[Number], |a| converted(a, degree_to_meter), "Degrees along a great circle in meters."),
-    row("geo.kmlToGeoJSON", &[Text], |a| markup_to_geojson(a, Language::Kml),
+    row("geo.kmlToGeoJSON", &[Text], |a| markup_to_geojson(a, MarkupLanguage::Kml),
         "The geometries of a KML document; an error where it has none."),
     row("geo.wktToGeoJSON", &[Text], wkt_to_geojson, "A geometry of well-known text."),
-    row("geo.gml3ToGeoJSON", &[Text], |a| markup_to_geojson(a, Language::Gml3), "The geometries of a GML 3 document."),
-    row("geo.gml2ToGeoJSON", &[Text], |a| markup_to_geojson(a, Language::Gml2), "The geometries of a GML 2 document."),
+    row("geo.gml3ToGeoJSON", &[Text], |a| markup_to_geojson(a, MarkupLanguage::Gml3), "The geometries of a GML 3 document."),
+    row("geo.gml2ToGeoJSON", &[Text], |a| markup_to_geojson(a, MarkupLanguage::Gml2), "The geometries of a GML 2 document."),
 ];

@@ -5,7 +5,7 @@ use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Object;
 use durward_ir::value::Value;
 
-use super::geometry::{Coord, Geometry, Polygon, Shape};
+use super::geometry::{Coord, Geometry, GeometryWithSrid, Polygon};
 use super::{check_input, json, made, wkt};
 use crate::document::not_json;
 use crate::table::{row, unchecked};
@@ -35,7 +35,7 @@ fn position(arguments: &[Value]) -> Evaluated<Value> {
     if !coord.is_in_range() {
         return Err(Fault::processing("the position is beyond the range of places"));
     }
-    made(&Shape { geometry: Geometry::Point(Some(coord)), srid: json::WGS84 })
+    made(&GeometryWithSrid { geometry: Geometry::Point(Some(coord)), srid: json::WGS84 })
 }
 
 fn geofence(arguments: &[Value]) -> Evaluated<Value> {
@@ -47,7 +47,7 @@ fn geofence(arguments: &[Value]) -> Evaluated<Value> {
         return Err(Fault::processing("The geofence has no `area` of text."));
     };
     check_input(area)?;
-    made(&Shape { geometry: turned(wkt::read(area)?), srid: json::WGS84 })
+    made(&GeometryWithSrid { geometry: turned(wkt::read(area)?), srid: json::WGS84 })
 }
 
 /// With longitudes before latitudes.

@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet};
 use super::Refused;
 use super::geometry::{Coord, Envelope, Geometry, Polygon, is_closed, without_repeated};
 use super::graph::in_polygon;
-use super::limits::Work;
-use super::segment::{Location, Meeting, Segment, each_pair, in_ring, meet, segments, side};
+use super::limits::WorkLeft;
+use super::segment::{Location, Segment, SegmentIntersection, each_pair, in_ring, meet, segments, side};
 
 /// Whether no line, ring or point of the geometry meets itself. Lines of one geometry may meet at ends.
-pub(super) fn is_simple(geometry: &Geometry, work: &mut Work) -> Result<bool, Refused> {
+pub(super) fn is_simple(geometry: &Geometry, work: &mut WorkLeft) -> Result<bool, Refused> {
     match geometry {
         Geometry::Point(_) => Ok(true),
         Geometry::Line(line) | Geometry::Ring(line) => are_lines_simple(&[line], work),
@@ -37,11 +37,11 @@ fn all<T>(items: &[T], mut test: impl FnMut(&T) -> Result<bool, Refused>) -> Res
     Ok(true)
 }
 
-fn are_rings_simple(polygon: &Polygon, work: &mut Work) -> Result<bool, Refused> {
+fn are_rings_simple(polygon: &Polygon, work: &mut WorkLeft) -> Result<bool, Refused> {
     all(&polygon.rings().collect::<Vec<_>>(), |ring| are_lines_simple(&[ring], work))
 }
 
-fn are_lines_simple(lines: &[&[Coord]], work: &mut Work) -> Result<bool, Refused> {
+fn are_lines_simple(lines: &[&[Coord]], work: &mut WorkLeft) -> Result<bool, Refused> {
     let lines: Vec<&[Coord]> = lines.iter().map(|line| trimmed(line)).collect();
     let runs: Vec<Vec<usize>> = lines.iter().map(|line| runs(line)).collect();
     let all = lines.iter().enumerate().flat_map(|(at, line)| segments(at, line)).collect();
@@ -86,9 +86,9 @@ fn runs(line: &[Coord]) -> Vec<usize> {
 
 fn meets_badly(lines: &[&[Coord]], p: &Segment, q: &Segment) -> bool {
     let place = match meet(p.ends, q.ends) {
-        Meeting::Nowhere => return false,
-        Meeting::Cross(_) | Meeting::Along(..) => return true,
-        Meeting::Touch(place) => place,
+        SegmentIntersection::Nowhere => return false,
+        SegmentIntersection::Cross(_) | SegmentIntersection::Along(..) => return true,
+        SegmentIntersection::Touch(place) => place,
     };
     if !p.ends.contains(&place) || !q.ends.contains(&place) {
         return true;
@@ -108,7 +108,7 @@ fn meets_badly(lines: &[&[Coord]], p: &Segment, q: &Segment) -> bool {
 }
 
 /// Whether the geometry is made as it must be.
-pub(super) fn is_valid(geometry: &Geometry, work: &mut Work) -> Result<bool, Refused> {
+pub(super) fn is_valid(geometry: &Geometry, work: &mut WorkLeft) -> Result<bool, Refused> {
     match geometry {
         Geometry::Point(_) | Geometry::MultiPoint(_) => Ok(true),
         Geometry::Line(line) => Ok(has_length(line)),
@@ -129,7 +129,7 @@ fn is_ring(ring: &[Coord]) -> bool {
 }
 
 /// The rings of areas.
-struct Area {
+struct AreaRings {
     rings: Vec<Vec<Coord>>,
     /// Which polygon each is of.
     of: Vec<usize>,
@@ -137,8 +137,8 @@ struct Area {
     touches: HashSet<(usize, [u64; 2])>,
 }
 
-fn is_area(polygons: &[Polygon], work: &mut Work) -> Result<bool, Refused> {
-    let mut area = Area { rings: Vec::new(), of: Vec::new(), touches: HashSet::new() };
+fn is_area(polygons: &[Polygon], work: &mut WorkLeft) -> Result<bool, Refused> {
+    let mut area = AreaRings { rings: Vec::new(), of: Vec::new(), touches: HashSet::new() };
     for (at, polygon) in polygons.iter().enumerate() {
         for ring in polygon.rings().filter(|ring| !ring.is_empty()) {
             if !is_ring(ring) {
@@ -155,9 +155,9 @@ fn is_area(polygons: &[Polygon], work: &mut Work) -> Result<bool, Refused> {
         && area.is_connected())
 }
 
-impl Area {
-    fn meets_well(&mut self, work: &mut Work) -> Result<bool, Refused> {
-        let Area { rings, of, touches } = self;
+impl AreaRings {
+    fn meets_well(&mut self, work: &mut WorkLeft) -> Result<bool, Refused> {
+        let AreaRings { rings, of, touches } = self;
         let all = rings.iter().enumerate().flat_map(|(at, ring)| segments(at, ring)).collect();
         let mut meets_well = true;
         each_pair(all, work, |p, q| {
@@ -210,12 +210,12 @@ fn root(parent: &mut [usize], mut at: usize) -> usize {
 /// Finds that segments of rings meet as they must not, or gives the place where two rings touch.
 fn bad_or_touch(rings: &[Vec<Coord>], p: &Segment, q: &Segment, is_well: &mut bool) -> Option<Coord> {
     let place = match meet(p.ends, q.ends) {
-        Meeting::Nowhere => return None,
-        Meeting::Cross(_) | Meeting::Along(..) => {
+        SegmentIntersection::Nowhere => return None,
+        SegmentIntersection::Cross(_) | SegmentIntersection::Along(..) => {
             *is_well = false;
             return None;
         }
-        Meeting::Touch(place) => place,
+        SegmentIntersection::Touch(place) => place,
     };
     let ring = |segment: &Segment| rings.get(segment.chain).map(Vec::as_slice).unwrap_or_default();
     if p.chain == q.chain {
@@ -282,7 +282,7 @@ fn locate_ring(
     Ok(Location::Boundary)
 }
 
-fn are_holes_in_shell(polygon: &Polygon, work: &mut Work) -> Result<bool, Refused> {
+fn are_holes_in_shell(polygon: &Polygon, work: &mut WorkLeft) -> Result<bool, Refused> {
     let around = Envelope::of(&polygon.shell);
     all(&polygon.holes, |hole| {
         if hole.is_empty() {
@@ -296,7 +296,7 @@ fn are_holes_in_shell(polygon: &Polygon, work: &mut Work) -> Result<bool, Refuse
     })
 }
 
-fn are_holes_apart(polygon: &Polygon, work: &mut Work) -> Result<bool, Refused> {
+fn are_holes_apart(polygon: &Polygon, work: &mut WorkLeft) -> Result<bool, Refused> {
     let holes: Vec<(Envelope, &[Coord])> =
         polygon.holes.iter().map(|hole| (Envelope::of(hole), hole.as_slice())).collect();
     for (at, (inner_around, inner)) in holes.iter().enumerate() {
@@ -317,7 +317,7 @@ fn are_holes_apart(polygon: &Polygon, work: &mut Work) -> Result<bool, Refused> 
     Ok(true)
 }
 
-fn are_polygons_apart(polygons: &[Polygon], work: &mut Work) -> Result<bool, Refused> {
+fn are_polygons_apart(polygons: &[Polygon], work: &mut WorkLeft) -> Result<bool, Refused> {
     let around: Vec<Envelope> = polygons.iter().map(|polygon| Envelope::of(&polygon.shell)).collect();
     for (at, (polygon, inner)) in polygons.iter().zip(&around).enumerate() {
         work.spend(polygons.len())?;

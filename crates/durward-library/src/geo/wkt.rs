@@ -14,7 +14,7 @@ use super::limits::{VERTICES_MAX, WKT_DEPTH_MAX};
 /// There is none, or parentheses lie too deep.
 pub(super) fn read(text: &str) -> Evaluated<Geometry> {
     check_depth(text)?;
-    let mut reader = Reader { rest: text, vertices: 0 };
+    let mut reader = WktReader { rest: text, vertices: 0 };
     reader.geometry(0).map_err(|refused| match refused {
         Refused::Invalid => Fault::processing("Invalid WKT."),
         Refused::TooComplex | Refused::TooCostly => refused.into(),
@@ -39,19 +39,19 @@ fn check_depth(text: &str) -> Evaluated<()> {
 
 /// Which ordinates follow the first two.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum More {
+enum ExtraOrdinates {
     /// Perhaps a height, which was once written without saying so.
     Unsaid,
     One,
     Two,
 }
 
-struct Reader<'a> {
+struct WktReader<'a> {
     rest: &'a str,
     vertices: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> WktReader<'a> {
     /// The next word or sign, without taking it.
     fn peek(&mut self) -> Result<&'a str, Refused> {
         self.rest = self.rest.trim_start_matches(|character| character <= ' ');
@@ -113,24 +113,28 @@ impl<'a> Reader<'a> {
     }
 
     /// The name without what says which ordinates there are: `POINTZ`, `POINT ZM`.
-    fn ordinates<'n>(&mut self, name: &'n str) -> Result<(&'n str, More), Refused> {
-        for (suffix, more) in [("ZM", More::Two), ("Z", More::One), ("M", More::One)] {
+    fn ordinates<'n>(&mut self, name: &'n str) -> Result<(&'n str, ExtraOrdinates), Refused> {
+        for (suffix, more) in
+            [("ZM", ExtraOrdinates::Two), ("Z", ExtraOrdinates::One), ("M", ExtraOrdinates::One)]
+        {
             if let Some(name) = name.strip_suffix(suffix) {
                 return Ok((name, more));
             }
         }
-        for (word, more) in [("ZM", More::Two), ("Z", More::One), ("M", More::One)] {
+        for (word, more) in
+            [("ZM", ExtraOrdinates::Two), ("Z", ExtraOrdinates::One), ("M", ExtraOrdinates::One)]
+        {
             if self.takes(word)? {
                 return Ok((name, more));
             }
         }
-        Ok((name, More::Unsaid))
+        Ok((name, ExtraOrdinates::Unsaid))
     }
 
     /// What stands in parentheses, with commas between.
     fn list<T>(
         &mut self,
-        mut element: impl FnMut(&mut Reader<'a>) -> Result<T, Refused>,
+        mut element: impl FnMut(&mut WktReader<'a>) -> Result<T, Refused>,
     ) -> Result<Vec<T>, Refused> {
         let mut elements = Vec::new();
         if self.is_empty()? {
@@ -145,11 +149,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn coords(&mut self, more: More) -> Result<Vec<Coord>, Refused> {
+    fn coords(&mut self, more: ExtraOrdinates) -> Result<Vec<Coord>, Refused> {
         self.list(|reader| reader.coord(more))
     }
 
-    fn point(&mut self, more: More) -> Result<Option<Coord>, Refused> {
+    fn point(&mut self, more: ExtraOrdinates) -> Result<Option<Coord>, Refused> {
         if self.is_empty()? {
             return Ok(None);
         }
@@ -159,28 +163,28 @@ impl<'a> Reader<'a> {
     }
 
     /// Each in parentheses of its own, or all without.
-    fn points(&mut self, more: More) -> Result<Vec<Option<Coord>>, Refused> {
+    fn points(&mut self, more: ExtraOrdinates) -> Result<Vec<Option<Coord>>, Refused> {
         self.list(|reader| {
             let is_own = matches!(reader.peek()?, "(") || reader.peek()?.eq_ignore_ascii_case("EMPTY");
             if is_own { reader.point(more) } else { reader.coord(more).map(Some) }
         })
     }
 
-    fn polygon(&mut self, more: More) -> Result<Polygon, Refused> {
+    fn polygon(&mut self, more: ExtraOrdinates) -> Result<Polygon, Refused> {
         let mut rings = self.list(|reader| checked_ring(reader.coords(more)?))?.into_iter();
         let shell = rings.next().unwrap_or_default();
         checked_polygon(shell, rings.collect())
     }
 
-    fn coord(&mut self, more: More) -> Result<Coord, Refused> {
+    fn coord(&mut self, more: ExtraOrdinates) -> Result<Coord, Refused> {
         self.vertices += 1;
         if self.vertices > VERTICES_MAX {
             return Err(Refused::TooComplex);
         }
         let (x, y) = (self.number()?, self.number()?);
-        let has_third = more != More::Unsaid || !matches!(self.peek()?, "," | ")");
+        let has_third = more != ExtraOrdinates::Unsaid || !matches!(self.peek()?, "," | ")");
         let z = if has_third { Some(self.number()?) } else { None };
-        if more == More::Two {
+        if more == ExtraOrdinates::Two {
             self.number()?;
         }
         let coord = Coord { x, y, z };

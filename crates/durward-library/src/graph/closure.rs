@@ -16,8 +16,8 @@ use crate::limits::ELEMENTS_MAX;
 const STEPS_MAX: usize = 100_000_000;
 
 /// The closures of a graph.
-pub(super) struct Closures {
-    nodes: Nodes,
+pub(super) struct GraphClosures {
+    nodes: NumberedNodes,
     components: Components,
     /// What each component reaches, in the order of a Java hash set.
     reached: Vec<Vec<u32>>,
@@ -27,14 +27,14 @@ pub(super) fn too_large() -> Box<Fault> {
     Fault::processing(format!("the closure of the graph has more than {ELEMENTS_MAX} entries"))
 }
 
-impl Closures {
+impl GraphClosures {
     /// # Errors
     /// The closures of all nodes together have more than [`ELEMENTS_MAX`] entries.
-    pub(super) fn of(graph: &Object, edge_key: Option<&str>) -> Evaluated<Closures> {
-        let nodes = Nodes::of(graph, edge_key)?;
+    pub(super) fn of(graph: &Object, edge_key: Option<&str>) -> Evaluated<GraphClosures> {
+        let nodes = NumberedNodes::of(graph, edge_key)?;
         let components = Components::of(&nodes);
         let reached = join(&nodes, &components)?;
-        Ok(Closures { nodes, components, reached })
+        Ok(GraphClosures { nodes, components, reached })
     }
 
     /// All nodes in the order of the engine's table of closures: it holds them component by component.
@@ -59,7 +59,7 @@ fn place(node: u32) -> usize {
 }
 
 /// The nodes of a graph by numbers, those first that are its keys.
-struct Nodes {
+struct NumberedNodes {
     names: Vec<SmolStr>,
     hashes: Vec<i32>,
     numbers: HashMap<SmolStr, u32, RandomState>,
@@ -67,10 +67,10 @@ struct Nodes {
     next: Vec<Vec<u32>>,
 }
 
-impl Nodes {
-    fn of(graph: &Object, edge_key: Option<&str>) -> Evaluated<Nodes> {
+impl NumberedNodes {
+    fn of(graph: &Object, edge_key: Option<&str>) -> Evaluated<NumberedNodes> {
         let numbers = HashMap::with_capacity_and_hasher(graph.len(), RandomState::default());
-        let mut nodes = Nodes { names: Vec::new(), hashes: Vec::new(), numbers, next: Vec::new() };
+        let mut nodes = NumberedNodes { names: Vec::new(), hashes: Vec::new(), numbers, next: Vec::new() };
         for key in graph.keys() {
             nodes.number(key.clone());
         }
@@ -120,8 +120,8 @@ struct Components {
 }
 
 impl Components {
-    fn of(nodes: &Nodes) -> Components {
-        let mut walk = Walk::over(nodes);
+    fn of(nodes: &NumberedNodes) -> Components {
+        let mut walk = TarjanWalk::over(nodes);
         for node in 0..nodes.names.len() {
             walk.start(u32::try_from(node).unwrap_or(u32::MAX));
         }
@@ -137,8 +137,8 @@ impl Components {
 const NONE: usize = usize::MAX;
 
 /// The walk of Tarjan's algorithm, with its stack of calls in a vector: graphs may be deeper than the thread's.
-struct Walk<'a> {
-    nodes: &'a Nodes,
+struct TarjanWalk<'a> {
+    nodes: &'a NumberedNodes,
     /// When each node was met.
     met: Vec<usize>,
     /// The earliest node in its component, as far as is known.
@@ -150,10 +150,10 @@ struct Walk<'a> {
     members: Vec<Vec<u32>>,
 }
 
-impl<'a> Walk<'a> {
-    fn over(nodes: &'a Nodes) -> Walk<'a> {
+impl<'a> TarjanWalk<'a> {
+    fn over(nodes: &'a NumberedNodes) -> TarjanWalk<'a> {
         let none = vec![NONE; nodes.names.len()];
-        Walk {
+        TarjanWalk {
             nodes,
             met: none.clone(),
             low: none.clone(),
@@ -235,7 +235,7 @@ fn set(table: &mut [usize], node: u32, value: usize) {
 }
 
 /// What every component reaches. Those below one have smaller numbers, so they are done before it.
-fn join(nodes: &Nodes, components: &Components) -> Evaluated<Vec<Vec<u32>>> {
+fn join(nodes: &NumberedNodes, components: &Components) -> Evaluated<Vec<Vec<u32>>> {
     let mut reached: Vec<Vec<u32>> = Vec::with_capacity(components.members.len());
     // The component for which each node was last noted.
     let mut noted = vec![NONE; nodes.names.len()];
@@ -269,7 +269,7 @@ fn join(nodes: &Nodes, components: &Components) -> Evaluated<Vec<Vec<u32>>> {
 }
 
 /// The components that edges lead to from this one, in the order of a Java hash set of their numbers.
-fn below(nodes: &Nodes, components: &Components, component: usize, members: &[u32]) -> Vec<usize> {
+fn below(nodes: &NumberedNodes, components: &Components, component: usize, members: &[u32]) -> Vec<usize> {
     let mut seen: HashSet<usize, RandomState> = HashSet::default();
     let mut below: Vec<usize> = members
         .iter()

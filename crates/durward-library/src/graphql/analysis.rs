@@ -6,7 +6,10 @@ use durward_ir::datatype::Decimal;
 use durward_ir::value::{ObjectBuilder, Value};
 use num_bigint::BigInt;
 
-use super::ast::{Argument, Directive, Document, Field, Fragment, Literal, OperationKind, Selection};
+use super::ast::{
+    Directive, Fragment, GraphqlArgument, GraphqlDocument, GraphqlField, GraphqlLiteral, OperationKind,
+    Selection,
+};
 use crate::jvm::{double, hash_code, hash_table_order, number};
 
 /// The deepest depth that is told apart.
@@ -20,11 +23,11 @@ const PAGINATION: [&str; 6] = ["first", "last", "limit", "offset", "skip", "take
 
 /// Why a value of the query has none in SAPL.
 #[derive(Debug)]
-pub(super) struct NoValue;
+pub(super) struct NoSaplValue;
 
 /// All that is counted.
 #[derive(Default)]
-pub(super) struct Metrics<'t> {
+pub(super) struct QueryMetrics<'t> {
     operation: Option<OperationKind>,
     operation_name: &'t str,
     fields: Vec<&'t str>,
@@ -40,10 +43,10 @@ pub(super) struct Metrics<'t> {
     has_circular_fragments: bool,
 }
 
-impl<'t> Metrics<'t> {
+impl<'t> QueryMetrics<'t> {
     /// Of all operations and all fragments; kind, name and variables are those of the first operation.
-    pub(super) fn of(document: &Document<'t>) -> Result<Metrics<'t>, NoValue> {
-        let mut metrics = Metrics::default();
+    pub(super) fn of(document: &GraphqlDocument<'t>) -> Result<QueryMetrics<'t>, NoSaplValue> {
+        let mut metrics = QueryMetrics::default();
         if let Some(operation) = document.operations.first() {
             metrics.operation = Some(operation.kind);
             metrics.operation_name = operation.name.unwrap_or_default();
@@ -63,7 +66,12 @@ impl<'t> Metrics<'t> {
         Ok(metrics)
     }
 
-    fn selections(&mut self, selections: &[Selection<'t>], depth: i64, is_root: bool) -> Result<(), NoValue> {
+    fn selections(
+        &mut self,
+        selections: &[Selection<'t>],
+        depth: i64,
+        is_root: bool,
+    ) -> Result<(), NoSaplValue> {
         if selections.is_empty() {
             return Ok(());
         }
@@ -83,7 +91,7 @@ impl<'t> Metrics<'t> {
         Ok(())
     }
 
-    fn field(&mut self, field: &Field<'t>, depth: i64, is_root: bool) -> Result<(), NoValue> {
+    fn field(&mut self, field: &GraphqlField<'t>, depth: i64, is_root: bool) -> Result<(), NoSaplValue> {
         self.fields.push(field.name);
         self.root_fields += i64::from(is_root);
         self.aliases += i64::from(field.alias.is_some());
@@ -97,15 +105,15 @@ impl<'t> Metrics<'t> {
         self.selections(&field.selections, depth, false)
     }
 
-    fn pagination(&mut self, argument: &Argument<'t>) {
-        if let Literal::Int(digits) = argument.value
+    fn pagination(&mut self, argument: &GraphqlArgument<'t>) {
+        if let GraphqlLiteral::Int(digits) = argument.value
             && PAGINATION.contains(&argument.name.to_lowercase().as_str())
         {
             self.pagination_max = self.pagination_max.max(saturated(digits));
         }
     }
 
-    fn directives(&mut self, directives: &[Directive<'t>]) -> Result<(), NoValue> {
+    fn directives(&mut self, directives: &[Directive<'t>]) -> Result<(), NoSaplValue> {
         for directive in directives {
             self.directives.push(Value::object([
                 ("name", Value::Text(directive.name.into())),
@@ -182,7 +190,7 @@ pub(super) fn write_nothing(result: &mut ObjectBuilder) {
     result.insert("fieldCount", zero());
     result.insert("complexity", zero());
     result.insert("fields", Value::array([]));
-    result.insert("security", Metrics::default().security(0));
+    result.insert("security", QueryMetrics::default().security(0));
     let ast = [
         ("operationName", Value::Text("".into())),
         ("types", Value::array([])),
@@ -203,7 +211,7 @@ fn texts(names: &[&str]) -> Value {
     Value::array(names.iter().map(|name| Value::Text((*name).into())))
 }
 
-fn object(arguments: &[Argument<'_>]) -> Result<Value, NoValue> {
+fn object(arguments: &[GraphqlArgument<'_>]) -> Result<Value, NoSaplValue> {
     let mut builder = ObjectBuilder::with_capacity(arguments.len());
     for argument in arguments {
         builder.insert(argument.name, value(&argument.value)?);
@@ -218,19 +226,23 @@ fn saturated(digits: &str) -> i64 {
 }
 
 /// A value of a query as one of SAPL; a double too large for one has none.
-fn value(literal: &Literal<'_>) -> Result<Value, NoValue> {
+fn value(literal: &GraphqlLiteral<'_>) -> Result<Value, NoSaplValue> {
     Ok(match literal {
-        Literal::Variable(name) => Value::object([("$variable", Value::Text((*name).into()))]),
-        Literal::Int(digits) => number(Decimal::from(digits.parse::<BigInt>().map_err(|_| NoValue)?)),
-        Literal::Float(text) => {
-            text.parse::<f64>().ok().and_then(|float| double(float).ok()).ok_or(NoValue)?
+        GraphqlLiteral::Variable(name) => Value::object([("$variable", Value::Text((*name).into()))]),
+        GraphqlLiteral::Int(digits) => {
+            number(Decimal::from(digits.parse::<BigInt>().map_err(|_| NoSaplValue)?))
         }
-        Literal::Text(text) => Value::Text(text.as_str().into()),
-        Literal::Boolean(boolean) => Value::Boolean(*boolean),
-        Literal::Null => Value::Null,
-        Literal::Enum(name) => Value::Text((*name).into()),
-        Literal::List(values) => Value::array(values.iter().map(value).collect::<Result<Vec<_>, _>>()?),
-        Literal::Object(fields) => {
+        GraphqlLiteral::Float(text) => {
+            text.parse::<f64>().ok().and_then(|float| double(float).ok()).ok_or(NoSaplValue)?
+        }
+        GraphqlLiteral::Text(text) => Value::Text(text.as_str().into()),
+        GraphqlLiteral::Boolean(boolean) => Value::Boolean(*boolean),
+        GraphqlLiteral::Null => Value::Null,
+        GraphqlLiteral::Enum(name) => Value::Text((*name).into()),
+        GraphqlLiteral::List(values) => {
+            Value::array(values.iter().map(value).collect::<Result<Vec<_>, _>>()?)
+        }
+        GraphqlLiteral::Object(fields) => {
             let mut builder = ObjectBuilder::with_capacity(fields.len());
             for (name, held) in fields {
                 builder.insert(*name, value(held)?);
@@ -259,7 +271,7 @@ pub(super) fn spreads<'t>(selections: &[Selection<'t>], names: &mut Vec<&'t str>
     for selection in selections {
         match selection {
             Selection::Spread { name, .. } => names.push(name),
-            Selection::Field(Field { selections, .. }) | Selection::Inline { selections, .. } => {
+            Selection::Field(GraphqlField { selections, .. }) | Selection::Inline { selections, .. } => {
                 spreads(selections, names);
             }
         }

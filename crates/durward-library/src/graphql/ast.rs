@@ -4,8 +4,8 @@ use std::fmt;
 
 /// A document, by kinds of definitions; within a kind in the order of the text.
 #[derive(Debug, Default)]
-pub(super) struct Document<'t> {
-    pub(super) operations: Vec<Operation<'t>>,
+pub(super) struct GraphqlDocument<'t> {
+    pub(super) operations: Vec<GraphqlOperation<'t>>,
     pub(super) fragments: Vec<Fragment<'t>>,
     /// Definitions of schemas.
     pub(super) system: Vec<SystemDefinition<'t>>,
@@ -32,19 +32,19 @@ impl OperationKind {
 }
 
 #[derive(Debug)]
-pub(super) struct Operation<'t> {
+pub(super) struct GraphqlOperation<'t> {
     pub(super) kind: OperationKind,
     pub(super) name: Option<&'t str>,
-    pub(super) variables: Vec<Variable<'t>>,
+    pub(super) variables: Vec<GraphqlVariable<'t>>,
     pub(super) directives: Vec<Directive<'t>>,
     pub(super) selections: Vec<Selection<'t>>,
 }
 
 #[derive(Debug)]
-pub(super) struct Variable<'t> {
+pub(super) struct GraphqlVariable<'t> {
     pub(super) name: &'t str,
     pub(super) of: TypeRef<'t>,
-    pub(super) default: Option<Literal<'t>>,
+    pub(super) default: Option<GraphqlLiteral<'t>>,
     pub(super) directives: Vec<Directive<'t>>,
 }
 
@@ -58,24 +58,24 @@ pub(super) struct Fragment<'t> {
 
 #[derive(Debug)]
 pub(super) enum Selection<'t> {
-    Field(Field<'t>),
+    Field(GraphqlField<'t>),
     Spread { name: &'t str, directives: Vec<Directive<'t>> },
     Inline { condition: Option<&'t str>, directives: Vec<Directive<'t>>, selections: Vec<Selection<'t>> },
 }
 
 #[derive(Debug)]
-pub(super) struct Field<'t> {
+pub(super) struct GraphqlField<'t> {
     /// Its number among the fields of the document.
     pub(super) id: u32,
     pub(super) alias: Option<&'t str>,
     pub(super) name: &'t str,
-    pub(super) arguments: Vec<Argument<'t>>,
+    pub(super) arguments: Vec<GraphqlArgument<'t>>,
     pub(super) directives: Vec<Directive<'t>>,
     /// Empty when there are no braces: between braces there is always something.
     pub(super) selections: Vec<Selection<'t>>,
 }
 
-impl<'t> Field<'t> {
+impl<'t> GraphqlField<'t> {
     /// The key under which the answer has the field.
     pub(super) fn key(&self) -> &'t str {
         self.alias.unwrap_or(self.name)
@@ -83,19 +83,19 @@ impl<'t> Field<'t> {
 }
 
 #[derive(Debug)]
-pub(super) struct Argument<'t> {
+pub(super) struct GraphqlArgument<'t> {
     pub(super) name: &'t str,
-    pub(super) value: Literal<'t>,
+    pub(super) value: GraphqlLiteral<'t>,
 }
 
 #[derive(Debug)]
 pub(super) struct Directive<'t> {
     pub(super) name: &'t str,
-    pub(super) arguments: Vec<Argument<'t>>,
+    pub(super) arguments: Vec<GraphqlArgument<'t>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Literal<'t> {
+pub(super) enum GraphqlLiteral<'t> {
     Variable(&'t str),
     Int(&'t str),
     Float(&'t str),
@@ -103,8 +103,8 @@ pub(super) enum Literal<'t> {
     Boolean(bool),
     Null,
     Enum(&'t str),
-    List(Vec<Literal<'t>>),
-    Object(Vec<(&'t str, Literal<'t>)>),
+    List(Vec<GraphqlLiteral<'t>>),
+    Object(Vec<(&'t str, GraphqlLiteral<'t>)>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,7 +188,7 @@ pub(super) struct FieldDefinition<'t> {
 pub(super) struct InputValue<'t> {
     pub(super) name: &'t str,
     pub(super) of: TypeRef<'t>,
-    pub(super) default: Option<Literal<'t>>,
+    pub(super) default: Option<GraphqlLiteral<'t>>,
     pub(super) directives: Vec<Directive<'t>>,
 }
 

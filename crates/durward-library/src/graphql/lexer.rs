@@ -1,9 +1,9 @@
 //! Tokens of GraphQL (specification of October 2021, section 2.1).
 
-use super::parser::{Limits, SyntaxError};
+use super::parser::{GraphqlLimits, SyntaxError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum GraphqlTokenKind {
     /// One of `! $ & ( ) : = @ [ ] { | }` or `...`.
     Mark,
     Name,
@@ -15,31 +15,31 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token<'t> {
-    pub(super) kind: Kind,
+pub(super) struct GraphqlToken<'t> {
+    pub(super) kind: GraphqlTokenKind,
     pub(super) text: &'t str,
     /// Where it begins, in bytes.
     pub(super) at: usize,
 }
 
-pub(super) struct Lexer<'t> {
+pub(super) struct GraphqlLexer<'t> {
     source: &'t str,
     at: usize,
-    limits: Limits,
+    limits: GraphqlLimits,
     tokens: usize,
     blanks: usize,
 }
 
-impl<'t> Lexer<'t> {
-    pub(super) const fn new(source: &'t str, limits: Limits) -> Lexer<'t> {
-        Lexer { source, at: 0, limits, tokens: 0, blanks: 0 }
+impl<'t> GraphqlLexer<'t> {
+    pub(super) const fn new(source: &'t str, limits: GraphqlLimits) -> GraphqlLexer<'t> {
+        GraphqlLexer { source, at: 0, limits, tokens: 0, blanks: 0 }
     }
 
     fn rest(&self) -> &'t str {
         self.source.get(self.at..).unwrap_or_default()
     }
 
-    pub(super) fn next(&mut self) -> Result<Token<'t>, SyntaxError> {
+    pub(super) fn next(&mut self) -> Result<GraphqlToken<'t>, SyntaxError> {
         self.skip()?;
         self.tokens += 1;
         if self.tokens > self.limits.tokens {
@@ -47,19 +47,21 @@ impl<'t> Lexer<'t> {
         }
         let rest = self.rest();
         let (kind, length) = match rest.as_bytes() {
-            [] => (Kind::End, 0),
-            [b'.', b'.', b'.', ..] => (Kind::Mark, 3),
+            [] => (GraphqlTokenKind::End, 0),
+            [b'.', b'.', b'.', ..] => (GraphqlTokenKind::Mark, 3),
             [
                 b'!' | b'$' | b'&' | b'(' | b')' | b':' | b'=' | b'@' | b'[' | b']' | b'{' | b'|' | b'}',
                 ..,
-            ] => (Kind::Mark, 1),
-            [b'_' | b'a'..=b'z' | b'A'..=b'Z', ..] => (Kind::Name, name_length(rest)),
+            ] => (GraphqlTokenKind::Mark, 1),
+            [b'_' | b'a'..=b'z' | b'A'..=b'Z', ..] => (GraphqlTokenKind::Name, name_length(rest)),
             [b'-' | b'0'..=b'9', ..] => number(rest).ok_or_else(|| self.unknown())?,
-            [b'"', b'"', b'"', ..] => (Kind::Text, block_length(rest).ok_or_else(|| self.unknown())?),
-            [b'"', ..] => (Kind::Text, text_length(rest).ok_or_else(|| self.unknown())?),
+            [b'"', b'"', b'"', ..] => {
+                (GraphqlTokenKind::Text, block_length(rest).ok_or_else(|| self.unknown())?)
+            }
+            [b'"', ..] => (GraphqlTokenKind::Text, text_length(rest).ok_or_else(|| self.unknown())?),
             _ => return Err(self.unknown()),
         };
-        let token = Token { kind, text: rest.get(..length).unwrap_or_default(), at: self.at };
+        let token = GraphqlToken { kind, text: rest.get(..length).unwrap_or_default(), at: self.at };
         self.at += length;
         Ok(token)
     }
@@ -172,20 +174,20 @@ fn digits(text: &str) -> usize {
 }
 
 /// The kind and length of a number; it may not go over into a name, a digit or a point.
-fn number(text: &str) -> Option<(Kind, usize)> {
+fn number(text: &str) -> Option<(GraphqlTokenKind, usize)> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let whole = digits(unsigned);
     if whole == 0 || (whole > 1 && unsigned.starts_with('0')) {
         return None;
     }
     let mut rest = unsigned.get(whole..)?;
-    let mut kind = Kind::Int;
+    let mut kind = GraphqlTokenKind::Int;
     if let Some(fraction) = rest.strip_prefix('.') {
-        kind = Kind::Float;
+        kind = GraphqlTokenKind::Float;
         rest = fraction.get(digits(fraction)..).filter(|_| digits(fraction) > 0)?;
     }
     if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
-        kind = Kind::Float;
+        kind = GraphqlTokenKind::Float;
         let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
         rest = exponent.get(digits(exponent)..).filter(|_| digits(exponent) > 0)?;
     }

@@ -6,14 +6,14 @@
 mod system;
 
 use super::ast::{
-    Argument, Directive, Document, Field, Fragment, Literal, Operation, OperationKind, Selection, TypeRef,
-    Variable,
+    Directive, Fragment, GraphqlArgument, GraphqlDocument, GraphqlField, GraphqlLiteral, GraphqlOperation,
+    GraphqlVariable, OperationKind, Selection, TypeRef,
 };
-use super::lexer::{Kind, Lexer, Token, content, place};
+use super::lexer::{GraphqlLexer, GraphqlToken, GraphqlTokenKind, content, place};
 
 /// What a document may cost. Those for queries are graphql-java's.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct GraphqlLimits {
     /// UTF-16 code units.
     pub(super) length: usize,
     pub(super) tokens: usize,
@@ -21,10 +21,12 @@ pub(super) struct Limits {
     pub(super) blanks: usize,
 }
 
-impl Limits {
-    pub(super) const QUERY: Limits = Limits { length: 1 << 20, tokens: 15_000, blanks: 200_000 };
+impl GraphqlLimits {
+    pub(super) const QUERY: GraphqlLimits =
+        GraphqlLimits { length: 1 << 20, tokens: 15_000, blanks: 200_000 };
     /// graphql-java does not limit schemas; this is more than twice what SAPL takes for validation.
-    pub(super) const SCHEMA: Limits = Limits { length: 1 << 20, tokens: 500_000, blanks: 1 << 20 };
+    pub(super) const SCHEMA: GraphqlLimits =
+        GraphqlLimits { length: 1 << 20, tokens: 500_000, blanks: 1 << 20 };
 }
 
 /// How deep rules of the grammar may be within each other, as graphql-java counts: three for each level of fields.
@@ -93,7 +95,7 @@ fn preview(source: &str, line: usize) -> String {
 }
 
 /// Reads a document.
-pub(super) fn parse(source: &str, limits: Limits) -> Result<Document<'_>, SyntaxError> {
+pub(super) fn parse(source: &str, limits: GraphqlLimits) -> Result<GraphqlDocument<'_>, SyntaxError> {
     if crate::jvm::length(source) > limits.length {
         let limit = crate::jsonschema::formatted_count(limits.length);
         let message = format!(
@@ -102,28 +104,28 @@ pub(super) fn parse(source: &str, limits: Limits) -> Result<Document<'_>, Syntax
         );
         return Err(SyntaxError::new(message, (1, 1)));
     }
-    let mut lexer = Lexer::new(source, limits);
+    let mut lexer = GraphqlLexer::new(source, limits);
     let token = lexer.next()?;
-    Parser { source, lexer, token, depth: 1, fields: 0 }.document()
+    GraphqlParser { source, lexer, token, depth: 1, fields: 0 }.document()
 }
 
-struct Parser<'t> {
+struct GraphqlParser<'t> {
     source: &'t str,
-    lexer: Lexer<'t>,
+    lexer: GraphqlLexer<'t>,
     /// The next token.
-    token: Token<'t>,
+    token: GraphqlToken<'t>,
     depth: usize,
     fields: u32,
 }
 
-type Parsed<T> = Result<T, SyntaxError>;
+type GraphqlResult<T> = Result<T, SyntaxError>;
 
-impl<'t> Parser<'t> {
-    fn document(mut self) -> Parsed<Document<'t>> {
-        let mut document = Document::default();
+impl<'t> GraphqlParser<'t> {
+    fn document(mut self) -> GraphqlResult<GraphqlDocument<'t>> {
+        let mut document = GraphqlDocument::default();
         loop {
             self.definition(&mut document)?;
-            if self.token.kind == Kind::End {
+            if self.token.kind == GraphqlTokenKind::End {
                 return Ok(document);
             }
             if !self.begins_definition() {
@@ -132,18 +134,18 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn advance(&mut self) -> Parsed<Token<'t>> {
+    fn advance(&mut self) -> GraphqlResult<GraphqlToken<'t>> {
         let next = self.lexer.next()?;
         Ok(std::mem::replace(&mut self.token, next))
     }
 
-    fn wrong<T>(&self) -> Parsed<T> {
+    fn wrong<T>(&self) -> GraphqlResult<T> {
         self.wrong_at(self.token, OFFENDING)
     }
 
-    fn wrong_at<T>(&self, token: Token<'t>, reason: &str) -> Parsed<T> {
+    fn wrong_at<T>(&self, token: GraphqlToken<'t>, reason: &str) -> GraphqlResult<T> {
         let (line, column) = place(self.source, token.at);
-        let token = if token.kind == Kind::End { "<EOF>" } else { token.text };
+        let token = if token.kind == GraphqlTokenKind::End { "<EOF>" } else { token.text };
         Err(SyntaxError {
             message: format!("{reason} '{token}' at line {line} column {column}"),
             token: Some(token.to_owned()),
@@ -152,34 +154,38 @@ impl<'t> Parser<'t> {
     }
 
     fn is_mark(&self, mark: &str) -> bool {
-        self.token.kind == Kind::Mark && self.token.text == mark
+        self.token.kind == GraphqlTokenKind::Mark && self.token.text == mark
     }
 
     fn is_word(&self, word: &str) -> bool {
-        self.token.kind == Kind::Name && self.token.text == word
+        self.token.kind == GraphqlTokenKind::Name && self.token.text == word
     }
 
     /// Takes a mark if it comes next.
-    fn take(&mut self, mark: &str) -> Parsed<bool> {
+    fn take(&mut self, mark: &str) -> GraphqlResult<bool> {
         if !self.is_mark(mark) {
             return Ok(false);
         }
         self.advance().map(|_| true)
     }
 
-    fn expect(&mut self, mark: &str) -> Parsed<()> {
+    fn expect(&mut self, mark: &str) -> GraphqlResult<()> {
         if self.take(mark)? { Ok(()) } else { self.wrong() }
     }
 
-    fn take_word(&mut self, word: &str) -> Parsed<bool> {
+    fn take_word(&mut self, word: &str) -> GraphqlResult<bool> {
         if !self.is_word(word) {
             return Ok(false);
         }
         self.advance().map(|_| true)
     }
 
-    fn name(&mut self) -> Parsed<&'t str> {
-        if self.token.kind == Kind::Name { self.advance().map(|token| token.text) } else { self.wrong() }
+    fn name(&mut self) -> GraphqlResult<&'t str> {
+        if self.token.kind == GraphqlTokenKind::Name {
+            self.advance().map(|token| token.text)
+        } else {
+            self.wrong()
+        }
     }
 
     /// One or more of something between two marks.
@@ -187,8 +193,8 @@ impl<'t> Parser<'t> {
         &mut self,
         open: &str,
         close: &str,
-        mut one: impl FnMut(&mut Parser<'t>) -> Parsed<T>,
-    ) -> Parsed<Vec<T>> {
+        mut one: impl FnMut(&mut GraphqlParser<'t>) -> GraphqlResult<T>,
+    ) -> GraphqlResult<Vec<T>> {
         self.expect(open)?;
         let mut all = vec![one(self)?];
         while !self.take(close)? {
@@ -197,18 +203,22 @@ impl<'t> Parser<'t> {
         Ok(all)
     }
 
-    /// As [`Parser::several`], or nothing at all.
+    /// As [`GraphqlParser::several`], or nothing at all.
     fn optional<T>(
         &mut self,
         open: &str,
         close: &str,
-        one: impl FnMut(&mut Parser<'t>) -> Parsed<T>,
-    ) -> Parsed<Vec<T>> {
+        one: impl FnMut(&mut GraphqlParser<'t>) -> GraphqlResult<T>,
+    ) -> GraphqlResult<Vec<T>> {
         if self.is_mark(open) { self.several(open, close, one) } else { Ok(Vec::new()) }
     }
 
     /// Goes so many rules deeper.
-    fn deeper<T>(&mut self, rules: usize, inner: impl FnOnce(&mut Parser<'t>) -> Parsed<T>) -> Parsed<T> {
+    fn deeper<T>(
+        &mut self,
+        rules: usize,
+        inner: impl FnOnce(&mut GraphqlParser<'t>) -> GraphqlResult<T>,
+    ) -> GraphqlResult<T> {
         self.depth += rules;
         if self.depth > DEPTH_MAX {
             let message = format!(
@@ -239,17 +249,17 @@ impl<'t> Parser<'t> {
             "extend",
         ];
         match self.token.kind {
-            Kind::Name => WORDS.contains(&self.token.text),
-            Kind::Mark => self.token.text == "{",
-            Kind::Text => true,
-            Kind::Int | Kind::Float | Kind::End => false,
+            GraphqlTokenKind::Name => WORDS.contains(&self.token.text),
+            GraphqlTokenKind::Mark => self.token.text == "{",
+            GraphqlTokenKind::Text => true,
+            GraphqlTokenKind::Int | GraphqlTokenKind::Float | GraphqlTokenKind::End => false,
         }
     }
 
-    fn definition(&mut self, document: &mut Document<'t>) -> Parsed<()> {
+    fn definition(&mut self, document: &mut GraphqlDocument<'t>) -> GraphqlResult<()> {
         if self.is_mark("{") {
-            let selections = self.deeper(3, Parser::selections)?;
-            document.operations.push(Operation {
+            let selections = self.deeper(3, GraphqlParser::selections)?;
+            document.operations.push(GraphqlOperation {
                 kind: OperationKind::Query,
                 name: None,
                 variables: Vec::new(),
@@ -270,83 +280,84 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn operation(&mut self, kind: OperationKind) -> Parsed<Operation<'t>> {
-        let name = if self.token.kind == Kind::Name { Some(self.name()?) } else { None };
-        let variables = self.optional("(", ")", Parser::variable)?;
+    fn operation(&mut self, kind: OperationKind) -> GraphqlResult<GraphqlOperation<'t>> {
+        let name = if self.token.kind == GraphqlTokenKind::Name { Some(self.name()?) } else { None };
+        let variables = self.optional("(", ")", GraphqlParser::variable)?;
         let directives = self.directives()?;
-        let selections = self.deeper(3, Parser::selections)?;
-        Ok(Operation { kind, name, variables, directives, selections })
+        let selections = self.deeper(3, GraphqlParser::selections)?;
+        Ok(GraphqlOperation { kind, name, variables, directives, selections })
     }
 
-    fn variable(&mut self) -> Parsed<Variable<'t>> {
+    fn variable(&mut self) -> GraphqlResult<GraphqlVariable<'t>> {
         self.expect("$")?;
         let name = self.name()?;
         self.expect(":")?;
         let of = self.type_ref()?;
         let default = if self.take("=")? { Some(self.constant()?) } else { None };
-        Ok(Variable { name, of, default, directives: self.directives()? })
+        Ok(GraphqlVariable { name, of, default, directives: self.directives()? })
     }
 
-    fn fragment(&mut self) -> Parsed<Fragment<'t>> {
+    fn fragment(&mut self) -> GraphqlResult<Fragment<'t>> {
         let name = self.fragment_name()?;
         let Some(condition) = self.condition()? else { return self.wrong() };
         let directives = self.directives()?;
-        let selections = self.deeper(3, Parser::selections)?;
+        let selections = self.deeper(3, GraphqlParser::selections)?;
         Ok(Fragment { name, condition, directives, selections })
     }
 
-    fn fragment_name(&mut self) -> Parsed<&'t str> {
+    fn fragment_name(&mut self) -> GraphqlResult<&'t str> {
         if self.is_word("on") { self.wrong() } else { self.name() }
     }
 
-    fn condition(&mut self) -> Parsed<Option<&'t str>> {
+    fn condition(&mut self) -> GraphqlResult<Option<&'t str>> {
         if self.take_word("on")? { self.name().map(Some) } else { Ok(None) }
     }
 
-    fn selections(&mut self) -> Parsed<Vec<Selection<'t>>> {
-        self.several("{", "}", Parser::selection)
+    fn selections(&mut self) -> GraphqlResult<Vec<Selection<'t>>> {
+        self.several("{", "}", GraphqlParser::selection)
     }
 
-    fn selection(&mut self) -> Parsed<Selection<'t>> {
+    fn selection(&mut self) -> GraphqlResult<Selection<'t>> {
         let first = self.token;
         if !self.take("...")? {
             return self.field().map(Selection::Field);
         }
         // graphql-java reads on before it decides, and blames where it started.
-        if self.token.kind != Kind::Name && !self.is_mark("@") && !self.is_mark("{") {
+        if self.token.kind != GraphqlTokenKind::Name && !self.is_mark("@") && !self.is_mark("{") {
             return self.wrong_at(first, OFFENDING);
         }
-        if self.token.kind == Kind::Name && !self.is_word("on") {
+        if self.token.kind == GraphqlTokenKind::Name && !self.is_word("on") {
             let name = self.name()?;
             return Ok(Selection::Spread { name, directives: self.directives()? });
         }
         let condition = self.condition()?;
         let directives = self.directives()?;
-        let selections = self.deeper(3, Parser::selections)?;
+        let selections = self.deeper(3, GraphqlParser::selections)?;
         Ok(Selection::Inline { condition, directives, selections })
     }
 
-    fn field(&mut self) -> Parsed<Field<'t>> {
+    fn field(&mut self) -> GraphqlResult<GraphqlField<'t>> {
         let id = self.fields;
         self.fields += 1;
         let first = self.name()?;
         let (alias, name) = if self.take(":")? { (Some(first), self.name()?) } else { (None, first) };
         let arguments = self.arguments()?;
         let directives = self.directives()?;
-        let selections = if self.is_mark("{") { self.deeper(3, Parser::selections)? } else { Vec::new() };
-        Ok(Field { id, alias, name, arguments, directives, selections })
+        let selections =
+            if self.is_mark("{") { self.deeper(3, GraphqlParser::selections)? } else { Vec::new() };
+        Ok(GraphqlField { id, alias, name, arguments, directives, selections })
     }
 
-    fn arguments(&mut self) -> Parsed<Vec<Argument<'t>>> {
+    fn arguments(&mut self) -> GraphqlResult<Vec<GraphqlArgument<'t>>> {
         self.optional("(", ")", |parser| {
             let name = parser.name()?;
             parser.expect(":")?;
-            let value = parser.deeper(4, |parser| parser.literal(Constants::AndVariables))?;
-            Ok(Argument { name, value })
+            let value = parser.deeper(4, |parser| parser.literal(ValueContext::AndVariables))?;
+            Ok(GraphqlArgument { name, value })
         })
     }
 
-    fn directives(&mut self) -> Parsed<Vec<Directive<'t>>> {
+    fn directives(&mut self) -> GraphqlResult<Vec<Directive<'t>>> {
         let mut directives = Vec::new();
         while self.take("@")? {
             let name = self.name()?;
@@ -355,9 +366,9 @@ impl<'t> Parser<'t> {
         Ok(directives)
     }
 
-    fn type_ref(&mut self) -> Parsed<TypeRef<'t>> {
+    fn type_ref(&mut self) -> GraphqlResult<TypeRef<'t>> {
         let inner = if self.take("[")? {
-            let inner = self.deeper(2, Parser::type_ref)?;
+            let inner = self.deeper(2, GraphqlParser::type_ref)?;
             self.expect("]")?;
             TypeRef::List(Box::new(inner))
         } else {
@@ -366,41 +377,41 @@ impl<'t> Parser<'t> {
         Ok(if self.take("!")? { TypeRef::NonNull(Box::new(inner)) } else { inner })
     }
 
-    fn constant(&mut self) -> Parsed<Literal<'t>> {
-        self.deeper(4, |parser| parser.literal(Constants::Only))
+    fn constant(&mut self) -> GraphqlResult<GraphqlLiteral<'t>> {
+        self.deeper(4, |parser| parser.literal(ValueContext::Only))
     }
 
-    fn literal(&mut self, allowed: Constants) -> Parsed<Literal<'t>> {
+    fn literal(&mut self, allowed: ValueContext) -> GraphqlResult<GraphqlLiteral<'t>> {
         match self.token.kind {
-            Kind::Int => Ok(Literal::Int(self.advance()?.text)),
-            Kind::Float => Ok(Literal::Float(self.advance()?.text)),
-            Kind::Text => {
+            GraphqlTokenKind::Int => Ok(GraphqlLiteral::Int(self.advance()?.text)),
+            GraphqlTokenKind::Float => Ok(GraphqlLiteral::Float(self.advance()?.text)),
+            GraphqlTokenKind::Text => {
                 let Some(text) = content(self.token.text) else { return self.wrong() };
                 self.advance()?;
-                Ok(Literal::Text(text))
+                Ok(GraphqlLiteral::Text(text))
             }
-            Kind::Name => Ok(match self.advance()?.text {
-                "true" => Literal::Boolean(true),
-                "false" => Literal::Boolean(false),
-                "null" => Literal::Null,
-                name => Literal::Enum(name),
+            GraphqlTokenKind::Name => Ok(match self.advance()?.text {
+                "true" => GraphqlLiteral::Boolean(true),
+                "false" => GraphqlLiteral::Boolean(false),
+                "null" => GraphqlLiteral::Null,
+                name => GraphqlLiteral::Enum(name),
             }),
-            Kind::Mark => self.compound(allowed),
-            Kind::End => self.wrong(),
+            GraphqlTokenKind::Mark => self.compound(allowed),
+            GraphqlTokenKind::End => self.wrong(),
         }
     }
 
     /// A variable, a list or an object.
-    fn compound(&mut self, allowed: Constants) -> Parsed<Literal<'t>> {
-        if allowed == Constants::AndVariables && self.take("$")? {
-            return self.name().map(Literal::Variable);
+    fn compound(&mut self, allowed: ValueContext) -> GraphqlResult<GraphqlLiteral<'t>> {
+        if allowed == ValueContext::AndVariables && self.take("$")? {
+            return self.name().map(GraphqlLiteral::Variable);
         }
         if self.take("[")? {
             let mut values = Vec::new();
             while !self.take("]")? {
                 values.push(self.deeper(2, |parser| parser.literal(allowed))?);
             }
-            return Ok(Literal::List(values));
+            return Ok(GraphqlLiteral::List(values));
         }
         self.expect("{")?;
         let mut fields = Vec::new();
@@ -409,13 +420,13 @@ impl<'t> Parser<'t> {
             self.expect(":")?;
             fields.push((name, self.deeper(3, |parser| parser.literal(allowed))?));
         }
-        Ok(Literal::Object(fields))
+        Ok(GraphqlLiteral::Object(fields))
     }
 }
 
 /// What may stand in a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Constants {
+enum ValueContext {
     Only,
     AndVariables,
 }

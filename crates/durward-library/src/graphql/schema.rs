@@ -8,33 +8,33 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::ast::{
-    Directive, Document, EnumValue, FieldDefinition, InputValue, OperationKind, SystemDefinition, SystemKind,
-    TypeRef,
+    Directive, EnumValue, FieldDefinition, GraphqlDocument, InputValue, OperationKind, SystemDefinition,
+    SystemKind, TypeRef,
 };
 use super::introspection::BUILT_IN;
-use super::parser::{Limits, parse};
+use super::parser::{GraphqlLimits, parse};
 
 /// The scalars of the specification, in the order of graphql-java.
 pub(super) const SCALARS: [&str; 5] = ["Int", "Float", "String", "Boolean", "ID"];
 
 /// A type that can be asked about.
 #[derive(Debug)]
-pub(super) enum Type<'s> {
+pub(super) enum GraphqlType<'s> {
     Scalar(&'s str),
     Object(HashMap<&'s str, &'s FieldDefinition<'s>>),
     Enum(HashSet<&'s str>),
     Input(Vec<&'s InputValue<'s>>),
 }
 
-impl Type<'_> {
+impl GraphqlType<'_> {
     /// Whether answers may have it inside.
     pub(super) const fn is_leaf(&self) -> bool {
-        matches!(self, Type::Scalar(_) | Type::Enum(_))
+        matches!(self, GraphqlType::Scalar(_) | GraphqlType::Enum(_))
     }
 
     /// Whether arguments may be of it.
     pub(super) const fn is_input(&self) -> bool {
-        matches!(self, Type::Scalar(_) | Type::Enum(_) | Type::Input(_))
+        matches!(self, GraphqlType::Scalar(_) | GraphqlType::Enum(_) | GraphqlType::Input(_))
     }
 }
 
@@ -48,19 +48,19 @@ pub(super) struct DirectiveType<'s> {
 
 /// A schema that queries can be held against.
 #[derive(Debug)]
-pub(super) struct Schema<'s> {
-    pub(super) types: HashMap<&'s str, Type<'s>>,
+pub(super) struct GraphqlSchema<'s> {
+    pub(super) types: HashMap<&'s str, GraphqlType<'s>>,
     pub(super) directives: HashMap<&'s str, DirectiveType<'s>>,
     roots: Vec<(OperationKind, &'s str)>,
 }
 
-impl<'s> Schema<'s> {
+impl<'s> GraphqlSchema<'s> {
     /// The name of the type that operations of a kind start from.
     pub(super) fn root(&self, kind: OperationKind) -> Option<&'s str> {
         self.roots.iter().find(|(known, _)| *known == kind).map(|(_, name)| *name)
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Type<'s>> {
+    pub(super) fn get(&self, name: &str) -> Option<&GraphqlType<'s>> {
         self.types.get(name)
     }
 
@@ -68,15 +68,16 @@ impl<'s> Schema<'s> {
     ///
     /// # Errors
     /// What does not fit together, a message each.
-    pub(super) fn build(document: &'s Document<'s>) -> Result<Schema<'s>, Vec<String>> {
+    pub(super) fn build(document: &'s GraphqlDocument<'s>) -> Result<GraphqlSchema<'s>, Vec<String>> {
         let mut errors = redefinitions(document);
         if !errors.is_empty() {
             return Err(errors);
         }
-        let built_in: &'static Document<'static> = &BUILT_INS;
-        let mut schema = Schema { types: HashMap::new(), directives: HashMap::new(), roots: Vec::new() };
+        let built_in: &'static GraphqlDocument<'static> = &BUILT_INS;
+        let mut schema =
+            GraphqlSchema { types: HashMap::new(), directives: HashMap::new(), roots: Vec::new() };
         for scalar in SCALARS {
-            schema.types.insert(scalar, Type::Scalar(scalar));
+            schema.types.insert(scalar, GraphqlType::Scalar(scalar));
         }
         let own = || document.system.iter().filter(|definition| !definition.is_extension);
         for definition in built_in.system.iter().chain(own()) {
@@ -87,16 +88,16 @@ impl<'s> Schema<'s> {
         }
         schema.find_roots(document, &mut errors);
         let names = document.system.iter().map(|definition| definition.name).collect();
-        Checker { schema: &schema, names, errors: &mut errors }.check(document);
+        SchemaChecker { schema: &schema, names, errors: &mut errors }.check(document);
         if errors.is_empty() { Ok(schema) } else { Err(errors) }
     }
 
     fn add(&mut self, definition: &'s SystemDefinition<'s>, errors: &mut Vec<String>) {
         let name = definition.name;
         let added = match &definition.kind {
-            SystemKind::Object { fields, .. } => Type::Object(by_name(fields)),
-            SystemKind::Enum(values) => Type::Enum(values.iter().map(|value| value.name).collect()),
-            SystemKind::Input(fields) => Type::Input(fields.iter().collect()),
+            SystemKind::Object { fields, .. } => GraphqlType::Object(by_name(fields)),
+            SystemKind::Enum(values) => GraphqlType::Enum(values.iter().map(|value| value.name).collect()),
+            SystemKind::Input(fields) => GraphqlType::Input(fields.iter().collect()),
             SystemKind::Directive { arguments, is_repeatable, locations } => {
                 let directive = DirectiveType { arguments, is_repeatable: *is_repeatable, locations };
                 self.directives.insert(name, directive);
@@ -122,7 +123,7 @@ impl<'s> Schema<'s> {
     fn extend(&mut self, definition: &'s SystemDefinition<'s>, errors: &mut Vec<String>) {
         let name = definition.name;
         match (&definition.kind, self.types.get_mut(name)) {
-            (SystemKind::Object { fields, .. }, Some(Type::Object(known))) => {
+            (SystemKind::Object { fields, .. }, Some(GraphqlType::Object(known))) => {
                 for field in fields {
                     if known.insert(field.name, field).is_some() {
                         errors.push(format!(
@@ -132,18 +133,18 @@ impl<'s> Schema<'s> {
                     }
                 }
             }
-            (SystemKind::Enum(values), Some(Type::Enum(known))) => {
+            (SystemKind::Enum(values), Some(GraphqlType::Enum(known))) => {
                 known.extend(values.iter().map(|value| value.name));
             }
-            (SystemKind::Input(fields), Some(Type::Input(known))) => known.extend(fields),
+            (SystemKind::Input(fields), Some(GraphqlType::Input(known))) => known.extend(fields),
             (SystemKind::Schema(_), _) => {}
-            (SystemKind::Scalar, Some(Type::Scalar(_))) => {}
+            (SystemKind::Scalar, Some(GraphqlType::Scalar(_))) => {}
             _ => errors.push(format!("The extension '{name}' type is missing its base underlying type")),
         }
     }
 
     /// Those of `schema { .. }`, or the types named `Query`, `Mutation` and `Subscription`.
-    fn find_roots(&mut self, document: &'s Document<'s>, errors: &mut Vec<String>) {
+    fn find_roots(&mut self, document: &'s GraphqlDocument<'s>, errors: &mut Vec<String>) {
         let mut is_declared = false;
         for definition in &document.system {
             if let SystemKind::Schema(operations) = &definition.kind {
@@ -153,13 +154,13 @@ impl<'s> Schema<'s> {
         }
         if !is_declared {
             for (kind, name) in OperationKind::ALL.into_iter().zip(["Query", "Mutation", "Subscription"]) {
-                if matches!(self.types.get(name), Some(Type::Object(_))) {
+                if matches!(self.types.get(name), Some(GraphqlType::Object(_))) {
                     self.roots.push((kind, name));
                 }
             }
         }
         for (kind, name) in &self.roots {
-            if !matches!(self.types.get(name), Some(Type::Object(_))) {
+            if !matches!(self.types.get(name), Some(GraphqlType::Object(_))) {
                 let kind = kind.as_str();
                 errors.push(format!("There is no object type '{name}' for the '{kind}' operation"));
             }
@@ -174,11 +175,11 @@ fn by_name<'s>(fields: &'s [FieldDefinition<'s>]) -> HashMap<&'s str, &'s FieldD
     fields.iter().map(|field| (field.name, field)).collect()
 }
 
-static BUILT_INS: LazyLock<Document<'static>> =
-    LazyLock::new(|| parse(BUILT_IN, Limits::SCHEMA).unwrap_or_default());
+static BUILT_INS: LazyLock<GraphqlDocument<'static>> =
+    LazyLock::new(|| parse(BUILT_IN, GraphqlLimits::SCHEMA).unwrap_or_default());
 
 /// What is defined a second time, and what is no definition of a schema at all: the errors that reading alone has.
-pub(super) fn redefinitions(document: &Document<'_>) -> Vec<String> {
+pub(super) fn redefinitions(document: &GraphqlDocument<'_>) -> Vec<String> {
     let mut errors = Vec::new();
     for name in document
         .operations
@@ -214,15 +215,15 @@ pub(super) fn redefinitions(document: &Document<'_>) -> Vec<String> {
 }
 
 /// Looks for names that lead nowhere.
-struct Checker<'c, 's> {
-    schema: &'c Schema<'s>,
+struct SchemaChecker<'c, 's> {
+    schema: &'c GraphqlSchema<'s>,
     /// Of all definitions, interfaces among them.
     names: HashSet<&'s str>,
     errors: &'c mut Vec<String>,
 }
 
-impl<'s> Checker<'_, 's> {
-    fn check(&mut self, document: &'s Document<'s>) {
+impl<'s> SchemaChecker<'_, 's> {
+    fn check(&mut self, document: &'s GraphqlDocument<'s>) {
         for definition in &document.system {
             let name = definition.name;
             self.directives(name, &definition.directives);
@@ -245,8 +246,10 @@ impl<'s> Checker<'_, 's> {
 
     fn fields(&mut self, name: &str, is_extension: bool, fields: &'s [FieldDefinition<'s>]) {
         let is_empty = match self.schema.get(name) {
-            Some(Type::Object(fields)) => fields.is_empty(),
-            Some(Type::Scalar(_) | Type::Enum(_) | Type::Input(_)) | None => fields.is_empty(),
+            Some(GraphqlType::Object(fields)) => fields.is_empty(),
+            Some(GraphqlType::Scalar(_) | GraphqlType::Enum(_) | GraphqlType::Input(_)) | None => {
+                fields.is_empty()
+            }
         };
         if is_empty && !is_extension {
             self.errors.push(format!("\"{name}\" must define one or more fields."));
@@ -256,14 +259,14 @@ impl<'s> Checker<'_, 's> {
             self.directives(name, &field.directives);
             self.inputs(name, &field.arguments);
             match self.resolve(name, &field.of) {
-                Some(Type::Input(_)) => {
+                Some(GraphqlType::Input(_)) => {
                     let of = field.of.name();
                     self.errors.push(format!(
                         "The type '{of}' of field '{}' in '{name}' is an input type",
                         field.name
                     ));
                 }
-                Some(Type::Scalar(_) | Type::Object(_) | Type::Enum(_)) | None => {}
+                Some(GraphqlType::Scalar(_) | GraphqlType::Object(_) | GraphqlType::Enum(_)) | None => {}
             }
         }
     }
@@ -295,7 +298,7 @@ impl<'s> Checker<'_, 's> {
         }
     }
 
-    fn resolve(&mut self, within: &str, of: &TypeRef<'s>) -> Option<&Type<'s>> {
+    fn resolve(&mut self, within: &str, of: &TypeRef<'s>) -> Option<&GraphqlType<'s>> {
         let name = of.name();
         let found = self.schema.get(name);
         if found.is_none() {

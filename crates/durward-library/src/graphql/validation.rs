@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::ast::{
-    Argument, Directive, Document, Field, FieldDefinition, Fragment, Operation, OperationKind, Selection,
-    TypeRef,
+    Directive, FieldDefinition, Fragment, GraphqlArgument, GraphqlDocument, GraphqlField, GraphqlOperation,
+    OperationKind, Selection, TypeRef,
 };
 use super::introspection::ROOT;
-use super::schema::{Schema, Type};
+use super::schema::{GraphqlSchema, GraphqlType};
 
 mod fragments;
 mod overlap;
@@ -18,8 +18,8 @@ mod variables;
 const ERRORS_MAX: usize = 100;
 
 /// Everything wrong with the query; empty when it is valid.
-pub(super) fn validate<'t>(document: &'t Document<'t>, schema: &'t Schema<'t>) -> Vec<String> {
-    let mut validator = Validator {
+pub(super) fn validate<'t>(document: &'t GraphqlDocument<'t>, schema: &'t GraphqlSchema<'t>) -> Vec<String> {
+    let mut validator = QueryValidator {
         document,
         schema,
         fragments: document.fragments.iter().map(|fragment| (fragment.name, fragment)).collect(),
@@ -31,16 +31,16 @@ pub(super) fn validate<'t>(document: &'t Document<'t>, schema: &'t Schema<'t>) -
     validator.errors
 }
 
-struct Validator<'t> {
-    document: &'t Document<'t>,
-    schema: &'t Schema<'t>,
+struct QueryValidator<'t> {
+    document: &'t GraphqlDocument<'t>,
+    schema: &'t GraphqlSchema<'t>,
     fragments: HashMap<&'t str, &'t Fragment<'t>>,
     /// Names of operations are not in it, those of fragments and fields are.
     path: Vec<&'t str>,
     errors: Vec<String>,
 }
 
-impl<'t> Validator<'t> {
+impl<'t> QueryValidator<'t> {
     /// Notes an error of a kind at the present place.
     fn error(&mut self, kind: &str, message: impl AsRef<str>) {
         // One more than is reported, so that it can be seen that there were more.
@@ -103,7 +103,7 @@ impl<'t> Validator<'t> {
         }
     }
 
-    fn operation(&mut self, operation: &'t Operation<'t>) {
+    fn operation(&mut self, operation: &'t GraphqlOperation<'t>) {
         let kind = operation.kind;
         let Some(root) = self.schema.root(kind) else {
             let message = format!("The '{}' operation is not supported by the schema", kind.as_str());
@@ -134,9 +134,14 @@ impl<'t> Validator<'t> {
     /// Whether a type condition names an object type; if not that is an error.
     fn is_composite(&mut self, name: &'t str, kind: &str, what: &str) -> bool {
         match self.schema.get(name) {
-            Some(Type::Object(_)) if name != ROOT => return true,
+            Some(GraphqlType::Object(_)) if name != ROOT => return true,
             None => self.error("UnknownType", format!("Unknown type '{name}'")),
-            Some(Type::Scalar(_) | Type::Object(_) | Type::Enum(_) | Type::Input(_)) => {
+            Some(
+                GraphqlType::Scalar(_)
+                | GraphqlType::Object(_)
+                | GraphqlType::Enum(_)
+                | GraphqlType::Input(_),
+            ) => {
                 let message = format!("{what} type condition is invalid, must be on Object/Interface/Union");
                 self.error(kind, message);
             }
@@ -170,7 +175,7 @@ impl<'t> Validator<'t> {
             return self.error("UndefinedFragment", format!("Undefined fragment '{name}'"));
         };
         let condition = fragment.condition;
-        if condition != parent && matches!(self.schema.get(condition), Some(Type::Object(_))) {
+        if condition != parent && matches!(self.schema.get(condition), Some(GraphqlType::Object(_))) {
             let message = format!(
                 "Fragment '{name}' cannot be spread here as objects of type '{parent}' can never be of type '{condition}'"
             );
@@ -200,19 +205,19 @@ impl<'t> Validator<'t> {
         } else {
             parent
         };
-        let Some(Type::Object(fields)) = self.schema.types.get(owner) else { return None };
+        let Some(GraphqlType::Object(fields)) = self.schema.types.get(owner) else { return None };
         fields.get(name).copied()
     }
 
-    fn field(&mut self, field: &'t Field<'t>, parent: &'t str) {
+    fn field(&mut self, field: &'t GraphqlField<'t>, parent: &'t str) {
         self.directives(&field.directives, "FIELD");
         let name = field.name;
         let Some(definition) = self.definition(parent, name) else {
             return self.error("FieldUndefined", format!("Field '{name}' in type '{parent}' is undefined"));
         };
-        self.arguments(&field.arguments, &definition.arguments, Owner::Field);
+        self.arguments(&field.arguments, &definition.arguments, ArgumentOwner::Field);
         let of = definition.of.name();
-        let is_leaf = self.schema.get(of).is_none_or(Type::is_leaf);
+        let is_leaf = self.schema.get(of).is_none_or(GraphqlType::is_leaf);
         if is_leaf && !field.selections.is_empty() {
             let message =
                 format!("Subselection not allowed on leaf type '{}' of field '{name}'", definition.of);
@@ -245,15 +250,15 @@ impl<'t> Validator<'t> {
                 );
                 self.error("DuplicateDirectiveName", message);
             }
-            self.arguments(&directive.arguments, known.arguments, Owner::Directive(name));
+            self.arguments(&directive.arguments, known.arguments, ArgumentOwner::Directive(name));
         }
     }
 
     fn arguments(
         &mut self,
-        given: &'t [Argument<'t>],
+        given: &'t [GraphqlArgument<'t>],
         known: &'t [super::ast::InputValue<'t>],
-        owner: Owner<'t>,
+        owner: ArgumentOwner<'t>,
     ) {
         let mut names = HashSet::new();
         for argument in given {
@@ -280,7 +285,7 @@ impl<'t> Validator<'t> {
     }
 
     /// Subscriptions watch one thing (section 5.2.3.1).
-    fn subscription(&mut self, operation: &'t Operation<'t>) {
+    fn subscription(&mut self, operation: &'t GraphqlOperation<'t>) {
         let name = operation.name.unwrap_or("null");
         let roots = self.root_fields(&operation.selections);
         let keys: HashSet<&str> = roots.iter().map(|field| field.key()).collect();
@@ -298,7 +303,7 @@ impl<'t> Validator<'t> {
     }
 
     /// The fields of an operation itself, those in fragments included.
-    fn root_fields(&self, selections: &'t [Selection<'t>]) -> Vec<&'t Field<'t>> {
+    fn root_fields(&self, selections: &'t [Selection<'t>]) -> Vec<&'t GraphqlField<'t>> {
         let (mut visited, mut found, mut open) = (HashSet::new(), Vec::new(), vec![selections]);
         while let Some(selections) = open.pop() {
             for selection in selections {
@@ -319,30 +324,30 @@ impl<'t> Validator<'t> {
 
 /// Whose arguments they are.
 #[derive(Clone, Copy)]
-enum Owner<'t> {
+enum ArgumentOwner<'t> {
     Field,
     Directive(&'t str),
 }
 
-impl<'t> Owner<'t> {
+impl<'t> ArgumentOwner<'t> {
     const fn as_str(self) -> &'static str {
         match self {
-            Owner::Field => "field",
-            Owner::Directive(_) => "directive",
+            ArgumentOwner::Field => "field",
+            ArgumentOwner::Directive(_) => "directive",
         }
     }
 
     const fn missing(self) -> &'static str {
         match self {
-            Owner::Field => "MissingFieldArgument",
-            Owner::Directive(_) => "MissingDirectiveArgument",
+            ArgumentOwner::Field => "MissingFieldArgument",
+            ArgumentOwner::Directive(_) => "MissingDirectiveArgument",
         }
     }
 
     const fn directive(self) -> Option<&'t str> {
         match self {
-            Owner::Field => None,
-            Owner::Directive(name) => Some(name),
+            ArgumentOwner::Field => None,
+            ArgumentOwner::Directive(name) => Some(name),
         }
     }
 }

@@ -6,9 +6,11 @@ use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::value::{Object, Value};
 use smol_str::SmolStr;
 
-use super::keyword::{If, Keyword, Node, NodeId, OfArray, OfObject, ResourceId, Rest, Types};
+use super::keyword::{
+    If, Keyword, OfArray, OfObject, RemainingItems, ResourceId, Subschema, SubschemaId, Types,
+};
 use super::reference::{push, split};
-use super::scan::{Catalog, Dialect, Place, RECURSIVE_ANCHOR};
+use super::scan::{RECURSIVE_ANCHOR, SchemaCatalog, SchemaDialect, SchemaLocation};
 use super::{Flaws, Schema};
 
 mod array;
@@ -23,8 +25,8 @@ pub(super) fn compile(schema: &Value, others: &Value) -> Evaluated<Schema> {
     if !matches!(schema, Value::Object(_)) {
         return Err(Fault::processing("a schema must be an object"));
     }
-    let mut compiler = Compiler {
-        catalog: Catalog::new(others),
+    let mut compiler = SchemaCompiler {
+        catalog: SchemaCatalog::new(others),
         nodes: Vec::new(),
         known: HashMap::new(),
         waiting: Vec::new(),
@@ -35,20 +37,20 @@ pub(super) fn compile(schema: &Value, others: &Value) -> Evaluated<Schema> {
     compiler.finish(root)
 }
 
-struct Compiler {
-    catalog: Catalog,
+struct SchemaCompiler {
+    catalog: SchemaCatalog,
     /// `None` while it waits.
-    nodes: Vec<Option<Node>>,
-    known: HashMap<(ResourceId, String), NodeId>,
-    waiting: Vec<(NodeId, Place)>,
+    nodes: Vec<Option<Subschema>>,
+    known: HashMap<(ResourceId, String), SubschemaId>,
+    waiting: Vec<(SubschemaId, SchemaLocation)>,
     flaws: Flaws,
 }
 
-impl Compiler {
-    fn finish(mut self, root: NodeId) -> Evaluated<Schema> {
+impl SchemaCompiler {
+    fn finish(mut self, root: SubschemaId) -> Evaluated<Schema> {
         let mut dynamic_anchors = HashMap::new();
         loop {
-            while let Some((NodeId(id), place)) = self.waiting.pop() {
+            while let Some((SubschemaId(id), place)) = self.waiting.pop() {
                 let node = self.compiled(&place)?;
                 if let Some(slot) = usize::try_from(id).ok().and_then(|id| self.nodes.get_mut(id)) {
                     *slot = Some(node);
@@ -72,13 +74,13 @@ impl Compiler {
     }
 
     /// The node of a schema, to be compiled later when it is new.
-    fn node(&mut self, place: Place) -> Evaluated<NodeId> {
+    fn node(&mut self, place: SchemaLocation) -> Evaluated<SubschemaId> {
         let key = (place.resource, place.pointer.clone());
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
         let id = match u32::try_from(self.nodes.len()) {
-            Ok(id) if self.nodes.len() < SCHEMA_NODES_MAX => NodeId(id),
+            Ok(id) if self.nodes.len() < SCHEMA_NODES_MAX => SubschemaId(id),
             _ => {
                 return Err(Fault::processing(format!(
                     "a schema has more than {SCHEMA_NODES_MAX} subschemas"
@@ -91,18 +93,18 @@ impl Compiler {
         Ok(id)
     }
 
-    fn child(&mut self, place: &Place, path: &str, value: &Value) -> Evaluated<NodeId> {
+    fn child(&mut self, place: &SchemaLocation, path: &str, value: &Value) -> Evaluated<SubschemaId> {
         let below = self.catalog.below(place, path, value);
         self.node(below)
     }
 
-    fn compiled(&mut self, place: &Place) -> Evaluated<Node> {
+    fn compiled(&mut self, place: &SchemaLocation) -> Evaluated<Subschema> {
         let mut keywords = Vec::new();
-        if matches!(place.value, Value::Boolean(_)) && self.dialect(place) == Dialect::Draft4 {
+        if matches!(place.value, Value::Boolean(_)) && self.dialect(place) == SchemaDialect::Draft4 {
             return Err(Fault::processing("Draft 4 has no schemas `true` and `false`"));
         }
         if let Value::Object(object) = &place.value {
-            let is_old = self.dialect(place) < Dialect::Draft201909;
+            let is_old = self.dialect(place) < SchemaDialect::Draft201909;
             if let Some(reference) = object.get("$ref").filter(|_| is_old) {
                 // Before 2019-09 nothing beside a `$ref` counts.
                 keywords.push(self.reference(place, reference)?);
@@ -122,17 +124,17 @@ impl Compiler {
                     | Keyword::OfObject(OfObject::UnevaluatedProperties(_))
             )
         });
-        Ok(Node { resource: place.resource, keywords: keywords.into_boxed_slice(), is_closing })
+        Ok(Subschema { resource: place.resource, keywords: keywords.into_boxed_slice(), is_closing })
     }
 
-    fn dialect(&self, place: &Place) -> Dialect {
+    fn dialect(&self, place: &SchemaLocation) -> SchemaDialect {
         self.catalog.dialect(place.resource)
     }
 
     /// What a keyword means; nothing when it is a note, is unknown, or has a value that the Java engine passes over.
     fn keyword(
         &mut self,
-        place: &Place,
+        place: &SchemaLocation,
         object: &Object,
         name: &str,
         value: &Value,
@@ -147,17 +149,17 @@ impl Compiler {
             return Ok(Some(Keyword::OfArray(keyword)));
         }
         let dialect = self.dialect(place);
-        if let Some(keyword) = scalar::of_text(name, value, dialect < Dialect::Draft201909)? {
+        if let Some(keyword) = scalar::of_text(name, value, dialect < SchemaDialect::Draft201909)? {
             return Ok(Some(Keyword::OfText(keyword)));
         }
-        let is_old = dialect == Dialect::Draft4;
+        let is_old = dialect == SchemaDialect::Draft4;
         Ok(scalar::of_number(object, name, value, is_old)?.map(Keyword::OfNumber))
     }
 
     /// Keywords about values of any type.
     fn general(
         &mut self,
-        place: &Place,
+        place: &SchemaLocation,
         object: &Object,
         name: &str,
         value: &Value,
@@ -165,24 +167,26 @@ impl Compiler {
         let dialect = self.dialect(place);
         Ok(Some(match name {
             "$ref" => self.reference(place, value)?,
-            "$dynamicRef" if dialect == Dialect::Draft202012 => self.dynamic_reference(place, value)?,
-            "$recursiveRef" if dialect == Dialect::Draft201909 => self.recursive_reference(place, value)?,
+            "$dynamicRef" if dialect == SchemaDialect::Draft202012 => self.dynamic_reference(place, value)?,
+            "$recursiveRef" if dialect == SchemaDialect::Draft201909 => {
+                self.recursive_reference(place, value)?
+            }
             "type" => Keyword::Type(Types::new(value)),
             "enum" => Keyword::Enum(values(value).iter().cloned().collect()),
-            "const" if dialect > Dialect::Draft4 => Keyword::Const(value.clone()),
+            "const" if dialect > SchemaDialect::Draft4 => Keyword::Const(value.clone()),
             "allOf" => Keyword::AllOf(self.list(place, name, value)?),
             "anyOf" => Keyword::AnyOf(self.list(place, name, value)?),
             "oneOf" => Keyword::OneOf(self.list(place, name, value)?),
             "not" => Keyword::Not { node: self.child(place, "/not", value)?, schema: value.clone() },
-            "if" if dialect > Dialect::Draft6 => self.condition(place, object, value)?,
-            "minContains" | "maxContains" if dialect > Dialect::Draft7 => {
+            "if" if dialect > SchemaDialect::Draft6 => self.condition(place, object, value)?,
+            "minContains" | "maxContains" if dialect > SchemaDialect::Draft7 => {
                 return Ok(array::impossible_contains(object, name));
             }
             _ => return Ok(None),
         }))
     }
 
-    fn reference(&mut self, place: &Place, value: &Value) -> Evaluated<Keyword> {
+    fn reference(&mut self, place: &SchemaLocation, value: &Value) -> Evaluated<Keyword> {
         let Value::Text(reference) = value else { return Err(nonsense("$ref", "a text")) };
         match self.catalog.find(place.resource, reference) {
             Ok(target) => self.node(target).map(Keyword::Ref),
@@ -193,7 +197,7 @@ impl Compiler {
         }
     }
 
-    fn dynamic_reference(&mut self, place: &Place, value: &Value) -> Evaluated<Keyword> {
+    fn dynamic_reference(&mut self, place: &SchemaLocation, value: &Value) -> Evaluated<Keyword> {
         let Value::Text(reference) = value else { return Err(nonsense("$dynamicRef", "a text")) };
         let target = match self.catalog.find(place.resource, reference) {
             Ok(target) => target,
@@ -205,7 +209,7 @@ impl Compiler {
     }
 
     /// `$recursiveRef` of 2019-09, which can only mean the resource as a whole, or the outermost that extends it.
-    fn recursive_reference(&mut self, place: &Place, value: &Value) -> Evaluated<Keyword> {
+    fn recursive_reference(&mut self, place: &SchemaLocation, value: &Value) -> Evaluated<Keyword> {
         if value.as_text() != Some("#") {
             return Err(nonsense("$recursiveRef", "`#`"));
         }
@@ -215,13 +219,18 @@ impl Compiler {
         Ok(Keyword::DynamicRef { name: "$recursiveRef", initial: self.node(target)?, anchor })
     }
 
-    fn list(&mut self, place: &Place, name: &str, value: &Value) -> Evaluated<Box<[NodeId]>> {
+    fn list(&mut self, place: &SchemaLocation, name: &str, value: &Value) -> Evaluated<Box<[SubschemaId]>> {
         let Value::Array(schemas) = value else { return Err(nonsense(name, "an array of schemas")) };
         let nodes = schemas.iter().enumerate();
         nodes.map(|(at, schema)| self.child(place, &format!("/{name}/{at}"), schema)).collect()
     }
 
-    fn named(&mut self, place: &Place, name: &str, value: &Value) -> Evaluated<Box<[(SmolStr, NodeId)]>> {
+    fn named(
+        &mut self,
+        place: &SchemaLocation,
+        name: &str,
+        value: &Value,
+    ) -> Evaluated<Box<[(SmolStr, SubschemaId)]>> {
         let Value::Object(schemas) = value else { return Ok(Box::default()) };
         let nodes = schemas.iter().map(|(key, schema)| {
             let mut path = format!("/{name}");
@@ -231,7 +240,7 @@ impl Compiler {
         nodes.collect()
     }
 
-    fn condition(&mut self, place: &Place, object: &Object, value: &Value) -> Evaluated<Keyword> {
+    fn condition(&mut self, place: &SchemaLocation, object: &Object, value: &Value) -> Evaluated<Keyword> {
         let mut branch = |name: &str| {
             object.get(name).map(|schema| self.child(place, &format!("/{name}"), schema)).transpose()
         };
@@ -241,16 +250,16 @@ impl Compiler {
     }
 
     /// A schema for all that is left; `false` is told apart because its violations have words of their own.
-    fn rest(&mut self, place: &Place, name: &str, value: &Value) -> Evaluated<Rest> {
+    fn rest(&mut self, place: &SchemaLocation, name: &str, value: &Value) -> Evaluated<RemainingItems> {
         // A boolean schema that Draft 4 does not have; `additionalItems` may be a boolean there, too.
-        let is_unknown = name == "items" && self.dialect(place) == Dialect::Draft4;
+        let is_unknown = name == "items" && self.dialect(place) == SchemaDialect::Draft4;
         if matches!(value, Value::Boolean(false)) && !is_unknown {
-            return Ok(Rest::Refused);
+            return Ok(RemainingItems::Refused);
         }
         if !matches!(value, Value::Boolean(true) | Value::Object(_)) {
             return Err(nonsense(name, "a schema"));
         }
-        self.child(place, &format!("/{name}"), value).map(Rest::Schema)
+        self.child(place, &format!("/{name}"), value).map(RemainingItems::Schema)
     }
 }
 

@@ -7,19 +7,19 @@ use std::net::Ipv6Addr;
 
 use durward_ir::fault::Evaluated;
 
-use super::pattern::Pattern;
+use super::pattern::SchemaPattern;
 
 /// A format with the words its violations have.
 #[derive(Clone, Debug)]
-pub(super) struct Format {
+pub(super) struct FormatChecker {
     pub(super) name: &'static str,
     pub(super) words: &'static str,
-    check: Check,
+    check: FormatFn,
 }
 
 #[derive(Clone, Debug)]
-enum Check {
-    Pattern(Pattern),
+enum FormatFn {
+    Pattern(SchemaPattern),
     Of(fn(&str) -> bool),
 }
 
@@ -79,10 +79,10 @@ const PATTERNS: [(&str, &str, &str); 19] = [
 ];
 
 /// A format, what is said of texts that are not of it, and whether a text is.
-type Named = (&'static str, &'static str, fn(&str) -> bool);
+type NamedFormat = (&'static str, &'static str, fn(&str) -> bool);
 
 /// The others.
-const CHECKS: [Named; 4] = [
+const CHECKS: [NamedFormat; 4] = [
     ("date", " must be a valid RFC 3339 full-date", is_date),
     ("time", " must be a valid RFC 3339 time", is_time),
     ("date-time", " must be a valid RFC 3339 date-time", is_date_time),
@@ -90,26 +90,26 @@ const CHECKS: [Named; 4] = [
 ];
 
 /// The format with this name; `None` of one that is not known, which says nothing.
-pub(super) fn named(name: &str) -> Evaluated<Option<Format>> {
+pub(super) fn named(name: &str) -> Evaluated<Option<FormatChecker>> {
     if let Some((name, words, check)) = CHECKS.into_iter().find(|(known, ..)| *known == name) {
-        return Ok(Some(Format { name, words, check: Check::Of(check) }));
+        return Ok(Some(FormatChecker { name, words, check: FormatFn::Of(check) }));
     }
     let Some((name, words, regex)) = PATTERNS.into_iter().find(|(known, ..)| *known == name) else {
         return Ok(None);
     };
-    let check = Check::Pattern(Pattern::compile(regex)?);
-    Ok(Some(Format { name, words, check }))
+    let check = FormatFn::Pattern(SchemaPattern::compile(regex)?);
+    Ok(Some(FormatChecker { name, words, check }))
 }
 
-impl Format {
+impl FormatChecker {
     /// Whether a text has it.
     ///
     /// # Errors
     /// A search goes back too often.
     pub(super) fn matches(&self, text: &str) -> Evaluated<bool> {
         match &self.check {
-            Check::Pattern(pattern) => pattern.is_found(text),
-            Check::Of(check) => Ok(check(text)),
+            FormatFn::Pattern(pattern) => pattern.is_found(text),
+            FormatFn::Of(check) => Ok(check(text)),
         }
     }
 }

@@ -6,12 +6,12 @@ use durward_ir::fault::Fault;
 use durward_ir::value::Value;
 use smol_str::SmolStr;
 
-use super::format::Format;
-use super::pattern::Pattern;
+use super::format::FormatChecker;
+use super::pattern::SchemaPattern;
 
-/// The place of a [`Node`] in its schema.
+/// The place of a [`Subschema`] in its schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct NodeId(pub(super) u32);
+pub(super) struct SubschemaId(pub(super) u32);
 
 /// A schema with an identifier of its own (JSON Schema Core, 4.3.5): within it references and anchors are relative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,7 +19,7 @@ pub(super) struct ResourceId(pub(super) u32);
 
 /// One subschema.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct Subschema {
     pub(super) resource: ResourceId,
     /// In the order in which they are evaluated and report.
     pub(super) keywords: Box<[Keyword]>,
@@ -29,11 +29,11 @@ pub(super) struct Node {
 
 /// What further properties or items may be.
 #[derive(Clone, Debug)]
-pub(super) enum Rest {
+pub(super) enum RemainingItems {
     /// There may be none.
     Refused,
     /// They are held against this schema.
-    Schema(NodeId),
+    Schema(SubschemaId),
 }
 
 /// One keyword with its value. Those that say nothing about a value (`title`, `format`, ...) are left out.
@@ -46,20 +46,20 @@ pub(super) enum Keyword {
     Type(Types),
     Enum(Box<[Value]>),
     Const(Value),
-    AllOf(Box<[NodeId]>),
-    AnyOf(Box<[NodeId]>),
-    OneOf(Box<[NodeId]>),
+    AllOf(Box<[SubschemaId]>),
+    AnyOf(Box<[SubschemaId]>),
+    OneOf(Box<[SubschemaId]>),
     Not {
-        node: NodeId,
+        node: SubschemaId,
         schema: Value,
     },
     If(Box<If>),
-    Ref(NodeId),
+    Ref(SubschemaId),
     /// `$dynamicRef`, or `$recursiveRef` of 2019-09.
     DynamicRef {
         name: &'static str,
         /// Where the reference leads as written.
-        initial: NodeId,
+        initial: SubschemaId,
         /// The `$dynamicAnchor` that the outermost resource in scope may give another meaning.
         anchor: Option<SmolStr>,
     },
@@ -94,9 +94,9 @@ pub(super) enum OfNumber {
 pub(super) enum OfText {
     MinLength(i64),
     MaxLength(i64),
-    Pattern(Pattern),
+    Pattern(SchemaPattern),
     /// Up to Draft 7.
-    Format(Format),
+    Format(FormatChecker),
 }
 
 /// Keywords that only say something about arrays.
@@ -105,36 +105,36 @@ pub(super) enum OfArray {
     /// `prefixItems`; before 2020-12 the array form of `items`, whose name it then has.
     PrefixItems {
         name: &'static str,
-        schemas: Box<[NodeId]>,
+        schemas: Box<[SubschemaId]>,
     },
     /// `items`; before 2020-12 `additionalItems` behind an array form of `items`.
     Items {
         name: &'static str,
         from: usize,
-        rest: Rest,
+        rest: RemainingItems,
     },
     Contains(Box<Contains>),
     UniqueItems,
     MinItems(i64),
     MaxItems(i64),
-    UnevaluatedItems(Rest),
+    UnevaluatedItems(RemainingItems),
 }
 
 /// Keywords that only say something about objects.
 #[derive(Clone, Debug)]
 pub(super) enum OfObject {
-    Properties(Box<[(SmolStr, NodeId)]>),
-    PatternProperties(Box<[(Pattern, NodeId)]>),
+    Properties(Box<[(SmolStr, SubschemaId)]>),
+    PatternProperties(Box<[(SchemaPattern, SubschemaId)]>),
     AdditionalProperties(Box<Additional>),
-    PropertyNames(NodeId),
+    PropertyNames(SubschemaId),
     Required(Box<[SmolStr]>),
     DependentRequired(Box<[(SmolStr, Box<[SmolStr]>)]>),
-    DependentSchemas(Box<[(SmolStr, NodeId)]>),
+    DependentSchemas(Box<[(SmolStr, SubschemaId)]>),
     /// `dependencies`, of drafts before 2019-09: either of the two above for each key.
     Dependencies(Box<[(SmolStr, Dependency)]>),
     MinProperties(i64),
     MaxProperties(i64),
-    UnevaluatedProperties(Rest),
+    UnevaluatedProperties(RemainingItems),
 }
 
 impl Keyword {
@@ -249,20 +249,20 @@ impl OfObject {
 pub(super) struct Additional {
     /// INVARIANT: sorted.
     pub(super) known: Box<[SmolStr]>,
-    pub(super) patterns: Box<[Pattern]>,
+    pub(super) patterns: Box<[SchemaPattern]>,
     /// `None` when anything goes.
-    pub(super) rest: Option<Rest>,
+    pub(super) rest: Option<RemainingItems>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Dependency {
     Required(Box<[SmolStr]>),
-    Schema(NodeId),
+    Schema(SubschemaId),
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Contains {
-    pub(super) node: NodeId,
+    pub(super) node: SubschemaId,
     /// The schema as written, for messages.
     pub(super) schema: Value,
     pub(super) min: i64,
@@ -273,9 +273,9 @@ pub(super) struct Contains {
 
 #[derive(Clone, Debug)]
 pub(super) struct If {
-    pub(super) condition: NodeId,
-    pub(super) then: Option<NodeId>,
-    pub(super) otherwise: Option<NodeId>,
+    pub(super) condition: SubschemaId,
+    pub(super) then: Option<SubschemaId>,
+    pub(super) otherwise: Option<SubschemaId>,
 }
 
 /// The types a value may have.

@@ -5,11 +5,11 @@ use durward_ir::structure::regex::Regex;
 
 /// A compiled pattern, which matches when it is found anywhere in a text.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern(Regex);
+pub(super) struct SchemaPattern(Regex);
 
-impl Pattern {
-    pub(super) fn compile(text: &str) -> Evaluated<Pattern> {
-        Regex::compile(text).map(Pattern).map_err(|error| Fault::processing(error.to_string()))
+impl SchemaPattern {
+    pub(super) fn compile(text: &str) -> Evaluated<SchemaPattern> {
+        Regex::compile(text).map(SchemaPattern).map_err(|error| Fault::processing(error.to_string()))
     }
 
     pub(super) fn as_str(&self) -> &str {

@@ -14,7 +14,7 @@ const INLINE: &str = "mem://inline";
 
 /// The draft a resource is written in: `$schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Dialect {
+pub(super) enum SchemaDialect {
     Draft4,
     Draft6,
     Draft7,
@@ -26,24 +26,24 @@ pub(super) enum Dialect {
 /// cannot have this name.
 pub(super) const RECURSIVE_ANCHOR: &str = "$recursiveAnchor";
 
-impl Dialect {
+impl SchemaDialect {
     /// The keyword that names a schema.
     fn identifier(self) -> &'static str {
-        if self == Dialect::Draft4 { "id" } else { "$id" }
+        if self == SchemaDialect::Draft4 { "id" } else { "$id" }
     }
 }
 
-const DIALECTS: [(&str, Dialect); 5] = [
-    ("json-schema.org/draft-04/schema", Dialect::Draft4),
-    ("json-schema.org/draft-06/schema", Dialect::Draft6),
-    ("json-schema.org/draft-07/schema", Dialect::Draft7),
-    ("json-schema.org/draft/2019-09/schema", Dialect::Draft201909),
-    ("json-schema.org/draft/2020-12/schema", Dialect::Draft202012),
+const DIALECTS: [(&str, SchemaDialect); 5] = [
+    ("json-schema.org/draft-04/schema", SchemaDialect::Draft4),
+    ("json-schema.org/draft-06/schema", SchemaDialect::Draft6),
+    ("json-schema.org/draft-07/schema", SchemaDialect::Draft7),
+    ("json-schema.org/draft/2019-09/schema", SchemaDialect::Draft201909),
+    ("json-schema.org/draft/2020-12/schema", SchemaDialect::Draft202012),
 ];
 
 /// A subschema and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct SchemaLocation {
     pub(super) resource: ResourceId,
     /// A JSON pointer within the resource.
     pub(super) pointer: String,
@@ -51,19 +51,19 @@ pub(super) struct Place {
 }
 
 #[derive(Debug)]
-struct Resource {
+struct SchemaResource {
     uri: String,
     value: Value,
-    dialect: Dialect,
+    dialect: SchemaDialect,
 }
 
 /// All named schemas within reach.
 #[derive(Debug)]
-pub(super) struct Catalog {
-    resources: Vec<Resource>,
+pub(super) struct SchemaCatalog {
+    resources: Vec<SchemaResource>,
     by_uri: HashMap<String, ResourceId>,
-    anchors: HashMap<(ResourceId, SmolStr), Place>,
-    dynamic_anchors: HashMap<(ResourceId, SmolStr), Place>,
+    anchors: HashMap<(ResourceId, SmolStr), SchemaLocation>,
+    dynamic_anchors: HashMap<(ResourceId, SmolStr), SchemaLocation>,
     /// Schemas that are looked at when a reference names them.
     others: HashMap<SmolStr, Value>,
 }
@@ -78,8 +78,8 @@ fn can_be_referred_to(id: &str) -> bool {
     })
 }
 
-impl Catalog {
-    pub(super) fn new(others: &Value) -> Catalog {
+impl SchemaCatalog {
+    pub(super) fn new(others: &Value) -> SchemaCatalog {
         let mut by_id = HashMap::new();
         if let Value::Array(others) = others {
             for other in others.iter() {
@@ -91,7 +91,7 @@ impl Catalog {
                 }
             }
         }
-        Catalog {
+        SchemaCatalog {
             resources: Vec::new(),
             by_uri: HashMap::new(),
             anchors: HashMap::new(),
@@ -100,11 +100,11 @@ impl Catalog {
         }
     }
 
-    pub(super) fn dialect(&self, resource: ResourceId) -> Dialect {
-        self.resource(resource).map_or(Dialect::Draft202012, |resource| resource.dialect)
+    pub(super) fn dialect(&self, resource: ResourceId) -> SchemaDialect {
+        self.resource(resource).map_or(SchemaDialect::Draft202012, |resource| resource.dialect)
     }
 
-    fn resource(&self, id: ResourceId) -> Option<&Resource> {
+    fn resource(&self, id: ResourceId) -> Option<&SchemaResource> {
         self.resources.get(usize::try_from(id.0).ok()?)
     }
 
@@ -113,8 +113,8 @@ impl Catalog {
     }
 
     /// Adds a whole document with every resource and anchor in it, and gives its root.
-    pub(super) fn add_document(&mut self, value: &Value) -> Evaluated<Place> {
-        let root = self.open(value, INLINE, Dialect::Draft202012)?;
+    pub(super) fn add_document(&mut self, value: &Value) -> Evaluated<SchemaLocation> {
+        let root = self.open(value, INLINE, SchemaDialect::Draft202012)?;
         let mut open = vec![root.clone()];
         while let Some(place) = open.pop() {
             self.note_anchors(&place);
@@ -130,29 +130,29 @@ impl Catalog {
     }
 
     /// The place of a schema below `place`, which may be a resource of its own; that is added when it is new.
-    fn enter(&mut self, place: &Place, path: &str, value: Value) -> Evaluated<Place> {
+    fn enter(&mut self, place: &SchemaLocation, path: &str, value: Value) -> Evaluated<SchemaLocation> {
         let dialect = self.dialect(place.resource);
         if identifier(&value, dialect).is_some() {
             let base = self.uri(place.resource).to_owned();
             return self.open(&value, &base, dialect);
         }
-        Ok(Place { resource: place.resource, pointer: format!("{}{path}", place.pointer), value })
+        Ok(SchemaLocation { resource: place.resource, pointer: format!("{}{path}", place.pointer), value })
     }
 
     /// A new resource; of several with one URI the first counts.
-    fn open(&mut self, value: &Value, base: &str, inherited: Dialect) -> Evaluated<Place> {
+    fn open(&mut self, value: &Value, base: &str, inherited: SchemaDialect) -> Evaluated<SchemaLocation> {
         let dialect = declared(value)?.unwrap_or(inherited);
         let uri = identifier(value, dialect).map_or_else(|| base.to_owned(), |id| resolve(base, id));
         let id = ResourceId(u32::try_from(self.resources.len()).unwrap_or(u32::MAX));
-        self.resources.push(Resource { uri: uri.clone(), value: value.clone(), dialect });
+        self.resources.push(SchemaResource { uri: uri.clone(), value: value.clone(), dialect });
         self.by_uri.entry(uri).or_insert(id);
-        Ok(Place { resource: id, pointer: String::new(), value: value.clone() })
+        Ok(SchemaLocation { resource: id, pointer: String::new(), value: value.clone() })
     }
 
-    fn note_anchors(&mut self, place: &Place) {
+    fn note_anchors(&mut self, place: &SchemaLocation) {
         let Value::Object(object) = &place.value else { return };
         let dialect = self.dialect(place.resource);
-        if dialect < Dialect::Draft201909 {
+        if dialect < SchemaDialect::Draft201909 {
             // Before 2019-09 an anchor was written `"$id": "#name"`.
             if let Some(Value::Text(id)) = object.get(dialect.identifier())
                 && let Some(name) = id.strip_prefix('#')
@@ -164,7 +164,7 @@ impl Catalog {
         if let Some(Value::Text(name)) = object.get("$anchor") {
             self.anchors.entry((place.resource, name.clone())).or_insert_with(|| place.clone());
         }
-        if dialect == Dialect::Draft201909
+        if dialect == SchemaDialect::Draft201909
             && place.pointer.is_empty()
             && matches!(object.get(RECURSIVE_ANCHOR), Some(Value::Boolean(true)))
         {
@@ -172,7 +172,7 @@ impl Catalog {
             self.dynamic_anchors.entry(key).or_insert_with(|| place.clone());
         }
         if let Some(Value::Text(name)) = object.get("$dynamicAnchor")
-            && dialect == Dialect::Draft202012
+            && dialect == SchemaDialect::Draft202012
         {
             let key = (place.resource, name.clone());
             self.anchors.entry(key.clone()).or_insert_with(|| place.clone());
@@ -181,14 +181,14 @@ impl Catalog {
     }
 
     /// Where a reference leads that stands in this resource.
-    pub(super) fn find(&mut self, from: ResourceId, reference: &str) -> Evaluated<Place> {
+    pub(super) fn find(&mut self, from: ResourceId, reference: &str) -> Evaluated<SchemaLocation> {
         let unresolved = || Fault::processing(format!("reference `{reference}` cannot be resolved"));
         let (uri, fragment) = split(reference);
         let resource = if uri.is_empty() { from } else { self.named(from, uri)?.ok_or_else(unresolved)? };
         let root = self.resource(resource).map(|resource| resource.value.clone()).ok_or_else(unresolved)?;
         let fragment = percent_decoded(fragment.unwrap_or_default());
         if fragment.is_empty() {
-            return Ok(Place { resource, pointer: String::new(), value: root });
+            return Ok(SchemaLocation { resource, pointer: String::new(), value: root });
         }
         if fragment.starts_with('/') {
             return self.pointed(resource, root, &fragment).ok_or_else(unresolved);
@@ -208,7 +208,7 @@ impl Catalog {
         Ok(Some(resource))
     }
 
-    fn pointed(&self, mut resource: ResourceId, root: Value, fragment: &str) -> Option<Place> {
+    fn pointed(&self, mut resource: ResourceId, root: Value, fragment: &str) -> Option<SchemaLocation> {
         let (mut value, mut pointer) = (root, String::new());
         for token in tokens(fragment) {
             value = child(&value, &token)?.clone();
@@ -218,15 +218,19 @@ impl Catalog {
                 pointer.clear();
             }
         }
-        Some(Place { resource, pointer, value })
+        Some(SchemaLocation { resource, pointer, value })
     }
 
     /// The place of a schema below another one.
-    pub(super) fn below(&self, place: &Place, path: &str, value: &Value) -> Place {
+    pub(super) fn below(&self, place: &SchemaLocation, path: &str, value: &Value) -> SchemaLocation {
         if let Some(resource) = self.own_resource(place.resource, value) {
-            return Place { resource, pointer: String::new(), value: value.clone() };
+            return SchemaLocation { resource, pointer: String::new(), value: value.clone() };
         }
-        Place { resource: place.resource, pointer: format!("{}{path}", place.pointer), value: value.clone() }
+        SchemaLocation {
+            resource: place.resource,
+            pointer: format!("{}{path}", place.pointer),
+            value: value.clone(),
+        }
     }
 
     fn own_resource(&self, within: ResourceId, value: &Value) -> Option<ResourceId> {
@@ -239,22 +243,22 @@ impl Catalog {
         self.dynamic_anchors.contains_key(&(resource, name.into()))
     }
 
-    pub(super) fn dynamic_anchors(&self) -> Vec<((ResourceId, SmolStr), Place)> {
+    pub(super) fn dynamic_anchors(&self) -> Vec<((ResourceId, SmolStr), SchemaLocation)> {
         self.dynamic_anchors.iter().map(|(key, place)| (key.clone(), place.clone())).collect()
     }
 }
 
 /// The `$id` that makes a schema a resource.
-fn identifier(value: &Value, dialect: Dialect) -> Option<&str> {
+fn identifier(value: &Value, dialect: SchemaDialect) -> Option<&str> {
     let Value::Object(object) = value else { return None };
     let Some(Value::Text(id)) = object.get(dialect.identifier()) else { return None };
     // Before 2019-09 nothing beside a `$ref` counts.
-    let is_hidden = dialect < Dialect::Draft201909 && object.contains_key("$ref");
+    let is_hidden = dialect < SchemaDialect::Draft201909 && object.contains_key("$ref");
     (!is_hidden && !split(id).0.is_empty()).then_some(id.as_str())
 }
 
 /// The dialect that `$schema` declares.
-fn declared(value: &Value) -> Evaluated<Option<Dialect>> {
+fn declared(value: &Value) -> Evaluated<Option<SchemaDialect>> {
     let Value::Object(object) = value else { return Ok(None) };
     let Some(Value::Text(uri)) = object.get("$schema") else { return Ok(None) };
     let bare = uri.strip_suffix('#').unwrap_or(uri);

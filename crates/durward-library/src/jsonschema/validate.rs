@@ -6,7 +6,7 @@ use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::value::Value;
 use smol_str::SmolStr;
 
-use super::keyword::{If, Keyword, Node, NodeId, OfArray, Rest, type_of};
+use super::keyword::{If, Keyword, OfArray, RemainingItems, Subschema, SubschemaId, type_of};
 use super::reference::push;
 use super::{Schema, Violation};
 
@@ -24,40 +24,40 @@ pub const VIOLATIONS_MAX: usize = 10_000;
 
 pub(super) fn is_compliant(schema: &Schema, value: &Value) -> Evaluated<bool> {
     // Where a reference leads nowhere it matters which parts are looked at: as many as for a report.
-    let mut run = Run::new(schema, value, schema.flaws.is_any)?;
+    let mut run = SchemaEvaluation::new(schema, value, schema.flaws.is_any)?;
     run.apply(schema.root, value, None)
 }
 
 pub(super) fn violations(schema: &Schema, value: &Value) -> Evaluated<Vec<Violation>> {
-    let mut run = Run::new(schema, value, true)?;
+    let mut run = SchemaEvaluation::new(schema, value, true)?;
     run.apply(schema.root, value, None)?;
     Ok(run.violations)
 }
 
 /// One step on the way into a value or a schema.
 #[derive(Clone, Copy, Debug)]
-enum Step<'a> {
+enum LocationStep<'a> {
     Key(&'a str),
     Index(usize),
 }
 
 /// Which parts of a value some keyword has looked at: what the `unevaluated` keywords are about.
 #[derive(Debug, Default)]
-struct Seen<'a> {
+struct EvaluatedParts<'a> {
     properties: HashSet<&'a str>,
     /// All items before this one.
     items: usize,
     single_items: BTreeSet<usize>,
 }
 
-impl Seen<'_> {
+impl EvaluatedParts<'_> {
     fn all_items(&mut self) {
         self.items = usize::MAX;
     }
 }
 
-impl<'a> Seen<'a> {
-    fn merge(&mut self, other: Seen<'a>) {
+impl<'a> EvaluatedParts<'a> {
+    fn merge(&mut self, other: EvaluatedParts<'a>) {
         self.properties.extend(other.properties);
         self.items = self.items.max(other.items);
         self.single_items.extend(other.single_items);
@@ -65,24 +65,24 @@ impl<'a> Seen<'a> {
 }
 
 /// One evaluation.
-struct Run<'a> {
+struct SchemaEvaluation<'a> {
     schema: &'a Schema,
     /// Whether violations are wanted, and not just whether there is one.
     is_reporting: bool,
     violations: Vec<Violation>,
-    path: Vec<Step<'a>>,
-    schema_path: Vec<Step<'a>>,
+    path: Vec<LocationStep<'a>>,
+    schema_path: Vec<LocationStep<'a>>,
     /// The nodes evaluation is within, for `$dynamicRef`.
-    scope: Vec<NodeId>,
+    scope: Vec<SubschemaId>,
     steps: u64,
 }
 
-impl<'a> Run<'a> {
-    fn new(schema: &'a Schema, value: &Value, is_reporting: bool) -> Evaluated<Run<'a>> {
+impl<'a> SchemaEvaluation<'a> {
+    fn new(schema: &'a Schema, value: &Value, is_reporting: bool) -> Evaluated<SchemaEvaluation<'a>> {
         if value.holds_undefined() {
             return Err(Fault::processing("`undefined` cannot be held against a schema"));
         }
-        Ok(Run {
+        Ok(SchemaEvaluation {
             schema,
             is_reporting,
             violations: Vec::new(),
@@ -104,13 +104,18 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn node(&self, NodeId(id): NodeId) -> Evaluated<&'a Node> {
+    fn node(&self, SubschemaId(id): SubschemaId) -> Evaluated<&'a Subschema> {
         let node = usize::try_from(id).ok().and_then(|id| self.schema.nodes.get(id));
         node.ok_or_else(|| Fault::processing("a schema lacks one of its parts"))
     }
 
     /// Holds a value against a subschema. What that looks at in the value is added to `seen` when the value complies.
-    fn apply(&mut self, id: NodeId, value: &'a Value, seen: Option<&mut Seen<'a>>) -> Evaluated<bool> {
+    fn apply(
+        &mut self,
+        id: SubschemaId,
+        value: &'a Value,
+        seen: Option<&mut EvaluatedParts<'a>>,
+    ) -> Evaluated<bool> {
         let node = self.node(id)?;
         self.spend(1 + node.keywords.len())?;
         if self.scope.len() >= VALIDATION_DEPTH_MAX {
@@ -118,11 +123,11 @@ impl<'a> Run<'a> {
                 "the schema goes into the value, or around in circles, for more than {VALIDATION_DEPTH_MAX} levels"
             )));
         }
-        let mut inner = (seen.is_some() || node.is_closing).then(Seen::default);
+        let mut inner = (seen.is_some() || node.is_closing).then(EvaluatedParts::default);
         let mut complies = true;
         self.scope.push(id);
         for keyword in &node.keywords {
-            self.schema_path.push(Step::Key(keyword.name()));
+            self.schema_path.push(LocationStep::Key(keyword.name()));
             let result = self.evaluate(keyword, node, value, inner.as_mut());
             self.schema_path.pop();
             complies &= result?;
@@ -137,13 +142,13 @@ impl<'a> Run<'a> {
         Ok(complies)
     }
 
-    /// As [`Run::apply`], one step further into the schema.
+    /// As [`SchemaEvaluation::apply`], one step further into the schema.
     fn apply_at(
         &mut self,
-        step: Step<'a>,
-        id: NodeId,
+        step: LocationStep<'a>,
+        id: SubschemaId,
         value: &'a Value,
-        seen: Option<&mut Seen<'a>>,
+        seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         self.schema_path.push(step);
         let result = self.apply(id, value, seen);
@@ -152,7 +157,12 @@ impl<'a> Run<'a> {
     }
 
     /// Holds a part of the value against a subschema.
-    fn apply_to_part(&mut self, part: Step<'a>, id: NodeId, value: &'a Value) -> Evaluated<bool> {
+    fn apply_to_part(
+        &mut self,
+        part: LocationStep<'a>,
+        id: SubschemaId,
+        value: &'a Value,
+    ) -> Evaluated<bool> {
         self.path.push(part);
         let result = self.apply(id, value, None);
         self.path.pop();
@@ -160,7 +170,12 @@ impl<'a> Run<'a> {
     }
 
     /// Whether the value complies, without a word about it if not.
-    fn quietly(&mut self, id: NodeId, value: &'a Value, seen: Option<&mut Seen<'a>>) -> Evaluated<bool> {
+    fn quietly(
+        &mut self,
+        id: SubschemaId,
+        value: &'a Value,
+        seen: Option<&mut EvaluatedParts<'a>>,
+    ) -> Evaluated<bool> {
         let is_reporting = std::mem::replace(&mut self.is_reporting, false);
         let result = self.apply(id, value, seen);
         self.is_reporting = is_reporting;
@@ -170,8 +185,8 @@ impl<'a> Run<'a> {
     /// Notes that the value does not comply with the keyword the schema path ends in.
     fn violated(&mut self, message: impl FnOnce() -> String) -> Evaluated<bool> {
         let keyword = match self.schema_path.last() {
-            Some(Step::Key(keyword)) => *keyword,
-            Some(Step::Index(_)) | None => "",
+            Some(LocationStep::Key(keyword)) => *keyword,
+            Some(LocationStep::Index(_)) | None => "",
         };
         self.violated_as(keyword, message)
     }
@@ -196,9 +211,9 @@ impl<'a> Run<'a> {
     fn evaluate(
         &mut self,
         keyword: &'a Keyword,
-        node: &'a Node,
+        node: &'a Subschema,
         value: &'a Value,
-        seen: Option<&mut Seen<'a>>,
+        seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         match keyword {
             Keyword::False => self.refused(),
@@ -242,14 +257,14 @@ impl<'a> Run<'a> {
     fn refused(&mut self) -> Evaluated<bool> {
         let above = self.schema_path.len().checked_sub(2).and_then(|at| self.schema_path.get(at).copied());
         self.violated(|| match above {
-            Some(Step::Key(key)) => format!("schema for '{key}' is false"),
-            Some(Step::Index(at)) => format!("schema for '{at}' is false"),
+            Some(LocationStep::Key(key)) => format!("schema for '{key}' is false"),
+            Some(LocationStep::Index(at)) => format!("schema for '{at}' is false"),
             None => "schema for 'null' is false".to_owned(),
         })
     }
 
     /// The outermost resource in scope that has the dynamic anchor says what it means (JSON Schema Core, 8.2.3.2).
-    fn dynamic_target(&self, initial: NodeId, anchor: Option<&SmolStr>) -> Evaluated<NodeId> {
+    fn dynamic_target(&self, initial: SubschemaId, anchor: Option<&SmolStr>) -> Evaluated<SubschemaId> {
         let Some(anchor) = anchor else { return Ok(initial) };
         for id in &self.scope {
             let resource = self.node(*id)?.resource;
@@ -262,13 +277,13 @@ impl<'a> Run<'a> {
 
     fn all_of(
         &mut self,
-        schemas: &'a [NodeId],
+        schemas: &'a [SubschemaId],
         value: &'a Value,
-        mut seen: Option<&mut Seen<'a>>,
+        mut seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let mut complies = true;
         for (at, schema) in schemas.iter().enumerate() {
-            complies &= self.apply_at(Step::Index(at), *schema, value, seen.as_deref_mut())?;
+            complies &= self.apply_at(LocationStep::Index(at), *schema, value, seen.as_deref_mut())?;
             if !complies && !self.is_reporting {
                 break;
             }
@@ -278,10 +293,10 @@ impl<'a> Run<'a> {
 
     fn any_of(
         &mut self,
-        schemas: &'a [NodeId],
-        node: &'a Node,
+        schemas: &'a [SubschemaId],
+        node: &'a Subschema,
         value: &'a Value,
-        mut seen: Option<&mut Seen<'a>>,
+        mut seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let before = self.violations.len();
         let mut complies = false;
@@ -289,7 +304,7 @@ impl<'a> Run<'a> {
             if self.is_of_other_type(at, *schema, value)? {
                 continue;
             }
-            complies |= self.apply_at(Step::Index(at), *schema, value, seen.as_deref_mut())?;
+            complies |= self.apply_at(LocationStep::Index(at), *schema, value, seen.as_deref_mut())?;
             if complies && seen.is_none() && !node.is_closing {
                 break;
             }
@@ -301,12 +316,12 @@ impl<'a> Run<'a> {
     }
 
     /// When a schema wants another type than the value has, that alone is reported.
-    fn is_of_other_type(&mut self, at: usize, schema: NodeId, value: &'a Value) -> Evaluated<bool> {
+    fn is_of_other_type(&mut self, at: usize, schema: SubschemaId, value: &'a Value) -> Evaluated<bool> {
         let Some(Keyword::Type(types)) = self.node(schema)?.keywords.first() else { return Ok(false) };
         if types.is_union || types.allows(value) {
             return Ok(false);
         }
-        self.schema_path.extend([Step::Index(at), Step::Key("type")]);
+        self.schema_path.extend([LocationStep::Index(at), LocationStep::Key("type")]);
         let result = self.type_is(types, value);
         self.schema_path.truncate(self.schema_path.len().saturating_sub(2));
         result.map(|_| true)
@@ -314,15 +329,15 @@ impl<'a> Run<'a> {
 
     fn one_of(
         &mut self,
-        schemas: &'a [NodeId],
-        node: &'a Node,
+        schemas: &'a [SubschemaId],
+        node: &'a Subschema,
         value: &'a Value,
-        mut seen: Option<&mut Seen<'a>>,
+        mut seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let before = self.violations.len();
         let mut valid = Vec::new();
         for (at, schema) in schemas.iter().enumerate() {
-            if self.apply_at(Step::Index(at), *schema, value, seen.as_deref_mut())? {
+            if self.apply_at(LocationStep::Index(at), *schema, value, seen.as_deref_mut())? {
                 valid.push(at.to_string());
             }
             if valid.len() > 1 && !node.is_closing {
@@ -350,7 +365,7 @@ impl<'a> Run<'a> {
         &mut self,
         branches: &'a If,
         value: &'a Value,
-        mut seen: Option<&mut Seen<'a>>,
+        mut seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let (branch, name) = if self.quietly(branches.condition, value, seen.as_deref_mut())? {
             (branches.then, "then")
@@ -359,7 +374,7 @@ impl<'a> Run<'a> {
         };
         let Some(branch) = branch else { return Ok(true) };
         let condition = self.schema_path.pop();
-        let result = self.apply_at(Step::Key(name), branch, value, seen);
+        let result = self.apply_at(LocationStep::Key(name), branch, value, seen);
         self.schema_path.extend(condition);
         result
     }
@@ -375,12 +390,12 @@ impl<'a> Run<'a> {
     }
 }
 
-fn pointer(steps: &[Step<'_>]) -> String {
+fn pointer(steps: &[LocationStep<'_>]) -> String {
     let mut out = String::new();
     for step in steps {
         match step {
-            Step::Key(key) => push(&mut out, key),
-            Step::Index(at) => push(&mut out, &at.to_string()),
+            LocationStep::Key(key) => push(&mut out, key),
+            LocationStep::Index(at) => push(&mut out, &at.to_string()),
         }
     }
     out

@@ -3,13 +3,13 @@
 use durward_ir::structure::regex::{Found, Regex};
 
 /// A part of a replacement.
-enum Part {
+enum ReplacementPart {
     Text(String),
     Group(usize),
 }
 
 /// A replacement that was read: texts, and groups of what is replaced.
-pub(super) struct Replacement(Vec<Part>);
+pub(super) struct Replacement(Vec<ReplacementPart>);
 
 impl Replacement {
     /// Reads `$1`, `${name}` and backslashes.
@@ -24,15 +24,15 @@ impl Replacement {
             match character {
                 '\\' => plain.push(characters.next().ok_or("character to be escaped is missing")?),
                 '$' => {
-                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                    parts.push(ReplacementPart::Text(std::mem::take(&mut plain)));
                     let (group, behind) = group(characters.as_str(), regex)?;
-                    parts.push(Part::Group(group));
+                    parts.push(ReplacementPart::Group(group));
                     characters = behind.chars();
                 }
                 other => plain.push(other),
             }
         }
-        parts.push(Part::Text(plain));
+        parts.push(ReplacementPart::Text(plain));
         Ok(Replacement(parts))
     }
 
@@ -40,8 +40,8 @@ impl Replacement {
     pub(super) fn write(&self, text: &str, found: &Found, out: &mut String) {
         for part in &self.0 {
             match part {
-                Part::Text(text) => out.push_str(text),
-                Part::Group(group) => {
+                ReplacementPart::Text(text) => out.push_str(text),
+                ReplacementPart::Group(group) => {
                     let span = found.group(*group);
                     out.push_str(span.and_then(|(start, end)| text.get(start..end)).unwrap_or_default());
                 }

@@ -1,6 +1,6 @@
-use crate::check::{Row, all_called, array, call, decimal, faults, rows, values};
+use crate::check::{CallExample, all_called, array, call, decimal, faults, rows, values};
 
-fn globs() -> Vec<Row<'static>> {
+fn globs() -> Vec<CallExample<'static>> {
     let glob = |pattern: &'static str, text: &'static str, delimiters, matches: &'static str| {
         ("patterns.matchGlob", values![pattern, text, delimiters], Ok(matches))
     };
@@ -43,7 +43,7 @@ fn globs() -> Vec<Row<'static>> {
     ]
 }
 
-fn expressions() -> Vec<Row<'static>> {
+fn expressions() -> Vec<CallExample<'static>> {
     let template = |template: &'static str, text: &'static str, matches: &'static str| {
         ("patterns.matchTemplate", values![template, text, "{{", "}}"], Ok(matches))
     };

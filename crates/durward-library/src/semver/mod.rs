@@ -16,8 +16,8 @@ use durward_ir::library::{LibraryFunction, Parameter};
 use crate::argument::{array, text};
 use crate::jvm;
 use crate::table::row;
-use range::Range;
-use version::Version;
+use range::SemverRange;
+use version::SemverVersion;
 
 /// The start of a fault's message; semver4j's own message and a point follow.
 const IN_COMPARISON: &str = "Invalid version in comparison";
@@ -27,11 +27,11 @@ fn fault(start: &str, message: &str) -> Box<Fault> {
     Fault::processing(format!("{start}: {message}."))
 }
 
-fn version(arguments: &[Value], at: usize, start: &str) -> Evaluated<Version> {
-    Version::read(text(arguments, at)?).map_err(|message| fault(start, &message))
+fn version(arguments: &[Value], at: usize, start: &str) -> Evaluated<SemverVersion> {
+    SemverVersion::read(text(arguments, at)?).map_err(|message| fault(start, &message))
 }
 
-fn compared(a: &Version, b: &Version, start: &str) -> Evaluated<i64> {
+fn compared(a: &SemverVersion, b: &SemverVersion, start: &str) -> Evaluated<i64> {
     a.compare(b).ok_or_else(|| fault(start, "A number in a pre-release is too big."))
 }
 
@@ -51,7 +51,7 @@ fn parse(arguments: &[Value]) -> Evaluated<Value> {
 }
 
 fn is_valid(arguments: &[Value]) -> Evaluated<Value> {
-    Ok(Value::Boolean(Version::read(text(arguments, 0)?).is_ok()))
+    Ok(Value::Boolean(SemverVersion::read(text(arguments, 0)?).is_ok()))
 }
 
 fn order(arguments: &[Value]) -> Evaluated<i64> {
@@ -139,7 +139,7 @@ fn get_patch(arguments: &[Value]) -> Evaluated<Value> {
 fn satisfies(arguments: &[Value]) -> Evaluated<Value> {
     const START: &str = "Invalid version or range";
     let version = version(arguments, 0, START)?;
-    let range = Range::read(text(arguments, 1)?).map_err(|message| fault(START, &message))?;
+    let range = SemverRange::read(text(arguments, 1)?).map_err(|message| fault(START, &message))?;
     let holds = range.holds(&version).map_err(|message| fault(START, &message))?;
     Ok(Value::Boolean(holds))
 }
@@ -149,13 +149,13 @@ fn best(arguments: &[Value], is_better: fn(i64) -> bool) -> Evaluated<Value> {
     const START: &str = "Invalid versions or range";
     let fail = |message: String| fault(START, &message);
     let mut range = None;
-    let mut best: Option<Version> = None;
+    let mut best: Option<SemverVersion> = None;
     for value in array(arguments, 0)? {
         let Value::Text(candidate) = value else { continue };
-        let candidate = Version::read(candidate).map_err(fail)?;
+        let candidate = SemverVersion::read(candidate).map_err(fail)?;
         let range = match &range {
             Some(range) => range,
-            None => range.insert(Range::read(text(arguments, 1)?).map_err(fail)?),
+            None => range.insert(SemverRange::read(text(arguments, 1)?).map_err(fail)?),
         };
         if !range.holds(&candidate).map_err(fail)? {
             continue;

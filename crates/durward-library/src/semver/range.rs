@@ -4,14 +4,14 @@
 //! Every step turns text into text. Whatever is no comparison in the end is passed over in silence: a range without any
 //! holds for no version.
 
-use super::version::{LENGTH_MAX, Version, is_build, is_numeric, is_pre_release};
+use super::version::{LENGTH_MAX, SemverVersion, is_build, is_numeric, is_pre_release};
 use crate::jvm;
 
 /// Comparisons, all of which must hold, of which one group must hold.
-pub(super) struct Range(Vec<Vec<(Operator, Version)>>);
+pub(super) struct SemverRange(Vec<Vec<(RangeOperator, SemverVersion)>>);
 
 #[derive(Clone, Copy, Debug)]
-enum Operator {
+enum RangeOperator {
     Equal,
     Less,
     LessOrEqual,
@@ -19,10 +19,10 @@ enum Operator {
     GreaterOrEqual,
 }
 
-impl Range {
+impl SemverRange {
     /// # Errors
     /// The message semver4j has for a number that is too large.
-    pub(super) fn read(text: &str) -> Result<Range, String> {
+    pub(super) fn read(text: &str) -> Result<SemverRange, String> {
         if text.len() > LENGTH_MAX {
             return Err(format!("Range is longer than {LENGTH_MAX} characters."));
         }
@@ -42,14 +42,14 @@ impl Range {
                 groups.push(group);
             }
         }
-        Ok(Range(groups))
+        Ok(SemverRange(groups))
     }
 
     /// Whether a version is in the range. Pre-releases are only in ranges that name one of the same three numbers.
     ///
     /// # Errors
     /// Pre-releases cannot be compared, as a number in them is beyond 64 bits.
-    pub(super) fn holds(&self, version: &Version) -> Result<bool, String> {
+    pub(super) fn holds(&self, version: &SemverVersion) -> Result<bool, String> {
         for group in &self.0 {
             if group_holds(group, version).ok_or("A number in a pre-release is too big.")? {
                 return Ok(true);
@@ -59,22 +59,23 @@ impl Range {
     }
 }
 
-fn group_holds(group: &[(Operator, Version)], version: &Version) -> Option<bool> {
+fn group_holds(group: &[(RangeOperator, SemverVersion)], version: &SemverVersion) -> Option<bool> {
     for (operator, bound) in group {
         let order = version.compare(bound)?;
         let holds = match operator {
-            Operator::Equal => order == 0,
-            Operator::Less => order < 0,
-            Operator::LessOrEqual => order <= 0,
-            Operator::Greater => order > 0,
-            Operator::GreaterOrEqual => order >= 0,
+            RangeOperator::Equal => order == 0,
+            RangeOperator::Less => order < 0,
+            RangeOperator::LessOrEqual => order <= 0,
+            RangeOperator::Greater => order > 0,
+            RangeOperator::GreaterOrEqual => order >= 0,
         };
         if !holds {
             return Some(false);
         }
     }
-    let numbers = |version: &Version| (version.major, version.minor, version.patch);
-    let is_named = |bound: &Version| !bound.pre_release.is_empty() && numbers(bound) == numbers(version);
+    let numbers = |version: &SemverVersion| (version.major, version.minor, version.patch);
+    let is_named =
+        |bound: &SemverVersion| !bound.pre_release.is_empty() && numbers(bound) == numbers(version);
     Some(version.pre_release.is_empty() || group.iter().any(|(_, bound)| is_named(bound)))
 }
 
@@ -112,10 +113,10 @@ fn as_comparisons(text: &str) -> Result<String, String> {
 }
 
 /// What a step makes of a text; `None` when it does not know the notation.
-type Made = Result<Option<String>, String>;
+type StepResult = Result<Option<String>, String>;
 
 /// A number, or what stands for any: `x`, `X`, `*`, `+`, or nothing.
-type Number = Option<i32>;
+type RangeNumber = Option<i32>;
 
 /// How semver4j writes a number that stands for any.
 const ANY: i32 = -1;
@@ -125,15 +126,15 @@ fn int(text: &str) -> Result<i32, String> {
 }
 
 /// A version with parts left out.
-struct Partial<'a> {
-    major: Number,
-    minor: Number,
-    patch: Number,
+struct PartialVersion<'a> {
+    major: RangeNumber,
+    minor: RangeNumber,
+    patch: RangeNumber,
     pre_release: Option<&'a str>,
 }
 
 /// Takes a partial version from the start of a text, and gives what is behind it.
-fn partial(text: &str) -> Result<Option<(Partial<'_>, &str)>, String> {
+fn partial(text: &str) -> Result<Option<(PartialVersion<'_>, &str)>, String> {
     let mut rest = text.trim_start_matches(|character| matches!(character, 'v' | '=') || is_space(character));
     let mut numbers = [None, None, None];
     let mut known = 0;
@@ -155,7 +156,7 @@ fn partial(text: &str) -> Result<Option<(Partial<'_>, &str)>, String> {
         (_, rest) = identifiers(rest, '+', is_build);
     }
     let [major, minor, patch] = numbers;
-    Ok(Some((Partial { major, minor, patch, pre_release }, rest)))
+    Ok(Some((PartialVersion { major, minor, patch, pre_release }, rest)))
 }
 
 /// A number without zeros before it, or a letter or sign for any.
@@ -178,16 +179,16 @@ fn identifiers(text: &str, sign: char, is_one: fn(&str) -> bool) -> (Option<&str
 }
 
 /// The whole text as a partial version.
-fn only_partial(text: &str) -> Result<Option<Partial<'_>>, String> {
+fn only_partial(text: &str) -> Result<Option<PartialVersion<'_>>, String> {
     Ok(partial(text)?.and_then(|(found, rest)| rest.is_empty().then_some(found)))
 }
 
 /// The bound above is that of the first number that is not 0. Where a number is any, semver4j computes with -1: `^0` has
 /// no bound above, and `^0.0` holds for nothing.
-fn caret(text: &str) -> Made {
+fn caret(text: &str) -> StepResult {
     let Some(from) = text.strip_prefix('^') else { return Ok(None) };
     let Some(version) = only_partial(from)? else { return Ok(None) };
-    let any = |number: Number| number.unwrap_or(ANY);
+    let any = |number: RangeNumber| number.unwrap_or(ANY);
     let (major, minor, patch) = (any(version.major), any(version.minor), any(version.patch));
     let lower = match (version.minor, version.patch) {
         (None, _) => format!("{major}.0.0"),
@@ -206,7 +207,7 @@ fn dashed(pre_release: Option<&str>) -> String {
     pre_release.map_or_else(String::new, |pre_release| format!("-{pre_release}"))
 }
 
-fn tilde(text: &str) -> Made {
+fn tilde(text: &str) -> StepResult {
     let Some(from) = text.strip_prefix('~') else { return Ok(None) };
     let Some(version) = only_partial(from.strip_prefix('>').unwrap_or(from))? else { return Ok(None) };
     let major = version.major.unwrap_or(ANY);
@@ -221,7 +222,7 @@ fn tilde(text: &str) -> Made {
 }
 
 /// `1.2.3 - 2.3`: from the first version up to all that begin as the second.
-fn hyphen(text: &str) -> Made {
+fn hyphen(text: &str) -> StepResult {
     let text = text.trim_matches(is_space);
     let Some((from, rest)) = partial(text)? else { return Ok(None) };
     let from_text = text.get(..text.len() - rest.len()).unwrap_or(text);
@@ -251,7 +252,7 @@ fn hyphen(text: &str) -> Made {
 }
 
 /// Ivy's intervals, closed and half open: `[1.0,2.0]`, `]1.0,)`, `(,2.0[`.
-fn ivy(text: &str) -> Made {
+fn ivy(text: &str) -> StepResult {
     let Some(open) = text.chars().next().filter(|open| matches!(open, '[' | ']' | '(')) else {
         return Ok(None);
     };
@@ -296,7 +297,7 @@ fn ivy_version([major, minor, patch]: [&str; 3]) -> Result<String, String> {
 }
 
 /// Versions with parts left out or any, with an operator before them or none.
-fn x_ranges(text: &str) -> Made {
+fn x_ranges(text: &str) -> StepResult {
     let mut made = Vec::new();
     for part in text.split(is_space).filter(|part| !part.is_empty()) {
         let (sign, from) = operator(part);
@@ -314,7 +315,7 @@ fn operator(text: &str) -> (&str, &str) {
     text.split_at_checked(count).unwrap_or(("", text))
 }
 
-fn x_range(whole: &str, sign: &str, version: &Partial<'_>) -> String {
+fn x_range(whole: &str, sign: &str, version: &PartialVersion<'_>) -> String {
     let major = version.major.unwrap_or(ANY);
     let next_major = major.wrapping_add(1);
     match (sign, version.minor, version.patch) {
@@ -333,19 +334,19 @@ fn x_range(whole: &str, sign: &str, version: &Partial<'_>) -> String {
     }
 }
 
-fn comparisons(text: &str) -> Result<Vec<(Operator, Version)>, String> {
+fn comparisons(text: &str) -> Result<Vec<(RangeOperator, SemverVersion)>, String> {
     let mut found = Vec::new();
     for part in text.split(is_space) {
         let (sign, from) = operator(part);
         let operator = match sign {
-            "<" => Operator::Less,
-            "<=" => Operator::LessOrEqual,
-            ">" => Operator::Greater,
-            ">=" => Operator::GreaterOrEqual,
-            _ => Operator::Equal,
+            "<" => RangeOperator::Less,
+            "<=" => RangeOperator::LessOrEqual,
+            ">" => RangeOperator::Greater,
+            ">=" => RangeOperator::GreaterOrEqual,
+            _ => RangeOperator::Equal,
         };
         if is_version(from) {
-            found.push((operator, Version::read(from)?));
+            found.push((operator, SemverVersion::read(from)?));
         }
     }
     Ok(found)

@@ -1,7 +1,7 @@
-use crate::check::{Row, all_called, array, faults, rows, values};
+use crate::check::{CallExample, all_called, array, faults, rows, values};
 use durward_ir::Value;
 
-fn results() -> Vec<Row<'static>> {
+fn results() -> Vec<CallExample<'static>> {
     vec![
         (
             "semver.parse",

@@ -10,7 +10,7 @@ pub(super) const LENGTH_MAX: usize = 4096;
 
 /// A version. Its numbers are Java's `int`s.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Version {
+pub(super) struct SemverVersion {
     pub(super) major: i32,
     pub(super) minor: i32,
     pub(super) patch: i32,
@@ -21,22 +21,22 @@ pub(super) struct Version {
 /// What stands for an identifier that a shorter pre-release lacks; an identifier may be this word, too.
 const MISSING: &str = "undef";
 
-impl Version {
+impl SemverVersion {
     /// Reads a version, with blanks around it and a `v` before it if there are.
     ///
     /// # Errors
     /// The message semver4j has for it.
-    pub(super) fn read(text: &str) -> Result<Version, String> {
+    pub(super) fn read(text: &str) -> Result<SemverVersion, String> {
         let text = jvm::trim(text);
         if text.len() > LENGTH_MAX {
             return Err(format!("Version is longer than {LENGTH_MAX} characters."));
         }
-        Version::strict(text.strip_prefix('v').unwrap_or(text))
+        SemverVersion::strict(text.strip_prefix('v').unwrap_or(text))
             .ok_or_else(|| format!("Version [{text}] is not valid semver."))?
             .into_version()
     }
 
-    fn strict(text: &str) -> Option<Parts<'_>> {
+    fn strict(text: &str) -> Option<VersionParts<'_>> {
         let (text, build) = match text.split_once('+') {
             Some((text, build)) => (text, Some(build)),
             None => (text, None),
@@ -46,7 +46,7 @@ impl Version {
             None => (text, None),
         };
         let mut numbers = main.split('.');
-        let parts = Parts {
+        let parts = VersionParts {
             numbers: [numbers.next()?, numbers.next()?, numbers.next()?],
             pre_release: identifiers(pre_release, is_pre_release)?,
             build: identifiers(build, is_build)?,
@@ -61,7 +61,7 @@ impl Version {
 
     /// Below zero, zero or above zero as this version is before, beside or after the other; `None` where Java fails, as
     /// a number is beyond 64 bits.
-    pub(super) fn compare(&self, other: &Version) -> Option<i64> {
+    pub(super) fn compare(&self, other: &SemverVersion) -> Option<i64> {
         let main = (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch));
         match (main, self.pre_release.is_empty(), other.pre_release.is_empty()) {
             (Ordering::Equal, false, false) => compare_pre_releases(&self.pre_release, &other.pre_release),
@@ -71,7 +71,7 @@ impl Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for SemverVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.major, self.minor, self.patch)?;
         if !self.pre_release.is_empty() {
@@ -84,17 +84,17 @@ impl fmt::Display for Version {
     }
 }
 
-struct Parts<'a> {
+struct VersionParts<'a> {
     numbers: [&'a str; 3],
     pre_release: Vec<String>,
     build: Vec<String>,
 }
 
-impl Parts<'_> {
-    fn into_version(self) -> Result<Version, String> {
+impl VersionParts<'_> {
+    fn into_version(self) -> Result<SemverVersion, String> {
         let number = |text: &str| text.parse().map_err(|_| format!("Value [{text}] is too big."));
         let [major, minor, patch] = self.numbers;
-        Ok(Version {
+        Ok(SemverVersion {
             major: number(major)?,
             minor: number(minor)?,
             patch: number(patch)?,
@@ -218,8 +218,8 @@ fn cut(text: &str, between: fn(u8, u8) -> bool) -> Vec<&str> {
 }
 
 /// The version a text is about: the first number in it with up to two further ones behind points.
-pub(super) fn coerce(text: &str) -> Option<Version> {
-    if let Ok(version) = Version::read(text) {
+pub(super) fn coerce(text: &str) -> Option<SemverVersion> {
+    if let Ok(version) = SemverVersion::read(text) {
         return Some(version);
     }
     let mut rest = text;
@@ -236,7 +236,7 @@ pub(super) fn coerce(text: &str) -> Option<Version> {
             let Some((Some(next), further)) = behind.strip_prefix('.').map(leading_number) else { break };
             (*number, behind) = (next, further);
         }
-        return Version::read(&numbers.join(".")).ok();
+        return SemverVersion::read(&numbers.join(".")).ok();
     }
 }
 

@@ -5,13 +5,13 @@ use durward_ir::datatype::Decimal;
 use durward_ir::datatype::calendar::{Civil, civil_of, days_in_month, days_of, is_leap};
 use durward_ir::fault::{Evaluated, Fault};
 
-use super::instant::{Instant, Local, LocalTime, WrittenDate, is_date, last_of_day, midnight};
+use super::instant::{Instant, LocalDateTime, LocalTime, WrittenDate, is_date, last_of_day, midnight};
 use super::{scan, shown, timestamp, wrong_timestamp};
 use crate::argument::text;
 use crate::jvm;
 
 /// The date and time of the first argument, as written, with its offset.
-fn written(arguments: &[Value]) -> Evaluated<(Local, Option<i32>)> {
+fn written(arguments: &[Value]) -> Evaluated<(LocalDateTime, Option<i32>)> {
     scan::date_time(text(arguments, 0)?)
         .ok_or_else(|| Fault::processing(format!("Invalid ISO datetime: {}.", shown(arguments, 0))))
 }
@@ -33,7 +33,7 @@ fn day_in_year(day: i64) -> i64 {
 
 /// The week of ISO 8601: it begins on Monday and belongs to the year of its Thursday.
 pub(super) fn week_of_year(arguments: &[Value]) -> Evaluated<Value> {
-    let (Local { day, .. }, _) = written(arguments)?;
+    let (LocalDateTime { day, .. }, _) = written(arguments)?;
     let thursday = day - weekday(day) + 3;
     number(day_in_year(thursday) / 7 + 1)
 }

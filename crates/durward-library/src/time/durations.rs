@@ -32,17 +32,17 @@ pub(super) fn duration_from_iso(arguments: &[Value]) -> Evaluated<Value> {
 }
 
 /// Reads signed numbers, each with a letter behind it.
-struct Parts<'a> {
+struct DurationParts<'a> {
     rest: &'a str,
     negative: bool,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> DurationParts<'a> {
     /// Behind the sign and the `P`.
-    fn of(text: &'a str) -> Option<Parts<'a>> {
+    fn of(text: &'a str) -> Option<DurationParts<'a>> {
         let (negative, rest) = sign(text);
         let rest = rest.strip_prefix(['P', 'p'])?;
-        Some(Parts { rest, negative })
+        Some(DurationParts { rest, negative })
     }
 
     /// The number before this letter, if it is next.
@@ -72,7 +72,7 @@ fn sign(text: &str) -> (bool, &str) {
 
 /// `Period.parse`, with years and months of average length. Its numbers are `int`s.
 fn period_ms(text: &str) -> Option<i64> {
-    let mut parts = Parts::of(text)?;
+    let mut parts = DurationParts::of(text)?;
     let mut read = |letter| parts.number(letter);
     let (years, months, weeks, days) = (read('Y')?, read('M')?, read('W')?, read('D')?);
     if !parts.rest.is_empty() || [years, months, weeks, days].iter().all(Option::is_none) {
@@ -92,7 +92,7 @@ const fn product_ms(count: i64, days: f64) -> i64 {
 
 /// `Duration.parse(..).toMillis()`.
 fn time_ms(text: &str) -> Option<i64> {
-    let mut parts = Parts::of(text)?;
+    let mut parts = DurationParts::of(text)?;
     let days = parts.number('D')?;
     let (mut hours, mut minutes, mut seconds) = (None, None, None);
     if let Some(rest) = parts.rest.strip_prefix(['T', 't']) {
@@ -120,7 +120,7 @@ fn time_ms(text: &str) -> Option<i64> {
 }
 
 /// Seconds with up to nine digits behind a point or comma. `Some(None)` when there are none.
-fn seconds_of(parts: &mut Parts<'_>) -> Option<Option<(i64, i64)>> {
+fn seconds_of(parts: &mut DurationParts<'_>) -> Option<Option<(i64, i64)>> {
     if parts.rest.is_empty() {
         return Some(None);
     }

@@ -63,18 +63,18 @@ pub(super) const fn is_date(year: i64) -> bool {
 
 /// A date and a time of no zone: days since the epoch and billionths of a second since midnight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Local {
+pub(super) struct LocalDateTime {
     pub(super) day: i64,
     pub(super) time: LocalTime,
 }
 
-impl Local {
+impl LocalDateTime {
     /// What a clock so many seconds ahead of UTC shows, if `LocalDateTime` has it.
-    pub(super) fn at(instant: Instant, offset_s: i32) -> Option<Local> {
+    pub(super) fn at(instant: Instant, offset_s: i32) -> Option<LocalDateTime> {
         let second = instant.second + i64::from(offset_s);
         let day = second.div_euclid(DAY_S);
         let time = LocalTime { nanos: second.rem_euclid(DAY_S) * BILLION + instant.nano };
-        is_date(civil_of(day).year).then_some(Local { day, time })
+        is_date(civil_of(day).year).then_some(LocalDateTime { day, time })
     }
 
     /// The instant at which a clock so many seconds ahead of UTC shows this.
@@ -192,11 +192,11 @@ fn write_groups(nano: i64, f: &mut impl Write) -> fmt::Result {
 }
 
 /// A date and a time with the offset of their clock, as `DateTimeFormatter.ISO_OFFSET_DATE_TIME` writes them.
-pub(super) struct AtOffset(pub(super) Local, pub(super) i32);
+pub(super) struct AtOffset(pub(super) LocalDateTime, pub(super) i32);
 
 impl Display for AtOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let AtOffset(Local { day, time }, offset_s) = self;
+        let AtOffset(LocalDateTime { day, time }, offset_s) = self;
         write!(f, "{}T", WrittenDate(*day))?;
         time.write_seconds(f)?;
         if time.nano() > 0 {

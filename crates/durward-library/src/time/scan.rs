@@ -4,20 +4,20 @@
 
 use durward_ir::datatype::calendar::{Civil, days_in_month, days_of};
 
-use super::instant::{BILLION, DAY_S, Instant, Local, LocalTime, YEAR_MAX, day_of};
+use super::instant::{BILLION, DAY_S, Instant, LocalDateTime, LocalTime, YEAR_MAX, day_of};
 use super::zone;
 
 /// What is left to read.
-pub(super) struct Scan<'a> {
+pub(super) struct TimeScanner<'a> {
     rest: &'a str,
 }
 
 /// The largest offset from UTC that Java has: 18 hours.
 const OFFSET_S_MAX: i32 = 18 * 3600;
 
-impl<'a> Scan<'a> {
-    pub(super) const fn new(text: &'a str) -> Scan<'a> {
-        Scan { rest: text }
+impl<'a> TimeScanner<'a> {
+    pub(super) const fn new(text: &'a str) -> TimeScanner<'a> {
+        TimeScanner { rest: text }
     }
 
     /// Takes this character, whatever its case.
@@ -89,10 +89,10 @@ impl<'a> Scan<'a> {
     }
 
     /// `yyyy-MM-ddTHH:mm:ss` (`ISO_LOCAL_DATE_TIME`).
-    fn local(&mut self) -> Option<Local> {
+    fn local(&mut self) -> Option<LocalDateTime> {
         let day = day_of(self.civil()?)?;
         self.take('T')?;
-        Some(Local { day, time: self.local_time()? })
+        Some(LocalDateTime { day, time: self.local_time()? })
     }
 
     /// `Z`, `+HH:mm` or `+HH:mm:ss`, in seconds (`appendOffsetId`).
@@ -126,7 +126,7 @@ impl<'a> Scan<'a> {
 /// `Instant.parse`: a date and a time to the second with an offset. It knows midnight as 24:00:00 and takes a leap
 /// second for the one before it.
 pub(super) fn instant(text: &str) -> Option<Instant> {
-    let mut scan = Scan::new(text);
+    let mut scan = TimeScanner::new(text);
     let civil = scan.civil()?;
     scan.take('T')?;
     let hour = scan.pair(0, 24)?;
@@ -154,15 +154,15 @@ pub(super) fn instant(text: &str) -> Option<Instant> {
 
 /// `LocalDate.parse`: days since the epoch.
 pub(super) fn date(text: &str) -> Option<i64> {
-    let mut scan = Scan::new(text);
+    let mut scan = TimeScanner::new(text);
     let civil = scan.civil()?;
     scan.all(day_of(civil)?)
 }
 
 /// A date and a time with the offset after them, if there is one (`ISO_DATE_TIME`). A zone in brackets must be known
 /// and says nothing further.
-pub(super) fn date_time(text: &str) -> Option<(Local, Option<i32>)> {
-    let mut scan = Scan::new(text);
+pub(super) fn date_time(text: &str) -> Option<(LocalDateTime, Option<i32>)> {
+    let mut scan = TimeScanner::new(text);
     let local = scan.local()?;
     if scan.rest.is_empty() {
         return Some((local, None));
@@ -170,37 +170,37 @@ pub(super) fn date_time(text: &str) -> Option<(Local, Option<i32>)> {
     let offset_s = scan.offset()?;
     if scan.take('[').is_some() {
         let (name, rest) = scan.rest.split_once(']')?;
-        zone::Zone::of(name)?;
+        zone::ZoneRules::of(name)?;
         scan.rest = rest;
     }
     scan.all((local, Some(offset_s)))
 }
 
 /// A date and a time without an offset (`ISO_LOCAL_DATE_TIME`).
-pub(super) fn local_date_time(text: &str) -> Option<Local> {
-    let mut scan = Scan::new(text);
+pub(super) fn local_date_time(text: &str) -> Option<LocalDateTime> {
+    let mut scan = TimeScanner::new(text);
     let local = scan.local()?;
     scan.all(local)
 }
 
 /// A time without an offset (`ISO_LOCAL_TIME`).
 pub(super) fn local_time(text: &str) -> Option<LocalTime> {
-    let mut scan = Scan::new(text);
+    let mut scan = TimeScanner::new(text);
     let time = scan.local_time()?;
     scan.all(time)
 }
 
 /// A time with an offset (`ISO_TIME`), in seconds.
 pub(super) fn offset_time(text: &str) -> Option<(LocalTime, i32)> {
-    let mut scan = Scan::new(text);
+    let mut scan = TimeScanner::new(text);
     let time = scan.local_time()?;
     let offset_s = scan.offset()?;
     scan.all((time, offset_s))
 }
 
 /// `dd.MM.yyyy HH:mm:ss`. Days that a month lacks are its last, and 24:00:00 is the next midnight.
-pub(super) fn din(text: &str) -> Option<Local> {
-    let mut scan = Scan::new(text);
+pub(super) fn din(text: &str) -> Option<LocalDateTime> {
+    let mut scan = TimeScanner::new(text);
     let day = u32::try_from(scan.pair(1, 31)?).ok()?;
     scan.take('.')?;
     let month = u32::try_from(scan.pair(1, 12)?).ok()?;
@@ -222,12 +222,12 @@ pub(super) fn din(text: &str) -> Option<Local> {
         return None;
     }
     let time = LocalTime { nanos: (hour % 24 * 3600 + minute * 60 + second) * BILLION };
-    Some(Local { day: day + next, time })
+    Some(LocalDateTime { day: day + next, time })
 }
 
 /// `hh:mm:ss AM`, in any case. Java takes 00 for 12.
 pub(super) fn am_pm(text: &str) -> Option<LocalTime> {
-    let mut scan = Scan::new(text);
+    let mut scan = TimeScanner::new(text);
     let hour = scan.pair(0, 12)?;
     scan.take(':')?;
     let minute = scan.pair(0, 59)?;
@@ -248,13 +248,13 @@ pub(super) fn offset_id(text: &str) -> Option<i32> {
     if text == "Z" {
         return Some(0);
     }
-    let mut scan = Scan::new(text);
+    let mut scan = TimeScanner::new(text);
     let negative = scan.take('-').is_some();
     if !negative {
         scan.take('+')?;
     }
-    let colon = |scan: &mut Scan<'_>| scan.take(':');
-    let none = |_: &mut Scan<'_>| Some(());
+    let colon = |scan: &mut TimeScanner<'_>| scan.take(':');
+    let none = |_: &mut TimeScanner<'_>| Some(());
     let (hours, minutes, seconds) = match scan.rest.len() {
         1 => (scan.digits(1, 1)?.parse().ok()?, 0, 0),
         2 => (scan.pair(0, 18)?, 0, 0),
@@ -269,8 +269,8 @@ pub(super) fn offset_id(text: &str) -> Option<i32> {
 }
 
 fn parts(
-    scan: &mut Scan<'_>,
-    between: fn(&mut Scan<'_>) -> Option<()>,
+    scan: &mut TimeScanner<'_>,
+    between: fn(&mut TimeScanner<'_>) -> Option<()>,
     count: usize,
 ) -> Option<(i64, i64, i64)> {
     let hours = scan.pair(0, 18)?;

@@ -6,7 +6,7 @@ use durward_ir::datatype::calendar::{Civil, civil_of, days_in_month};
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::value::Debugged;
 
-use super::instant::{BILLION, DAY_S, Instant, Local, day_of};
+use super::instant::{BILLION, DAY_S, Instant, LocalDateTime, day_of};
 use super::{instant_at, shown};
 use crate::argument::{number, text};
 use crate::jvm;
@@ -170,7 +170,7 @@ pub(super) fn minus_years(arguments: &[Value]) -> Evaluated<Value> {
 
 /// The same time of day that many months later; a day that the month lacks becomes its last.
 fn plus_civil_months(instant: Instant, months: i64) -> Option<Instant> {
-    let local = Local::at(instant, 0)?;
+    let local = LocalDateTime::at(instant, 0)?;
     let Civil { year, month, day } = civil_of(local.day);
     let count = year.checked_mul(12)?.checked_add(i64::from(month) - 1)?.checked_add(months)?;
     let (year, month) = (count.div_euclid(12), u32::try_from(count.rem_euclid(12)).ok()? + 1);
@@ -179,7 +179,7 @@ fn plus_civil_months(instant: Instant, months: i64) -> Option<Instant> {
         return None;
     }
     let day = day_of(Civil { year, month, day: day.min(days_in_month(year, month)) })?;
-    Local { day, ..local }.instant(0)
+    LocalDateTime { day, ..local }.instant(0)
 }
 
 pub(super) fn epoch_second(arguments: &[Value]) -> Evaluated<Value> {

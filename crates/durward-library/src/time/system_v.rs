@@ -3,7 +3,7 @@
 
 use durward_ir::datatype::calendar::{Civil, civil_of, days_in_month, days_of};
 
-use super::instant::{DAY_S, Instant, Local};
+use super::instant::{DAY_S, Instant, LocalDateTime};
 
 const HOUR_S: i64 = 3600;
 
@@ -29,17 +29,17 @@ const NAMES: &[(&str, i32, bool)] = &[
 
 /// A zone of this family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SystemV {
+pub(super) struct SystemVZone {
     standard_s: i32,
     has_summer: bool,
 }
 
-impl SystemV {
+impl SystemVZone {
     /// The zone of a whole name.
-    pub(super) fn of(name: &str) -> Option<SystemV> {
+    pub(super) fn of(name: &str) -> Option<SystemVZone> {
         let name = name.strip_prefix("SystemV/")?;
         let (_, hours, has_summer) = NAMES.iter().find(|(known, _, _)| *known == name)?;
-        Some(SystemV { standard_s: -hours * 3600, has_summer: *has_summer })
+        Some(SystemVZone { standard_s: -hours * 3600, has_summer: *has_summer })
     }
 
     /// How many seconds its clocks are ahead of UTC at an instant.
@@ -51,7 +51,7 @@ impl SystemV {
     }
 
     /// The same when its clocks show this: what they skip is winter, what they show twice is summer.
-    pub(super) fn offset_of(self, local: Local) -> i32 {
+    pub(super) fn offset_of(self, local: LocalDateTime) -> i32 {
         let second = local.day * DAY_S + local.time.second_of_day();
         let (first, last) = summer(civil_of(local.day).year);
         self.offset((first * DAY_S + 3 * HOUR_S..last * DAY_S + 2 * HOUR_S).contains(&second))

@@ -1,9 +1,9 @@
-use crate::check::{Row, all_called, array, decimal, faults, rows, values};
+use crate::check::{CallExample, all_called, array, decimal, faults, rows, values};
 use durward_ir::Value;
 
 const NOW: &str = "2021-11-08T13:45:30.123Z";
 
-fn results() -> Vec<Row<'static>> {
+fn results() -> Vec<CallExample<'static>> {
     vec![
         ("time.after", values!["2021-11-08T13:00:01Z", "2021-11-08T13:00:00Z"], Ok("true")),
         ("time.after", values!["2021-11-08T13:00:00Z", "2021-11-08T13:00:00Z"], Ok("false")),

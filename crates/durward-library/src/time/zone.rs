@@ -6,20 +6,20 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
 
-use super::instant::{DAY_S, Instant, Local};
+use super::instant::{DAY_S, Instant, LocalDateTime};
 use super::scan;
-use super::system_v::SystemV;
+use super::system_v::SystemVZone;
 use crate::jvm;
 
 /// A fixed offset from UTC in seconds, or the rules of a region.
 #[derive(Clone, Debug)]
-pub(super) enum Zone {
+pub(super) enum ZoneRules {
     /// So many seconds ahead of UTC.
     Offset(i32),
     /// A region such as `Europe/Berlin`.
     Region(TimeZone),
     /// Rules that only Java has.
-    SystemV(SystemV),
+    SystemV(SystemVZone),
 }
 
 /// The names of three letters that `ZoneId.SHORT_IDS` has.
@@ -72,36 +72,36 @@ const FIRST_YEAR: i64 = -9000;
 const ERA_YEARS: i64 = 400;
 const ERA_DAYS: i64 = 146_097;
 
-impl Zone {
+impl ZoneRules {
     /// The zone of a name as policies write it: with blanks around it, of three letters, or as `ZoneId.of` takes it. No
     /// name is UTC: a policy decision point of Java takes its machine's zone, which would make decisions depend on it.
-    pub(super) fn named(text: &str) -> Option<Zone> {
+    pub(super) fn named(text: &str) -> Option<ZoneRules> {
         let name = jvm::trim(text);
         if jvm::is_blank(name) {
-            return Some(Zone::Offset(0));
+            return Some(ZoneRules::Offset(0));
         }
         match SHORT.iter().find(|(short, _)| *short == name) {
-            Some((_, long)) => Zone::of(long),
-            None => Zone::of(name),
+            Some((_, long)) => ZoneRules::of(long),
+            None => ZoneRules::of(name),
         }
     }
 
     /// `ZoneId.of`: an offset, one behind `UTC`, `GMT` or `UT`, or a region, with the case of its letters.
-    pub(super) fn of(name: &str) -> Option<Zone> {
+    pub(super) fn of(name: &str) -> Option<ZoneRules> {
         if name.len() <= 1 || name.starts_with(['+', '-']) {
-            return scan::offset_id(name).map(Zone::Offset);
+            return scan::offset_id(name).map(ZoneRules::Offset);
         }
         for prefix in ["UTC", "GMT", "UT"] {
             match name.strip_prefix(prefix) {
-                Some("") => return Some(Zone::Offset(0)),
+                Some("") => return Some(ZoneRules::Offset(0)),
                 Some(offset) if offset.starts_with(['+', '-']) => {
-                    return scan::offset_id(offset).map(Zone::Offset);
+                    return scan::offset_id(offset).map(ZoneRules::Offset);
                 }
                 Some(_) | None => {}
             }
         }
-        if let Some(zone) = SystemV::of(name) {
-            return Some(Zone::SystemV(zone));
+        if let Some(zone) = SystemVZone::of(name) {
+            return Some(ZoneRules::SystemV(zone));
         }
         if UNKNOWN.contains(&name) {
             return None;
@@ -109,15 +109,15 @@ impl Zone {
         let name = LINKS.iter().find(|(link, _)| *link == name).map_or(name, |(_, target)| target);
         let region = TimeZoneDatabase::bundled().get(name).ok()?;
         // Java's names are in exact letters.
-        (region.iana_name() == Some(name)).then_some(Zone::Region(region))
+        (region.iana_name() == Some(name)).then_some(ZoneRules::Region(region))
     }
 
     /// How many seconds the zone is ahead of UTC at an instant.
     pub(super) fn offset_at(&self, instant: Instant) -> i32 {
         match self {
-            Zone::Offset(offset_s) => *offset_s,
-            Zone::SystemV(zone) => zone.offset_at(instant),
-            Zone::Region(region) => {
+            ZoneRules::Offset(offset_s) => *offset_s,
+            ZoneRules::SystemV(zone) => zone.offset_at(instant),
+            ZoneRules::Region(region) => {
                 let day = near(instant.second.div_euclid(DAY_S));
                 let second = day * DAY_S + instant.second.rem_euclid(DAY_S);
                 let known = Timestamp::from_second(second).map(|at| region.to_offset(at).seconds());
@@ -128,15 +128,15 @@ impl Zone {
 
     /// The instant at which the zone's clocks show this. What they skip is as far after the gap as it was in it; of what
     /// they show twice the first time counts.
-    pub(super) fn instant(&self, local: Local) -> Option<Instant> {
+    pub(super) fn instant(&self, local: LocalDateTime) -> Option<Instant> {
         local.instant(self.offset_of(local)?)
     }
 
-    fn offset_of(&self, local: Local) -> Option<i32> {
+    fn offset_of(&self, local: LocalDateTime) -> Option<i32> {
         let region = match self {
-            Zone::Offset(offset_s) => return Some(*offset_s),
-            Zone::SystemV(zone) => return Some(zone.offset_of(local)),
-            Zone::Region(region) => region,
+            ZoneRules::Offset(offset_s) => return Some(*offset_s),
+            ZoneRules::SystemV(zone) => return Some(zone.offset_of(local)),
+            ZoneRules::Region(region) => region,
         };
         let civil = civil_of(near(local.day));
         let time = local.time;

@@ -4,8 +4,8 @@ use durward_ir::Value;
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
 
-use super::instant::{AtOffset, Instant, Local};
-use super::zone::Zone;
+use super::instant::{AtOffset, Instant, LocalDateTime};
+use super::zone::ZoneRules;
 use super::{instant_at, scan, shown};
 use crate::argument::text;
 
@@ -37,7 +37,7 @@ pub(super) fn date_time_at_offset(arguments: &[Value]) -> Evaluated<Value> {
 
 pub(super) fn date_time_at_zone(arguments: &[Value]) -> Evaluated<Value> {
     let local = scan::local_date_time(text(arguments, 0)?);
-    let zone = Zone::named(text(arguments, 1)?);
+    let zone = ZoneRules::named(text(arguments, 1)?);
     let instant = local.zip(zone).and_then(|(local, zone)| zone.instant(local));
     let instant = instant.filter(|instant| instant.day().is_some());
     written(instant, || {
@@ -70,10 +70,10 @@ pub(super) fn time_at_offset(arguments: &[Value]) -> Evaluated<Value> {
 pub(super) fn time_in_zone(arguments: &[Value]) -> Evaluated<Value> {
     let time = scan::local_time(text(arguments, 0)?);
     let day = scan::date(text(arguments, 1)?);
-    let local = time.zip(day).map(|(time, day)| Local { day, time });
-    let zone = Zone::named(text(arguments, 2)?);
+    let local = time.zip(day).map(|(time, day)| LocalDateTime { day, time });
+    let zone = ZoneRules::named(text(arguments, 2)?);
     let instant = local.zip(zone).and_then(|(local, zone)| zone.instant(local));
-    let Some(at_utc) = instant.and_then(|instant| Local::at(instant, 0)) else {
+    let Some(at_utc) = instant.and_then(|instant| LocalDateTime::at(instant, 0)) else {
         let (time, day, zone) = (shown(arguments, 0), shown(arguments, 1), shown(arguments, 2));
         return Err(Fault::processing(format!("Invalid timezone {zone} for time {time} on date {day}.")));
     };
@@ -82,10 +82,10 @@ pub(super) fn time_in_zone(arguments: &[Value]) -> Evaluated<Value> {
 
 pub(super) fn to_zone(arguments: &[Value]) -> Evaluated<Value> {
     let instant = instant_at(arguments, 0)?;
-    let zone = Zone::named(text(arguments, 1)?);
+    let zone = ZoneRules::named(text(arguments, 1)?);
     let shown_there = instant.zip(zone).and_then(|(instant, zone)| {
         let offset_s = zone.offset_at(instant);
-        Some(AtOffset(Local::at(instant, offset_s)?, offset_s))
+        Some(AtOffset(LocalDateTime::at(instant, offset_s)?, offset_s))
     });
     let shown_there = shown_there.ok_or_else(|| {
         let (time, zone) = (shown(arguments, 0), shown(arguments, 1));
@@ -99,7 +99,7 @@ pub(super) fn to_offset(arguments: &[Value]) -> Evaluated<Value> {
     let offset = scan::offset_id(text(arguments, 1)?);
     let shown_there = instant
         .zip(offset)
-        .and_then(|(instant, offset_s)| Some(AtOffset(Local::at(instant, offset_s)?, offset_s)));
+        .and_then(|(instant, offset_s)| Some(AtOffset(LocalDateTime::at(instant, offset_s)?, offset_s)));
     let shown_there = shown_there.ok_or_else(|| Fault::processing(wrong_offset(arguments)))?;
     Ok(Value::Text(shown_there.to_string().into()))
 }

@@ -9,22 +9,22 @@ use toml_parser::parser::{Event, EventKind, RecursionGuard, ValidateWhitespace, 
 use toml_parser::{ParseError, Source, Span};
 
 use super::scalar;
-use super::tree::{Item, ROOT, Tree};
+use super::tree::{ROOT, TomlItem, TomlTree};
 use crate::document::READ_DEPTH_MAX;
 
 /// What is wrong, and behind how many bytes.
-pub(super) struct Wrong {
+pub(super) struct TomlSyntaxError {
     pub(super) at: usize,
     pub(super) reason: String,
 }
 
-type Read<T> = Result<T, Wrong>;
+type TomlResult<T> = Result<T, TomlSyntaxError>;
 
 /// The value of a document; `None` if it is nested too deep.
-pub(super) fn read(text: &str) -> Read<Option<Value>> {
+pub(super) fn read(text: &str) -> TomlResult<Option<Value>> {
     // The mark of byte orders belongs to bytes: in a text it is a character like others.
     if text.starts_with('\u{feff}') {
-        return Err(Wrong { at: 0, reason: "a key is expected here".into() });
+        return Err(TomlSyntaxError { at: 0, reason: "a key is expected here".into() });
     }
     let source = Source::new(text);
     let tokens = source.lex().into_vec();
@@ -38,26 +38,26 @@ pub(super) fn read(text: &str) -> Read<Option<Value>> {
     if let Some(error) = error {
         return Err(of_error(&error));
     }
-    Reader { source, events: events.into_iter().peekable(), tree: Tree::new() }.document()
+    TomlReader { source, events: events.into_iter().peekable(), tree: TomlTree::new() }.document()
 }
 
-fn of_error(error: &ParseError) -> Wrong {
+fn of_error(error: &ParseError) -> TomlSyntaxError {
     let place = error.unexpected().or_else(|| error.context());
-    Wrong { at: place.map_or(0, |span| span.start()), reason: error.description().to_owned() }
+    TomlSyntaxError { at: place.map_or(0, |span| span.start()), reason: error.description().to_owned() }
 }
 
-struct Reader<'a, I: Iterator<Item = Event>> {
+struct TomlReader<'a, I: Iterator<Item = Event>> {
     source: Source<'a>,
     events: std::iter::Peekable<I>,
-    tree: Tree,
+    tree: TomlTree,
 }
 
-fn wrong(span: Span, reason: &str) -> Wrong {
-    Wrong { at: span.start(), reason: reason.to_owned() }
+fn wrong(span: Span, reason: &str) -> TomlSyntaxError {
+    TomlSyntaxError { at: span.start(), reason: reason.to_owned() }
 }
 
-impl<I: Iterator<Item = Event>> Reader<'_, I> {
-    fn document(mut self) -> Read<Option<Value>> {
+impl<I: Iterator<Item = Event>> TomlReader<'_, I> {
+    fn document(mut self) -> TomlResult<Option<Value>> {
         let mut table = ROOT;
         while let Some(event) = self.events.next() {
             let span = event.span();
@@ -83,13 +83,13 @@ impl<I: Iterator<Item = Event>> Reader<'_, I> {
     }
 
     /// The next event that is no white space.
-    fn next(&mut self) -> Read<Event> {
+    fn next(&mut self) -> TomlResult<Event> {
         loop {
             let end = self.source.input().len();
             let event = self
                 .events
                 .next()
-                .ok_or_else(|| Wrong { at: end, reason: "the document ends early".into() })?;
+                .ok_or_else(|| TomlSyntaxError { at: end, reason: "the document ends early".into() })?;
             if event.kind() != EventKind::Whitespace {
                 return Ok(event);
             }
@@ -97,7 +97,7 @@ impl<I: Iterator<Item = Event>> Reader<'_, I> {
     }
 
     /// The keys up to the end of a header or to the sign behind them. The first may have been taken already.
-    fn keys(&mut self, first: Option<Event>) -> Read<Vec<SmolStr>> {
+    fn keys(&mut self, first: Option<Event>) -> TomlResult<Vec<SmolStr>> {
         let mut keys = Vec::new();
         if let Some(first) = first {
             keys.push(self.key(first)?);
@@ -115,7 +115,7 @@ impl<I: Iterator<Item = Event>> Reader<'_, I> {
         }
     }
 
-    fn key(&self, event: Event) -> Read<SmolStr> {
+    fn key(&self, event: Event) -> TomlResult<SmolStr> {
         let raw = self.source.get(event).ok_or_else(|| wrong(event.span(), "a key is missing"))?;
         check_escapes(event, raw.as_str())?;
         let mut error: Option<ParseError> = None;
@@ -127,7 +127,7 @@ impl<I: Iterator<Item = Event>> Reader<'_, I> {
         }
     }
 
-    fn key_value(&mut self, table: usize, first: Event) -> Read<()> {
+    fn key_value(&mut self, table: usize, first: Event) -> TomlResult<()> {
         let keys = self.keys(Some(first))?;
         let event = self.next()?;
         let item = self.item(event)?;
@@ -135,21 +135,21 @@ impl<I: Iterator<Item = Event>> Reader<'_, I> {
     }
 
     /// The value that begins with an event. `toml_parser` was told how deep they may nest.
-    fn item(&mut self, event: Event) -> Read<Item> {
+    fn item(&mut self, event: Event) -> TomlResult<TomlItem> {
         match event.kind() {
             EventKind::ArrayOpen => self.array(),
             EventKind::InlineTableOpen => self.inline_table(),
-            EventKind::Scalar => self.scalar(event).map(Item::value),
+            EventKind::Scalar => self.scalar(event).map(TomlItem::value),
             _ => Err(wrong(event.span(), "a value is expected here")),
         }
     }
 
-    fn array(&mut self) -> Read<Item> {
+    fn array(&mut self) -> TomlResult<TomlItem> {
         let mut items = Vec::new();
         loop {
             let event = self.next()?;
             match event.kind() {
-                EventKind::ArrayClose => return Ok(Item::array(items)),
+                EventKind::ArrayClose => return Ok(TomlItem::array(items)),
                 EventKind::ValueSep | EventKind::Newline | EventKind::Comment => {}
                 _ => items.push(self.item(event)?),
             }
@@ -157,7 +157,7 @@ impl<I: Iterator<Item = Event>> Reader<'_, I> {
     }
 
     /// TOML 1.0 has no line ends, comments and commas at the end between braces.
-    fn inline_table(&mut self) -> Read<Item> {
+    fn inline_table(&mut self) -> TomlResult<TomlItem> {
         let table = self.tree.open_inline();
         let mut comma = None;
         loop {
@@ -182,7 +182,7 @@ impl<I: Iterator<Item = Event>> Reader<'_, I> {
         }
     }
 
-    fn scalar(&self, event: Event) -> Read<Value> {
+    fn scalar(&self, event: Event) -> TomlResult<Value> {
         let raw = self.source.get(event).ok_or_else(|| wrong(event.span(), "a value is missing"))?;
         if event.encoding().is_none() {
             return scalar::read(raw.as_str()).map_err(|reason| wrong(event.span(), reason));
@@ -199,7 +199,7 @@ impl<I: Iterator<Item = Event>> Reader<'_, I> {
 }
 
 /// TOML 1.0 does not have the escapes `\e` and `\x`.
-fn check_escapes(event: Event, raw: &str) -> Read<()> {
+fn check_escapes(event: Event, raw: &str) -> TomlResult<()> {
     if !matches!(event.encoding(), Some(Encoding::BasicString | Encoding::MlBasicString)) {
         return Ok(());
     }

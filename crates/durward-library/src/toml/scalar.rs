@@ -7,10 +7,10 @@ use num_bigint::BigInt;
 use crate::document::{NUMBER_LENGTH_MAX, of_decimal};
 use crate::jvm;
 
-type Reason = &'static str;
+type ScalarReason = &'static str;
 
 /// The value of a text.
-pub(super) fn read(text: &str) -> Result<Value, Reason> {
+pub(super) fn read(text: &str) -> Result<Value, ScalarReason> {
     match text {
         "true" => return Ok(Value::Boolean(true)),
         "false" => return Ok(Value::Boolean(false)),
@@ -35,7 +35,7 @@ fn is_plain(text: &str, radix: u32) -> bool {
     !text.is_empty() && text.chars().all(|digit| digit.is_digit(radix))
 }
 
-fn prefixed(text: &str) -> Option<Result<Value, Reason>> {
+fn prefixed(text: &str) -> Option<Result<Value, ScalarReason>> {
     let (number, radix) = match text.get(..2)? {
         "0x" => (text.get(2..)?, 16),
         "0o" => (text.get(2..)?, 8),
@@ -45,7 +45,7 @@ fn prefixed(text: &str) -> Option<Result<Value, Reason>> {
     Some(whole(number, radix))
 }
 
-fn whole(number: &str, radix: u32) -> Result<Value, Reason> {
+fn whole(number: &str, radix: u32) -> Result<Value, ScalarReason> {
     if !digits(number, radix) {
         return Err("this is no number");
     }
@@ -58,8 +58,8 @@ fn whole(number: &str, radix: u32) -> Result<Value, Reason> {
 }
 
 /// A decimal number, whole or not.
-fn number(text: &str) -> Result<Value, Reason> {
-    const NONE: Reason = "this is no value";
+fn number(text: &str) -> Result<Value, ScalarReason> {
+    const NONE: ScalarReason = "this is no value";
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (main, exponent) = match unsigned.split_once(['e', 'E']) {
         Some((main, exponent)) => (main, Some(exponent)),

@@ -1,7 +1,7 @@
-use crate::check::{Row, all_called, array, call, decimal, faults, object, rows, values};
+use crate::check::{CallExample, all_called, array, call, decimal, faults, object, rows, values};
 use durward_ir::Value;
 
-fn results() -> Vec<Row<'static>> {
+fn results() -> Vec<CallExample<'static>> {
     vec![
         ("toml.tomlToVal", values!["a = 1\n[b]\nc = \"x\""], Ok(r#"{"a":1,"b":{"c":"x"}}"#)),
         ("toml.tomlToVal", values![""], Ok("{}")),

@@ -12,13 +12,13 @@ use smol_str::SmolStr;
 
 use crate::document::NESTED_MAX;
 
-type Reason = &'static str;
+type TreeReason = &'static str;
 
 #[derive(Default)]
-struct Table {
+struct TomlTable {
     /// The places of keys in `entries`.
     places: HashMap<SmolStr, usize>,
-    entries: Vec<(SmolStr, Node)>,
+    entries: Vec<(SmolStr, TomlNode)>,
     /// Whether nothing can be added: it was written between braces.
     closed: bool,
     /// Whether it has a header, or keys behind points.
@@ -27,41 +27,41 @@ struct Table {
 
 /// Tables whose header stands between double brackets.
 #[derive(Default)]
-struct Tables(Vec<usize>);
+struct TomlTableArray(Vec<usize>);
 
 #[derive(Clone)]
-enum Node {
+enum TomlNode {
     Value(Value),
     Table(usize),
     Tables(usize),
     /// What was written between brackets, all values and tables.
-    Array(Arc<[Node]>),
+    Array(Arc<[TomlNode]>),
 }
 
 /// A value that was read, to be put into a table.
-pub(super) struct Item(Node);
+pub(super) struct TomlItem(TomlNode);
 
 /// A document.
-pub(super) struct Tree {
-    tables: Vec<Table>,
-    arrays: Vec<Tables>,
+pub(super) struct TomlTree {
+    tables: Vec<TomlTable>,
+    arrays: Vec<TomlTableArray>,
 }
 
 /// The number of the table that is the document.
 pub(super) const ROOT: usize = 0;
 
-impl Tree {
-    pub(super) fn new() -> Tree {
-        Tree { tables: vec![Table::default()], arrays: Vec::new() }
+impl TomlTree {
+    pub(super) fn new() -> TomlTree {
+        TomlTree { tables: vec![TomlTable::default()], arrays: Vec::new() }
     }
 
-    fn table(&mut self, at: usize) -> Result<&mut Table, Reason> {
+    fn table(&mut self, at: usize) -> Result<&mut TomlTable, TreeReason> {
         self.tables.get_mut(at).ok_or("there is no such table")
     }
 
     /// A new table that is nowhere yet.
     fn add_table(&mut self) -> usize {
-        self.tables.push(Table::default());
+        self.tables.push(TomlTable::default());
         self.tables.len() - 1
     }
 
@@ -71,18 +71,18 @@ impl Tree {
     }
 
     /// The table between braces is complete.
-    pub(super) fn close_inline(&mut self, at: usize) -> Result<Item, Reason> {
+    pub(super) fn close_inline(&mut self, at: usize) -> Result<TomlItem, TreeReason> {
         let table = self.table(at)?;
         (table.closed, table.defined) = (true, true);
-        Ok(Item(Node::Table(at)))
+        Ok(TomlItem(TomlNode::Table(at)))
     }
 
-    fn node(&self, table: usize, key: &str) -> Option<&Node> {
+    fn node(&self, table: usize, key: &str) -> Option<&TomlNode> {
         let table = self.tables.get(table)?;
         table.entries.get(*table.places.get(key)?).map(|(_, node)| node)
     }
 
-    fn put(&mut self, at: usize, key: SmolStr, node: Node) -> Result<(), Reason> {
+    fn put(&mut self, at: usize, key: SmolStr, node: TomlNode) -> Result<(), TreeReason> {
         let table = self.table(at)?;
         table.places.insert(key.clone(), table.entries.len());
         table.entries.push((key, node));
@@ -90,7 +90,7 @@ impl Tree {
     }
 
     /// The table in which the last of the keys stands. Without a header, all tables on the way are defined by that.
-    fn enter(&mut self, from: usize, keys: &[SmolStr], header: bool) -> Result<usize, Reason> {
+    fn enter(&mut self, from: usize, keys: &[SmolStr], header: bool) -> Result<usize, TreeReason> {
         let mut at = from;
         let parents = keys.split_last().map_or(&[][..], |(_, parents)| parents);
         for key in parents {
@@ -98,23 +98,23 @@ impl Tree {
             at = match self.node(at, key) {
                 None => {
                     let table = self.add_table();
-                    self.put(at, key.clone(), Node::Table(table))?;
+                    self.put(at, key.clone(), TomlNode::Table(table))?;
                     table
                 }
-                Some(Node::Table(table)) => *table,
-                Some(Node::Tables(array)) => {
+                Some(TomlNode::Table(table)) => *table,
+                Some(TomlNode::Tables(array)) => {
                     let last = self.arrays.get(*array).and_then(|tables| tables.0.last());
                     *last.ok_or("the array is empty")?
                 }
-                Some(Node::Array(_)) => return Err("the array is closed"),
-                Some(Node::Value(_)) => return Err("there is a value that is no table"),
+                Some(TomlNode::Array(_)) => return Err("the array is closed"),
+                Some(TomlNode::Value(_)) => return Err("there is a value that is no table"),
             };
         }
         self.visit(at, header)?;
         Ok(at)
     }
 
-    fn visit(&mut self, at: usize, header: bool) -> Result<(), Reason> {
+    fn visit(&mut self, at: usize, header: bool) -> Result<(), TreeReason> {
         let table = self.table(at)?;
         if table.closed {
             return Err("the table is closed");
@@ -124,16 +124,16 @@ impl Tree {
     }
 
     /// `[a.b]`: the table it is about.
-    pub(super) fn open_table(&mut self, keys: &[SmolStr]) -> Result<usize, Reason> {
+    pub(super) fn open_table(&mut self, keys: &[SmolStr]) -> Result<usize, TreeReason> {
         let parent = self.enter(ROOT, keys, true)?;
         let key = keys.last().ok_or("a key is missing")?;
         let at = match self.node(parent, key) {
             None => {
                 let table = self.add_table();
-                self.put(parent, key.clone(), Node::Table(table))?;
+                self.put(parent, key.clone(), TomlNode::Table(table))?;
                 table
             }
-            Some(Node::Table(table)) => *table,
+            Some(TomlNode::Table(table)) => *table,
             Some(_) => return Err("there is a value that is no table"),
         };
         let table = self.table(at)?;
@@ -145,18 +145,18 @@ impl Tree {
     }
 
     /// `[[a.b]]`: a new table at the end of the array.
-    pub(super) fn open_array_table(&mut self, keys: &[SmolStr]) -> Result<usize, Reason> {
+    pub(super) fn open_array_table(&mut self, keys: &[SmolStr]) -> Result<usize, TreeReason> {
         let parent = self.enter(ROOT, keys, true)?;
         let key = keys.last().ok_or("a key is missing")?;
         let array = match self.node(parent, key) {
             None => {
-                self.arrays.push(Tables::default());
+                self.arrays.push(TomlTableArray::default());
                 let array = self.arrays.len() - 1;
-                self.put(parent, key.clone(), Node::Tables(array))?;
+                self.put(parent, key.clone(), TomlNode::Tables(array))?;
                 array
             }
-            Some(Node::Tables(array)) => *array,
-            Some(Node::Array(_)) => return Err("the array is closed"),
+            Some(TomlNode::Tables(array)) => *array,
+            Some(TomlNode::Array(_)) => return Err("the array is closed"),
             Some(_) => return Err("there is a value that is no array"),
         };
         let table = self.add_table();
@@ -165,7 +165,7 @@ impl Tree {
     }
 
     /// Puts a value behind keys into a table.
-    pub(super) fn set(&mut self, table: usize, keys: &[SmolStr], item: Item) -> Result<(), Reason> {
+    pub(super) fn set(&mut self, table: usize, keys: &[SmolStr], item: TomlItem) -> Result<(), TreeReason> {
         let parent = self.enter(table, keys, false)?;
         let key = keys.last().ok_or("a key is missing")?;
         if self.node(parent, key).is_some() {
@@ -176,26 +176,26 @@ impl Tree {
 
     /// The document as a value; `None` if it is nested too deep.
     pub(super) fn finish(&self) -> Option<Value> {
-        self.value(&Node::Table(ROOT), 0)
+        self.value(&TomlNode::Table(ROOT), 0)
     }
 
-    fn value(&self, node: &Node, depth: usize) -> Option<Value> {
-        if depth >= NESTED_MAX && !matches!(node, Node::Value(_)) {
+    fn value(&self, node: &TomlNode, depth: usize) -> Option<Value> {
+        if depth >= NESTED_MAX && !matches!(node, TomlNode::Value(_)) {
             return None;
         }
         match node {
-            Node::Value(value) => Some(value.clone()),
-            Node::Table(table) => self.object(*table, depth),
-            Node::Tables(array) => {
+            TomlNode::Value(value) => Some(value.clone()),
+            TomlNode::Table(table) => self.object(*table, depth),
+            TomlNode::Tables(array) => {
                 let tables = self
                     .arrays
                     .get(*array)?
                     .0
                     .iter()
-                    .map(|table| self.value(&Node::Table(*table), depth + 1));
+                    .map(|table| self.value(&TomlNode::Table(*table), depth + 1));
                 Some(Value::Array(tables.collect::<Option<_>>()?))
             }
-            Node::Array(items) => {
+            TomlNode::Array(items) => {
                 let items = items.iter().map(|item| self.value(item, depth + 1));
                 Some(Value::Array(items.collect::<Option<_>>()?))
             }
@@ -212,12 +212,12 @@ impl Tree {
     }
 }
 
-impl Item {
-    pub(super) const fn value(value: Value) -> Item {
-        Item(Node::Value(value))
+impl TomlItem {
+    pub(super) const fn value(value: Value) -> TomlItem {
+        TomlItem(TomlNode::Value(value))
     }
 
-    pub(super) fn array(items: Vec<Item>) -> Item {
-        Item(Node::Array(items.into_iter().map(|item| item.0).collect()))
+    pub(super) fn array(items: Vec<TomlItem>) -> TomlItem {
+        TomlItem(TomlNode::Array(items.into_iter().map(|item| item.0).collect()))
     }
 }

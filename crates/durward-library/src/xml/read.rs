@@ -8,71 +8,71 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 
 use super::XSI;
-use super::scopes::Scopes;
-use super::tag::{self, Reason, Version};
+use super::scopes::NamespaceScopes;
+use super::tag::{self, XmlReason, XmlVersion};
 use crate::document::NESTED_MAX;
 
 /// What is wrong, and behind how many bytes.
-pub(super) struct Wrong {
+pub(super) struct XmlSyntaxError {
     pub(super) at: usize,
-    pub(super) reason: Reason,
+    pub(super) reason: XmlReason,
 }
 
 /// The value of a document; `None` for one that is nested too deep.
 ///
 /// # Errors
 /// It is not well-formed, or uses what it does not declare.
-pub(super) fn read(text: &str) -> Result<Option<Value>, Wrong> {
+pub(super) fn read(text: &str) -> Result<Option<Value>, XmlSyntaxError> {
     // The mark of byte orders belongs to bytes: in a text it is a character like others.
     if text.starts_with('\u{feff}') {
-        return Err(Wrong { at: 0, reason: "there is text before the first element".into() });
+        return Err(XmlSyntaxError { at: 0, reason: "there is text before the first element".into() });
     }
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_comments = true;
-    let mut document = Document::new(text);
+    let mut document = XmlDocument::new(text);
     loop {
         let at = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
         let event = reader.read_event().map_err(|error| {
             let at = usize::try_from(reader.error_position()).unwrap_or(usize::MAX);
-            Wrong { at, reason: error.to_string().into() }
+            XmlSyntaxError { at, reason: error.to_string().into() }
         })?;
         match document.take(event, at) {
-            Ok(Step::Next) => {}
-            Ok(Step::TooDeep) => return Ok(None),
-            Ok(Step::Done(value)) => return Ok(Some(value)),
-            Err(reason) => return Err(Wrong { at, reason }),
+            Ok(XmlStep::Next) => {}
+            Ok(XmlStep::TooDeep) => return Ok(None),
+            Ok(XmlStep::Done(value)) => return Ok(Some(value)),
+            Err(reason) => return Err(XmlSyntaxError { at, reason }),
         }
     }
 }
 
-enum Step {
+enum XmlStep {
     Next,
     TooDeep,
     Done(Value),
 }
 
-struct Document<'a> {
+struct XmlDocument<'a> {
     text: &'a str,
-    version: Version,
-    scopes: Scopes<'a>,
-    open: Vec<Element>,
+    version: XmlVersion,
+    scopes: NamespaceScopes<'a>,
+    open: Vec<OpenElement>,
     has_type: bool,
     value: Option<Value>,
 }
 
-impl<'a> Document<'a> {
-    fn new(text: &'a str) -> Document<'a> {
-        Document {
+impl<'a> XmlDocument<'a> {
+    fn new(text: &'a str) -> XmlDocument<'a> {
+        XmlDocument {
             text,
-            version: Version::Old,
-            scopes: Scopes::new(),
+            version: XmlVersion::Old,
+            scopes: NamespaceScopes::new(),
             open: Vec::new(),
             has_type: false,
             value: None,
         }
     }
 
-    fn take(&mut self, event: Event<'_>, at: usize) -> Result<Step, Reason> {
+    fn take(&mut self, event: Event<'_>, at: usize) -> Result<XmlStep, XmlReason> {
         match event {
             Event::Start(tag) => return self.start(&tag, tag.name().as_ref().len()),
             Event::Empty(tag) => {
@@ -106,15 +106,15 @@ impl<'a> Document<'a> {
             Event::DocType(declaration) => self.document_type(&declaration, at)?,
             Event::Eof => return self.finish(),
         }
-        Ok(Step::Next)
+        Ok(XmlStep::Next)
     }
 
     /// The innermost element.
-    fn inside(&mut self) -> Result<&mut Element, Reason> {
+    fn inside(&mut self) -> Result<&mut OpenElement, XmlReason> {
         self.open.last_mut().ok_or_else(|| "there is text outside of the first element".into())
     }
 
-    fn characters(&mut self, text: &str) -> Result<(), Reason> {
+    fn characters(&mut self, text: &str) -> Result<(), XmlReason> {
         if self.open.is_empty() && tag::skip_space(text).is_empty() {
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    fn document_type(&mut self, declaration: &str, at: usize) -> Result<(), Reason> {
+    fn document_type(&mut self, declaration: &str, at: usize) -> Result<(), XmlReason> {
         check(declaration)?;
         let is_written_well = self.text.get(at..).is_some_and(|text| text.starts_with("<!DOCTYPE"));
         let is_end = |character: char| tag::is_space(character) || character == '[';
@@ -141,12 +141,12 @@ impl<'a> Document<'a> {
     }
 
     /// Enters an element.
-    fn start(&mut self, tag: &str, name_length: usize) -> Result<Step, Reason> {
+    fn start(&mut self, tag: &str, name_length: usize) -> Result<XmlStep, XmlReason> {
         if self.open.is_empty() && self.value.is_some() {
             return Err("there is a second element at the end".into());
         }
         if self.open.len() > NESTED_MAX {
-            return Ok(Step::TooDeep);
+            return Ok(XmlStep::TooDeep);
         }
         check(tag)?;
         let start = (tag.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
@@ -155,7 +155,7 @@ impl<'a> Document<'a> {
         let (prefix, local) = tag::split_name(name).ok_or_else(|| tag::no_name(name))?;
         let attributes = self.scopes.enter(tag::attributes(attributes)?, self.version)?;
         self.scopes.space(prefix)?;
-        let mut element = Element { key: local.to_owned(), ..Element::default() };
+        let mut element = OpenElement { key: local.to_owned(), ..OpenElement::default() };
         for (at, (space, attribute)) in attributes.iter().enumerate() {
             let value = attribute.value(self.version)?;
             match (space.as_deref(), attribute.local) {
@@ -168,7 +168,7 @@ impl<'a> Document<'a> {
             around.end_run();
         }
         self.open.push(element);
-        Ok(Step::Next)
+        Ok(XmlStep::Next)
     }
 
     /// Leaves the innermost element.
@@ -182,17 +182,17 @@ impl<'a> Document<'a> {
         }
     }
 
-    fn finish(&mut self) -> Result<Step, Reason> {
+    fn finish(&mut self) -> Result<XmlStep, XmlReason> {
         if let Some(element) = self.open.last() {
             return Err(format!("the element `{}` does not end", element.key).into());
         }
-        self.value.take().map(Step::Done).ok_or_else(|| "there is no element".into())
+        self.value.take().map(XmlStep::Done).ok_or_else(|| "there is no element".into())
     }
 }
 
 /// # Errors
 /// A character may not stand in a document.
-fn check(text: &str) -> Result<(), Reason> {
+fn check(text: &str) -> Result<(), XmlReason> {
     match text.chars().find(|&character| tag::is_forbidden(character)) {
         Some(found) => Err(format!("the character U+{:04X} is not allowed", u32::from(found)).into()),
         None => Ok(()),
@@ -201,7 +201,7 @@ fn check(text: &str) -> Result<(), Reason> {
 
 /// An element that is being read.
 #[derive(Default)]
-struct Element {
+struct OpenElement {
     key: String,
     /// Whether it is said to be nothing.
     is_nil: bool,
@@ -212,7 +212,7 @@ struct Element {
     run: String,
 }
 
-impl Element {
+impl OpenElement {
     fn put(&mut self, key: &str, value: Value) {
         if let Some((_, values)) = self.places.get(key).and_then(|&place| self.entries.get_mut(place)) {
             values.push(value);
@@ -254,7 +254,7 @@ impl Element {
 ///
 /// # Errors
 /// It is not well-formed, or tells another version than 1.0 and 1.1.
-fn version(declaration: &str) -> Result<Version, Reason> {
+fn version(declaration: &str) -> Result<XmlVersion, XmlReason> {
     const WRONG: &str = "the XML declaration is not well-formed";
     let mut rest = declaration.strip_prefix("xml").ok_or(WRONG)?;
     let mut version = None;
@@ -266,8 +266,8 @@ fn version(declaration: &str) -> Result<Version, Reason> {
         let place = place.filter(|&place| start.len() < rest.len() && (place == 0 || version.is_some()));
         known = known.get(place.ok_or(WRONG)? + 1..).unwrap_or_default();
         match (name, value) {
-            ("version", "1.0") => version = Some(Version::Old),
-            ("version", "1.1") => version = Some(Version::New),
+            ("version", "1.0") => version = Some(XmlVersion::Old),
+            ("version", "1.1") => version = Some(XmlVersion::New),
             ("encoding", _) | ("standalone", "yes" | "no") => {}
             _ => return Err(format!("the {name} of the XML declaration is unknown").into()),
         }

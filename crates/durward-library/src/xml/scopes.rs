@@ -3,16 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::tag::{Attribute, Reason, Version, is_name, no_name};
+use super::tag::{XmlAttribute, XmlReason, XmlVersion, is_name, no_name};
 
 const XML_SPACE: &str = "http://www.w3.org/XML/1998/namespace";
 const XMLNS_SPACE: &str = "http://www.w3.org/2000/xmlns/";
 
 /// An attribute and its namespace.
-type Placed<'a> = (Option<Rc<str>>, Attribute<'a>);
+type ScopedAttribute<'a> = (Option<Rc<str>>, XmlAttribute<'a>);
 
 /// The prefixes that are declared where the reader is.
-pub(super) struct Scopes<'a> {
+pub(super) struct NamespaceScopes<'a> {
     /// What each prefix stands for, innermost last.
     spaces: HashMap<&'a str, Vec<Rc<str>>>,
     /// The prefixes declared by the open elements, and how many by each.
@@ -20,10 +20,10 @@ pub(super) struct Scopes<'a> {
     counts: Vec<usize>,
 }
 
-impl<'a> Scopes<'a> {
-    pub(super) fn new() -> Scopes<'a> {
+impl<'a> NamespaceScopes<'a> {
+    pub(super) fn new() -> NamespaceScopes<'a> {
         let spaces = HashMap::from([("xml", vec![Rc::from(XML_SPACE)])]);
-        Scopes { spaces, declared: Vec::new(), counts: Vec::new() }
+        NamespaceScopes { spaces, declared: Vec::new(), counts: Vec::new() }
     }
 
     /// Enters an element that declares prefixes. Gives the attributes that declare none, with their namespaces.
@@ -32,9 +32,9 @@ impl<'a> Scopes<'a> {
     /// A declaration is not allowed, a prefix is not declared, or an attribute comes twice.
     pub(super) fn enter(
         &mut self,
-        attributes: Vec<Attribute<'a>>,
-        version: Version,
-    ) -> Result<Vec<Placed<'a>>, Reason> {
+        attributes: Vec<XmlAttribute<'a>>,
+        version: XmlVersion,
+    ) -> Result<Vec<ScopedAttribute<'a>>, XmlReason> {
         let before = self.declared.len();
         let mut names = HashSet::new();
         let mut others = Vec::new();
@@ -64,13 +64,13 @@ impl<'a> Scopes<'a> {
         Ok(found)
     }
 
-    fn declare(&mut self, prefix: &'a str, space: String, version: Version) -> Result<(), Reason> {
+    fn declare(&mut self, prefix: &'a str, space: String, version: XmlVersion) -> Result<(), XmlReason> {
         let may_not = || format!("the prefix `{prefix}` may not be declared so").into();
         let is_xml = prefix == "xml";
         if !prefix.is_empty() && !is_name(prefix) {
             return Err(no_name(prefix));
         }
-        let is_undeclared = space.is_empty() && !prefix.is_empty() && version == Version::Old;
+        let is_undeclared = space.is_empty() && !prefix.is_empty() && version == XmlVersion::Old;
         if prefix == "xmlns" || is_undeclared || space == XMLNS_SPACE || (space == XML_SPACE) != is_xml {
             return Err(may_not());
         }
@@ -93,7 +93,7 @@ impl<'a> Scopes<'a> {
     ///
     /// # Errors
     /// It is not declared.
-    pub(super) fn space(&self, prefix: &str) -> Result<Option<Rc<str>>, Reason> {
+    pub(super) fn space(&self, prefix: &str) -> Result<Option<Rc<str>>, XmlReason> {
         let space = self.spaces.get(prefix).and_then(|spaces| spaces.last());
         match space.filter(|space| !space.is_empty()) {
             Some(space) => Ok(Some(Rc::clone(space))),
@@ -103,6 +103,6 @@ impl<'a> Scopes<'a> {
     }
 }
 
-fn twice(attribute: &Attribute<'_>) -> Reason {
+fn twice(attribute: &XmlAttribute<'_>) -> XmlReason {
     format!("the attribute `{}` comes twice", attribute.local).into()
 }

@@ -6,29 +6,29 @@ use std::borrow::Cow;
 const ATTRIBUTES_MAX: usize = 1000;
 
 /// What is wrong, in a few words.
-pub(super) type Reason = Cow<'static, str>;
+pub(super) type XmlReason = Cow<'static, str>;
 
 /// The version of XML a document says it is. As in the library of the Java engine, it only decides which control
 /// characters can be referred to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum XmlVersion {
     Old,
     New,
 }
 
 /// An attribute, as written.
-pub(super) struct Attribute<'a> {
+pub(super) struct XmlAttribute<'a> {
     pub(super) prefix: &'a str,
     pub(super) local: &'a str,
     raw: &'a str,
 }
 
-impl Attribute<'_> {
+impl XmlAttribute<'_> {
     /// The value: its references resolved, its white space made spaces.
     ///
     /// # Errors
     /// There is an unknown reference.
-    pub(super) fn value(&self, version: Version) -> Result<String, Reason> {
+    pub(super) fn value(&self, version: XmlVersion) -> Result<String, XmlReason> {
         let mut value = String::with_capacity(self.raw.len());
         let mut rest = self.raw;
         while let Some(character) = rest.chars().next() {
@@ -53,7 +53,7 @@ impl Attribute<'_> {
 ///
 /// # Errors
 /// They are not well-formed, or too many.
-pub(super) fn attributes(tag: &str) -> Result<Vec<Attribute<'_>>, Reason> {
+pub(super) fn attributes(tag: &str) -> Result<Vec<XmlAttribute<'_>>, XmlReason> {
     let mut found = Vec::new();
     let mut rest = tag;
     loop {
@@ -69,13 +69,13 @@ pub(super) fn attributes(tag: &str) -> Result<Vec<Attribute<'_>>, Reason> {
         }
         let (name, raw, behind) = attribute(start)?;
         let (prefix, local) = split_name(name).ok_or_else(|| no_name(name))?;
-        found.push(Attribute { prefix, local, raw });
+        found.push(XmlAttribute { prefix, local, raw });
         rest = behind;
     }
 }
 
 /// The name of the attribute at the start of a text, what stands between its quotes, and what is behind it.
-pub(super) fn attribute(text: &str) -> Result<(&str, &str, &str), Reason> {
+pub(super) fn attribute(text: &str) -> Result<(&str, &str, &str), XmlReason> {
     let is_end = |character: char| matches!(character, '=' | ' ' | '\t' | '\n' | '\r' | '"' | '\'' | '<');
     let (name, behind) = text.split_at_checked(text.find(is_end).unwrap_or(text.len())).unwrap_or((text, ""));
     let quoted = skip_space(behind).strip_prefix('=').map(skip_space);
@@ -100,7 +100,7 @@ pub(super) const fn is_space(character: char) -> bool {
 }
 
 /// What is no name.
-pub(super) fn no_name(name: &str) -> Reason {
+pub(super) fn no_name(name: &str) -> XmlReason {
     let start: String = name.chars().take(50).collect();
     format!("`{start}` is not a name").into()
 }
@@ -137,7 +137,7 @@ const fn continues_name(character: char) -> bool {
 ///
 /// # Errors
 /// It is another name, or the number of what may not stand in documents.
-pub(super) fn reference(name: &str, version: Version) -> Result<char, Reason> {
+pub(super) fn reference(name: &str, version: XmlVersion) -> Result<char, XmlReason> {
     let character = match name {
         "amp" => return Ok('&'),
         "lt" => return Ok('<'),
@@ -147,7 +147,7 @@ pub(super) fn reference(name: &str, version: Version) -> Result<char, Reason> {
         _ => name.strip_prefix('#').and_then(numbered).filter(|&character| match character {
             '\0' | '\u{fffe}' | '\u{ffff}' => false,
             '\t' | '\n' | '\r' => true,
-            other => other >= ' ' || version == Version::New,
+            other => other >= ' ' || version == XmlVersion::New,
         }),
     };
     character.ok_or_else(|| {

@@ -2,7 +2,7 @@
 
 use durward_ir::Value;
 
-use crate::check::{Row, all_called, array, call, decimal, faults, object, rows, values};
+use crate::check::{CallExample, all_called, array, call, decimal, faults, object, rows, values};
 
 const XSI: &str = r#"xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance""#;
 
@@ -141,7 +141,7 @@ fn documents_are_limited_in_depth_and_length() {
     assert!(read(&format!("<a>{}</a>", "x".repeat(1024 * 1024))).unwrap_err().starts_with("Input exceeds"));
 }
 
-fn written() -> Vec<Row<'static>> {
+fn written() -> Vec<CallExample<'static>> {
     let rows: &[(Value, Result<&str, &str>)] = &[
         (object! {"a": "b"}, Ok("<a>b</a>")),
         (object! {"a": 1, "b": decimal("2.50")}, Ok("<ObjectNode><a>1</a><b>2.50</b></ObjectNode>")),

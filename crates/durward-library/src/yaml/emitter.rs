@@ -10,7 +10,7 @@ const WIDTH: usize = 80;
 const STEP: usize = 2;
 
 /// A document that is being written.
-pub(super) struct Emitter {
+pub(super) struct YamlEmitter {
     out: String,
     column: usize,
     /// How far the current collection or scalar is to the right; `None` around the whole.
@@ -21,9 +21,9 @@ pub(super) struct Emitter {
     indention: bool,
 }
 
-impl Emitter {
-    pub(super) const fn new() -> Emitter {
-        Emitter { out: String::new(), column: 0, indent: None, whitespace: true, indention: true }
+impl YamlEmitter {
+    pub(super) const fn new() -> YamlEmitter {
+        YamlEmitter { out: String::new(), column: 0, indent: None, whitespace: true, indention: true }
     }
 
     /// What was written.
@@ -41,7 +41,7 @@ impl Emitter {
     }
 
     /// Writes what is further to the right; collections begin at the left.
-    pub(super) fn nested<T>(&mut self, start: usize, write: impl FnOnce(&mut Emitter) -> T) -> T {
+    pub(super) fn nested<T>(&mut self, start: usize, write: impl FnOnce(&mut YamlEmitter) -> T) -> T {
         let outer = self.indent;
         self.indent = Some(outer.map_or(start, |indent| indent + STEP));
         let written = write(self);

@@ -13,7 +13,7 @@ use super::scalar;
 use crate::document::{NESTED_MAX, too_deep, unreadable};
 
 /// An array or object that is being read.
-enum Open {
+enum OpenContainer {
     Array(Vec<Value>),
     Object(ObjectBuilder, Option<String>),
 }
@@ -49,7 +49,8 @@ pub(super) fn read(text: &str) -> Evaluated<Value> {
 
 /// The value, or why the parser does not go on.
 fn read_once(text: &str, last_line: Option<&str>) -> Evaluated<Result<Value, ScanError>> {
-    let mut reader = Reader { source: Source::new(text), last_line, open: Vec::new(), value: None };
+    let mut reader =
+        YamlReader { source: SourcePositions::new(text), last_line, open: Vec::new(), value: None };
     for event in Parser::new_from_str(text) {
         match event {
             Ok((event, span)) => reader.read(event, span)?,
@@ -99,15 +100,15 @@ fn wrong(span: Span, reason: &str) -> Box<durward_ir::fault::Fault> {
     unreadable("YAML", format_args!("line {line}, column {column}: {reason}"))
 }
 
-struct Reader<'a> {
-    source: Source<'a>,
+struct YamlReader<'a> {
+    source: SourcePositions<'a>,
     /// The last line of the document, if it does not end.
     last_line: Option<&'a str>,
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
     value: Option<Value>,
 }
 
-impl Reader<'_> {
+impl YamlReader<'_> {
     fn read(&mut self, event: Event<'_>, span: Span) -> Evaluated<()> {
         match event {
             Event::Nothing
@@ -126,18 +127,20 @@ impl Reader<'_> {
                 Ok(())
             }
             Event::Scalar(text, style, anchor, tag) => {
-                let is_key = matches!(self.open.last(), Some(Open::Object(_, None)));
+                let is_key = matches!(self.open.last(), Some(OpenContainer::Object(_, None)));
                 if is_key && text.is_empty() && style == ScalarStyle::Plain && anchor == 0 && tag.is_none() {
                     self.missing_key(span)?;
                 }
                 self.scalar(&text, style, tag.as_deref(), span)
             }
-            Event::SequenceStart(..) => self.begin(Open::Array(Vec::new()), span),
-            Event::MappingStart(..) => self.begin(Open::Object(ObjectBuilder::new(), None), span),
+            Event::SequenceStart(..) => self.begin(OpenContainer::Array(Vec::new()), span),
+            Event::MappingStart(..) => self.begin(OpenContainer::Object(ObjectBuilder::new(), None), span),
             Event::SequenceEnd | Event::MappingEnd => {
                 match self.open.pop() {
-                    Some(Open::Array(values)) => self.put(Value::array(values)),
-                    Some(Open::Object(object, _)) => self.put(Value::Object(Arc::new(object.finish()))),
+                    Some(OpenContainer::Array(values)) => self.put(Value::array(values)),
+                    Some(OpenContainer::Object(object, _)) => {
+                        self.put(Value::Object(Arc::new(object.finish())))
+                    }
                     None => {}
                 }
                 Ok(())
@@ -150,7 +153,7 @@ impl Reader<'_> {
             ScalarStyle::Literal | ScalarStyle::Folded => self.block(text, span)?,
             ScalarStyle::Plain | ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => text,
         };
-        if let Some(Open::Object(_, key @ None)) = self.open.last_mut() {
+        if let Some(OpenContainer::Object(_, key @ None)) = self.open.last_mut() {
             *key = Some(text.to_owned());
             return Ok(());
         }
@@ -187,12 +190,12 @@ impl Reader<'_> {
     /// What is here is a key.
     fn no_key(&self, span: Span) -> Evaluated<()> {
         match self.open.last() {
-            Some(Open::Object(_, None)) => Err(wrong(span, "a key is no scalar")),
+            Some(OpenContainer::Object(_, None)) => Err(wrong(span, "a key is no scalar")),
             _ => Ok(()),
         }
     }
 
-    fn begin(&mut self, open: Open, span: Span) -> Evaluated<()> {
+    fn begin(&mut self, open: OpenContainer, span: Span) -> Evaluated<()> {
         self.no_key(span)?;
         if self.open.len() >= NESTED_MAX {
             return Err(too_deep());
@@ -204,8 +207,8 @@ impl Reader<'_> {
     /// Puts a value where it belongs. Of equal keys the last counts.
     fn put(&mut self, value: Value) {
         match self.open.last_mut() {
-            Some(Open::Array(values)) => values.push(value),
-            Some(Open::Object(object, key)) => {
+            Some(OpenContainer::Array(values)) => values.push(value),
+            Some(OpenContainer::Object(object, key)) => {
                 object.insert(mem::take(key).unwrap_or_default(), value);
             }
             None => self.value = Some(value),
@@ -214,14 +217,14 @@ impl Reader<'_> {
 }
 
 /// Finds what stands at some places of the document, one behind the other. The parser counts characters.
-struct Source<'a> {
+struct SourcePositions<'a> {
     rest: &'a str,
     passed: usize,
 }
 
-impl<'a> Source<'a> {
-    const fn new(text: &'a str) -> Source<'a> {
-        Source { rest: text, passed: 0 }
+impl<'a> SourcePositions<'a> {
+    const fn new(text: &'a str) -> SourcePositions<'a> {
+        SourcePositions { rest: text, passed: 0 }
     }
 
     /// What is here; what is before was asked for before.

@@ -8,14 +8,14 @@ use saphyr_parser::Tag;
 use crate::document::{NUMBER_LENGTH_MAX, of_decimal, of_double};
 use crate::jvm;
 
-type Read = Result<Value, &'static str>;
+type YamlScalarResult = Result<Value, &'static str>;
 
 const YAML_TAGS: &str = "tag:yaml.org,2002:";
 
 const NOT_FINITE: &str = "a number is not finite";
 const TOO_LONG: &str = "a number is too long";
 
-fn text(text: &str) -> Read {
+fn text(text: &str) -> YamlScalarResult {
     Ok(Value::Text(text.into()))
 }
 
@@ -23,7 +23,7 @@ fn text(text: &str) -> Read {
 ///
 /// # Errors
 /// It is binary data, or a number that is none or is too large.
-pub(super) fn value(scalar: &str, is_plain: bool, tag: Option<&Tag>) -> Read {
+pub(super) fn value(scalar: &str, is_plain: bool, tag: Option<&Tag>) -> YamlScalarResult {
     if scalar.is_empty() {
         return text("");
     }
@@ -43,7 +43,7 @@ pub(super) fn value(scalar: &str, is_plain: bool, tag: Option<&Tag>) -> Read {
     }
 }
 
-fn untagged(scalar: &str) -> Read {
+fn untagged(scalar: &str) -> YamlScalarResult {
     match scalar {
         "true" => return Ok(Value::Boolean(true)),
         "false" => return Ok(Value::Boolean(false)),
@@ -79,7 +79,7 @@ fn behind_whole(scalar: &str) -> Option<&str> {
 }
 
 /// A number as the double that is next to it.
-fn float(text: &str) -> Read {
+fn float(text: &str) -> YamlScalarResult {
     if text.len() > NUMBER_LENGTH_MAX {
         return Err(TOO_LONG);
     }
@@ -88,7 +88,7 @@ fn float(text: &str) -> Read {
 }
 
 /// A scalar that is said to be a whole number: of YAML 1.1, where `0b`, `0` and `0x` begin other bases.
-fn tagged_int(scalar: &str) -> Read {
+fn tagged_int(scalar: &str) -> YamlScalarResult {
     const NO_DIGITS: &str = "a number has no or wrong digits";
     let unsigned = scalar.strip_prefix(['+', '-']).unwrap_or(scalar);
     let (radix, digits) = match unsigned.strip_prefix('0') {
@@ -117,7 +117,7 @@ fn tagged_int(scalar: &str) -> Read {
 }
 
 /// A scalar that is said to be a number, as `Double.parseDouble` reads it.
-fn tagged_float(scalar: &str) -> Read {
+fn tagged_float(scalar: &str) -> YamlScalarResult {
     let digits = scalar.replace('_', "");
     let trimmed = jvm::trim(&digits);
     let trimmed = trimmed.strip_suffix(['d', 'D', 'f', 'F']).unwrap_or(trimmed);

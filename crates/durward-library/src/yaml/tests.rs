@@ -2,9 +2,9 @@
 
 use durward_ir::Value;
 
-use crate::check::{Row, all_called, array, call, decimal, faults, object, rows, values};
+use crate::check::{CallExample, all_called, array, call, decimal, faults, object, rows, values};
 
-fn results() -> Vec<Row<'static>> {
+fn results() -> Vec<CallExample<'static>> {
     let read = |yaml: &'static str, json: &'static str| ("yaml.yamlToVal", values![yaml], Ok(json));
     let written = |value: Value, yaml: &'static str| ("yaml.valToYaml", vec![value], Ok(yaml));
     vec![

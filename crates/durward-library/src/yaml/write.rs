@@ -4,7 +4,7 @@ use durward_ir::Value;
 use durward_ir::fault::Evaluated;
 use durward_ir::value::Object;
 
-use super::emitter::Emitter;
+use super::emitter::YamlEmitter;
 use super::read::is_printable;
 use crate::document::check_growing;
 use crate::jvm;
@@ -23,7 +23,7 @@ const RESERVED: &[&str] = &[
 
 /// The document of a value. Depths were checked before.
 pub(super) fn write(value: &Value) -> Evaluated<String> {
-    let mut out = Emitter::new();
+    let mut out = YamlEmitter::new();
     out.indicator("---");
     node(value, false, &mut out)?;
     out.indent();
@@ -31,7 +31,7 @@ pub(super) fn write(value: &Value) -> Evaluated<String> {
 }
 
 /// A value, which is that of a key in the same line, or not.
-fn node(value: &Value, behind_key: bool, out: &mut Emitter) -> Evaluated<()> {
+fn node(value: &Value, behind_key: bool, out: &mut YamlEmitter) -> Evaluated<()> {
     match value {
         Value::Array(values) if !values.is_empty() => {
             // Behind a key they stand under it.
@@ -53,7 +53,7 @@ fn node(value: &Value, behind_key: bool, out: &mut Emitter) -> Evaluated<()> {
     }
 }
 
-fn array(values: &[Value], out: &mut Emitter) -> Evaluated<()> {
+fn array(values: &[Value], out: &mut YamlEmitter) -> Evaluated<()> {
     values.iter().try_for_each(|value| {
         out.indent();
         out.opening("-");
@@ -61,7 +61,7 @@ fn array(values: &[Value], out: &mut Emitter) -> Evaluated<()> {
     })
 }
 
-fn entries(object: &Object, out: &mut Emitter) -> Evaluated<()> {
+fn entries(object: &Object, out: &mut YamlEmitter) -> Evaluated<()> {
     object.iter().try_for_each(|(key, value)| {
         out.indent();
         if key.is_empty() || key.contains('\n') || jvm::length(key) >= LONG_KEY {
@@ -77,7 +77,7 @@ fn entries(object: &Object, out: &mut Emitter) -> Evaluated<()> {
     })
 }
 
-fn write_key(key: &str, breaks: bool, out: &mut Emitter) {
+fn write_key(key: &str, breaks: bool, out: &mut YamlEmitter) {
     let is_special =
         |character: char| !(matches!(character, ' '..='~') || character > '~' && is_printable(character));
     let looks_else = key.starts_with(|first: char| first.is_ascii_digit() || "+-.~".contains(first))

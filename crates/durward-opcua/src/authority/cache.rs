@@ -7,7 +7,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use durward_identity::Moment;
 use serde_json::json;
 
-use super::decide::{Client, Subject};
+use super::decide::{TokenClientApplication, TokenSubject};
 use crate::token::{Grants, LiveFacts, TableVersion};
 
 /// Decisions that are kept. When there are more, all are dropped: they are soon made again.
@@ -15,7 +15,7 @@ const DECISIONS_MAX: usize = 4_096;
 
 /// A decision as tokens need it.
 #[derive(Debug)]
-pub(super) struct Decided {
+pub(super) struct CachedDecision {
     pub(super) grants: Grants,
     pub(super) roles: Vec<Arc<str>>,
     pub(super) policy: Arc<str>,
@@ -27,23 +27,23 @@ pub(super) struct Decided {
 }
 
 /// Names a question: the digest of all that the answer may depend on, apart from the moment.
-pub(super) type Key = [u8; 32];
+pub(super) type QuestionDigest = [u8; 32];
 
 /// What decided when; everything goes when something is recalled.
 #[derive(Default)]
-pub(super) struct Cache {
-    state: Mutex<State>,
+pub(super) struct DecisionCache {
+    state: Mutex<CacheState>,
 }
 
 #[derive(Default)]
-struct State {
+struct CacheState {
     /// Counts the recalls.
     generation: u64,
-    decisions: HashMap<Key, (Moment, Arc<Decided>)>,
+    decisions: HashMap<QuestionDigest, (Moment, Arc<CachedDecision>)>,
 }
 
-impl Cache {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl DecisionCache {
+    fn state(&self) -> MutexGuard<'_, CacheState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -53,13 +53,19 @@ impl Cache {
     }
 
     /// A decision that still counts.
-    pub(super) fn find(&self, key: &Key, now: Moment) -> Option<Arc<Decided>> {
+    pub(super) fn find(&self, key: &QuestionDigest, now: Moment) -> Option<Arc<CachedDecision>> {
         let state = self.state();
         state.decisions.get(key).filter(|(until, _)| now < *until).map(|(_, decided)| Arc::clone(decided))
     }
 
     /// Keeps a decision that was begun in this generation, until that moment. Passed over where something was recalled meanwhile.
-    pub(super) fn put(&self, key: Key, generation: u64, until: Moment, decided: &Arc<Decided>) {
+    pub(super) fn put(
+        &self,
+        key: QuestionDigest,
+        generation: u64,
+        until: Moment,
+        decided: &Arc<CachedDecision>,
+    ) {
         let mut state = self.state();
         if state.generation != generation {
             return;
@@ -81,13 +87,13 @@ impl Cache {
 
 /// The key of a question.
 pub(super) fn key(
-    subject: &Subject,
-    client: &Client,
+    subject: &TokenSubject,
+    client: &TokenClientApplication,
     resource: &str,
     table: TableVersion,
     policy: &str,
     roles: &[String],
-) -> Key {
+) -> QuestionDigest {
     // As JSON no two different facts look alike.
     let facts = json!([
         &*subject.name,

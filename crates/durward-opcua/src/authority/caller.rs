@@ -1,14 +1,14 @@
-//! Who calls: what a service is told about the session and its channel.
+//! The caller of a method: its session and channel.
 
 use std::sync::Arc;
 
 /// A session by the number that the session layer gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionId(pub u64);
+pub struct CallerSessionId(pub u64);
 
 /// The user of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum User {
+pub enum CallerUser {
     /// Nobody said who they are.
     Anonymous,
     /// A user with this name, whose password was right.
@@ -21,30 +21,30 @@ pub enum User {
 
 /// The facts about a caller, each verified by the session layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
+pub struct MethodCaller {
     /// The session.
-    pub session: SessionId,
+    pub session: CallerSessionId,
     /// The certificate of the client application (DER); nothing where the channel has no security.
     pub certificate: Option<Arc<[u8]>>,
     /// The application's URI, which the session layer compared with the certificate.
     pub application_uri: Arc<str>,
     /// The session's user.
-    pub user: User,
+    pub user: CallerUser,
     /// Whether messages of the channel are encrypted (mode SignAndEncrypt).
     pub encrypted: bool,
 }
 
-impl Caller {
+impl MethodCaller {
     /// Whether both come from the same application: the certificates are the same, the users perhaps not.
-    pub fn is_same_application(&self, other: &Caller) -> bool {
+    pub fn is_same_application(&self, other: &MethodCaller) -> bool {
         self.certificate == other.certificate
             && (self.certificate.is_some() || self.application_uri == other.application_uri)
     }
 
     /// Whether subscriptions of one caller may go over to the other (Part 4, 5.14.7): the same user; where nobody said who they are, the
     /// same application.
-    pub fn is_same_client(&self, other: &Caller) -> bool {
-        let anonymous = self.user == User::Anonymous;
+    pub fn is_same_client(&self, other: &MethodCaller) -> bool {
+        let anonymous = self.user == CallerUser::Anonymous;
         let same_application =
             self.certificate == other.certificate && self.application_uri == other.application_uri;
         self.user == other.user && (!anonymous || same_application)

@@ -1,4 +1,4 @@
-//! The question that the authorization service puts to a decision point, and the answer: for one subject and one resource, all nodes.
+//! The request of the authorization service to a decision point, and the answer: all nodes of one resource for one subject.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::permission::Permission;
-use crate::token::{NodeTable, TableNode, Thumbprint, Verdict};
+use crate::token::{GrantVerdict, NodeTable, TableNode, Thumbprint};
 
-/// How somebody proved who they are.
+/// How a subject authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SubjectKind {
     /// A client application, by the certificate of its channel: no user.
@@ -37,9 +37,9 @@ impl SubjectKind {
     }
 }
 
-/// Whom rights are asked for: as known at the moment of the question.
+/// The subject that rights are asked for: as known at the moment of the question.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Subject {
+pub struct TokenSubject {
     /// The name: `sub` of tokens, and what cutoffs of subjects name. At most [`NAME_BYTES_MAX`](super::feed::NAME_BYTES_MAX) bytes.
     pub name: Arc<str>,
     /// How it was proven.
@@ -56,7 +56,7 @@ pub struct Subject {
 
 /// The client application, proven by its channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Client {
+pub struct TokenClientApplication {
     /// Its ApplicationUri, which stands in the certificate.
     pub application_uri: Arc<str>,
     /// The subject of its certificate, in the order and form of RFC 4514.
@@ -67,11 +67,11 @@ pub struct Client {
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'q> {
+pub struct RightsQuestion<'q> {
     /// Whom the rights are to be of.
-    pub subject: &'q Subject,
+    pub subject: &'q TokenSubject,
     /// By which application, which the token will be bound to.
-    pub client: &'q Client,
+    pub client: &'q TokenClientApplication,
     /// The mode of the channel to the authorization service; always `SignAndEncrypt` today.
     pub security_mode: MessageSecurityMode,
     /// The server, by its resource id.
@@ -84,7 +84,7 @@ pub struct Question<'q> {
     pub now: Moment,
 }
 
-impl Question<'_> {
+impl RightsQuestion<'_> {
     /// The nodes in the order of their rows, as texts (`nsu=http://plant.example/;s=Line1.Motor3`). Classes and browse paths are not part of a
     /// node table.
     pub fn nodes(&self) -> impl Iterator<Item = String> {
@@ -98,9 +98,9 @@ impl Question<'_> {
 
 /// What is decided.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
+pub struct RightsDecision {
     /// For each row of the table, for each permission in the order of the question, what is said. What is missing is refused.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<GrantVerdict>,
     /// The roles that the token shall carry, for servers that know only these.
     pub roles: Vec<Arc<str>>,
     /// The version of the policies that decided: what [`policies_changed`](super::AuthorizationService::policies_changed) recalls.
@@ -112,7 +112,7 @@ pub struct Decision {
 }
 
 /// A decision point.
-pub trait Decider: Send + Sync + 'static {
+pub trait RightsDecider: Send + Sync + 'static {
     /// The version of the policies in force.
     fn policy_version(&self) -> Arc<str>;
 
@@ -120,5 +120,5 @@ pub trait Decider: Send + Sync + 'static {
     ///
     /// # Errors
     /// There is no decision; no token is issued, and the client gets the status code.
-    fn decide(&self, question: &Question<'_>) -> Result<Decision, Error>;
+    fn decide(&self, question: &RightsQuestion<'_>) -> Result<RightsDecision, Error>;
 }

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use durward_identity::Moment;
 
-use crate::token::{CUTOFFS_MAX, Cutoffs, FeedMessage, Target};
+use crate::token::{CUTOFFS_MAX, CutoffTarget, Cutoffs, FeedMessage};
 
 /// Bytes of the name of a subject, session, client or policy.
 pub const NAME_BYTES_MAX: usize = 1_024;
@@ -89,13 +89,13 @@ fn put(bytes: &mut Vec<u8>, number: u64) {
     bytes.extend_from_slice(&number.to_le_bytes());
 }
 
-fn put_target(bytes: &mut Vec<u8>, target: &Target<Arc<str>>) {
+fn put_target(bytes: &mut Vec<u8>, target: &CutoffTarget<Arc<str>>) {
     let (kind, name) = match target {
-        Target::All => (0, None),
-        Target::Subject(name) => (1, Some(name)),
-        Target::Session(name) => (2, Some(name)),
-        Target::Client(name) => (3, Some(name)),
-        Target::Policy(name) => (4, Some(name)),
+        CutoffTarget::All => (0, None),
+        CutoffTarget::Subject(name) => (1, Some(name)),
+        CutoffTarget::Session(name) => (2, Some(name)),
+        CutoffTarget::Client(name) => (3, Some(name)),
+        CutoffTarget::Policy(name) => (4, Some(name)),
     };
     match name.map(|name| (name, u16::try_from(name.len()))) {
         Some((name, Ok(length))) if name.len() <= NAME_BYTES_MAX => {
@@ -120,7 +120,7 @@ fn put_cutoffs(bytes: &mut Vec<u8>, cutoffs: &Cutoffs<Arc<str>>) {
         }
         Ok(_) | Err(_) => {
             bytes.extend_from_slice(&1_u32.to_le_bytes());
-            put_target(bytes, &Target::All);
+            put_target(bytes, &CutoffTarget::All);
             put(bytes, cutoffs.latest().ms());
         }
     }
@@ -134,7 +134,7 @@ pub fn decode(bytes: &[u8]) -> Result<FeedMessage<Arc<str>>, FeedError> {
     if bytes.len() > MESSAGE_BYTES_MAX {
         return Err(FeedError("it is too long"));
     }
-    let mut rest = Rest(bytes);
+    let mut rest = FeedBytes(bytes);
     if rest.byte()? != FORMAT {
         return Err(FeedError("it has another format"));
     }
@@ -153,9 +153,9 @@ pub fn decode(bytes: &[u8]) -> Result<FeedMessage<Arc<str>>, FeedError> {
 }
 
 /// What is not read yet.
-struct Rest<'b>(&'b [u8]);
+struct FeedBytes<'b>(&'b [u8]);
 
-impl<'b> Rest<'b> {
+impl<'b> FeedBytes<'b> {
     fn take(&mut self, count: usize) -> Result<&'b [u8], FeedError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(FeedError("it is cut short"))?;
         self.0 = rest;
@@ -178,10 +178,10 @@ impl<'b> Rest<'b> {
         self.number().map(Moment::from_ms)
     }
 
-    fn target(&mut self) -> Result<Target<Arc<str>>, FeedError> {
+    fn target(&mut self) -> Result<CutoffTarget<Arc<str>>, FeedError> {
         let kind = self.byte()?;
         if kind == 0 {
-            return Ok(Target::All);
+            return Ok(CutoffTarget::All);
         }
         let length = usize::from(u16::from_le_bytes(self.array()?));
         if length > NAME_BYTES_MAX {
@@ -190,10 +190,10 @@ impl<'b> Rest<'b> {
         let name = std::str::from_utf8(self.take(length)?).map_err(|_| FeedError("a name is no UTF-8"))?;
         let name = Arc::from(name);
         match kind {
-            1 => Ok(Target::Subject(name)),
-            2 => Ok(Target::Session(name)),
-            3 => Ok(Target::Client(name)),
-            4 => Ok(Target::Policy(name)),
+            1 => Ok(CutoffTarget::Subject(name)),
+            2 => Ok(CutoffTarget::Session(name)),
+            3 => Ok(CutoffTarget::Client(name)),
+            4 => Ok(CutoffTarget::Policy(name)),
             _ => Err(FeedError("the kind of a target is unknown")),
         }
     }
@@ -220,14 +220,14 @@ mod tests {
         Moment::from_ms(ms)
     }
 
-    fn targets() -> Vec<Target<Arc<str>>> {
+    fn targets() -> Vec<CutoffTarget<Arc<str>>> {
         let name = |text: &str| Arc::from(text);
         vec![
-            Target::All,
-            Target::Subject(name("anna")),
-            Target::Session(name("Sitzung ä")),
-            Target::Client(name("x5t")),
-            Target::Policy(name("")),
+            CutoffTarget::All,
+            CutoffTarget::Subject(name("anna")),
+            CutoffTarget::Session(name("Sitzung ä")),
+            CutoffTarget::Client(name("x5t")),
+            CutoffTarget::Policy(name("")),
         ]
     }
 
@@ -291,18 +291,18 @@ mod tests {
     fn what_does_not_fit_ends_everybodys_tokens() {
         let long: Arc<str> = "n".repeat(NAME_BYTES_MAX + 1).into();
         let message =
-            FeedMessage::Cutoff { epoch: 1, sequence: 1, target: Target::Subject(long), before: at(4) };
+            FeedMessage::Cutoff { epoch: 1, sequence: 1, target: CutoffTarget::Subject(long), before: at(4) };
         let Ok(FeedMessage::Cutoff { target, .. }) = decode(&encode(&message)) else { panic!("a cutoff") };
-        assert_eq!(target, Target::All);
+        assert_eq!(target, CutoffTarget::All);
         let mut cutoffs = Cutoffs::default();
         for number in 0..MESSAGE_BYTES_MAX / NAME_BYTES_MAX + 1 {
             cutoffs.add(
-                Target::Subject(format!("{number:0>width$}", width = NAME_BYTES_MAX).into()),
+                CutoffTarget::Subject(format!("{number:0>width$}", width = NAME_BYTES_MAX).into()),
                 at(number as u64),
             );
         }
         let (latest, bytes) = (cutoffs.latest(), encode(&snapshot(cutoffs)));
         let Ok(FeedMessage::Snapshot { cutoffs, .. }) = decode(&bytes) else { panic!("a snapshot") };
-        assert_eq!(cutoffs.iter().collect::<Vec<_>>(), [(&Target::All, latest)]);
+        assert_eq!(cutoffs.iter().collect::<Vec<_>>(), [(&CutoffTarget::All, latest)]);
     }
 }

@@ -1,4 +1,4 @@
-//! What the authorization service counts, and what it tells the audit.
+//! Counters of the authorization service, and its audit events.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 
-use crate::token::Target;
+use crate::token::CutoffTarget;
 use crate::wire::datetime;
 
 /// Why no token was issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum RefusalReason {
     /// The resource is not known.
     UnknownResource,
     /// The resource has not published its nodes yet.
@@ -30,39 +30,39 @@ pub enum Reason {
     Failed,
 }
 
-impl Reason {
+impl RefusalReason {
     /// Every reason.
-    pub const ALL: [Reason; 8] = [
-        Reason::UnknownResource,
-        Reason::NoTable,
-        Reason::Identity,
-        Reason::Stale,
-        Reason::Repeated,
-        Reason::Denied,
-        Reason::Busy,
-        Reason::Failed,
+    pub const ALL: [RefusalReason; 8] = [
+        RefusalReason::UnknownResource,
+        RefusalReason::NoTable,
+        RefusalReason::Identity,
+        RefusalReason::Stale,
+        RefusalReason::Repeated,
+        RefusalReason::Denied,
+        RefusalReason::Busy,
+        RefusalReason::Failed,
     ];
 
     /// As metrics and logs have it.
     pub fn name(self) -> &'static str {
         match self {
-            Reason::UnknownResource => "unknown_resource",
-            Reason::NoTable => "no_table",
-            Reason::Identity => "identity",
-            Reason::Stale => "stale",
-            Reason::Repeated => "repeated",
-            Reason::Denied => "denied",
-            Reason::Busy => "busy",
-            Reason::Failed => "failed",
+            RefusalReason::UnknownResource => "unknown_resource",
+            RefusalReason::NoTable => "no_table",
+            RefusalReason::Identity => "identity",
+            RefusalReason::Stale => "stale",
+            RefusalReason::Repeated => "repeated",
+            RefusalReason::Denied => "denied",
+            RefusalReason::Busy => "busy",
+            RefusalReason::Failed => "failed",
         }
     }
 }
 
 /// Counters. Each only grows, but for `gates`.
 #[derive(Debug, Default)]
-pub struct Figures {
+pub struct AuthorityCounters {
     issued: AtomicU64,
-    refused: [AtomicU64; Reason::ALL.len()],
+    refused: [AtomicU64; RefusalReason::ALL.len()],
     decisions: AtomicU64,
     reused: AtomicU64,
     deciding_us: AtomicU64,
@@ -71,14 +71,14 @@ pub struct Figures {
     tables: AtomicU64,
 }
 
-impl Figures {
+impl AuthorityCounters {
     /// Tokens issued.
     pub fn issued(&self) -> u64 {
         self.issued.load(Ordering::Relaxed)
     }
 
     /// Requests refused for a reason.
-    pub fn refused(&self, reason: Reason) -> u64 {
+    pub fn refused(&self, reason: RefusalReason) -> u64 {
         self.refused.get(reason as usize).map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
@@ -116,7 +116,7 @@ impl Figures {
         self.issued.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn count_refused(&self, reason: Reason) {
+    pub(super) fn count_refused(&self, reason: RefusalReason) {
         if let Some(count) = self.refused.get(reason as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
@@ -151,7 +151,7 @@ impl Figures {
 
 /// What is told to the audit.
 #[derive(Clone, Debug, PartialEq)]
-pub enum AuditNote<'n> {
+pub enum AuthorityAuditNote<'n> {
     /// A token was issued.
     Issued {
         /// Whom the rights are of.
@@ -172,14 +172,14 @@ pub enum AuditNote<'n> {
         /// The server that it was to be for.
         resource: &'n str,
         /// Why.
-        reason: Reason,
+        reason: RefusalReason,
         /// The same in words, with what to do.
         words: &'n str,
     },
     /// Tokens were recalled.
     Recalled {
         /// Whose.
-        target: &'n Target<Arc<str>>,
+        target: &'n CutoffTarget<Arc<str>>,
         /// Whether that is on disk: if not, a restart may forget it.
         kept: bool,
     },
@@ -200,39 +200,39 @@ pub enum AuditNote<'n> {
 }
 
 /// Takes notes of what the service does. Must not wait for long.
-pub trait Audit: Send + Sync + 'static {
+pub trait AuthorityAudit: Send + Sync + 'static {
     /// Something happened.
-    fn note(&self, now: Moment, note: &AuditNote<'_>);
+    fn note(&self, now: Moment, note: &AuthorityAuditNote<'_>);
 }
 
 /// An audit that writes to the log.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct LogAudit;
+pub struct AuthorityLogAudit;
 
-impl Audit for LogAudit {
-    fn note(&self, _now: Moment, note: &AuditNote<'_>) {
+impl AuthorityAudit for AuthorityLogAudit {
+    fn note(&self, _now: Moment, note: &AuthorityAuditNote<'_>) {
         match note {
-            AuditNote::Issued { subject, resource, client, policy, expires } => {
+            AuthorityAuditNote::Issued { subject, resource, client, policy, expires } => {
                 let expires = datetime(*expires).to_rfc3339();
                 tracing::info!(subject, resource, client, policy, expires, "a token was issued");
             }
-            AuditNote::Refused { application, resource, reason, words } => {
+            AuthorityAuditNote::Refused { application, resource, reason, words } => {
                 tracing::info!(application, resource, reason = reason.name(), "no token was issued: {words}");
             }
-            AuditNote::Recalled { target, kept: true } => {
+            AuthorityAuditNote::Recalled { target, kept: true } => {
                 tracing::info!(of = %target, "tokens were recalled")
             }
-            AuditNote::Recalled { target, kept: false } => {
+            AuthorityAuditNote::Recalled { target, kept: false } => {
                 tracing::warn!(of = %target, "tokens were recalled; a restart may forget it, for the store fails");
             }
-            AuditNote::LoginRefused { application, credential } => {
+            AuthorityAuditNote::LoginRefused { application, credential } => {
                 tracing::info!(
                     application,
                     credential,
                     "a login was refused: the name, password, certificate or session is wrong"
                 );
             }
-            AuditNote::TablePublished { resource, nodes } => {
+            AuthorityAuditNote::TablePublished { resource, nodes } => {
                 tracing::info!(resource, nodes, "a gate has published its nodes");
             }
         }

@@ -1,4 +1,4 @@
-//! What gates follow, as the address space shows it: the last cutoffs, their count, and a heartbeat. `feed` says how a gate uses it.
+//! The revocation feed in the address space: the last cutoffs, their count, and a heartbeat. `feed` says how a gate uses it.
 
 use std::collections::VecDeque;
 
@@ -6,26 +6,26 @@ use durward_identity::Moment;
 use opcua_types::ByteString;
 
 use super::AuthorityNodes;
-use crate::plant::{Event, Server};
+use crate::plant::{PlantEvent, PlantServer};
 
 /// Cutoffs in the value of `Revocations`. More of them between two samples leave a gap in the sequence, after which gates ask for all.
 pub const RECENT_MAX: usize = 64;
 
 /// The last cutoffs as the address space shows them.
 #[derive(Clone, Debug)]
-pub struct Cutoffs {
+pub struct PublishedCutoffs {
     nodes: AuthorityNodes,
     recent: VecDeque<ByteString>,
 }
 
-impl Cutoffs {
+impl PublishedCutoffs {
     /// None yet.
-    pub fn new(nodes: &AuthorityNodes) -> Cutoffs {
-        Cutoffs { nodes: nodes.clone(), recent: VecDeque::new() }
+    pub fn new(nodes: &AuthorityNodes) -> PublishedCutoffs {
+        PublishedCutoffs { nodes: nodes.clone(), recent: VecDeque::new() }
     }
 
     /// Tells gates of a cutoff, which comes encoded. `sequence` is its number.
-    pub fn publish(&mut self, server: &mut Server, sequence: u64, cutoff: ByteString, now: Moment) {
+    pub fn publish(&mut self, server: &mut PlantServer, sequence: u64, cutoff: ByteString, now: Moment) {
         if self.recent.len() >= RECENT_MAX {
             self.recent.pop_front();
         }
@@ -38,10 +38,10 @@ impl Cutoffs {
         server.raise(&[event]);
     }
 
-    fn event(&self, server: &Server, sequence: u64, cutoff: ByteString, now: Moment) -> Event {
+    fn event(&self, server: &PlantServer, sequence: u64, cutoff: ByteString, now: Moment) -> PlantEvent {
         let id = (u128::from(now.ms()) << 64) | u128::from(sequence);
         let nodes = &self.nodes;
-        let event = Event::new(
+        let event = PlantEvent::new(
             server.space(),
             &nodes.event_type,
             &nodes.gates,
@@ -55,7 +55,7 @@ impl Cutoffs {
     }
 
     /// The service lives: shows a heartbeat, which comes encoded.
-    pub fn beat(&self, server: &mut Server, heartbeat: ByteString, now: Moment) {
+    pub fn beat(&self, server: &mut PlantServer, heartbeat: ByteString, now: Moment) {
         server.space_mut().set(&self.nodes.heartbeat, heartbeat, now);
     }
 }

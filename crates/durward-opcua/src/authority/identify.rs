@@ -1,16 +1,16 @@
-//! Who a call says its user is, and whether that is so.
+//! Authenticates the user of a call.
 
 use std::sync::Arc;
 
 use durward_identity::Moment;
 use opcua_types::{ByteString, SignatureData, StatusCode, UAString, UserTokenPolicy, UserTokenType};
 
-use super::decide::Client;
-use super::figures::{AuditNote, Reason};
-use super::issue::Refused;
-use super::service::Inner;
+use super::decide::TokenClientApplication;
+use super::figures::{AuthorityAuditNote, RefusalReason};
+use super::issue::TokenRequestRefused;
+use super::service::AuthorizationServiceInner;
 use super::subjects::{Credential, SubjectRefusal};
-use super::{Caller, Identity, User};
+use super::{CallerUser, Identity, MethodCaller};
 use crate::crypto::{self, Certificate, SecurityPolicy};
 use crate::token::Thumbprint;
 
@@ -27,7 +27,7 @@ const CERTIFICATE: &str = "certificate_";
 pub(super) const REQUESTOR_NONCE_BYTES_MIN: usize = 32;
 
 /// What was agreed by `StartRequestToken`, and the proof.
-pub(super) struct Proof<'p> {
+pub(super) struct PossessionProof<'p> {
     pub(super) policy_id: &'p str,
     pub(super) service_data: &'p ByteString,
     pub(super) signature: &'p SignatureData,
@@ -62,44 +62,46 @@ pub(super) fn certificate_policy(policy_id: &str) -> Option<SecurityPolicy> {
     SecurityPolicy::SECURE.into_iter().find(|policy| policy.name() == name)
 }
 
-fn invalid(words: &str) -> Refused {
-    Refused::new(StatusCode::BadIdentityTokenInvalid, Reason::Identity, words)
+fn invalid(words: &str) -> TokenRequestRefused {
+    TokenRequestRefused::new(StatusCode::BadIdentityTokenInvalid, RefusalReason::Identity, words)
 }
 
-fn rejected(words: &str) -> Refused {
-    Refused::new(StatusCode::BadIdentityTokenRejected, Reason::Identity, words)
+fn rejected(words: &str) -> TokenRequestRefused {
+    TokenRequestRefused::new(StatusCode::BadIdentityTokenRejected, RefusalReason::Identity, words)
 }
 
 /// The application that calls.
-pub(super) fn client_of(caller: &Caller) -> Result<Client, Refused> {
+pub(super) fn client_of(caller: &MethodCaller) -> Result<TokenClientApplication, TokenRequestRefused> {
     let insecure = || {
-        Refused::new(
+        TokenRequestRefused::new(
             StatusCode::BadSecurityModeInsufficient,
-            Reason::Identity,
+            RefusalReason::Identity,
             "the channel has no certificate",
         )
     };
     let der = caller.certificate.as_ref().ok_or_else(insecure)?;
     let certificate = Certificate::from_der(der).map_err(|error| invalid(error.reason()))?;
-    Ok(Client {
+    Ok(TokenClientApplication {
         application_uri: Arc::clone(&caller.application_uri),
         certificate_subject: Arc::from(certificate.subject()),
         thumbprint: Thumbprint::of(der),
     })
 }
 
-impl Inner {
+impl AuthorizationServiceInner {
     /// Checks a credential; a failure is audited.
     pub(super) fn login(
         &self,
         application: &str,
         credential: &Credential<'_>,
         now: Moment,
-    ) -> Result<User, SubjectRefusal> {
+    ) -> Result<CallerUser, SubjectRefusal> {
         let user = self.parts.subjects.login(application, credential, now);
         if user.is_err() {
             let credential = format!("{credential:?}");
-            self.parts.audit.note(now, &AuditNote::LoginRefused { application, credential: &credential });
+            self.parts
+                .audit
+                .note(now, &AuthorityAuditNote::LoginRefused { application, credential: &credential });
         }
         user
     }
@@ -108,11 +110,11 @@ impl Inner {
     /// counts, or the application. A certificate needs the proof of `FinishRequestToken`.
     pub(super) fn identify(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         identity: &Identity,
-        proof: Option<&Proof<'_>>,
+        proof: Option<&PossessionProof<'_>>,
         now: Moment,
-    ) -> Result<User, Refused> {
+    ) -> Result<CallerUser, TokenRequestRefused> {
         let credential = match identity {
             Identity::Session => {
                 check_policy(SESSION, SESSION, proof)?;
@@ -122,7 +124,7 @@ impl Inner {
                 // The identifier may be left out, as in ActivateSession.
                 let id = token.policy_id.as_ref();
                 check_policy(if id.is_empty() { SESSION } else { id }, SESSION, proof)?;
-                return Ok(User::Anonymous);
+                return Ok(CallerUser::Anonymous);
             }
             Identity::Name(token) => {
                 check_policy(token.policy_id.as_ref(), USER_NAME, proof)?;
@@ -156,12 +158,12 @@ impl Inner {
         &self,
         policy_id: &str,
         certificate: &Certificate,
-        proof: &Proof<'_>,
-    ) -> Result<(), Refused> {
+        proof: &PossessionProof<'_>,
+    ) -> Result<(), TokenRequestRefused> {
         let unsigned = || {
-            Refused::new(
+            TokenRequestRefused::new(
                 StatusCode::BadUserSignatureInvalid,
-                Reason::Identity,
+                RefusalReason::Identity,
                 "the user's certificate did not sign",
             )
         };
@@ -179,7 +181,11 @@ impl Inner {
 }
 
 /// The identity must be of a policy for its kind, and of the one that was agreed.
-fn check_policy(id: &str, needed: &str, proof: Option<&Proof<'_>>) -> Result<(), Refused> {
+fn check_policy(
+    id: &str,
+    needed: &str,
+    proof: Option<&PossessionProof<'_>>,
+) -> Result<(), TokenRequestRefused> {
     let agreed = proof.is_none_or(|proof| proof.policy_id == needed);
     if id == needed && agreed {
         Ok(())
@@ -189,7 +195,7 @@ fn check_policy(id: &str, needed: &str, proof: Option<&Proof<'_>>) -> Result<(),
 }
 
 /// Part 12, 9.6.5: only plain secrets, on an encrypted channel; there is no nonce that an encrypted one could be bound to.
-fn check_plain(algorithm: &UAString) -> Result<(), Refused> {
+fn check_plain(algorithm: &UAString) -> Result<(), TokenRequestRefused> {
     let words = "the secret is encrypted, where its policy says plain: the channel encrypts it";
     if algorithm.as_ref().is_empty() { Ok(()) } else { Err(invalid(words)) }
 }

@@ -1,4 +1,4 @@
-//! From a wish to a token: who it is, what is decided, what is signed. Runs on threads that may compute and wait.
+//! Issues a token: authenticates, decides, signs. Runs on threads that may compute and block.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,24 +6,26 @@ use std::time::{Duration, Instant};
 use durward_identity::{Moment, SystemEntropy};
 use opcua_types::{MessageSecurityMode, StatusCode};
 
-use super::User;
-use super::cache::{self, Decided};
-use super::decide::{Client, Decision, Question, Subject};
+use super::CallerUser;
+use super::cache::{self, CachedDecision};
+use super::decide::{RightsDecision, RightsQuestion, TokenClientApplication, TokenSubject};
 use super::feed::NAME_BYTES_MAX;
-use super::figures::{AuditNote, Reason};
-use super::ledger::{Action, Step};
-use super::service::Inner;
+use super::figures::{AuthorityAuditNote, RefusalReason};
+use super::ledger::{LedgerAction, LedgerStep};
+use super::service::AuthorizationServiceInner;
 use super::subjects::SubjectRefusal;
-use crate::protocol::{AuthorityEvent, Wanted, WhyNot};
-use crate::token::{Facts, Grants, Issue, LIVE_FACTS_BYTES_MAX, LiveFacts, NodeTable, ROLES_MAX, Verdict};
+use crate::protocol::{AuthorityEvent, IssueRefusal, TokenApplicant};
+use crate::token::{
+    GrantVerdict, Grants, IssueRequest, LIVE_FACTS_BYTES_MAX, LiveFacts, NodeTable, ROLES_MAX, TokenFacts,
+};
 
 /// How often a decision is made anew because something was recalled meanwhile.
 const DECISIONS_MAX: usize = 8;
 
-/// What a client wants a token for.
-pub(super) struct Wish {
-    pub(super) user: User,
-    pub(super) client: Client,
+/// The token request of a client.
+pub(super) struct TokenWish {
+    pub(super) user: CallerUser,
+    pub(super) client: TokenClientApplication,
     pub(super) resource: String,
     /// The roles that are asked for; none means all that are due.
     pub(super) roles: Vec<String>,
@@ -38,38 +40,42 @@ pub(super) struct IssuedToken {
     pub(super) session: Option<Arc<str>>,
 }
 
-/// Why there is none: for the client, the figures, the log.
+/// Why no token was issued: for the client, the counters, the log.
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(super) struct TokenRequestRefused {
     pub(super) status: StatusCode,
-    pub(super) reason: Reason,
+    pub(super) reason: RefusalReason,
     pub(super) words: String,
 }
 
-impl Refused {
-    pub(super) fn new(status: StatusCode, reason: Reason, words: impl Into<String>) -> Refused {
-        Refused { status, reason, words: words.into() }
+impl TokenRequestRefused {
+    pub(super) fn new(
+        status: StatusCode,
+        reason: RefusalReason,
+        words: impl Into<String>,
+    ) -> TokenRequestRefused {
+        TokenRequestRefused { status, reason, words: words.into() }
     }
 
-    fn denied(words: &str) -> Refused {
-        Refused::new(StatusCode::BadUserAccessDenied, Reason::Denied, words)
+    fn denied(words: &str) -> TokenRequestRefused {
+        TokenRequestRefused::new(StatusCode::BadUserAccessDenied, RefusalReason::Denied, words)
     }
 
-    fn busy() -> Refused {
-        Refused::new(
+    fn busy() -> TokenRequestRefused {
+        TokenRequestRefused::new(
             StatusCode::BadResourceUnavailable,
-            Reason::Busy,
+            RefusalReason::Busy,
             "too many decisions are under way: ask again",
         )
     }
 
-    fn failed(words: impl Into<String>) -> Refused {
-        Refused::new(StatusCode::BadResourceUnavailable, Reason::Failed, words)
+    fn failed(words: impl Into<String>) -> TokenRequestRefused {
+        TokenRequestRefused::new(StatusCode::BadResourceUnavailable, RefusalReason::Failed, words)
     }
 }
 
-impl From<SubjectRefusal> for Refused {
-    fn from(refusal: SubjectRefusal) -> Refused {
+impl From<SubjectRefusal> for TokenRequestRefused {
+    fn from(refusal: SubjectRefusal) -> TokenRequestRefused {
         let (status, words) = match refusal {
             SubjectRefusal::Rejected => (
                 StatusCode::BadIdentityTokenRejected,
@@ -78,19 +84,22 @@ impl From<SubjectRefusal> for Refused {
             SubjectRefusal::Disabled => {
                 (StatusCode::BadUserAccessDenied, "the user may not come in, or is not there any more")
             }
-            SubjectRefusal::Unavailable => return Refused::failed("the directory of users does not answer"),
+            SubjectRefusal::Unavailable => {
+                return TokenRequestRefused::failed("the directory of users does not answer");
+            }
         };
-        Refused::new(status, Reason::Identity, words)
+        TokenRequestRefused::new(status, RefusalReason::Identity, words)
     }
 }
 
-impl Inner {
+impl AuthorizationServiceInner {
     /// Issues a token, or says why not.
-    pub(super) fn issue(&self, wish: &Wish) -> Result<IssuedToken, Refused> {
+    pub(super) fn issue(&self, wish: &TokenWish) -> Result<IssuedToken, TokenRequestRefused> {
         let now = self.now();
         let known = self.subject(wish, now)?;
         let client = wish.client.thumbprint.to_string().into();
-        let wanted = Wanted { subject: Arc::clone(&known.name), session: known.session.clone(), client };
+        let wanted =
+            TokenApplicant { subject: Arc::clone(&known.name), session: known.session.clone(), client };
         let request = self.next_request();
         let step = self.ledger.step(now, AuthorityEvent::Ask { request, wanted });
         let issued = self.carry_out(wish, &known, step);
@@ -104,39 +113,49 @@ impl Inner {
     /// Does what the machine says until it says what to sign.
     fn carry_out(
         &self,
-        wish: &Wish,
-        known: &Subject,
-        mut step: Step,
-    ) -> Result<(Facts<Arc<str>>, Arc<Decided>), Refused> {
+        wish: &TokenWish,
+        known: &TokenSubject,
+        mut step: LedgerStep,
+    ) -> Result<(TokenFacts<Arc<str>>, Arc<CachedDecision>), TokenRequestRefused> {
         let mut last = None;
         for _ in 0..=DECISIONS_MAX {
             if !step.kept {
-                return Err(Refused::failed("the store of the authorization service fails: see its log"));
+                return Err(TokenRequestRefused::failed(
+                    "the store of the authorization service fails: see its log",
+                ));
             }
             match (step.actions.pop(), last.take()) {
-                (Some(Action::Decide { ticket, .. }), _) => {
+                (Some(LedgerAction::Decide { ticket, .. }), _) => {
                     let decided = self.decide(wish, known)?;
                     let granted_by = decided.grants_something.then(|| Arc::clone(&decided.policy));
                     step = self.ledger.step(self.now(), AuthorityEvent::Decided { ticket, granted_by });
                     last = Some(decided);
                 }
-                (Some(Action::Issue { facts, .. }), Some(decided)) => return Ok((facts, decided)),
-                (Some(Action::Refuse { why: WhyNot::Denied, .. }), _) => {
-                    return Err(Refused::denied("the policies grant nothing on this resource"));
+                (Some(LedgerAction::Issue { facts, .. }), Some(decided)) => return Ok((facts, decided)),
+                (Some(LedgerAction::Refuse { why: IssueRefusal::Denied, .. }), _) => {
+                    return Err(TokenRequestRefused::denied("the policies grant nothing on this resource"));
                 }
-                (Some(Action::Refuse { why: WhyNot::Busy, .. }), _) => return Err(Refused::busy()),
-                (_, _) => return Err(Refused::failed("the authorization service lost a request")),
+                (Some(LedgerAction::Refuse { why: IssueRefusal::Busy, .. }), _) => {
+                    return Err(TokenRequestRefused::busy());
+                }
+                (_, _) => {
+                    return Err(TokenRequestRefused::failed("the authorization service lost a request"));
+                }
             }
         }
-        Err(Refused::busy())
+        Err(TokenRequestRefused::busy())
     }
 
     /// The facts about whom the wish is of, as they are now, with no more roles than were asked for.
-    fn subject(&self, wish: &Wish, now: Moment) -> Result<Subject, Refused> {
+    fn subject(&self, wish: &TokenWish, now: Moment) -> Result<TokenSubject, TokenRequestRefused> {
         let mut subject = self.parts.subjects.subject(&wish.user, &wish.client, now)?;
         if subject.name.is_empty() || subject.name.len() > NAME_BYTES_MAX {
             let words = format!("the subject's name has no or more than {NAME_BYTES_MAX} bytes");
-            return Err(Refused::new(StatusCode::BadUserAccessDenied, Reason::Identity, words));
+            return Err(TokenRequestRefused::new(
+                StatusCode::BadUserAccessDenied,
+                RefusalReason::Identity,
+                words,
+            ));
         }
         if !wish.roles.is_empty() {
             subject.roles.retain(|role| wish.roles.iter().any(|asked| **asked == **role));
@@ -145,7 +164,11 @@ impl Inner {
     }
 
     /// Decides, or finds that it was decided. Facts and table are read here and not before: a recall that comes earlier is known to them.
-    fn decide(&self, wish: &Wish, known: &Subject) -> Result<Arc<Decided>, Refused> {
+    fn decide(
+        &self,
+        wish: &TokenWish,
+        known: &TokenSubject,
+    ) -> Result<Arc<CachedDecision>, TokenRequestRefused> {
         let (now, generation) = (self.now(), self.cache.generation());
         let subject = self.subject(wish, now)?;
         if subject.name != known.name || subject.session != known.session {
@@ -158,7 +181,7 @@ impl Inner {
             self.figures.count_reused();
             return Ok(decided);
         }
-        let question = Question {
+        let question = RightsQuestion {
             subject: &subject,
             client: &wish.client,
             security_mode: MessageSecurityMode::SignAndEncrypt,
@@ -171,7 +194,11 @@ impl Inner {
         let decision = self.parts.decider.decide(&question);
         self.figures.count_decision(began.elapsed());
         let decision = decision.map_err(|error| {
-            Refused::new(error.status(), Reason::Failed, format!("no decision: {}", error.reason()))
+            TokenRequestRefused::new(
+                error.status(),
+                RefusalReason::Failed,
+                format!("no decision: {}", error.reason()),
+            )
         })?;
         let reusable = decision.reusable.min(self.settings.decision_age_max);
         let mut decided = self.compact(decision, &table, &wish.roles);
@@ -186,35 +213,39 @@ impl Inner {
     }
 
     /// The nodes that a token for this resource speaks of.
-    fn table(&self, resource: &str) -> Result<Arc<NodeTable>, Refused> {
+    fn table(&self, resource: &str) -> Result<Arc<NodeTable>, TokenRequestRefused> {
         let registry = self.registry.load();
         let Some(registered) = registry.resources.get(resource) else {
             let words = format!("the resource `{resource}` is not registered");
-            return Err(Refused::new(StatusCode::BadNotFound, Reason::UnknownResource, words));
+            return Err(TokenRequestRefused::new(
+                StatusCode::BadNotFound,
+                RefusalReason::UnknownResource,
+                words,
+            ));
         };
         match self.tables.current(resource) {
             Some(table) => Ok(table),
             None if registered.certificate.is_none() => Ok(Arc::clone(&self.no_nodes)),
-            None => Err(Refused::new(
+            None => Err(TokenRequestRefused::new(
                 StatusCode::BadResourceUnavailable,
-                Reason::NoTable,
+                RefusalReason::NoTable,
                 "the gate of this resource has not published its nodes yet: is it running?",
             )),
         }
     }
 
-    fn compact(&self, decision: Decision, table: &NodeTable, asked: &[String]) -> Decided {
+    fn compact(&self, decision: RightsDecision, table: &NodeTable, asked: &[String]) -> CachedDecision {
         let mut grants = Grants::none(table);
         let mut verdicts = decision.verdicts.into_iter();
         let mut grants_something = false;
         for row in 0..table.len() as u32 {
             for (permission, verdict) in self.settings.permissions.iter().zip(verdicts.by_ref()) {
                 match verdict {
-                    Verdict::Granted | Verdict::Ask => {
+                    GrantVerdict::Granted | GrantVerdict::Ask => {
                         grants.set(row, *permission, verdict);
                         grants_something = true;
                     }
-                    Verdict::Refused => {}
+                    GrantVerdict::Refused => {}
                 }
             }
         }
@@ -225,24 +256,26 @@ impl Inner {
             roles.truncate(ROLES_MAX);
         }
         grants_something |= !roles.is_empty();
-        let Decision { policy, lifetime, .. } = decision;
-        Decided { grants, roles, policy, lifetime, grants_something, live: None }
+        let RightsDecision { policy, lifetime, .. } = decision;
+        CachedDecision { grants, roles, policy, lifetime, grants_something, live: None }
     }
 
     fn sign(
         &self,
-        wish: &Wish,
-        facts: &Facts<Arc<str>>,
+        wish: &TokenWish,
+        facts: &TokenFacts<Arc<str>>,
         session_ends: Option<Moment>,
-        decided: &Decided,
-    ) -> Result<IssuedToken, Refused> {
+        decided: &CachedDecision,
+    ) -> Result<IssuedToken, TokenRequestRefused> {
         let ends = session_ends.map_or(facts.expires, |ends| ends.min(facts.expires));
         let lifetime = decided.lifetime.min(ends.since(facts.issued));
         if lifetime < Duration::from_secs(1) {
-            return Err(Refused::denied("the decision, or the session, holds for less than a second"));
+            return Err(TokenRequestRefused::denied(
+                "the decision, or the session, holds for less than a second",
+            ));
         }
         let roles: Vec<&str> = decided.roles.iter().map(|role| &**role).collect();
-        let issue = Issue {
+        let issue = IssueRequest {
             issuer: &self.settings.service_uri,
             subject: &facts.subject,
             resource: &wish.resource,
@@ -255,11 +288,15 @@ impl Inner {
             live: decided.live.as_ref(),
         };
         let token = issue.sign(&self.parts.keys.load(), facts.issued, &SystemEntropy).map_err(|error| {
-            Refused::new(StatusCode::BadEncodingLimitsExceeded, Reason::Failed, error.to_string())
+            TokenRequestRefused::new(
+                StatusCode::BadEncodingLimitsExceeded,
+                RefusalReason::Failed,
+                error.to_string(),
+            )
         })?;
         let expires = facts.issued.plus(Duration::from_secs(lifetime.as_secs()));
         self.figures.count_issued();
-        let note = AuditNote::Issued {
+        let note = AuthorityAuditNote::Issued {
             subject: &facts.subject,
             resource: &wish.resource,
             client: &facts.client,
@@ -273,7 +310,7 @@ impl Inner {
 }
 
 /// What the gate has to know of the subject to decide as this question was decided; `None` where a token cannot say all of it.
-fn live_facts(question: &Question<'_>, roles: &[Arc<str>]) -> Option<LiveFacts> {
+fn live_facts(question: &RightsQuestion<'_>, roles: &[Arc<str>]) -> Option<LiveFacts> {
     let (subject, client) = (question.subject, question.client);
     let facts = LiveFacts {
         kind: subject.kind.name().to_owned(),

@@ -1,30 +1,30 @@
-//! What survives a restart of the authorization service: records of its state machine, node tables of resources.
+//! The store of the authorization service, which survives a restart: records of its state machine, node tables of resources.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::protocol::Record;
+use crate::protocol::AuthorityRecord;
 
 /// A store of the service's records. Called on threads that may wait, one call at a time.
-pub trait Keep: Send + Sync + 'static {
+pub trait AuthorityStore: Send + Sync + 'static {
     /// All records, in the order in which they were stored; none where the store is new.
     ///
     /// # Errors
     /// They cannot be read.
-    fn load(&self) -> io::Result<Vec<Record<Arc<str>>>>;
+    fn load(&self) -> io::Result<Vec<AuthorityRecord<Arc<str>>>>;
 
     /// Appends a record, which is durable when this returns.
     ///
     /// # Errors
     /// It is not. The service issues no token until it is.
-    fn append(&self, record: &Record<Arc<str>>) -> io::Result<()>;
+    fn append(&self, record: &AuthorityRecord<Arc<str>>) -> io::Result<()>;
 
     /// Puts these records in the place of all, at once or not at all.
     ///
     /// # Errors
     /// The old ones are still there.
-    fn replace(&self, records: &[Record<Arc<str>>]) -> io::Result<()>;
+    fn replace(&self, records: &[AuthorityRecord<Arc<str>>]) -> io::Result<()>;
 
     /// The last node table of each resource, as it was published. Whoever keeps none has tokens wait until gates have published again.
     ///
@@ -46,13 +46,13 @@ pub trait Keep: Send + Sync + 'static {
 
 /// A store that lives as long as the process: for the demo and tests. After a restart all tokens are recalled.
 #[derive(Debug, Default)]
-pub struct MemoryKeep {
-    records: Mutex<Vec<Record<Arc<str>>>>,
+pub struct MemoryAuthorityStore {
+    records: Mutex<Vec<AuthorityRecord<Arc<str>>>>,
     tables: Mutex<BTreeMap<String, Vec<u8>>>,
 }
 
-impl MemoryKeep {
-    fn records(&self) -> MutexGuard<'_, Vec<Record<Arc<str>>>> {
+impl MemoryAuthorityStore {
+    fn records(&self) -> MutexGuard<'_, Vec<AuthorityRecord<Arc<str>>>> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -61,17 +61,17 @@ impl MemoryKeep {
     }
 }
 
-impl Keep for MemoryKeep {
-    fn load(&self) -> io::Result<Vec<Record<Arc<str>>>> {
+impl AuthorityStore for MemoryAuthorityStore {
+    fn load(&self) -> io::Result<Vec<AuthorityRecord<Arc<str>>>> {
         Ok(self.records().clone())
     }
 
-    fn append(&self, record: &Record<Arc<str>>) -> io::Result<()> {
+    fn append(&self, record: &AuthorityRecord<Arc<str>>) -> io::Result<()> {
         self.records().push(record.clone());
         Ok(())
     }
 
-    fn replace(&self, records: &[Record<Arc<str>>]) -> io::Result<()> {
+    fn replace(&self, records: &[AuthorityRecord<Arc<str>>]) -> io::Result<()> {
         *self.records() = records.to_vec();
         Ok(())
     }

@@ -7,17 +7,17 @@ use durward_identity::Moment;
 use opcua_types::{ByteString, StatusCode};
 
 use super::feed;
-use super::follow::Cutoffs;
-use super::keep::Keep;
+use super::follow::PublishedCutoffs;
+use super::keep::AuthorityStore;
 use crate::error::Error;
-use crate::plant::Host;
-use crate::protocol::{Authority, AuthorityAction, AuthorityEvent, AuthoritySettings, Record};
-use crate::token::{FeedMessage, Target};
+use crate::plant::PlantHost;
+use crate::protocol::{AuthorityAction, AuthorityEvent, AuthorityMachine, AuthorityRecord, AuthorityTimings};
+use crate::token::{CutoffTarget, FeedMessage};
 
 /// Requests are named by numbers; who asks for a snapshot is whoever takes the answer.
-pub(super) type Event = AuthorityEvent<Arc<str>, u64, ()>;
-pub(super) type Action = AuthorityAction<Arc<str>, u64, ()>;
-type Machine = Authority<Arc<str>, u64>;
+pub(super) type LedgerEvent = AuthorityEvent<Arc<str>, u64, ()>;
+pub(super) type LedgerAction = AuthorityAction<Arc<str>, u64, ()>;
+type LedgerMachine = AuthorityMachine<Arc<str>, u64>;
 
 /// Records beyond those that are needed, after which the store is written anew.
 const SPARE_RECORDS_MAX: usize = 10_000;
@@ -26,15 +26,15 @@ const UNSAVED_MAX: usize = 1_000;
 
 /// The machine and its store.
 pub(super) struct Ledger {
-    state: Mutex<State>,
-    keep: Arc<dyn Keep>,
-    gates: OnceLock<Gates>,
+    state: Mutex<LedgerState>,
+    keep: Arc<dyn AuthorityStore>,
+    gates: OnceLock<FollowingGates>,
 }
 
-struct State {
-    machine: Machine,
+struct LedgerState {
+    machine: LedgerMachine,
     /// What the store did not take yet: tried again before anything else is stored.
-    unsaved: VecDeque<Record<Arc<str>>>,
+    unsaved: VecDeque<AuthorityRecord<Arc<str>>>,
     /// Whether the store lacks more than that.
     rewrite: bool,
     /// Whether the store failed when it was last tried.
@@ -43,15 +43,15 @@ struct State {
 }
 
 /// Where gates see cutoffs. Lock order: the state, then this, then the host.
-struct Gates {
-    host: Arc<Host>,
-    shown: Mutex<Cutoffs>,
+struct FollowingGates {
+    host: Arc<PlantHost>,
+    shown: Mutex<PublishedCutoffs>,
 }
 
 /// What a step brought.
-pub(super) struct Step {
+pub(super) struct LedgerStep {
     /// Actions for the caller.
-    pub(super) actions: Vec<Action>,
+    pub(super) actions: Vec<LedgerAction>,
     /// Whether all records are durable.
     pub(super) kept: bool,
 }
@@ -62,8 +62,8 @@ impl Ledger {
     /// # Errors
     /// The store cannot be read or written.
     pub(super) fn open(
-        settings: AuthoritySettings,
-        keep: Arc<dyn Keep>,
+        settings: AuthorityTimings,
+        keep: Arc<dyn AuthorityStore>,
         now: Moment,
     ) -> Result<Ledger, Error> {
         let wrong = |error: std::io::Error| {
@@ -74,7 +74,7 @@ impl Ledger {
         };
         let records = keep.load().map_err(wrong)?;
         let stored = records.len();
-        let machine = match Machine::restore(settings.clone(), records) {
+        let machine = match LedgerMachine::restore(settings.clone(), records) {
             Some(machine) => machine,
             None => {
                 if stored > 0 {
@@ -82,13 +82,13 @@ impl Ledger {
                         "the store of the authorization service begins without an epoch: all tokens are recalled"
                     );
                 }
-                Machine::new::<()>(settings, now).0
+                LedgerMachine::new::<()>(settings, now).0
             }
         };
         // One write, whichever it was: a new store has to hold its first recall before anything else happens.
         let records = machine.records();
         keep.replace(&records).map_err(wrong)?;
-        let state = State {
+        let state = LedgerState {
             machine,
             unsaved: VecDeque::new(),
             rewrite: false,
@@ -107,20 +107,20 @@ impl Ledger {
     ///
     /// # Errors
     /// They are shown somewhere already.
-    pub(super) fn show(&self, host: Arc<Host>, shown: Cutoffs) -> Result<(), Error> {
-        let gates = Gates { host, shown: Mutex::new(shown) };
+    pub(super) fn show(&self, host: Arc<PlantHost>, shown: PublishedCutoffs) -> Result<(), Error> {
+        let gates = FollowingGates { host, shown: Mutex::new(shown) };
         let twice = |_| {
             Error::new(StatusCode::BadInvalidState, "the authorization service has an address space already")
         };
         self.gates.set(gates).map_err(twice)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LedgerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives the machine an event, stores and publishes. May wait for the disk.
-    pub(super) fn step(&self, now: Moment, event: Event) -> Step {
+    pub(super) fn step(&self, now: Moment, event: LedgerEvent) -> LedgerStep {
         let mut state = self.state();
         self.save(&mut state);
         let mut actions = Vec::new();
@@ -138,11 +138,11 @@ impl Ledger {
                 | AuthorityAction::Answer(..)) => actions.push(other),
             }
         }
-        Step { actions, kept: state.unsaved.is_empty() && !state.rewrite }
+        LedgerStep { actions, kept: state.unsaved.is_empty() && !state.rewrite }
     }
 
     /// Recalls tokens. False where that is not durable yet.
-    pub(super) fn recall(&self, now: Moment, target: Target<Arc<str>>) -> bool {
+    pub(super) fn recall(&self, now: Moment, target: CutoffTarget<Arc<str>>) -> bool {
         self.step(now, AuthorityEvent::Recall(target)).kept
     }
 
@@ -155,7 +155,7 @@ impl Ledger {
         }
     }
 
-    fn save(&self, state: &mut State) {
+    fn save(&self, state: &mut LedgerState) {
         if state.unsaved.len() > UNSAVED_MAX {
             // The machine has it all: the store is written anew instead.
             state.unsaved.clear();
@@ -173,7 +173,7 @@ impl Ledger {
         state.failing = saved.is_err();
     }
 
-    fn try_save(&self, state: &mut State) -> std::io::Result<()> {
+    fn try_save(&self, state: &mut LedgerState) -> std::io::Result<()> {
         if state.rewrite {
             let records = state.machine.records();
             self.keep.replace(&records)?;
@@ -188,7 +188,7 @@ impl Ledger {
         Ok(())
     }
 
-    fn shorten(&self, state: &mut State) {
+    fn shorten(&self, state: &mut LedgerState) {
         let records = state.machine.records();
         if state.stored < records.len() + SPARE_RECORDS_MAX || state.failing {
             return;

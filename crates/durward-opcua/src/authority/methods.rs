@@ -10,22 +10,24 @@ use opcua_types::{
 };
 
 use super::nodes::{AuthorityNodes, MethodIds, policies};
-use super::requests::{RequestId, Requests, Started};
+use super::requests::{OpenRequests, StartedRequest, TokenRequestId};
 use super::{
-    AccessTokenRequest, Authority, Caller, FinishRequest, Identity, NODE_TABLE_BYTES_MAX, NodeTableUpload,
-    REQUESTED_ROLES_MAX, REQUESTOR_DATA_BYTES_MAX, RESOURCE_ID_BYTES_MAX, RefreshRequest, Resource,
-    StartRequest, Tokens,
+    AccessTokenRequest, Authority, FinishRequest, Identity, MethodCaller, NODE_TABLE_BYTES_MAX,
+    NodeTableUpload, REQUESTED_ROLES_MAX, REQUESTOR_DATA_BYTES_MAX, RESOURCE_ID_BYTES_MAX, RefreshRequest,
+    Resource, StartRequest, Tokens,
 };
-use crate::permission::{Permission, Ruling};
-use crate::plant::{Calling, Guard, Quota, Remote, Server, SpaceBuilder, SpaceError};
+use crate::permission::{Permission, PermissionRuling};
+use crate::plant::{
+    AccessGuard, ClientQuota, PendingCall, PlantServer, RemoteMethods, SpaceBuilder, SpaceError,
+};
 
 /// What the gates with one certificate may subscribe to: some restarts at once of a gate with its two variables, and events. Nobody else may
 /// subscribe at all, so that gates never want for a place.
-const GATE_QUOTA: Quota =
-    Quota { subscriptions: 8, items: 32, queued: 4_000, lifetime: Duration::from_secs(600) };
+const GATE_QUOTA: ClientQuota =
+    ClientQuota { subscriptions: 8, items: 32, queued: 4_000, lifetime: Duration::from_secs(600) };
 
 /// Makes 128 random bits.
-type Chance = Arc<dyn Fn() -> RequestId + Send + Sync>;
+type RandomBits = Arc<dyn Fn() -> TokenRequestId + Send + Sync>;
 
 /// A server that is an authorization service and nothing else. `chance` must give unpredictable bits.
 ///
@@ -34,15 +36,16 @@ type Chance = Arc<dyn Fn() -> RequestId + Send + Sync>;
 pub fn serve<A: Authority>(
     application_uri: &str,
     authority: Arc<A>,
-    chance: impl Fn() -> RequestId + Send + Sync + 'static,
+    chance: impl Fn() -> TokenRequestId + Send + Sync + 'static,
     started: Moment,
-) -> Result<(Server, AuthorityNodes), SpaceError> {
+) -> Result<(PlantServer, AuthorityNodes), SpaceError> {
     let mut builder = SpaceBuilder::new(application_uri, started);
     let nodes = super::add_authority(&mut builder, &authority.describe());
     let methods = AuthorityMethods::new(Arc::clone(&authority), nodes.methods.clone(), chance);
     let guard = FollowGuard::new(authority, &nodes);
-    let server =
-        Server::new(builder.build()?).with_remote(nodes.methods.all(), Arc::new(methods)).with_guard(guard);
+    let server = PlantServer::new(builder.build()?)
+        .with_remote(nodes.methods.all(), Arc::new(methods))
+        .with_guard(guard);
     Ok((server, nodes))
 }
 
@@ -50,8 +53,8 @@ pub fn serve<A: Authority>(
 pub struct AuthorityMethods<A> {
     authority: Arc<A>,
     methods: MethodIds,
-    requests: Arc<Mutex<Requests>>,
-    chance: Chance,
+    requests: Arc<Mutex<OpenRequests>>,
+    chance: RandomBits,
 }
 
 impl<A: Authority> AuthorityMethods<A> {
@@ -59,7 +62,7 @@ impl<A: Authority> AuthorityMethods<A> {
     pub fn new(
         authority: Arc<A>,
         methods: MethodIds,
-        chance: impl Fn() -> RequestId + Send + Sync + 'static,
+        chance: impl Fn() -> TokenRequestId + Send + Sync + 'static,
     ) -> AuthorityMethods<A> {
         AuthorityMethods { authority, methods, requests: Arc::default(), chance: Arc::new(chance) }
     }
@@ -67,16 +70,16 @@ impl<A: Authority> AuthorityMethods<A> {
     /// Which method it is, and its arguments as types.
     fn begin(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         method: &NodeId,
         inputs: Vec<Variant>,
         now: Moment,
-    ) -> Result<Calling, StatusCode> {
+    ) -> Result<PendingCall, StatusCode> {
         // Tokens and passwords travel here: nothing of it over a channel that others can read (Part 12, 9.5).
         if !caller.encrypted {
             return Err(StatusCode::BadSecurityModeInsufficient);
         }
-        let mut arguments = Arguments(inputs.into_iter());
+        let mut arguments = MethodArguments(inputs.into_iter());
         if *method == self.methods.get_service_description {
             Ok(self.describe())
         } else if *method == self.methods.request_access_token {
@@ -96,7 +99,7 @@ impl<A: Authority> AuthorityMethods<A> {
         }
     }
 
-    fn describe(&self) -> Calling {
+    fn describe(&self) -> PendingCall {
         let description = self.authority.describe();
         let policies = policies(&description);
         let certificate = ByteString::from(description.service_certificate);
@@ -113,10 +116,10 @@ impl<A: Authority> AuthorityMethods<A> {
 
     fn request_access_token(
         &self,
-        caller: &Caller,
-        arguments: &mut Arguments,
+        caller: &MethodCaller,
+        arguments: &mut MethodArguments,
         now: Moment,
-    ) -> Result<Calling, StatusCode> {
+    ) -> Result<PendingCall, StatusCode> {
         let identity = arguments.identity()?;
         let resource_id = arguments.text()?;
         self.resource(&resource_id)?;
@@ -125,7 +128,12 @@ impl<A: Authority> AuthorityMethods<A> {
         Ok(Box::pin(async move { Ok(vec![Variant::from(reply.await?)]) }))
     }
 
-    fn start(&self, caller: &Caller, arguments: &mut Arguments, now: Moment) -> Result<Calling, StatusCode> {
+    fn start(
+        &self,
+        caller: &MethodCaller,
+        arguments: &mut MethodArguments,
+        now: Moment,
+    ) -> Result<PendingCall, StatusCode> {
         let request = StartRequest {
             resource_id: arguments.text()?,
             policy_id: arguments.text()?,
@@ -143,13 +151,18 @@ impl<A: Authority> AuthorityMethods<A> {
         let (requests, id, session) = (Arc::clone(&self.requests), (self.chance)(), caller.session);
         Ok(Box::pin(async move {
             let service_data = reply.await?;
-            let started = Started { request, service_data: service_data.clone() };
+            let started = StartedRequest { request, service_data: service_data.clone() };
             requests.lock().unwrap_or_else(PoisonError::into_inner).insert(id, session, started, now)?;
             Ok(vec![Variant::from(service_data), Variant::from(Guid::from_bytes(id))])
         }))
     }
 
-    fn finish(&self, caller: &Caller, arguments: &mut Arguments, now: Moment) -> Result<Calling, StatusCode> {
+    fn finish(
+        &self,
+        caller: &MethodCaller,
+        arguments: &mut MethodArguments,
+        now: Moment,
+    ) -> Result<PendingCall, StatusCode> {
         let id = arguments.guid()?;
         let requested_roles = arguments.texts()?;
         let identity = arguments.identity();
@@ -159,7 +172,7 @@ impl<A: Authority> AuthorityMethods<A> {
         }
         let taken =
             self.requests.lock().unwrap_or_else(PoisonError::into_inner).take(&id, caller.session, now);
-        let Started { request: started, service_data } = taken.ok_or(StatusCode::BadNotFound)?;
+        let StartedRequest { request: started, service_data } = taken.ok_or(StatusCode::BadNotFound)?;
         let request =
             FinishRequest { started, service_data, requested_roles, identity: identity?, signature };
         let reply = self.authority.finish_request_token(caller, request, now);
@@ -168,10 +181,10 @@ impl<A: Authority> AuthorityMethods<A> {
 
     fn refresh(
         &self,
-        caller: &Caller,
-        arguments: &mut Arguments,
+        caller: &MethodCaller,
+        arguments: &mut MethodArguments,
         now: Moment,
-    ) -> Result<Calling, StatusCode> {
+    ) -> Result<PendingCall, StatusCode> {
         let request = RefreshRequest { resource_id: arguments.text()?, refresh_token: arguments.text()? };
         self.resource(&request.resource_id)?;
         if request.refresh_token.is_empty() {
@@ -183,10 +196,10 @@ impl<A: Authority> AuthorityMethods<A> {
 
     fn publish_node_table(
         &self,
-        caller: &Caller,
-        arguments: &mut Arguments,
+        caller: &MethodCaller,
+        arguments: &mut MethodArguments,
         now: Moment,
-    ) -> Result<Calling, StatusCode> {
+    ) -> Result<PendingCall, StatusCode> {
         let resource_id = arguments.text()?;
         let version = arguments.number()?;
         let table = arguments.bytes()?;
@@ -204,10 +217,10 @@ impl<A: Authority> AuthorityMethods<A> {
 
     fn ask_cutoffs(
         &self,
-        caller: &Caller,
-        arguments: &mut Arguments,
+        caller: &MethodCaller,
+        arguments: &mut MethodArguments,
         now: Moment,
-    ) -> Result<Calling, StatusCode> {
+    ) -> Result<PendingCall, StatusCode> {
         let question = arguments.long()?;
         if !self.authority.may_follow(caller) {
             return Err(StatusCode::BadUserAccessDenied);
@@ -217,13 +230,13 @@ impl<A: Authority> AuthorityMethods<A> {
     }
 }
 
-impl<A: Authority> Remote for AuthorityMethods<A> {
-    fn call(&self, caller: &Caller, method: &NodeId, inputs: Vec<Variant>, now: Moment) -> Calling {
+impl<A: Authority> RemoteMethods for AuthorityMethods<A> {
+    fn call(&self, caller: &MethodCaller, method: &NodeId, inputs: Vec<Variant>, now: Moment) -> PendingCall {
         self.begin(caller, method, inputs, now).unwrap_or_else(|status| ready(Err(status)))
     }
 }
 
-fn ready(result: Result<Vec<Variant>, StatusCode>) -> Calling {
+fn ready(result: Result<Vec<Variant>, StatusCode>) -> PendingCall {
     Box::pin(std::future::ready(result))
 }
 
@@ -237,9 +250,9 @@ fn outputs(tokens: Tokens) -> Vec<Variant> {
 }
 
 /// Arguments in their order. The server checked their number and types; null stands for empty where a type has null.
-struct Arguments(std::vec::IntoIter<Variant>);
+struct MethodArguments(std::vec::IntoIter<Variant>);
 
-impl Arguments {
+impl MethodArguments {
     fn next(&mut self) -> Result<Variant, StatusCode> {
         self.0.next().ok_or(StatusCode::BadArgumentsMissing)
     }
@@ -293,7 +306,7 @@ impl Arguments {
         }
     }
 
-    fn guid(&mut self) -> Result<RequestId, StatusCode> {
+    fn guid(&mut self) -> Result<TokenRequestId, StatusCode> {
         if let Variant::Guid(guid) = self.next()? {
             Ok(guid.to_bytes())
         } else {
@@ -360,20 +373,20 @@ impl<A: Authority> FollowGuard<A> {
     }
 }
 
-impl<A: Authority> Guard for FollowGuard<A> {
-    fn rule(&self, caller: &Caller, permission: Permission, node: &NodeId) -> Ruling {
+impl<A: Authority> AccessGuard for FollowGuard<A> {
+    fn rule(&self, caller: &MethodCaller, permission: Permission, node: &NodeId) -> PermissionRuling {
         let reads = permission == Permission::Read && self.hidden.contains(node);
         let receives = permission == Permission::ReceiveEvents && self.events.contains(node);
         if !reads && !receives {
-            return Ruling::Granted;
+            return PermissionRuling::Granted;
         }
         if !caller.encrypted {
-            return Ruling::Refused(StatusCode::BadSecurityModeInsufficient);
+            return PermissionRuling::Refused(StatusCode::BadSecurityModeInsufficient);
         }
-        if self.authority.may_follow(caller) { Ruling::Granted } else { Ruling::DENIED }
+        if self.authority.may_follow(caller) { PermissionRuling::Granted } else { PermissionRuling::DENIED }
     }
 
-    fn quota(&self, caller: &Caller) -> Result<Option<Quota>, StatusCode> {
+    fn quota(&self, caller: &MethodCaller) -> Result<Option<ClientQuota>, StatusCode> {
         if !caller.encrypted {
             return Err(StatusCode::BadSecurityModeInsufficient);
         }

@@ -19,7 +19,7 @@
 //! | [`decide`] | the question to the decision point |
 //! | `subjects` | who users are |
 //! | `identify` | identities in calls, and their proofs |
-//! | `issue` | from a wish to a token |
+//! | `issue` | from a token request to a token |
 //! | `cache` | decisions that may be used again |
 //! | `refresh` | refresh tokens |
 //! | `tables` | node tables |
@@ -63,16 +63,18 @@ use opcua_types::{
     UserNameIdentityToken, UserTokenPolicy, X509IdentityToken,
 };
 
-pub use caller::{Caller, SessionId, User};
-pub use figures::{Audit, AuditNote, Figures, LogAudit, Reason};
-pub use follow::{Cutoffs, RECENT_MAX};
+pub use caller::{CallerSessionId, CallerUser, MethodCaller};
+pub use figures::{AuthorityAudit, AuthorityAuditNote, AuthorityCounters, AuthorityLogAudit, RefusalReason};
+pub use follow::{PublishedCutoffs, RECENT_MAX};
 pub use identify::SESSION_TOKEN_TYPE;
-pub use keep::{Keep, MemoryKeep};
+pub use keep::{AuthorityStore, MemoryAuthorityStore};
 pub use methods::{AuthorityMethods, FollowGuard, serve};
 pub use nodes::{AUTHORITY_NAMESPACE, AuthorityNodes, GDS_NAMESPACE, MethodIds, add_authority};
-pub use requests::{REQUEST_LIFETIME, RequestId};
+pub use requests::{REQUEST_LIFETIME, TokenRequestId};
 pub use server::AuthorizationServer;
-pub use service::{AuthorizationService, Parts, RegisteredResource, ServiceSettings};
+pub use service::{
+    AuthorizationService, AuthorizationServiceParts, AuthorizationServiceSettings, RegisteredResource,
+};
 pub use subjects::{Credential, SubjectRefusal, SubjectTable, Subjects};
 
 /// Bytes of a resource's id.
@@ -202,26 +204,36 @@ pub trait Authority: Send + Sync + 'static {
     /// Issues an access token.
     fn request_access_token(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         request: AccessTokenRequest,
         now: Moment,
     ) -> Reply<String>;
 
     /// Begins a request; gives the data of the service that belong to the policy, null where there are none.
-    fn start_request_token(&self, caller: &Caller, request: &StartRequest, now: Moment) -> Reply<ByteString>;
+    fn start_request_token(
+        &self,
+        caller: &MethodCaller,
+        request: &StartRequest,
+        now: Moment,
+    ) -> Reply<ByteString>;
 
     /// Issues the tokens of a request that was begun. Each request is finished once, whatever comes of it.
-    fn finish_request_token(&self, caller: &Caller, request: FinishRequest, now: Moment) -> Reply<Tokens>;
+    fn finish_request_token(
+        &self,
+        caller: &MethodCaller,
+        request: FinishRequest,
+        now: Moment,
+    ) -> Reply<Tokens>;
 
     /// Issues the next tokens. A refresh token counts only from the client certificate that got it.
-    fn refresh_token(&self, caller: &Caller, request: RefreshRequest, now: Moment) -> Reply<Tokens>;
+    fn refresh_token(&self, caller: &MethodCaller, request: RefreshRequest, now: Moment) -> Reply<Tokens>;
 
     /// Takes the node table of a resource; the caller has the resource's certificate.
-    fn publish_node_table(&self, caller: &Caller, table: NodeTableUpload, now: Moment) -> Reply<()>;
+    fn publish_node_table(&self, caller: &MethodCaller, table: NodeTableUpload, now: Moment) -> Reply<()>;
 
     /// All cutoffs in force, encoded ([`feed`]), as the answer to a gate's question of that number.
-    fn ask_cutoffs(&self, caller: &Caller, question: u64, now: Moment) -> Reply<ByteString>;
+    fn ask_cutoffs(&self, caller: &MethodCaller, question: u64, now: Moment) -> Reply<ByteString>;
 
     /// Whether the caller is a gate that may see cutoffs.
-    fn may_follow(&self, caller: &Caller) -> bool;
+    fn may_follow(&self, caller: &MethodCaller) -> bool;
 }

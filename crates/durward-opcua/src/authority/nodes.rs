@@ -73,7 +73,7 @@ pub struct AuthorityNodes {
 }
 
 /// One method of the type: its name, its ids, what it takes and gives, whether instances must have it.
-struct Declared {
+struct DeclaredMethod {
     name: &'static str,
     ids: [u32; 3],
     inputs: Vec<Argument>,
@@ -81,12 +81,12 @@ struct Declared {
     rule: ObjectId,
 }
 
-fn declared() -> Vec<Declared> {
+fn declared() -> Vec<DeclaredMethod> {
     let resource = || argument("ResourceId", DataTypeId::String, "the server the token is for");
     let expiry = |name| argument(name, DataTypeId::UtcTime, "when it ends");
     let token = |name| argument(name, DataTypeId::String, "");
     vec![
-        Declared {
+        DeclaredMethod {
             name: "GetServiceDescription",
             ids: gds::GET_SERVICE_DESCRIPTION,
             inputs: Vec::new(),
@@ -101,7 +101,7 @@ fn declared() -> Vec<Declared> {
             ],
             rule: ObjectId::ModellingRule_Mandatory,
         },
-        Declared {
+        DeclaredMethod {
             name: "RequestAccessToken",
             ids: gds::REQUEST_ACCESS_TOKEN,
             inputs: vec![
@@ -111,7 +111,7 @@ fn declared() -> Vec<Declared> {
             outputs: vec![token("AccessToken")],
             rule: ObjectId::ModellingRule_Optional,
         },
-        Declared {
+        DeclaredMethod {
             name: "StartRequestToken",
             ids: gds::START_REQUEST_TOKEN,
             inputs: vec![
@@ -125,7 +125,7 @@ fn declared() -> Vec<Declared> {
             ],
             rule: ObjectId::ModellingRule_Optional,
         },
-        Declared {
+        DeclaredMethod {
             name: "FinishRequestToken",
             ids: gds::FINISH_REQUEST_TOKEN,
             inputs: vec![
@@ -142,7 +142,7 @@ fn declared() -> Vec<Declared> {
             ],
             rule: ObjectId::ModellingRule_Optional,
         },
-        Declared {
+        DeclaredMethod {
             name: "RefreshToken",
             ids: gds::REFRESH_TOKEN,
             inputs: vec![resource(), token("CurrentRefreshToken")],
@@ -186,7 +186,7 @@ pub fn add_authority(builder: &mut SpaceBuilder, description: &ServiceDescriptio
         );
         builder.add(property.browse_namespace(gds));
     }
-    for Declared { name, inputs, outputs, .. } in declared() {
+    for DeclaredMethod { name, inputs, outputs, .. } in declared() {
         let method = NewNode::method(id(&format!("AuthorizationService.{name}")), name).browse_namespace(gds);
         builder.add(method.arguments(inputs, outputs).component_of(service.clone()));
     }
@@ -248,7 +248,7 @@ fn add_types(builder: &mut SpaceBuilder, gds: u16) {
     for (number, name, data_type, value, rule) in properties {
         builder.add(NewNode::property(id(number), name, data_type, value, service_type.clone()).ruled(rule));
     }
-    for Declared { name, ids: [number, input_id, output_id], inputs, outputs, rule } in declared() {
+    for DeclaredMethod { name, ids: [number, input_id, output_id], inputs, outputs, rule } in declared() {
         let method = NewNode::method(id(number), name).ruled(rule).component_of(service_type.clone());
         builder.add(method.arguments(inputs, outputs).argument_ids(id(input_id), id(output_id)));
     }

@@ -1,44 +1,44 @@
-//! Calls under way: how many there may be, of one client and of all together, so that no client takes the places of the others.
+//! Limits calls under way, per client and in total, so that no client starves the others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A client by its certificate.
-type Client = Option<Arc<[u8]>>;
+type CallerThumbprint = Option<Arc<[u8]>>;
 
 /// Places for calls.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct CallQuota {
     all_max: usize,
     client_max: usize,
-    taken: Mutex<Taken>,
+    taken: Mutex<CallsTaken>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct CallsTaken {
     all: usize,
-    of: HashMap<Client, usize>,
+    of: HashMap<CallerThumbprint, usize>,
 }
 
 /// A place, given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place<'p> {
-    places: &'p Places,
-    client: Client,
+pub(super) struct CallPermit<'p> {
+    places: &'p CallQuota,
+    client: CallerThumbprint,
 }
 
-impl Places {
+impl CallQuota {
     /// So many in all, and of one client.
-    pub(super) fn new(all_max: usize, client_max: usize) -> Places {
-        Places { all_max, client_max, taken: Mutex::default() }
+    pub(super) fn new(all_max: usize, client_max: usize) -> CallQuota {
+        CallQuota { all_max, client_max, taken: Mutex::default() }
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, CallsTaken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place for a client; nothing where it, or all together, have as many as there are.
-    pub(super) fn take(&self, client: &Client) -> Option<Place<'_>> {
+    pub(super) fn take(&self, client: &CallerThumbprint) -> Option<CallPermit<'_>> {
         let mut taken = self.taken();
         let own = taken.of.get(client).copied().unwrap_or(0);
         if taken.all >= self.all_max || own >= self.client_max {
@@ -46,11 +46,11 @@ impl Places {
         }
         taken.all += 1;
         taken.of.insert(client.clone(), own + 1);
-        Some(Place { places: self, client: client.clone() })
+        Some(CallPermit { places: self, client: client.clone() })
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for CallPermit<'_> {
     fn drop(&mut self) {
         let mut taken = self.places.taken();
         taken.all = taken.all.saturating_sub(1);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn one_client_leaves_places_for_others() {
-        let places = Places::new(3, 2);
+        let places = CallQuota::new(3, 2);
         let client = |name: &[u8]| Some(Arc::from(name));
         let greedy: Vec<_> = (0..2).map(|_| places.take(&client(b"greedy")).unwrap()).collect();
         assert!(places.take(&client(b"greedy")).is_none());

@@ -8,22 +8,22 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use durward_identity::Moment;
 
-use super::User;
+use super::CallerUser;
 use crate::crypto::random_bytes;
 use crate::error::Error;
-use crate::token::{Target, Thumbprint};
+use crate::token::{CutoffTarget, Thumbprint};
 
 /// Refresh tokens that are kept, used ones included.
 const TOKENS_MAX: usize = 50_000;
 /// Of one user at one client; the oldest go when there are more. A gate is a client that has many users.
 const PER_USER_MAX: usize = 64;
 
-type Hash = [u8; 32];
+type RefreshTokenHash = [u8; 32];
 
 /// What a refresh token stands for.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Renewal {
-    pub(super) user: User,
+pub(super) struct RefreshGrant {
+    pub(super) user: CallerUser,
     pub(super) subject: Arc<str>,
     pub(super) session: Option<Arc<str>>,
     pub(super) client: Thumbprint,
@@ -34,16 +34,16 @@ pub(super) struct Renewal {
     pub(super) ends: Moment,
 }
 
-struct Entry {
-    renewal: Renewal,
+struct RefreshTokenEntry {
+    renewal: RefreshGrant,
     /// All tokens that follow one login.
     family: u64,
     used: bool,
 }
 
-/// Why a refresh token does not count.
+/// Why a refresh token is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoRenewal {
+pub(super) enum RefreshRefusal {
     /// Unknown, ended, for another resource, or of another client.
     Unknown,
     /// It was used already.
@@ -53,9 +53,9 @@ pub(super) enum NoRenewal {
 /// The refresh tokens that are out.
 #[derive(Default)]
 pub(super) struct RefreshTokens {
-    tokens: HashMap<Hash, Entry>,
+    tokens: HashMap<RefreshTokenHash, RefreshTokenEntry>,
     /// By client and user, the oldest first.
-    users: HashMap<(Thumbprint, Arc<str>), VecDeque<Hash>>,
+    users: HashMap<(Thumbprint, Arc<str>), VecDeque<RefreshTokenHash>>,
     families: u64,
 }
 
@@ -66,7 +66,7 @@ impl RefreshTokens {
     /// The system gives no randomness.
     pub(super) fn give(
         &mut self,
-        renewal: Renewal,
+        renewal: RefreshGrant,
         after: Option<u64>,
         now: Moment,
     ) -> Result<Option<String>, Error> {
@@ -89,7 +89,7 @@ impl RefreshTokens {
         {
             self.tokens.remove(&oldest);
         }
-        self.tokens.insert(hash, Entry { renewal, family, used: false });
+        self.tokens.insert(hash, RefreshTokenEntry { renewal, family, used: false });
         Ok(Some(token))
     }
 
@@ -100,16 +100,16 @@ impl RefreshTokens {
         client: Thumbprint,
         resource: &str,
         now: Moment,
-    ) -> Result<(Renewal, u64), NoRenewal> {
-        let entry = self.tokens.get_mut(&hash_of(token)).ok_or(NoRenewal::Unknown)?;
+    ) -> Result<(RefreshGrant, u64), RefreshRefusal> {
+        let entry = self.tokens.get_mut(&hash_of(token)).ok_or(RefreshRefusal::Unknown)?;
         // Another client's token stays: nobody can use up what is not theirs.
         if entry.renewal.client != client || entry.renewal.resource != resource || entry.renewal.ends <= now {
-            return Err(NoRenewal::Unknown);
+            return Err(RefreshRefusal::Unknown);
         }
         let family = entry.family;
         if entry.used {
             self.retain(|entry| entry.family != family);
-            return Err(NoRenewal::Repeated);
+            return Err(RefreshRefusal::Repeated);
         }
         entry.used = true;
         Ok((entry.renewal.clone(), family))
@@ -123,16 +123,16 @@ impl RefreshTokens {
     }
 
     /// Drops what a recall concerns. Whose policies changed may go on: each renewal is decided anew.
-    pub(super) fn recall(&mut self, target: &Target<Arc<str>>) {
+    pub(super) fn recall(&mut self, target: &CutoffTarget<Arc<str>>) {
         match target {
-            Target::All | Target::Policy(_) => {}
-            Target::Subject(name) => self.retain(|entry| entry.renewal.subject != *name),
-            Target::Session(name) => self.retain(|entry| entry.renewal.session.as_ref() != Some(name)),
-            Target::Client(name) => self.retain(|entry| entry.renewal.client.to_string() != **name),
+            CutoffTarget::All | CutoffTarget::Policy(_) => {}
+            CutoffTarget::Subject(name) => self.retain(|entry| entry.renewal.subject != *name),
+            CutoffTarget::Session(name) => self.retain(|entry| entry.renewal.session.as_ref() != Some(name)),
+            CutoffTarget::Client(name) => self.retain(|entry| entry.renewal.client.to_string() != **name),
         }
     }
 
-    fn retain(&mut self, keep: impl Fn(&Entry) -> bool) {
+    fn retain(&mut self, keep: impl Fn(&RefreshTokenEntry) -> bool) {
         self.tokens.retain(|_, entry| keep(entry));
         let tokens = &self.tokens;
         self.users.retain(|_, own| {
@@ -142,7 +142,7 @@ impl RefreshTokens {
     }
 }
 
-fn hash_of(token: &str) -> Hash {
+fn hash_of(token: &str) -> RefreshTokenHash {
     let mut hash = [0; 32];
     hash.iter_mut().zip(digest(&SHA256, token.as_bytes()).as_ref()).for_each(|(to, from)| *to = *from);
     hash
@@ -156,9 +156,9 @@ mod tests {
 
     const NOW: Moment = Moment::from_s(1_000);
 
-    fn renewal(client: &[u8]) -> Renewal {
-        Renewal {
-            user: User::Name("anna".into()),
+    fn renewal(client: &[u8]) -> RefreshGrant {
+        RefreshGrant {
+            user: CallerUser::Name("anna".into()),
             subject: "anna".into(),
             session: Some("session".into()),
             client: Thumbprint::of(client),
@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    fn take(tokens: &mut RefreshTokens, token: &str, client: &[u8]) -> Result<u64, NoRenewal> {
+    fn take(tokens: &mut RefreshTokens, token: &str, client: &[u8]) -> Result<u64, RefreshRefusal> {
         tokens.take(token, Thumbprint::of(client), "urn:plc", NOW).map(|(_, family)| family)
     }
 
@@ -176,13 +176,13 @@ mod tests {
     fn a_token_counts_once_and_only_for_its_client_its_resource_and_its_time() {
         let mut tokens = RefreshTokens::default();
         let token = tokens.give(renewal(b"one"), None, NOW).unwrap().unwrap();
-        assert_eq!(take(&mut tokens, &token, b"other"), Err(NoRenewal::Unknown));
+        assert_eq!(take(&mut tokens, &token, b"other"), Err(RefreshRefusal::Unknown));
         let one = Thumbprint::of(b"one");
-        assert_eq!(tokens.take(&token, one, "urn:else", NOW), Err(NoRenewal::Unknown));
+        assert_eq!(tokens.take(&token, one, "urn:else", NOW), Err(RefreshRefusal::Unknown));
         let end = renewal(b"one").ends;
-        assert_eq!(tokens.take(&token, one, "urn:plc", end), Err(NoRenewal::Unknown));
+        assert_eq!(tokens.take(&token, one, "urn:plc", end), Err(RefreshRefusal::Unknown));
         assert_eq!(take(&mut tokens, &token, b"one"), Ok(1), "the others did not use it up");
-        assert_eq!(take(&mut tokens, "unknown", b"one"), Err(NoRenewal::Unknown));
+        assert_eq!(take(&mut tokens, "unknown", b"one"), Err(RefreshRefusal::Unknown));
     }
 
     #[test]
@@ -192,20 +192,20 @@ mod tests {
         let other = tokens.give(renewal(b"one"), None, NOW).unwrap().unwrap();
         let family = take(&mut tokens, &first, b"one").unwrap();
         let second = tokens.give(renewal(b"one"), Some(family), NOW).unwrap().unwrap();
-        assert_eq!(take(&mut tokens, &first, b"one"), Err(NoRenewal::Repeated));
-        assert_eq!(take(&mut tokens, &second, b"one"), Err(NoRenewal::Unknown));
+        assert_eq!(take(&mut tokens, &first, b"one"), Err(RefreshRefusal::Repeated));
+        assert_eq!(take(&mut tokens, &second, b"one"), Err(RefreshRefusal::Unknown));
         assert_eq!(take(&mut tokens, &other, b"one"), Ok(2), "another login goes on");
     }
 
     #[test]
     fn a_user_has_few_at_a_client_and_is_in_nobodys_way() {
         let mut tokens = RefreshTokens::default();
-        let bert = Renewal { subject: "bert".into(), ..renewal(b"one") };
+        let bert = RefreshGrant { subject: "bert".into(), ..renewal(b"one") };
         let other = tokens.give(bert, None, NOW).unwrap().unwrap();
         let mut give = || tokens.give(renewal(b"one"), None, NOW).unwrap().unwrap();
         let (first, second) = (give(), give());
         (1..PER_USER_MAX).for_each(|_| drop(give()));
-        assert_eq!(take(&mut tokens, &first, b"one"), Err(NoRenewal::Unknown));
+        assert_eq!(take(&mut tokens, &first, b"one"), Err(RefreshRefusal::Unknown));
         assert!(take(&mut tokens, &second, b"one").is_ok());
         assert!(take(&mut tokens, &other, b"one").is_ok());
         assert_eq!(tokens.tokens.len(), PER_USER_MAX + 1);
@@ -215,13 +215,13 @@ mod tests {
     fn recalls_drop_what_they_concern() {
         let client = Thumbprint::of(b"one").to_string();
         let targets = [
-            (Target::Subject("anna".into()), false),
-            (Target::Session("session".into()), false),
-            (Target::Client(client.into()), false),
-            (Target::Subject("bert".into()), true),
-            (Target::Session("other".into()), true),
-            (Target::Client("other".into()), true),
-            (Target::Policy("1".into()), true),
+            (CutoffTarget::Subject("anna".into()), false),
+            (CutoffTarget::Session("session".into()), false),
+            (CutoffTarget::Client(client.into()), false),
+            (CutoffTarget::Subject("bert".into()), true),
+            (CutoffTarget::Session("other".into()), true),
+            (CutoffTarget::Client("other".into()), true),
+            (CutoffTarget::Policy("1".into()), true),
         ];
         for (target, stays) in targets {
             let mut tokens = RefreshTokens::default();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use durward_identity::Moment;
 use opcua_types::{ByteString, StatusCode};
 
-use super::{SessionId, StartRequest};
+use super::{CallerSessionId, StartRequest};
 
 /// How long a request can be finished.
 pub const REQUEST_LIFETIME: Duration = Duration::from_secs(60);
@@ -16,44 +16,44 @@ const PER_SESSION_MAX: usize = 4;
 const REQUESTS_MAX: usize = 10_000;
 
 /// The bytes of a request's Guid: 128 random bits.
-pub type RequestId = [u8; 16];
+pub type TokenRequestId = [u8; 16];
 
 /// A request that was started.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Started {
+pub(crate) struct StartedRequest {
     pub(crate) request: StartRequest,
     pub(crate) service_data: ByteString,
 }
 
 #[derive(Debug)]
-struct Entry {
-    session: SessionId,
-    started: Started,
+struct OpenRequestEntry {
+    session: CallerSessionId,
+    started: StartedRequest,
     ends: Moment,
 }
 
 /// The requests that are open.
 #[derive(Debug, Default)]
-pub(crate) struct Requests {
-    open: HashMap<RequestId, Entry>,
+pub(crate) struct OpenRequests {
+    open: HashMap<TokenRequestId, OpenRequestEntry>,
 }
 
-impl Requests {
+impl OpenRequests {
     /// Keeps a request.
     ///
     /// # Errors
     /// `BadResourceUnavailable` where too many are open.
     pub(crate) fn insert(
         &mut self,
-        id: RequestId,
-        session: SessionId,
-        started: Started,
+        id: TokenRequestId,
+        session: CallerSessionId,
+        started: StartedRequest,
         now: Moment,
     ) -> Result<(), StatusCode> {
         if self.open.len() >= REQUESTS_MAX {
             self.open.retain(|_, entry| now < entry.ends);
         }
-        let mut own: Vec<(Moment, RequestId)> = self
+        let mut own: Vec<(Moment, TokenRequestId)> = self
             .open
             .iter()
             .filter(|(_, entry)| entry.session == session)
@@ -68,12 +68,17 @@ impl Requests {
         if self.open.len() >= REQUESTS_MAX {
             return Err(StatusCode::BadResourceUnavailable);
         }
-        self.open.insert(id, Entry { session, started, ends: now.plus(REQUEST_LIFETIME) });
+        self.open.insert(id, OpenRequestEntry { session, started, ends: now.plus(REQUEST_LIFETIME) });
         Ok(())
     }
 
     /// The request, if this session started it and its time is not over. It cannot be taken again.
-    pub(crate) fn take(&mut self, id: &RequestId, session: SessionId, now: Moment) -> Option<Started> {
+    pub(crate) fn take(
+        &mut self,
+        id: &TokenRequestId,
+        session: CallerSessionId,
+        now: Moment,
+    ) -> Option<StartedRequest> {
         // Another session's request stays: nobody can use up what is not theirs.
         self.open.get(id).filter(|entry| entry.session == session)?;
         self.open.remove(id).filter(|entry| now < entry.ends).map(|entry| entry.started)

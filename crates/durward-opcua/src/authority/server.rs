@@ -6,17 +6,19 @@ use std::time::Duration;
 use opcua_types::{MessageSecurityMode, StatusCode};
 use tokio::net::TcpListener;
 
-use super::follow::Cutoffs;
+use super::follow::PublishedCutoffs;
 use super::identify::SESSION_TOKEN_TYPE;
-use super::issue::Refused;
+use super::issue::TokenRequestRefused;
 use super::service::AuthorizationService;
 use super::subjects::Credential;
-use super::{Authority, AuthorityNodes, Caller, NODE_TABLE_BYTES_MAX, User, serve};
+use super::{Authority, AuthorityNodes, CallerUser, MethodCaller, NODE_TABLE_BYTES_MAX, serve};
 use crate::channel::ChannelSettings;
 use crate::crypto::{SecurityPolicy, random_bytes};
 use crate::error::Error;
-use crate::plant::{Host, HostService, Login};
-use crate::session::{Attempt, Endpoint, Identity, Server, ServerLimits, ServerSettings, TokenKind};
+use crate::plant::{HostService, PlantHost, UserLogin};
+use crate::session::{
+    ActivationAttempt, Endpoint, ServerLimits, ServerSettings, SessionServer, UserIdentity, UserTokenKind,
+};
 
 /// The longest that a heartbeat is late, as a part of its interval.
 const BEAT_PARTS: u32 = 4;
@@ -33,8 +35,8 @@ const SESSIONS_PER_CLIENT_MAX: usize = 512;
 /// A running authorization service.
 pub struct AuthorizationServer {
     service: AuthorizationService,
-    server: Server<HostService<Entrance>>,
-    host: Arc<Host>,
+    server: SessionServer<HostService<AuthorityAccess>>,
+    host: Arc<PlantHost>,
     nodes: AuthorityNodes,
 }
 
@@ -42,7 +44,7 @@ impl AuthorizationServer {
     /// Puts a service behind sessions.
     ///
     /// # Errors
-    /// As of [`Server::new`]; the service has a server already.
+    /// As of [`SessionServer::new`]; the service has a server already.
     pub fn new(
         settings: ServerSettings,
         service: AuthorizationService,
@@ -55,20 +57,20 @@ impl AuthorizationServer {
         };
         let (space, nodes) =
             serve(&settings.application_uri, Arc::new(service.clone()), chance, clock()).map_err(wrong)?;
-        let host = Host::new(space, move || clock());
-        service.inner.ledger.show(Arc::clone(&host), Cutoffs::new(&nodes))?;
-        let entrance = HostService::new(Arc::clone(&host), Entrance(service.clone()));
-        let server = Server::new(settings, Arc::new(entrance))?;
+        let host = PlantHost::new(space, move || clock());
+        service.inner.ledger.show(Arc::clone(&host), PublishedCutoffs::new(&nodes))?;
+        let entrance = HostService::new(Arc::clone(&host), AuthorityAccess(service.clone()));
+        let server = SessionServer::new(settings, Arc::new(entrance))?;
         Ok(AuthorizationServer { service, server, host, nodes })
     }
 
     /// The usual settings: every sound policy, encrypted; applications alone, names with passwords, certificates, durward sessions.
     pub fn settings(channel: ChannelSettings, application_uri: &str, endpoint_url: &str) -> ServerSettings {
         let kinds = [
-            TokenKind::Anonymous,
-            TokenKind::UserName,
-            TokenKind::Certificate,
-            TokenKind::Issued {
+            UserTokenKind::Anonymous,
+            UserTokenKind::UserName,
+            UserTokenKind::Certificate,
+            UserTokenKind::Issued {
                 token_type: SESSION_TOKEN_TYPE.to_owned(),
                 issuer_endpoint_url: String::new(),
             },
@@ -140,41 +142,41 @@ impl AuthorizationServer {
 }
 
 /// Who may have a session with the service: every application that is trusted, users who prove to be one.
-struct Entrance(AuthorizationService);
+struct AuthorityAccess(AuthorizationService);
 
-impl Login for Entrance {
+impl UserLogin for AuthorityAccess {
     fn is_preferred(&self, certificate: &[u8]) -> bool {
         self.0.inner.is_gate(certificate)
     }
 
-    async fn login(&self, attempt: Attempt<'_, User>) -> Result<User, StatusCode> {
+    async fn login(&self, attempt: ActivationAttempt<'_, CallerUser>) -> Result<CallerUser, StatusCode> {
         let inner = Arc::clone(&self.0.inner);
         let (application, now) = (attempt.session.client.application_uri.clone(), attempt.moment);
         let identity = attempt.identity;
         let check = move || {
             let credential = match &identity {
-                Identity::Anonymous => return Ok(Ok(User::Anonymous)),
-                Identity::UserName { name, password } => Credential::Password { name, password },
-                Identity::Certificate(certificate) => Credential::Certificate(certificate),
-                Identity::Issued { token, .. } => Credential::Session(token),
+                UserIdentity::Anonymous => return Ok(Ok(CallerUser::Anonymous)),
+                UserIdentity::UserName { name, password } => Credential::Password { name, password },
+                UserIdentity::Certificate(certificate) => Credential::Certificate(certificate),
+                UserIdentity::Issued { token, .. } => Credential::Session(token),
             };
             Ok(inner.login(&application, &credential, now))
         };
         let user = self.0.inner.parts.workers.run_long(check).await.map_err(|error| error.status())?;
         user.map_err(|refusal| {
-            let Refused { status, reason, .. } = refusal.into();
+            let TokenRequestRefused { status, reason, .. } = refusal.into();
             self.0.inner.figures.count_refused(reason);
             status
         })
     }
 
-    fn opened(&self, caller: &Caller) {
+    fn opened(&self, caller: &MethodCaller) {
         if self.0.may_follow(caller) {
             self.0.inner.figures.gate_came();
         }
     }
 
-    fn closed(&self, caller: &Caller) {
+    fn closed(&self, caller: &MethodCaller) {
         if self.0.may_follow(caller) {
             self.0.inner.figures.gate_left();
         }

@@ -10,29 +10,29 @@ use durward_identity::Moment;
 use durward_identity::jwt::SigningKeys;
 use opcua_types::{ByteString, StatusCode};
 
-use super::cache::Cache;
-use super::decide::Decider;
+use super::cache::DecisionCache;
+use super::decide::RightsDecider;
 use super::feed;
-use super::figures::{Audit, AuditNote, Figures, Reason};
-use super::identify::{self, Proof, REQUESTOR_NONCE_BYTES_MIN, certificate_policy, client_of};
-use super::issue::{IssuedToken, Refused, Wish};
-use super::keep::Keep;
-use super::lane::{Lane, Takes};
-use super::ledger::{Action, Ledger};
-use super::refresh::{NoRenewal, RefreshTokens, Renewal};
+use super::figures::{AuthorityAudit, AuthorityAuditNote, AuthorityCounters, RefusalReason};
+use super::identify::{self, PossessionProof, REQUESTOR_NONCE_BYTES_MIN, certificate_policy, client_of};
+use super::issue::{IssuedToken, TokenRequestRefused, TokenWish};
+use super::keep::AuthorityStore;
+use super::lane::{CallCost, CallLane};
+use super::ledger::{Ledger, LedgerAction};
+use super::refresh::{RefreshGrant, RefreshRefusal, RefreshTokens};
 use super::subjects::Subjects;
-use super::tables::Tables;
+use super::tables::NodeTables;
 use super::{
-    AccessTokenRequest, Authority, Caller, FinishRequest, Identity, NodeTableUpload, RefreshRequest, Reply,
-    Resource, ServiceDescription, StartRequest, Tokens, User,
+    AccessTokenRequest, Authority, CallerUser, FinishRequest, Identity, MethodCaller, NodeTableUpload,
+    RefreshRequest, Reply, Resource, ServiceDescription, StartRequest, Tokens,
 };
 use crate::channel::{Clock, Workers};
 use crate::crypto::nonce;
 use crate::error::Error;
 use crate::permission::Permission;
-use crate::protocol::{AuthorityEvent, AuthoritySettings};
-use crate::session::{Guess, Logins};
-use crate::token::{NodeTable, Target};
+use crate::protocol::{AuthorityEvent, AuthorityTimings};
+use crate::session::{PasswordAttempt, PasswordThrottle};
+use crate::token::{CutoffTarget, NodeTable};
 use crate::wire::datetime;
 
 /// How far ahead of the clock a token may be dated when it is handed out. Gates refuse tokens from further ahead
@@ -41,13 +41,13 @@ pub(super) const DATED_AHEAD_MAX: Duration = Duration::from_secs(2);
 
 /// What an authorization service is set to.
 #[derive(Clone, Debug)]
-pub struct ServiceSettings {
+pub struct AuthorizationServiceSettings {
     /// Its ServiceUri: the issuer of its tokens.
     pub service_uri: String,
     /// Its certificate (DER): that of the server it is on.
     pub certificate: Vec<u8>,
     /// Lifetimes of tokens and cutoffs, interval of heartbeats.
-    pub protocol: AuthoritySettings,
+    pub protocol: AuthorityTimings,
     /// How long after a login refresh tokens give new tokens. Zero: there are none.
     pub refresh_lifetime: Duration,
     /// What may be asked of each node.
@@ -56,15 +56,18 @@ pub struct ServiceSettings {
     pub decision_age_max: Duration,
 }
 
-impl ServiceSettings {
+impl AuthorizationServiceSettings {
     /// The usual: tokens for an hour, cutoffs for two, a heartbeat each second, refresh tokens for eight hours (a shift), decisions for a
     /// minute.
-    pub fn new(service_uri: impl Into<String>, certificate: impl Into<Vec<u8>>) -> ServiceSettings {
+    pub fn new(
+        service_uri: impl Into<String>,
+        certificate: impl Into<Vec<u8>>,
+    ) -> AuthorizationServiceSettings {
         let hour = Duration::from_secs(3_600);
-        ServiceSettings {
+        AuthorizationServiceSettings {
             service_uri: service_uri.into(),
             certificate: certificate.into(),
-            protocol: AuthoritySettings {
+            protocol: AuthorityTimings {
                 token_lifetime: hour,
                 cutoff_lifetime: 2 * hour,
                 heartbeat_interval: Duration::from_secs(1),
@@ -79,15 +82,15 @@ impl ServiceSettings {
 
 /// What a service is made of.
 #[derive(Clone)]
-pub struct Parts {
+pub struct AuthorizationServiceParts {
     /// Decides.
-    pub decider: Arc<dyn Decider>,
+    pub decider: Arc<dyn RightsDecider>,
     /// Knows users.
     pub subjects: Arc<dyn Subjects>,
     /// Keeps what survives a restart.
-    pub keep: Arc<dyn Keep>,
+    pub keep: Arc<dyn AuthorityStore>,
     /// Takes notes.
-    pub audit: Arc<dyn Audit>,
+    pub audit: Arc<dyn AuthorityAudit>,
     /// The keys that sign tokens; replaced when they are rotated.
     pub keys: Arc<ArcSwap<SigningKeys>>,
     /// The clock.
@@ -128,26 +131,26 @@ impl Registry {
 /// An authorization service. Clones are the same service.
 #[derive(Clone)]
 pub struct AuthorizationService {
-    pub(super) inner: Arc<Inner>,
+    pub(super) inner: Arc<AuthorizationServiceInner>,
 }
 
-pub(super) struct Inner {
-    pub(super) settings: ServiceSettings,
-    pub(super) parts: Parts,
+pub(super) struct AuthorizationServiceInner {
+    pub(super) settings: AuthorizationServiceSettings,
+    pub(super) parts: AuthorizationServiceParts,
     pub(super) ledger: Ledger,
-    pub(super) cache: Cache,
-    pub(super) tables: Tables,
+    pub(super) cache: DecisionCache,
+    pub(super) tables: NodeTables,
     pub(super) registry: ArcSwap<Registry>,
-    pub(super) figures: Arc<Figures>,
+    pub(super) figures: Arc<AuthorityCounters>,
     /// The table of resources that have none.
     pub(super) no_nodes: Arc<NodeTable>,
     refresh: Mutex<RefreshTokens>,
     /// Passwords in calls. Those of sessions are counted by the session layer.
-    pub(super) logins: Arc<Logins>,
+    pub(super) logins: Arc<PasswordThrottle>,
     requests: AtomicU64,
-    pub(super) calls: Lane,
+    pub(super) calls: CallLane,
     /// Calls with which gates follow: passwords and decisions of others do not hold them up.
-    pub(super) gate_calls: Lane,
+    pub(super) gate_calls: CallLane,
 }
 
 impl AuthorizationService {
@@ -156,15 +159,15 @@ impl AuthorizationService {
     /// # Errors
     /// `BadConfigurationError`: the store cannot be read or written, a lifetime that makes no sense.
     pub fn new(
-        settings: ServiceSettings,
-        parts: Parts,
+        settings: AuthorizationServiceSettings,
+        parts: AuthorizationServiceParts,
         resources: impl IntoIterator<Item = RegisteredResource>,
     ) -> Result<AuthorizationService, Error> {
         check(&settings, &parts)?;
         let wrong = |words: String| Error::new(StatusCode::BadConfigurationError, words);
         let no_nodes = NodeTable::new([]).map_err(|error| wrong(error.to_string()))?;
         let ledger = Ledger::open(settings.protocol.clone(), Arc::clone(&parts.keep), (parts.clock)())?;
-        let tables = Tables::default();
+        let tables = NodeTables::default();
         let kept =
             parts.keep.tables().map_err(|error| wrong(format!("node tables cannot be read: {error}")))?;
         for (resource, packed) in kept {
@@ -175,14 +178,14 @@ impl AuthorizationService {
                 }
             }
         }
-        let (calls, gate_calls) = (Lane::of_clients(parts.workers.clone()), Lane::of_gates());
-        let logins = Logins::new(Arc::clone(&parts.clock));
-        let inner = Inner {
+        let (calls, gate_calls) = (CallLane::of_clients(parts.workers.clone()), CallLane::of_gates());
+        let logins = PasswordThrottle::new(Arc::clone(&parts.clock));
+        let inner = AuthorizationServiceInner {
             settings,
             parts,
             ledger,
             tables,
-            cache: Cache::default(),
+            cache: DecisionCache::default(),
             registry: ArcSwap::from_pointee(Registry::new(resources)),
             figures: Arc::default(),
             no_nodes: Arc::new(no_nodes),
@@ -201,7 +204,7 @@ impl AuthorizationService {
     }
 
     /// What is counted.
-    pub fn figures(&self) -> &Arc<Figures> {
+    pub fn figures(&self) -> &Arc<AuthorityCounters> {
         &self.inner.figures
     }
 
@@ -230,7 +233,7 @@ impl AuthorizationService {
     /// # Errors
     /// `BadResourceUnavailable`: gates were told, but a restart of the service would forget it. No tokens are issued, and the store is tried
     /// again, until it is kept.
-    pub fn revoke_now(&self, target: Target<Arc<str>>) -> Result<(), Error> {
+    pub fn revoke_now(&self, target: CutoffTarget<Arc<str>>) -> Result<(), Error> {
         self.inner.revoke(target)
     }
 
@@ -238,7 +241,7 @@ impl AuthorizationService {
     ///
     /// # Errors
     /// As of [`Self::revoke_now`].
-    pub async fn revoke(&self, target: Target<Arc<str>>) -> Result<(), Error> {
+    pub async fn revoke(&self, target: CutoffTarget<Arc<str>>) -> Result<(), Error> {
         let inner = Arc::clone(&self.inner);
         let broken = |_| Error::new(StatusCode::BadShutdown, "the program ends");
         tokio::task::spawn_blocking(move || inner.revoke(target)).await.map_err(broken)?
@@ -249,7 +252,7 @@ impl AuthorizationService {
     /// # Errors
     /// As of [`Self::revoke_now`].
     pub async fn policies_changed(&self, replaced: &str) -> Result<(), Error> {
-        self.revoke(Target::Policy(Arc::from(replaced))).await
+        self.revoke(CutoffTarget::Policy(Arc::from(replaced))).await
     }
 
     /// Recalls the tokens of a durward session that has ended.
@@ -257,12 +260,12 @@ impl AuthorizationService {
     /// # Errors
     /// As of [`Self::revoke_now`].
     pub async fn session_ended(&self, handle: &str) -> Result<(), Error> {
-        self.revoke(Target::Session(Arc::from(handle))).await
+        self.revoke(CutoffTarget::Session(Arc::from(handle))).await
     }
 }
 
-fn check(settings: &ServiceSettings, parts: &Parts) -> Result<(), Error> {
-    let AuthoritySettings { token_lifetime, cutoff_lifetime, heartbeat_interval, dated_ahead_max } =
+fn check(settings: &AuthorizationServiceSettings, parts: &AuthorizationServiceParts) -> Result<(), Error> {
+    let AuthorityTimings { token_lifetime, cutoff_lifetime, heartbeat_interval, dated_ahead_max } =
         settings.protocol;
     let most = parts.keys.load().lifetime_max();
     let words = if settings.service_uri.is_empty() {
@@ -284,7 +287,7 @@ fn check(settings: &ServiceSettings, parts: &Parts) -> Result<(), Error> {
     Err(Error::new(StatusCode::BadConfigurationError, words))
 }
 
-impl Inner {
+impl AuthorizationServiceInner {
     pub(super) fn now(&self) -> Moment {
         (self.parts.clock)()
     }
@@ -298,30 +301,30 @@ impl Inner {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn revoke(&self, target: Target<Arc<str>>) -> Result<(), Error> {
+    fn revoke(&self, target: CutoffTarget<Arc<str>>) -> Result<(), Error> {
         let now = self.now();
         self.cache.clear();
         self.with_refresh(|tokens| tokens.recall(&target));
         let kept = self.ledger.recall(now, target.clone());
         self.figures.count_cutoff();
-        self.parts.audit.note(now, &AuditNote::Recalled { target: &target, kept });
+        self.parts.audit.note(now, &AuthorityAuditNote::Recalled { target: &target, kept });
         let words = "tokens were recalled, but the store did not take it: it is tried again";
         if kept { Ok(()) } else { Err(Error::new(StatusCode::BadResourceUnavailable, words)) }
     }
 
-    pub(super) fn refused(&self, application: &str, resource: &str, refused: &Refused) {
-        let Refused { reason, words, .. } = refused;
+    pub(super) fn refused(&self, application: &str, resource: &str, refused: &TokenRequestRefused) {
+        let TokenRequestRefused { reason, words, .. } = refused;
         self.figures.count_refused(*reason);
         self.parts
             .audit
-            .note(self.now(), &AuditNote::Refused { application, resource, reason: *reason, words });
+            .note(self.now(), &AuthorityAuditNote::Refused { application, resource, reason: *reason, words });
     }
 
     fn with_refresh<T>(&self, change: impl FnOnce(&mut RefreshTokens) -> T) -> T {
         change(&mut self.refresh.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn start(request: &StartRequest) -> Result<ByteString, Refused> {
+    fn start(request: &StartRequest) -> Result<ByteString, TokenRequestRefused> {
         if certificate_policy(&request.policy_id).is_none() {
             return Ok(ByteString::null());
         }
@@ -329,10 +332,18 @@ impl Inner {
             let words = format!(
                 "for a certificate, RequestorData are {REQUESTOR_NONCE_BYTES_MIN} random bytes or more"
             );
-            return Err(Refused::new(StatusCode::BadInvalidArgument, Reason::Identity, words));
+            return Err(TokenRequestRefused::new(
+                StatusCode::BadInvalidArgument,
+                RefusalReason::Identity,
+                words,
+            ));
         }
         let failed = |error: Error| {
-            Refused::new(StatusCode::BadResourceUnavailable, Reason::Failed, error.reason().to_owned())
+            TokenRequestRefused::new(
+                StatusCode::BadResourceUnavailable,
+                RefusalReason::Failed,
+                error.reason().to_owned(),
+            )
         };
         Ok(ByteString::from(nonce().map_err(failed)?.to_vec()))
     }
@@ -340,12 +351,12 @@ impl Inner {
     /// As [`Self::identify`], with a password whose turn it is.
     fn identify_in_turn(
         &self,
-        mut guess: Option<Guess>,
-        caller: &Caller,
+        mut guess: Option<PasswordAttempt>,
+        caller: &MethodCaller,
         identity: &Identity,
-        proof: Option<&Proof<'_>>,
+        proof: Option<&PossessionProof<'_>>,
         now: Moment,
-    ) -> Result<User, Refused> {
+    ) -> Result<CallerUser, TokenRequestRefused> {
         if let Some(guess) = &mut guess {
             guess.begin();
         }
@@ -358,17 +369,24 @@ impl Inner {
 
     fn finish(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         request: FinishRequest,
-        guess: Option<Guess>,
+        guess: Option<PasswordAttempt>,
         now: Moment,
-    ) -> Result<(Tokens, Moment), Refused> {
+    ) -> Result<(Tokens, Moment), TokenRequestRefused> {
         let FinishRequest { started, service_data, requested_roles, identity, signature } = request;
-        let proof =
-            Proof { policy_id: &started.policy_id, service_data: &service_data, signature: &signature };
+        let proof = PossessionProof {
+            policy_id: &started.policy_id,
+            service_data: &service_data,
+            signature: &signature,
+        };
         let user = self.identify_in_turn(guess, caller, &identity, Some(&proof), now)?;
-        let wish =
-            Wish { user, client: client_of(caller)?, resource: started.resource_id, roles: requested_roles };
+        let wish = TokenWish {
+            user,
+            client: client_of(caller)?,
+            resource: started.resource_id,
+            roles: requested_roles,
+        };
         let generation = self.cache.generation();
         let issued = self.issue(&wish)?;
         let ends = now.plus(self.settings.refresh_lifetime);
@@ -377,39 +395,39 @@ impl Inner {
 
     fn renew(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         request: &RefreshRequest,
         now: Moment,
-    ) -> Result<(Tokens, Moment), Refused> {
+    ) -> Result<(Tokens, Moment), TokenRequestRefused> {
         let client = client_of(caller)?;
         let RefreshRequest { resource_id, refresh_token } = request;
         let taken =
             self.with_refresh(|tokens| tokens.take(refresh_token, client.thumbprint, resource_id, now));
         let (renewal, family) = taken.map_err(|why| {
             let (reason, words) = match why {
-                NoRenewal::Unknown => {
-                    (Reason::Stale, "the refresh token is unknown, has ended, or is for another client or resource")
+                RefreshRefusal::Unknown => {
+                    (RefusalReason::Stale, "the refresh token is unknown, has ended, or is for another client or resource")
                 }
-                NoRenewal::Repeated => (
-                    Reason::Repeated,
+                RefreshRefusal::Repeated => (
+                    RefusalReason::Repeated,
                     "the refresh token was used already: it may be stolen, and those that followed it are dropped",
                 ),
             };
-            Refused::new(StatusCode::BadIdentityTokenRejected, reason, words)
+            TokenRequestRefused::new(StatusCode::BadIdentityTokenRejected, reason, words)
         })?;
-        let Renewal { user, resource, roles, ends, .. } = renewal;
-        let wish = Wish { user, client, resource, roles };
+        let RefreshGrant { user, resource, roles, ends, .. } = renewal;
+        let wish = TokenWish { user, client, resource, roles };
         let generation = self.cache.generation();
         let issued = self.issue(&wish).inspect_err(|refused| match refused.reason {
             // It is not the client's fault: the token counts for the next try.
-            Reason::NoTable | Reason::Busy | Reason::Failed => {
+            RefusalReason::NoTable | RefusalReason::Busy | RefusalReason::Failed => {
                 self.with_refresh(|tokens| tokens.give_back(refresh_token));
             }
-            Reason::UnknownResource
-            | Reason::Identity
-            | Reason::Stale
-            | Reason::Repeated
-            | Reason::Denied => {}
+            RefusalReason::UnknownResource
+            | RefusalReason::Identity
+            | RefusalReason::Stale
+            | RefusalReason::Repeated
+            | RefusalReason::Denied => {}
         })?;
         Ok(self.with_refresh_token(wish, issued, ends, Some(family), generation))
     }
@@ -417,15 +435,16 @@ impl Inner {
     /// Adds a refresh token, but where something was recalled since that generation: it might be one that the recall should have ended.
     fn with_refresh_token(
         &self,
-        wish: Wish,
+        wish: TokenWish,
         issued: IssuedToken,
         ends: Moment,
         after: Option<u64>,
         generation: u64,
     ) -> (Tokens, Moment) {
         let IssuedToken { token, issued, expires, subject, session } = issued;
-        let Wish { user, client, resource, roles } = wish;
-        let renewal = Renewal { user, subject, session, client: client.thumbprint, resource, roles, ends };
+        let TokenWish { user, client, resource, roles } = wish;
+        let renewal =
+            RefreshGrant { user, subject, session, client: client.thumbprint, resource, roles, ends };
         let given = self.with_refresh(|tokens| {
             // A recall counts the generation first and then waits for this lock.
             if self.cache.generation() == generation {
@@ -451,9 +470,13 @@ impl Inner {
         (tokens, issued)
     }
 
-    fn take_table(&self, resource: &str, packed: &[u8]) -> Result<(), Refused> {
+    fn take_table(&self, resource: &str, packed: &[u8]) -> Result<(), TokenRequestRefused> {
         let table = NodeTable::read(packed).map_err(|error| {
-            Refused::new(StatusCode::BadInvalidArgument, Reason::NoTable, error.to_string())
+            TokenRequestRefused::new(
+                StatusCode::BadInvalidArgument,
+                RefusalReason::NoTable,
+                error.to_string(),
+            )
         })?;
         if self.tables.is_current(resource, table.version()) {
             return Ok(());
@@ -464,28 +487,33 @@ impl Inner {
         if let Err(error) = self.parts.keep.keep_table(resource, packed) {
             tracing::warn!(resource, %error, "a node table is not kept: after a restart its gate must publish it again");
         }
-        self.parts.audit.note(self.now(), &AuditNote::TablePublished { resource, nodes });
+        self.parts.audit.note(self.now(), &AuthorityAuditNote::TablePublished { resource, nodes });
         Ok(())
     }
 
-    fn snapshot(&self, question: u64) -> Result<ByteString, Refused> {
+    fn snapshot(&self, question: u64) -> Result<ByteString, TokenRequestRefused> {
         let step = self.ledger.step(self.now(), AuthorityEvent::AskCutoffs { gate: (), question });
         let answer = step.actions.into_iter().find_map(|action| match action {
-            Action::Answer((), message) => Some(ByteString::from(feed::encode(&message))),
-            Action::Store(_)
-            | Action::Decide { .. }
-            | Action::Issue { .. }
-            | Action::Refuse { .. }
-            | Action::Publish(_) => None,
+            LedgerAction::Answer((), message) => Some(ByteString::from(feed::encode(&message))),
+            LedgerAction::Store(_)
+            | LedgerAction::Decide { .. }
+            | LedgerAction::Issue { .. }
+            | LedgerAction::Refuse { .. }
+            | LedgerAction::Publish(_) => None,
         });
-        answer
-            .ok_or_else(|| Refused::new(StatusCode::BadInternalError, Reason::Failed, "there is no snapshot"))
+        answer.ok_or_else(|| {
+            TokenRequestRefused::new(
+                StatusCode::BadInternalError,
+                RefusalReason::Failed,
+                "there is no snapshot",
+            )
+        })
     }
 }
 
 impl Authority for AuthorizationService {
     fn describe(&self) -> ServiceDescription {
-        let ServiceSettings { service_uri, certificate, .. } = &self.inner.settings;
+        let AuthorizationServiceSettings { service_uri, certificate, .. } = &self.inner.settings;
         ServiceDescription {
             service_uri: service_uri.clone(),
             service_certificate: certificate.clone(),
@@ -496,14 +524,14 @@ impl Authority for AuthorizationService {
     fn resource(&self, resource_id: &str) -> Option<Resource> {
         let found = self.inner.registry.load().resources.get(resource_id).cloned();
         if found.is_none() {
-            self.inner.figures.count_refused(Reason::UnknownResource);
+            self.inner.figures.count_refused(RefusalReason::UnknownResource);
         }
         found
     }
 
     fn request_access_token(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         request: AccessTokenRequest,
         now: Moment,
     ) -> Reply<String> {
@@ -512,11 +540,11 @@ impl Authority for AuthorizationService {
             let AccessTokenRequest { identity, resource_id } = request;
             let guess = service.begin_login(&caller, &identity, &resource_id).await?;
             let (owned, resource) = (caller.clone(), resource_id.clone());
-            let takes = Takes::with(guess.as_ref());
+            let takes = CallCost::with(guess.as_ref());
             let issued = service.reply_in_time(takes, &caller, &resource_id, move |inner| {
                 let user = inner.identify_in_turn(guess, &owned, &identity, None, now)?;
                 let client = client_of(&owned)?;
-                let issued = inner.issue(&Wish { user, client, resource, roles: Vec::new() })?;
+                let issued = inner.issue(&TokenWish { user, client, resource, roles: Vec::new() })?;
                 Ok((issued.token, issued.issued))
             });
             issued.await
@@ -525,21 +553,26 @@ impl Authority for AuthorizationService {
 
     fn start_request_token(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         request: &StartRequest,
         _now: Moment,
     ) -> Reply<ByteString> {
         let owned = request.clone();
-        self.reply(caller, &request.resource_id, move |_| Inner::start(&owned))
+        self.reply(caller, &request.resource_id, move |_| AuthorizationServiceInner::start(&owned))
     }
 
-    fn finish_request_token(&self, caller: &Caller, request: FinishRequest, now: Moment) -> Reply<Tokens> {
+    fn finish_request_token(
+        &self,
+        caller: &MethodCaller,
+        request: FinishRequest,
+        now: Moment,
+    ) -> Reply<Tokens> {
         let (service, caller) = (self.clone(), caller.clone());
         Box::pin(async move {
             let resource = request.started.resource_id.clone();
             let guess = service.begin_login(&caller, &request.identity, &resource).await?;
             let owned = caller.clone();
-            let takes = Takes::with(guess.as_ref());
+            let takes = CallCost::with(guess.as_ref());
             let finished = service.reply_in_time(takes, &caller, &resource, move |inner| {
                 inner.finish(&owned, request, guess, now)
             });
@@ -547,23 +580,25 @@ impl Authority for AuthorizationService {
         })
     }
 
-    fn refresh_token(&self, caller: &Caller, request: RefreshRequest, now: Moment) -> Reply<Tokens> {
+    fn refresh_token(&self, caller: &MethodCaller, request: RefreshRequest, now: Moment) -> Reply<Tokens> {
         let (owned, resource) = (caller.clone(), request.resource_id.clone());
-        self.reply_in_time(Takes::Little, caller, &resource, move |inner| inner.renew(&owned, &request, now))
+        self.reply_in_time(CallCost::Little, caller, &resource, move |inner| {
+            inner.renew(&owned, &request, now)
+        })
     }
 
-    fn publish_node_table(&self, caller: &Caller, table: NodeTableUpload, _now: Moment) -> Reply<()> {
+    fn publish_node_table(&self, caller: &MethodCaller, table: NodeTableUpload, _now: Moment) -> Reply<()> {
         let resource = table.resource_id.clone();
         self.reply_to_gate(caller, &resource, move |inner| {
             inner.take_table(&table.resource_id, table.table.as_ref())
         })
     }
 
-    fn ask_cutoffs(&self, caller: &Caller, question: u64, _now: Moment) -> Reply<ByteString> {
+    fn ask_cutoffs(&self, caller: &MethodCaller, question: u64, _now: Moment) -> Reply<ByteString> {
         self.reply_to_gate(caller, "", move |inner| inner.snapshot(question))
     }
 
-    fn may_follow(&self, caller: &Caller) -> bool {
+    fn may_follow(&self, caller: &MethodCaller) -> bool {
         caller.certificate.as_ref().is_some_and(|certificate| self.inner.is_gate(certificate))
     }
 }

@@ -1,4 +1,4 @@
-//! Who users are: credentials on one side, facts about their owners on the other.
+//! The user directory of the authorization service: from credentials to attributes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -7,13 +7,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use durward_identity::user::{HashCosts, Password, StoredPassword};
 use durward_identity::{IdentityError, Moment, SystemEntropy};
 
-use super::User;
-use super::decide::{Client, Subject, SubjectKind};
+use super::CallerUser;
+use super::decide::{SubjectKind, TokenClientApplication, TokenSubject};
 use super::feed::NAME_BYTES_MAX;
 use crate::crypto::Certificate;
 use crate::token::Thumbprint;
 
-/// What somebody brings to prove who they are.
+/// Credentials of a login.
 pub enum Credential<'c> {
     /// A name and a password, decrypted.
     Password {
@@ -39,7 +39,7 @@ impl fmt::Debug for Credential<'_> {
     }
 }
 
-/// Why somebody is not who they say, or not any more.
+/// Why authentication failed, or no longer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubjectRefusal {
     /// The credential proves nothing: a wrong password, an unknown name, a certificate that nobody trusts, a session that has ended.
@@ -52,7 +52,7 @@ pub enum SubjectRefusal {
 
 /// A directory of users. Called on threads that may wait.
 pub trait Subjects: Send + Sync + 'static {
-    /// Checks a credential that came by an application, by its ApplicationUri, and says whose it is. For a durward session, [`User::Token`] holds the handle of the session.
+    /// Checks a credential that came by an application, by its ApplicationUri, and says whose it is. For a durward session, [`CallerUser::Token`] holds the handle of the session.
     ///
     /// # Errors
     /// It does not prove who somebody is. A wrong password and an unknown name are the same, and take as long.
@@ -61,28 +61,33 @@ pub trait Subjects: Send + Sync + 'static {
         application: &str,
         credential: &Credential<'_>,
         now: Moment,
-    ) -> Result<User, SubjectRefusal>;
+    ) -> Result<CallerUser, SubjectRefusal>;
 
-    /// The facts about a user who was proven earlier, or for [`User::Anonymous`] about the application itself: as they are now. Asked again
+    /// The facts about a user who was proven earlier, or for [`CallerUser::Anonymous`] about the application itself: as they are now. Asked again
     /// for every token, so that nobody gets one who is no longer there.
     ///
     /// # Errors
     /// The user, the session or the application is not known, or not any more.
-    fn subject(&self, user: &User, client: &Client, now: Moment) -> Result<Subject, SubjectRefusal>;
+    fn subject(
+        &self,
+        user: &CallerUser,
+        client: &TokenClientApplication,
+        now: Moment,
+    ) -> Result<TokenSubject, SubjectRefusal>;
 }
 
 /// How names of subjects that are no users begin, so that no user is taken for one.
 const APPLICATION: &str = "application:";
 const CERTIFICATE: &str = "certificate:";
 
-struct Entry {
+struct SubjectEntry {
     password: StoredPassword,
     roles: Vec<Arc<str>>,
 }
 
 #[derive(Default)]
-struct Known {
-    users: HashMap<Arc<str>, Entry>,
+struct SubjectTableState {
+    users: HashMap<Arc<str>, SubjectEntry>,
     certificates: HashMap<Thumbprint, Vec<Arc<str>>>,
     applications: HashMap<Arc<str>, Vec<Arc<str>>>,
 }
@@ -90,7 +95,7 @@ struct Known {
 /// Users, certificates and applications with their roles, in memory: for the demo and tests. Applications that are not listed get no roles
 /// and are known all the same, because their channel has proven them.
 pub struct SubjectTable {
-    known: RwLock<Known>,
+    known: RwLock<SubjectTableState>,
     costs: HashCosts,
     /// What the password of somebody unknown is compared with, so that it takes as long.
     nobody: StoredPassword,
@@ -119,7 +124,7 @@ impl SubjectTable {
             return Err(IdentityError::new(format!("a user's name has {rule}")));
         }
         let password = StoredPassword::hash(&Password::new(password)?, self.costs, &SystemEntropy)?;
-        let entry = Entry { password, roles: shared(roles) };
+        let entry = SubjectEntry { password, roles: shared(roles) };
         self.write(|known| known.users.insert(Arc::from(name), entry));
         Ok(())
     }
@@ -139,19 +144,19 @@ impl SubjectTable {
         self.write(|known| known.applications.insert(Arc::from(uri), shared(roles)));
     }
 
-    fn write<T>(&self, change: impl FnOnce(&mut Known) -> T) {
+    fn write<T>(&self, change: impl FnOnce(&mut SubjectTableState) -> T) {
         change(&mut self.known.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
+    fn read<T>(&self, look: impl FnOnce(&SubjectTableState) -> T) -> T {
         look(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn check(&self, name: &str, password: &[u8]) -> Option<User> {
+    fn check(&self, name: &str, password: &[u8]) -> Option<CallerUser> {
         let password = Password::new(std::str::from_utf8(password).ok()?).ok()?;
         let stored = self.read(|known| known.users.get(name).map(|entry| entry.password.clone()));
         let is_right = stored.as_ref().unwrap_or(&self.nobody).is_of(&password);
-        (is_right && stored.is_some()).then(|| User::Name(Arc::from(name)))
+        (is_right && stored.is_some()).then(|| CallerUser::Name(Arc::from(name)))
     }
 }
 
@@ -160,38 +165,48 @@ fn shared(roles: &[&str]) -> Vec<Arc<str>> {
 }
 
 impl Subjects for SubjectTable {
-    fn login(&self, _: &str, credential: &Credential<'_>, _now: Moment) -> Result<User, SubjectRefusal> {
+    fn login(
+        &self,
+        _: &str,
+        credential: &Credential<'_>,
+        _now: Moment,
+    ) -> Result<CallerUser, SubjectRefusal> {
         let user = match credential {
             Credential::Password { name, password } => self.check(name, password),
             Credential::Certificate(certificate) => {
                 let thumbprint = Thumbprint::of(certificate.der());
                 let is_known = self.read(|known| known.certificates.contains_key(&thumbprint));
-                is_known.then(|| User::Certificate(Arc::from(certificate.der())))
+                is_known.then(|| CallerUser::Certificate(Arc::from(certificate.der())))
             }
             Credential::Session(_) => None,
         };
         user.ok_or(SubjectRefusal::Rejected)
     }
 
-    fn subject(&self, user: &User, client: &Client, _now: Moment) -> Result<Subject, SubjectRefusal> {
+    fn subject(
+        &self,
+        user: &CallerUser,
+        client: &TokenClientApplication,
+        _now: Moment,
+    ) -> Result<TokenSubject, SubjectRefusal> {
         let (name, kind, roles) = match user {
-            User::Anonymous => {
+            CallerUser::Anonymous => {
                 let roles = self.read(|known| known.applications.get(&client.application_uri).cloned());
                 let name = format!("{APPLICATION}{}", client.application_uri).into();
                 (name, SubjectKind::Application, Some(roles.unwrap_or_default()))
             }
-            User::Name(name) => {
+            CallerUser::Name(name) => {
                 let roles = self.read(|known| known.users.get(name).map(|entry| entry.roles.clone()));
                 (Arc::clone(name), SubjectKind::User, roles)
             }
-            User::Certificate(der) => {
+            CallerUser::Certificate(der) => {
                 let thumbprint = Thumbprint::of(der);
                 let roles = self.read(|known| known.certificates.get(&thumbprint).cloned());
                 (format!("{CERTIFICATE}{thumbprint}").into(), SubjectKind::Certificate, roles)
             }
-            User::Token(handle) => (Arc::clone(handle), SubjectKind::Session, None),
+            CallerUser::Token(handle) => (Arc::clone(handle), SubjectKind::Session, None),
         };
         let roles = roles.ok_or(SubjectRefusal::Disabled)?;
-        Ok(Subject { name, kind, roles, attributes: BTreeMap::new(), session: None, ends: None })
+        Ok(TokenSubject { name, kind, roles, attributes: BTreeMap::new(), session: None, ends: None })
     }
 }

@@ -10,11 +10,11 @@ const VERSIONS_MAX: usize = 4;
 
 /// The tables, the newest first.
 #[derive(Debug, Default)]
-pub(super) struct Tables {
+pub(super) struct NodeTables {
     by_resource: RwLock<HashMap<String, VecDeque<Arc<NodeTable>>>>,
 }
 
-impl Tables {
+impl NodeTables {
     /// The table that tokens for a resource speak of: the one published last.
     pub(super) fn current(&self, resource: &str) -> Option<Arc<NodeTable>> {
         let tables = self.by_resource.read().unwrap_or_else(PoisonError::into_inner);
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_table_published_last_counts_and_few_are_kept() {
-        let tables = Tables::default();
+        let tables = NodeTables::default();
         assert!(tables.current("urn:plc").is_none());
         for name in ["a", "b", "c", "d", "e", "b"] {
             tables.put("urn:plc", table(name));

@@ -1,4 +1,4 @@
-//! The authorization service as clients and gates see it.
+//! The authorization service, seen by clients and gates.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,11 +13,11 @@ use opcua_types::{
 };
 
 use super::{
-    AccessTokenRequest, Authority, AuthorityNodes, Caller, Cutoffs, FinishRequest, GDS_NAMESPACE, Identity,
-    NodeTableUpload, RECENT_MAX, REQUEST_LIFETIME, REQUESTOR_DATA_BYTES_MAX, RefreshRequest, Reply, Resource,
-    ServiceDescription, SessionId, StartRequest, Tokens, serve,
+    AccessTokenRequest, Authority, AuthorityNodes, CallerSessionId, FinishRequest, GDS_NAMESPACE, Identity,
+    MethodCaller, NodeTableUpload, PublishedCutoffs, RECENT_MAX, REQUEST_LIFETIME, REQUESTOR_DATA_BYTES_MAX,
+    RefreshRequest, Reply, Resource, ServiceDescription, StartRequest, Tokens, serve,
 };
-use crate::plant::test_client::{BEGIN, Client, below, caller};
+use crate::plant::test_client::{BEGIN, TestClient, below, caller};
 
 /// Issues tokens that say what they are for, and writes down what it was asked.
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl Authority for Recorder {
 
     fn request_access_token(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         request: AccessTokenRequest,
         _now: Moment,
     ) -> Reply<String> {
@@ -74,7 +74,7 @@ impl Authority for Recorder {
 
     fn start_request_token(
         &self,
-        _caller: &Caller,
+        _caller: &MethodCaller,
         request: &StartRequest,
         _now: Moment,
     ) -> Reply<ByteString> {
@@ -84,40 +84,45 @@ impl Authority for Recorder {
         })
     }
 
-    fn finish_request_token(&self, _caller: &Caller, request: FinishRequest, _now: Moment) -> Reply<Tokens> {
+    fn finish_request_token(
+        &self,
+        _caller: &MethodCaller,
+        request: FinishRequest,
+        _now: Moment,
+    ) -> Reply<Tokens> {
         Box::pin(async move {
             Ok(tokens(format!("{} {:?}", request.started.resource_id, request.requested_roles)))
         })
     }
 
-    fn refresh_token(&self, _caller: &Caller, request: RefreshRequest, _now: Moment) -> Reply<Tokens> {
+    fn refresh_token(&self, _caller: &MethodCaller, request: RefreshRequest, _now: Moment) -> Reply<Tokens> {
         Box::pin(async move { Ok(tokens(format!("after {}", request.refresh_token))) })
     }
 
-    fn publish_node_table(&self, _caller: &Caller, table: NodeTableUpload, _now: Moment) -> Reply<()> {
+    fn publish_node_table(&self, _caller: &MethodCaller, table: NodeTableUpload, _now: Moment) -> Reply<()> {
         self.note(format!("table {} of {} bytes", table.version, table.table.as_ref().len()));
         Box::pin(async { Ok(()) })
     }
 
-    fn ask_cutoffs(&self, _caller: &Caller, question: u64, _now: Moment) -> Reply<ByteString> {
+    fn ask_cutoffs(&self, _caller: &MethodCaller, question: u64, _now: Moment) -> Reply<ByteString> {
         Box::pin(async move { Ok(ByteString::from(question.to_be_bytes().to_vec())) })
     }
 
-    fn may_follow(&self, caller: &Caller) -> bool {
+    fn may_follow(&self, caller: &MethodCaller) -> bool {
         caller.certificate.as_deref() == Some(b"plc")
     }
 }
 
 /// A session with the service, its nodes, and what the service was asked.
-fn service() -> (Client, AuthorityNodes, Arc<Recorder>) {
+fn service() -> (TestClient, AuthorityNodes, Arc<Recorder>) {
     let recorder = Arc::new(Recorder::default());
     let counter = AtomicU64::new(1);
     let chance = move || u128::from(counter.fetch_add(1, Ordering::Relaxed)).to_be_bytes();
     let (server, nodes) = serve("urn:test:as", Arc::clone(&recorder), chance, BEGIN).unwrap();
-    (Client::new(server), nodes, recorder)
+    (TestClient::new(server), nodes, recorder)
 }
 
-fn gds(client: &Client, number: u32) -> NodeId {
+fn gds(client: &TestClient, number: u32) -> NodeId {
     NodeId::new(client.server.space().namespace_index(GDS_NAMESPACE).unwrap(), number)
 }
 
@@ -129,7 +134,7 @@ fn texts(result: &CallMethodResult) -> Vec<Variant> {
 #[test]
 fn clients_find_the_service_and_its_methods_by_browsing() {
     let (mut client, nodes, _) = service();
-    let found = |client: &mut Client, node: &NodeId| {
+    let found = |client: &mut TestClient, node: &NodeId| {
         let references = client
             .browse(below(node.clone(), ReferenceTypeId::HierarchicalReferences), 0)
             .references
@@ -228,13 +233,13 @@ fn unknown_resources_and_wrong_identities_have_their_own_status() {
     assert_eq!(status(vec![Variant::Empty]), StatusCode::BadArgumentsMissing);
 }
 
-fn start(client: &mut Client, nodes: &AuthorityNodes, policy: &str, data: &[u8]) -> CallMethodResult {
+fn start(client: &mut TestClient, nodes: &AuthorityNodes, policy: &str, data: &[u8]) -> CallMethodResult {
     let inputs =
         vec![Variant::from("urn:plc"), Variant::from(policy), Variant::from(ByteString::from(data.to_vec()))];
     client.call(nodes.service.clone(), nodes.methods.start_request_token.clone(), inputs)
 }
 
-fn finish(client: &mut Client, nodes: &AuthorityNodes, id: &Variant) -> CallMethodResult {
+fn finish(client: &mut TestClient, nodes: &AuthorityNodes, id: &Variant) -> CallMethodResult {
     let roles = Variant::from(vec!["Operator".to_owned()]);
     let signature = Variant::from(ExtensionObject::new(SignatureData::null()));
     let inputs = vec![id.clone(), roles, Variant::Empty, signature];
@@ -260,9 +265,9 @@ fn a_request_is_started_and_finished_once() {
 fn a_request_belongs_to_its_session_and_ends() {
     let (mut client, nodes, _) = service();
     let id = texts(&start(&mut client, &nodes, "names", b""))[1].clone();
-    client.caller.session = SessionId(2);
+    client.caller.session = CallerSessionId(2);
     assert_eq!(finish(&mut client, &nodes, &id).status_code, StatusCode::BadNotFound);
-    client.caller.session = SessionId(1);
+    client.caller.session = CallerSessionId(1);
     client.now = BEGIN.plus(REQUEST_LIFETIME - Duration::from_millis(1));
     assert_eq!(
         finish(&mut client, &nodes, &id).status_code,
@@ -319,7 +324,7 @@ fn tokens_are_refreshed() {
 #[test]
 fn only_the_resource_itself_publishes_its_node_table() {
     let (mut client, nodes, recorder) = service();
-    let publish = |client: &mut Client, resource: &str, table: Vec<u8>| {
+    let publish = |client: &mut TestClient, resource: &str, table: Vec<u8>| {
         let inputs =
             vec![Variant::from(resource), Variant::from(3u32), Variant::from(ByteString::from(table))];
         client.call(nodes.gates.clone(), nodes.methods.publish_node_table.clone(), inputs).status_code
@@ -347,7 +352,7 @@ fn only_the_resource_itself_publishes_its_node_table() {
 fn only_gates_see_cutoffs() {
     let (mut client, nodes, _) = service();
     let status =
-        |client: &mut Client| client.read(ReadValueId::new_value(nodes.revocations.clone())).status();
+        |client: &mut TestClient| client.read(ReadValueId::new_value(nodes.revocations.clone())).status();
     assert_eq!(status(&mut client), StatusCode::BadUserAccessDenied);
     client.caller = caller(1, "plc");
     assert_eq!(status(&mut client), StatusCode::Good);
@@ -395,7 +400,7 @@ fn a_cutoff_reaches_a_gate_within_one_publishing_interval() {
     client.run(100);
     client.message();
     client.publish();
-    let mut cutoffs = Cutoffs::new(&nodes);
+    let mut cutoffs = PublishedCutoffs::new(&nodes);
     let now = client.now;
     let cutoff = ByteString::from(vec![5; 12]);
     cutoffs.publish(&mut client.server, 1, cutoff.clone(), now);
@@ -412,7 +417,7 @@ fn a_cutoff_reaches_a_gate_within_one_publishing_interval() {
 fn the_last_cutoffs_are_shown() {
     let (mut client, nodes, _) = service();
     client.caller = caller(1, "plc");
-    let mut cutoffs = Cutoffs::new(&nodes);
+    let mut cutoffs = PublishedCutoffs::new(&nodes);
     let bytes = |number: usize| ByteString::from(vec![number as u8]);
     for number in 1..=RECENT_MAX + 1 {
         cutoffs.publish(&mut client.server, number as u64, bytes(number), BEGIN);
@@ -454,7 +459,7 @@ fn identities_keep_their_type() {
 #[test]
 fn only_gates_subscribe_and_within_a_quota() {
     let (mut client, nodes, _) = service();
-    let create = |client: &mut Client, interval: f64, lifetime: u32| {
+    let create = |client: &mut TestClient, interval: f64, lifetime: u32| {
         let request = CreateSubscriptionRequest {
             requested_publishing_interval: interval,
             requested_lifetime_count: lifetime,
@@ -485,13 +490,14 @@ fn only_gates_subscribe_and_within_a_quota() {
         "another session of the same gate"
     );
     // What a session left behind makes room.
-    client.server.close_session(SessionId(2), false);
+    client.server.close_session(CallerSessionId(2), false);
     let id = create(&mut client, 50.0, 100).unwrap().subscription_id;
     assert_eq!(first.subscription_id + 8, id);
 
     let what = || ReadValueId::new_value(nodes.heartbeat.clone());
     let parameters = |queue_size| opcua_types::MonitoringParameters { queue_size, ..Default::default() };
-    let status = |client: &mut Client, size| client.create(id, what(), parameters(size)).unwrap().status_code;
+    let status =
+        |client: &mut TestClient, size| client.create(id, what(), parameters(size)).unwrap().status_code;
     for _ in 0..3 {
         assert_eq!(status(&mut client, 1_000), StatusCode::Good);
     }

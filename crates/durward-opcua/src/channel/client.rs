@@ -17,13 +17,14 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::asymmetric::{PeerClaim, open_open, seal_open};
-use super::outbox::Outbox;
-use super::receiver::{Incoming, OpeningToken, Receiver};
+use super::outbox::ChannelOutbox;
+use super::receiver::{ChannelReceiver, IncomingMessage, OpeningToken};
 use super::settings::{ChannelSettings, PeerRole};
 use crate::crypto::{self, Certificate, Nonce, SecurityPolicy};
 use crate::error::Error;
 use crate::wire::{
-    self, Acknowledge, BUFFER_BYTES_MIN, CHUNK_HEADER_BYTES, ChunkKind, ErrorMessage, Hello, SequenceHeader,
+    self, Acknowledge, BUFFER_BYTES_MIN, CHUNK_HEADER_BYTES, ChunkKind, ErrorMessage, HelloMessage,
+    SequenceHeader,
 };
 
 /// What a client connects to.
@@ -43,37 +44,37 @@ pub struct ChannelTarget {
 
 /// An open channel, the client's end. Ends when it is dropped.
 pub struct ClientChannel {
-    shared: Arc<Shared>,
+    shared: Arc<ClientChannelState>,
 }
 
-struct Shared {
+struct ClientChannelState {
     target: ChannelTarget,
     settings: Arc<ChannelSettings>,
-    outbox: Arc<Outbox>,
+    outbox: Arc<ChannelOutbox>,
     request_id: AtomicU32,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingResponse>,
     shutdown: Notify,
     renew_now: Notify,
 }
 
-/// Takes what comes of a request.
-type Taker = Box<dyn FnOnce(Result<Bytes, Error>) + Send>;
+/// Receives the outcome of a request.
+type ResponseHandler = Box<dyn FnOnce(Result<Bytes, Error>) + Send>;
 
 #[derive(Default)]
-struct Waiting {
-    requests: HashMap<u32, Taker>,
+struct PendingResponse {
+    requests: HashMap<u32, ResponseHandler>,
     /// Why the channel ended.
     ended: Option<Error>,
 }
 
 /// A renewal whose response has not come.
-struct Renewal {
+struct ChannelRenewal {
     request_id: u32,
     nonce: Nonce,
     until: Instant,
 }
 
-type Reading = Receiver<Box<dyn AsyncRead + Send + Unpin>>;
+type ResponseReader = ChannelReceiver<Box<dyn AsyncRead + Send + Unpin>>;
 
 impl ClientChannel {
     /// Opens a channel over a stream; it renews itself at three quarters of each token's life.
@@ -89,11 +90,11 @@ impl ClientChannel {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let (reading, writing) = tokio::io::split(stream);
-        let mut receiver: Reading = Receiver::new(Box::new(reading), BUFFER_BYTES_MIN);
+        let mut receiver: ResponseReader = ChannelReceiver::new(Box::new(reading), BUFFER_BYTES_MIN);
         receiver.limits = settings.limits.receive;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ClientChannelState {
             target,
-            outbox: Outbox::start(Box::new(writing)),
+            outbox: ChannelOutbox::start(Box::new(writing)),
             request_id: AtomicU32::new(1),
             waiting: Mutex::default(),
             shutdown: Notify::new(),
@@ -133,9 +134,9 @@ impl ClientChannel {
         &self,
         body: Bytes,
         take: impl FnOnce(Result<Bytes, Error>) + Send + 'static,
-    ) -> UnderWay {
+    ) -> PendingRequestGuard {
         let request_id = self.shared.next_request_id();
-        let under_way = UnderWay { shared: Arc::downgrade(&self.shared), request_id };
+        let under_way = PendingRequestGuard { shared: Arc::downgrade(&self.shared), request_id };
         let mut waiting = self.shared.waiting();
         if let Some(ended) = waiting.ended.clone() {
             drop(waiting);
@@ -186,7 +187,7 @@ impl ClientChannel {
                 };
                 waiting.requests.insert(request_id, Box::new(take));
             }
-            let _forget = UnderWay { shared: Arc::downgrade(&self.shared), request_id };
+            let _forget = PendingRequestGuard { shared: Arc::downgrade(&self.shared), request_id };
             match response.await {
                 Ok(Err(ended)) => return ended,
                 // A response to what was not asked: no end.
@@ -223,13 +224,13 @@ impl fmt::Debug for ClientChannel {
     }
 }
 
-/// A request that is under way. Whoever drops this gets no response any more.
-pub(crate) struct UnderWay {
-    shared: Weak<Shared>,
+/// A pending request. Dropping it discards the response.
+pub(crate) struct PendingRequestGuard {
+    shared: Weak<ClientChannelState>,
     request_id: u32,
 }
 
-impl Drop for UnderWay {
+impl Drop for PendingRequestGuard {
     fn drop(&mut self) {
         let Some(shared) = self.shared.upgrade() else { return };
         // Dropped after the lock is free: with what it holds, the channel itself may go.
@@ -246,8 +247,8 @@ fn timeout(reason: &'static str) -> Error {
     Error::new(StatusCode::BadTimeout, reason)
 }
 
-impl Shared {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+impl ClientChannelState {
+    fn waiting(&self) -> MutexGuard<'_, PendingResponse> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -276,7 +277,7 @@ impl Shared {
         }
     }
 
-    async fn handshake(&self, receiver: &mut Reading) -> Result<Duration, Error> {
+    async fn handshake(&self, receiver: &mut ResponseReader) -> Result<Duration, Error> {
         if let Some(server) = &self.target.server {
             let (server, settings) = (Arc::clone(server), Arc::clone(&self.settings));
             let moment = (settings.clock)();
@@ -293,7 +294,7 @@ impl Shared {
                 "the server's certificate is not known",
             ));
         }
-        let hello = Hello::new(&self.settings.limits, &self.target.endpoint_url);
+        let hello = HelloMessage::new(&self.settings.limits, &self.target.endpoint_url);
         self.outbox.send_raw(&hello.encode());
         let (header, chunk) = receiver.chunk().await?.ok_or_else(closed)?;
         let body = chunk.get(CHUNK_HEADER_BYTES..).unwrap_or_default();
@@ -325,7 +326,11 @@ impl Shared {
         }
     }
 
-    async fn send_open(&self, channel_id: u32, kind: SecurityTokenRequestType) -> Result<Renewal, Error> {
+    async fn send_open(
+        &self,
+        channel_id: u32,
+        kind: SecurityTokenRequestType,
+    ) -> Result<ChannelRenewal, Error> {
         let policy = self.target.policy;
         let nonce = crypto::nonce()?;
         let request = OpenSecureChannelRequest {
@@ -343,15 +348,15 @@ impl Shared {
         let work = move || seal_open(channel_id, policy, &own, server.as_deref(), sequence, &body);
         let chunk = self.settings.workers.compute(work).await?;
         self.outbox.finish_open(&chunk, |_| {});
-        Ok(Renewal { request_id, nonce, until: Instant::now() + self.settings.handshake_max })
+        Ok(ChannelRenewal { request_id, nonce, until: Instant::now() + self.settings.handshake_max })
     }
 
     /// Takes the server's response to Open: the new token counts at once for what is sent. How long it lives.
     async fn opened(
         &self,
-        receiver: &mut Reading,
+        receiver: &mut ResponseReader,
         chunk: BytesMut,
-        renewal: &Renewal,
+        renewal: &ChannelRenewal,
         kind: SecurityTokenRequestType,
     ) -> Result<Duration, Error> {
         let policy = self.target.policy;
@@ -417,7 +422,7 @@ impl Shared {
         self.settings.workers.compute(work).await
     }
 
-    async fn run(self: Arc<Shared>, mut receiver: Reading, lifetime: Duration) {
+    async fn run(self: Arc<ClientChannelState>, mut receiver: ResponseReader, lifetime: Duration) {
         let error = match self.serve(&mut receiver, lifetime).await {
             Ok(()) => closed(),
             Err(error) => error,
@@ -426,9 +431,9 @@ impl Shared {
         self.outbox.end_with(&[]);
     }
 
-    async fn serve(&self, receiver: &mut Reading, mut lifetime: Duration) -> Result<(), Error> {
+    async fn serve(&self, receiver: &mut ResponseReader, mut lifetime: Duration) -> Result<(), Error> {
         let mut renew_at = Instant::now() + lifetime * 3 / 4;
-        let mut renewal: Option<Renewal> = None;
+        let mut renewal: Option<ChannelRenewal> = None;
         let mut wakes = renew_at;
         let mut timer = pin!(tokio::time::sleep_until(wakes));
         loop {
@@ -453,13 +458,13 @@ impl Shared {
                 }
             };
             match incoming {
-                None | Some(Incoming::Close) => return Ok(()),
-                Some(Incoming::Message { request_id, body }) => self.deliver(request_id, Ok(body)),
-                Some(Incoming::Aborted { request_id, status }) => {
+                None | Some(IncomingMessage::Close) => return Ok(()),
+                Some(IncomingMessage::Message { request_id, body }) => self.deliver(request_id, Ok(body)),
+                Some(IncomingMessage::Aborted { request_id, status }) => {
                     self.deliver(request_id, Err(Error::new(status, "the server gave its response up")));
                 }
-                Some(Incoming::Switched { .. }) => {}
-                Some(Incoming::Open(chunk)) => {
+                Some(IncomingMessage::Switched { .. }) => {}
+                Some(IncomingMessage::Open(chunk)) => {
                     let pending =
                         renewal.take().ok_or_else(|| Error::security("nothing was to be opened"))?;
                     lifetime =

@@ -17,11 +17,11 @@ mod settings;
 mod symmetric;
 mod workers;
 
-pub(crate) use client::UnderWay;
+pub(crate) use client::PendingRequestGuard;
 pub use client::{ChannelTarget, ClientChannel};
-pub use outbox::Outbox;
-pub use server::{Request, ServerChannel};
-pub use settings::{ChannelSettings, Clock, Offer, PeerRole, Trust};
+pub use outbox::ChannelOutbox;
+pub use server::{ChannelRequest, ServerChannel};
+pub use settings::{ChannelSettings, Clock, PeerRole, PeerTrust, SecurityOffer};
 pub use workers::Workers;
 
 /// The URI of OPC UA TCP with secure conversation and binary encoding (Part 7).

@@ -1,5 +1,4 @@
-//! The half of a channel that sends. Any task may send; nobody waits for anybody: what the socket does not take at once, a task of the
-//! channel's own writes later.
+//! The sending half of a channel. Any task may send, and none blocks: what the socket does not take at once is written later by the channel's own task.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,7 +12,7 @@ use opcua_types::StatusCode;
 use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
 
-use super::symmetric::Sealing;
+use super::symmetric::SendingKeys;
 use crate::error::Error;
 use crate::wire::{ChunkKind, OutgoingSequence};
 
@@ -27,28 +26,28 @@ const KEPT_BYTES_MAX: usize = 1024;
 const FINISH_MAX: Duration = Duration::from_secs(1);
 
 /// Sends messages of one channel.
-pub struct Outbox {
-    state: Mutex<State>,
+pub struct ChannelOutbox {
+    state: Mutex<OutboxState>,
     /// There is something for the writing task.
     work: Notify,
     /// Less is waiting than before, or the channel is closed.
     drained: Notify,
 }
 
-struct State {
+struct OutboxState {
     io: Box<dyn AsyncWrite + Send + Unpin>,
     out: BytesMut,
     sequence: OutgoingSequence,
-    sealing: Sealing,
+    sealing: SendingKeys,
     /// Messages that wait while an OpenSecureChannel message, whose sequence number is given out, is being signed.
     held: Option<VecDeque<(ChunkKind, u32, Bytes)>>,
     /// The writing task waits for the socket: nobody else may poll it then, or this waker would be lost.
     writer: Option<Waker>,
-    ending: Ending,
+    ending: OutboxEnding,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum OutboxEnding {
     /// Messages may be sent.
     Open,
     /// What is there is still written.
@@ -57,18 +56,18 @@ enum Ending {
     Ended,
 }
 
-impl Outbox {
+impl ChannelOutbox {
     /// Over this stream; the writing task is spawned on the current runtime and ends with the channel.
-    pub(super) fn start(io: Box<dyn AsyncWrite + Send + Unpin>) -> Arc<Outbox> {
-        let outbox = Arc::new(Outbox {
-            state: Mutex::new(State {
+    pub(super) fn start(io: Box<dyn AsyncWrite + Send + Unpin>) -> Arc<ChannelOutbox> {
+        let outbox = Arc::new(ChannelOutbox {
+            state: Mutex::new(OutboxState {
                 io,
                 out: BytesMut::new(),
                 sequence: OutgoingSequence::default(),
-                sealing: Sealing::none(),
+                sealing: SendingKeys::none(),
                 held: None,
                 writer: None,
-                ending: Ending::Open,
+                ending: OutboxEnding::Open,
             }),
             work: Notify::new(),
             drained: Notify::new(),
@@ -77,11 +76,11 @@ impl Outbox {
         outbox
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OutboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a message to what is written at the next [`Outbox::flush`].
+    /// Adds a message to what is written at the next [`ChannelOutbox::flush`].
     ///
     /// # Errors
     /// `BadEncodingLimitsExceeded` when it is more than the peer takes: nothing was added, something shorter may be sent.
@@ -100,7 +99,7 @@ impl Outbox {
         if written.is_pending() {
             state.writer = Some(Waker::noop().clone());
         }
-        if written.is_pending() || state.ending != Ending::Open {
+        if written.is_pending() || state.ending != OutboxEnding::Open {
             self.work.notify_one();
         }
     }
@@ -108,7 +107,7 @@ impl Outbox {
     /// Sends a message.
     ///
     /// # Errors
-    /// As of [`Outbox::push`].
+    /// As of [`ChannelOutbox::push`].
     pub fn send(&self, kind: ChunkKind, request_id: u32, body: Bytes) -> Result<(), Error> {
         self.push(kind, request_id, body)?;
         self.flush();
@@ -118,7 +117,7 @@ impl Outbox {
     /// Whether so much waits that nothing more should be read from the peer, or computed for it.
     pub fn is_congested(&self) -> bool {
         let state = self.state();
-        state.out.len() >= CONGESTED_BYTES && state.ending != Ending::Ended
+        state.out.len() >= CONGESTED_BYTES && state.ending != OutboxEnding::Ended
     }
 
     /// Waits until the peer has taken enough of what was sent. Who reads requests asks here first, so that a peer that does not read
@@ -135,7 +134,7 @@ impl Outbox {
         }
     }
 
-    /// Takes the sequence number for an OpenSecureChannel message; messages wait until [`Outbox::finish_open`].
+    /// Takes the sequence number for an OpenSecureChannel message; messages wait until [`ChannelOutbox::finish_open`].
     pub(super) fn begin_open(&self) -> u32 {
         let mut state = self.state();
         state.held.get_or_insert_default();
@@ -143,7 +142,7 @@ impl Outbox {
     }
 
     /// Sends the chunk that was made, and what waited behind it, with sealing as it is changed then.
-    pub(super) fn finish_open(&self, chunk: &[u8], change: impl FnOnce(&mut Sealing)) {
+    pub(super) fn finish_open(&self, chunk: &[u8], change: impl FnOnce(&mut SendingKeys)) {
         {
             let mut state = self.state();
             state.out.extend_from_slice(chunk);
@@ -157,7 +156,7 @@ impl Outbox {
     }
 
     /// Sends from now on as it is changed here.
-    pub(super) fn change(&self, change: impl FnOnce(&mut Sealing)) {
+    pub(super) fn change(&self, change: impl FnOnce(&mut SendingKeys)) {
         change(&mut self.state().sealing);
     }
 
@@ -171,9 +170,9 @@ impl Outbox {
     pub(super) fn end_with(&self, last: &[u8]) {
         {
             let mut state = self.state();
-            if state.ending == Ending::Open {
+            if state.ending == OutboxEnding::Open {
                 state.out.extend_from_slice(last);
-                state.ending = Ending::Finishing;
+                state.ending = OutboxEnding::Finishing;
             }
         }
         self.flush();
@@ -182,7 +181,7 @@ impl Outbox {
 
     /// Writes nothing more.
     pub(super) fn end(&self) {
-        self.state().ending = Ending::Ended;
+        self.state().ending = OutboxEnding::Ended;
         self.wake_writer();
         self.drained.notify_waiters();
     }
@@ -194,8 +193,8 @@ impl Outbox {
         }
     }
 
-    async fn write(self: Arc<Outbox>) {
-        while self.state().ending == Ending::Open {
+    async fn write(self: Arc<ChannelOutbox>) {
+        while self.state().ending == OutboxEnding::Open {
             self.work.notified().await;
             std::future::poll_fn(|context| {
                 let mut state = self.state();
@@ -204,7 +203,7 @@ impl Outbox {
                 if state.out.len() < CONGESTED_BYTES {
                     self.drained.notify_waiters();
                 }
-                if state.ending == Ending::Open { written } else { Poll::Ready(()) }
+                if state.ending == OutboxEnding::Open { written } else { Poll::Ready(()) }
             })
             .await;
         }
@@ -216,9 +215,9 @@ impl Outbox {
     }
 }
 
-impl State {
+impl OutboxState {
     fn push(&mut self, kind: ChunkKind, request_id: u32, body: Bytes) -> Result<(), Error> {
-        if self.ending != Ending::Open {
+        if self.ending != OutboxEnding::Open {
             return Err(Error::new(StatusCode::BadSecureChannelClosed, "the channel is closed"));
         }
         match &mut self.held {
@@ -234,11 +233,11 @@ impl State {
     /// Writes until there is nothing left or the socket takes no more. A broken socket ends the channel: the reading half finds
     /// out by itself.
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        while !self.out.is_empty() && self.ending != Ending::Ended {
+        while !self.out.is_empty() && self.ending != OutboxEnding::Ended {
             match Pin::new(&mut self.io).poll_write(context, &self.out) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(written)) if written > 0 => self.out.advance(written),
-                Poll::Ready(_) => self.ending = Ending::Ended,
+                Poll::Ready(_) => self.ending = OutboxEnding::Ended,
             }
         }
         if self.out.is_empty() {
@@ -247,14 +246,14 @@ impl State {
             }
             // A stream that buffers (not TCP) holds nothing back.
             if let Poll::Ready(Err(_)) = Pin::new(&mut self.io).poll_flush(context) {
-                self.ending = Ending::Ended;
+                self.ending = OutboxEnding::Ended;
             }
         }
         Poll::Ready(())
     }
 }
 
-impl fmt::Debug for Outbox {
+impl fmt::Debug for ChannelOutbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outbox").field("waiting_bytes", &self.state().out.len()).finish_non_exhaustive()
     }

@@ -11,8 +11,8 @@ use super::symmetric::open_chunk;
 use crate::crypto::OpeningKeys;
 use crate::error::Error;
 use crate::wire::{
-    Assembled, Assembler, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, ErrorMessage, IncomingSequence,
-    MessageLimits, Reader, next_chunk,
+    Assembler, AssemblyStep, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, ErrorMessage, IncomingSequence,
+    MessageLimits, WireReader, next_chunk,
 };
 
 /// How much is read at once: at least, which each idle connection keeps, and at most, where one read finds that much again and again.
@@ -28,7 +28,7 @@ pub(super) struct OpeningToken {
 }
 
 /// What was read.
-pub(super) enum Incoming {
+pub(super) enum IncomingMessage {
     /// A service message.
     Message { request_id: u32, body: Bytes },
     /// An OpenSecureChannel chunk, as it came.
@@ -42,7 +42,7 @@ pub(super) enum Incoming {
 }
 
 /// Reads one channel.
-pub(super) struct Receiver<R> {
+pub(super) struct ChannelReceiver<R> {
     io: R,
     buffer: BytesMut,
     /// How much is read at once, of late.
@@ -57,10 +57,10 @@ pub(super) struct Receiver<R> {
     assembler: Assembler,
 }
 
-impl<R: AsyncRead + Unpin> Receiver<R> {
+impl<R: AsyncRead + Unpin> ChannelReceiver<R> {
     /// Nothing is secured yet: only chunks up to that size are taken.
-    pub(super) fn new(io: R, chunk_bytes_max: u32) -> Receiver<R> {
-        Receiver {
+    pub(super) fn new(io: R, chunk_bytes_max: u32) -> ChannelReceiver<R> {
+        ChannelReceiver {
             io,
             buffer: BytesMut::new(),
             read_bytes: *READ_BYTES.start(),
@@ -122,12 +122,12 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
     }
 
     /// The next event; `None` at the end of the stream. Can be dropped at any time.
-    pub(super) async fn next(&mut self) -> Result<Option<Incoming>, Error> {
+    pub(super) async fn next(&mut self) -> Result<Option<IncomingMessage>, Error> {
         loop {
             // Under which token it comes is seen before it is taken off the buffer, so that `Switched` loses nothing.
             if let Some(token_id) = self.switch_due() {
                 self.current = self.next.take();
-                return Ok(Some(Incoming::Switched { token_id }));
+                return Ok(Some(IncomingMessage::Switched { token_id }));
             }
             if !self.has_chunk() {
                 self.fill().await?;
@@ -187,10 +187,10 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
             .then_some(next.id)
     }
 
-    fn open(&mut self, header: ChunkHeader, chunk: BytesMut) -> Result<Option<Incoming>, Error> {
+    fn open(&mut self, header: ChunkHeader, chunk: BytesMut) -> Result<Option<IncomingMessage>, Error> {
         match header.kind {
             ChunkKind::Message | ChunkKind::Close => {}
-            ChunkKind::Open => return Ok(Some(Incoming::Open(chunk))),
+            ChunkKind::Open => return Ok(Some(IncomingMessage::Open(chunk))),
             ChunkKind::Error => {
                 return Err(ErrorMessage::decode(chunk.get(CHUNK_HEADER_BYTES..).unwrap_or_default())?.into());
             }
@@ -201,7 +201,7 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
                 ));
             }
         }
-        let mut fields = Reader::new(&chunk);
+        let mut fields = WireReader::new(&chunk);
         fields.take(CHUNK_HEADER_BYTES)?;
         let (channel_id, token_id) = (fields.u32()?, fields.u32()?);
         let known = self.current.as_ref().filter(|token| token.id == token_id);
@@ -223,12 +223,14 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
         let (sequence, body) = open_chunk(chunk, self.mode, token.keys.as_ref())?;
         self.sequence.check(sequence.number)?;
         if header.kind == ChunkKind::Close {
-            return Ok(Some(Incoming::Close));
+            return Ok(Some(IncomingMessage::Close));
         }
         Ok(match self.assembler.push(header.finality, sequence.request_id, body, self.limits)? {
-            Assembled::Incomplete => None,
-            Assembled::Message { request_id, body } => Some(Incoming::Message { request_id, body }),
-            Assembled::Aborted { request_id, status } => Some(Incoming::Aborted { request_id, status }),
+            AssemblyStep::Incomplete => None,
+            AssemblyStep::Message { request_id, body } => Some(IncomingMessage::Message { request_id, body }),
+            AssemblyStep::Aborted { request_id, status } => {
+                Some(IncomingMessage::Aborted { request_id, status })
+            }
         })
     }
 }

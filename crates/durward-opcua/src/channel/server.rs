@@ -13,20 +13,20 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
 use super::asymmetric::{PeerClaim, open_open, seal_open};
-use super::outbox::Outbox;
-use super::receiver::{Incoming, OpeningToken, Receiver};
-use super::settings::{ChannelSettings, Offer, PeerRole};
+use super::outbox::ChannelOutbox;
+use super::receiver::{ChannelReceiver, IncomingMessage, OpeningToken};
+use super::settings::{ChannelSettings, PeerRole, SecurityOffer};
 use crate::crypto::{self, Certificate, SealingKeys, SecurityPolicy};
 use crate::error::Error;
 use crate::session::ChannelInfo;
 use crate::wire::{
-    self, Acknowledge, CHUNK_HEADER_BYTES, ChunkKind, ErrorMessage, HELLO_BYTES_MAX, Hello, MessageLimits,
-    SequenceHeader,
+    self, Acknowledge, CHUNK_HEADER_BYTES, ChunkKind, ErrorMessage, HELLO_BYTES_MAX, HelloMessage,
+    MessageLimits, SequenceHeader,
 };
 
 /// What a client sent.
 #[derive(Debug)]
-pub enum Request {
+pub enum ChannelRequest {
     /// A service request.
     Service {
         /// Answered under this.
@@ -43,9 +43,9 @@ pub struct ServerChannel {
     info: ChannelInfo,
     client: Option<Arc<Certificate>>,
     settings: Arc<ChannelSettings>,
-    offers: Arc<[Offer]>,
-    receiver: Receiver<Box<dyn AsyncRead + Send + Unpin>>,
-    outbox: Arc<Outbox>,
+    offers: Arc<[SecurityOffer]>,
+    receiver: ChannelReceiver<Box<dyn AsyncRead + Send + Unpin>>,
+    outbox: Arc<ChannelOutbox>,
     endpoint_url: String,
     token_id: u32,
     /// What is sent with as soon as the client uses the token that it got last.
@@ -53,7 +53,7 @@ pub struct ServerChannel {
 }
 
 /// A request to open or renew, taken apart on a worker.
-struct Opened {
+struct OpenRequest {
     sequence: SequenceHeader,
     body: Bytes,
     client: Option<Arc<Certificate>>,
@@ -68,7 +68,7 @@ impl ServerChannel {
         stream: S,
         peer: Option<SocketAddr>,
         settings: Arc<ChannelSettings>,
-        offers: Arc<[Offer]>,
+        offers: Arc<[SecurityOffer]>,
         channel_id: u32,
     ) -> Result<ServerChannel, Error>
     where
@@ -85,8 +85,8 @@ impl ServerChannel {
             info,
             client: None,
             offers,
-            receiver: Receiver::new(Box::new(reading), HELLO_BYTES_MAX as u32),
-            outbox: Outbox::start(Box::new(writing)),
+            receiver: ChannelReceiver::new(Box::new(reading), HELLO_BYTES_MAX as u32),
+            outbox: ChannelOutbox::start(Box::new(writing)),
             endpoint_url: String::new(),
             token_id: 0,
             renewed: None,
@@ -115,7 +115,7 @@ impl ServerChannel {
                 "the connection does not begin with Hello",
             ));
         }
-        let hello = Hello::decode(chunk.get(CHUNK_HEADER_BYTES..).unwrap_or_default())?;
+        let hello = HelloMessage::decode(chunk.get(CHUNK_HEADER_BYTES..).unwrap_or_default())?;
         let acknowledge = Acknowledge::negotiate(&self.settings.limits, &hello);
         self.receiver.set_chunk_bytes_max(acknowledge.receive_buffer_bytes);
         self.outbox.change(|sealing| {
@@ -170,13 +170,13 @@ impl ServerChannel {
     }
 
     /// Checks certificates, decrypts and verifies, on a worker.
-    async fn unwrap(&mut self, claim: PeerClaim, chunk: BytesMut) -> Result<Opened, Error> {
+    async fn unwrap(&mut self, claim: PeerClaim, chunk: BytesMut) -> Result<OpenRequest, Error> {
         let settings = Arc::clone(&self.settings);
         let known = self.client.clone();
         let moment = (self.settings.clock)();
         if !claim.policy.is_secure() {
             let (sequence, body) = open_open(&chunk, claim.header_bytes, claim.policy, &settings.own, None)?;
-            return Ok(Opened { sequence, body, client: None });
+            return Ok(OpenRequest { sequence, body, client: None });
         }
         let work = move || {
             let chain = crypto::split_chain(&claim.header.sender_certificate)?;
@@ -194,7 +194,7 @@ impl ServerChannel {
             let client = Arc::new(Certificate::from_der(leaf)?);
             let (sequence, body) =
                 open_open(&chunk, claim.header_bytes, claim.policy, &settings.own, Some(&client))?;
-            Ok(Opened { sequence, body, client: Some(client) })
+            Ok(OpenRequest { sequence, body, client: Some(client) })
         };
         self.settings.workers.compute(work).await
     }
@@ -213,7 +213,7 @@ impl ServerChannel {
         }
         let mode = request.security_mode;
         let offered = match policy.is_secure() {
-            true => self.offers.contains(&Offer { policy, mode }),
+            true => self.offers.contains(&SecurityOffer { policy, mode }),
             false => mode == MessageSecurityMode::None,
         };
         let unchanged = kind == SecurityTokenRequestType::Issue || mode == self.info.security_mode;
@@ -305,14 +305,16 @@ impl ServerChannel {
     ///
     /// # Errors
     /// The channel must be closed.
-    pub async fn next(&mut self) -> Result<Option<Request>, Error> {
+    pub async fn next(&mut self) -> Result<Option<ChannelRequest>, Error> {
         loop {
             return Ok(Some(match self.receiver.next().await? {
-                None | Some(Incoming::Close) => return Ok(None),
-                Some(Incoming::Message { request_id, body }) => Request::Service { request_id, body },
-                Some(Incoming::Open(chunk)) => Request::Renewal(chunk),
-                Some(Incoming::Aborted { .. }) => continue,
-                Some(Incoming::Switched { token_id }) => {
+                None | Some(IncomingMessage::Close) => return Ok(None),
+                Some(IncomingMessage::Message { request_id, body }) => {
+                    ChannelRequest::Service { request_id, body }
+                }
+                Some(IncomingMessage::Open(chunk)) => ChannelRequest::Renewal(chunk),
+                Some(IncomingMessage::Aborted { .. }) => continue,
+                Some(IncomingMessage::Switched { token_id }) => {
                     if let Some((id, keys)) = self.renewed.take().filter(|(id, _)| *id == token_id) {
                         self.outbox.change(|state| {
                             state.token_id = id;
@@ -341,7 +343,7 @@ impl ServerChannel {
     }
 
     /// What sends responses.
-    pub fn outbox(&self) -> &Arc<Outbox> {
+    pub fn outbox(&self) -> &Arc<ChannelOutbox> {
         &self.outbox
     }
 

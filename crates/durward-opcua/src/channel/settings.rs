@@ -10,7 +10,7 @@ use opcua_types::MessageSecurityMode;
 use super::workers::Workers;
 use crate::crypto::{OwnCertificate, SecurityPolicy};
 use crate::error::Error;
-use crate::wire::Limits;
+use crate::wire::TransportLimits;
 
 /// Says what time it is.
 pub type Clock = Arc<dyn Fn() -> Moment + Send + Sync>;
@@ -27,7 +27,7 @@ pub enum PeerRole {
 }
 
 /// Says whether a peer's certificate is trusted. Asked on a worker thread, each time a channel is opened or renewed.
-pub trait Trust: Send + Sync {
+pub trait PeerTrust: Send + Sync {
     /// Checks a chain, the peer's own certificate first. The certificate must be one for that role. Two threads may check the same chain at the
     /// same time.
     ///
@@ -38,7 +38,7 @@ pub trait Trust: Send + Sync {
 
 /// A security policy and a mode that a server offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct SecurityOffer {
     /// The policy.
     pub policy: SecurityPolicy,
     /// The mode.
@@ -51,13 +51,13 @@ pub struct ChannelSettings {
     /// The application's certificate.
     pub own: OwnCertificate,
     /// Who is trusted.
-    pub trust: Arc<dyn Trust>,
+    pub trust: Arc<dyn PeerTrust>,
     /// The clock.
     pub clock: Clock,
     /// Who does RSA.
     pub workers: Workers,
     /// Sizes of buffers and messages.
-    pub limits: Limits,
+    pub limits: TransportLimits,
     /// From connecting to an open channel at most; each renewal as well.
     pub handshake_max: Duration,
     /// The shortest life of a security token.
@@ -70,7 +70,7 @@ impl ChannelSettings {
     /// The usual: 10 s for a handshake, tokens that live for a minute to an hour.
     pub fn new(
         own: OwnCertificate,
-        trust: Arc<dyn Trust>,
+        trust: Arc<dyn PeerTrust>,
         clock: Clock,
         workers: Workers,
     ) -> ChannelSettings {
@@ -79,7 +79,7 @@ impl ChannelSettings {
             trust,
             clock,
             workers,
-            limits: Limits::DEFAULT,
+            limits: TransportLimits::DEFAULT,
             handshake_max: Duration::from_secs(10),
             lifetime_min: Duration::from_secs(60),
             lifetime_max: Duration::from_secs(3_600),

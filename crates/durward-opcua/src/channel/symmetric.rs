@@ -11,7 +11,7 @@ use crate::wire::{
 };
 
 /// How messages are sent now.
-pub(super) struct Sealing {
+pub(super) struct SendingKeys {
     pub(super) channel_id: u32,
     pub(super) token_id: u32,
     pub(super) mode: MessageSecurityMode,
@@ -21,10 +21,10 @@ pub(super) struct Sealing {
     pub(super) limits: MessageLimits,
 }
 
-impl Sealing {
+impl SendingKeys {
     /// Before anything is agreed on.
-    pub(super) fn none() -> Sealing {
-        Sealing {
+    pub(super) fn none() -> SendingKeys {
+        SendingKeys {
             channel_id: 0,
             token_id: 0,
             mode: MessageSecurityMode::None,
@@ -166,17 +166,17 @@ mod tests {
 
     const MODES: [MessageSecurityMode; 2] = [MessageSecurityMode::Sign, MessageSecurityMode::SignAndEncrypt];
 
-    fn sealing(policy: SecurityPolicy, mode: MessageSecurityMode) -> (Sealing, OpeningKeys) {
+    fn sealing(policy: SecurityPolicy, mode: MessageSecurityMode) -> (SendingKeys, OpeningKeys) {
         let sender = derive_keys(policy, &[1; 32], &[2; 32]).unwrap();
         let receiver = derive_keys(policy, &[2; 32], &[1; 32]).unwrap();
         let keys = Some(sender.sealing);
         let limits = MessageLimits::UNBOUNDED;
-        let sealing = Sealing { channel_id: 7, token_id: 9, mode, keys, chunk_bytes_max: 8_192, limits };
+        let sealing = SendingKeys { channel_id: 7, token_id: 9, mode, keys, chunk_bytes_max: 8_192, limits };
         (sealing, receiver.opening)
     }
 
     /// The only chunk of a message.
-    fn seal(sealing: &Sealing, body: &[u8]) -> BytesMut {
+    fn seal(sealing: &SendingKeys, body: &[u8]) -> BytesMut {
         let mut out = BytesMut::new();
         let mut sequence = OutgoingSequence::default();
         sealing.message(ChunkKind::Message, 5, body, &mut sequence, &mut out).unwrap();

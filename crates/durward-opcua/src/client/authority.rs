@@ -10,15 +10,15 @@ use opcua_types::{
 };
 use zeroize::Zeroizing;
 
-use super::calls::{self, Wanted, structure};
+use super::calls::{self, BrowseFilter, structure};
 use super::claims::AccessToken;
-use super::settings::{AuthoritySettings, TokenFlow};
+use super::settings::{TokenAuthoritySettings, TokenFlow};
 use super::text::{self, NodeText};
-use crate::channel::Offer;
+use crate::channel::SecurityOffer;
 use crate::crypto::SecurityPolicy;
 use crate::error::Error;
 use crate::session::{
-    ClientIdentity, ClientSession, ClientSettings, ExpectedServer, connect_channel, discover,
+    ClientIdentity, ClientSession, ExpectedServer, SessionClientSettings, connect_channel, discover,
 };
 
 /// The folder that a server has its authorization services in.
@@ -48,7 +48,7 @@ pub(super) struct AuthorityLink {
     service: NodeId,
     methods: HashMap<String, NodeId>,
     target: AuthorityTarget,
-    settings: AuthoritySettings,
+    settings: TokenAuthoritySettings,
     /// The token by which the next one is had. Used once.
     refresh: Mutex<Option<String>>,
 }
@@ -57,8 +57,8 @@ impl AuthorityLink {
     /// Opens a session, and looks for the service.
     pub(super) async fn connect(
         target: AuthorityTarget,
-        settings: AuthoritySettings,
-        mut client: ClientSettings,
+        settings: TokenAuthoritySettings,
+        mut client: SessionClientSettings,
     ) -> Result<AuthorityLink, Error> {
         client.server.clone_from(&target.server);
         let session = open(&target.url, &settings, client).await?;
@@ -108,7 +108,7 @@ impl AuthorityLink {
         AccessToken::read(text, (self.session.channel().settings().clock)())
     }
 
-    async fn call(&self, name: &str, inputs: Vec<Variant>) -> Result<Outputs, Error> {
+    async fn call(&self, name: &str, inputs: Vec<Variant>) -> Result<MethodOutputs, Error> {
         let method = self.methods.get(name).ok_or_else(|| {
             let at = &self.target.url;
             Error::new(
@@ -117,7 +117,7 @@ impl AuthorityLink {
             )
         })?;
         let outputs = calls::call(&self.session, &self.service, method, inputs).await.map_err(advised)?;
-        Ok(Outputs(outputs.into_iter()))
+        Ok(MethodOutputs(outputs.into_iter()))
     }
 
     async fn request_access_token(&self) -> Result<String, Error> {
@@ -158,7 +158,7 @@ impl AuthorityLink {
         self.take(finished)
     }
 
-    fn take(&self, mut outputs: Outputs) -> Result<String, Error> {
+    fn take(&self, mut outputs: MethodOutputs) -> Result<String, Error> {
         let token = outputs.text()?;
         let _expiry = outputs.next()?;
         // Services without refresh tokens leave it empty.
@@ -233,9 +233,9 @@ fn advised(error: Error) -> Error {
 }
 
 /// Values that a method gave, in their order.
-struct Outputs(std::vec::IntoIter<Variant>);
+struct MethodOutputs(std::vec::IntoIter<Variant>);
 
-impl Outputs {
+impl MethodOutputs {
     fn next(&mut self) -> Result<Variant, Error> {
         let missing =
             || Error::new(StatusCode::BadUnknownResponse, "the authorization service gave too few values");
@@ -256,8 +256,8 @@ impl Outputs {
 
 async fn open(
     url: &str,
-    settings: &AuthoritySettings,
-    client: ClientSettings,
+    settings: &TokenAuthoritySettings,
+    client: SessionClientSettings,
 ) -> Result<ClientSession, Error> {
     let endpoints = discover(url, &client).await?;
     let encrypted: Vec<_> = endpoints
@@ -286,7 +286,7 @@ async fn open(
 
 fn best(
     endpoints: &[opcua_types::EndpointDescription],
-    wish: Option<Offer>,
+    wish: Option<SecurityOffer>,
 ) -> Option<&opcua_types::EndpointDescription> {
     crate::session::choose(endpoints, wish).ok()
 }
@@ -297,7 +297,7 @@ async fn find(
     session: &ClientSession,
     target: &AuthorityTarget,
 ) -> Result<(NodeId, HashMap<String, NodeId>), Error> {
-    let below = calls::browse(session, &NodeId::objects_folder_id(), &Wanted::below()).await?;
+    let below = calls::browse(session, &NodeId::objects_folder_id(), &BrowseFilter::below()).await?;
     let folder = below.iter().find(|reference| reference.browse_name.name.as_ref() == SERVICES);
     let folder = folder.ok_or_else(|| {
         Error::new(
@@ -309,7 +309,7 @@ async fn find(
         Some(text) => Some(named(session, text).await?),
         None => None,
     };
-    let services = calls::browse(session, &folder.node_id.node_id, &Wanted::below()).await?;
+    let services = calls::browse(session, &folder.node_id.node_id, &BrowseFilter::below()).await?;
     for service in services {
         let node = service.node_id.node_id;
         if named.as_ref().is_some_and(|named| *named != node) {
@@ -343,10 +343,10 @@ async fn named(session: &ClientSession, text: &str) -> Result<NodeId, Error> {
 
 async fn methods(session: &ClientSession, service: &NodeId) -> Result<HashMap<String, NodeId>, Error> {
     const METHODS: u32 = 4;
-    let wanted = Wanted {
+    let wanted = BrowseFilter {
         references: NodeId::from(ReferenceTypeId::HasComponent),
         classes: METHODS,
-        ..Wanted::below()
+        ..BrowseFilter::below()
     };
     let found = calls::browse(session, service, &wanted).await?;
     let name = |name: &QualifiedName| name.name.as_ref().to_owned();

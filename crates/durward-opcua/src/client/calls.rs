@@ -13,7 +13,7 @@ use opcua_types::{
     Variant, ViewDescription, WriteRequest, WriteResponse, WriteValue,
 };
 
-use super::requester::{Again, Requester};
+use super::requester::{ClientRequester, Resend};
 use crate::error::Error;
 use crate::wire;
 
@@ -84,7 +84,10 @@ pub fn attribute_of(node: &NodeId, attribute: AttributeId) -> ReadValueId {
 }
 
 /// Reads attributes; each with its own status.
-pub(super) async fn read(on: &impl Requester, nodes: Vec<ReadValueId>) -> Result<Vec<DataValue>, Error> {
+pub(super) async fn read(
+    on: &impl ClientRequester,
+    nodes: Vec<ReadValueId>,
+) -> Result<Vec<DataValue>, Error> {
     let asked = nodes.len();
     let request = ReadRequest {
         request_header: RequestHeader::default(),
@@ -92,12 +95,12 @@ pub(super) async fn read(on: &impl Requester, nodes: Vec<ReadValueId>) -> Result
         timestamps_to_return: TimestampsToReturn::Both,
         nodes_to_read: Some(nodes),
     };
-    let response: ReadResponse = on.ask(&request, Again::Yes).await?;
+    let response: ReadResponse = on.ask(&request, Resend::Yes).await?;
     results(response.results, asked)
 }
 
 /// Writes a value.
-pub(super) async fn write(on: &impl Requester, node: &NodeId, value: Variant) -> Result<(), Error> {
+pub(super) async fn write(on: &impl ClientRequester, node: &NodeId, value: Variant) -> Result<(), Error> {
     let request = WriteRequest {
         request_header: RequestHeader::default(),
         nodes_to_write: Some(vec![WriteValue {
@@ -107,14 +110,14 @@ pub(super) async fn write(on: &impl Requester, node: &NodeId, value: Variant) ->
             value: DataValue { value: Some(value), ..DataValue::default() },
         }]),
     };
-    let response: WriteResponse = on.ask(&request, Again::No).await?;
+    let response: WriteResponse = on.ask(&request, Resend::No).await?;
     let status = only(response.results)?;
     if status.is_bad() { Err(refused(status, format!("the server did not write `{node}`"))) } else { Ok(()) }
 }
 
 /// Calls a method.
 pub(super) async fn call(
-    on: &impl Requester,
+    on: &impl ClientRequester,
     object: &NodeId,
     method: &NodeId,
     inputs: Vec<Variant>,
@@ -127,7 +130,7 @@ pub(super) async fn call(
             input_arguments: Some(inputs),
         }]),
     };
-    let response: CallResponse = on.ask(&request, Again::No).await?;
+    let response: CallResponse = on.ask(&request, Resend::No).await?;
     let result = only(response.results)?;
     if result.status_code.is_bad() {
         let wrong = result.input_argument_results.unwrap_or_default();
@@ -140,7 +143,7 @@ pub(super) async fn call(
 
 /// What is browsed for.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct BrowseFilter {
     /// Which way.
     pub direction: BrowseDirection,
     /// Which references, with their subtypes.
@@ -149,10 +152,10 @@ pub struct Wanted {
     pub classes: u32,
 }
 
-impl Wanted {
+impl BrowseFilter {
     /// What is below a node.
-    pub fn below() -> Wanted {
-        Wanted {
+    pub fn below() -> BrowseFilter {
+        BrowseFilter {
             direction: BrowseDirection::Forward,
             references: NodeId::from(ReferenceTypeId::HierarchicalReferences),
             classes: 0,
@@ -162,9 +165,9 @@ impl Wanted {
 
 /// Browses a node, with all continuation points.
 pub(super) async fn browse(
-    on: &impl Requester,
+    on: &impl ClientRequester,
     node: &NodeId,
-    wanted: &Wanted,
+    wanted: &BrowseFilter,
 ) -> Result<Vec<ReferenceDescription>, Error> {
     let request = BrowseRequest {
         request_header: RequestHeader::default(),
@@ -179,7 +182,7 @@ pub(super) async fn browse(
             result_mask: ALL_FIELDS,
         }]),
     };
-    let response: BrowseResponse = on.ask(&request, Again::Yes).await?;
+    let response: BrowseResponse = on.ask(&request, Resend::Yes).await?;
     let mut found = Vec::new();
     let mut result = only(response.results)?;
     for _ in 0..ROUNDS_MAX {
@@ -198,7 +201,7 @@ pub(super) async fn browse(
             continuation_points: Some(vec![point]),
         };
         // A continuation point is of one session: not again on another one.
-        let response: BrowseNextResponse = on.ask(&request, Again::No).await?;
+        let response: BrowseNextResponse = on.ask(&request, Resend::No).await?;
         if release_continuation_points {
             return Err(Error::new(
                 StatusCode::BadTooManyOperations,
@@ -219,7 +222,7 @@ fn endless(node: &NodeId) -> Error {
 
 /// Follows a path of browse names; hierarchical references.
 pub(super) async fn translate(
-    on: &impl Requester,
+    on: &impl ClientRequester,
     start: &NodeId,
     path: &[QualifiedName],
 ) -> Result<NodeId, Error> {
@@ -236,7 +239,7 @@ pub(super) async fn translate(
             relative_path: RelativePath { elements: Some(path.iter().map(element).collect()) },
         }]),
     };
-    let response: TranslateBrowsePathsToNodeIdsResponse = on.ask(&request, Again::Yes).await?;
+    let response: TranslateBrowsePathsToNodeIdsResponse = on.ask(&request, Resend::Yes).await?;
     let result = only(response.results)?;
     if result.status_code.is_bad() {
         return Err(refused(result.status_code, "the server knows no node by that path".to_owned()));
@@ -250,7 +253,7 @@ pub(super) async fn translate(
 
 /// Values as they were, raw, oldest first when `start` is before `end`; at most `max` (0: as many as [`HISTORY_VALUES_MAX`]).
 pub(super) async fn history(
-    on: &impl Requester,
+    on: &impl ClientRequester,
     node: &NodeId,
     start: DateTime,
     end: DateTime,
@@ -280,7 +283,7 @@ pub(super) async fn history(
                 continuation_point: point.clone(),
             }]),
         };
-        let again = if point.is_null_or_empty() { Again::Yes } else { Again::No };
+        let again = if point.is_null_or_empty() { Resend::Yes } else { Resend::No };
         let response: HistoryReadResponse = on.ask(&request, again).await?;
         if enough {
             return Ok(values);
@@ -306,7 +309,7 @@ pub(super) async fn history(
 }
 
 /// The namespaces of the server, by their index.
-pub(super) async fn namespaces(on: &impl Requester) -> Result<Vec<String>, Error> {
+pub(super) async fn namespaces(on: &impl ClientRequester) -> Result<Vec<String>, Error> {
     let node = NodeId::from(VariableId::Server_NamespaceArray);
     let value = read(on, vec![value_of(&node)]).await?.pop().unwrap_or_default();
     if let Some(status) = value.status.filter(StatusCode::is_bad) {
@@ -320,7 +323,10 @@ pub(super) async fn namespaces(on: &impl Requester) -> Result<Vec<String>, Error
 }
 
 /// The arguments that a method takes; none where it has no such property.
-pub(super) async fn input_arguments(on: &impl Requester, method: &NodeId) -> Result<Vec<Argument>, Error> {
+pub(super) async fn input_arguments(
+    on: &impl ClientRequester,
+    method: &NodeId,
+) -> Result<Vec<Argument>, Error> {
     let name = QualifiedName { namespace_index: 0, name: UAString::from("InputArguments") };
     let property = match translate(on, method, &[name]).await {
         Ok(property) => property,
@@ -349,8 +355,8 @@ mod tests {
     /// A server that refuses to be read.
     struct Refuses;
 
-    impl Requester for Refuses {
-        async fn ask<Q, R>(&self, _request: &Q, _again: Again) -> Result<R, Error>
+    impl ClientRequester for Refuses {
+        async fn ask<Q, R>(&self, _request: &Q, _again: Resend) -> Result<R, Error>
         where
             Q: opcua_types::BinaryEncodable + opcua_types::MessageInfo + Sync,
             R: opcua_types::BinaryDecodable + opcua_types::MessageInfo + Send,

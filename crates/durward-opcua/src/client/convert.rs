@@ -6,8 +6,8 @@ use opcua_types::{
 };
 
 use super::browse_name;
-use super::calls::{self, Wanted, attribute_of};
-use super::requester::Requester;
+use super::calls::{self, BrowseFilter, attribute_of};
+use super::requester::ClientRequester;
 use super::text::{NodeText, PathElement, node_text, parse_node, parse_value, with_namespace};
 use crate::error::Error;
 
@@ -15,7 +15,7 @@ use crate::error::Error;
 const SUBTYPES_MAX: usize = 20;
 
 /// The node that a text names.
-pub(super) async fn node(on: &impl Requester, text: &str) -> Result<NodeId, Error> {
+pub(super) async fn node(on: &impl ClientRequester, text: &str) -> Result<NodeId, Error> {
     match parse_node(text)? {
         NodeText::Id(id) => Ok(id),
         NodeText::Uri { uri, identifier } => with_namespace(&calls::namespaces(on).await?, &uri, identifier),
@@ -24,7 +24,7 @@ pub(super) async fn node(on: &impl Requester, text: &str) -> Result<NodeId, Erro
 }
 
 /// With namespaces in one request; names without a namespace are looked for step by step where the standard's namespace has none.
-async fn follow(on: &impl Requester, text: &str, path: &[PathElement]) -> Result<NodeId, Error> {
+async fn follow(on: &impl ClientRequester, text: &str, path: &[PathElement]) -> Result<NodeId, Error> {
     let names: Vec<_> =
         path.iter().map(|element| browse_name(element.namespace.unwrap_or(0), &element.name)).collect();
     let root = NodeId::root_folder_id();
@@ -34,7 +34,7 @@ async fn follow(on: &impl Requester, text: &str, path: &[PathElement]) -> Result
     }
     let mut node = root;
     for element in path {
-        let below = calls::browse(on, &node, &Wanted::below()).await?;
+        let below = calls::browse(on, &node, &BrowseFilter::below()).await?;
         let fits = |namespace: u16, name: &str| {
             name == element.name && element.namespace.is_none_or(|wanted| wanted == namespace)
         };
@@ -69,7 +69,11 @@ async fn follow(on: &impl Requester, text: &str, path: &[PathElement]) -> Result
 }
 
 /// A value for a variable.
-pub(super) async fn for_variable(on: &impl Requester, node: &NodeId, text: &str) -> Result<Variant, Error> {
+pub(super) async fn for_variable(
+    on: &impl ClientRequester,
+    node: &NodeId,
+    text: &str,
+) -> Result<Variant, Error> {
     let attributes =
         vec![attribute_of(node, AttributeId::DataType), attribute_of(node, AttributeId::ValueRank)];
     let mut values = calls::read(on, attributes).await?.into_iter();
@@ -87,7 +91,7 @@ pub(super) async fn for_variable(on: &impl Requester, node: &NodeId, text: &str)
 
 /// Arguments for a method.
 pub(super) async fn for_method(
-    on: &impl Requester,
+    on: &impl ClientRequester,
     method: &NodeId,
     texts: &[String],
 ) -> Result<Vec<Variant>, Error> {
@@ -114,13 +118,13 @@ pub(super) async fn for_method(
 }
 
 /// As what values of a data type are encoded (Part 6, 5.1.2): the built-in type that it is, or is a subtype of.
-async fn built_in(on: &impl Requester, data_type: &NodeId) -> Result<VariantScalarTypeId, Error> {
+async fn built_in(on: &impl ClientRequester, data_type: &NodeId) -> Result<VariantScalarTypeId, Error> {
     let mut current = data_type.clone();
     for _ in 0..SUBTYPES_MAX {
         if let Some(kind) = known(&current) {
             return Ok(kind);
         }
-        let wanted = Wanted {
+        let wanted = BrowseFilter {
             direction: BrowseDirection::Inverse,
             references: NodeId::from(ReferenceTypeId::HasSubtype),
             classes: 0,

@@ -1,4 +1,4 @@
-//! Runs [`protocol::Client`](crate::protocol::Client): brings it what happens, does what it says, decides nothing itself.
+//! Runs [`protocol::ClientMachine`](crate::protocol::ClientMachine): feeds it events, carries out its actions, decides nothing itself.
 //!
 //! What comes back of an attempt that the machine has given up is thrown away: attempts carry a number and the moment at which the
 //! machine gives them up, activations the nonce that they are over.
@@ -14,12 +14,12 @@ use zeroize::Zeroizing;
 
 use super::authority::{AuthorityLink, AuthorityTarget};
 use super::claims::AccessToken;
-use super::failure::{Meaning, is_of_token, passes};
-use super::resource::Resource;
-use super::shared::{Live, Shared};
+use super::failure::{FailureMeaning, is_of_token, passes};
+use super::resource::DiscoveredResource;
+use super::shared::{ClientShared, LiveSession};
 use crate::channel::ClientChannel;
 use crate::error::Error;
-use crate::protocol::{Client, ClientAction, ClientEvent, ClientSettings, Failure, Nonce};
+use crate::protocol::{ClientAction, ClientEvent, ClientFailure, ClientMachine, ClientTimings, NonceNumber};
 use crate::session::{ClientIdentity, ClientSession, connect_channel};
 
 /// The longest and the shortest time for which the driver sleeps.
@@ -28,48 +28,48 @@ const SLEEP_MIN: Duration = Duration::from_millis(50);
 /// How long a session may take to close.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
 
-type Token = Arc<AccessToken>;
+type ClientToken = Arc<AccessToken>;
 
 /// What happens to a client, before the machine hears of it.
-pub(super) enum Event {
+pub(super) enum DriverEvent {
     Authority { attempt: u64, result: Result<Arc<AuthorityLink>, Error> },
     AuthorityLost { attempt: u64, error: Error },
-    Token { request: u32, result: Result<Token, Error> },
-    Session { attempt: u64, result: Result<Opened, Error> },
+    Token { request: u32, result: Result<ClientToken, Error> },
+    Session { attempt: u64, result: Result<OpenedSession, Error> },
     SessionLost { generation: u64, error: Error },
     ChannelLost { generation: u64, error: Error },
     Channel { generation: u64, result: Result<ClientChannel, Error> },
-    Activated { nonce: Nonce, result: Result<(), Error> },
+    Activated { nonce: NonceNumber, result: Result<(), Error> },
     RightEnded { generation: u64, error: Error },
     Stop,
 }
 
 /// A session with the resource, and what the policy says of the authorization service whose tokens it takes.
-pub(super) struct Opened {
+pub(super) struct OpenedSession {
     session: ClientSession,
     issuer_endpoint_url: Arc<str>,
 }
 
 /// An attempt to open something.
-struct Attempt {
+struct OpenAttempt {
     number: u64,
     give_up_at: Moment,
     task: JoinHandle<()>,
 }
 
-pub(super) struct Driver {
-    shared: Arc<Shared>,
-    machine: Client<Token>,
+pub(super) struct ClientDriver {
+    shared: Arc<ClientShared>,
+    machine: ClientMachine<ClientToken>,
     /// The resource as it was discovered; asked again after a failure.
-    resource: Arc<Cached>,
+    resource: Arc<CachedToken>,
     /// The resource as a session with it has proved it.
-    proved: watch::Sender<Option<Arc<Resource>>>,
+    proved: watch::Sender<Option<Arc<DiscoveredResource>>>,
     numbers: u64,
     nonces: u32,
-    connecting_authority: Option<Attempt>,
+    connecting_authority: Option<OpenAttempt>,
     authority: Option<(u64, Arc<AuthorityLink>)>,
-    connecting: Option<Attempt>,
-    live: Option<Arc<Live>>,
+    connecting: Option<OpenAttempt>,
+    live: Option<Arc<LiveSession>>,
     /// A channel for the session that is there, to which the next activation moves it.
     replacement: Option<ClientChannel>,
     /// Whether such a channel is being opened.
@@ -78,15 +78,15 @@ pub(super) struct Driver {
     watched: Option<Arc<ClientChannel>>,
 }
 
-impl Driver {
-    pub(super) fn new(shared: Arc<Shared>) -> Driver {
+impl ClientDriver {
+    pub(super) fn new(shared: Arc<ClientShared>) -> ClientDriver {
         let settings = &shared.settings;
-        let machine = Client::new(ClientSettings {
+        let machine = ClientMachine::new(ClientTimings {
             patience: settings.patience,
             retry_min: settings.retry_min,
             retry_max: settings.retry_max,
         });
-        Driver {
+        ClientDriver {
             shared,
             machine,
             resource: Arc::default(),
@@ -104,7 +104,7 @@ impl Driver {
     }
 
     /// Runs until it is stopped.
-    pub(super) async fn run(mut self, mut events: mpsc::UnboundedReceiver<Event>) {
+    pub(super) async fn run(mut self, mut events: mpsc::UnboundedReceiver<DriverEvent>) {
         self.step(ClientEvent::Tick);
         while let Some(wake_at) = self.machine.wake_at() {
             let sleep = wake_at.since(self.shared.now()).clamp(SLEEP_MIN, SLEEP_MAX);
@@ -117,7 +117,7 @@ impl Driver {
     }
 
     /// Tells the machine, and does what it says.
-    fn step(&mut self, event: ClientEvent<Token>) {
+    fn step(&mut self, event: ClientEvent<ClientToken>) {
         let actions = self.machine.step(self.shared.now(), event);
         if self.machine.nonce().is_none() {
             self.drop_session(false);
@@ -132,14 +132,14 @@ impl Driver {
         });
     }
 
-    fn act(&mut self, action: ClientAction<Token>) {
+    fn act(&mut self, action: ClientAction<ClientToken>) {
         match action {
             ClientAction::ConnectAuthority => self.connect_authority(),
             ClientAction::AskToken { request } => self.ask_token(request),
             ClientAction::ConnectGate => self.connect(),
             ClientAction::Activate { token, nonce } => self.activate(&token, nonce),
             ClientAction::Fail(failure) => {
-                if failure == Failure::Ended {
+                if failure == ClientFailure::Ended {
                     *self.shared.token.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 }
                 tracing::warn!(?failure, "the client has no token that counts");
@@ -149,38 +149,40 @@ impl Driver {
         }
     }
 
-    fn take(&mut self, event: Event) {
+    fn take(&mut self, event: DriverEvent) {
         // Time passes first: what came too late is given up before it is looked at.
         self.step(ClientEvent::Tick);
         match event {
-            Event::Authority { attempt, result } => self.authority_came(attempt, result),
-            Event::AuthorityLost { attempt, error } => {
+            DriverEvent::Authority { attempt, result } => self.authority_came(attempt, result),
+            DriverEvent::AuthorityLost { attempt, error } => {
                 if self.authority.as_ref().is_some_and(|(number, _)| *number == attempt) {
                     self.failed(&error, "the session with the authorization service is lost");
                     self.drop_authority();
                     self.step(ClientEvent::AuthorityDown);
                 }
             }
-            Event::Token { request, result } => self.token_came(request, result),
-            Event::Session { attempt, result } => self.session_came(attempt, result),
-            Event::SessionLost { generation, error } if self.is_live(generation) => {
+            DriverEvent::Token { request, result } => self.token_came(request, result),
+            DriverEvent::Session { attempt, result } => self.session_came(attempt, result),
+            DriverEvent::SessionLost { generation, error } if self.is_live(generation) => {
                 self.failed(&error, "the session is lost");
                 self.step(ClientEvent::SessionDown);
             }
-            Event::ChannelLost { generation, error } if self.is_live(generation) => {
+            DriverEvent::ChannelLost { generation, error } if self.is_live(generation) => {
                 self.reconnect(generation, &error)
             }
-            Event::Channel { generation, result } if self.is_live(generation) => self.channel_came(result),
-            Event::RightEnded { generation, error } if self.is_live(generation) => {
+            DriverEvent::Channel { generation, result } if self.is_live(generation) => {
+                self.channel_came(result)
+            }
+            DriverEvent::RightEnded { generation, error } if self.is_live(generation) => {
                 self.failed(&error, "the right has ended");
                 self.step(ClientEvent::RightEnded);
             }
-            Event::SessionLost { .. }
-            | Event::ChannelLost { .. }
-            | Event::Channel { .. }
-            | Event::RightEnded { .. } => {}
-            Event::Activated { nonce, result } => self.activation_came(nonce, result),
-            Event::Stop => self.step(ClientEvent::Stop),
+            DriverEvent::SessionLost { .. }
+            | DriverEvent::ChannelLost { .. }
+            | DriverEvent::Channel { .. }
+            | DriverEvent::RightEnded { .. } => {}
+            DriverEvent::Activated { nonce, result } => self.activation_came(nonce, result),
+            DriverEvent::Stop => self.step(ClientEvent::Stop),
         }
     }
 
@@ -199,7 +201,7 @@ impl Driver {
             .send_modify(|status| (status.error, status.may_pass) = (Some(error.clone()), may_pass));
     }
 
-    fn attempt(&mut self, last: Option<Attempt>) -> (u64, Moment) {
+    fn attempt(&mut self, last: Option<OpenAttempt>) -> (u64, Moment) {
         if let Some(last) = last {
             last.task.abort();
         }
@@ -208,7 +210,7 @@ impl Driver {
     }
 
     /// Whether this is the result of the attempt that counts, and came in time.
-    fn is_due(attempt: Option<&Attempt>, number: u64, now: Moment) -> bool {
+    fn is_due(attempt: Option<&OpenAttempt>, number: u64, now: Moment) -> bool {
         attempt.is_some_and(|attempt| attempt.number == number && now < attempt.give_up_at)
     }
 
@@ -219,9 +221,9 @@ impl Driver {
         let (shared, proved) = (Arc::clone(&self.shared), self.proved.subscribe());
         let task = tokio::spawn(async move {
             let result = open_authority(&shared, proved).await.map(Arc::new);
-            let _ = shared.events.send(Event::Authority { attempt: number, result });
+            let _ = shared.events.send(DriverEvent::Authority { attempt: number, result });
         });
-        self.connecting_authority = Some(Attempt { number, give_up_at, task });
+        self.connecting_authority = Some(OpenAttempt { number, give_up_at, task });
     }
 
     fn authority_came(&mut self, number: u64, result: Result<Arc<AuthorityLink>, Error>) {
@@ -234,7 +236,7 @@ impl Driver {
                 let (channel, events) = (link.session().channel(), self.shared.events.clone());
                 tokio::spawn(async move {
                     let error = channel.closed().await;
-                    let _ = events.send(Event::AuthorityLost { attempt: number, error });
+                    let _ = events.send(DriverEvent::AuthorityLost { attempt: number, error });
                 });
                 self.authority = Some((number, link));
                 self.shared.status.send_modify(|status| status.authority_sessions += 1);
@@ -253,27 +255,27 @@ impl Driver {
         tokio::spawn(async move {
             let error = match link.request().await {
                 Ok(token) => {
-                    let _ = events.send(Event::Token { request, result: Ok(Arc::new(token)) });
+                    let _ = events.send(DriverEvent::Token { request, result: Ok(Arc::new(token)) });
                     return;
                 }
                 Err(error) => error,
             };
-            let lost = match Meaning::of(error.status()) {
-                Meaning::Lost => true,
+            let lost = match FailureMeaning::of(error.status()) {
+                FailureMeaning::Lost => true,
                 // Slow, or gone? The machine asks again in either case.
-                Meaning::Silent => link.session().ping().await.is_err(),
-                Meaning::Ended | Meaning::Refused => {
-                    let _ = events.send(Event::Token { request, result: Err(error) });
+                FailureMeaning::Silent => link.session().ping().await.is_err(),
+                FailureMeaning::Ended | FailureMeaning::Refused => {
+                    let _ = events.send(DriverEvent::Token { request, result: Err(error) });
                     return;
                 }
             };
             if lost {
-                let _ = events.send(Event::AuthorityLost { attempt, error });
+                let _ = events.send(DriverEvent::AuthorityLost { attempt, error });
             }
         });
     }
 
-    fn token_came(&mut self, request: u32, result: Result<Token, Error>) {
+    fn token_came(&mut self, request: u32, result: Result<ClientToken, Error>) {
         match result {
             Ok(token) => {
                 *self.shared.token.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&token));
@@ -295,24 +297,24 @@ impl Driver {
         let proved = self.proved.clone();
         let task = tokio::spawn(async move {
             let result = open_session(&shared, &resource, &proved).await;
-            let _ = shared.events.send(Event::Session { attempt: number, result });
+            let _ = shared.events.send(DriverEvent::Session { attempt: number, result });
         });
-        self.connecting = Some(Attempt { number, give_up_at, task });
+        self.connecting = Some(OpenAttempt { number, give_up_at, task });
     }
 
-    fn session_came(&mut self, number: u64, result: Result<Opened, Error>) {
+    fn session_came(&mut self, number: u64, result: Result<OpenedSession, Error>) {
         if !Self::is_due(self.connecting.as_ref(), number, self.shared.now()) {
             return;
         }
         self.connecting = None;
         match result {
-            Ok(Opened { session, issuer_endpoint_url }) => {
-                let live = Arc::new(Live { session, issuer_endpoint_url, generation: number });
+            Ok(OpenedSession { session, issuer_endpoint_url }) => {
+                let live = Arc::new(LiveSession { session, issuer_endpoint_url, generation: number });
                 self.watch_channel(&live);
                 self.live = Some(live);
                 self.shared.status.send_modify(|status| status.sessions += 1);
                 self.nonces = self.nonces.wrapping_add(1);
-                self.step(ClientEvent::SessionUp { nonce: Nonce(self.nonces) });
+                self.step(ClientEvent::SessionUp { nonce: NonceNumber(self.nonces) });
             }
             Err(error) => {
                 self.failed(&error, "no session with the resource");
@@ -321,7 +323,7 @@ impl Driver {
         }
     }
 
-    fn watch_channel(&mut self, live: &Arc<Live>) {
+    fn watch_channel(&mut self, live: &Arc<LiveSession>) {
         let (channel, events, generation) =
             (live.session.channel(), self.shared.events.clone(), live.generation);
         if self.watched.as_ref().is_some_and(|watched| Arc::ptr_eq(watched, &channel)) {
@@ -330,7 +332,7 @@ impl Driver {
         self.watched = Some(Arc::clone(&channel));
         tokio::spawn(async move {
             let error = channel.closed().await;
-            let _ = events.send(Event::ChannelLost { generation, error });
+            let _ = events.send(DriverEvent::ChannelLost { generation, error });
         });
     }
 
@@ -350,7 +352,7 @@ impl Driver {
             let late =
                 |_| Err(Error::new(StatusCode::BadTimeout, "the resource did not open a channel in time"));
             let result = result.unwrap_or_else(late);
-            let _ = shared.events.send(Event::Channel { generation, result });
+            let _ = shared.events.send(DriverEvent::Channel { generation, result });
         });
     }
 
@@ -369,7 +371,7 @@ impl Driver {
         }
     }
 
-    fn activate(&mut self, token: &Token, nonce: Nonce) {
+    fn activate(&mut self, token: &ClientToken, nonce: NonceNumber) {
         let Some(live) = self.live.clone() else { return };
         let identity = ClientIdentity::Jwt {
             token: Zeroizing::new(token.text().as_bytes().to_vec()),
@@ -381,11 +383,11 @@ impl Driver {
                 Some(channel) => live.session.activate_on(channel, &identity).await,
                 None => live.session.activate(&identity).await,
             };
-            let _ = events.send(Event::Activated { nonce, result });
+            let _ = events.send(DriverEvent::Activated { nonce, result });
         });
     }
 
-    fn activation_came(&mut self, nonce: Nonce, result: Result<(), Error>) {
+    fn activation_came(&mut self, nonce: NonceNumber, result: Result<(), Error>) {
         // Of a session, or a channel, that was given up meanwhile.
         if self.machine.nonce() != Some(nonce) {
             return;
@@ -396,7 +398,7 @@ impl Driver {
                 self.watch_channel(&live);
                 self.shared.live.store(Some(live));
                 self.nonces = self.nonces.wrapping_add(1);
-                self.step(ClientEvent::Activated { nonce: Nonce(self.nonces) });
+                self.step(ClientEvent::Activated { nonce: NonceNumber(self.nonces) });
                 self.shared.status.send_modify(|status| {
                     status.activations += 1;
                     (status.failure, status.error) = (None, None);
@@ -445,30 +447,30 @@ impl Driver {
     }
 }
 
-type Cached = tokio::sync::Mutex<Option<Arc<Resource>>>;
+type CachedToken = tokio::sync::Mutex<Option<Arc<DiscoveredResource>>>;
 
 /// The resource, discovered once for both links.
-async fn discovered(shared: &Shared, cached: &Cached) -> Result<Arc<Resource>, Error> {
+async fn discovered(shared: &ClientShared, cached: &CachedToken) -> Result<Arc<DiscoveredResource>, Error> {
     let mut cached = cached.lock().await;
     if let Some(resource) = cached.as_ref() {
         return Ok(Arc::clone(resource));
     }
-    let resource = Arc::new(Resource::discover(&shared.settings).await?);
+    let resource = Arc::new(DiscoveredResource::discover(&shared.settings).await?);
     *cached = Some(Arc::clone(&resource));
     Ok(resource)
 }
 
 async fn open_session(
-    shared: &Shared,
-    cached: &Cached,
-    proved: &watch::Sender<Option<Arc<Resource>>>,
-) -> Result<Opened, Error> {
+    shared: &ClientShared,
+    cached: &CachedToken,
+    proved: &watch::Sender<Option<Arc<DiscoveredResource>>>,
+) -> Result<OpenedSession, Error> {
     let resource = discovered(shared, cached).await?;
     match resource.connect(&shared.settings).await {
         Ok(session) => {
             let issuer_endpoint_url = resource.issuer_endpoint_url();
             proved.send_replace(Some(resource));
-            Ok(Opened { session, issuer_endpoint_url })
+            Ok(OpenedSession { session, issuer_endpoint_url })
         }
         Err(error) => {
             // A server that was set up anew has other endpoints, or another certificate.
@@ -479,8 +481,8 @@ async fn open_session(
 }
 
 async fn open_authority(
-    shared: &Shared,
-    mut proved: watch::Receiver<Option<Arc<Resource>>>,
+    shared: &ClientShared,
+    mut proved: watch::Receiver<Option<Arc<DiscoveredResource>>>,
 ) -> Result<AuthorityLink, Error> {
     let settings = &shared.settings;
     let given = &settings.authority;

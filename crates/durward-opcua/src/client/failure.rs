@@ -1,10 +1,10 @@
-//! What a status code means for a session: lost, its right ended, or only this request refused.
+//! Classifies status codes: session lost, right ended, or only this request refused.
 
 use opcua_types::StatusCode;
 
-/// What is to be done about a failed request.
+/// How to react to a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum FailureMeaning {
     /// The session, or the way to it, is gone.
     Lost,
     /// The right that the session stands on may have ended.
@@ -15,9 +15,9 @@ pub(super) enum Meaning {
     Refused,
 }
 
-impl Meaning {
+impl FailureMeaning {
     /// Of the result of a whole service.
-    pub(super) fn of(status: StatusCode) -> Meaning {
+    pub(super) fn of(status: StatusCode) -> FailureMeaning {
         const LOST: &[StatusCode] = &[
             StatusCode::BadSessionIdInvalid,
             StatusCode::BadSessionClosed,
@@ -39,13 +39,13 @@ impl Meaning {
         ];
         let code = StatusCode::from(status.bits() & 0xffff_0000);
         if LOST.contains(&code) {
-            Meaning::Lost
+            FailureMeaning::Lost
         } else if code == StatusCode::BadTimeout {
-            Meaning::Silent
+            FailureMeaning::Silent
         } else if [StatusCode::BadUserAccessDenied, StatusCode::BadIdentityTokenRejected].contains(&code) {
-            Meaning::Ended
+            FailureMeaning::Ended
         } else {
-            Meaning::Refused
+            FailureMeaning::Refused
         }
     }
 }

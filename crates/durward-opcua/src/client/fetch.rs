@@ -4,10 +4,10 @@ use zeroize::Zeroizing;
 
 use super::authority::{AuthorityLink, AuthorityTarget};
 use super::claims::AccessToken;
-use super::settings::{AuthoritySettings, TokenFlow};
+use super::settings::{TokenAuthoritySettings, TokenFlow};
 use crate::authority::AUTHORITY_NAMESPACE;
 use crate::error::Error;
-use crate::session::{ClientIdentity, ClientSettings};
+use crate::session::{ClientIdentity, SessionClientSettings};
 
 /// A token, and by what the next one is had.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub async fn fetch_token(
     url: &str,
     resource_id: &str,
     identity: ClientIdentity,
-    client: ClientSettings,
+    client: SessionClientSettings,
 ) -> Result<FetchedToken, Error> {
     let mut link = connect(url, resource_id, client).await?;
     // The session is the gate's own: the user proves themselves in the call, and once.
@@ -44,21 +44,26 @@ pub async fn renew_token(
     url: &str,
     resource_id: &str,
     refresh: &str,
-    client: ClientSettings,
+    client: SessionClientSettings,
 ) -> Result<FetchedToken, Error> {
     let link = connect(url, resource_id, client).await?;
     let token = link.renew(refresh).await;
     ended(link, token).await
 }
 
-async fn connect(url: &str, resource_id: &str, client: ClientSettings) -> Result<AuthorityLink, Error> {
+async fn connect(
+    url: &str,
+    resource_id: &str,
+    client: SessionClientSettings,
+) -> Result<AuthorityLink, Error> {
     let target = AuthorityTarget {
         url: url.to_owned(),
         server: client.server.clone(),
         resource_id: resource_id.to_owned(),
         token_endpoint: Some(format!("nsu={AUTHORITY_NAMESPACE};s=AuthorizationService")),
     };
-    let settings = AuthoritySettings { flow: TokenFlow::StartFinish, ..AuthoritySettings::default() };
+    let settings =
+        TokenAuthoritySettings { flow: TokenFlow::StartFinish, ..TokenAuthoritySettings::default() };
     AuthorityLink::connect(target, settings, client).await
 }
 

@@ -21,7 +21,7 @@
 //! | `publish`, `watch` | subscriptions that follow the client |
 //! | `text` | text forms for the command line |
 //!
-//! The client trusts nobody's word for what the token grants: that is between the authorization service and the gate.
+//! The client does not interpret what the token grants: that is between the authorization service and the gate.
 
 mod authority;
 mod calls;
@@ -50,39 +50,39 @@ use opcua_types::{
 };
 use tokio::sync::{mpsc, watch as state};
 
-pub use calls::{HISTORY_VALUES_MAX, REFERENCES_MAX, Wanted, attribute_of, value_of};
+pub use calls::{BrowseFilter, HISTORY_VALUES_MAX, REFERENCES_MAX, attribute_of, value_of};
 pub use claims::AccessToken;
 pub use fetch::{FetchedToken, fetch_token, renew_token};
 pub use issuer::{Issuer, JWT_TOKEN_TYPE, PROFILE_OPCUA, jwt_policies};
-pub use settings::{AuthoritySettings, Jitter, TokenClientSettings, TokenFlow};
-pub use shared::Status;
-pub use watch::{Gap, Watch, WatchEvent, WatchSettings};
+pub use settings::{RenewalJitter, TokenAuthoritySettings, TokenClientSettings, TokenFlow};
+pub use shared::ClientStatus;
+pub use watch::{ValueWatch, WatchEvent, WatchGap, WatchSettings};
 
 use crate::error::Error;
-use driver::{Driver, Event};
-use publish::Router;
-use requester::{Again, Requester};
-use shared::Shared;
+use driver::{ClientDriver, DriverEvent};
+use publish::SubscriptionRouter;
+use requester::{ClientRequester, Resend};
+use shared::ClientShared;
 
 /// A client with a token. Many requests can be under way at a time; they go on while the token is renewed.
 pub struct TokenClient {
-    shared: Arc<Shared>,
-    router: Arc<Router>,
+    shared: Arc<ClientShared>,
+    router: Arc<SubscriptionRouter>,
 }
 
 impl TokenClient {
     /// Starts a client, which then connects, and connects again, until it is stopped or dropped.
     pub fn start(settings: TokenClientSettings) -> TokenClient {
         let (events, happened) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ClientShared {
             settings,
             live: ArcSwapOption::empty(),
             token: Mutex::default(),
-            status: state::Sender::new(Status::default()),
+            status: state::Sender::new(ClientStatus::default()),
             events,
         });
-        let router = Arc::new(Router::default());
-        tokio::spawn(Driver::new(Arc::clone(&shared)).run(happened));
+        let router = Arc::new(SubscriptionRouter::default());
+        tokio::spawn(ClientDriver::new(Arc::clone(&shared)).run(happened));
         tokio::spawn(publish::pump(Arc::clone(&shared), Arc::clone(&router)));
         TokenClient { shared, router }
     }
@@ -97,7 +97,7 @@ impl TokenClient {
         let within = settings.patience;
         let client = TokenClient::start(settings);
         let mut status = client.status();
-        let has_failed = |status: &Status| status.error.is_some() && !status.may_pass;
+        let has_failed = |status: &ClientStatus| status.error.is_some() && !status.may_pass;
         let decided = status.wait_for(|status| status.is_active || has_failed(status));
         let _ = tokio::time::timeout(within, decided).await;
         let status = status.borrow().clone();
@@ -116,7 +116,7 @@ impl TokenClient {
     }
 
     /// How it stands, and how it stood between two looks, in counters.
-    pub fn status(&self) -> state::Receiver<Status> {
+    pub fn status(&self) -> state::Receiver<ClientStatus> {
         self.shared.status.subscribe()
     }
 
@@ -141,7 +141,7 @@ impl TokenClient {
         Q: BinaryEncodable + MessageInfo + Sync,
         R: BinaryDecodable + MessageInfo + Send,
     {
-        self.shared.ask(request, Again::No).await
+        self.shared.ask(request, Resend::No).await
     }
 
     /// Reads attributes ([`value_of`], [`attribute_of`]); each with its own status.
@@ -208,7 +208,11 @@ impl TokenClient {
     ///
     /// # Errors
     /// What the server said.
-    pub async fn browse(&self, node: &NodeId, wanted: &Wanted) -> Result<Vec<ReferenceDescription>, Error> {
+    pub async fn browse(
+        &self,
+        node: &NodeId,
+        wanted: &BrowseFilter,
+    ) -> Result<Vec<ReferenceDescription>, Error> {
         calls::browse(&*self.shared, node, wanted).await
     }
 
@@ -243,13 +247,13 @@ impl TokenClient {
     }
 
     /// Watches values. Goes on over renewals, reconnections and restarts, and says where values may be missing.
-    pub fn watch(&self, nodes: Vec<NodeId>, settings: WatchSettings) -> Watch {
+    pub fn watch(&self, nodes: Vec<NodeId>, settings: WatchSettings) -> ValueWatch {
         watch::start(Arc::clone(&self.shared), Arc::clone(&self.router), nodes, settings)
     }
 
     /// Closes both sessions and ends everything.
     pub async fn stop(&self) {
-        let _ = self.shared.events.send(Event::Stop);
+        let _ = self.shared.events.send(DriverEvent::Stop);
         let _ = self.status().wait_for(|status| status.is_stopped).await;
     }
 }
@@ -257,7 +261,7 @@ impl TokenClient {
 /// Stops, without waiting for it.
 impl Drop for TokenClient {
     fn drop(&mut self) {
-        let _ = self.shared.events.send(Event::Stop);
+        let _ = self.shared.events.send(DriverEvent::Stop);
     }
 }
 

@@ -12,8 +12,8 @@ use opcua_types::{
 };
 use tokio::sync::{Notify, mpsc};
 
-use super::failure::Meaning;
-use super::shared::{Live, Shared};
+use super::failure::FailureMeaning;
+use super::shared::{ClientShared, LiveSession};
 use crate::error::Error;
 
 /// Messages that wait for one subscription. More are thrown away; the gap is seen by their numbers.
@@ -29,7 +29,7 @@ const PUBLISH_MAX_MS: u32 = 600_000;
 
 /// What a subscription hears.
 #[derive(Debug)]
-pub(super) enum Delivery {
+pub(super) enum SubscriptionDelivery {
     Message(NotificationMessage),
     /// The server has it no more, or the session it was on is gone.
     Lost,
@@ -37,34 +37,34 @@ pub(super) enum Delivery {
 
 /// Subscriptions by session and id.
 #[derive(Default)]
-pub(super) struct Router {
-    state: Mutex<State>,
+pub(super) struct SubscriptionRouter {
+    state: Mutex<RouterState>,
     changed: Notify,
     /// Held from the request that makes or takes over a subscription until its id is known here: an id belongs to one watcher.
     pub(super) subscribing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
-struct State {
-    routes: HashMap<(u64, u32), mpsc::Sender<Delivery>>,
+struct RouterState {
+    routes: HashMap<(u64, u32), mpsc::Sender<SubscriptionDelivery>>,
     early: VecDeque<(u64, u32, NotificationMessage)>,
     acknowledgements: Vec<(u64, SubscriptionAcknowledgement)>,
 }
 
-impl Router {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SubscriptionRouter {
+    fn state(&self) -> MutexGuard<'_, RouterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Messages of this subscription come here from now on, and those that have come already.
-    pub(super) fn add(&self, generation: u64, subscription: u32) -> mpsc::Receiver<Delivery> {
+    pub(super) fn add(&self, generation: u64, subscription: u32) -> mpsc::Receiver<SubscriptionDelivery> {
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
         {
             let mut state = self.state();
             let early = std::mem::take(&mut state.early);
             for (of, id, message) in early {
                 if (of, id) == (generation, subscription) {
-                    let _ = sender.try_send(Delivery::Message(message));
+                    let _ = sender.try_send(SubscriptionDelivery::Message(message));
                 } else {
                     state.early.push_back((of, id, message));
                 }
@@ -97,7 +97,7 @@ impl Router {
             let is_lost = lost(*of);
             if is_lost {
                 // A full channel ends all the same: its sender goes.
-                let _ = sender.try_send(Delivery::Lost);
+                let _ = sender.try_send(SubscriptionDelivery::Lost);
             }
             !is_lost
         });
@@ -113,7 +113,7 @@ impl Router {
             state.acknowledgements.push((generation, acknowledgement));
         }
         if let Some(route) = state.routes.get(&(generation, subscription_id)) {
-            if route.try_send(Delivery::Message(message)).is_err() {
+            if route.try_send(SubscriptionDelivery::Message(message)).is_err() {
                 tracing::debug!(
                     subscription_id,
                     "a message of a subscription was thrown away: nobody took those before"
@@ -137,7 +137,7 @@ impl Router {
 }
 
 /// Keeps publish requests under way until the client is stopped.
-pub(super) async fn pump(shared: Arc<Shared>, router: Arc<Router>) {
+pub(super) async fn pump(shared: Arc<ClientShared>, router: Arc<SubscriptionRouter>) {
     let mut stopped = shared.status.subscribe();
     let pumping = async {
         loop {
@@ -159,7 +159,7 @@ pub(super) async fn pump(shared: Arc<Shared>, router: Arc<Router>) {
 }
 
 /// Publishes on one session until it has no subscriptions left, or something breaks.
-async fn publish(live: &Live, router: &Router) -> Option<Error> {
+async fn publish(live: &LiveSession, router: &SubscriptionRouter) -> Option<Error> {
     let mut under_way = FuturesOrdered::new();
     let mut most = UNDER_WAY_MAX;
     loop {
@@ -180,7 +180,9 @@ async fn publish(live: &Live, router: &Router) -> Option<Error> {
                 StatusCode::BadNoSubscription => router.lose(|generation| generation == live.generation),
                 StatusCode::BadTooManyPublishRequests => most = (most - 1).max(1),
                 StatusCode::BadTimeout => {}
-                status if Meaning::of(status) == Meaning::Refused => tokio::time::sleep(PAUSE).await,
+                status if FailureMeaning::of(status) == FailureMeaning::Refused => {
+                    tokio::time::sleep(PAUSE).await
+                }
                 _ => return Some(error),
             },
             None => {}
@@ -189,7 +191,7 @@ async fn publish(live: &Live, router: &Router) -> Option<Error> {
 }
 
 async fn one(
-    live: &Live,
+    live: &LiveSession,
     subscription_acknowledgements: Option<Vec<SubscriptionAcknowledgement>>,
 ) -> Result<PublishResponse, Error> {
     let request = PublishRequest {

@@ -1,4 +1,4 @@
-//! Whatever takes requests: a session, or a client that finds another one when it is lost.
+//! Sends requests over a session, or over a client that opens another session when one is lost.
 
 use std::future::Future;
 
@@ -9,7 +9,7 @@ use crate::session::ClientSession;
 
 /// Whether a request may be sent a second time when nobody knows whether the first one was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
+pub(super) enum Resend {
     /// It changes nothing.
     Yes,
     /// It may change something, or is bound to the session.
@@ -17,16 +17,16 @@ pub(super) enum Again {
 }
 
 /// Takes requests.
-pub(super) trait Requester: Sync {
+pub(super) trait ClientRequester: Sync {
     /// Sends a request and gives its response.
-    fn ask<Q, R>(&self, request: &Q, again: Again) -> impl Future<Output = Result<R, Error>> + Send
+    fn ask<Q, R>(&self, request: &Q, again: Resend) -> impl Future<Output = Result<R, Error>> + Send
     where
         Q: BinaryEncodable + MessageInfo + Sync,
         R: BinaryDecodable + MessageInfo + Send;
 }
 
-impl Requester for ClientSession {
-    async fn ask<Q, R>(&self, request: &Q, _again: Again) -> Result<R, Error>
+impl ClientRequester for ClientSession {
+    async fn ask<Q, R>(&self, request: &Q, _again: Resend) -> Result<R, Error>
     where
         Q: BinaryEncodable + MessageInfo + Sync,
         R: BinaryDecodable + MessageInfo + Send,

@@ -9,11 +9,11 @@ use super::authority::AuthorityTarget;
 use super::issuer::{Issuer, jwt_policies};
 use super::settings::TokenClientSettings;
 use crate::error::Error;
-use crate::session::{ClientIdentity, ClientSession, Pin, choose, connect_channel, discover};
+use crate::session::{ClientIdentity, ClientSession, PinnedApplication, choose, connect_channel, discover};
 
 /// What discovery said.
 #[derive(Clone, Debug)]
-pub(super) struct Resource {
+pub(super) struct DiscoveredResource {
     endpoints: Vec<EndpointDescription>,
     /// The one to connect to.
     endpoint: EndpointDescription,
@@ -22,15 +22,18 @@ pub(super) struct Resource {
     authority: AuthorityTarget,
 }
 
-impl Resource {
+impl DiscoveredResource {
     /// Asks the resource. Anybody on the way can have written the answer: who the authorization service is, is believed only after
-    /// [`Resource::connect`].
-    pub(super) async fn discover(settings: &TokenClientSettings) -> Result<Resource, Error> {
+    /// [`DiscoveredResource::connect`].
+    pub(super) async fn discover(settings: &TokenClientSettings) -> Result<DiscoveredResource, Error> {
         let endpoints = discover(&settings.url, &settings.session).await?;
-        Resource::of(settings, endpoints)
+        DiscoveredResource::of(settings, endpoints)
     }
 
-    fn of(settings: &TokenClientSettings, endpoints: Vec<EndpointDescription>) -> Result<Resource, Error> {
+    fn of(
+        settings: &TokenClientSettings,
+        endpoints: Vec<EndpointDescription>,
+    ) -> Result<DiscoveredResource, Error> {
         let taking: Vec<_> =
             endpoints.iter().filter(|endpoint| jwt_policies(endpoint).next().is_some()).cloned().collect();
         if taking.is_empty() {
@@ -41,7 +44,7 @@ impl Resource {
         }
         let endpoint = choose(&taking, settings.wish)?.clone();
         let (issuer_endpoint_url, authority) = fitting(settings, &endpoint)?;
-        Ok(Resource { endpoint, endpoints, issuer_endpoint_url, authority })
+        Ok(DiscoveredResource { endpoint, endpoints, issuer_endpoint_url, authority })
     }
 
     /// The authorization service: not to be asked before a session was created with the resource.
@@ -127,7 +130,8 @@ fn authority(
     if server.pin.is_none() {
         // A resource that anybody could be does not say who may be told the user's password.
         let named = issuer.issuer.filter(|_| settings.session.server.is_certain());
-        server.pin = Some(named.map(Pin::ApplicationUri).ok_or_else(|| unnamed(settings, &url))?);
+        server.pin =
+            Some(named.map(PinnedApplication::ApplicationUri).ok_or_else(|| unnamed(settings, &url))?);
     }
     let own = endpoint.server.application_uri.as_ref().to_owned();
     Ok(AuthorityTarget {

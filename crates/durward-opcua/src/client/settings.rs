@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::channel::Offer;
+use crate::channel::SecurityOffer;
 use crate::crypto::random_bytes;
-use crate::session::{ClientIdentity, ClientSettings, ExpectedServer};
+use crate::session::{ClientIdentity, ExpectedServer, SessionClientSettings};
 
 /// At how many hundredths of a token's life it is renewed.
-pub type Jitter = Arc<dyn Fn() -> u8 + Send + Sync>;
+pub type RenewalJitter = Arc<dyn Fn() -> u8 + Send + Sync>;
 
 /// How tokens are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum TokenFlow {
 
 /// The authorization service, as far as the resource does not say it.
 #[derive(Clone, Debug)]
-pub struct AuthoritySettings {
+pub struct TokenAuthoritySettings {
     /// Its URL; nothing: the one that the resource names, once a session with the resource has proved that it did.
     pub url: Option<String>,
     /// Who it is. Without a pin it is the application that the resource names as issuer of its tokens: but only where `session.server` says who
@@ -33,16 +33,16 @@ pub struct AuthoritySettings {
     /// Whom tokens are for; nothing: what the resource says, and if it does not, its ApplicationUri.
     pub resource_id: Option<String>,
     /// Policy and mode; nothing: the best that encrypts.
-    pub wish: Option<Offer>,
+    pub wish: Option<SecurityOffer>,
     /// Who the user is. Anonymous: the application, by its certificate.
     pub identity: ClientIdentity,
     /// How tokens are asked for.
     pub flow: TokenFlow,
 }
 
-impl Default for AuthoritySettings {
-    fn default() -> AuthoritySettings {
-        AuthoritySettings {
+impl Default for TokenAuthoritySettings {
+    fn default() -> TokenAuthoritySettings {
+        TokenAuthoritySettings {
             url: None,
             server: ExpectedServer::default(),
             resource_id: None,
@@ -59,11 +59,11 @@ pub struct TokenClientSettings {
     /// The resource: a gate, or any server that takes issued tokens.
     pub url: String,
     /// Policy and mode; nothing: the best that takes tokens.
-    pub wish: Option<Offer>,
+    pub wish: Option<SecurityOffer>,
     /// Certificate, trust, clock, names and times of both sessions; who the resource is.
-    pub session: ClientSettings,
+    pub session: SessionClientSettings,
     /// The authorization service.
-    pub authority: AuthoritySettings,
+    pub authority: TokenAuthoritySettings,
     /// How long a connection, a token or an activation is waited for before it is tried again.
     pub patience: Duration,
     /// The pause after a failure, at first.
@@ -71,17 +71,17 @@ pub struct TokenClientSettings {
     /// The longest pause.
     pub retry_max: Duration,
     /// When tokens are renewed.
-    pub jitter: Jitter,
+    pub jitter: RenewalJitter,
 }
 
 impl TokenClientSettings {
     /// The usual: patience of 15 s, pauses from 0.5 to 30 s, renewal at 75 to 85 % of a token's life by chance.
-    pub fn new(url: &str, session: ClientSettings) -> TokenClientSettings {
+    pub fn new(url: &str, session: SessionClientSettings) -> TokenClientSettings {
         TokenClientSettings {
             url: url.to_owned(),
             wish: None,
             session,
-            authority: AuthoritySettings::default(),
+            authority: TokenAuthoritySettings::default(),
             patience: Duration::from_secs(15),
             retry_min: Duration::from_millis(500),
             retry_max: Duration::from_secs(30),
@@ -90,10 +90,10 @@ impl TokenClientSettings {
     }
 
     /// Settings of a session that does not time out while nobody uses it.
-    pub(super) fn kept_session(&self) -> ClientSettings {
+    pub(super) fn kept_session(&self) -> SessionClientSettings {
         let keep_alive = self.session.session_timeout / 3;
         let every = self.session.keep_alive.map_or(keep_alive, |every| every.min(keep_alive));
-        ClientSettings { keep_alive: Some(every), ..self.session.clone() }
+        SessionClientSettings { keep_alive: Some(every), ..self.session.clone() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the driver, whoever sends requests, and watches have in common: the session that is there now, the token, how it stands.
+//! State shared by the driver, requesters and watches: the current session, the token, the status.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,23 +9,23 @@ use opcua_types::{BinaryDecodable, BinaryEncodable, MessageInfo, StatusCode};
 use tokio::sync::{mpsc, watch};
 
 use super::claims::AccessToken;
-use super::driver::Event;
-use super::failure::Meaning;
-use super::requester::{Again, Requester};
+use super::driver::DriverEvent;
+use super::failure::FailureMeaning;
+use super::requester::{ClientRequester, Resend};
 use super::settings::TokenClientSettings;
 use crate::error::Error;
-use crate::protocol::Failure;
+use crate::protocol::ClientFailure;
 use crate::session::ClientSession;
 
 /// How a client stands. Counters only grow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Status {
+pub struct ClientStatus {
     /// Whether there is a session that stands on a token.
     pub is_active: bool,
     /// Whether the client was stopped.
     pub is_stopped: bool,
     /// What failed last, as long as it stands in the way.
-    pub failure: Option<Failure>,
+    pub failure: Option<ClientFailure>,
     /// Why something failed last, as long as nothing went well after it.
     pub error: Option<Error>,
     /// Whether that may pass by itself: what a gate refuses that has only just begun.
@@ -44,22 +44,22 @@ pub struct Status {
 
 /// A session that is activated, and which one it is.
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct LiveSession {
     pub(super) session: ClientSession,
     /// What the policy says of the authorization service whose tokens the session takes.
     pub(super) issuer_endpoint_url: Arc<str>,
     pub(super) generation: u64,
 }
 
-pub(super) struct Shared {
+pub(super) struct ClientShared {
     pub(super) settings: TokenClientSettings,
-    pub(super) live: ArcSwapOption<Live>,
+    pub(super) live: ArcSwapOption<LiveSession>,
     pub(super) token: Mutex<Option<Arc<AccessToken>>>,
-    pub(super) status: watch::Sender<Status>,
-    pub(super) events: mpsc::UnboundedSender<Event>,
+    pub(super) status: watch::Sender<ClientStatus>,
+    pub(super) events: mpsc::UnboundedSender<DriverEvent>,
 }
 
-impl Shared {
+impl ClientShared {
     pub(super) fn now(&self) -> Moment {
         (self.settings.session.channel.clock)()
     }
@@ -69,7 +69,7 @@ impl Shared {
     }
 
     /// The session, if requests may be sent on it.
-    pub(super) fn usable(&self) -> Option<Arc<Live>> {
+    pub(super) fn usable(&self) -> Option<Arc<LiveSession>> {
         if !self.status.borrow().is_active {
             return None;
         }
@@ -77,7 +77,11 @@ impl Shared {
     }
 
     /// Waits until there is a session. `give_up_early`: does not wait where the authorization service or the resource said no.
-    pub(super) async fn ready(&self, within: Duration, give_up_early: bool) -> Result<Arc<Live>, Error> {
+    pub(super) async fn ready(
+        &self,
+        within: Duration,
+        give_up_early: bool,
+    ) -> Result<Arc<LiveSession>, Error> {
         let mut status = self.status.subscribe();
         let waiting = async {
             loop {
@@ -108,59 +112,62 @@ impl Shared {
     /// Ready when the authorization service gives no token: why. What may pass with the next token, such as one that was recalled, is not this.
     pub(super) async fn denied(&self) -> Error {
         let mut status = self.status.subscribe();
-        let is_denied = |status: &Status| !status.is_active && status.failure == Some(Failure::Denied);
+        let is_denied =
+            |status: &ClientStatus| !status.is_active && status.failure == Some(ClientFailure::Denied);
         match status.wait_for(is_denied).await {
-            Ok(status) => status.error.clone().unwrap_or_else(|| failed(Failure::Denied)),
+            Ok(status) => status.error.clone().unwrap_or_else(|| failed(ClientFailure::Denied)),
             Err(_) => Error::new(StatusCode::BadShutdown, "the client was stopped"),
         }
     }
 
     /// Tells the driver what a failed request may mean for the session.
-    pub(super) async fn note(&self, live: &Live, error: &Error) -> Meaning {
-        let meaning = Meaning::of(error.status());
+    pub(super) async fn note(&self, live: &LiveSession, error: &Error) -> FailureMeaning {
+        let meaning = FailureMeaning::of(error.status());
         let generation = live.generation;
         match meaning {
             // A dead channel is seen by who watches it; the session may outlive it.
-            Meaning::Lost if live.session.channel().ended().is_some() => {}
-            Meaning::Lost => drop(self.events.send(Event::SessionLost { generation, error: error.clone() })),
-            Meaning::Ended => {
+            FailureMeaning::Lost if live.session.channel().ended().is_some() => {}
+            FailureMeaning::Lost => {
+                drop(self.events.send(DriverEvent::SessionLost { generation, error: error.clone() }))
+            }
+            FailureMeaning::Ended => {
                 // Only the service as a whole was refused. If the server refuses to be asked for its state as well, the right has ended.
                 match live.session.ping().await {
-                    Err(error) if Meaning::of(error.status()) == Meaning::Ended => {
-                        drop(self.events.send(Event::RightEnded { generation, error }));
+                    Err(error) if FailureMeaning::of(error.status()) == FailureMeaning::Ended => {
+                        drop(self.events.send(DriverEvent::RightEnded { generation, error }));
                     }
-                    Ok(()) | Err(_) => return Meaning::Refused,
+                    Ok(()) | Err(_) => return FailureMeaning::Refused,
                 }
             }
-            Meaning::Silent => {
+            FailureMeaning::Silent => {
                 if let Err(error) = live.session.ping().await {
-                    drop(self.events.send(Event::SessionLost { generation, error }));
+                    drop(self.events.send(DriverEvent::SessionLost { generation, error }));
                 }
             }
-            Meaning::Refused => {}
+            FailureMeaning::Refused => {}
         }
         meaning
     }
 }
 
-fn failed(failure: Failure) -> Error {
+fn failed(failure: ClientFailure) -> Error {
     match failure {
-        Failure::Denied => {
+        ClientFailure::Denied => {
             Error::new(StatusCode::BadUserAccessDenied, "the authorization service gives no token")
         }
-        Failure::Refused => {
+        ClientFailure::Refused => {
             Error::new(StatusCode::BadIdentityTokenRejected, "the resource does not take the token")
         }
-        Failure::Ended => {
+        ClientFailure::Ended => {
             Error::new(StatusCode::BadUserAccessDenied, "the token has ended, and no other one could be had")
         }
     }
 }
 
-impl Requester for Shared {
+impl ClientRequester for ClientShared {
     /// On the session that is there, or will be there soon. A request that changes nothing is sent once more on the next session when
     /// the first one broke under it.
-    async fn ask<Q, R>(&self, request: &Q, again: Again) -> Result<R, Error>
+    async fn ask<Q, R>(&self, request: &Q, again: Resend) -> Result<R, Error>
     where
         Q: BinaryEncodable + MessageInfo + Sync,
         R: BinaryDecodable + MessageInfo + Send,
@@ -172,7 +179,7 @@ impl Requester for Shared {
             Err(error) => error,
         };
         let meaning = self.note(&live, &error).await;
-        if again == Again::No || !matches!(meaning, Meaning::Lost | Meaning::Ended) {
+        if again == Resend::No || !matches!(meaning, FailureMeaning::Lost | FailureMeaning::Ended) {
             return Err(error);
         }
         drop(live);

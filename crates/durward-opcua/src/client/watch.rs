@@ -17,8 +17,8 @@ use opcua_types::{
 use tokio::sync::mpsc;
 
 use super::calls::{read, results, structure, value_of};
-use super::publish::{Delivery, Router};
-use super::shared::{Live, Shared};
+use super::publish::{SubscriptionDelivery, SubscriptionRouter};
+use super::shared::{ClientShared, LiveSession};
 use crate::crypto::random_bytes;
 use crate::error::Error;
 
@@ -78,14 +78,14 @@ pub enum WatchEvent {
     /// The subscription goes on, on another session.
     Resumed,
     /// Values may be missing here.
-    Gap(Gap),
+    Gap(WatchGap),
     /// There is no subscription at the moment; it is tried again.
     Waiting(Error),
 }
 
 /// Why values may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gap {
+pub enum WatchGap {
     /// The subscription had to be made anew: nothing is known of the time between.
     Anew,
     /// So many messages were lost, and the server has them no more.
@@ -94,18 +94,18 @@ pub enum Gap {
 
 /// A stream of values. Ends when the client is stopped; the subscription ends when this is dropped.
 #[derive(Debug)]
-pub struct Watch {
+pub struct ValueWatch {
     events: mpsc::Receiver<WatchEvent>,
 }
 
-impl Watch {
+impl ValueWatch {
     /// The next event; nothing when the client was stopped.
     pub async fn next(&mut self) -> Option<WatchEvent> {
         self.events.recv().await
     }
 }
 
-impl Stream for Watch {
+impl Stream for ValueWatch {
     type Item = WatchEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<WatchEvent>> {
@@ -114,13 +114,13 @@ impl Stream for Watch {
 }
 
 pub(super) fn start(
-    shared: Arc<Shared>,
-    router: Arc<Router>,
+    shared: Arc<ClientShared>,
+    router: Arc<SubscriptionRouter>,
     nodes: Vec<NodeId>,
     settings: WatchSettings,
-) -> Watch {
+) -> ValueWatch {
     let (sender, events) = mpsc::channel(WAITING_MAX);
-    let mut task = Task {
+    let mut task = WatchTask {
         shared,
         router,
         nodes,
@@ -133,15 +133,15 @@ pub(super) fn start(
         server_started: None,
     };
     tokio::spawn(async move { task.run().await });
-    Watch { events }
+    ValueWatch { events }
 }
 
-/// Nobody watches any more, or the client was stopped.
-struct Over;
+/// The watch was dropped, or the client was stopped.
+struct WatchOver;
 
-struct Task {
-    shared: Arc<Shared>,
-    router: Arc<Router>,
+struct WatchTask {
+    shared: Arc<ClientShared>,
+    router: Arc<SubscriptionRouter>,
     nodes: Vec<NodeId>,
     settings: WatchSettings,
     events: mpsc::Sender<WatchEvent>,
@@ -157,7 +157,7 @@ struct Task {
     last: Option<u32>,
 }
 
-impl Task {
+impl WatchTask {
     async fn run(&mut self) {
         let events = self.events.clone();
         tokio::select! {
@@ -167,7 +167,7 @@ impl Task {
         self.delete().await;
     }
 
-    async fn follow(&mut self) -> Over {
+    async fn follow(&mut self) -> WatchOver {
         let mut told = None;
         loop {
             let shared = Arc::clone(&self.shared);
@@ -177,13 +177,13 @@ impl Task {
             };
             let live = match session {
                 Ok(live) => live,
-                Err(error) if error.status() == StatusCode::BadShutdown => return Over,
+                Err(error) if error.status() == StatusCode::BadShutdown => return WatchOver,
                 Err(error) => {
                     // Each reason once: it is tried again all the time.
                     if told.replace(error.status()) != Some(error.status())
                         && self.tell(WatchEvent::Waiting(error)).await.is_err()
                     {
-                        return Over;
+                        return WatchOver;
                     }
                     tokio::time::sleep(PAUSE).await;
                     continue;
@@ -193,13 +193,13 @@ impl Task {
             match self.subscribe(&live).await {
                 Ok(deliveries) => {
                     if self.take(&live, deliveries).await.is_err() {
-                        return Over;
+                        return WatchOver;
                     }
                 }
                 Err(error) => {
                     self.shared.note(&live, &error).await;
                     if self.tell(WatchEvent::Waiting(error)).await.is_err() {
-                        return Over;
+                        return WatchOver;
                     }
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -207,12 +207,12 @@ impl Task {
         }
     }
 
-    async fn tell(&self, event: WatchEvent) -> Result<(), Over> {
-        self.events.send(event).await.map_err(|_| Over)
+    async fn tell(&self, event: WatchEvent) -> Result<(), WatchOver> {
+        self.events.send(event).await.map_err(|_| WatchOver)
     }
 
     /// Takes the subscription over to this session, or makes it anew.
-    async fn subscribe(&mut self, live: &Live) -> Result<mpsc::Receiver<Delivery>, Error> {
+    async fn subscribe(&mut self, live: &LiveSession) -> Result<mpsc::Receiver<SubscriptionDelivery>, Error> {
         let router = Arc::clone(&self.router);
         let subscribing = router.subscribing.lock().await;
         let server_started = server_started(live).await?;
@@ -235,7 +235,7 @@ impl Task {
         let deliveries = self.router.add(live.generation, id);
         drop(subscribing);
         if self.had {
-            let _ = self.tell(WatchEvent::Gap(Gap::Anew)).await;
+            let _ = self.tell(WatchEvent::Gap(WatchGap::Anew)).await;
         }
         if let Err(error) = self.monitor(live, id).await {
             // Nothing of it is watched: away with it.
@@ -246,7 +246,7 @@ impl Task {
         Ok(deliveries)
     }
 
-    async fn transfer(&self, live: &Live, id: u32) -> bool {
+    async fn transfer(&self, live: &LiveSession, id: u32) -> bool {
         let request = TransferSubscriptionsRequest {
             request_header: RequestHeader::default(),
             subscription_ids: Some(vec![id]),
@@ -258,7 +258,7 @@ impl Task {
         result.is_some_and(|result| result.status_code.is_good())
     }
 
-    async fn create(&self, live: &Live) -> Result<u32, Error> {
+    async fn create(&self, live: &LiveSession) -> Result<u32, Error> {
         let request = CreateSubscriptionRequest {
             request_header: RequestHeader::default(),
             requested_publishing_interval: self.settings.publishing.as_secs_f64() * 1_000.0,
@@ -272,7 +272,7 @@ impl Task {
         Ok(response.subscription_id)
     }
 
-    async fn monitor(&mut self, live: &Live, id: u32) -> Result<(), Error> {
+    async fn monitor(&mut self, live: &LiveSession, id: u32) -> Result<(), Error> {
         self.handles = u32::from_le_bytes(random_bytes()?);
         let handles = self.handles;
         let sampling_interval = self.settings.sampling.as_secs_f64() * 1_000.0;
@@ -303,14 +303,18 @@ impl Task {
     }
 
     /// Takes messages until the subscription is lost, or the right to it: nobody publishes where no session is to be had.
-    async fn take(&mut self, live: &Live, mut deliveries: mpsc::Receiver<Delivery>) -> Result<(), Over> {
+    async fn take(
+        &mut self,
+        live: &LiveSession,
+        mut deliveries: mpsc::Receiver<SubscriptionDelivery>,
+    ) -> Result<(), WatchOver> {
         let shared = Arc::clone(&self.shared);
         loop {
             let delivery = tokio::select! {
                 delivery = deliveries.recv() => delivery,
                 _denied = shared.denied() => None,
             };
-            let Some(Delivery::Message(message)) = delivery else { break };
+            let Some(SubscriptionDelivery::Message(message)) = delivery else { break };
             if !self.message(live, message).await? {
                 break;
             }
@@ -322,7 +326,7 @@ impl Task {
     }
 
     /// Whether the subscription goes on.
-    async fn message(&mut self, live: &Live, message: NotificationMessage) -> Result<bool, Over> {
+    async fn message(&mut self, live: &LiveSession, message: NotificationMessage) -> Result<bool, WatchOver> {
         let is_keep_alive = message.notification_data.as_ref().is_none_or(Vec::is_empty);
         let number = message.sequence_number;
         let expected = self.last.map(next_number);
@@ -340,7 +344,7 @@ impl Task {
     }
 
     /// Asks again for messages that did not come.
-    async fn fetch(&mut self, live: &Live, first: u32, count: u32) -> Result<(), Over> {
+    async fn fetch(&mut self, live: &LiveSession, first: u32, count: u32) -> Result<(), WatchOver> {
         let Some((_, subscription_id)) = self.subscription else { return Ok(()) };
         let skipped = count.saturating_sub(REPUBLISH_MAX);
         let (mut lost, mut number) = (skipped, first.wrapping_add(skipped));
@@ -357,10 +361,10 @@ impl Task {
             }
             number = next_number(number);
         }
-        if lost > 0 { self.tell(WatchEvent::Gap(Gap::Lost(lost))).await } else { Ok(()) }
+        if lost > 0 { self.tell(WatchEvent::Gap(WatchGap::Lost(lost))).await } else { Ok(()) }
     }
 
-    async fn notifications(&self, message: NotificationMessage) -> Result<bool, Over> {
+    async fn notifications(&self, message: NotificationMessage) -> Result<bool, WatchOver> {
         let mut goes_on = true;
         for object in message.notification_data.iter().flatten() {
             let changes: Option<DataChangeNotification> =
@@ -401,7 +405,7 @@ impl Task {
 }
 
 /// When the server says that it started; nothing when it does not say so.
-async fn server_started(live: &Live) -> Result<Option<Variant>, Error> {
+async fn server_started(live: &LiveSession) -> Result<Option<Variant>, Error> {
     let node = NodeId::from(VariableId::Server_ServerStatus_StartTime);
     Ok(read(&live.session, vec![value_of(&node)]).await?.pop().and_then(|value| value.value))
 }

@@ -16,7 +16,7 @@ use super::random::random_bytes;
 use super::same;
 use super::symmetric::{BLOCK_BYTES, OpeningKeys, SIGNATURE_BYTES, SealingKeys};
 use crate::error::Error;
-use crate::wire::{Reader, datetime};
+use crate::wire::{WireReader, datetime};
 
 /// The longest secret, decrypted: as long as the longest token. In the legacy format it costs 77 to 87 private operations with RSA 2048.
 pub const SECRET_BYTES_MAX: usize = 16 * 1024;
@@ -154,7 +154,7 @@ fn decode_legacy(
     nonce: &[u8],
 ) -> Result<Zeroizing<Vec<u8>>, Error> {
     let plain = asymmetric::decrypt(policy, own.key(), data).map_err(|_| undecryptable())?;
-    let mut reader = Reader::new(&plain);
+    let mut reader = WireReader::new(&plain);
     let length = reader.u32().map_err(|_| undecryptable())? as usize;
     // Some stacks fill the last block; what stands behind the length counts for nothing.
     let content = reader.take(length).map_err(|_| undecryptable())?;
@@ -173,7 +173,7 @@ fn decode_rsa_encrypted(
     nonce: &[u8],
 ) -> Result<Zeroizing<Vec<u8>>, Error> {
     let malformed = |_: Error| invalid("the token's secret is no RsaEncryptedSecret that can be read");
-    let mut reader = Reader::new(data);
+    let mut reader = WireReader::new(data);
     reader.take(RSA_ENCRYPTED_SECRET.len()).map_err(malformed)?;
     let length = reader.u32().map_err(malformed)? as usize;
     if length != reader.rest().len() {
@@ -202,7 +202,7 @@ fn decode_rsa_encrypted(
 }
 
 fn open_key_data(policy: SecurityPolicy, bytes: &[u8]) -> Result<OpeningKeys, Error> {
-    let mut reader = Reader::new(bytes);
+    let mut reader = WireReader::new(bytes);
     let signing = reader.byte_string()?.unwrap_or_default();
     let encryption = reader.byte_string()?.unwrap_or_default();
     let iv = reader.byte_string()?.unwrap_or_default();
@@ -210,7 +210,7 @@ fn open_key_data(policy: SecurityPolicy, bytes: &[u8]) -> Result<OpeningKeys, Er
 }
 
 fn open_payload(payload: &[u8], nonce: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let mut reader = Reader::new(payload);
+    let mut reader = WireReader::new(payload);
     let sent_nonce = reader.byte_string()?.unwrap_or_default();
     let secret = reader.byte_string()?.unwrap_or_default();
     let padding = reader.rest().len().checked_sub(2).ok_or_else(undecryptable)?;

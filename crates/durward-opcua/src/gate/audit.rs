@@ -1,4 +1,4 @@
-//! What a gate tells: to the audit, in sentences that say what to do; and as figures.
+//! Audit events of a gate, in sentences that say what to do, and its counters.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use durward_identity::Moment;
 use opcua_types::StatusCode;
 
-use super::mediate::service::Service;
+use super::mediate::service::ServiceKind;
 
-/// Takes what happens at the gate. Called on the tasks that serve clients: hand it on, do not wait.
-pub trait Audit: Send + Sync {
+/// Receives the events of the gate. Called on the tasks that serve clients: hand it on, do not wait.
+pub trait GateAudit: Send + Sync {
     /// Takes one event.
-    fn record(&self, event: &AuditEvent<'_>);
+    fn record(&self, event: &GateAuditEvent<'_>);
 }
 
 /// Something that happened.
 #[derive(Clone, Copy, Debug)]
-pub struct AuditEvent<'a> {
+pub struct GateAuditEvent<'a> {
     /// When.
     pub moment: Moment,
     /// The session's number in this process; 0 where there is none.
@@ -26,12 +26,12 @@ pub struct AuditEvent<'a> {
     /// Whose rights; empty for nobody in particular.
     pub subject: &'a str,
     /// What.
-    pub what: Happening<'a>,
+    pub what: GateAuditKind<'a>,
 }
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening<'a> {
+pub enum GateAuditKind<'a> {
     /// A session was activated, with a token of this name (`jti`; empty for an anonymous one).
     Activated {
         /// The token's name.
@@ -52,7 +52,7 @@ pub enum Happening<'a> {
     /// A request was refused as a whole.
     RequestRefused {
         /// Which service.
-        service: Service,
+        service: ServiceKind,
         /// What the client was told.
         status: StatusCode,
         /// Why, in words.
@@ -70,42 +70,42 @@ pub enum Happening<'a> {
     },
 }
 
-impl fmt::Display for Happening<'_> {
+impl fmt::Display for GateAuditKind<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Happening::Activated { token: "" } => f.write_str("activated without a token"),
-            Happening::Activated { token } => write!(f, "activated with token `{token}`"),
-            Happening::Renewed { token } => write!(f, "renewed with token `{token}`"),
-            Happening::ActivationRefused { status, reason } => {
+            GateAuditKind::Activated { token: "" } => f.write_str("activated without a token"),
+            GateAuditKind::Activated { token } => write!(f, "activated with token `{token}`"),
+            GateAuditKind::Renewed { token } => write!(f, "renewed with token `{token}`"),
+            GateAuditKind::ActivationRefused { status, reason } => {
                 write!(f, "activation refused: {reason} ({status})")
             }
-            Happening::RequestRefused { service, status, reason } => {
+            GateAuditKind::RequestRefused { service, status, reason } => {
                 write!(f, "{service:?} refused: {reason} ({status})")
             }
-            Happening::Ended { reason } => write!(f, "ended: {reason}"),
-            Happening::Note { text } => f.write_str(text),
+            GateAuditKind::Ended { reason } => write!(f, "ended: {reason}"),
+            GateAuditKind::Note { text } => f.write_str(text),
         }
     }
 }
 
 /// An audit that only logs.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct AuditLog;
+pub struct GateAuditLog;
 
-impl Audit for AuditLog {
-    fn record(&self, event: &AuditEvent<'_>) {
-        let AuditEvent { session, client, subject, what, .. } = *event;
+impl GateAudit for GateAuditLog {
+    fn record(&self, event: &GateAuditEvent<'_>) {
+        let GateAuditEvent { session, client, subject, what, .. } = *event;
         match what {
-            Happening::RequestRefused { service, status, .. } => {
+            GateAuditKind::RequestRefused { service, status, .. } => {
                 tracing::info!(session, client, subject, ?service, %status, "{what}");
             }
-            Happening::ActivationRefused { status, .. } => {
+            GateAuditKind::ActivationRefused { status, .. } => {
                 tracing::info!(session, client, subject, %status, "{what}");
             }
-            Happening::Activated { .. }
-            | Happening::Renewed { .. }
-            | Happening::Ended { .. }
-            | Happening::Note { .. } => {
+            GateAuditKind::Activated { .. }
+            | GateAuditKind::Renewed { .. }
+            | GateAuditKind::Ended { .. }
+            | GateAuditKind::Note { .. } => {
                 tracing::info!(session, client, subject, "{what}");
             }
         }
@@ -114,7 +114,7 @@ impl Audit for AuditLog {
 
 /// Counts since the start, and what is so now: for metrics. Read them with [`Ordering::Relaxed`].
 #[derive(Debug)]
-pub struct Figures {
+pub struct GateCounters {
     /// Sessions that are activated now.
     pub sessions: AtomicU64,
     /// Activations that succeeded, renewals included.
@@ -123,8 +123,8 @@ pub struct Figures {
     pub refused: AtomicU64,
     /// Requests that came for activated sessions.
     pub requests: AtomicU64,
-    /// Requests that were refused as a whole, by service: in the order of [`Service::ALL`].
-    pub refusals: [AtomicU64; Service::ALL.len()],
+    /// Requests that were refused as a whole, by service: in the order of [`ServiceKind::ALL`].
+    pub refusals: [AtomicU64; ServiceKind::ALL.len()],
     /// Cutoffs that were heard of.
     pub cutoffs: AtomicU64,
     /// Sessions that the gate ended because their right did.
@@ -141,10 +141,10 @@ pub struct Figures {
     pub clock_jumps: AtomicU64,
 }
 
-impl Default for Figures {
-    fn default() -> Figures {
+impl Default for GateCounters {
+    fn default() -> GateCounters {
         let zero = || AtomicU64::new(0);
-        Figures {
+        GateCounters {
             sessions: zero(),
             activated: zero(),
             refused: zero(),
@@ -161,19 +161,19 @@ impl Default for Figures {
     }
 }
 
-impl Figures {
+impl GateCounters {
     pub(super) fn count(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn refuse(&self, service: Service) {
+    pub(super) fn refuse(&self, service: ServiceKind) {
         if let Some(counter) = self.refusals.get(service as usize) {
-            Figures::count(counter);
+            GateCounters::count(counter);
         }
     }
 
     /// Requests of a service that were refused as a whole.
-    pub fn refusals_of(&self, service: Service) -> u64 {
+    pub fn refusals_of(&self, service: ServiceKind) -> u64 {
         self.refusals.get(service as usize).map_or(0, |counter| counter.load(Ordering::Relaxed))
     }
 }

@@ -1,4 +1,4 @@
-//! The kept session with the authorization service: what it says of recalled tokens is heard, the node table is published to it.
+//! The persistent session with the authorization service: receives revocations, publishes the node table.
 //!
 //! Encodings and nodes are those of [`feed`](crate::authority::feed).
 
@@ -18,14 +18,14 @@ use opcua_types::{
     SubscriptionAcknowledgement, TimestampsToReturn, Variant,
 };
 
-use super::audit::Happening;
-use super::core::Core;
-use super::nodes::{Table, namespace_request, namespaces_of};
-use super::settings::AuthoritySettings;
+use super::audit::GateAuditKind;
+use super::core::GateCore;
+use super::nodes::{SessionTable, namespace_request, namespaces_of};
+use super::settings::GateAuthoritySettings;
 use crate::authority::{AUTHORITY_NAMESPACE, feed};
 use crate::error::Error;
 use crate::protocol::GateEvent;
-use crate::session::{ClientSession, Pin};
+use crate::session::{ClientSession, PinnedApplication};
 use crate::token::FeedMessage;
 use crate::wire;
 
@@ -39,13 +39,13 @@ const KEEP_ALIVE_COUNT: u32 = 10;
 const LIFETIME_COUNT: u32 = 100;
 
 /// Follows the service for ever.
-pub(super) async fn keep(core: Arc<Core>, settings: AuthoritySettings) {
+pub(super) async fn keep(core: Arc<GateCore>, settings: GateAuthoritySettings) {
     let mut backoff = settings.backoff_min;
     loop {
         if let Err(error) = follow(&core, &settings, &mut backoff).await {
             let text = format!("the authorization service cannot be followed: {error}");
             tracing::warn!(url = settings.url, "{text}");
-            core.tell(core.watch.now(), None, Happening::Note { text: &text });
+            core.tell(core.watch.now(), None, GateAuditKind::Note { text: &text });
         }
         tokio::time::sleep(backoff).await;
         backoff = backoff.saturating_mul(2).min(settings.backoff_max);
@@ -53,16 +53,20 @@ pub(super) async fn keep(core: Arc<Core>, settings: AuthoritySettings) {
 }
 
 /// A session with the service, and its namespace there.
-struct Following<'a> {
-    core: &'a Core,
+struct FeedSession<'a> {
+    core: &'a GateCore,
     session: ClientSession,
     namespace: u16,
     context: ContextOwned,
 }
 
-async fn follow(core: &Core, settings: &AuthoritySettings, backoff: &mut Duration) -> Result<(), Error> {
+async fn follow(
+    core: &GateCore,
+    settings: &GateAuthoritySettings,
+    backoff: &mut Duration,
+) -> Result<(), Error> {
     let mut client = settings.client.clone();
-    let issuer = || Pin::ApplicationUri(core.settings.issuer.clone());
+    let issuer = || PinnedApplication::ApplicationUri(core.settings.issuer.clone());
     client.server.pin = Some(settings.server.clone().unwrap_or_else(issuer));
     let session = ClientSession::connect(&settings.url, None, client).await?;
     session.activate(&settings.identity).await?;
@@ -71,7 +75,7 @@ async fn follow(core: &Core, settings: &AuthoritySettings, backoff: &mut Duratio
     let namespace = namespace.and_then(|index| u16::try_from(index).ok()).ok_or_else(|| {
         Error::new(StatusCode::BadConfigurationError, "the server is no authorization service of durward")
     })?;
-    let following = Following { core, session, namespace, context: wire::context() };
+    let following = FeedSession { core, session, namespace, context: wire::context() };
     following.subscribe(settings).await?;
     *backoff = settings.backoff_min;
     let _ = core.step(GateEvent::AuthorityConnected);
@@ -84,12 +88,12 @@ async fn follow(core: &Core, settings: &AuthoritySettings, backoff: &mut Duratio
     Err(error)
 }
 
-impl Following<'_> {
+impl FeedSession<'_> {
     fn id(&self, name: &str) -> NodeId {
         NodeId::new(self.namespace, name)
     }
 
-    async fn subscribe(&self, settings: &AuthoritySettings) -> Result<(), Error> {
+    async fn subscribe(&self, settings: &GateAuthoritySettings) -> Result<(), Error> {
         let request = CreateSubscriptionRequest {
             request_header: RequestHeader::default(),
             // A little more often, so that what was recalled right after a notification is on the way and put in force within the interval.
@@ -276,12 +280,12 @@ impl Following<'_> {
             };
             let text = format!("the authorization service does not take the node table: {error}");
             tracing::warn!("{text}");
-            self.core.tell(self.core.watch.now(), None, Happening::Note { text: &text });
+            self.core.tell(self.core.watch.now(), None, GateAuditKind::Note { text: &text });
             let _ = tokio::time::timeout(PUBLISH_AGAIN_AFTER, changed).await;
         }
     }
 
-    async fn publish_table(&self, table: &Table) -> Result<(), Error> {
+    async fn publish_table(&self, table: &SessionTable) -> Result<(), Error> {
         let table = table.rows.table();
         let [a, b, c, d, ..] = table.version().bytes();
         let arguments = vec![

@@ -15,7 +15,7 @@ use opcua_types::{
 };
 use tokio::time::sleep;
 
-use super::core::Core;
+use super::core::GateCore;
 use super::upstream::UpstreamSession;
 use crate::error::Error;
 
@@ -27,7 +27,7 @@ const KEEP_ALIVE_COUNT: u32 = 2;
 const LIFETIME_COUNT: u32 = 60;
 
 /// Has the nodes browsed again when the server says that they have changed. A server that says no such thing is browsed as the settings say.
-pub(super) async fn follow(core: &Core, session: &UpstreamSession) -> Infallible {
+pub(super) async fn follow(core: &GateCore, session: &UpstreamSession) -> Infallible {
     if let Err(error) = subscribe(core, session).await {
         tracing::debug!(%error, "the server does not tell of changes of its nodes");
         return std::future::pending().await;
@@ -35,7 +35,7 @@ pub(super) async fn follow(core: &Core, session: &UpstreamSession) -> Infallible
     let mut acknowledged = None;
     loop {
         match publish(session, acknowledged.take()).await {
-            Ok(Published { acknowledge, has_changed }) => {
+            Ok(PublishedValues { acknowledge, has_changed }) => {
                 acknowledged = acknowledge;
                 if has_changed {
                     sleep(SETTLE).await;
@@ -57,7 +57,7 @@ pub(super) async fn follow(core: &Core, session: &UpstreamSession) -> Infallible
     }
 }
 
-async fn subscribe(core: &Core, session: &UpstreamSession) -> Result<(), Error> {
+async fn subscribe(core: &GateCore, session: &UpstreamSession) -> Result<(), Error> {
     // Each Publish is answered before it is given up.
     let interval = (core.settings.upstream.client.request_max / 4).min(INTERVAL_MAX);
     let request = CreateSubscriptionRequest {
@@ -118,7 +118,7 @@ fn item() -> MonitoredItemCreateRequest {
     }
 }
 
-struct Published {
+struct PublishedValues {
     acknowledge: Option<SubscriptionAcknowledgement>,
     has_changed: bool,
 }
@@ -126,7 +126,7 @@ struct Published {
 async fn publish(
     session: &UpstreamSession,
     acknowledge: Option<SubscriptionAcknowledgement>,
-) -> Result<Published, Error> {
+) -> Result<PublishedValues, Error> {
     let request = PublishRequest {
         request_header: RequestHeader::default(),
         subscription_acknowledgements: Some(acknowledge.into_iter().collect()),
@@ -146,5 +146,5 @@ async fn publish(
         subscription_id: response.subscription_id,
         sequence_number: message.sequence_number,
     });
-    Ok(Published { acknowledge, has_changed })
+    Ok(PublishedValues { acknowledge, has_changed })
 }

@@ -9,42 +9,44 @@ use durward_identity::Moment;
 use opcua_types::StatusCode;
 use tokio::sync::{Notify, watch};
 
-use super::audit::{AuditEvent, Figures, Happening};
-use super::link::Link;
-use super::names::Names;
-use super::nodes::Tables;
-use super::owners::Owned;
-use super::rights::{FixedRights, Flags};
-use super::service::User;
+use super::audit::{GateAuditEvent, GateAuditKind, GateCounters};
+use super::link::SessionLink;
+use super::names::NamespaceNames;
+use super::nodes::TablesInForce;
+use super::owners::SubscriptionOwners;
+use super::rights::{DeliveryFlags, FixedRights};
+use super::service::GateUser;
 use super::settings::GateSettings;
 use super::upstream::Upstream;
 use crate::crypto::random_bytes;
 use crate::error::Error;
 use crate::protocol::{
-    ChannelId, ClockJump, DisciplinedClock, Gate as Machine, GateAction, GateEvent, GateNote, Identity,
-    Nonce, Refusal, SessionId,
+    ActivationIdentity, ChannelId, ClockJump, DisciplinedClock, GateAction, GateEvent, GateMachine, GateNote,
+    GateRefusal, GateSessionId, NonceNumber,
 };
 use crate::session::{ActiveSession, SessionInfo};
-use crate::token::{Bearer, Ended, Facts, FeedMessage, Kind, VerifiedToken, Verifier, Watch};
+use crate::token::{
+    FeedMessage, HasTokenFacts, RightEnd, RightKind, RightsClock, TokenFacts, TokenVerifier, VerifiedToken,
+};
 
-/// A token as the machine sees it. One that the gate fetched in a user's name stands in for that user's client: the client's certificate is
+/// An accepted token, as the state machine sees it. One that the gate fetched in a user's name stands in for that user's client: the client's certificate is
 /// proven by its channel, and the token never leaves the gate.
 #[derive(Clone, Debug)]
-pub(super) struct Held {
+pub(super) struct AcceptedToken {
     pub(super) token: Arc<VerifiedToken>,
-    pub(super) facts: Facts<Arc<str>>,
+    pub(super) facts: TokenFacts<Arc<str>>,
 }
 
-impl Bearer for Held {
+impl HasTokenFacts for AcceptedToken {
     type Name = Arc<str>;
 
-    fn facts(&self) -> &Facts<Arc<str>> {
+    fn facts(&self) -> &TokenFacts<Arc<str>> {
         &self.facts
     }
 }
 
 /// One session, as the gate keeps it beside the session layer.
-pub(super) struct Cell {
+pub(super) struct GateSessionCell {
     /// The session's number in this process.
     pub(super) number: u64,
     /// The client's ApplicationUri.
@@ -52,34 +54,34 @@ pub(super) struct Cell {
     /// The client's certificate, by its thumbprint.
     pub(super) client: Arc<str>,
     /// The machine's name for the session: from its first activation on.
-    pub(super) id: OnceLock<SessionId>,
-    pub(super) flags: Flags,
-    pub(super) link: OnceLock<Arc<Link>>,
+    pub(super) id: OnceLock<GateSessionId>,
+    pub(super) flags: DeliveryFlags,
+    pub(super) link: OnceLock<Arc<SessionLink>>,
     /// From the first request on.
-    pub(super) active: OnceLock<Weak<ActiveSession<Core>>>,
+    pub(super) active: OnceLock<Weak<ActiveSession<GateCore>>>,
     /// Whose rights the session has: the last user that the machine took.
-    pub(super) user: Mutex<Weak<User>>,
+    pub(super) user: Mutex<Weak<GateUser>>,
 }
 
-impl Cell {
-    pub(super) fn new(info: &SessionInfo, client: Arc<str>) -> Cell {
-        Cell {
+impl GateSessionCell {
+    pub(super) fn new(info: &SessionInfo, client: Arc<str>) -> GateSessionCell {
+        GateSessionCell {
             number: info.number,
             application: info.client.application_uri.as_str().into(),
             client,
             id: OnceLock::new(),
-            flags: Flags::default(),
+            flags: DeliveryFlags::default(),
             link: OnceLock::new(),
             active: OnceLock::new(),
             user: Mutex::new(Weak::new()),
         }
     }
 
-    pub(super) fn user(&self) -> Option<Arc<User>> {
+    pub(super) fn user(&self) -> Option<Arc<GateUser>> {
         self.user.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
     }
 
-    pub(super) fn set_user(&self, user: &Arc<User>) {
+    pub(super) fn set_user(&self, user: &Arc<GateUser>) {
         *self.user.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(user);
     }
 
@@ -93,25 +95,25 @@ impl Cell {
 }
 
 /// What all sessions share. Stands behind the session layer as its service.
-pub(super) struct Core {
-    pub(super) this: Weak<Core>,
+pub(super) struct GateCore {
+    pub(super) this: Weak<GateCore>,
     pub(super) settings: GateSettings,
-    pub(super) verifier: ArcSwap<Verifier>,
-    pub(super) watch: Arc<Watch>,
+    pub(super) verifier: ArcSwap<TokenVerifier>,
+    pub(super) watch: Arc<RightsClock>,
     /// Lock order: the machine, then the clock. The watch is set while it is locked.
     clock: Mutex<DisciplinedClock>,
     /// INVARIANT: while it is written, flags and the watch follow: whoever sees a flag sees the feed that set it.
-    machine: RwLock<Machine<Held>>,
-    cells: Mutex<HashMap<SessionId, Arc<Cell>>>,
+    machine: RwLock<GateMachine<AcceptedToken>>,
+    cells: Mutex<HashMap<GateSessionId, Arc<GateSessionCell>>>,
     next_session: AtomicU32,
-    pub(super) tables: ArcSwap<Tables>,
+    pub(super) tables: ArcSwap<TablesInForce>,
     /// Those of the last session that was opened upstream.
-    pub(super) names: ArcSwapOption<Names>,
+    pub(super) names: ArcSwapOption<NamespaceNames>,
     pub(super) upstream: Upstream,
-    pub(super) owned: Mutex<Owned>,
+    pub(super) owned: Mutex<SubscriptionOwners>,
     /// Held while one session takes subscriptions from another: before the mediators of both.
     pub(super) transfers: Mutex<()>,
-    pub(super) figures: Figures,
+    pub(super) figures: GateCounters,
     /// Cutoffs are to be asked for.
     pub(super) ask: Notify,
     /// The nodes are to be browsed again.
@@ -121,30 +123,30 @@ pub(super) struct Core {
     pub(super) shutdown: watch::Sender<bool>,
 }
 
-impl Core {
-    pub(super) fn new(settings: GateSettings) -> Result<Arc<Core>, Error> {
+impl GateCore {
+    pub(super) fn new(settings: GateSettings) -> Result<Arc<GateCore>, Error> {
         let now = (settings.channel.clock)();
         let question = u64::from_le_bytes(random_bytes()?);
-        let wrong = |error: crate::token::TableError| {
+        let wrong = |error: crate::token::NodeTableError| {
             Error::new(StatusCode::BadConfigurationError, format!("anonymous rights: {error}"))
         };
         let none: [&str; 0] = [];
         FixedRights::new(settings.anonymous.as_ref(), &none).map_err(wrong)?;
         let upstream = Upstream::new(settings.upstream.clone())?;
-        Ok(Arc::new_cyclic(|this| Core {
+        Ok(Arc::new_cyclic(|this| GateCore {
             this: this.clone(),
             verifier: ArcSwap::from_pointee(settings.verifier(settings.keys.clone())),
-            watch: Arc::new(Watch::new(settings.reach, now)),
+            watch: Arc::new(RightsClock::new(settings.reach, now)),
             clock: Mutex::new(DisciplinedClock::new(now, (settings.uptime)())),
-            machine: RwLock::new(Machine::new(settings.machine(), question)),
+            machine: RwLock::new(GateMachine::new(settings.machine(), question)),
             cells: Mutex::default(),
             next_session: AtomicU32::new(1),
-            tables: ArcSwap::from_pointee(Tables::default()),
+            tables: ArcSwap::from_pointee(TablesInForce::default()),
             names: ArcSwapOption::empty(),
             upstream,
             owned: Mutex::default(),
             transfers: Mutex::default(),
-            figures: Figures::default(),
+            figures: GateCounters::default(),
             ask: Notify::new(),
             browse: Notify::new(),
             table_changes: watch::Sender::new(0),
@@ -175,12 +177,12 @@ impl Core {
         (now, jump)
     }
 
-    fn cells(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Cell>>> {
+    fn cells(&self) -> MutexGuard<'_, HashMap<GateSessionId, Arc<GateSessionCell>>> {
         self.cells.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Every session that the machine has.
-    pub(super) fn all_cells(&self) -> Vec<Arc<Cell>> {
+    pub(super) fn all_cells(&self) -> Vec<Arc<GateSessionCell>> {
         self.cells().values().cloned().collect()
     }
 
@@ -188,10 +190,10 @@ impl Core {
     pub(super) fn admit(
         &self,
         now: Moment,
-        session: SessionId,
+        session: GateSessionId,
         channel: ChannelId,
-        kind: Kind,
-    ) -> Result<(), Refusal> {
+        kind: RightKind,
+    ) -> Result<(), GateRefusal> {
         self.machine.read().unwrap_or_else(PoisonError::into_inner).admit(now, session, channel, kind)
     }
 
@@ -201,13 +203,13 @@ impl Core {
     }
 
     /// The number of the nonce that the next activation signs.
-    pub(super) fn nonce(&self, session: SessionId) -> Option<Nonce> {
+    pub(super) fn nonce(&self, session: GateSessionId) -> Option<NonceNumber> {
         self.machine.read().unwrap_or_else(PoisonError::into_inner).nonce(session)
     }
 
     /// Makes a session known to the machine, under a number that no other had.
-    pub(super) fn create(&self, cell: &Arc<Cell>, channel: ChannelId) -> SessionId {
-        let session = SessionId(self.next_session.fetch_add(1, Ordering::Relaxed));
+    pub(super) fn create(&self, cell: &Arc<GateSessionCell>, channel: ChannelId) -> GateSessionId {
+        let session = GateSessionId(self.next_session.fetch_add(1, Ordering::Relaxed));
         self.cells().insert(session, Arc::clone(cell));
         let client = Arc::clone(&cell.client);
         let _ = self.step(GateEvent::Create { session, channel, client });
@@ -217,37 +219,37 @@ impl Core {
     /// Has the machine take a user, or refuse.
     pub(super) fn activate(
         &self,
-        cell: &Cell,
-        session: SessionId,
+        cell: &GateSessionCell,
+        session: GateSessionId,
         channel: ChannelId,
-        nonce: Nonce,
-        identity: Identity<Held>,
-    ) -> Result<(), Refusal> {
+        nonce: NonceNumber,
+        identity: ActivationIdentity<AcceptedToken>,
+    ) -> Result<(), GateRefusal> {
         let client = Arc::clone(&cell.client);
         self.step(GateEvent::Activate { session, channel, client, nonce, identity })
     }
 
     /// The session has subscriptions, or has none any more.
-    pub(super) fn subscribed(&self, session: SessionId, has: bool) {
+    pub(super) fn subscribed(&self, session: GateSessionId, has: bool) {
         let _ = self.step(GateEvent::Subscribed { session, has });
     }
 
     /// Forgets a session.
-    pub(super) fn forget(&self, session: SessionId) {
+    pub(super) fn forget(&self, session: GateSessionId) {
         let _ = self.step(GateEvent::Close(session));
         self.cells().remove(&session);
     }
 
     pub(super) fn hear(&self, message: FeedMessage<Arc<str>>) {
         if let FeedMessage::Cutoff { .. } = &message {
-            Figures::count(&self.figures.cutoffs);
+            GateCounters::count(&self.figures.cutoffs);
         }
         let _ = self.step(GateEvent::Heard(message));
     }
 
     /// Takes a step of the machine and carries its actions out in their order. What sets a flag or the feed is done before anybody else
     /// steps; what calls others is done after the lock is free.
-    pub(super) fn step(&self, event: GateEvent<Held>) -> Result<(), Refusal> {
+    pub(super) fn step(&self, event: GateEvent<AcceptedToken>) -> Result<(), GateRefusal> {
         let is_news = matches!(event, GateEvent::Heard(_));
         let (now, jump, actions) = {
             let mut machine = self.machine.write().unwrap_or_else(PoisonError::into_inner);
@@ -283,7 +285,7 @@ impl Core {
                     let cell = self.cells().get(&session).cloned();
                     if let Some(cell) = cell {
                         let reason = format!("{ended}; the session goes on as an anonymous one");
-                        self.tell(now, Some(&cell), Happening::Ended { reason: &reason });
+                        self.tell(now, Some(&cell), GateAuditKind::Ended { reason: &reason });
                         self.rights_changed(session);
                     }
                 }
@@ -301,24 +303,24 @@ impl Core {
         outcome
     }
 
-    fn rights_changed(&self, session: SessionId) {
+    fn rights_changed(&self, session: GateSessionId) {
         let link = self.cells().get(&session).and_then(|cell| cell.link.get().cloned());
         if let Some(link) = link {
             link.rights_changed(self);
         }
     }
 
-    fn end(&self, now: Moment, session: SessionId, ended: Ended) {
+    fn end(&self, now: Moment, session: GateSessionId, ended: RightEnd) {
         let cell = self.cells().get(&session).cloned();
         if let Some(cell) = cell {
-            Figures::count(&self.figures.ended);
-            self.tell(now, Some(&cell), Happening::Ended { reason: &ended.to_string() });
+            GateCounters::count(&self.figures.ended);
+            self.tell(now, Some(&cell), GateAuditKind::Ended { reason: &ended.to_string() });
             cell.close();
         }
     }
 
     fn note_jump(&self, now: Moment, jump: ClockJump) {
-        Figures::count(&self.figures.clock_jumps);
+        GateCounters::count(&self.figures.clock_jumps);
         let text = match jump {
             ClockJump::Ahead(by) => {
                 format!(
@@ -332,7 +334,7 @@ impl Core {
             ),
         };
         tracing::warn!("{text}");
-        self.tell(now, None, Happening::Note { text: &text });
+        self.tell(now, None, GateAuditKind::Note { text: &text });
     }
 
     fn note(&self, now: Moment, note: GateNote) {
@@ -350,14 +352,14 @@ impl Core {
         };
         tracing::warn!("{text}");
         let cell = session.and_then(|session| self.cells().get(&session).cloned());
-        self.tell(now, cell.as_deref(), Happening::Note { text });
+        self.tell(now, cell.as_deref(), GateAuditKind::Note { text });
     }
 
     /// Tells the audit.
-    pub(super) fn tell(&self, moment: Moment, cell: Option<&Cell>, what: Happening<'_>) {
-        let user = cell.and_then(Cell::user);
+    pub(super) fn tell(&self, moment: Moment, cell: Option<&GateSessionCell>, what: GateAuditKind<'_>) {
+        let user = cell.and_then(GateSessionCell::user);
         let subject = user.as_ref().and_then(|user| user.subject()).unwrap_or_default();
-        self.settings.audit.record(&AuditEvent {
+        self.settings.audit.record(&GateAuditEvent {
             moment,
             session: cell.map_or(0, |cell| cell.number),
             client: cell.map_or("", |cell| &cell.application),
@@ -367,8 +369,8 @@ impl Core {
     }
 }
 
-fn set_flags(cells: &HashMap<SessionId, Arc<Cell>>, action: &GateAction) {
-    let set = |session: &SessionId, change: &dyn Fn(&Flags)| {
+fn set_flags(cells: &HashMap<GateSessionId, Arc<GateSessionCell>>, action: &GateAction) {
+    let set = |session: &GateSessionId, change: &dyn Fn(&DeliveryFlags)| {
         if let Some(cell) = cells.get(session) {
             change(&cell.flags);
         }

@@ -17,121 +17,121 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-use super::core::Core;
-use super::head::{Head, NO_HEADER};
-use super::link::Link;
-use super::mediate::service::Service;
-use super::mediate::walk::Garbled;
-use super::mediate::{Outcome, Reply, UpstreamRequest};
-use super::service::User;
+use super::core::GateCore;
+use super::head::{NO_HEADER, ResponseHeaderFields};
+use super::link::SessionLink;
+use super::mediate::service::ServiceKind;
+use super::mediate::walk::DecodeError;
+use super::mediate::{MediatedReply, MediatedRequest, UpstreamRequest};
+use super::service::GateUser;
 use super::upstream::{is_session_lost, told};
-use crate::channel::UnderWay;
+use crate::channel::PendingRequestGuard;
 use crate::error::Error;
-use crate::protocol::Refusal;
-use crate::session::{ActiveSession, Call};
-use crate::token::Kind;
-use crate::wire::{self, Reader, RequestPeek};
+use crate::protocol::GateRefusal;
+use crate::session::{ActiveSession, SessionCall};
+use crate::token::RightKind;
+use crate::wire::{self, RequestPeek, WireReader};
 
 /// A Publish may come so much later than its client waits: the message would be lost.
 const PUBLISH_LATE: Duration = Duration::from_secs(10);
 const FAULT: u32 = ObjectId::ServiceFault_Encoding_DefaultBinary as u32;
 
 /// The kind of right that a service needs at least.
-pub(super) fn kind_of(service: Service) -> Kind {
+pub(super) fn kind_of(service: ServiceKind) -> RightKind {
     match service {
-        Service::Write
-        | Service::HistoryUpdate
-        | Service::AddNodes
-        | Service::AddReferences
-        | Service::DeleteNodes
-        | Service::DeleteReferences => Kind::Writing,
-        Service::Call => Kind::Calling,
-        Service::FindServers
-        | Service::FindServersOnNetwork
-        | Service::GetEndpoints
-        | Service::RegisterServer
-        | Service::RegisterServer2
-        | Service::OpenSecureChannel
-        | Service::CloseSecureChannel
-        | Service::CreateSession
-        | Service::ActivateSession
-        | Service::CloseSession
-        | Service::Cancel
-        | Service::Browse
-        | Service::BrowseNext
-        | Service::TranslateBrowsePathsToNodeIds
-        | Service::RegisterNodes
-        | Service::UnregisterNodes
-        | Service::QueryFirst
-        | Service::QueryNext
-        | Service::Read
-        | Service::HistoryRead
-        | Service::CreateMonitoredItems
-        | Service::ModifyMonitoredItems
-        | Service::SetMonitoringMode
-        | Service::SetTriggering
-        | Service::DeleteMonitoredItems
-        | Service::CreateSubscription
-        | Service::ModifySubscription
-        | Service::SetPublishingMode
-        | Service::Publish
-        | Service::Republish
-        | Service::TransferSubscriptions
-        | Service::DeleteSubscriptions => Kind::Reading,
+        ServiceKind::Write
+        | ServiceKind::HistoryUpdate
+        | ServiceKind::AddNodes
+        | ServiceKind::AddReferences
+        | ServiceKind::DeleteNodes
+        | ServiceKind::DeleteReferences => RightKind::Writing,
+        ServiceKind::Call => RightKind::Calling,
+        ServiceKind::FindServers
+        | ServiceKind::FindServersOnNetwork
+        | ServiceKind::GetEndpoints
+        | ServiceKind::RegisterServer
+        | ServiceKind::RegisterServer2
+        | ServiceKind::OpenSecureChannel
+        | ServiceKind::CloseSecureChannel
+        | ServiceKind::CreateSession
+        | ServiceKind::ActivateSession
+        | ServiceKind::CloseSession
+        | ServiceKind::Cancel
+        | ServiceKind::Browse
+        | ServiceKind::BrowseNext
+        | ServiceKind::TranslateBrowsePathsToNodeIds
+        | ServiceKind::RegisterNodes
+        | ServiceKind::UnregisterNodes
+        | ServiceKind::QueryFirst
+        | ServiceKind::QueryNext
+        | ServiceKind::Read
+        | ServiceKind::HistoryRead
+        | ServiceKind::CreateMonitoredItems
+        | ServiceKind::ModifyMonitoredItems
+        | ServiceKind::SetMonitoringMode
+        | ServiceKind::SetTriggering
+        | ServiceKind::DeleteMonitoredItems
+        | ServiceKind::CreateSubscription
+        | ServiceKind::ModifySubscription
+        | ServiceKind::SetPublishingMode
+        | ServiceKind::Publish
+        | ServiceKind::Republish
+        | ServiceKind::TransferSubscriptions
+        | ServiceKind::DeleteSubscriptions => RightKind::Reading,
     }
 }
 
 /// Whether the mediator keeps something of the response: then it is waited for even where the client does not any more.
-fn leaves_traces(service: Service) -> bool {
+fn leaves_traces(service: ServiceKind) -> bool {
     !matches!(
         service,
-        Service::Read
-            | Service::Write
-            | Service::Call
-            | Service::HistoryUpdate
-            | Service::TranslateBrowsePathsToNodeIds
-            | Service::SetTriggering
-            | Service::ModifySubscription
-            | Service::SetPublishingMode
-            | Service::Republish
+        ServiceKind::Read
+            | ServiceKind::Write
+            | ServiceKind::Call
+            | ServiceKind::HistoryUpdate
+            | ServiceKind::TranslateBrowsePathsToNodeIds
+            | ServiceKind::SetTriggering
+            | ServiceKind::ModifySubscription
+            | ServiceKind::SetPublishingMode
+            | ServiceKind::Republish
     )
 }
 
-fn is_delivery(service: Service) -> bool {
-    matches!(service, Service::Publish | Service::Republish)
+fn is_delivery(service: ServiceKind) -> bool {
+    matches!(service, ServiceKind::Publish | ServiceKind::Republish)
 }
 
 /// Whether the response may tell of subscriptions that the session did not have.
-fn brings_subscriptions(service: Service) -> bool {
-    matches!(service, Service::CreateSubscription | Service::TransferSubscriptions)
+fn brings_subscriptions(service: ServiceKind) -> bool {
+    matches!(service, ServiceKind::CreateSubscription | ServiceKind::TransferSubscriptions)
 }
 
 /// Who waits for the response, on the client's side.
-type Client = oneshot::Sender<Result<Bytes, StatusCode>>;
+type ResponseWaiter = oneshot::Sender<Result<Bytes, StatusCode>>;
 
 /// A response that has arrived.
-pub(super) struct Early {
+pub(super) struct EarlyResponse {
     exchange: Arc<Exchange>,
     response: Result<Bytes, Error>,
-    client: Client,
+    client: ResponseWaiter,
 }
 
-impl Early {
+impl EarlyResponse {
     /// The subscription that a response to Publish is of.
     pub(super) fn subscription(&self) -> Option<u32> {
         let response = self.response.as_ref().ok()?;
-        let head = Head::read(response).ok().filter(|head| head.type_id != FAULT)?;
+        let head = ResponseHeaderFields::read(response).ok().filter(|head| head.type_id != FAULT)?;
         let id = response.get(head.parameters..)?.first_chunk::<4>()?;
         Some(u32::from_le_bytes(*id))
     }
 
     /// Mediates it.
     fn take(self) {
-        let Early { exchange, response, client } = self;
+        let EarlyResponse { exchange, response, client } = self;
         let core = exchange.link.core.upgrade().ok_or(StatusCode::BadShutdown);
         let response = match core.and_then(|core| exchange.finish(&core, response)) {
-            Ok(Taken::FollowUp(next)) => return exchange.send(next, client),
-            Ok(Taken::Passed(response)) => Ok(response),
+            Ok(ResponseOutcome::FollowUp(next)) => return exchange.send(next, client),
+            Ok(ResponseOutcome::Passed(response)) => Ok(response),
             Err(status) => Err(status),
         };
         // Where nobody waits any more, what is kept of it was kept all the same.
@@ -149,49 +149,49 @@ impl Early {
 
 /// One request.
 pub(super) struct Exchange {
-    link: Arc<Link>,
-    service: Service,
-    session: Arc<ActiveSession<Core>>,
+    link: Arc<SessionLink>,
+    service: ServiceKind,
+    session: Arc<ActiveSession<GateCore>>,
     /// The user when the request came.
-    user: Arc<User>,
+    user: Arc<GateUser>,
     request: RequestPeek,
     body: Bytes,
     /// The request's name upstream and in the mediator.
     id: u32,
-    under_way: Mutex<Option<UnderWay>>,
+    under_way: Mutex<Option<PendingRequestGuard>>,
 }
 
-/// What becomes of a request at once.
-enum Sent {
+/// The immediate outcome of sending a request.
+enum SendOutcome {
     Upstream(Bytes),
     Answered(Bytes),
 }
 
-/// What becomes of a response.
-enum Taken {
+/// The outcome of handling a response.
+enum ResponseOutcome {
     Passed(Bytes),
     FollowUp(Bytes),
 }
 
 impl Exchange {
-    pub(super) fn new(link: Arc<Link>, service: Service, call: Call<Core>) -> Exchange {
+    pub(super) fn new(link: Arc<SessionLink>, service: ServiceKind, call: SessionCall<GateCore>) -> Exchange {
         let id = link.next_request.fetch_add(1, Ordering::Relaxed);
-        let Call { session, user, request, body } = call;
+        let SessionCall { session, user, request, body } = call;
         Exchange { link, service, session, user, request, body, id, under_way: Mutex::default() }
     }
 
     /// Mediates the request to its end. Where nobody waits any more, it is cancelled upstream. It is sent before anything is waited for.
-    pub(super) async fn run(self, core: &Core) -> Result<Bytes, StatusCode> {
+    pub(super) async fn run(self, core: &GateCore) -> Result<Bytes, StatusCode> {
         let (sender, reply) = oneshot::channel();
         let until = Instant::now() + self.within(core);
         let exchange = Arc::new(self);
         let mut waits = {
             let _sending = exchange.link.sending();
             let request = match exchange.begin(core)? {
-                Sent::Answered(response) => return Ok(response),
-                Sent::Upstream(request) => request,
+                SendOutcome::Answered(response) => return Ok(response),
+                SendOutcome::Upstream(request) => request,
             };
-            let waits = Waits { exchange: Arc::clone(&exchange), until, reply: Some(reply) };
+            let waits = WaiterGuard { exchange: Arc::clone(&exchange), until, reply: Some(reply) };
             exchange.send(request, sender);
             waits
         };
@@ -199,7 +199,7 @@ impl Exchange {
     }
 
     /// Sends a request. What comes of it is mediated when it arrives, whether anybody waits for it or not.
-    fn send(self: &Arc<Exchange>, request: Bytes, client: Client) {
+    fn send(self: &Arc<Exchange>, request: Bytes, client: ResponseWaiter) {
         let exchange = Arc::clone(self);
         let arrived = move |response| exchange.arrived(response, client);
         // Locked until it is put there: the response may arrive, and be followed up, before.
@@ -207,17 +207,17 @@ impl Exchange {
         *under_way = Some(self.link.session.channel().start(request, arrived));
     }
 
-    fn arrived(self: Arc<Exchange>, response: Result<Bytes, Error>, client: Client) {
+    fn arrived(self: Arc<Exchange>, response: Result<Bytes, Error>, client: ResponseWaiter) {
         let link = Arc::clone(&self.link);
         let brings_subscriptions = brings_subscriptions(self.service);
-        let arrived = Early { exchange: self, response, client };
-        let is_publish = arrived.exchange.service == Service::Publish;
+        let arrived = EarlyResponse { exchange: self, response, client };
+        let is_publish = arrived.exchange.service == ServiceKind::Publish;
         let arrived = if is_publish { link.keep_early(arrived) } else { Some(arrived) };
         if let Some(arrived) = arrived {
             arrived.take();
         }
         if brings_subscriptions {
-            link.take_early().into_iter().for_each(Early::take_again);
+            link.take_early().into_iter().for_each(EarlyResponse::take_again);
         }
     }
 
@@ -227,22 +227,24 @@ impl Exchange {
         drop(under_way);
         self.link.mediator().on_fault(self.id);
         if brings_subscriptions(self.service) {
-            self.link.take_early().into_iter().for_each(Early::take_again);
+            self.link.take_early().into_iter().for_each(EarlyResponse::take_again);
         }
     }
 
-    fn begin(&self, core: &Core) -> Result<Sent, StatusCode> {
+    fn begin(&self, core: &GateCore) -> Result<SendOutcome, StatusCode> {
         let body = self.body.get(self.request.parameters..).unwrap_or_default();
         core.with_rights(&self.user, false, |rights| {
             let mut mediator = self.link.mediator();
             let outcome = mediator.on_request(rights, self.id, self.request.type_id, body);
             drop(mediator);
             match outcome {
-                Outcome::Forward(body) => self.compose(self.request.type_id, &body).map(Sent::Upstream),
-                Outcome::Answer(body) => Ok(Sent::Answered(self.answer(core, &body))),
-                Outcome::Refuse(status) => Err(status),
+                MediatedRequest::Forward(body) => {
+                    self.compose(self.request.type_id, &body).map(SendOutcome::Upstream)
+                }
+                MediatedRequest::Answer(body) => Ok(SendOutcome::Answered(self.answer(core, &body))),
+                MediatedRequest::Refuse(status) => Err(status),
                 // The session layer answers it: it knows which requests are under way.
-                Outcome::Cancel(_) => Err(StatusCode::BadServiceUnsupported),
+                MediatedRequest::Cancel(_) => Err(StatusCode::BadServiceUnsupported),
             }
         })
     }
@@ -267,7 +269,7 @@ impl Exchange {
     /// The client's header from its time to its timeout.
     fn kept_header(&self) -> Option<&[u8]> {
         let start = self.request.token.end;
-        let mut reader = Reader::new(self.body.get(start..)?);
+        let mut reader = WireReader::new(self.body.get(start..)?);
         // Time, handle, which diagnostics.
         reader.take(8 + 4 + 4).ok()?;
         reader.byte_string().ok()?;
@@ -275,7 +277,7 @@ impl Exchange {
         self.body.get(start..start + reader.position())
     }
 
-    fn answer(&self, core: &Core, body: &[u8]) -> Bytes {
+    fn answer(&self, core: &GateCore, body: &[u8]) -> Bytes {
         let owned = wire::context();
         let header = wire::response_header(self.request.handle, StatusCode::Good, core.watch.now());
         let header = header.encode_to_vec(&owned.context());
@@ -286,9 +288,9 @@ impl Exchange {
         response.freeze()
     }
 
-    fn within(&self, core: &Core) -> Duration {
+    fn within(&self, core: &GateCore) -> Duration {
         let hint = Duration::from_millis(u64::from(self.request.timeout_hint_ms));
-        match (self.service == Service::Publish, hint.is_zero()) {
+        match (self.service == ServiceKind::Publish, hint.is_zero()) {
             (true, true) => core.settings.upstream.publish_max,
             (true, false) => hint.saturating_add(PUBLISH_LATE),
             (false, true) => core.settings.upstream.client.request_max,
@@ -296,22 +298,22 @@ impl Exchange {
         }
     }
 
-    fn finish(&self, core: &Core, response: Result<Bytes, Error>) -> Result<Taken, StatusCode> {
+    fn finish(&self, core: &GateCore, response: Result<Bytes, Error>) -> Result<ResponseOutcome, StatusCode> {
         let response = match response {
             Ok(response) => response,
             Err(error) => return self.fault(core, told(error.status())),
         };
-        match Head::read(&response) {
+        match ResponseHeaderFields::read(&response) {
             Ok(head) if head.type_id == FAULT || head.service_result.is_bad() => {
                 self.fault(core, head.service_result)
             }
             Ok(head) => self.take(core, &head, response),
-            Err(Garbled) => self.fault(core, StatusCode::BadUnknownResponse),
+            Err(DecodeError) => self.fault(core, StatusCode::BadUnknownResponse),
         }
     }
 
     /// No response comes, or a fault. Of a request that the server has carried out in part, the client hears which part.
-    fn fault(&self, core: &Core, status: StatusCode) -> Result<Taken, StatusCode> {
+    fn fault(&self, core: &GateCore, status: StatusCode) -> Result<ResponseOutcome, StatusCode> {
         let told = match is_session_lost(status) {
             true => StatusCode::BadServerNotConnected,
             false if status.is_bad() => status,
@@ -321,17 +323,22 @@ impl Exchange {
         if is_session_lost(status) {
             self.link.lost(status);
         }
-        failed.map(|body| Taken::Passed(self.answer(core, &body)))
+        failed.map(|body| ResponseOutcome::Passed(self.answer(core, &body)))
     }
 
     /// Hands a response to the mediator, with the rights of this moment.
-    fn take(&self, core: &Core, head: &Head, response: Bytes) -> Result<Taken, StatusCode> {
+    fn take(
+        &self,
+        core: &GateCore,
+        head: &ResponseHeaderFields,
+        response: Bytes,
+    ) -> Result<ResponseOutcome, StatusCode> {
         let is_delivery = is_delivery(self.service);
         // What was asked before a change of user is answered by the old user's rights (Part 2, 6.20); deliveries go by the new one's.
         let user = if is_delivery { self.session.user() } else { Arc::clone(&self.user) };
         let body = response.get(head.parameters..).unwrap_or_default();
         let mended = {
-            let is_transfer = self.service == Service::TransferSubscriptions;
+            let is_transfer = self.service == ServiceKind::TransferSubscriptions;
             let transfers = || core.transfers.lock().unwrap_or_else(PoisonError::into_inner);
             let _transfers = is_transfer.then(transfers);
             core.with_rights(&user, is_delivery, |rights| {
@@ -339,62 +346,67 @@ impl Exchange {
             })
         };
         let mended = match mended {
-            Reply::Pass(Cow::Borrowed(_)) => None,
-            Reply::Pass(Cow::Owned(body)) => Some(body),
-            Reply::FollowUp(UpstreamRequest { service, body }) => {
-                return self.compose(service.request_id(), &body).map(Taken::FollowUp);
+            MediatedReply::Pass(Cow::Borrowed(_)) => None,
+            MediatedReply::Pass(Cow::Owned(body)) => Some(body),
+            MediatedReply::FollowUp(UpstreamRequest { service, body }) => {
+                return self.compose(service.request_id(), &body).map(ResponseOutcome::FollowUp);
             }
-            Reply::Fault(status) => return Err(status),
+            MediatedReply::Fault(status) => return Err(status),
         };
         self.note(core, mended.as_deref().unwrap_or(body));
         self.still_admitted(core, &user)?;
         let response = match mended {
-            None if head.is_plain => Head::patched(response, head.handle_offset, self.request.handle),
+            None if head.is_plain => {
+                ResponseHeaderFields::patched(response, head.handle_offset, self.request.handle)
+            }
             None => head.rebuilt(&response, body, self.request.handle),
             Some(body) => head.rebuilt(&response, &body, self.request.handle),
         };
-        Ok(Taken::Passed(response))
+        Ok(ResponseOutcome::Passed(response))
     }
 
     /// What is read goes out only as long as the right lasts. What was written or called has happened, and the client hears so.
-    fn still_admitted(&self, core: &Core, user: &User) -> Result<(), StatusCode> {
+    fn still_admitted(&self, core: &GateCore, user: &GateUser) -> Result<(), StatusCode> {
         if user.cell.flags.ended.load(Ordering::Acquire) {
             return Err(StatusCode::BadSessionClosed);
         }
         let kind = kind_of(self.service);
-        if kind != Kind::Reading {
+        if kind != RightKind::Reading {
             return Ok(());
         }
         match core.admit(core.watch.now(), self.link.id, user.channel, kind) {
-            Err(refusal @ (Refusal::Ended(_) | Refusal::NoSession)) => Err(refusal.status()),
+            Err(refusal @ (GateRefusal::Ended(_) | GateRefusal::NoSession)) => Err(refusal.status()),
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
     /// Keeps account of subscriptions.
-    fn note(&self, core: &Core, body: &[u8]) {
-        if self.service == Service::CreateSubscription
+    fn note(&self, core: &GateCore, body: &[u8]) {
+        if self.service == ServiceKind::CreateSubscription
             && let Some(id) = body.first_chunk::<4>()
         {
             core.own(self.link.id, u32::from_le_bytes(*id), &self.link);
         }
-        let services =
-            [Service::CreateSubscription, Service::DeleteSubscriptions, Service::TransferSubscriptions];
+        let services = [
+            ServiceKind::CreateSubscription,
+            ServiceKind::DeleteSubscriptions,
+            ServiceKind::TransferSubscriptions,
+        ];
         if services.contains(&self.service) {
             self.link.tell_subscriptions(core);
         }
     }
 }
 
-/// Somebody waits for a response. When nobody does any more, the request is cancelled upstream.
-struct Waits {
+/// Guards a wait for a response: dropping it cancels the request upstream.
+struct WaiterGuard {
     exchange: Arc<Exchange>,
     until: Instant,
     /// Taken when it has come, or comes too late.
     reply: Option<oneshot::Receiver<Result<Bytes, StatusCode>>>,
 }
 
-impl Waits {
+impl WaiterGuard {
     async fn reply(&mut self) -> Result<Bytes, StatusCode> {
         let Some(reply) = &mut self.reply else { return Err(StatusCode::BadInternalError) };
         let replied = timeout_at(self.until, reply).await;
@@ -410,7 +422,7 @@ impl Waits {
     }
 }
 
-impl Drop for Waits {
+impl Drop for WaiterGuard {
     fn drop(&mut self) {
         let Some(reply) = self.reply.take() else { return };
         let (exchange, until) = (Arc::clone(&self.exchange), self.until);

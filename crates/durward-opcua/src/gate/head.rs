@@ -3,14 +3,14 @@
 use bytes::{Bytes, BytesMut};
 use opcua_types::StatusCode;
 
-use super::mediate::walk::{Garbled, Walked, Walker};
+use super::mediate::walk::{DecodeError, WalkResult, Walker};
 use crate::wire;
 
 /// An additional header that is null.
 pub(super) const NO_HEADER: [u8; 3] = [0, 0, 0];
 
 /// Where the fields of a response's header stand.
-pub(super) struct Head {
+pub(super) struct ResponseHeaderFields {
     pub(super) type_id: u32,
     pub(super) handle_offset: usize,
     pub(super) service_result: StatusCode,
@@ -22,9 +22,9 @@ pub(super) struct Head {
     pub(super) is_plain: bool,
 }
 
-impl Head {
-    pub(super) fn read(response: &[u8]) -> Walked<Head> {
-        let (type_id, length) = wire::type_id(response).map_err(|_| Garbled)?;
+impl ResponseHeaderFields {
+    pub(super) fn read(response: &[u8]) -> WalkResult<ResponseHeaderFields> {
+        let (type_id, length) = wire::type_id(response).map_err(|_| DecodeError)?;
         let mut walker = Walker::new(response);
         walker.take(length + 8)?;
         let handle_offset = walker.at();
@@ -35,7 +35,14 @@ impl Head {
         let additional = walker.at();
         walker.skip_extension()?;
         let is_plain = walker.since(additional) == NO_HEADER;
-        Ok(Head { type_id, handle_offset, service_result, additional, parameters: walker.at(), is_plain })
+        Ok(ResponseHeaderFields {
+            type_id,
+            handle_offset,
+            service_result,
+            additional,
+            parameters: walker.at(),
+            is_plain,
+        })
     }
 
     /// The response with another handle: in place, where nobody else has the bytes.

@@ -8,49 +8,50 @@ use bytes::{Bytes, BytesMut};
 use opcua_types::StatusCode;
 use tokio::runtime::Handle;
 
-use super::audit::{Figures, Happening};
-use super::core::{Cell, Core};
-use super::exchange::{Early, put_type};
+use super::audit::{GateAuditKind, GateCounters};
+use super::core::{GateCore, GateSessionCell};
+use super::exchange::{EarlyResponse, put_type};
 use super::head::NO_HEADER;
-use super::mediate::service::Service;
+use super::mediate::service::ServiceKind;
 use super::mediate::{Mediator, UpstreamRequest};
-use super::names::Names;
-use super::owners::Taker;
+use super::names::NamespaceNames;
+use super::owners::SubscriptionTransfer;
 use super::upstream::UpstreamSession;
-use crate::protocol::SessionId;
+use crate::protocol::GateSessionId;
 use crate::wire;
 
 /// Handles of requests begin here: apart from those of the client's end, which counts from 1.
 const FIRST_REQUEST: u32 = 0x4000_0000;
 
 /// A client's session and its upstream session.
-pub(super) struct Link {
-    pub(super) core: Weak<Core>,
-    cell: Weak<Cell>,
-    pub(super) id: SessionId,
+pub(super) struct SessionLink {
+    pub(super) core: Weak<GateCore>,
+    cell: Weak<GateSessionCell>,
+    pub(super) id: GateSessionId,
     pub(super) session: UpstreamSession,
-    names: ArcSwap<Names>,
+    names: ArcSwap<NamespaceNames>,
     /// Held from the mediator's word on a request until it is sent: they go upstream in the order in which they were mediated.
     sending: Mutex<()>,
     mediator: Mutex<Mediator>,
     pub(super) next_request: AtomicU32,
     has_subscriptions: AtomicBool,
     /// Messages of subscriptions that are being made or taken over: the server may send one before the response that tells of the subscription.
-    early: Mutex<Vec<Early>>,
+    early: Mutex<Vec<EarlyResponse>>,
     is_closed: AtomicBool,
     pub(super) is_rejoining: AtomicBool,
 }
 
-impl Link {
+impl SessionLink {
     pub(super) fn new(
-        core: &Arc<Core>,
-        id: SessionId,
-        cell: &Arc<Cell>,
+        core: &Arc<GateCore>,
+        id: GateSessionId,
+        cell: &Arc<GateSessionCell>,
         session: UpstreamSession,
-        names: Arc<Names>,
-    ) -> Arc<Link> {
-        let owners = Arc::new(Taker { core: Arc::downgrade(core), id, cell: Arc::downgrade(cell) });
-        Arc::new(Link {
+        names: Arc<NamespaceNames>,
+    ) -> Arc<SessionLink> {
+        let owners =
+            Arc::new(SubscriptionTransfer { core: Arc::downgrade(core), id, cell: Arc::downgrade(cell) });
+        Arc::new(SessionLink {
             core: Arc::downgrade(core),
             cell: Arc::downgrade(cell),
             id,
@@ -67,12 +68,12 @@ impl Link {
     }
 
     /// What the indexes of namespaces mean in this session.
-    pub(super) fn names(&self) -> Arc<Names> {
+    pub(super) fn names(&self) -> Arc<NamespaceNames> {
         self.names.load_full()
     }
 
     /// The server has added namespaces.
-    pub(super) fn follow_names(&self, names: Arc<Names>) {
+    pub(super) fn follow_names(&self, names: Arc<NamespaceNames>) {
         self.names.store(Arc::clone(&names));
         // Another user who comes in at this moment finds either; with the fewer names, the nodes of the new ones are unknown.
         if let Some(user) = self.cell.upgrade().and_then(|cell| cell.user()) {
@@ -90,7 +91,7 @@ impl Link {
 
     /// What the session may receive has changed: the server does not sample any more what is not delivered, and says anew what is again. Without,
     /// a value that changed in between would not be seen until it changes again.
-    pub(super) fn rights_changed(&self, core: &Core) {
+    pub(super) fn rights_changed(&self, core: &GateCore) {
         let Some(user) = self.cell.upgrade().and_then(|cell| cell.user()) else { return };
         if self.is_closed() {
             return;
@@ -107,7 +108,7 @@ impl Link {
     }
 
     /// A request of the gate's own, with a body of the mediator's.
-    fn own_request(&self, core: &Core, service: Service, body: &[u8]) -> Bytes {
+    fn own_request(&self, core: &GateCore, service: ServiceKind, body: &[u8]) -> Bytes {
         let token = self.session.token();
         let mut request = BytesMut::with_capacity(token.len() + body.len() + 64);
         put_type(&mut request, service.request_id());
@@ -128,7 +129,7 @@ impl Link {
     }
 
     /// Closes the upstream session, once.
-    pub(super) fn close(self: &Arc<Link>, delete_subscriptions: bool) {
+    pub(super) fn close(self: &Arc<SessionLink>, delete_subscriptions: bool) {
         if self.is_closed.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -149,17 +150,17 @@ impl Link {
         if self.is_closed() || cell.flags.ended.swap(true, Ordering::AcqRel) {
             return;
         }
-        Figures::count(&core.figures.upstream_lost);
-        core.tell(core.watch.now(), Some(&cell), Happening::Ended { reason });
+        GateCounters::count(&core.figures.upstream_lost);
+        core.tell(core.watch.now(), Some(&cell), GateAuditKind::Ended { reason });
         cell.close();
     }
 
-    fn early(&self) -> MutexGuard<'_, Vec<Early>> {
+    fn early(&self) -> MutexGuard<'_, Vec<EarlyResponse>> {
         self.early.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a message that came too early; gives back one that did not.
-    pub(super) fn keep_early(&self, early: Early) -> Option<Early> {
+    pub(super) fn keep_early(&self, early: EarlyResponse) -> Option<EarlyResponse> {
         let mediator = self.mediator();
         let is_new = |id| !mediator.has_subscription(id);
         if !mediator.awaits_subscription() || !early.subscription().is_some_and(is_new) {
@@ -172,12 +173,12 @@ impl Link {
     }
 
     /// A subscription has come, or will not.
-    pub(super) fn take_early(&self) -> Vec<Early> {
+    pub(super) fn take_early(&self) -> Vec<EarlyResponse> {
         std::mem::take(&mut *self.early())
     }
 
     /// Tells the machine whether there are subscriptions, when that has changed.
-    pub(super) fn tell_subscriptions(&self, core: &Core) {
+    pub(super) fn tell_subscriptions(&self, core: &GateCore) {
         let has = self.mediator().subscription_count() > 0;
         if self.has_subscriptions.swap(has, Ordering::AcqRel) != has {
             core.subscribed(self.id, has);

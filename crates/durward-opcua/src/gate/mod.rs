@@ -29,7 +29,7 @@
 //!
 //! # What holds
 //!
-//! - No request is served that [`protocol::Gate`](crate::protocol::Gate) does not admit; for each node the rights of the session are asked, before the request goes
+//! - No request is served that [`protocol::GateMachine`](crate::protocol::GateMachine) does not admit; for each node the rights of the session are asked, before the request goes
 //!   upstream and again, for what is read, when the response comes.
 //! - A client's session has a session upstream of its own: subscriptions, continuation points and diagnostics never mix.
 //! - A session whose upstream session is lost is closed, so that its client learns of it.
@@ -53,9 +53,9 @@ mod start;
 mod upstream;
 pub mod users;
 
-pub use audit::{Audit, AuditEvent, AuditLog, Figures, Happening};
+pub use audit::{GateAudit, GateAuditEvent, GateAuditKind, GateAuditLog, GateCounters};
 pub use settings::{
-    AnonymousRights, AuthoritySettings, GateSettings, TableSettings, TokenEncryption, UpstreamSettings,
+    AnonymousRights, GateAuthoritySettings, GateSettings, TableSettings, TokenEncryption, UpstreamSettings,
 };
 pub use start::Gate;
-pub use users::{OnBehalf, UserClaim, UserKinds, UserRefusal, UserReply, UserRights};
+pub use users::{DelegatedToken, UserClaim, UserKinds, UserRefusal, UserReply, UserRights};

@@ -1,34 +1,33 @@
-//! What the indexes of namespaces mean in one session: each session upstream has read the server's NamespaceArray itself, so that no session goes by
-//! what another one has read before the server was restarted.
+//! Namespace indexes of one session: each upstream session reads the server's NamespaceArray itself, so that none uses an array from before a restart of the server.
 
 use std::sync::Arc;
 
 use opcua_types::StatusCode;
 
-use super::core::Core;
-use super::link::Link;
+use super::core::GateCore;
+use super::link::SessionLink;
 use super::nodes::namespaces;
 use super::rights::FixedRights;
 use super::upstream::UpstreamSession;
 use crate::error::Error;
-use crate::token::{NodeTable, Rows};
+use crate::token::{NodeTable, TableRows};
 
 /// A NamespaceArray, and what nobody in particular may do under it.
-pub(super) struct Names {
+pub(super) struct NamespaceNames {
     pub(super) namespaces: Vec<String>,
     pub(super) anonymous: FixedRights,
 }
 
-impl Names {
+impl NamespaceNames {
     /// A table, as this session numbers its namespaces.
-    pub(super) fn rows(&self, table: &Arc<NodeTable>) -> Arc<Rows> {
-        Arc::new(Rows::new(Arc::clone(table), &self.namespaces))
+    pub(super) fn rows(&self, table: &Arc<NodeTable>) -> Arc<TableRows> {
+        Arc::new(TableRows::new(Arc::clone(table), &self.namespaces))
     }
 }
 
-impl Core {
+impl GateCore {
     /// What these namespaces mean. Sessions that agree share it.
-    pub(super) fn names(&self, namespaces: Vec<String>) -> Result<Arc<Names>, Error> {
+    pub(super) fn names(&self, namespaces: Vec<String>) -> Result<Arc<NamespaceNames>, Error> {
         let last = self.names.load();
         if let Some(last) = last.as_ref().filter(|last| last.namespaces == namespaces) {
             return Ok(Arc::clone(last));
@@ -37,13 +36,13 @@ impl Core {
         let anonymous = anonymous.map_err(|error| {
             Error::new(StatusCode::BadConfigurationError, format!("anonymous rights: {error}"))
         })?;
-        let names = Arc::new(Names { namespaces, anonymous });
+        let names = Arc::new(NamespaceNames { namespaces, anonymous });
         self.names.store(Some(Arc::clone(&names)));
         Ok(names)
     }
 
     /// Reads what they mean in a session. Where it is something else than the node table was browsed under, the nodes are browsed again.
-    pub(super) async fn read_names(&self, session: &UpstreamSession) -> Result<Arc<Names>, Error> {
+    pub(super) async fn read_names(&self, session: &UpstreamSession) -> Result<Arc<NamespaceNames>, Error> {
         let names = self.names(namespaces(session).await?)?;
         let tables = self.tables.load();
         if tables.current.is_some() && tables.namespaces != names.namespaces {
@@ -53,7 +52,7 @@ impl Core {
     }
 
     /// The session that looks at the nodes has read this NamespaceArray: those that have another one look again.
-    pub(super) fn compare_names(self: &Arc<Core>, namespaces: &[String]) {
+    pub(super) fn compare_names(self: &Arc<GateCore>, namespaces: &[String]) {
         for cell in self.all_cells() {
             let Some(link) = cell.link.get().filter(|link| link.names().namespaces != namespaces) else {
                 continue;
@@ -64,7 +63,7 @@ impl Core {
     }
 
     /// A server may add namespaces while it has sessions, nothing else (Part 5, 6.3.1). A session that cannot be asked has its own end.
-    async fn look_at_names(&self, link: &Link) {
+    async fn look_at_names(&self, link: &SessionLink) {
         let Ok(now) = namespaces(&link.session).await else { return };
         let before = link.names();
         if now == before.namespaces {

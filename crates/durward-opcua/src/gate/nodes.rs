@@ -1,5 +1,4 @@
-//! The node table: the nodes of the server, browsed when the gate starts, when its NamespaceArray changes, and when the server tells of changes; what
-//! tokens speak of.
+//! The node table: the nodes of the server, browsed when the gate starts, when its NamespaceArray changes, and when the server reports changes; tokens refer to its rows.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -14,48 +13,48 @@ use opcua_types::{
 };
 use tokio::time::{Instant, sleep};
 
-use super::audit::Happening;
+use super::audit::GateAuditKind;
 use super::changes;
-use super::core::Core;
+use super::core::GateCore;
 use super::upstream::UpstreamSession;
 use crate::error::Error;
-use crate::token::{NAMESPACE_OF_THE_STANDARD, NodeTable, Rows, TableNode};
+use crate::token::{NAMESPACE_OF_THE_STANDARD, NodeTable, TableNode, TableRows};
 
 /// Rounds of BrowseNext for one batch: a server that never ends is not followed for ever.
 const ROUNDS_MAX: usize = 10_000;
 
-/// A table, under the NamespaceArray of the session that browsed it. Sessions of clients number namespaces by their own: [`Names`](super::names::Names).
+/// A table, under the NamespaceArray of the session that browsed it. Sessions of clients number namespaces by their own: [`NamespaceNames`](super::names::NamespaceNames).
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) rows: Arc<Rows>,
+pub(super) struct SessionTable {
+    pub(super) rows: Arc<TableRows>,
 }
 
 /// The table in force, and the one before: tokens that were made over it count until they end.
 #[derive(Debug, Default)]
-pub(super) struct Tables {
+pub(super) struct TablesInForce {
     pub(super) namespaces: Vec<String>,
-    pub(super) current: Option<Arc<Table>>,
-    before: Option<Arc<Table>>,
+    pub(super) current: Option<Arc<SessionTable>>,
+    before: Option<Arc<SessionTable>>,
 }
 
-impl Tables {
+impl TablesInForce {
     /// The newest first.
-    pub(super) fn in_force(&self) -> Vec<Arc<Table>> {
+    pub(super) fn in_force(&self) -> Vec<Arc<SessionTable>> {
         self.current.iter().chain(&self.before).cloned().collect()
     }
 
-    fn next(&self, table: Arc<NodeTable>, namespaces: Vec<String>) -> Tables {
+    fn next(&self, table: Arc<NodeTable>, namespaces: Vec<String>) -> TablesInForce {
         let under = |table: &Arc<NodeTable>| {
-            Arc::new(Table { rows: Arc::new(Rows::new(Arc::clone(table), &namespaces)) })
+            Arc::new(SessionTable { rows: Arc::new(TableRows::new(Arc::clone(table), &namespaces)) })
         };
         let former = self.current.iter().chain(&self.before).map(|table| table.rows.table());
         let before = former.filter(|former| former.version() != table.version()).map(under).next();
-        Tables { current: Some(under(&table)), before, namespaces }
+        TablesInForce { current: Some(under(&table)), before, namespaces }
     }
 }
 
 /// Keeps the table up to date, for ever.
-pub(super) async fn keep(core: Arc<Core>) {
+pub(super) async fn keep(core: Arc<GateCore>) {
     let settings = &core.settings.upstream;
     let mut backoff = settings.backoff_min;
     loop {
@@ -77,7 +76,7 @@ pub(super) async fn keep(core: Arc<Core>) {
 }
 
 /// Browses over one session as long as it lasts.
-async fn follow(core: &Arc<Core>, backoff: &mut Duration) -> Result<(), Error> {
+async fn follow(core: &Arc<GateCore>, backoff: &mut Duration) -> Result<(), Error> {
     let session = core.upstream.open().await?;
     tokio::select! {
         error = keep_browsing(core, &session, backoff) => error.map(|never| match never {}),
@@ -86,7 +85,7 @@ async fn follow(core: &Arc<Core>, backoff: &mut Duration) -> Result<(), Error> {
 }
 
 async fn keep_browsing(
-    core: &Arc<Core>,
+    core: &Arc<GateCore>,
     session: &UpstreamSession,
     backoff: &mut Duration,
 ) -> Result<Infallible, Error> {
@@ -116,7 +115,7 @@ async fn keep_browsing(
     }
 }
 
-fn put_in_force(core: &Core, table: NodeTable, namespaces: Vec<String>) {
+fn put_in_force(core: &GateCore, table: NodeTable, namespaces: Vec<String>) {
     let tables = core.tables.load_full();
     let is_same = tables.current.as_ref().is_some_and(|now| now.rows.table().version() == table.version());
     if is_same && tables.namespaces == namespaces {
@@ -126,7 +125,7 @@ fn put_in_force(core: &Core, table: NodeTable, namespaces: Vec<String>) {
     core.figures.table_nodes.store(table.len() as u64, std::sync::atomic::Ordering::Relaxed);
     core.tables.store(Arc::new(tables.next(Arc::new(table), namespaces)));
     tracing::info!("{text}");
-    core.tell(core.watch.now(), None, Happening::Note { text: &text });
+    core.tell(core.watch.now(), None, GateAuditKind::Note { text: &text });
     core.table_changes.send_modify(|count| *count += 1);
 }
 
@@ -168,7 +167,11 @@ pub(super) fn namespaces_of(response: ReadResponse) -> Result<Vec<String>, Error
 }
 
 /// Browses everything below the roots, breadth first.
-async fn browse(core: &Core, session: &UpstreamSession, namespaces: &[String]) -> Result<NodeTable, Error> {
+async fn browse(
+    core: &GateCore,
+    session: &UpstreamSession,
+    namespaces: &[String],
+) -> Result<NodeTable, Error> {
     let settings = &core.settings.table;
     let mut seen: HashSet<NodeId> = settings.roots.iter().cloned().collect();
     let mut next: Vec<NodeId> = settings.roots.clone();

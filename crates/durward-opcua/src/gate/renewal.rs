@@ -7,13 +7,13 @@ use durward_identity::Moment;
 use opcua_types::StatusCode;
 use zeroize::Zeroizing;
 
-use super::audit::{Figures, Happening};
-use super::core::Core;
-use super::rights::Source;
-use super::service::{Denied, User};
-use super::users::OnBehalf;
-use crate::protocol::{GateEvent, Refusal};
-use crate::token::Bearer as _;
+use super::audit::{GateAuditKind, GateCounters};
+use super::core::GateCore;
+use super::rights::RightsSource;
+use super::service::{ActivationDenied, GateUser};
+use super::users::DelegatedToken;
+use crate::protocol::{GateEvent, GateRefusal};
+use crate::token::HasTokenFacts as _;
 
 /// A token is renewed when this part of its life has passed, and up to [`SPREAD_PERCENT`] later: users who came together do not ask together.
 const DUE_PERCENT: u64 = 70;
@@ -24,21 +24,26 @@ const AGAIN_MIN_MS: u64 = 1_000;
 
 /// When a user's token is renewed, and by what.
 #[derive(Default)]
-pub(super) struct Renewal(Mutex<Option<Next>>);
+pub(super) struct TokenRenewal(Mutex<Option<NextRenewal>>);
 
-struct Next {
+struct NextRenewal {
     refresh: Zeroizing<String>,
     due: Moment,
 }
 
-impl Renewal {
+impl TokenRenewal {
     /// Renews a token that was taken now, where the service gave something to renew it by.
-    pub(super) fn of(refresh: Option<Zeroizing<String>>, now: Moment, expires: Moment, user: u64) -> Renewal {
-        let next = refresh.map(|refresh| Next { refresh, due: due(now, expires, user) });
-        Renewal(Mutex::new(next))
+    pub(super) fn of(
+        refresh: Option<Zeroizing<String>>,
+        now: Moment,
+        expires: Moment,
+        user: u64,
+    ) -> TokenRenewal {
+        let next = refresh.map(|refresh| NextRenewal { refresh, due: due(now, expires, user) });
+        TokenRenewal(Mutex::new(next))
     }
 
-    fn next(&self) -> MutexGuard<'_, Option<Next>> {
+    fn next(&self) -> MutexGuard<'_, Option<NextRenewal>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -50,7 +55,7 @@ impl Renewal {
     }
 
     fn set(&self, refresh: Zeroizing<String>, due: Moment) {
-        *self.next() = Some(Next { refresh, due });
+        *self.next() = Some(NextRenewal { refresh, due });
     }
 }
 
@@ -71,9 +76,9 @@ fn is_final(status: StatusCode) -> bool {
     .contains(&status)
 }
 
-impl Core {
+impl GateCore {
     /// Begins to renew tokens that are due.
-    pub(super) fn renew_due(self: &Arc<Core>, user: &Arc<User>, now: Moment) {
+    pub(super) fn renew_due(self: &Arc<GateCore>, user: &Arc<GateUser>, now: Moment) {
         let Some(refresh) = user.renewal.take(now) else { return };
         let (core, user) = (Arc::clone(self), Arc::clone(user));
         tokio::spawn(async move {
@@ -83,7 +88,7 @@ impl Core {
             let reason =
                 format!("the token of a user who came without one was not renewed: {}", denied.reason);
             tracing::warn!(subject = user.subject(), "{reason}");
-            core.tell(now, Some(&user.cell), Happening::Note { text: &reason });
+            core.tell(now, Some(&user.cell), GateAuditKind::Note { text: &reason });
             if !is_final(denied.status) && expires > now {
                 let left_ms = u64::try_from(expires.since(now).as_millis()).unwrap_or(u64::MAX);
                 let wait_ms = (left_ms / u64::from(AGAIN_PART)).max(AGAIN_MIN_MS);
@@ -92,31 +97,32 @@ impl Core {
         });
     }
 
-    async fn renew(&self, user: &User, refresh: Zeroizing<String>) -> Result<(), Denied> {
+    async fn renew(&self, user: &GateUser, refresh: Zeroizing<String>) -> Result<(), ActivationDenied> {
         let users = self.settings.users.as_ref();
-        let users = users
-            .ok_or_else(|| Denied::new(StatusCode::BadIdentityTokenRejected, "nobody fetches rights"))?;
+        let users = users.ok_or_else(|| {
+            ActivationDenied::new(StatusCode::BadIdentityTokenRejected, "nobody fetches rights")
+        })?;
         let fetched = users.renew(refresh, Arc::clone(&user.info)).await;
-        let OnBehalf { token, refresh } =
-            fetched.map_err(|refusal| Denied::new(refusal.status, refusal.reason))?;
+        let DelegatedToken { token, refresh } =
+            fetched.map_err(|refusal| ActivationDenied::new(refusal.status, refusal.reason))?;
         let believed = self.verify_on_behalf(&token, &user.info).await?;
         if Some(believed.token.subject()) != user.subject() {
-            return Err(Denied::new(StatusCode::BadIdentityTokenRejected, "it is of another user"));
+            return Err(ActivationDenied::new(StatusCode::BadIdentityTokenRejected, "it is of another user"));
         }
-        let id = *user.cell.id.get().ok_or(Refusal::NoSession)?;
-        let Source::Token(rights) = &user.source else { return Err(Refusal::OtherUser.into()) };
+        let id = *user.cell.id.get().ok_or(GateRefusal::NoSession)?;
+        let RightsSource::Token(rights) = &user.source else { return Err(GateRefusal::OtherUser.into()) };
         let held = user.holding(&believed.token);
         let (expires, name) = (held.facts().expires, held.token.id().to_owned());
         self.step(GateEvent::Renew { session: id, nonce: user.activation, token: held })?;
-        let link = user.cell.link.get().ok_or(Refusal::NoSession)?;
+        let link = user.cell.link.get().ok_or(GateRefusal::NoSession)?;
         rights.renew(believed.token, link.names().rows(believed.table.rows.table()));
         link.rights_changed(self);
         let now = self.now();
         if let Some(refresh) = refresh {
             user.renewal.set(refresh, due(now, expires, user.cell.number));
         }
-        Figures::count(&self.figures.activated);
-        self.tell(now, Some(&user.cell), Happening::Renewed { token: &name });
+        GateCounters::count(&self.figures.activated);
+        self.tell(now, Some(&user.cell), GateAuditKind::Renewed { token: &name });
         Ok(())
     }
 }

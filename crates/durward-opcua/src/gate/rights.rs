@@ -1,4 +1,4 @@
-//! What one session may do: by its token, or as nobody in particular.
+//! The rights of one session: by its token, or as anonymous.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use opcua_types::{Identifier, NodeId};
 
 use super::settings::AnonymousRights;
-use crate::permission::{Permission, Rights, Ruling};
-use crate::token::{NodeTable, Rows, TableError, TokenRights};
+use crate::permission::{Permission, PermissionRuling, SessionRights};
+use crate::token::{NodeTable, NodeTableError, TableRows, TokenRights};
 
 /// Rights that stand in the settings, under a NamespaceArray.
 pub(super) struct FixedRights {
     everywhere: u32,
-    rows: Rows,
+    rows: TableRows,
     /// By row.
     on_nodes: Vec<u32>,
 }
@@ -21,7 +21,7 @@ impl FixedRights {
     pub(super) fn new<S: AsRef<str>>(
         settings: Option<&AnonymousRights>,
         namespaces: &[S],
-    ) -> Result<FixedRights, TableError> {
+    ) -> Result<FixedRights, NodeTableError> {
         let nothing = AnonymousRights::default();
         let settings = settings.unwrap_or(&nothing);
         let table = NodeTable::new(settings.nodes.iter().map(|(node, _)| node.clone()))?;
@@ -32,7 +32,7 @@ impl FixedRights {
                 *bits |= bits_of(permissions);
             }
         }
-        let rows = Rows::new(Arc::new(table), namespaces);
+        let rows = TableRows::new(Arc::new(table), namespaces);
         Ok(FixedRights { everywhere: bits_of(&settings.everywhere), rows, on_nodes })
     }
 }
@@ -41,11 +41,11 @@ fn bits_of(permissions: &[Permission]) -> u32 {
     permissions.iter().fold(0, |bits, permission| bits | permission.bit())
 }
 
-impl Rights for FixedRights {
-    fn rule(&self, permission: Permission, node: &NodeId) -> Ruling {
+impl SessionRights for FixedRights {
+    fn rule(&self, permission: Permission, node: &NodeId) -> PermissionRuling {
         let on_node = self.rows.find(node).and_then(|row| self.on_nodes.get(row as usize));
         let bits = self.everywhere | on_node.copied().unwrap_or(0);
-        if bits & permission.bit() != 0 { Ruling::Granted } else { Ruling::DENIED }
+        if bits & permission.bit() != 0 { PermissionRuling::Granted } else { PermissionRuling::DENIED }
     }
 }
 
@@ -66,7 +66,7 @@ fn is_server_state(node: &NodeId) -> bool {
 
 /// What the machine has said about a session's deliveries and its user.
 #[derive(Debug, Default)]
-pub(super) struct Flags {
+pub(super) struct DeliveryFlags {
     /// Nothing is delivered.
     pub(super) stopped: AtomicBool,
     /// The token has ended, and the session goes on as an anonymous one.
@@ -76,15 +76,15 @@ pub(super) struct Flags {
 }
 
 /// Where rights come from.
-pub(super) enum Source {
+pub(super) enum RightsSource {
     Token(TokenRights),
     Anonymous,
 }
 
 /// The rights of a user of a session.
-pub(super) struct UserRightsNow<'a> {
-    pub(super) flags: &'a Flags,
-    pub(super) source: &'a Source,
+pub(super) struct CurrentUserRights<'a> {
+    pub(super) flags: &'a DeliveryFlags,
+    pub(super) source: &'a RightsSource,
     /// `None` before there is a session upstream.
     pub(super) anonymous: Option<&'a FixedRights>,
     /// Whether everybody may browse and read the state of the server.
@@ -93,21 +93,21 @@ pub(super) struct UserRightsNow<'a> {
     pub(super) is_delivery: bool,
 }
 
-impl Rights for UserRightsNow<'_> {
-    fn rule(&self, permission: Permission, node: &NodeId) -> Ruling {
+impl SessionRights for CurrentUserRights<'_> {
+    fn rule(&self, permission: Permission, node: &NodeId) -> PermissionRuling {
         if self.is_delivery && self.flags.stopped.load(Ordering::Acquire) {
-            return Ruling::DENIED;
+            return PermissionRuling::DENIED;
         }
         let looks = matches!(permission, Permission::Browse | Permission::Read);
         if looks && self.shows_server_state && is_server_state(node) {
-            return Ruling::Granted;
+            return PermissionRuling::Granted;
         }
         match self.source {
-            Source::Token(rights) if !self.flags.demoted.load(Ordering::Acquire) => {
+            RightsSource::Token(rights) if !self.flags.demoted.load(Ordering::Acquire) => {
                 rights.rule(permission, node)
             }
-            Source::Token(_) | Source::Anonymous => {
-                self.anonymous.map_or(Ruling::DENIED, |anonymous| anonymous.rule(permission, node))
+            RightsSource::Token(_) | RightsSource::Anonymous => {
+                self.anonymous.map_or(PermissionRuling::DENIED, |anonymous| anonymous.rule(permission, node))
             }
         }
     }

@@ -8,18 +8,19 @@ use durward_identity::jwt::{JWT_LENGTH_MAX, VerifyingKeys};
 use opcua_types::{MessageSecurityMode, NodeId, ObjectId};
 use serde_json::json;
 
-use super::audit::{Audit, AuditLog};
+use super::audit::{GateAudit, GateAuditLog};
 use super::mediate;
 use super::users::{UserKinds, UserRights};
 use crate::authority::AUTHORITY_NAMESPACE;
-use crate::channel::{ChannelSettings, Offer};
+use crate::channel::{ChannelSettings, SecurityOffer};
 use crate::crypto::{SecurityPolicy, TokenSecurity};
 use crate::permission::Permission;
 use crate::protocol;
 use crate::session::{
-    ClientIdentity, ClientSettings, Endpoint, Pin, ServerLimits, ServerSettings, TokenKind, TokenPolicy,
+    ClientIdentity, Endpoint, PinnedApplication, ServerLimits, ServerSettings, SessionClientSettings,
+    TokenPolicy, UserTokenKind,
 };
-use crate::token::{Live, Reach, TOKEN_SKEW_DEFAULT, TableNode, Verifier};
+use crate::token::{LiveDecider, StalenessLimits, TOKEN_SKEW_DEFAULT, TableNode, TokenVerifier};
 
 /// The type of issued tokens that are accepted (Part 6, 6.5.2).
 pub const JWT: &str = "http://opcfoundation.org/UA/UserToken#JWT";
@@ -52,9 +53,9 @@ pub struct UpstreamSettings {
     /// Its URL.
     pub url: String,
     /// What the gate is for it: a client with this certificate, and whom it expects there.
-    pub client: ClientSettings,
+    pub client: SessionClientSettings,
     /// Security policy and mode; the best where nothing is said.
-    pub wish: Option<Offer>,
+    pub wish: Option<SecurityOffer>,
     /// As whom the gate comes.
     pub identity: ClientIdentity,
     /// Talks to the server without any security, whatever it offers. Who can reach that server or the wire to it goes around the gate.
@@ -69,7 +70,7 @@ pub struct UpstreamSettings {
 
 impl UpstreamSettings {
     /// An anonymous gate before this server, with security.
-    pub fn new(url: impl Into<String>, client: ClientSettings) -> UpstreamSettings {
+    pub fn new(url: impl Into<String>, client: SessionClientSettings) -> UpstreamSettings {
         UpstreamSettings {
             url: url.into(),
             client,
@@ -85,14 +86,14 @@ impl UpstreamSettings {
 
 /// The authorization service, as the gate follows it.
 #[derive(Clone, Debug)]
-pub struct AuthoritySettings {
+pub struct GateAuthoritySettings {
     /// Its URL.
     pub url: String,
     /// What the gate is for it: a client with the certificate that the service knows for this resource.
-    pub client: ClientSettings,
+    pub client: SessionClientSettings,
     /// Which application it is; nothing: the one with the issuer's URI ([`GateSettings::issuer`]). Whoever else answers there could keep back that
     /// tokens were recalled.
-    pub server: Option<Pin>,
+    pub server: Option<PinnedApplication>,
     /// As whom the gate comes.
     pub identity: ClientIdentity,
     /// Recalled rights are served no longer than this: the gate asks for cutoffs and heartbeats at four fifths of it.
@@ -103,10 +104,10 @@ pub struct AuthoritySettings {
     pub backoff_max: Duration,
 }
 
-impl AuthoritySettings {
+impl GateAuthoritySettings {
     /// Follows this service every 250 ms.
-    pub fn new(url: impl Into<String>, client: ClientSettings) -> AuthoritySettings {
-        AuthoritySettings {
+    pub fn new(url: impl Into<String>, client: SessionClientSettings) -> GateAuthoritySettings {
+        GateAuthoritySettings {
             url: url.into(),
             client,
             server: None,
@@ -159,7 +160,7 @@ pub struct GateSettings {
     /// The URL that clients are told.
     pub endpoint_url: String,
     /// Security policies and modes that clients may use.
-    pub offers: Vec<Offer>,
+    pub offers: Vec<SecurityOffer>,
     /// Bounds on connections and sessions.
     pub limits: ServerLimits,
     /// The issuer of tokens: the ServiceUri of the authorization service.
@@ -177,7 +178,7 @@ pub struct GateSettings {
     /// How far ahead of the gate's clock a token may have been issued.
     pub token_skew: Duration,
     /// How long rights outlive the last word of the authorization service.
-    pub reach: Reach,
+    pub reach: StalenessLimits,
     /// How far ahead of the gate's clock messages of the authorization service may be dated.
     pub feed_skew: Duration,
     /// How often cutoffs are asked for while some are missing.
@@ -190,9 +191,9 @@ pub struct GateSettings {
     /// The server behind the gate.
     pub upstream: UpstreamSettings,
     /// The authorization service; without, whoever runs the gate hands over what it says by [`Gate::hear`](super::Gate::hear).
-    pub authority: Option<AuthoritySettings>,
+    pub authority: Option<GateAuthoritySettings>,
     /// How much one session may make the gate keep.
-    pub mediation: mediate::Limits,
+    pub mediation: mediate::MediatorLimits,
     /// Subscriptions that outlive their session, of all clients together. Above: they end with it.
     pub orphans_max: usize,
     /// How long a subscription without a session waits for one.
@@ -200,11 +201,11 @@ pub struct GateSettings {
     /// How the nodes of the server are found.
     pub table: TableSettings,
     /// Decides what depends on live values; without, that is refused.
-    pub live: Option<Arc<dyn Live>>,
+    pub live: Option<Arc<dyn LiveDecider>>,
     /// Fetches rights for users without a token; without, none is let in.
     pub users: Option<Arc<dyn UserRights>>,
     /// Where events go.
-    pub audit: Arc<dyn Audit>,
+    pub audit: Arc<dyn GateAudit>,
     /// What the machine counts since any moment, whatever its wall clock is set to.
     pub uptime: Arc<dyn Fn() -> Duration + Send + Sync>,
 }
@@ -220,7 +221,7 @@ impl GateSettings {
     ) -> GateSettings {
         let modes = [MessageSecurityMode::Sign, MessageSecurityMode::SignAndEncrypt];
         let offers = SecurityPolicy::SECURE.into_iter();
-        let offers = offers.flat_map(|policy| modes.map(|mode| Offer { policy, mode })).collect();
+        let offers = offers.flat_map(|policy| modes.map(|mode| SecurityOffer { policy, mode })).collect();
         let began = Instant::now();
         GateSettings {
             uptime: Arc::new(move || began.elapsed()),
@@ -238,31 +239,32 @@ impl GateSettings {
             token_length_max: JWT_LENGTH_MAX,
             token_lifetime_max: Duration::from_secs(3_600),
             token_skew: TOKEN_SKEW_DEFAULT,
-            reach: Reach::new(Duration::from_secs(3)),
+            reach: StalenessLimits::new(Duration::from_secs(3)),
             feed_skew: TOKEN_SKEW_DEFAULT,
             ask_interval: Duration::from_secs(1),
             anonymous: None,
             shows_server_state: true,
             upstream,
             authority: None,
-            mediation: mediate::Limits::default(),
+            mediation: mediate::MediatorLimits::default(),
             orphans_max: 1_000,
             orphan_max: Duration::from_secs(3_600),
             table: TableSettings::default(),
             live: None,
             users: None,
-            audit: Arc::new(AuditLog),
+            audit: Arc::new(GateAuditLog),
         }
     }
 
-    pub(super) fn verifier(&self, keys: VerifyingKeys) -> Verifier {
-        let mut verifier = Verifier::new(keys, &self.issuer, &self.application_uri, self.token_lifetime_max);
+    pub(super) fn verifier(&self, keys: VerifyingKeys) -> TokenVerifier {
+        let mut verifier =
+            TokenVerifier::new(keys, &self.issuer, &self.application_uri, self.token_lifetime_max);
         (verifier.token_length_max, verifier.skew) = (self.token_length_max, self.token_skew);
         verifier
     }
 
-    pub(super) fn machine(&self) -> protocol::GateSettings {
-        protocol::GateSettings {
+    pub(super) fn machine(&self) -> protocol::GateTimings {
+        protocol::GateTimings {
             reach: self.reach,
             skew: self.feed_skew,
             token_lifetime_max: self.token_lifetime_max,
@@ -286,18 +288,18 @@ impl GateSettings {
         }
     }
 
-    fn endpoint(&self, offer: Offer) -> Endpoint {
+    fn endpoint(&self, offer: SecurityOffer) -> Endpoint {
         let issuer_endpoint_url = self.issuer_endpoint();
-        let mut kinds = vec![TokenKind::Issued { token_type: JWT.to_owned(), issuer_endpoint_url }];
+        let mut kinds = vec![UserTokenKind::Issued { token_type: JWT.to_owned(), issuer_endpoint_url }];
         let users = self.users.as_ref().map(|users| users.kinds());
         let users = users.unwrap_or(UserKinds { names: false, certificates: false });
-        kinds.extend(users.names.then_some(TokenKind::UserName));
-        kinds.extend(users.certificates.then_some(TokenKind::Certificate));
-        kinds.extend(self.anonymous.is_some().then_some(TokenKind::Anonymous));
+        kinds.extend(users.names.then_some(UserTokenKind::UserName));
+        kinds.extend(users.certificates.then_some(UserTokenKind::Certificate));
+        kinds.extend(self.anonymous.is_some().then_some(UserTokenKind::Anonymous));
         let mut endpoint = Endpoint::new(offer.policy, offer.mode, &kinds);
         let once = self.token_encryption == TokenEncryption::OnceInEncryptedChannels
             && offer.mode == MessageSecurityMode::SignAndEncrypt;
-        let is_issued = |policy: &&mut TokenPolicy| matches!(policy.kind, TokenKind::Issued { .. });
+        let is_issued = |policy: &&mut TokenPolicy| matches!(policy.kind, UserTokenKind::Issued { .. });
         if once && let Some(issued) = endpoint.tokens.iter_mut().find(is_issued) {
             issued.security = TokenSecurity::Plain;
         }

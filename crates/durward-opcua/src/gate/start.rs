@@ -1,4 +1,4 @@
-//! A gate that runs.
+//! Starts and stops a gate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, sleep_until};
 
-use super::audit::Figures;
-use super::core::{Cell, Core};
-use super::link::Link;
+use super::audit::GateCounters;
+use super::core::{GateCore, GateSessionCell};
+use super::link::SessionLink;
 use super::settings::GateSettings;
 use super::upstream::is_session_lost;
 use super::{authority, nodes};
 use crate::error::Error;
 use crate::protocol::GateEvent;
-use crate::session::Server;
+use crate::session::SessionServer;
 use crate::token::{FeedMessage, NodeTable};
 
 /// How often time passes for the machine, and broken channels are looked for.
@@ -27,8 +27,8 @@ const REJOIN_MAX: Duration = Duration::from_secs(60);
 
 /// A gate in front of a server. Runs until it is dropped or [`Gate::shutdown`] is called.
 pub struct Gate {
-    core: Arc<Core>,
-    server: Server<Core>,
+    core: Arc<GateCore>,
+    server: SessionServer<GateCore>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -39,8 +39,8 @@ impl Gate {
     /// # Errors
     /// Settings that contradict each other or the certificate.
     pub fn start(settings: GateSettings) -> Result<Gate, Error> {
-        let core = Core::new(settings)?;
-        let server = Server::new(core.settings.server(), Arc::clone(&core))?;
+        let core = GateCore::new(settings)?;
+        let server = SessionServer::new(core.settings.server(), Arc::clone(&core))?;
         let mut tasks =
             vec![tokio::spawn(tick(Arc::clone(&core))), tokio::spawn(nodes::keep(Arc::clone(&core)))];
         if let Some(authority) = core.settings.authority.clone() {
@@ -105,7 +105,7 @@ impl Gate {
     }
 
     /// Figures for metrics.
-    pub fn figures(&self) -> &Figures {
+    pub fn figures(&self) -> &GateCounters {
         &self.core.figures
     }
 
@@ -137,7 +137,7 @@ impl fmt::Debug for Gate {
 }
 
 /// Lets time pass for the machine; looks after upstream sessions.
-async fn tick(core: Arc<Core>) {
+async fn tick(core: Arc<GateCore>) {
     let mut interval = tokio::time::interval(TICK);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -153,7 +153,7 @@ async fn tick(core: Arc<Core>) {
     }
 }
 
-fn look_after(core: &Arc<Core>, cell: &Cell) {
+fn look_after(core: &Arc<GateCore>, cell: &GateSessionCell) {
     let Some(link) = cell.link.get() else { return };
     let is_broken = link.session.channel().ended().is_some();
     if is_broken && !link.is_closed() && !link.is_rejoining.swap(true, std::sync::atomic::Ordering::AcqRel) {
@@ -171,7 +171,7 @@ fn look_after(core: &Arc<Core>, cell: &Cell) {
 }
 
 /// Brings a session to a new channel, as long as the server has it.
-async fn rejoin(core: Arc<Core>, link: Arc<Link>) {
+async fn rejoin(core: Arc<GateCore>, link: Arc<SessionLink>) {
     let settings = &core.settings.upstream;
     let until = Instant::now() + settings.client.session_timeout.min(REJOIN_MAX);
     let mut backoff = settings.backoff_min;

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use crate::crypto::Certificate;
 use crate::session::ClientInfo;
 
-/// What a user says about themselves; nothing of it is checked but that a certificate's key is theirs.
+/// The credentials a user presents; nothing of it is verified but that a certificate's key is theirs.
 pub enum UserClaim {
     /// A name and a password.
     Name {
@@ -24,14 +24,14 @@ pub enum UserClaim {
 }
 
 /// A token that the authorization service issued for this gate in the user's name.
-pub struct OnBehalf {
+pub struct DelegatedToken {
     /// The token: bound to the client's certificate, or to the gate's own.
     pub token: Zeroizing<String>,
     /// By what the next one is fetched before this one ends ([`UserRights::renew`]): a refresh token. Without, the session ends with the token.
     pub refresh: Option<Zeroizing<String>>,
 }
 
-/// Why a user gets no rights.
+/// Why a user is refused.
 #[derive(Clone, Debug)]
 pub struct UserRefusal {
     /// What the client is told.
@@ -50,7 +50,7 @@ pub struct UserKinds {
 }
 
 /// The answer to a claim, when it comes.
-pub type UserReply = Pin<Box<dyn Future<Output = Result<OnBehalf, UserRefusal>> + Send>>;
+pub type UserReply = Pin<Box<dyn Future<Output = Result<DelegatedToken, UserRefusal>> + Send>>;
 
 /// Fetches rights for users who come without a token.
 pub trait UserRights: Send + Sync {

@@ -60,7 +60,7 @@ pub struct CertificateDraft {
 
 /// Who may do what with a key (RFC 5280, 4.2.1.3, 4.2.1.9 and 4.2.1.12).
 #[derive(Clone, Copy)]
-struct Role {
+struct CertificateRole {
     usage: &'static [KeyUsages],
     is_authority: bool,
     /// How many authorities may stand below it; nothing: as many as there are.
@@ -68,7 +68,7 @@ struct Role {
     purposes: &'static [ObjectIdentifier],
 }
 
-const APPLICATION: Role = Role {
+const APPLICATION: CertificateRole = CertificateRole {
     usage: &[
         KeyUsages::DigitalSignature,
         KeyUsages::NonRepudiation,
@@ -80,7 +80,7 @@ const APPLICATION: Role = Role {
     purposes: &[SERVER_AUTH, CLIENT_AUTH],
 };
 /// The same with keyCertSign: the certificate signs itself (Part 6, 6.2.2).
-const SELF_SIGNED: Role = Role {
+const SELF_SIGNED: CertificateRole = CertificateRole {
     usage: &[
         KeyUsages::DigitalSignature,
         KeyUsages::NonRepudiation,
@@ -90,7 +90,7 @@ const SELF_SIGNED: Role = Role {
     ],
     ..APPLICATION
 };
-const AUTHORITY: Role = Role {
+const AUTHORITY: CertificateRole = CertificateRole {
     usage: &[KeyUsages::KeyCertSign, KeyUsages::CRLSign],
     is_authority: true,
     authorities_below: None,
@@ -108,26 +108,26 @@ fn invalid(reason: impl std::fmt::Display) -> Error {
 pub fn self_signed(draft: &CertificateDraft, length: KeyLength) -> Result<OwnCertificate, Error> {
     let key = PrivateKey::generate(length)?;
     let (subject, public) = (draft.subject()?, key.public()?);
-    let certificate = certificate(draft, &subject, &public, &Signer::new(&key)?, &SELF_SIGNED)?;
+    let certificate = certificate(draft, &subject, &public, &CertificateSigner::new(&key)?, &SELF_SIGNED)?;
     OwnCertificate::new(certificate, key)
 }
 
 /// A certificate authority: for plants that have none, and for tests.
-pub struct Authority {
+pub struct CertificateAuthority {
     own: OwnCertificate,
     subject: Name,
 }
 
-impl Authority {
+impl CertificateAuthority {
     /// A new one, with a certificate that it signs itself. The draft's URI and hosts do not matter.
     ///
     /// # Errors
     /// As of [`self_signed`].
-    pub fn new(draft: &CertificateDraft, length: KeyLength) -> Result<Authority, Error> {
+    pub fn new(draft: &CertificateDraft, length: KeyLength) -> Result<CertificateAuthority, Error> {
         let key = PrivateKey::generate(length)?;
         let (subject, public) = (draft.subject()?, key.public()?);
-        let certificate = certificate(draft, &subject, &public, &Signer::new(&key)?, &AUTHORITY)?;
-        Ok(Authority { own: OwnCertificate::new(certificate, key)?, subject })
+        let certificate = certificate(draft, &subject, &public, &CertificateSigner::new(&key)?, &AUTHORITY)?;
+        Ok(CertificateAuthority { own: OwnCertificate::new(certificate, key)?, subject })
     }
 
     /// Its certificate.
@@ -147,18 +147,22 @@ impl Authority {
     ///
     /// # Errors
     /// As of [`self_signed`].
-    pub fn issue_authority(&self, draft: &CertificateDraft, length: KeyLength) -> Result<Authority, Error> {
-        Ok(Authority { own: self.issue_as(draft, length, &AUTHORITY)?, subject: draft.subject()? })
+    pub fn issue_authority(
+        &self,
+        draft: &CertificateDraft,
+        length: KeyLength,
+    ) -> Result<CertificateAuthority, Error> {
+        Ok(CertificateAuthority { own: self.issue_as(draft, length, &AUTHORITY)?, subject: draft.subject()? })
     }
 
     fn issue_as(
         &self,
         draft: &CertificateDraft,
         length: KeyLength,
-        role: &Role,
+        role: &CertificateRole,
     ) -> Result<OwnCertificate, Error> {
         let key = PrivateKey::generate(length)?;
-        let signer = Signer::new(self.own.key())?;
+        let signer = CertificateSigner::new(self.own.key())?;
         let certificate = certificate(draft, &self.subject, &key.public()?, &signer, role)?;
         OwnCertificate::new(certificate, key)
     }
@@ -184,7 +188,7 @@ impl Authority {
         let list = list.with_next_update(Some(time(until)?));
         // A list without entries has no empty sequence of them (RFC 5280, 5.1.2.6).
         let list = if entries.is_empty() { list } else { list.with_certificates(entries.into_iter()) };
-        Signer::new(self.own.key())?.sign(list)?.to_der().map_err(invalid)
+        CertificateSigner::new(self.own.key())?.sign(list)?.to_der().map_err(invalid)
     }
 }
 
@@ -233,15 +237,15 @@ fn time(moment: Moment) -> Result<Time, Error> {
 }
 
 /// A certificate, as its role has it.
-struct Profile<'a> {
-    role: &'a Role,
+struct CertificateProfile<'a> {
+    role: &'a CertificateRole,
     subject: Name,
     issuer: &'a Name,
     /// None for an authority.
     names: Option<SubjectAltName>,
 }
 
-impl BuilderProfile for Profile<'_> {
+impl BuilderProfile for CertificateProfile<'_> {
     fn get_issuer(&self, _subject: &Name) -> Name {
         self.issuer.clone()
     }
@@ -256,7 +260,7 @@ impl BuilderProfile for Profile<'_> {
         issuer_key: SubjectPublicKeyInfoRef<'_>,
         content: &TbsCertificate,
     ) -> builder::Result<Vec<Extension>> {
-        let Role { usage, is_authority, authorities_below, purposes } = *self.role;
+        let CertificateRole { usage, is_authority, authorities_below, purposes } = *self.role;
         let constraints = BasicConstraints { ca: is_authority, path_len_constraint: authorities_below };
         let usage = KeyUsage(usage.iter().fold(Default::default(), |all, one| all | *one));
         let subject = content.subject();
@@ -280,8 +284,8 @@ fn certificate(
     draft: &CertificateDraft,
     issuer: &Name,
     public: &PublicKey,
-    signer: &Signer<'_>,
-    role: &Role,
+    signer: &CertificateSigner<'_>,
+    role: &CertificateRole,
 ) -> Result<Certificate, Error> {
     let mut serial = crypto::random_bytes::<16>()?;
     // Positive, and no leading zero byte.
@@ -292,23 +296,28 @@ fn certificate(
     let validity = Validity::new(time(not_before)?, time(draft.valid_from.plus(draft.valid_for))?);
     let public = SubjectPublicKeyInfoOwned::from_der(public.spki()).map_err(invalid)?;
     let names = if role.is_authority { None } else { Some(draft.alternative_names()?) };
-    let profile = Profile { role, subject: draft.subject()?, issuer, names };
+    let profile = CertificateProfile { role, subject: draft.subject()?, issuer, names };
     let unsigned = CertificateBuilder::new(profile, serial, validity, public).map_err(invalid)?;
     Certificate::from_der(&signer.sign(unsigned)?.to_der().map_err(invalid)?)
 }
 
 /// Signs with RSA, PKCS#1 v1.5 with SHA-256: as that security policy signs. The builders want to know the key and the algorithm.
-struct Signer<'a> {
+struct CertificateSigner<'a> {
     key: &'a PrivateKey,
     public: PublicKey,
     algorithm: AlgorithmIdentifierOwned,
     policy: SecurityPolicy,
 }
 
-impl<'a> Signer<'a> {
-    fn new(key: &'a PrivateKey) -> Result<Signer<'a>, Error> {
+impl<'a> CertificateSigner<'a> {
+    fn new(key: &'a PrivateKey) -> Result<CertificateSigner<'a>, Error> {
         let algorithm = AlgorithmIdentifierOwned { oid: SHA256_WITH_RSA, parameters: Some(Any::null()) };
-        Ok(Signer { key, public: key.public()?, algorithm, policy: SecurityPolicy::Basic256Sha256 })
+        Ok(CertificateSigner {
+            key,
+            public: key.public()?,
+            algorithm,
+            policy: SecurityPolicy::Basic256Sha256,
+        })
     }
 
     fn sign<B: Builder>(&self, mut unsigned: B) -> Result<B::Output, Error> {
@@ -318,7 +327,7 @@ impl<'a> Signer<'a> {
     }
 }
 
-impl Keypair for Signer<'_> {
+impl Keypair for CertificateSigner<'_> {
     type VerifyingKey = PublicKey;
 
     fn verifying_key(&self) -> PublicKey {
@@ -332,7 +341,7 @@ impl EncodePublicKey for PublicKey {
     }
 }
 
-impl DynSignatureAlgorithmIdentifier for Signer<'_> {
+impl DynSignatureAlgorithmIdentifier for CertificateSigner<'_> {
     fn signature_algorithm_identifier(&self) -> spki::Result<AlgorithmIdentifierOwned> {
         Ok(self.algorithm.clone())
     }
@@ -359,8 +368,9 @@ mod tests {
         let key = PrivateKey::generate(KeyLength::Rsa2048).unwrap();
         let (subject, public) = (draft.subject().unwrap(), key.public().unwrap());
         let check = |purposes: &'static [ObjectIdentifier], peer: PeerRole| {
-            let role = Role { purposes, ..SELF_SIGNED };
-            let own = certificate(&draft, &subject, &public, &Signer::new(&key).unwrap(), &role).unwrap();
+            let role = CertificateRole { purposes, ..SELF_SIGNED };
+            let own = certificate(&draft, &subject, &public, &CertificateSigner::new(&key).unwrap(), &role)
+                .unwrap();
             let der = own.der().to_vec();
             let lists = TrustLists { trusted: vec![der.clone()], ..TrustLists::default() };
             validate(&[&der], &lists, peer, now).map_err(|error| error.status())
@@ -389,11 +399,13 @@ mod tests {
         let check = |authorities_below: Option<u8>| {
             let (key, of_root) = (PrivateKey::generate(KeyLength::Rsa2048).unwrap(), draft("root"));
             let (subject, public) = (of_root.subject().unwrap(), key.public().unwrap());
-            let role = Role { authorities_below, ..AUTHORITY };
-            let root = certificate(&of_root, &subject, &public, &Signer::new(&key).unwrap(), &role).unwrap();
+            let role = CertificateRole { authorities_below, ..AUTHORITY };
+            let root =
+                certificate(&of_root, &subject, &public, &CertificateSigner::new(&key).unwrap(), &role)
+                    .unwrap();
             let der = root.der().to_vec();
             let own = OwnCertificate::new(root, key).unwrap();
-            let root = Authority { own, subject };
+            let root = CertificateAuthority { own, subject };
             let between = root.issue_authority(&draft("between"), KeyLength::Rsa2048).unwrap();
             let device = between.issue(&draft("device"), KeyLength::Rsa2048).unwrap();
             let until = now.plus(Duration::from_secs(3_600));
@@ -437,7 +449,7 @@ mod tests {
                 parameters: Some(Any::from_der(&parameters).unwrap()),
             };
             let policy = SecurityPolicy::Aes256Sha256RsaPss;
-            let signer = Signer { algorithm, policy, ..Signer::new(&key).unwrap() };
+            let signer = CertificateSigner { algorithm, policy, ..CertificateSigner::new(&key).unwrap() };
             let own = certificate(&draft, &subject, &public, &signer, &SELF_SIGNED).unwrap();
             let lists = TrustLists { trusted: vec![own.der().to_vec()], ..TrustLists::default() };
             validate(&[own.der()], &lists, PeerRole::Server, now).map_err(|error| error.status())

@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use durward_identity::Moment;
 use opcua_types::StatusCode;
 
-use super::validate::{Known, TrustLists};
-use crate::channel::{PeerRole, Trust};
+use super::validate::{ParsedTrustLists, TrustLists};
+use crate::channel::{PeerRole, PeerTrust};
 use crate::crypto::{Certificate, OwnCertificate, PrivateKey};
 use crate::error::Error;
 
@@ -43,15 +43,15 @@ const LISTS: [&str; 4] = ["trusted/certs", "trusted/crl", "issuers/certs", "issu
 /// A directory with the certificates of one application. Looked at for each check, and read where a file has changed: files can be moved while it
 /// runs.
 #[derive(Clone)]
-pub struct Directory {
+pub struct CertificateDirectory {
     root: PathBuf,
-    last: Arc<Mutex<Option<Last>>>,
+    last: Arc<Mutex<Option<LastRead>>>,
 }
 
 /// What was read last, and of which files. Peers that are not trusted yet have the lists looked at: they are not to have them read.
-struct Last {
+struct LastRead {
     files: Vec<FileState>,
-    known: Arc<Known>,
+    known: Arc<ParsedTrustLists>,
 }
 
 /// A file, and what changes when it is written.
@@ -62,24 +62,24 @@ struct FileState {
     bytes: u64,
 }
 
-impl fmt::Debug for Directory {
+impl fmt::Debug for CertificateDirectory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Directory").field("root", &self.root).finish_non_exhaustive()
     }
 }
 
-impl Directory {
+impl CertificateDirectory {
     /// Opens the directory, and makes what is missing of its layout.
     ///
     /// # Errors
     /// `BadConfigurationError`, with the path.
-    pub fn open(root: impl Into<PathBuf>) -> Result<Directory, Error> {
+    pub fn open(root: impl Into<PathBuf>) -> Result<CertificateDirectory, Error> {
         let root = root.into();
         for part in LAYOUT {
             let path = root.join(part);
             fs::create_dir_all(&path).map_err(|error| unusable(&path, error))?;
         }
-        Ok(Directory { root, last: Arc::default() })
+        Ok(CertificateDirectory { root, last: Arc::default() })
     }
 
     /// Where it is.
@@ -141,7 +141,7 @@ impl Directory {
     /// Adds a certificate that completes chains and is not trusted by itself.
     ///
     /// # Errors
-    /// As of [`Directory::trust`].
+    /// As of [`CertificateDirectory::trust`].
     pub fn add_issuer(&self, certificate: &Certificate) -> Result<(), Error> {
         self.store("issuers/certs", certificate)
     }
@@ -168,15 +168,15 @@ impl Directory {
     }
 
     /// What is trusted now, taken apart.
-    fn known(&self) -> Result<Arc<Known>, Error> {
+    fn known(&self) -> Result<Arc<ParsedTrustLists>, Error> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         // Before the files are read: one that changes meanwhile is another one the next time.
         let files = self.states()?;
         if let Some(last) = last.as_ref().filter(|last| last.files == files) {
             return Ok(Arc::clone(&last.known));
         }
-        let known = Arc::new(Known::of(&self.lists()?));
-        *last = Some(Last { files, known: Arc::clone(&known) });
+        let known = Arc::new(ParsedTrustLists::of(&self.lists()?));
+        *last = Some(LastRead { files, known: Arc::clone(&known) });
         Ok(known)
     }
 
@@ -252,7 +252,7 @@ impl Directory {
     }
 }
 
-impl Trust for Directory {
+impl PeerTrust for CertificateDirectory {
     fn check(&self, chain: &[&[u8]], role: PeerRole, moment: Moment) -> Result<(), Error> {
         let checked = self.known()?.validate(chain, role, moment);
         if let Err(error) = &checked {
@@ -352,7 +352,7 @@ mod tests {
     fn lists_are_read_when_they_change() {
         let root = std::env::temp_dir().join(format!("durward-opcua-lists-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
-        let directory = Directory::open(&root).unwrap();
+        let directory = CertificateDirectory::open(&root).unwrap();
         let (one, other) = (certificate("one"), certificate("other"));
         let now = Moment::from_s(1_780_000_000);
         let check = |of: &Certificate| {
@@ -379,7 +379,7 @@ mod tests {
     fn rejected_certificates_are_there_when_the_check_has_ended() {
         let root = std::env::temp_dir().join(format!("durward-opcua-rejects-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
-        let directory = Directory::open(&root).unwrap();
+        let directory = CertificateDirectory::open(&root).unwrap();
         let stranger = certificate("stranger");
         let both = Barrier::new(2);
         let check = || {

@@ -30,12 +30,12 @@ pub(super) struct Inspected {
     pub(super) serial: Vec<u8>,
     pub(super) subject: Vec<u8>,
     pub(super) issuer: Vec<u8>,
-    pub(super) signed: Signed,
-    pub(super) usage: Usage,
+    pub(super) signed: SignedBytes,
+    pub(super) usage: CertificateUsage,
 }
 
 /// What a key may be used for. What a certificate does not say is allowed (RFC 5280, 4.2.1.3), but for signing certificates.
-pub(super) struct Usage {
+pub(super) struct CertificateUsage {
     pub(super) signs_certificates: bool,
     /// How many authorities may stand below it in a path.
     pub(super) authorities_below: Option<u8>,
@@ -49,7 +49,7 @@ pub(super) struct Usage {
 }
 
 /// Signed bytes, of a certificate or a revocation list.
-pub(super) struct Signed {
+pub(super) struct SignedBytes {
     content: Vec<u8>,
     algorithm: AlgorithmIdentifierOwned,
     signature: Vec<u8>,
@@ -96,8 +96,8 @@ impl Inspected {
             serial: content.serial_number().as_bytes().to_vec(),
             subject: content.subject().to_der().map_err(invalid)?,
             issuer: content.issuer().to_der().map_err(invalid)?,
-            signed: Signed::read(der, inner.signature_algorithm(), inner.signature().raw_bytes())?,
-            usage: Usage {
+            signed: SignedBytes::read(der, inner.signature_algorithm(), inner.signature().raw_bytes())?,
+            usage: CertificateUsage {
                 authorities_below: constraints.and_then(|constraints| constraints.path_len_constraint),
                 signs_certificates: is_authority && may(KeyUsage::key_cert_sign),
                 signs_lists: is_authority && may(KeyUsage::crl_sign),
@@ -115,7 +115,7 @@ impl Inspected {
     }
 }
 
-impl Signed {
+impl SignedBytes {
     /// Takes the signed part out of a certificate or a list: the first value of the outer sequence, as it stands.
     ///
     /// # Errors
@@ -124,11 +124,11 @@ impl Signed {
         der: &[u8],
         algorithm: &AlgorithmIdentifierOwned,
         signature: &[u8],
-    ) -> Result<Signed, Error> {
+    ) -> Result<SignedBytes, Error> {
         let outer = x509_cert::der::asn1::AnyRef::from_der(der).map_err(invalid)?;
         let mut reader = SliceReader::new(outer.value()).map_err(invalid)?;
         let content = reader.tlv_bytes().map_err(invalid)?.to_vec();
-        Ok(Signed { content, algorithm: algorithm.clone(), signature: signature.to_vec() })
+        Ok(SignedBytes { content, algorithm: algorithm.clone(), signature: signature.to_vec() })
     }
 
     /// Verifies the signature by the issuer's key. SHA-1 and MD5 are refused.

@@ -16,6 +16,6 @@ mod directory;
 mod inspect;
 mod validate;
 
-pub use create::{Authority, CertificateDraft, self_signed};
-pub use directory::{Directory, read_certificate};
+pub use create::{CertificateAuthority, CertificateDraft, self_signed};
+pub use directory::{CertificateDirectory, read_certificate};
 pub use validate::{TrustLists, validate};

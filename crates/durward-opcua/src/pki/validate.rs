@@ -7,7 +7,7 @@ use opcua_types::StatusCode;
 use x509_cert::crl::CertificateList;
 use x509_cert::der::{Decode, Encode};
 
-use super::inspect::{Inspected, Signed};
+use super::inspect::{Inspected, SignedBytes};
 use crate::channel::PeerRole;
 use crate::crypto::Certificate;
 use crate::error::Error;
@@ -38,29 +38,29 @@ fn fail(status: StatusCode, reason: impl Into<std::borrow::Cow<'static, str>>) -
 /// `BadCertificateChainIncomplete`, `BadSecurityChecksFailed` (a signature), `BadCertificateRevocationUnknown`,
 /// `BadCertificateIssuerRevocationUnknown`, `BadCertificateRevoked`, `BadCertificateIssuerRevoked`, `BadCertificateUntrusted`.
 pub fn validate(chain: &[&[u8]], lists: &TrustLists, role: PeerRole, moment: Moment) -> Result<(), Error> {
-    Known::of(lists).validate(chain, role, moment)
+    ParsedTrustLists::of(lists).validate(chain, role, moment)
 }
 
 /// Trust lists, taken apart: once, and not for each peer that shows a certificate.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct ParsedTrustLists {
     trusted: HashSet<Vec<u8>>,
     /// By their subjects.
     certificates: HashMap<Vec<u8>, Vec<Inspected>>,
     revocation_lists: Vec<RevocationList>,
 }
 
-impl Known {
+impl ParsedTrustLists {
     /// What cannot be read is left out.
-    pub(super) fn of(lists: &TrustLists) -> Known {
-        let mut known = Known {
+    pub(super) fn of(lists: &TrustLists) -> ParsedTrustLists {
+        let mut known = ParsedTrustLists {
             trusted: lists.trusted.iter().cloned().collect(),
             revocation_lists: lists
                 .revocation_lists
                 .iter()
                 .filter_map(|der| RevocationList::read(der))
                 .collect(),
-            ..Known::default()
+            ..ParsedTrustLists::default()
         };
         for certificate in
             lists.trusted.iter().chain(&lists.issuers).filter_map(|der| Inspected::read(der).ok())
@@ -257,7 +257,7 @@ fn is_revoked(
 /// A revocation list.
 struct RevocationList {
     issuer: Vec<u8>,
-    signed: Signed,
+    signed: SignedBytes,
     this_update: Moment,
     next_update: Option<Moment>,
     serials: HashSet<Vec<u8>>,
@@ -272,7 +272,7 @@ impl RevocationList {
         let revoked = content.revoked_certificates.iter().flatten();
         Some(RevocationList {
             issuer: content.issuer.to_der().ok()?,
-            signed: Signed::read(der, &list.signature_algorithm, list.signature.raw_bytes()).ok()?,
+            signed: SignedBytes::read(der, &list.signature_algorithm, list.signature.raw_bytes()).ok()?,
             this_update: at(content.this_update),
             next_update: content.next_update.map(at),
             serials: revoked.map(|entry| entry.serial_number.as_bytes().to_vec()).collect(),

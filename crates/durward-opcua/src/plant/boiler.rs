@@ -7,9 +7,9 @@ use opcua_types::{
 };
 
 use super::node::{NewNode, access};
-use super::server::{Device, Server};
-use super::space::{Space, SpaceBuilder, SpaceError, argument};
-use super::subscription::Event;
+use super::server::{Device, PlantServer};
+use super::space::{AddressSpace, SpaceBuilder, SpaceError, argument};
+use super::subscription::PlantEvent;
 
 /// The namespace of the boiler's nodes. Its ids are strings such as `Boiler.Temperature`.
 pub const PLANT_NAMESPACE: &str = "urn:durward:plant";
@@ -36,7 +36,7 @@ const ALARM_C: (f64, f64) = (125.0, 115.0);
 ///
 /// # Errors
 /// [`SpaceError::TooManyNodes`] for more than [`TAGS_MAX`] tags.
-pub fn boiler(application_uri: &str, scale: usize, started: Moment) -> Result<Server, SpaceError> {
+pub fn boiler(application_uri: &str, scale: usize, started: Moment) -> Result<PlantServer, SpaceError> {
     if scale > TAGS_MAX {
         return Err(SpaceError::TooManyNodes);
     }
@@ -45,7 +45,7 @@ pub fn boiler(application_uri: &str, scale: usize, started: Moment) -> Result<Se
     add_boiler(&mut builder, namespace);
     let tags = add_tags(&mut builder, namespace, scale);
     let device = Boiler { namespace, tags, simulated: started, steps: 0, alarm: false, events: 0 };
-    Ok(Server::new(builder.build()?).with_device(device))
+    Ok(PlantServer::new(builder.build()?).with_device(device))
 }
 
 fn add_boiler(builder: &mut SpaceBuilder, namespace: u16) {
@@ -213,23 +213,23 @@ impl Boiler {
         NodeId::new(self.namespace, name)
     }
 
-    fn number(&self, space: &Space, name: &str) -> f64 {
+    fn number(&self, space: &AddressSpace, name: &str) -> f64 {
         space.number(&self.id(name)).filter(|number| number.is_finite()).unwrap_or_default()
     }
 
-    fn text(&self, space: &Space, name: &str) -> String {
+    fn text(&self, space: &AddressSpace, name: &str) -> String {
         match space.stored(&self.id(name)) {
             Some(Variant::String(text)) => text.to_string(),
             _ => String::new(),
         }
     }
 
-    fn is_running(&self, space: &Space) -> bool {
+    fn is_running(&self, space: &AddressSpace) -> bool {
         matches!(space.stored(&self.id("Boiler.Motor.Running")), Some(Variant::Boolean(true)))
     }
 
     /// What the set points are in this mode: those of the operator, those that lead to the recipe's targets, or none.
-    fn set_points(&self, space: &Space) -> [f64; 3] {
+    fn set_points(&self, space: &AddressSpace) -> [f64; 3] {
         match self.text(space, "Boiler.Mode").as_str() {
             "Automatic" => {
                 let targets = space.stored(&self.id("Boiler.Recipe.Targets"));
@@ -252,7 +252,7 @@ impl Boiler {
     }
 
     /// One step of simulated time.
-    fn step(&mut self, space: &mut Space) -> Option<Event> {
+    fn step(&mut self, space: &mut AddressSpace) -> Option<PlantEvent> {
         self.simulated = self.simulated.plus(std::time::Duration::from_millis(STEP_MS));
         self.steps += 1;
         let now = self.simulated;
@@ -286,17 +286,17 @@ impl Boiler {
         self.step_alarm(space, temperature, now)
     }
 
-    fn set(&self, space: &mut Space, name: &str, value: impl Into<Variant>, now: Moment) {
+    fn set(&self, space: &mut AddressSpace, name: &str, value: impl Into<Variant>, now: Moment) {
         space.set(&self.id(name), value, now);
     }
 
-    fn step_motor(&self, space: &mut Space, dt: f64, now: Moment) {
+    fn step_motor(&self, space: &mut AddressSpace, dt: f64, now: Moment) {
         let wanted = if self.is_running(space) { 2_800.0 } else { 0.0 };
         let speed = self.number(space, "Boiler.Motor.Speed");
         self.set(space, "Boiler.Motor.Speed", speed + (wanted - speed).clamp(-700.0 * dt, 700.0 * dt), now);
     }
 
-    fn step_map(&self, space: &mut Space, temperature: f64, now: Moment) {
+    fn step_map(&self, space: &mut AddressSpace, temperature: f64, now: Moment) {
         let values = (0..16)
             .map(|place| Variant::from(temperature + f64::from(place % 4) - f64::from(place / 4)))
             .collect();
@@ -305,7 +305,7 @@ impl Boiler {
     }
 
     /// A tag moves around its number; each at another time, so that not all change at once.
-    fn step_tags(&self, space: &mut Space, now: Moment) {
+    fn step_tags(&self, space: &mut AddressSpace, now: Moment) {
         let turn = (self.steps % TAG_STEPS) as usize;
         for (index, tag) in self.tags.iter().enumerate().skip(turn).step_by(TAG_STEPS as usize) {
             let phase = self.steps as f64 / 50.0 + index as f64;
@@ -313,7 +313,7 @@ impl Boiler {
         }
     }
 
-    fn step_alarm(&mut self, space: &mut Space, temperature: f64, now: Moment) -> Option<Event> {
+    fn step_alarm(&mut self, space: &mut AddressSpace, temperature: f64, now: Moment) -> Option<PlantEvent> {
         let (comes, goes) = ALARM_C;
         let active = if self.alarm { temperature > goes } else { temperature > comes };
         if active == self.alarm {
@@ -326,7 +326,7 @@ impl Boiler {
         let (message, severity) =
             if active { ("the boiler is too hot", 800) } else { ("the boiler has cooled down", 200) };
         let event_type = self.id("HighTemperatureEventType");
-        let event = Event::new(
+        let event = PlantEvent::new(
             space,
             &event_type,
             &self.id("Boiler.Alarms"),
@@ -338,7 +338,7 @@ impl Boiler {
         Some(event.with(self.namespace, "Temperature", temperature).with(self.namespace, "Active", active))
     }
 
-    fn start(&mut self, space: &mut Space, now: Moment) -> Result<Vec<Variant>, StatusCode> {
+    fn start(&mut self, space: &mut AddressSpace, now: Moment) -> Result<Vec<Variant>, StatusCode> {
         if self.text(space, "Boiler.Mode") == "Maintenance" || self.is_running(space) {
             return Err(StatusCode::BadInvalidState);
         }
@@ -346,7 +346,7 @@ impl Boiler {
         Ok(Vec::new())
     }
 
-    fn stop(&mut self, space: &mut Space, now: Moment) -> Result<Vec<Variant>, StatusCode> {
+    fn stop(&mut self, space: &mut AddressSpace, now: Moment) -> Result<Vec<Variant>, StatusCode> {
         if !self.is_running(space) {
             return Err(StatusCode::BadInvalidState);
         }
@@ -356,7 +356,7 @@ impl Boiler {
 
     fn load(
         &mut self,
-        space: &mut Space,
+        space: &mut AddressSpace,
         inputs: &[Variant],
         now: Moment,
     ) -> Result<Vec<Variant>, StatusCode> {
@@ -371,7 +371,7 @@ impl Boiler {
 }
 
 impl Device for Boiler {
-    fn tick(&mut self, space: &mut Space, now: Moment) -> Vec<Event> {
+    fn tick(&mut self, space: &mut AddressSpace, now: Moment) -> Vec<PlantEvent> {
         let behind = now.since(self.simulated).as_millis() as u64 / STEP_MS;
         if behind > STEPS_MAX {
             let missed = (behind - STEPS_MAX) * STEP_MS;
@@ -380,7 +380,7 @@ impl Device for Boiler {
         (0..behind.min(STEPS_MAX)).filter_map(|_| self.step(space)).collect()
     }
 
-    fn check_write(&self, space: &Space, node: &NodeId, value: &Variant) -> Result<(), StatusCode> {
+    fn check_write(&self, space: &AddressSpace, node: &NodeId, value: &Variant) -> Result<(), StatusCode> {
         let fits = if *node == self.id("Boiler.Mode") {
             matches!(value, Variant::String(mode) if MODES.contains(&mode.as_ref()))
         } else if *node == self.id("Boiler.Recipe.Targets") {
@@ -395,7 +395,7 @@ impl Device for Boiler {
 
     fn call(
         &mut self,
-        space: &mut Space,
+        space: &mut AddressSpace,
         method: &NodeId,
         inputs: &[Variant],
         now: Moment,

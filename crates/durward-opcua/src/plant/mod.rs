@@ -33,9 +33,15 @@ mod tests;
 
 pub use boiler::{MODES, PLANT_NAMESPACE, TAGS_MAX, boiler};
 pub use codec::date_time;
-pub use host::Host;
-pub use node::{Class, Method, NewNode, Node, Reference, SUBSCRIBE_TO_EVENTS, Source, Variable, access};
-pub use server::{Answer, Calling, Delivery, Device, Guard, Open, PendingCalls, Remote, Server, Still};
-pub use service::{ClientFacts, HostService, Login, Users};
-pub use space::{Space, SpaceBuilder, SpaceError, argument, array_argument};
-pub use subscription::{Event, Quota, Ticket};
+pub use host::PlantHost;
+pub use node::{
+    MethodNode, NewNode, NodeClassData, NodeReference, PlantNode, SUBSCRIBE_TO_EVENTS, ValueSource,
+    VariableNode, access,
+};
+pub use server::{
+    AccessGuard, Device, LateResponse, OpenAccess, PendingCall, PendingCalls, PlantServer, RemoteMethods,
+    ServerReply, StillDevice,
+};
+pub use service::{ClientFacts, HostService, PasswordUsers, UserLogin};
+pub use space::{AddressSpace, SpaceBuilder, SpaceError, argument, array_argument};
+pub use subscription::{ClientQuota, LateResponseTicket, PlantEvent};

@@ -28,7 +28,7 @@ pub const SUBSCRIBE_TO_EVENTS: u8 = 1;
 
 /// A reference as it is kept at one of its two nodes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reference {
+pub struct NodeReference {
     /// The type of the reference.
     pub kind: NodeId,
     /// Whether it goes from the node it is kept at.
@@ -39,7 +39,7 @@ pub struct Reference {
 
 /// Where the value of a variable comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ValueSource {
     /// It is kept in the node.
     Stored,
     /// The clock.
@@ -50,11 +50,11 @@ pub enum Source {
 
 /// What a variable has besides the attributes of all nodes.
 #[derive(Clone, Debug)]
-pub struct Variable {
+pub struct VariableNode {
     /// The value with status and timestamps.
     pub value: DataValue,
     /// Where the value comes from.
-    pub source: Source,
+    pub source: ValueSource,
     /// The type that values have, or a supertype of it.
     pub data_type: NodeId,
     /// -1 a scalar, 1 an array, more a matrix; 0, -2 and -3 as in Part 3, 5.6.2.
@@ -71,7 +71,7 @@ pub struct Variable {
 
 /// What a method has besides the attributes of all nodes.
 #[derive(Clone, Debug, Default)]
-pub struct Method {
+pub struct MethodNode {
     /// Whether it can be called at all.
     pub executable: bool,
     /// What it takes.
@@ -82,16 +82,16 @@ pub struct Method {
 
 /// What depends on the class of a node.
 #[derive(Clone, Debug)]
-pub enum Class {
+pub enum NodeClassData {
     /// An object.
     Object {
         /// Whether events can be subscribed to at it.
         event_notifier: u8,
     },
     /// A variable.
-    Variable(Box<Variable>),
+    Variable(Box<VariableNode>),
     /// A method.
-    Method(Box<Method>),
+    Method(Box<MethodNode>),
     /// A type of objects.
     ObjectType {
         /// Whether only subtypes have instances.
@@ -126,11 +126,11 @@ pub enum Class {
 
 /// A node of the address space.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct PlantNode {
     /// Its id.
     pub id: NodeId,
     /// What depends on its class.
-    pub class: Class,
+    pub class: NodeClassData,
     /// Its name in paths.
     pub browse_name: QualifiedName,
     /// Its name for people.
@@ -138,37 +138,37 @@ pub struct Node {
     /// What it is for.
     pub description: LocalizedText,
     /// References from it and to it.
-    pub references: Vec<Reference>,
+    pub references: Vec<NodeReference>,
 }
 
-impl Node {
+impl PlantNode {
     /// The class as the standard counts them.
     pub fn node_class(&self) -> NodeClass {
         match self.class {
-            Class::Object { .. } => NodeClass::Object,
-            Class::Variable(_) => NodeClass::Variable,
-            Class::Method(_) => NodeClass::Method,
-            Class::ObjectType { .. } => NodeClass::ObjectType,
-            Class::VariableType { .. } => NodeClass::VariableType,
-            Class::ReferenceType { .. } => NodeClass::ReferenceType,
-            Class::DataType { .. } => NodeClass::DataType,
-            Class::View => NodeClass::View,
+            NodeClassData::Object { .. } => NodeClass::Object,
+            NodeClassData::Variable(_) => NodeClass::Variable,
+            NodeClassData::Method(_) => NodeClass::Method,
+            NodeClassData::ObjectType { .. } => NodeClass::ObjectType,
+            NodeClassData::VariableType { .. } => NodeClass::VariableType,
+            NodeClassData::ReferenceType { .. } => NodeClass::ReferenceType,
+            NodeClassData::DataType { .. } => NodeClass::DataType,
+            NodeClassData::View => NodeClass::View,
         }
     }
 
     /// The variable, if it is one.
-    pub fn variable(&self) -> Option<&Variable> {
-        if let Class::Variable(variable) = &self.class { Some(variable) } else { None }
+    pub fn variable(&self) -> Option<&VariableNode> {
+        if let NodeClassData::Variable(variable) = &self.class { Some(variable) } else { None }
     }
 
     /// The method, if it is one.
-    pub fn method(&self) -> Option<&Method> {
-        if let Class::Method(method) = &self.class { Some(method) } else { None }
+    pub fn method(&self) -> Option<&MethodNode> {
+        if let NodeClassData::Method(method) = &self.class { Some(method) } else { None }
     }
 
     /// Whether events can be subscribed to at this node.
     pub fn notifies(&self) -> bool {
-        matches!(self.class, Class::Object { event_notifier } if event_notifier & SUBSCRIBE_TO_EVENTS != 0)
+        matches!(self.class, NodeClassData::Object { event_notifier } if event_notifier & SUBSCRIBE_TO_EVENTS != 0)
     }
 
     /// The type definition, for objects and variables.
@@ -218,32 +218,32 @@ impl Node {
 
     fn attribute_of_class(&self, id: AttributeId) -> Option<Variant> {
         match (&self.class, id) {
-            (Class::Object { event_notifier }, AttributeId::EventNotifier) => {
+            (NodeClassData::Object { event_notifier }, AttributeId::EventNotifier) => {
                 Some(Variant::from(*event_notifier))
             }
-            (Class::View, AttributeId::EventNotifier) => Some(Variant::from(0u8)),
-            (Class::View, AttributeId::ContainsNoLoops) => Some(Variant::from(true)),
-            (Class::Variable(variable), id) => variable.attribute(id),
-            (Class::Method(method), AttributeId::Executable | AttributeId::UserExecutable) => {
+            (NodeClassData::View, AttributeId::EventNotifier) => Some(Variant::from(0u8)),
+            (NodeClassData::View, AttributeId::ContainsNoLoops) => Some(Variant::from(true)),
+            (NodeClassData::Variable(variable), id) => variable.attribute(id),
+            (NodeClassData::Method(method), AttributeId::Executable | AttributeId::UserExecutable) => {
                 Some(Variant::from(method.executable))
             }
-            (Class::VariableType { data_type, .. }, AttributeId::DataType) => {
+            (NodeClassData::VariableType { data_type, .. }, AttributeId::DataType) => {
                 Some(Variant::from(data_type.clone()))
             }
-            (Class::VariableType { value_rank, .. }, AttributeId::ValueRank) => {
+            (NodeClassData::VariableType { value_rank, .. }, AttributeId::ValueRank) => {
                 Some(Variant::from(*value_rank))
             }
             (
-                Class::ObjectType { is_abstract }
-                | Class::VariableType { is_abstract, .. }
-                | Class::ReferenceType { is_abstract, .. }
-                | Class::DataType { is_abstract },
+                NodeClassData::ObjectType { is_abstract }
+                | NodeClassData::VariableType { is_abstract, .. }
+                | NodeClassData::ReferenceType { is_abstract, .. }
+                | NodeClassData::DataType { is_abstract },
                 AttributeId::IsAbstract,
             ) => Some(Variant::from(*is_abstract)),
-            (Class::ReferenceType { symmetric, .. }, AttributeId::Symmetric) => {
+            (NodeClassData::ReferenceType { symmetric, .. }, AttributeId::Symmetric) => {
                 Some(Variant::from(*symmetric))
             }
-            (Class::ReferenceType { inverse_name, .. }, AttributeId::InverseName)
+            (NodeClassData::ReferenceType { inverse_name, .. }, AttributeId::InverseName)
                 if !inverse_name.text.is_empty() =>
             {
                 Some(Variant::from(inverse_name.clone()))
@@ -253,7 +253,7 @@ impl Node {
     }
 }
 
-impl Variable {
+impl VariableNode {
     fn attribute(&self, id: AttributeId) -> Option<Variant> {
         let value = match id {
             AttributeId::DataType => Variant::from(self.data_type.clone()),
@@ -290,16 +290,16 @@ impl Variable {
 /// A node that is about to be added, with the references it shall have.
 #[derive(Clone, Debug)]
 pub struct NewNode {
-    pub(crate) node: Node,
+    pub(crate) node: PlantNode,
     /// Ids for the properties with the arguments of a method; they are made of that of the method otherwise.
     pub(crate) argument_ids: Option<(NodeId, NodeId)>,
 }
 
 impl NewNode {
-    fn new(id: impl Into<NodeId>, name: &str, class: Class) -> NewNode {
+    fn new(id: impl Into<NodeId>, name: &str, class: NodeClassData) -> NewNode {
         let id = id.into();
         let browse_name = QualifiedName::new(id.namespace, name);
-        let node = Node {
+        let node = PlantNode {
             id,
             class,
             browse_name,
@@ -312,7 +312,7 @@ impl NewNode {
 
     /// An object without events.
     pub fn object(id: impl Into<NodeId>, name: &str) -> NewNode {
-        NewNode::new(id, name, Class::Object { event_notifier: 0 })
+        NewNode::new(id, name, NodeClassData::Object { event_notifier: 0 })
     }
 
     /// A folder.
@@ -333,9 +333,9 @@ impl NewNode {
         } else {
             None
         };
-        let variable = Variable {
+        let variable = VariableNode {
             value: DataValue::value_only(value),
-            source: Source::Stored,
+            source: ValueSource::Stored,
             data_type: data_type.into(),
             value_rank: array_dimensions
                 .as_ref()
@@ -345,7 +345,7 @@ impl NewNode {
             minimum_sampling_interval: 0.0,
             history: None,
         };
-        NewNode::new(id, name, Class::Variable(Box::new(variable)))
+        NewNode::new(id, name, NodeClassData::Variable(Box::new(variable)))
     }
 
     /// A component that holds a value of a process.
@@ -373,17 +373,21 @@ impl NewNode {
 
     /// A method that can be called.
     pub fn method(id: impl Into<NodeId>, name: &str) -> NewNode {
-        NewNode::new(id, name, Class::Method(Box::new(Method { executable: true, ..Method::default() })))
+        NewNode::new(
+            id,
+            name,
+            NodeClassData::Method(Box::new(MethodNode { executable: true, ..MethodNode::default() })),
+        )
     }
 
     /// A type of objects.
     pub fn object_type(id: impl Into<NodeId>, name: &str) -> NewNode {
-        NewNode::new(id, name, Class::ObjectType { is_abstract: false })
+        NewNode::new(id, name, NodeClassData::ObjectType { is_abstract: false })
     }
 
     /// A type of variables.
     pub fn variable_type(id: impl Into<NodeId>, name: &str) -> NewNode {
-        let class = Class::VariableType {
+        let class = NodeClassData::VariableType {
             is_abstract: false,
             data_type: DataTypeId::BaseDataType.into(),
             value_rank: -2,
@@ -393,7 +397,7 @@ impl NewNode {
 
     /// A type of references.
     pub fn reference_type(id: impl Into<NodeId>, name: &str, inverse_name: &str) -> NewNode {
-        let class = Class::ReferenceType {
+        let class = NodeClassData::ReferenceType {
             is_abstract: false,
             symmetric: inverse_name.is_empty(),
             inverse_name: inverse_name.into(),
@@ -403,16 +407,16 @@ impl NewNode {
 
     /// A type of values.
     pub fn data_type(id: impl Into<NodeId>, name: &str) -> NewNode {
-        NewNode::new(id, name, Class::DataType { is_abstract: false })
+        NewNode::new(id, name, NodeClassData::DataType { is_abstract: false })
     }
 
     /// A view.
     pub fn view(id: impl Into<NodeId>, name: &str) -> NewNode {
-        NewNode::new(id, name, Class::View)
+        NewNode::new(id, name, NodeClassData::View)
     }
 
     fn refer(mut self, kind: impl Into<NodeId>, forward: bool, target: impl Into<NodeId>) -> NewNode {
-        self.node.references.push(Reference { kind: kind.into(), forward, target: target.into() });
+        self.node.references.push(NodeReference { kind: kind.into(), forward, target: target.into() });
         self
     }
 
@@ -471,7 +475,7 @@ impl NewNode {
     /// Events can be subscribed to at it.
     #[must_use]
     pub fn notifier(mut self) -> NewNode {
-        if let Class::Object { event_notifier } = &mut self.node.class {
+        if let NodeClassData::Object { event_notifier } = &mut self.node.class {
             *event_notifier = SUBSCRIBE_TO_EVENTS;
         }
         self
@@ -481,17 +485,20 @@ impl NewNode {
     #[must_use]
     pub fn abstract_type(mut self) -> NewNode {
         match &mut self.node.class {
-            Class::ObjectType { is_abstract }
-            | Class::VariableType { is_abstract, .. }
-            | Class::ReferenceType { is_abstract, .. }
-            | Class::DataType { is_abstract } => *is_abstract = true,
-            Class::Object { .. } | Class::Variable(_) | Class::Method(_) | Class::View => {}
+            NodeClassData::ObjectType { is_abstract }
+            | NodeClassData::VariableType { is_abstract, .. }
+            | NodeClassData::ReferenceType { is_abstract, .. }
+            | NodeClassData::DataType { is_abstract } => *is_abstract = true,
+            NodeClassData::Object { .. }
+            | NodeClassData::Variable(_)
+            | NodeClassData::Method(_)
+            | NodeClassData::View => {}
         }
         self
     }
 
-    fn with_variable(mut self, change: impl FnOnce(&mut Variable)) -> NewNode {
-        if let Class::Variable(variable) = &mut self.node.class {
+    fn with_variable(mut self, change: impl FnOnce(&mut VariableNode)) -> NewNode {
+        if let NodeClassData::Variable(variable) = &mut self.node.class {
             change(variable);
         }
         self
@@ -514,14 +521,14 @@ impl NewNode {
 
     /// Where its value comes from.
     #[must_use]
-    pub fn source(self, source: Source) -> NewNode {
+    pub fn source(self, source: ValueSource) -> NewNode {
         self.with_variable(|variable| variable.source = source)
     }
 
     /// What the method takes and gives.
     #[must_use]
     pub fn arguments(mut self, inputs: Vec<Argument>, outputs: Vec<Argument>) -> NewNode {
-        if let Class::Method(method) = &mut self.node.class {
+        if let NodeClassData::Method(method) = &mut self.node.class {
             method.inputs = inputs;
             method.outputs = outputs;
         }

@@ -13,21 +13,21 @@ use opcua_types::{
 
 use super::codec::{Codec, header};
 use super::services::{BrowsePoint, HistoryPoint};
-use super::space::Space;
-use super::subscription::{Event, Quota, Subscriptions, Ticket};
-use crate::authority::{Caller, SessionId};
-use crate::permission::{Permission, Ruling};
+use super::space::AddressSpace;
+use super::subscription::{ClientQuota, LateResponseTicket, PlantEvent, PlantSubscriptions};
+use crate::authority::{CallerSessionId, MethodCaller};
+use crate::permission::{Permission, PermissionRuling};
 
 /// What moves the variables of an address space and executes its methods.
 pub trait Device: Send + Sync {
     /// Lets time pass until this moment. Gives the events that came up.
-    fn tick(&mut self, space: &mut Space, now: Moment) -> Vec<Event>;
+    fn tick(&mut self, space: &mut AddressSpace, now: Moment) -> Vec<PlantEvent>;
 
     /// Whether the value may be written to that variable; type and rank were checked.
     ///
     /// # Errors
     /// The status code of the write, `BadOutOfRange` as a rule.
-    fn check_write(&self, space: &Space, node: &NodeId, value: &Variant) -> Result<(), StatusCode>;
+    fn check_write(&self, space: &AddressSpace, node: &NodeId, value: &Variant) -> Result<(), StatusCode>;
 
     /// Executes a method; the arguments were checked.
     ///
@@ -35,7 +35,7 @@ pub trait Device: Send + Sync {
     /// The status code of the call.
     fn call(
         &mut self,
-        space: &mut Space,
+        space: &mut AddressSpace,
         method: &NodeId,
         inputs: &[Variant],
         now: Moment,
@@ -44,20 +44,20 @@ pub trait Device: Send + Sync {
 
 /// A device that does nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Still;
+pub struct StillDevice;
 
-impl Device for Still {
-    fn tick(&mut self, _space: &mut Space, _now: Moment) -> Vec<Event> {
+impl Device for StillDevice {
+    fn tick(&mut self, _space: &mut AddressSpace, _now: Moment) -> Vec<PlantEvent> {
         Vec::new()
     }
 
-    fn check_write(&self, _space: &Space, _node: &NodeId, _value: &Variant) -> Result<(), StatusCode> {
+    fn check_write(&self, _space: &AddressSpace, _node: &NodeId, _value: &Variant) -> Result<(), StatusCode> {
         Ok(())
     }
 
     fn call(
         &mut self,
-        _space: &mut Space,
+        _space: &mut AddressSpace,
         _method: &NodeId,
         _inputs: &[Variant],
         _now: Moment,
@@ -67,25 +67,25 @@ impl Device for Still {
 }
 
 /// A call that is under way.
-pub type Calling = Pin<Box<dyn Future<Output = Result<Vec<Variant>, StatusCode>> + Send>>;
+pub type PendingCall = Pin<Box<dyn Future<Output = Result<Vec<Variant>, StatusCode>> + Send>>;
 
 /// Executes methods without the server's lock, however long that takes.
-pub trait Remote: Send + Sync {
+pub trait RemoteMethods: Send + Sync {
     /// Starts the method; the number of arguments and their types were checked.
-    fn call(&self, caller: &Caller, method: &NodeId, inputs: Vec<Variant>, now: Moment) -> Calling;
+    fn call(&self, caller: &MethodCaller, method: &NodeId, inputs: Vec<Variant>, now: Moment) -> PendingCall;
 }
 
 /// What callers may do to nodes. Asked for every node of every service.
-pub trait Guard: Send + Sync {
+pub trait AccessGuard: Send + Sync {
     /// Rules on one permission of one caller on one node.
-    fn rule(&self, caller: &Caller, permission: Permission, node: &NodeId) -> Ruling;
+    fn rule(&self, caller: &MethodCaller, permission: Permission, node: &NodeId) -> PermissionRuling;
 
     /// What the caller's application may have of subscriptions; nothing where only the limits of the server hold. Asked for each request
     /// that creates, changes or takes over something.
     ///
     /// # Errors
     /// The caller may have no subscription; the status code of the request.
-    fn quota(&self, caller: &Caller) -> Result<Option<Quota>, StatusCode> {
+    fn quota(&self, caller: &MethodCaller) -> Result<Option<ClientQuota>, StatusCode> {
         let _ = caller;
         Ok(None)
     }
@@ -93,29 +93,29 @@ pub trait Guard: Send + Sync {
 
 /// Everybody may do everything: protection is the task of a gate in front.
 #[derive(Clone, Copy, Debug)]
-pub struct Open;
+pub struct OpenAccess;
 
-impl Guard for Open {
-    fn rule(&self, _caller: &Caller, _permission: Permission, _node: &NodeId) -> Ruling {
-        Ruling::Granted
+impl AccessGuard for OpenAccess {
+    fn rule(&self, _caller: &MethodCaller, _permission: Permission, _node: &NodeId) -> PermissionRuling {
+        PermissionRuling::Granted
     }
 }
 
 /// The answer to a request.
-pub enum Answer {
+pub enum ServerReply {
     /// The response.
     Now(Vec<u8>),
-    /// The response comes out of [`Server::take_deliveries`] under this ticket.
-    Later(Ticket),
+    /// The response comes out of [`PlantServer::take_deliveries`] under this ticket.
+    Later(LateResponseTicket),
     /// The response is there when its calls are done.
     Calls(PendingCalls),
 }
 
 /// A response that comes late, and whose it is.
 #[derive(Debug, PartialEq)]
-pub struct Delivery {
+pub struct LateResponse {
     /// The ticket that the request got.
-    pub ticket: Ticket,
+    pub ticket: LateResponseTicket,
     /// The response, or why there is none.
     pub response: Result<Vec<u8>, StatusCode>,
 }
@@ -123,7 +123,7 @@ pub struct Delivery {
 /// What is kept of one call of a Call request.
 pub(crate) enum CallSlot {
     Done(CallMethodResult),
-    Waiting(Calling),
+    Waiting(PendingCall),
 }
 
 /// A Call request some of whose methods are not done yet.
@@ -165,18 +165,18 @@ pub(crate) fn call_result(outcome: Result<Vec<Variant>, StatusCode>) -> CallMeth
 
 /// Continuation points of one session: few, and the server decides what is in them.
 #[derive(Debug)]
-pub(crate) struct Points<T> {
+pub(crate) struct PlantContinuationPoints<T> {
     next: u64,
     held: BTreeMap<u64, T>,
 }
 
-impl<T> Default for Points<T> {
+impl<T> Default for PlantContinuationPoints<T> {
     fn default() -> Self {
-        Points { next: 1, held: BTreeMap::new() }
+        PlantContinuationPoints { next: 1, held: BTreeMap::new() }
     }
 }
 
-impl<T> Points<T> {
+impl<T> PlantContinuationPoints<T> {
     /// Keeps what is left of a result, unless so many are kept already.
     pub(crate) fn keep(&mut self, left: T, most: usize) -> Result<ContinuationPoint, StatusCode> {
         if self.held.len() >= most {
@@ -202,15 +202,15 @@ impl<T> Points<T> {
 
 /// References that a request may still look at.
 #[derive(Debug)]
-pub(crate) struct Visits(usize);
+pub(crate) struct ReferenceBudget(usize);
 
-impl Default for Visits {
+impl Default for ReferenceBudget {
     fn default() -> Self {
-        Visits(super::limits::VISITS_MAX)
+        ReferenceBudget(super::limits::VISITS_MAX)
     }
 }
 
-impl Visits {
+impl ReferenceBudget {
     /// One more. False where that was too much.
     pub(crate) fn visit(&mut self) -> bool {
         let left = self.0.checked_sub(1);
@@ -221,48 +221,48 @@ impl Visits {
 
 /// What the server keeps for a session besides its subscriptions.
 #[derive(Debug, Default)]
-pub(crate) struct Session {
-    pub(crate) browse: Points<BrowsePoint>,
-    pub(crate) history: Points<HistoryPoint>,
+pub(crate) struct PlantSession {
+    pub(crate) browse: PlantContinuationPoints<BrowsePoint>,
+    pub(crate) history: PlantContinuationPoints<HistoryPoint>,
 }
 
 /// A server's insides.
-pub struct Server {
-    pub(crate) space: Space,
+pub struct PlantServer {
+    pub(crate) space: AddressSpace,
     pub(crate) codec: Arc<Codec>,
     pub(crate) device: Box<dyn Device>,
-    pub(crate) guard: Box<dyn Guard>,
-    pub(crate) remotes: HashMap<NodeId, Arc<dyn Remote>>,
-    pub(crate) sessions: HashMap<SessionId, Session>,
-    pub(crate) subscriptions: Subscriptions,
-    pub(crate) outbox: Vec<Delivery>,
+    pub(crate) guard: Box<dyn AccessGuard>,
+    pub(crate) remotes: HashMap<NodeId, Arc<dyn RemoteMethods>>,
+    pub(crate) sessions: HashMap<CallerSessionId, PlantSession>,
+    pub(crate) subscriptions: PlantSubscriptions,
+    pub(crate) outbox: Vec<LateResponse>,
 }
 
-impl Server {
+impl PlantServer {
     /// A server with these nodes.
-    pub fn new(space: Space) -> Server {
-        Server {
+    pub fn new(space: AddressSpace) -> PlantServer {
+        PlantServer {
             space,
             codec: Arc::new(Codec::new()),
-            device: Box::new(Still),
-            guard: Box::new(Open),
+            device: Box::new(StillDevice),
+            guard: Box::new(OpenAccess),
             remotes: HashMap::new(),
             sessions: HashMap::new(),
-            subscriptions: Subscriptions::default(),
+            subscriptions: PlantSubscriptions::default(),
             outbox: Vec::new(),
         }
     }
 
     /// What moves its variables.
     #[must_use]
-    pub fn with_device(mut self, device: impl Device + 'static) -> Server {
+    pub fn with_device(mut self, device: impl Device + 'static) -> PlantServer {
         self.device = Box::new(device);
         self
     }
 
     /// What callers may do.
     #[must_use]
-    pub fn with_guard(mut self, guard: impl Guard + 'static) -> Server {
+    pub fn with_guard(mut self, guard: impl AccessGuard + 'static) -> PlantServer {
         self.guard = Box::new(guard);
         self
     }
@@ -272,19 +272,19 @@ impl Server {
     pub fn with_remote(
         mut self,
         methods: impl IntoIterator<Item = NodeId>,
-        remote: Arc<dyn Remote>,
-    ) -> Server {
+        remote: Arc<dyn RemoteMethods>,
+    ) -> PlantServer {
         self.remotes.extend(methods.into_iter().map(|method| (method, Arc::clone(&remote))));
         self
     }
 
     /// The address space.
-    pub fn space(&self) -> &Space {
+    pub fn space(&self) -> &AddressSpace {
         &self.space
     }
 
     /// The address space, to set values.
-    pub fn space_mut(&mut self) -> &mut Space {
+    pub fn space_mut(&mut self) -> &mut AddressSpace {
         &mut self.space
     }
 
@@ -292,7 +292,7 @@ impl Server {
     /// request's binary encoding in namespace 0, `body` the encoded request with that node id in front.
     pub fn look(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         type_id: u32,
         body: &[u8],
         now: Moment,
@@ -309,24 +309,24 @@ impl Server {
         Some(response)
     }
 
-    /// Answers a request. What comes late, of this request or of others, is in [`Server::take_deliveries`] afterwards.
+    /// Answers a request. What comes late, of this request or of others, is in [`PlantServer::take_deliveries`] afterwards.
     ///
     /// # Errors
     /// The service's status code, for a `ServiceFault`: `BadServiceUnsupported`, `BadDecodingError`, `BadTooManyOperations` and so on.
     pub fn answer(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         type_id: u32,
         body: &[u8],
         now: Moment,
-    ) -> Result<Answer, StatusCode> {
+    ) -> Result<ServerReply, StatusCode> {
         if let Some(response) = self.look(caller, type_id, body, now) {
-            return response.map(Answer::Now);
+            return response.map(ServerReply::Now);
         }
         let response = match ObjectId::try_from(type_id) {
             Ok(ObjectId::CallRequest_Encoding_DefaultBinary) => return self.call(caller, body, now),
             Ok(ObjectId::PublishRequest_Encoding_DefaultBinary) => {
-                return self.publish(caller, body, now).map(Answer::Later);
+                return self.publish(caller, body, now).map(ServerReply::Later);
             }
             Ok(ObjectId::WriteRequest_Encoding_DefaultBinary) => self.write(caller, body, now),
             Ok(ObjectId::BrowseRequest_Encoding_DefaultBinary) => self.browse(caller, body, now),
@@ -362,7 +362,7 @@ impl Server {
             }
             _ => return Err(StatusCode::BadServiceUnsupported),
         };
-        response.map(Answer::Now)
+        response.map(ServerReply::Now)
     }
 
     /// Lets time pass: the device moves, values are sampled, subscriptions publish. Every 10 to 100 ms is enough.
@@ -373,43 +373,47 @@ impl Server {
     }
 
     /// Responses that are ready, for requests that got a ticket. A ticket whose session is closed does not come.
-    pub fn take_deliveries(&mut self) -> Vec<Delivery> {
+    pub fn take_deliveries(&mut self) -> Vec<LateResponse> {
         std::mem::take(&mut self.outbox)
     }
 
     /// A session is over. Its subscriptions end with it, or wait for another session that takes them over. Gives the tickets of its
     /// requests that get no response any more.
-    pub fn close_session(&mut self, session: SessionId, delete_subscriptions: bool) -> Vec<Ticket> {
+    pub fn close_session(
+        &mut self,
+        session: CallerSessionId,
+        delete_subscriptions: bool,
+    ) -> Vec<LateResponseTicket> {
         self.sessions.remove(&session);
         self.subscriptions.close_session(session, delete_subscriptions)
     }
 
     /// Forgets requests that were cancelled.
-    pub fn withdraw(&mut self, tickets: &[Ticket]) {
+    pub fn withdraw(&mut self, tickets: &[LateResponseTicket]) {
         if !tickets.is_empty() {
             self.subscriptions.withdraw(tickets);
         }
     }
 
     /// The session has another user: what is sampled for it from now on is sampled for that one (Part 2, 6.20).
-    pub fn change_user(&mut self, caller: &Caller) {
+    pub fn change_user(&mut self, caller: &MethodCaller) {
         self.subscriptions.change_user(caller);
     }
 
     /// What the guard says.
     pub(crate) fn allowed(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         permission: Permission,
         node: &NodeId,
     ) -> Result<(), StatusCode> {
         match self.guard.rule(caller, permission, node) {
-            Ruling::Granted => Ok(()),
-            Ruling::Refused(status) => Err(status),
+            PermissionRuling::Granted => Ok(()),
+            PermissionRuling::Refused(status) => Err(status),
         }
     }
 
-    pub(crate) fn session(&mut self, caller: &Caller) -> &mut Session {
+    pub(crate) fn session(&mut self, caller: &MethodCaller) -> &mut PlantSession {
         self.sessions.entry(caller.session).or_default()
     }
 }

@@ -8,18 +8,24 @@ use bytes::Bytes;
 use opcua_types::{MessageSecurityMode, StatusCode};
 use zeroize::Zeroizing;
 
-use super::host::Host;
-use crate::authority::{Caller, SessionId, User};
+use super::host::PlantHost;
+use crate::authority::{CallerSessionId, CallerUser, MethodCaller};
 use crate::crypto;
-use crate::session::{ActiveSession, Attempt, Call, ClientInfo, CloseReason, Identity, Service, SessionInfo};
+use crate::session::{
+    ActivationAttempt, ActiveSession, ClientInfo, CloseReason, SessionCall, SessionHandler, SessionInfo,
+    UserIdentity,
+};
 
-/// Says who a user is.
-pub trait Login: Send + Sync + 'static {
+/// Authenticates a user.
+pub trait UserLogin: Send + Sync + 'static {
     /// The user of an attempt. Signatures are verified, secrets decrypted.
     ///
     /// # Errors
     /// The status code that the client gets.
-    fn login(&self, attempt: Attempt<'_, User>) -> impl Future<Output = Result<User, StatusCode>> + Send;
+    fn login(
+        &self,
+        attempt: ActivationAttempt<'_, CallerUser>,
+    ) -> impl Future<Output = Result<CallerUser, StatusCode>> + Send;
 
     /// Whether room is kept for the sessions of the application with this certificate (DER).
     fn is_preferred(&self, certificate: &[u8]) -> bool {
@@ -28,34 +34,38 @@ pub trait Login: Send + Sync + 'static {
     }
 
     /// A session was activated for the first time.
-    fn opened(&self, caller: &Caller) {
+    fn opened(&self, caller: &MethodCaller) {
         let _ = caller;
     }
 
     /// Such a session has ended.
-    fn closed(&self, caller: &Caller) {
+    fn closed(&self, caller: &MethodCaller) {
         let _ = caller;
     }
 }
 
 /// Names with passwords, and whether nobody in particular may come in: enough for a plant that stands behind a gate.
 #[derive(Default)]
-pub struct Users {
+pub struct PasswordUsers {
     /// Whether anonymous sessions are allowed.
     pub anonymous: bool,
     /// Passwords by name.
     pub passwords: HashMap<String, Zeroizing<Vec<u8>>>,
 }
 
-impl Login for Users {
-    async fn login(&self, attempt: Attempt<'_, User>) -> Result<User, StatusCode> {
+impl UserLogin for PasswordUsers {
+    async fn login(&self, attempt: ActivationAttempt<'_, CallerUser>) -> Result<CallerUser, StatusCode> {
         match attempt.identity {
-            Identity::Anonymous if self.anonymous => Ok(User::Anonymous),
-            Identity::UserName { name, password } => {
+            UserIdentity::Anonymous if self.anonymous => Ok(CallerUser::Anonymous),
+            UserIdentity::UserName { name, password } => {
                 let right = self.passwords.get(&name).is_some_and(|own| crypto::same(own, &password));
-                if right { Ok(User::Name(Arc::from(name))) } else { Err(StatusCode::BadUserAccessDenied) }
+                if right {
+                    Ok(CallerUser::Name(Arc::from(name)))
+                } else {
+                    Err(StatusCode::BadUserAccessDenied)
+                }
             }
-            Identity::Anonymous | Identity::Certificate(_) | Identity::Issued { .. } => {
+            UserIdentity::Anonymous | UserIdentity::Certificate(_) | UserIdentity::Issued { .. } => {
                 Err(StatusCode::BadIdentityTokenRejected)
             }
         }
@@ -69,28 +79,28 @@ pub struct ClientFacts {
     encrypted: bool,
 }
 
-/// A host as a [`Service`].
+/// A host as a [`SessionHandler`].
 pub struct HostService<L> {
-    host: Arc<Host>,
+    host: Arc<PlantHost>,
     login: L,
 }
 
-impl<L: Login> HostService<L> {
-    /// Puts a host behind sessions. Somebody must let time pass for it ([`Host::run`]).
-    pub fn new(host: Arc<Host>, login: L) -> HostService<L> {
+impl<L: UserLogin> HostService<L> {
+    /// Puts a host behind sessions. Somebody must let time pass for it ([`PlantHost::run`]).
+    pub fn new(host: Arc<PlantHost>, login: L) -> HostService<L> {
         HostService { host, login }
     }
 
     /// The host.
-    pub fn host(&self) -> &Arc<Host> {
+    pub fn host(&self) -> &Arc<PlantHost> {
         &self.host
     }
 }
 
 /// The facts about a caller.
-fn caller(info: &SessionInfo, facts: &ClientFacts, user: &User) -> Caller {
-    Caller {
-        session: SessionId(info.number),
+fn caller(info: &SessionInfo, facts: &ClientFacts, user: &CallerUser) -> MethodCaller {
+    MethodCaller {
+        session: CallerSessionId(info.number),
         certificate: Some(Arc::clone(&facts.certificate)),
         application_uri: Arc::clone(&facts.application_uri),
         user: user.clone(),
@@ -98,23 +108,26 @@ fn caller(info: &SessionInfo, facts: &ClientFacts, user: &User) -> Caller {
     }
 }
 
-impl<L: Login> Service for HostService<L> {
-    type User = User;
+impl<L: UserLogin> SessionHandler for HostService<L> {
+    type User = CallerUser;
     type State = ClientFacts;
 
     fn is_preferred(&self, client: &ClientInfo) -> bool {
         self.login.is_preferred(client.certificate.der())
     }
 
-    async fn authenticate(&self, attempt: Attempt<'_, User>) -> Result<User, StatusCode> {
+    async fn authenticate(
+        &self,
+        attempt: ActivationAttempt<'_, CallerUser>,
+    ) -> Result<CallerUser, StatusCode> {
         self.login.login(attempt).await
     }
 
-    fn same_user(&self, current: &User, next: &User) -> bool {
+    fn same_user(&self, current: &CallerUser, next: &CallerUser) -> bool {
         current == next
     }
 
-    async fn opened(&self, session: &SessionInfo, user: &Arc<User>) -> Result<ClientFacts, StatusCode> {
+    async fn opened(&self, session: &SessionInfo, user: &Arc<CallerUser>) -> Result<ClientFacts, StatusCode> {
         let facts = ClientFacts {
             certificate: Arc::from(session.client.certificate.der()),
             application_uri: Arc::from(session.client.application_uri.as_str()),
@@ -128,7 +141,7 @@ impl<L: Login> Service for HostService<L> {
         self.host.change_user(&caller(session.info(), session.state(), &session.user()));
     }
 
-    async fn answer(&self, call: Call<HostService<L>>) -> Result<Bytes, StatusCode> {
+    async fn answer(&self, call: SessionCall<HostService<L>>) -> Result<Bytes, StatusCode> {
         let caller = caller(call.session.info(), call.session.state(), &call.user);
         self.host.answer(&caller, call.request.type_id, &call.body).await.map(Bytes::from)
     }
@@ -140,7 +153,7 @@ impl<L: Login> Service for HostService<L> {
             CloseReason::Timeout => false,
             CloseReason::Service | CloseReason::Shutdown => true,
         };
-        self.host.close_session(SessionId(session.info().number), delete_subscriptions);
+        self.host.close_session(CallerSessionId(session.info().number), delete_subscriptions);
         self.login.closed(&caller(session.info(), session.state(), &session.user()));
     }
 }

@@ -11,7 +11,7 @@ use opcua_types::{
 
 use super::codec::date_time;
 use super::limits;
-use super::node::{Class, NewNode, Node, Reference, Source, Variable};
+use super::node::{NewNode, NodeClassData, NodeReference, PlantNode, ValueSource, VariableNode};
 
 /// Why an address space could not be built.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,20 +48,20 @@ impl std::error::Error for SpaceError {}
 
 /// The nodes of a server.
 #[derive(Clone, Debug)]
-pub struct Space {
-    nodes: HashMap<NodeId, Node>,
+pub struct AddressSpace {
+    nodes: HashMap<NodeId, PlantNode>,
     namespaces: Vec<String>,
     started: Moment,
 }
 
-impl Space {
+impl AddressSpace {
     /// The node.
-    pub fn node(&self, id: &NodeId) -> Option<&Node> {
+    pub fn node(&self, id: &NodeId) -> Option<&PlantNode> {
         self.nodes.get(id)
     }
 
     /// Every node, in no order.
-    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+    pub fn nodes(&self) -> impl Iterator<Item = &PlantNode> {
         self.nodes.values()
     }
 
@@ -112,7 +112,7 @@ impl Space {
         from: &NodeId,
         kind: ReferenceTypeId,
         forward: bool,
-    ) -> impl Iterator<Item = &'a Node> {
+    ) -> impl Iterator<Item = &'a PlantNode> {
         let kind = NodeId::from(kind);
         let references = self.nodes.get(from).map(|node| node.references.as_slice()).unwrap_or_default();
         references
@@ -122,11 +122,11 @@ impl Space {
     }
 
     /// The value of a variable now, with status and timestamps.
-    pub fn value(&self, variable: &Variable, now: Moment) -> DataValue {
+    pub fn value(&self, variable: &VariableNode, now: Moment) -> DataValue {
         match variable.source {
-            Source::Stored => variable.value.clone(),
-            Source::CurrentTime => good_value(date_time(now).into(), now),
-            Source::ServerStatus => good_value(self.server_status(now).into(), now),
+            ValueSource::Stored => variable.value.clone(),
+            ValueSource::CurrentTime => good_value(date_time(now).into(), now),
+            ValueSource::ServerStatus => good_value(self.server_status(now).into(), now),
         }
     }
 
@@ -175,7 +175,7 @@ impl Space {
 
     /// Keeps the value as it is, in the history as well where there is one.
     pub(crate) fn store(&mut self, id: &NodeId, value: DataValue) -> bool {
-        let Some(Node { class: Class::Variable(variable), .. }) = self.nodes.get_mut(id) else {
+        let Some(PlantNode { class: NodeClassData::Variable(variable), .. }) = self.nodes.get_mut(id) else {
             return false;
         };
         if let Some(history) = &mut variable.history {
@@ -210,7 +210,7 @@ pub(crate) fn build_info(built: Moment) -> BuildInfo {
 /// Builds an address space. The first error is kept and told at the end.
 #[derive(Debug)]
 pub struct SpaceBuilder {
-    space: Space,
+    space: AddressSpace,
     order: Vec<NodeId>,
     error: Option<SpaceError>,
 }
@@ -219,7 +219,7 @@ impl SpaceBuilder {
     /// An address space with the standard's own nodes. The application's URI becomes namespace 1 (Part 5, 6.3.1).
     pub fn new(application_uri: &str, started: Moment) -> SpaceBuilder {
         let namespaces = vec!["http://opcfoundation.org/UA/".to_owned(), application_uri.to_owned()];
-        let space = Space { nodes: HashMap::new(), namespaces, started };
+        let space = AddressSpace { nodes: HashMap::new(), namespaces, started };
         let mut builder = SpaceBuilder { space, order: Vec::new(), error: None };
         super::standard::add(&mut builder, application_uri);
         builder
@@ -251,7 +251,7 @@ impl SpaceBuilder {
             return id;
         }
         let mut node = new.node;
-        if let Class::Variable(variable) = &mut node.class {
+        if let NodeClassData::Variable(variable) = &mut node.class {
             let time = date_time(self.space.started);
             variable.value.source_timestamp = Some(time);
             variable.value.server_timestamp = Some(time);
@@ -297,7 +297,7 @@ impl SpaceBuilder {
     ///
     /// # Errors
     /// The first thing that was wrong.
-    pub fn build(mut self) -> Result<Space, SpaceError> {
+    pub fn build(mut self) -> Result<AddressSpace, SpaceError> {
         let namespaces: Vec<Variant> =
             self.space.namespaces.iter().map(|uri| Variant::from(uri.as_str())).collect();
         let array = opcua_types::Array {
@@ -319,14 +319,14 @@ impl SpaceBuilder {
     fn link_back(&mut self, id: &NodeId) {
         let has_type = NodeId::from(ReferenceTypeId::HasTypeDefinition);
         let own = self.space.nodes.get(id).map(|node| node.references.clone()).unwrap_or_default();
-        for Reference { kind, forward, target } in own {
+        for NodeReference { kind, forward, target } in own {
             // A type that many instances have does not keep the way back to each of them: nobody browses it, and it would grow with them.
             let one_way = kind == has_type && forward;
             let Some(node) = self.space.nodes.get_mut(&target) else {
                 self.error.get_or_insert(SpaceError::UnknownNode { from: id.clone(), target });
                 continue;
             };
-            let back = Reference { kind, forward: !forward, target: id.clone() };
+            let back = NodeReference { kind, forward: !forward, target: id.clone() };
             // References are declared at one end only: the other end cannot have it already.
             if !one_way {
                 node.references.push(back);

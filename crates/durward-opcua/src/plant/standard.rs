@@ -7,7 +7,7 @@ use opcua_types::{
 
 use super::codec::date_time;
 use super::limits;
-use super::node::{NewNode, Source};
+use super::node::{NewNode, ValueSource};
 use super::space::{SpaceBuilder, build_info};
 
 /// Types of references: id, name, inverse name, supertype, whether abstract (Part 5, 11).
@@ -287,7 +287,7 @@ fn add_status(builder: &mut SpaceBuilder) {
     let node = NewNode::variable(status, "ServerStatus", DataTypeId::ServerStatusDataType, Variant::Empty);
     builder.add(
         node.of_type(VariableTypeId::ServerStatusType)
-            .source(Source::ServerStatus)
+            .source(ValueSource::ServerStatus)
             .component_of(ObjectId::Server),
     );
     let current = NewNode::data(
@@ -296,7 +296,7 @@ fn add_status(builder: &mut SpaceBuilder) {
         DataTypeId::UtcTime,
         started,
     );
-    builder.add(current.source(Source::CurrentTime).component_of(status));
+    builder.add(current.source(ValueSource::CurrentTime).component_of(status));
     let parts = [
         (VariableId::Server_ServerStatus_StartTime, "StartTime", DataTypeId::UtcTime, Variant::from(started)),
         (

@@ -11,42 +11,42 @@ use opcua_types::{
     TimestampsToReturn, Variant, WriteRequest, WriteResponse, WriteValue,
 };
 
-use super::{Answer, Server, Ticket};
-use crate::authority::{Caller, SessionId, User};
+use super::{LateResponseTicket, PlantServer, ServerReply};
+use crate::authority::{CallerSessionId, CallerUser, MethodCaller};
 
 /// The moment at which tests begin.
 pub(crate) const BEGIN: Moment = Moment::from_s(1_800_000_000);
 
 /// A session on an encrypted channel, of a user with that name.
-pub(crate) fn caller(session: u64, name: &str) -> Caller {
-    Caller {
-        session: SessionId(session),
+pub(crate) fn caller(session: u64, name: &str) -> MethodCaller {
+    MethodCaller {
+        session: CallerSessionId(session),
         certificate: Some(Arc::from(name.as_bytes())),
         application_uri: Arc::from(format!("urn:test:{name}")),
-        user: User::Name(Arc::from(name)),
+        user: CallerUser::Name(Arc::from(name)),
         encrypted: true,
     }
 }
 
 /// A server and a session.
-pub(crate) struct Client {
-    pub(crate) server: Server,
-    pub(crate) caller: Caller,
+pub(crate) struct TestClient {
+    pub(crate) server: PlantServer,
+    pub(crate) caller: MethodCaller,
     pub(crate) now: Moment,
     context: ContextOwned,
 }
 
-impl Client {
-    pub(crate) fn new(server: Server) -> Client {
+impl TestClient {
+    pub(crate) fn new(server: PlantServer) -> TestClient {
         let context = ContextOwned::new_default(
             NamespaceMap::new(),
             DecodingOptions { max_array_length: 20_000, ..DecodingOptions::default() },
         );
-        Client { server, caller: caller(1, "anna"), now: BEGIN, context }
+        TestClient { server, caller: caller(1, "anna"), now: BEGIN, context }
     }
 
-    pub(crate) fn boiler() -> Client {
-        Client::new(super::boiler("urn:test:server", 5, BEGIN).unwrap())
+    pub(crate) fn boiler() -> TestClient {
+        TestClient::new(super::boiler("urn:test:server", 5, BEGIN).unwrap())
     }
 
     pub(crate) fn bytes<T: BinaryEncodable + MessageInfo>(&self, request: &T) -> Vec<u8> {
@@ -72,9 +72,9 @@ impl Client {
     ) -> Result<T, StatusCode> {
         let body = self.bytes(request);
         let bytes = match self.server.answer(&self.caller, request.type_id() as u32, &body, self.now)? {
-            Answer::Now(bytes) => bytes,
-            Answer::Calls(calls) => calls.finish().now_or_never().expect("the calls wait for nobody")?,
-            Answer::Later(_) => panic!("the response comes later"),
+            ServerReply::Now(bytes) => bytes,
+            ServerReply::Calls(calls) => calls.finish().now_or_never().expect("the calls wait for nobody")?,
+            ServerReply::Later(_) => panic!("the response comes later"),
         };
         Ok(self.decode(&bytes))
     }
@@ -83,11 +83,11 @@ impl Client {
     pub(crate) fn park<R: BinaryEncodable + MessageInfo>(
         &mut self,
         request: &R,
-    ) -> Result<Ticket, StatusCode> {
+    ) -> Result<LateResponseTicket, StatusCode> {
         let body = self.bytes(request);
         match self.server.answer(&self.caller, request.type_id() as u32, &body, self.now)? {
-            Answer::Later(ticket) => Ok(ticket),
-            Answer::Now(_) | Answer::Calls(_) => panic!("the response comes at once"),
+            ServerReply::Later(ticket) => Ok(ticket),
+            ServerReply::Now(_) | ServerReply::Calls(_) => panic!("the response comes at once"),
         }
     }
 

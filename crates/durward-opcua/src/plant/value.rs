@@ -6,8 +6,8 @@ use opcua_types::{
 };
 
 use super::limits;
-use super::node::Variable;
-use super::space::Space;
+use super::node::VariableNode;
+use super::space::AddressSpace;
 
 /// The data type that a value of this built-in type has on the wire.
 fn built_in(scalar: VariantScalarTypeId) -> NodeId {
@@ -17,7 +17,7 @@ fn built_in(scalar: VariantScalarTypeId) -> NodeId {
 }
 
 /// The built-in type by which values of this type travel: the nearest one above it.
-fn wire_type(space: &Space, data_type: &NodeId) -> Option<NodeId> {
+fn wire_type(space: &AddressSpace, data_type: &NodeId) -> Option<NodeId> {
     let mut current = data_type;
     for _ in 0..limits::TYPE_DEPTH_MAX {
         if let (0, Identifier::Numeric(id)) = (current.namespace, &current.identifier) {
@@ -54,7 +54,7 @@ fn nullable(wire: &NodeId) -> bool {
 /// # Errors
 /// `BadTypeMismatch` where type, rank or dimensions differ.
 pub(crate) fn check(
-    space: &Space,
+    space: &AddressSpace,
     value: Variant,
     data_type: &NodeId,
     value_rank: i32,
@@ -124,8 +124,8 @@ fn dimensions(array: &Array) -> Vec<usize> {
 
 /// Checks what is about to be written to a variable.
 pub(crate) fn check_written(
-    space: &Space,
-    variable: &Variable,
+    space: &AddressSpace,
+    variable: &VariableNode,
     value: Variant,
 ) -> Result<Variant, StatusCode> {
     check(space, value, &variable.data_type, variable.value_rank, variable.array_dimensions.as_deref())
@@ -133,7 +133,7 @@ pub(crate) fn check_written(
 
 /// Checks an argument of a call.
 pub(crate) fn check_argument(
-    space: &Space,
+    space: &AddressSpace,
     argument: &Argument,
     value: Variant,
 ) -> Result<Variant, StatusCode> {

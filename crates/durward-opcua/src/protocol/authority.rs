@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 
-use crate::token::{Cutoffs, Facts, FeedMessage, Name, Target};
+use crate::token::{CutoffTarget, Cutoffs, FactName, FeedMessage, TokenFacts};
 
 /// Most decisions that may be under way; further requests are refused as busy.
 pub const PENDING_MAX: usize = 4096;
@@ -30,7 +30,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// What an authorization service is set to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct AuthoritySettings {
+pub struct AuthorityTimings {
     /// How long a token lives. At most what gates believe.
     pub token_lifetime: Duration,
     /// The longest that any gate serves a token, grace included: cutoffs are kept for so long.
@@ -42,9 +42,9 @@ pub struct AuthoritySettings {
     pub dated_ahead_max: Duration,
 }
 
-/// Who wants a token.
+/// The applicant for a token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Wanted<N> {
+pub struct TokenApplicant<N> {
     /// Whom the rights are to be of.
     pub subject: N,
     /// The durward session behind it.
@@ -53,14 +53,14 @@ pub struct Wanted<N> {
     pub client: N,
 }
 
-impl<N: Name> Wanted<N> {
+impl<N: FactName> TokenApplicant<N> {
     /// Whether a token for this may be one of a target. Which version of the policy decides is not known before.
-    fn may_be_of(&self, target: &Target<N>) -> bool {
+    fn may_be_of(&self, target: &CutoffTarget<N>) -> bool {
         match target {
-            Target::All | Target::Policy(_) => true,
-            Target::Subject(subject) => self.subject == *subject,
-            Target::Session(session) => self.session.as_ref() == Some(session),
-            Target::Client(client) => self.client == *client,
+            CutoffTarget::All | CutoffTarget::Policy(_) => true,
+            CutoffTarget::Subject(subject) => self.subject == *subject,
+            CutoffTarget::Session(session) => self.session.as_ref() == Some(session),
+            CutoffTarget::Client(client) => self.client == *client,
         }
     }
 }
@@ -73,7 +73,7 @@ pub enum AuthorityEvent<N, Q, G> {
         /// Names the request.
         request: Q,
         /// Who, as the channel and its session say.
-        wanted: Wanted<N>,
+        wanted: TokenApplicant<N>,
     },
     /// What [`AuthorityAction::Decide`] asked for is decided.
     Decided {
@@ -88,7 +88,7 @@ pub enum AuthorityEvent<N, Q, G> {
         request: Q,
     },
     /// Tokens are recalled: a right was taken away, a session ended, a policy was replaced. Comes after the decision point knows of it.
-    Recall(Target<N>),
+    Recall(CutoffTarget<N>),
     /// A gate asks for all cutoffs.
     AskCutoffs {
         /// Who asks.
@@ -102,29 +102,29 @@ pub enum AuthorityEvent<N, Q, G> {
 
 /// What an authorization service does.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum AuthorityAction<N: Name, Q, G> {
+pub enum AuthorityAction<N: FactName, Q, G> {
     /// Make a record durable before whatever follows.
-    Store(Record<N>),
+    Store(AuthorityRecord<N>),
     /// Ask the decision point. The question must be put to it after this action, not before.
     Decide {
         /// Names the question; never given again while the service runs.
         ticket: u64,
         /// Who wants the token.
-        wanted: Wanted<N>,
+        wanted: TokenApplicant<N>,
     },
     /// Sign a token with these facts, and answer with it.
     Issue {
         /// The request.
         request: Q,
         /// The facts.
-        facts: Facts<N>,
+        facts: TokenFacts<N>,
     },
     /// Refuse the request.
     Refuse {
         /// The request.
         request: Q,
         /// Why.
-        why: WhyNot,
+        why: IssueRefusal,
     },
     /// Tell all gates.
     Publish(FeedMessage<N>),
@@ -137,16 +137,16 @@ pub type AuthorityActions<N, Q, G> = Vec<AuthorityAction<N, Q, G>>;
 
 /// Why no token is issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum WhyNot {
+pub enum IssueRefusal {
     /// The policy grants nothing.
     Denied,
     /// Too many decisions are under way: ask again.
     Busy,
 }
 
-/// What survives a restart.
+/// A durable record of the state machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Record<N> {
+pub enum AuthorityRecord<N> {
     /// The store begins.
     Epoch(u64),
     /// No token was begun at or after this moment.
@@ -158,67 +158,70 @@ pub enum Record<N> {
         /// Its number.
         sequence: u64,
         /// Whose tokens.
-        target: Target<N>,
+        target: CutoffTarget<N>,
         /// Dead are those issued before.
         before: Moment,
     },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Pending<N, Q> {
+struct PendingIssue<N, Q> {
     request: Q,
-    wanted: Wanted<N>,
+    wanted: TokenApplicant<N>,
     issued: Moment,
 }
 
 /// An authorization service. Has a moment of its own that never goes back, not over a restart either. Where its clock was far ahead once,
 /// tokens are dated ahead, and gates refuse them, until the clock is there; a new store ends that at once, and recalls all tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Authority<N: Name, Q> {
-    settings: AuthoritySettings,
+pub struct AuthorityMachine<N: FactName, Q> {
+    settings: AuthorityTimings,
     now: Moment,
     epoch: u64,
     sequence: u64,
     cutoffs: Arc<Cutoffs<N>>,
     /// The tokens that are dated ahead of the clock: they were begun in the second of a recall.
-    ahead: Vec<(Wanted<N>, Moment)>,
+    ahead: Vec<(TokenApplicant<N>, Moment)>,
     /// No cutoff is earlier: what was begun before is not known one by one.
     cutoffs_from: Moment,
     /// What is stored. INVARIANT: no token was begun at or after it.
     mark: Moment,
     /// The questions under way, by their tickets.
-    pending: BTreeMap<u64, Pending<N, Q>>,
+    pending: BTreeMap<u64, PendingIssue<N, Q>>,
     tickets: u64,
     /// When the next heartbeat is due.
     heartbeat_at: Moment,
 }
 
-impl<N: Name, Q: PartialEq> Authority<N, Q> {
+impl<N: FactName, Q: PartialEq> AuthorityMachine<N, Q> {
     /// A service with an empty store. Whatever token a service before it may have issued is recalled: it is not known which of them were.
     /// Carry the actions out before anything else.
-    pub fn new<G>(settings: AuthoritySettings, now: Moment) -> (Authority<N, Q>, AuthorityActions<N, Q, G>) {
+    pub fn new<G>(
+        settings: AuthorityTimings,
+        now: Moment,
+    ) -> (AuthorityMachine<N, Q>, AuthorityActions<N, Q, G>) {
         let (now, ahead_max) = (second_of(now), settings.dated_ahead_max);
-        let mut authority = Authority::empty(settings);
+        let mut authority = AuthorityMachine::empty(settings);
         authority.epoch = now.ms().max(1);
         (authority.now, authority.mark) = (now, now);
         authority.cutoffs_from = now.plus(ahead_max).plus(SECOND);
-        let mut actions = vec![AuthorityAction::Store(Record::Epoch(authority.epoch))];
-        authority.recall(Target::All, &mut actions);
+        let mut actions = vec![AuthorityAction::Store(AuthorityRecord::Epoch(authority.epoch))];
+        authority.recall(CutoffTarget::All, &mut actions);
         (authority, actions)
     }
 
     /// The service as its records have it, in the order in which they were stored; `None` where they do not begin with an epoch.
     pub fn restore(
-        settings: AuthoritySettings,
-        records: impl IntoIterator<Item = Record<N>>,
-    ) -> Option<Authority<N, Q>> {
-        let mut authority = Authority::empty(settings);
+        settings: AuthorityTimings,
+        records: impl IntoIterator<Item = AuthorityRecord<N>>,
+    ) -> Option<AuthorityMachine<N, Q>> {
+        let mut authority = AuthorityMachine::empty(settings);
         for record in records {
             match record {
-                Record::Epoch(epoch) => authority.epoch = epoch,
-                Record::Mark(mark) => authority.mark = mark.max(authority.mark),
-                Record::Sequence(sequence) => authority.sequence = sequence.max(authority.sequence),
-                Record::Cutoff { sequence, target, before } => {
+                AuthorityRecord::Epoch(epoch) => authority.epoch = epoch,
+                AuthorityRecord::Mark(mark) => authority.mark = mark.max(authority.mark),
+                AuthorityRecord::Sequence(sequence) => authority.sequence = sequence.max(authority.sequence),
+                AuthorityRecord::Cutoff { sequence, target, before } => {
                     authority.sequence = sequence.max(authority.sequence);
                     Arc::make_mut(&mut authority.cutoffs).add(target, before);
                 }
@@ -228,9 +231,9 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
         (authority.epoch > 0).then_some(authority)
     }
 
-    fn empty(settings: AuthoritySettings) -> Authority<N, Q> {
+    fn empty(settings: AuthorityTimings) -> AuthorityMachine<N, Q> {
         let (zero, cutoffs, pending) = (Moment::default(), Arc::default(), BTreeMap::new());
-        Authority {
+        AuthorityMachine {
             settings,
             now: zero,
             epoch: 0,
@@ -246,13 +249,17 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
     }
 
     /// The records that a new store begins with: what is kept when the old one is made shorter.
-    pub fn records(&self) -> Vec<Record<N>> {
-        let cutoff = |(target, before): (&Target<N>, Moment)| Record::Cutoff {
+    pub fn records(&self) -> Vec<AuthorityRecord<N>> {
+        let cutoff = |(target, before): (&CutoffTarget<N>, Moment)| AuthorityRecord::Cutoff {
             sequence: self.sequence,
             target: target.clone(),
             before,
         };
-        let first = [Record::Epoch(self.epoch), Record::Mark(self.mark), Record::Sequence(self.sequence)];
+        let first = [
+            AuthorityRecord::Epoch(self.epoch),
+            AuthorityRecord::Mark(self.mark),
+            AuthorityRecord::Sequence(self.sequence),
+        ];
         first.into_iter().chain(self.cutoffs.iter().map(cutoff)).collect()
     }
 
@@ -283,21 +290,21 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
         actions
     }
 
-    fn begin<G>(&mut self, request: Q, wanted: Wanted<N>, actions: &mut AuthorityActions<N, Q, G>) {
+    fn begin<G>(&mut self, request: Q, wanted: TokenApplicant<N>, actions: &mut AuthorityActions<N, Q, G>) {
         if self.pending.len() >= PENDING_MAX {
-            actions.push(AuthorityAction::Refuse { request, why: WhyNot::Busy });
+            actions.push(AuthorityAction::Refuse { request, why: IssueRefusal::Busy });
             return;
         }
         let issued = self.date(&wanted);
         self.store_mark(issued, actions);
         self.tickets = self.tickets.wrapping_add(1);
         let ticket = self.tickets;
-        self.pending.insert(ticket, Pending { request, wanted: wanted.clone(), issued });
+        self.pending.insert(ticket, PendingIssue { request, wanted: wanted.clone(), issued });
         actions.push(AuthorityAction::Decide { ticket, wanted });
     }
 
     /// The date of a token that is begun now.
-    fn date(&mut self, wanted: &Wanted<N>) -> Moment {
+    fn date(&mut self, wanted: &TokenApplicant<N>) -> Moment {
         let now = second_of(self.now);
         let date = now.max(self.cutoffs.floor(&wanted.subject, wanted.session.as_ref(), &wanted.client));
         if date > now {
@@ -315,20 +322,20 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
     fn store_mark<G>(&mut self, date: Moment, actions: &mut AuthorityActions<N, Q, G>) {
         if self.mark <= date {
             self.mark = date.plus(MARK_AHEAD);
-            actions.push(AuthorityAction::Store(Record::Mark(self.mark)));
+            actions.push(AuthorityAction::Store(AuthorityRecord::Mark(self.mark)));
         }
     }
 
     fn decided<G>(&mut self, ticket: u64, granted_by: Option<N>, actions: &mut AuthorityActions<N, Q, G>) {
         // An answer to a question that was withdrawn, or the second to one.
-        let Some(Pending { request, wanted, issued }) = self.pending.remove(&ticket) else { return };
+        let Some(PendingIssue { request, wanted, issued }) = self.pending.remove(&ticket) else { return };
         let Some(policy) = granted_by else {
-            actions.push(AuthorityAction::Refuse { request, why: WhyNot::Denied });
+            actions.push(AuthorityAction::Refuse { request, why: IssueRefusal::Denied });
             return;
         };
-        let Wanted { subject, session, client } = wanted.clone();
+        let TokenApplicant { subject, session, client } = wanted.clone();
         let expires = issued.plus(self.settings.token_lifetime);
-        let facts = Facts { subject, session, client, policy, issued, expires };
+        let facts = TokenFacts { subject, session, client, policy, issued, expires };
         if self.cutoffs.end(&facts) {
             // Recalled while it was decided: what was decided counts no more.
             self.begin(request, wanted, actions);
@@ -337,14 +344,18 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
         }
     }
 
-    fn recall<G>(&mut self, target: Target<N>, actions: &mut AuthorityActions<N, Q, G>) {
+    fn recall<G>(&mut self, target: CutoffTarget<N>, actions: &mut AuthorityActions<N, Q, G>) {
         let ahead = self.ahead.iter().filter(|(wanted, _)| wanted.may_be_of(&target)).map(|(_, date)| *date);
         let begun = ahead.max().unwrap_or_default().max(second_of(self.now));
         let before = begun.plus(SECOND).max(self.cutoffs_from);
         self.sequence = self.sequence.saturating_add(1);
         Arc::make_mut(&mut self.cutoffs).add(target.clone(), before);
         let (epoch, sequence) = (self.epoch, self.sequence);
-        actions.push(AuthorityAction::Store(Record::Cutoff { sequence, target: target.clone(), before }));
+        actions.push(AuthorityAction::Store(AuthorityRecord::Cutoff {
+            sequence,
+            target: target.clone(),
+            before,
+        }));
         actions.push(AuthorityAction::Publish(FeedMessage::Cutoff { epoch, sequence, target, before }));
     }
 

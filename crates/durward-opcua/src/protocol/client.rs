@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 
-use super::gate::Nonce;
+use super::gate::NonceNumber;
 
-/// What a client is set to.
+/// Timing settings of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ClientSettings {
+pub struct ClientTimings {
     /// How long an answer is waited for.
     pub patience: Duration,
     /// How long after a failure it is tried again, at first. Doubles with each failure.
@@ -43,7 +43,7 @@ pub enum ClientEvent<T> {
     /// The gate has created a session.
     SessionUp {
         /// The first nonce.
-        nonce: Nonce,
+        nonce: NonceNumber,
     },
     /// The channel to the gate was lost and is there again; the session may still be there.
     ChannelReplaced,
@@ -52,7 +52,7 @@ pub enum ClientEvent<T> {
     /// The gate has activated the session.
     Activated {
         /// The nonce for the next time.
-        nonce: Nonce,
+        nonce: NonceNumber,
     },
     /// The gate has refused to.
     ActivationRefused,
@@ -81,17 +81,17 @@ pub enum ClientAction<T> {
         /// The token.
         token: T,
         /// The nonce.
-        nonce: Nonce,
+        nonce: NonceNumber,
     },
     /// For whoever started the client.
-    Fail(Failure),
+    Fail(ClientFailure),
     /// Close what is open.
     Close,
 }
 
-/// What a client could not do. It tries again.
+/// A failed step of a client, which it will retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Failure {
+pub enum ClientFailure {
     /// The authorization service says no.
     Denied,
     /// The gate does not accept the token.
@@ -101,7 +101,7 @@ pub enum Failure {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Held<T> {
+struct HeldToken<T> {
     token: T,
     renew_at: Moment,
     ends_at: Moment,
@@ -111,34 +111,34 @@ struct Held<T> {
 
 /// Something on the other side: there, or to be tried for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Link {
+enum LinkState {
     Down { retry_at: Moment },
     Opening { give_up_at: Moment },
     Up,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Session {
+enum SessionState {
     None,
-    Created(Nonce),
+    Created(NonceNumber),
     /// `was_active`: requests go on under the old token meanwhile.
     Activating {
-        nonce: Nonce,
+        nonce: NonceNumber,
         give_up_at: Moment,
         was_active: bool,
     },
-    Active(Nonce),
+    Active(NonceNumber),
 }
 
 /// A client. Has a moment of its own that never goes back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Client<T> {
-    settings: ClientSettings,
+pub struct ClientMachine<T> {
+    settings: ClientTimings,
     now: Moment,
-    authority: Link,
-    gate: Link,
-    session: Session,
-    token: Option<Held<T>>,
+    authority: LinkState,
+    gate: LinkState,
+    session: SessionState,
+    token: Option<HeldToken<T>>,
     /// The request under way, and when it is given up.
     asked: Option<(u32, Moment)>,
     ask_from: Moment,
@@ -148,16 +148,16 @@ pub struct Client<T> {
     is_stopped: bool,
 }
 
-impl<T: Clone> Client<T> {
+impl<T: Clone> ClientMachine<T> {
     /// A client that has nothing yet. Give it a tick, and it begins.
-    pub fn new(settings: ClientSettings) -> Client<T> {
-        let down = Link::Down { retry_at: Moment::default() };
-        Client {
+    pub fn new(settings: ClientTimings) -> ClientMachine<T> {
+        let down = LinkState::Down { retry_at: Moment::default() };
+        ClientMachine {
             settings,
             now: Moment::default(),
             authority: down,
             gate: down,
-            session: Session::None,
+            session: SessionState::None,
             token: None,
             asked: None,
             ask_from: Moment::default(),
@@ -170,21 +170,21 @@ impl<T: Clone> Client<T> {
     /// Whether requests may be sent: the session is activated, with a token that has not ended by this client's clock.
     pub fn is_active(&self) -> bool {
         let is_activated = match self.session {
-            Session::Active(_) => true,
-            Session::Activating { was_active, .. } => was_active,
-            Session::None | Session::Created(_) => false,
+            SessionState::Active(_) => true,
+            SessionState::Activating { was_active, .. } => was_active,
+            SessionState::None | SessionState::Created(_) => false,
         };
         is_activated && self.token.is_some() && !self.is_stopped
     }
 
     /// The nonce of the session that it has; nothing when it has none: then whatever session is still open is to be given up, and what
     /// comes back of an activation of it does not count.
-    pub fn nonce(&self) -> Option<Nonce> {
+    pub fn nonce(&self) -> Option<NonceNumber> {
         match self.session {
-            Session::None => None,
-            Session::Created(nonce) | Session::Activating { nonce, .. } | Session::Active(nonce) => {
-                Some(nonce)
-            }
+            SessionState::None => None,
+            SessionState::Created(nonce)
+            | SessionState::Activating { nonce, .. }
+            | SessionState::Active(nonce) => Some(nonce),
         }
     }
 
@@ -195,20 +195,20 @@ impl<T: Clone> Client<T> {
 
     /// When it wants the next tick; `None` only after it was stopped. So it never waits for ever.
     pub fn wake_at(&self) -> Option<Moment> {
-        let link = |link: Link| match link {
-            Link::Down { retry_at } => Some(retry_at),
-            Link::Opening { give_up_at } => Some(give_up_at),
-            Link::Up => None,
+        let link = |link: LinkState| match link {
+            LinkState::Down { retry_at } => Some(retry_at),
+            LinkState::Opening { give_up_at } => Some(give_up_at),
+            LinkState::Up => None,
         };
         let activating = match self.session {
-            Session::Activating { give_up_at, .. } => Some(give_up_at),
-            Session::None | Session::Created(_) | Session::Active(_) => None,
+            SessionState::Activating { give_up_at, .. } => Some(give_up_at),
+            SessionState::None | SessionState::Created(_) | SessionState::Active(_) => None,
         };
         let token = self.token.as_ref().map(|held| held.ends_at);
         let asking = match (&self.asked, &self.token) {
             (Some((_, give_up_at)), _) => Some(*give_up_at),
             // Nobody can be asked yet: that is when the link is up.
-            (None, _) if self.authority != Link::Up => None,
+            (None, _) if self.authority != LinkState::Up => None,
             (None, Some(held)) => Some(held.renew_at.max(self.ask_from)),
             (None, None) => Some(self.ask_from),
         };
@@ -224,25 +224,25 @@ impl<T: Clone> Client<T> {
             return actions;
         }
         match event {
-            ClientEvent::AuthorityUp => self.authority = Link::Up,
+            ClientEvent::AuthorityUp => self.authority = LinkState::Up,
             ClientEvent::AuthorityDown => {
-                (self.authority, self.asked) = (Link::Down { retry_at: self.pause() }, None);
+                (self.authority, self.asked) = (LinkState::Down { retry_at: self.pause() }, None);
             }
             ClientEvent::TokenGiven { request, token, lifetime, renew_percent } => {
                 self.take(request, token, lifetime, renew_percent);
             }
             ClientEvent::TokenDenied { request } => self.denied(request, &mut actions),
             ClientEvent::SessionUp { nonce } => {
-                (self.gate, self.session) = (Link::Up, Session::Created(nonce));
+                (self.gate, self.session) = (LinkState::Up, SessionState::Created(nonce));
                 self.present_again();
             }
             ClientEvent::ChannelReplaced => self.activate_anew(),
             ClientEvent::SessionDown => self.lose_session(),
             ClientEvent::Activated { nonce } => {
-                (self.session, self.failures) = (Session::Active(nonce), 0);
+                (self.session, self.failures) = (SessionState::Active(nonce), 0);
             }
             ClientEvent::ActivationRefused => {
-                actions.push(ClientAction::Fail(Failure::Refused));
+                actions.push(ClientAction::Fail(ClientFailure::Refused));
                 self.start_over();
             }
             ClientEvent::RightEnded => self.start_over(),
@@ -263,14 +263,14 @@ impl<T: Clone> Client<T> {
         }
         let renew = lifetime * u32::from(renew_percent.clamp(75, 85)) / 100;
         let (renew_at, ends_at) = (self.now.plus(renew), self.now.plus(lifetime));
-        self.token = Some(Held { token, renew_at, ends_at, is_presented: false });
+        self.token = Some(HeldToken { token, renew_at, ends_at, is_presented: false });
         (self.asked, self.failures) = (None, 0);
     }
 
     fn denied(&mut self, request: u32, actions: &mut Vec<ClientAction<T>>) {
         if self.asked.is_some_and(|(asked, _)| asked == request) {
             (self.asked, self.ask_from) = (None, self.pause());
-            actions.push(ClientAction::Fail(Failure::Denied));
+            actions.push(ClientAction::Fail(ClientFailure::Denied));
         }
     }
 
@@ -283,7 +283,7 @@ impl<T: Clone> Client<T> {
     }
 
     fn lose_session(&mut self) {
-        (self.gate, self.session) = (Link::Down { retry_at: self.pause() }, Session::None);
+        (self.gate, self.session) = (LinkState::Down { retry_at: self.pause() }, SessionState::None);
         self.present_again();
     }
 
@@ -296,13 +296,13 @@ impl<T: Clone> Client<T> {
     /// The same session, the same token, the last nonce.
     fn activate_anew(&mut self) {
         self.session = match self.session {
-            Session::Active(nonce) => Session::Created(nonce),
+            SessionState::Active(nonce) => SessionState::Created(nonce),
             // Whether the gate took it nobody knows, and so not which nonce is the last one.
-            Session::Activating { .. } | Session::None => {
-                self.gate = Link::Down { retry_at: self.now };
-                Session::None
+            SessionState::Activating { .. } | SessionState::None => {
+                self.gate = LinkState::Down { retry_at: self.now };
+                SessionState::None
             }
-            created @ Session::Created(_) => created,
+            created @ SessionState::Created(_) => created,
         };
         self.present_again();
     }
@@ -311,7 +311,7 @@ impl<T: Clone> Client<T> {
         let now = self.now;
         if self.token.as_ref().is_some_and(|held| held.ends_at <= now) {
             self.token = None;
-            actions.push(ClientAction::Fail(Failure::Ended));
+            actions.push(ClientAction::Fail(ClientFailure::Ended));
             // The gate has closed the session as well.
             self.lose_session();
         }
@@ -319,12 +319,12 @@ impl<T: Clone> Client<T> {
             // The answer may be lost with the link: a new request, under a new number, on the same session.
             (self.asked, self.ask_from) = (None, self.pause());
         }
-        if matches!(self.authority, Link::Opening { give_up_at } if give_up_at <= now) {
-            self.authority = Link::Down { retry_at: self.pause() };
+        if matches!(self.authority, LinkState::Opening { give_up_at } if give_up_at <= now) {
+            self.authority = LinkState::Down { retry_at: self.pause() };
         }
-        let is_gate_late = matches!(self.gate, Link::Opening { give_up_at } if give_up_at <= now);
+        let is_gate_late = matches!(self.gate, LinkState::Opening { give_up_at } if give_up_at <= now);
         let is_activation_late =
-            matches!(self.session, Session::Activating { give_up_at, .. } if give_up_at <= now);
+            matches!(self.session, SessionState::Activating { give_up_at, .. } if give_up_at <= now);
         if is_gate_late || is_activation_late {
             self.lose_session();
         }
@@ -340,29 +340,29 @@ impl<T: Clone> Client<T> {
     /// Does whatever is due: links first, then a token, then an activation.
     fn go_on(&mut self, actions: &mut Vec<ClientAction<T>>) {
         let (now, give_up_at) = (self.now, self.now.plus(self.settings.patience));
-        let is_due = |link: Link| matches!(link, Link::Down { retry_at } if retry_at <= now);
+        let is_due = |link: LinkState| matches!(link, LinkState::Down { retry_at } if retry_at <= now);
         if is_due(self.authority) {
-            self.authority = Link::Opening { give_up_at };
+            self.authority = LinkState::Opening { give_up_at };
             actions.push(ClientAction::ConnectAuthority);
         }
         if is_due(self.gate) {
-            self.gate = Link::Opening { give_up_at };
+            self.gate = LinkState::Opening { give_up_at };
             actions.push(ClientAction::ConnectGate);
         }
         let is_token_due = self.token.as_ref().is_none_or(|held| held.renew_at <= now);
-        if is_token_due && self.asked.is_none() && self.ask_from <= now && self.authority == Link::Up {
+        if is_token_due && self.asked.is_none() && self.ask_from <= now && self.authority == LinkState::Up {
             self.requests = self.requests.wrapping_add(1);
             self.asked = Some((self.requests, give_up_at));
             actions.push(ClientAction::AskToken { request: self.requests });
         }
         let (nonce, was_active) = match self.session {
-            Session::Created(nonce) => (nonce, false),
-            Session::Active(nonce) => (nonce, true),
-            Session::None | Session::Activating { .. } => return,
+            SessionState::Created(nonce) => (nonce, false),
+            SessionState::Active(nonce) => (nonce, true),
+            SessionState::None | SessionState::Activating { .. } => return,
         };
         if let Some(held) = self.token.as_mut().filter(|held| !held.is_presented) {
             held.is_presented = true;
-            self.session = Session::Activating { nonce, give_up_at, was_active };
+            self.session = SessionState::Activating { nonce, give_up_at, was_active };
             actions.push(ClientAction::Activate { token: held.token.clone(), nonce });
         }
     }

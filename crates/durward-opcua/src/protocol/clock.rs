@@ -30,22 +30,27 @@ pub enum ClockJump {
 
 /// How far the wall clock is ahead, if it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Offset {
+enum ClockOffset {
     Ahead(u64),
     Back(u64),
 }
 
-impl Offset {
-    fn of(wall: Moment, now: Moment) -> Offset {
-        if wall >= now { Offset::Ahead(wall.ms() - now.ms()) } else { Offset::Back(now.ms() - wall.ms()) }
+impl ClockOffset {
+    fn of(wall: Moment, now: Moment) -> ClockOffset {
+        if wall >= now {
+            ClockOffset::Ahead(wall.ms() - now.ms())
+        } else {
+            ClockOffset::Back(now.ms() - wall.ms())
+        }
     }
 
-    fn agrees(self, other: Offset) -> bool {
+    fn agrees(self, other: ClockOffset) -> bool {
         match (self, other) {
-            (Offset::Ahead(one), Offset::Ahead(other)) | (Offset::Back(one), Offset::Back(other)) => {
-                one.abs_diff(other) <= AGREEMENT_MS
+            (ClockOffset::Ahead(one), ClockOffset::Ahead(other))
+            | (ClockOffset::Back(one), ClockOffset::Back(other)) => one.abs_diff(other) <= AGREEMENT_MS,
+            (ClockOffset::Ahead(_), ClockOffset::Back(_)) | (ClockOffset::Back(_), ClockOffset::Ahead(_)) => {
+                false
             }
-            (Offset::Ahead(_), Offset::Back(_)) | (Offset::Back(_), Offset::Ahead(_)) => false,
         }
     }
 }
@@ -57,7 +62,7 @@ pub struct DisciplinedClock {
     /// When it was `now`, by what the machine counts, in milliseconds.
     at_ms: u64,
     /// The wall clock is far away since then.
-    doubt: Option<(Offset, u64)>,
+    doubt: Option<(ClockOffset, u64)>,
 }
 
 fn whole_ms(uptime: Duration) -> u64 {
@@ -83,21 +88,21 @@ impl DisciplinedClock {
             return None;
         }
         let expected = self.now.plus(Duration::from_millis(elapsed));
-        let offset = Offset::of(wall, expected);
+        let offset = ClockOffset::of(wall, expected);
         let step_max = whole_ms(CLOCK_STEP_MAX);
         (self.now, self.at_ms) = (expected, at_ms);
         match offset {
-            Offset::Ahead(ahead) if ahead <= step_max => (self.now, self.doubt) = (wall, None),
-            Offset::Back(back) if back <= step_max => {
+            ClockOffset::Ahead(ahead) if ahead <= step_max => (self.now, self.doubt) = (wall, None),
+            ClockOffset::Back(back) if back <= step_max => {
                 let corrected = expected.ms().saturating_sub(back.min(elapsed / SLEW));
                 (self.now, self.doubt) = (Moment::from_ms(corrected), None);
             }
-            Offset::Ahead(_) | Offset::Back(_) => return self.doubt(offset, wall),
+            ClockOffset::Ahead(_) | ClockOffset::Back(_) => return self.doubt(offset, wall),
         }
         None
     }
 
-    fn doubt(&mut self, offset: Offset, wall: Moment) -> Option<ClockJump> {
+    fn doubt(&mut self, offset: ClockOffset, wall: Moment) -> Option<ClockJump> {
         let first = self.doubt.filter(|(first, _)| first.agrees(offset));
         let (_, since) = *self.doubt.insert(first.unwrap_or((offset, self.at_ms)));
         if self.at_ms - since < whole_ms(CLOCK_DOUBT_MAX) {
@@ -105,8 +110,8 @@ impl DisciplinedClock {
         }
         (self.now, self.doubt) = (wall, None);
         Some(match offset {
-            Offset::Ahead(by) => ClockJump::Ahead(Duration::from_millis(by)),
-            Offset::Back(by) => ClockJump::Back(Duration::from_millis(by)),
+            ClockOffset::Ahead(by) => ClockJump::Ahead(Duration::from_millis(by)),
+            ClockOffset::Back(by) => ClockJump::Back(Duration::from_millis(by)),
         })
     }
 }

@@ -7,11 +7,13 @@ use std::time::Duration;
 use durward_identity::Moment;
 use opcua_types::StatusCode;
 
-use crate::token::{Bearer, Ended, Feed, FeedMessage, Heard, Kind, Reach, until};
+use crate::token::{
+    Feed, FeedMessage, FeedOutcome, HasTokenFacts, RightEnd, RightKind, StalenessLimits, until,
+};
 
 /// A session: a number that is never given again, not after a restart either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionId(pub u32);
+pub struct GateSessionId(pub u32);
 
 /// A secure channel. It keeps its number when its keys are renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,13 +22,13 @@ pub struct ChannelId(pub u32);
 /// The number of a server nonce within its session. The random bytes are kept by whoever runs the machine; a signature counts only with
 /// the number of the bytes that it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Nonce(pub u32);
+pub struct NonceNumber(pub u32);
 
 /// What a gate is set to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct GateSettings {
+pub struct GateTimings {
     /// How long rights outlive the last word of the authorization service.
-    pub reach: Reach,
+    pub reach: StalenessLimits,
     /// How far ahead of the gate's clock messages of the service may be dated.
     pub skew: Duration,
     /// The longest that a token lives.
@@ -37,9 +39,9 @@ pub struct GateSettings {
     pub has_anonymous: bool,
 }
 
-/// Who a session is activated as.
+/// The identity that a session is activated with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Identity<T> {
+pub enum ActivationIdentity<T> {
     /// By a verified token.
     Token(T),
     /// Nobody.
@@ -48,11 +50,11 @@ pub enum Identity<T> {
 
 /// What happens at a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum GateEvent<T: Bearer> {
+pub enum GateEvent<T: HasTokenFacts> {
     /// A session was created over a channel with this client certificate.
     Create {
         /// The session.
-        session: SessionId,
+        session: GateSessionId,
         /// The channel.
         channel: ChannelId,
         /// The client's certificate.
@@ -61,50 +63,50 @@ pub enum GateEvent<T: Bearer> {
     /// An activation, of which signature and token were verified.
     Activate {
         /// The session.
-        session: SessionId,
+        session: GateSessionId,
         /// The channel it came over.
         channel: ChannelId,
         /// The certificate of that channel.
         client: T::Name,
         /// The nonce that was signed.
-        nonce: Nonce,
+        nonce: NonceNumber,
         /// Who it is to be.
-        identity: Identity<T>,
+        identity: ActivationIdentity<T>,
     },
     /// Whoever runs the gate has fetched the next token of the session's user, who cannot, and has verified it.
     Renew {
         /// The session.
-        session: SessionId,
+        session: GateSessionId,
         /// The session's nonce since the user was taken: after another activation, nothing is renewed any more.
-        nonce: Nonce,
+        nonce: NonceNumber,
         /// The token: of the same subject and client.
         token: T,
     },
     /// A request.
     Request {
         /// The session.
-        session: SessionId,
+        session: GateSessionId,
         /// The channel it came over.
         channel: ChannelId,
         /// What it wants, at least.
-        kind: Kind,
+        kind: RightKind,
     },
     /// The session has subscriptions, or has none any more.
     Subscribed {
         /// The session.
-        session: SessionId,
+        session: GateSessionId,
         /// Whether it has.
         has: bool,
     },
     /// A channel is gone. Its sessions wait for another one.
     ChannelClosed(ChannelId),
     /// A session was closed, or was idle for too long.
-    Close(SessionId),
+    Close(GateSessionId),
     /// The authorization service can be asked, again.
     AuthorityConnected,
     /// It said something.
     Heard(FeedMessage<T::Name>),
-    /// Time has passed. Comes at least once in each [`GateSettings::ask_interval`].
+    /// Time has passed. Comes at least once in each [`GateTimings::ask_interval`].
     Tick,
     /// The clock was set back to this moment. What stood on a token ends: it might live longer than it was given. All cutoffs are asked for anew:
     /// some may have been forgotten too early, and an answer says whether the clocks agree now.
@@ -115,25 +117,25 @@ pub enum GateEvent<T: Bearer> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum GateAction {
     /// Answer CreateSession with this nonce.
-    Created(SessionId, Nonce),
+    Created(GateSessionId, NonceNumber),
     /// Answer ActivateSession with a new nonce. What is asked from now on is asked in the name of the new identity.
-    Activated(SessionId, Nonce),
+    Activated(GateSessionId, NonceNumber),
     /// Refuse ActivateSession, or the renewal. What was in force stays in force, and the nonce stays.
-    RefuseActivation(SessionId, Refusal),
+    RefuseActivation(GateSessionId, GateRefusal),
     /// Hand the request on.
-    Serve(SessionId),
+    Serve(GateSessionId),
     /// Refuse the request.
-    Refuse(SessionId, Refusal),
+    Refuse(GateSessionId, GateRefusal),
     /// Rule on all monitored items again (Part 2, 6.20), and deliver what may be delivered: the user has changed.
-    RecheckDelivery(SessionId),
+    RecheckDelivery(GateSessionId),
     /// Deliver nothing any more, what waits in queues included.
-    StopDelivery(SessionId),
+    StopDelivery(GateSessionId),
     /// Deliver again.
-    ResumeDelivery(SessionId),
+    ResumeDelivery(GateSessionId),
     /// The session goes on as an anonymous one.
-    BecomeAnonymous(SessionId, Ended),
+    BecomeAnonymous(GateSessionId, RightEnd),
     /// Close the session.
-    CloseSession(SessionId, Ended),
+    CloseSession(GateSessionId, RightEnd),
     /// Ask the authorization service for all cutoffs, with the number of the question.
     AskCutoffs(u64),
     /// For log, audit and health.
@@ -144,7 +146,7 @@ pub enum GateAction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GateNote {
     /// A token has ended, and is served on.
-    GraceBegan(SessionId),
+    GraceBegan(GateSessionId),
     /// Cutoffs were lost on the way.
     CutoffsMissing,
     /// A message is dated further ahead than clocks may differ.
@@ -153,7 +155,7 @@ pub enum GateNote {
 
 /// Why a gate refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Refusal {
+pub enum GateRefusal {
     /// There is no such session.
     NoSession,
     /// It was not activated.
@@ -169,60 +171,60 @@ pub enum Refusal {
     /// Anonymous sessions are not allowed.
     Anonymous,
     /// The right has ended.
-    Ended(Ended),
+    Ended(RightEnd),
 }
 
-impl Refusal {
+impl GateRefusal {
     /// What the client is told of a refused request.
     pub fn status(self) -> StatusCode {
         match self {
-            Refusal::NoSession => StatusCode::BadSessionIdInvalid,
-            Refusal::NotActivated => StatusCode::BadSessionNotActivated,
-            Refusal::OtherChannel => StatusCode::BadSecureChannelIdInvalid,
-            Refusal::OtherClient => StatusCode::BadSecurityChecksFailed,
-            Refusal::OtherUser => StatusCode::BadIdentityChangeNotSupported,
-            Refusal::Nonce => StatusCode::BadNonceInvalid,
-            Refusal::Anonymous => StatusCode::BadIdentityTokenRejected,
-            Refusal::Ended(_) => StatusCode::BadUserAccessDenied,
+            GateRefusal::NoSession => StatusCode::BadSessionIdInvalid,
+            GateRefusal::NotActivated => StatusCode::BadSessionNotActivated,
+            GateRefusal::OtherChannel => StatusCode::BadSecureChannelIdInvalid,
+            GateRefusal::OtherClient => StatusCode::BadSecurityChecksFailed,
+            GateRefusal::OtherUser => StatusCode::BadIdentityChangeNotSupported,
+            GateRefusal::Nonce => StatusCode::BadNonceInvalid,
+            GateRefusal::Anonymous => StatusCode::BadIdentityTokenRejected,
+            GateRefusal::Ended(_) => StatusCode::BadUserAccessDenied,
         }
     }
 
     /// What the client is told of a refused activation.
     pub fn activation_status(self) -> StatusCode {
         match self {
-            Refusal::OtherClient | Refusal::Ended(_) => StatusCode::BadIdentityTokenRejected,
-            Refusal::NoSession
-            | Refusal::NotActivated
-            | Refusal::OtherChannel
-            | Refusal::OtherUser
-            | Refusal::Nonce
-            | Refusal::Anonymous => self.status(),
+            GateRefusal::OtherClient | GateRefusal::Ended(_) => StatusCode::BadIdentityTokenRejected,
+            GateRefusal::NoSession
+            | GateRefusal::NotActivated
+            | GateRefusal::OtherChannel
+            | GateRefusal::OtherUser
+            | GateRefusal::Nonce
+            | GateRefusal::Anonymous => self.status(),
         }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for GateRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NoSession => {
+            GateRefusal::NoSession => {
                 f.write_str("there is no such session: it was closed, or the gate was restarted")
             }
-            Refusal::NotActivated => f.write_str("the session is not activated"),
-            Refusal::OtherChannel => {
+            GateRefusal::NotActivated => f.write_str("the session is not activated"),
+            GateRefusal::OtherChannel => {
                 f.write_str("the session is bound to another channel: activate it over this one")
             }
-            Refusal::OtherClient => f.write_str("the certificate is not that of the session's client"),
-            Refusal::OtherUser => f.write_str("over another channel the user must stay the same"),
-            Refusal::Nonce => f.write_str("the nonce was used already: sign the last one"),
-            Refusal::Anonymous => f.write_str("anonymous sessions are not allowed"),
-            Refusal::Ended(ended) => ended.fmt(f),
+            GateRefusal::OtherClient => f.write_str("the certificate is not that of the session's client"),
+            GateRefusal::OtherUser => f.write_str("over another channel the user must stay the same"),
+            GateRefusal::Nonce => f.write_str("the nonce was used already: sign the last one"),
+            GateRefusal::Anonymous => f.write_str("anonymous sessions are not allowed"),
+            GateRefusal::Ended(ended) => ended.fmt(f),
         }
     }
 }
 
-/// What a session stands on.
+/// What the rights of a session rest on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Standing<T> {
+pub enum SessionStanding<T> {
     /// Created, not activated.
     Created,
     /// A token.
@@ -232,18 +234,18 @@ pub enum Standing<T> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Session<T: Bearer> {
+struct MachineSession<T: HasTokenFacts> {
     /// The channel it is bound to; `None` while it waits for another one.
     channel: Option<ChannelId>,
     client: T::Name,
-    nonce: Nonce,
-    standing: Standing<T>,
-    delivery: Delivery,
+    nonce: NonceNumber,
+    standing: SessionStanding<T>,
+    delivery: DeliveryState,
     is_in_grace: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Delivery {
+enum DeliveryState {
     /// No subscription.
     None,
     Running,
@@ -252,31 +254,38 @@ enum Delivery {
 
 /// A gate. Has a moment of its own that never goes back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Gate<T: Bearer> {
-    settings: GateSettings,
+pub struct GateMachine<T: HasTokenFacts> {
+    settings: GateTimings,
     now: Moment,
-    sessions: BTreeMap<SessionId, Session<T>>,
+    sessions: BTreeMap<GateSessionId, MachineSession<T>>,
     feed: Feed<T::Name>,
     question: u64,
     /// When cutoffs may be asked for again.
     ask_from: Moment,
 }
 
-impl<T: Bearer> Gate<T> {
+impl<T: HasTokenFacts> GateMachine<T> {
     /// A gate that was started just now: without sessions, and without any knowledge of cutoffs, so that no token counts yet. `question`
     /// is a number that no gate had before, not this one before it was restarted either: chance gives it.
-    pub fn new(settings: GateSettings, question: u64) -> Gate<T> {
+    pub fn new(settings: GateTimings, question: u64) -> GateMachine<T> {
         let (sessions, feed) = (BTreeMap::new(), Feed::default());
-        Gate { settings, now: Moment::default(), sessions, feed, question, ask_from: Moment::default() }
+        GateMachine {
+            settings,
+            now: Moment::default(),
+            sessions,
+            feed,
+            question,
+            ask_from: Moment::default(),
+        }
     }
 
-    /// What is known of cutoffs: publish it to [`Watch`](crate::token::Watch) when a step has changed it.
+    /// What is known of cutoffs: publish it to [`RightsClock`](crate::token::RightsClock) when a step has changed it.
     pub fn feed(&self) -> &Feed<T::Name> {
         &self.feed
     }
 
     /// What a session stands on.
-    pub fn standing(&self, session: SessionId) -> Option<&Standing<T>> {
+    pub fn standing(&self, session: GateSessionId) -> Option<&SessionStanding<T>> {
         self.sessions.get(&session).map(|session| &session.standing)
     }
 
@@ -286,7 +295,7 @@ impl<T: Bearer> Gate<T> {
     }
 
     /// The nonce that the next activation of a session must be signed over.
-    pub fn nonce(&self, session: SessionId) -> Option<Nonce> {
+    pub fn nonce(&self, session: GateSessionId) -> Option<NonceNumber> {
         self.sessions.get(&session).map(|session| session.nonce)
     }
 
@@ -297,22 +306,22 @@ impl<T: Bearer> Gate<T> {
     pub fn admit(
         &self,
         now: Moment,
-        session: SessionId,
+        session: GateSessionId,
         channel: ChannelId,
-        kind: Kind,
-    ) -> Result<(), Refusal> {
-        let session = self.sessions.get(&session).ok_or(Refusal::NoSession)?;
+        kind: RightKind,
+    ) -> Result<(), GateRefusal> {
+        let session = self.sessions.get(&session).ok_or(GateRefusal::NoSession)?;
         if session.channel != Some(channel) {
-            return Err(Refusal::OtherChannel);
+            return Err(GateRefusal::OtherChannel);
         }
         match &session.standing {
-            Standing::Created => Err(Refusal::NotActivated),
-            Standing::Anonymous => Ok(()),
-            Standing::Token(token) => self.counts(now, token, kind).map_err(Refusal::Ended),
+            SessionStanding::Created => Err(GateRefusal::NotActivated),
+            SessionStanding::Anonymous => Ok(()),
+            SessionStanding::Token(token) => self.counts(now, token, kind).map_err(GateRefusal::Ended),
         }
     }
 
-    fn counts(&self, now: Moment, token: &T, kind: Kind) -> Result<(), Ended> {
+    fn counts(&self, now: Moment, token: &T, kind: RightKind) -> Result<(), RightEnd> {
         until(token.facts(), &self.feed, &self.settings.reach).of(kind).at(now.max(self.now))
     }
 
@@ -367,44 +376,44 @@ impl<T: Bearer> Gate<T> {
         actions
     }
 
-    fn create(&mut self, id: SessionId, channel: ChannelId, client: T::Name) -> GateAction {
+    fn create(&mut self, id: GateSessionId, channel: ChannelId, client: T::Name) -> GateAction {
         if self.sessions.contains_key(&id) {
-            return GateAction::Refuse(id, Refusal::NoSession);
+            return GateAction::Refuse(id, GateRefusal::NoSession);
         }
-        let session = Session {
+        let session = MachineSession {
             channel: Some(channel),
             client,
-            nonce: Nonce(0),
-            standing: Standing::Created,
-            delivery: Delivery::None,
+            nonce: NonceNumber(0),
+            standing: SessionStanding::Created,
+            delivery: DeliveryState::None,
             is_in_grace: false,
         };
         self.sessions.insert(id, session);
-        GateAction::Created(id, Nonce(0))
+        GateAction::Created(id, NonceNumber(0))
     }
 
     /// The order of the checks: session, certificate, channel, nonce, identity. Nothing changes unless all of them pass; then everything
     /// changes at once.
     fn activate(
         &mut self,
-        id: SessionId,
+        id: GateSessionId,
         channel: ChannelId,
         client: &T::Name,
-        nonce: Nonce,
-        identity: Identity<T>,
-    ) -> Result<Vec<GateAction>, Refusal> {
-        let session = self.sessions.get(&id).ok_or(Refusal::NoSession)?;
+        nonce: NonceNumber,
+        identity: ActivationIdentity<T>,
+    ) -> Result<Vec<GateAction>, GateRefusal> {
+        let session = self.sessions.get(&id).ok_or(GateRefusal::NoSession)?;
         if session.client != *client {
-            return Err(Refusal::OtherClient);
+            return Err(GateRefusal::OtherClient);
         }
         if session.channel != Some(channel) {
             may_move(session, &identity)?;
         }
         if session.nonce != nonce {
-            return Err(Refusal::Nonce);
+            return Err(GateRefusal::Nonce);
         }
         let standing = self.accept(client, identity)?;
-        let next = nonce.0.checked_add(1).map(Nonce).ok_or(Refusal::Nonce)?;
+        let next = nonce.0.checked_add(1).map(NonceNumber).ok_or(GateRefusal::Nonce)?;
         let mut actions = vec![GateAction::Activated(id, next)];
         if let Some(session) = self.sessions.get_mut(&id) {
             (session.channel, session.nonce, session.standing) = (Some(channel), next, standing);
@@ -417,20 +426,20 @@ impl<T: Bearer> Gate<T> {
     /// The session stays what it is but for its token.
     fn renew(
         &mut self,
-        id: SessionId,
-        nonce: Nonce,
+        id: GateSessionId,
+        nonce: NonceNumber,
         token: T,
         actions: &mut Vec<GateAction>,
-    ) -> Result<(), Refusal> {
-        let session = self.sessions.get(&id).ok_or(Refusal::NoSession)?;
+    ) -> Result<(), GateRefusal> {
+        let session = self.sessions.get(&id).ok_or(GateRefusal::NoSession)?;
         if session.nonce != nonce {
-            return Err(Refusal::Nonce);
+            return Err(GateRefusal::Nonce);
         }
-        let Standing::Token(before) = &session.standing else { return Err(Refusal::OtherUser) };
+        let SessionStanding::Token(before) = &session.standing else { return Err(GateRefusal::OtherUser) };
         if before.facts().subject != token.facts().subject {
-            return Err(Refusal::OtherUser);
+            return Err(GateRefusal::OtherUser);
         }
-        let standing = self.accept(&session.client, Identity::Token(token))?;
+        let standing = self.accept(&session.client, ActivationIdentity::Token(token))?;
         if let Some(session) = self.sessions.get_mut(&id) {
             (session.standing, session.is_in_grace) = (standing, false);
             recheck(id, &mut session.delivery, actions);
@@ -438,31 +447,37 @@ impl<T: Bearer> Gate<T> {
         Ok(())
     }
 
-    fn accept(&self, client: &T::Name, identity: Identity<T>) -> Result<Standing<T>, Refusal> {
+    fn accept(
+        &self,
+        client: &T::Name,
+        identity: ActivationIdentity<T>,
+    ) -> Result<SessionStanding<T>, GateRefusal> {
         match identity {
-            Identity::Anonymous if self.settings.has_anonymous => Ok(Standing::Anonymous),
-            Identity::Anonymous => Err(Refusal::Anonymous),
-            Identity::Token(token) if token.facts().client != *client => Err(Refusal::OtherClient),
-            // Grace serves what was in force; it lets nothing in.
-            Identity::Token(token) if token.facts().expires <= self.now => {
-                Err(Refusal::Ended(Ended::Expired))
+            ActivationIdentity::Anonymous if self.settings.has_anonymous => Ok(SessionStanding::Anonymous),
+            ActivationIdentity::Anonymous => Err(GateRefusal::Anonymous),
+            ActivationIdentity::Token(token) if token.facts().client != *client => {
+                Err(GateRefusal::OtherClient)
             }
-            Identity::Token(token) => {
+            // Grace serves what was in force; it lets nothing in.
+            ActivationIdentity::Token(token) if token.facts().expires <= self.now => {
+                Err(GateRefusal::Ended(RightEnd::Expired))
+            }
+            ActivationIdentity::Token(token) => {
                 let ended = |kind| self.counts(self.now, &token, kind).err();
                 // Enough that one kind counts: the others are refused request by request.
-                match Kind::ALL.map(ended) {
-                    [Some(ended), Some(_), Some(_)] => Err(Refusal::Ended(ended)),
-                    _ => Ok(Standing::Token(token)),
+                match RightKind::ALL.map(ended) {
+                    [Some(ended), Some(_), Some(_)] => Err(GateRefusal::Ended(ended)),
+                    _ => Ok(SessionStanding::Token(token)),
                 }
             }
         }
     }
 
-    fn subscribe(&mut self, session: SessionId, has: bool) {
+    fn subscribe(&mut self, session: GateSessionId, has: bool) {
         if let Some(session) = self.sessions.get_mut(&session) {
             session.delivery = match (has, session.delivery) {
-                (false, _) => Delivery::None,
-                (true, Delivery::None) => Delivery::Running,
+                (false, _) => DeliveryState::None,
+                (true, DeliveryState::None) => DeliveryState::Running,
                 (true, delivery) => delivery,
             };
         }
@@ -477,11 +492,11 @@ impl<T: Bearer> Gate<T> {
     fn hear(&mut self, message: FeedMessage<T::Name>, actions: &mut Vec<GateAction>) {
         let had_gap = self.feed.has_gap();
         match self.feed.hear(self.now, self.settings.skew, self.question, message) {
-            Heard::FromTheFuture => actions.push(GateAction::Note(GateNote::ClocksDiffer)),
-            Heard::News if self.feed.has_gap() && !had_gap => {
+            FeedOutcome::FromTheFuture => actions.push(GateAction::Note(GateNote::ClocksDiffer)),
+            FeedOutcome::News if self.feed.has_gap() && !had_gap => {
                 actions.push(GateAction::Note(GateNote::CutoffsMissing));
             }
-            Heard::News | Heard::Nothing => {}
+            FeedOutcome::News | FeedOutcome::Nothing => {}
         }
     }
 
@@ -504,13 +519,14 @@ impl<T: Bearer> Gate<T> {
         let (now, settings, feed) = (self.now, &self.settings, &self.feed);
         match touched {
             Touched::AllForGood => {
-                self.sessions.retain(|id, session| session.end(*id, Ended::ClockSetBack, settings, actions));
+                self.sessions
+                    .retain(|id, session| session.end(*id, RightEnd::ClockSetBack, settings, actions));
             }
             Touched::All => {
                 self.sessions.retain(|id, session| session.review(*id, now, settings, feed, actions));
             }
             Touched::One(id) => {
-                let keep = |session: &mut Session<T>| session.review(id, now, settings, feed, actions);
+                let keep = |session: &mut MachineSession<T>| session.review(id, now, settings, feed, actions);
                 if !self.sessions.get_mut(&id).is_none_or(keep) {
                     self.sessions.remove(&id);
                 }
@@ -526,11 +542,11 @@ enum Touched {
     /// And each of them comes to it.
     AllForGood,
     All,
-    One(SessionId),
+    One(GateSessionId),
     None,
 }
 
-impl<T: Bearer> GateEvent<T> {
+impl<T: HasTokenFacts> GateEvent<T> {
     fn touches(&self) -> Touched {
         match self {
             GateEvent::Activate { session, .. }
@@ -544,20 +560,20 @@ impl<T: Bearer> GateEvent<T> {
     }
 }
 
-impl<T: Bearer> Session<T> {
+impl<T: HasTokenFacts> MachineSession<T> {
     /// Ends what has ended. Whether the session goes on.
     fn review(
         &mut self,
-        id: SessionId,
+        id: GateSessionId,
         now: Moment,
-        settings: &GateSettings,
+        settings: &GateTimings,
         feed: &Feed<T::Name>,
         actions: &mut Vec<GateAction>,
     ) -> bool {
-        let Standing::Token(token) = &self.standing else { return true };
+        let SessionStanding::Token(token) = &self.standing else { return true };
         let is_expired = token.facts().expires <= now;
         let until = until(token.facts(), feed, &settings.reach);
-        let counts = Kind::ALL.map(|kind| until.of(kind).at(now));
+        let counts = RightKind::ALL.map(|kind| until.of(kind).at(now));
         if is_expired && !self.is_in_grace && counts.iter().any(Result::is_ok) {
             self.is_in_grace = true;
             actions.push(GateAction::Note(GateNote::GraceBegan(id)));
@@ -572,17 +588,17 @@ impl<T: Bearer> Session<T> {
     /// Its token has ended for good. Whether the session goes on without one.
     fn end(
         &mut self,
-        id: SessionId,
-        ended: Ended,
-        settings: &GateSettings,
+        id: GateSessionId,
+        ended: RightEnd,
+        settings: &GateTimings,
         actions: &mut Vec<GateAction>,
     ) -> bool {
         match self.standing {
-            Standing::Token(_) => {}
-            Standing::Created | Standing::Anonymous => return true,
+            SessionStanding::Token(_) => {}
+            SessionStanding::Created | SessionStanding::Anonymous => return true,
         }
         if settings.has_anonymous {
-            self.standing = Standing::Anonymous;
+            self.standing = SessionStanding::Anonymous;
             actions.push(GateAction::BecomeAnonymous(id, ended));
             recheck(id, &mut self.delivery, actions);
         } else {
@@ -593,55 +609,63 @@ impl<T: Bearer> Session<T> {
 }
 
 /// Whether a session may be activated over another channel: it was activated before, and its user stays.
-fn may_move<T: Bearer>(session: &Session<T>, identity: &Identity<T>) -> Result<(), Refusal> {
+fn may_move<T: HasTokenFacts>(
+    session: &MachineSession<T>,
+    identity: &ActivationIdentity<T>,
+) -> Result<(), GateRefusal> {
     match (&session.standing, identity) {
-        (Standing::Created, _) => Err(Refusal::OtherChannel),
-        (Standing::Anonymous, Identity::Anonymous) => Ok(()),
-        (Standing::Token(token), Identity::Token(next)) if token.facts().subject == next.facts().subject => {
+        (SessionStanding::Created, _) => Err(GateRefusal::OtherChannel),
+        (SessionStanding::Anonymous, ActivationIdentity::Anonymous) => Ok(()),
+        (SessionStanding::Token(token), ActivationIdentity::Token(next))
+            if token.facts().subject == next.facts().subject =>
+        {
             Ok(())
         }
-        (Standing::Token(_) | Standing::Anonymous, Identity::Token(_) | Identity::Anonymous) => {
-            Err(Refusal::OtherUser)
-        }
+        (
+            SessionStanding::Token(_) | SessionStanding::Anonymous,
+            ActivationIdentity::Token(_) | ActivationIdentity::Anonymous,
+        ) => Err(GateRefusal::OtherUser),
     }
 }
 
 /// Where there are subscriptions, has them ruled on in the name of the new user.
-fn recheck(id: SessionId, delivery: &mut Delivery, actions: &mut Vec<GateAction>) {
-    if *delivery != Delivery::None {
-        *delivery = Delivery::Running;
+fn recheck(id: GateSessionId, delivery: &mut DeliveryState, actions: &mut Vec<GateAction>) {
+    if *delivery != DeliveryState::None {
+        *delivery = DeliveryState::Running;
         actions.push(GateAction::RecheckDelivery(id));
     }
 }
 
 /// Starts or stops delivery where the right to read begins or ends.
 fn deliver(
-    id: SessionId,
-    delivery: Delivery,
-    reading: Result<(), Ended>,
+    id: GateSessionId,
+    delivery: DeliveryState,
+    reading: Result<(), RightEnd>,
     actions: &mut Vec<GateAction>,
-) -> Delivery {
+) -> DeliveryState {
     match (delivery, reading) {
-        (Delivery::Running, Err(_)) => {
+        (DeliveryState::Running, Err(_)) => {
             actions.push(GateAction::StopDelivery(id));
-            Delivery::Stopped
+            DeliveryState::Stopped
         }
-        (Delivery::Stopped, Ok(())) => {
+        (DeliveryState::Stopped, Ok(())) => {
             actions.push(GateAction::ResumeDelivery(id));
-            Delivery::Running
+            DeliveryState::Running
         }
-        (Delivery::None, _) | (Delivery::Running, Ok(())) | (Delivery::Stopped, Err(_)) => delivery,
+        (DeliveryState::None, _) | (DeliveryState::Running, Ok(())) | (DeliveryState::Stopped, Err(_)) => {
+            delivery
+        }
     }
 }
 
 /// Why a session is at its end: nothing counts any more, and nothing can make it count again. Silence can end.
-fn for_good(counts: [Result<(), Ended>; 3], is_expired: bool) -> Option<Ended> {
+fn for_good(counts: [Result<(), RightEnd>; 3], is_expired: bool) -> Option<RightEnd> {
     if counts.iter().any(Result::is_ok) {
         return None;
     }
     let mut reasons = counts.into_iter().filter_map(Result::err);
-    if reasons.any(|reason| reason == Ended::Recalled) {
-        return Some(Ended::Recalled);
+    if reasons.any(|reason| reason == RightEnd::Recalled) {
+        return Some(RightEnd::Recalled);
     }
-    is_expired.then_some(Ended::Expired)
+    is_expired.then_some(RightEnd::Expired)
 }

@@ -16,10 +16,10 @@
 //!
 //! - Actions are carried out in their order. [`AuthorityAction::Store`] is durable before the next one is begun.
 //! - [`GateEvent::Activate`] is given only after the signature of the client over the certificate and the nonce of that number was
-//!   verified, and the token by [`Verifier`](crate::token::Verifier) against the certificate of the channel.
+//!   verified, and the token by [`TokenVerifier`](crate::token::TokenVerifier) against the certificate of the channel.
 //! - The moment is that of one clock for each machine. A machine does not follow it back. A gate's is a [`DisciplinedClock`], and
 //!   [`GateEvent::ClockSetBack`] is given where that has jumped back, before anything else.
-//! - Requests are admitted by [`Gate::admit`]; for each node, [`TokenRights`](crate::token::TokenRights) is asked, which ends rights by the
+//! - Requests are admitted by [`GateMachine::admit`]; for each node, [`TokenRights`](crate::token::TokenRights) is asked, which ends rights by the
 //!   same function ([`until`](crate::token::until)).
 //!
 //! # What holds then, as checked
@@ -36,12 +36,12 @@ mod clock;
 mod gate;
 
 pub use authority::{
-    Authority, AuthorityAction, AuthorityActions, AuthorityEvent, AuthoritySettings, PENDING_MAX, Record,
-    Wanted, WhyNot,
+    AuthorityAction, AuthorityActions, AuthorityEvent, AuthorityMachine, AuthorityRecord, AuthorityTimings,
+    IssueRefusal, PENDING_MAX, TokenApplicant,
 };
-pub use client::{Client, ClientAction, ClientEvent, ClientSettings, Failure};
+pub use client::{ClientAction, ClientEvent, ClientFailure, ClientMachine, ClientTimings};
 pub use clock::{CLOCK_DOUBT_MAX, CLOCK_STEP_MAX, ClockJump, DisciplinedClock};
 pub use gate::{
-    ChannelId, Gate, GateAction, GateEvent, GateNote, GateSettings, Identity, Nonce, Refusal, SessionId,
-    Standing,
+    ActivationIdentity, ChannelId, GateAction, GateEvent, GateMachine, GateNote, GateRefusal, GateSessionId,
+    GateTimings, NonceNumber, SessionStanding,
 };

@@ -9,14 +9,14 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use opcua_types::{ActivateSessionRequest, ActivateSessionResponse, StatusCode};
 
-use super::connection::{Peer, find_session};
+use super::connection::{ConnectionPeer, find_session};
 use super::endpoint::Endpoint;
-use super::logins::{Guess, Origin, is_wrong};
-use super::server::Core;
-use super::service::{Activation, Attempt, CloseReason, Identity, Service};
-use super::store::{Activated, Entry};
+use super::logins::{LoginOrigin, PasswordAttempt, is_wrong};
+use super::server::ServerCore;
+use super::service::{Activation, ActivationAttempt, CloseReason, SessionHandler, UserIdentity};
+use super::store::{ActivationOutcome, SessionEntry};
 use super::token::{SentToken, verify_proof};
-use crate::channel::Offer;
+use crate::channel::SecurityOffer;
 use crate::crypto;
 use crate::error::Error;
 use crate::wire::{self, RequestPeek};
@@ -25,9 +25,9 @@ use crate::wire::{self, RequestPeek};
 const LOCALES_MAX: usize = 16;
 
 /// Answers ActivateSession.
-pub(super) async fn activate<S: Service>(
-    core: &Arc<Core<S>>,
-    peer: &Peer,
+pub(super) async fn activate<S: SessionHandler>(
+    core: &Arc<ServerCore<S>>,
+    peer: &ConnectionPeer,
     peek: &RequestPeek,
     body: &[u8],
 ) -> Result<Bytes, Error> {
@@ -56,7 +56,7 @@ pub(super) async fn activate<S: Service>(
 }
 
 /// A session that nobody activated is not left open to be tried on and on. One that is active stays, and waits for its next try.
-fn refused<S: Service>(core: &Core<S>, entry: &Entry<S>, error: &Error) {
+fn refused<S: SessionHandler>(core: &ServerCore<S>, entry: &SessionEntry<S>, error: &Error) {
     let failures = entry.failed(is_wrong(error.status()));
     tracing::info!(session = entry.info.number, failures, %error, "a session was not activated");
     if entry.active().is_none() && failures >= core.settings.limits.activation_failures_max {
@@ -64,10 +64,10 @@ fn refused<S: Service>(core: &Core<S>, entry: &Entry<S>, error: &Error) {
     }
 }
 
-async fn attempt<S: Service>(
-    core: &Arc<Core<S>>,
-    peer: &Peer,
-    entry: &Arc<Entry<S>>,
+async fn attempt<S: SessionHandler>(
+    core: &Arc<ServerCore<S>>,
+    peer: &ConnectionPeer,
+    entry: &Arc<SessionEntry<S>>,
     body: &[u8],
 ) -> Result<crypto::Nonce, Error> {
     let request: ActivateSessionRequest = wire::decode_service(&core.context.context(), body)?;
@@ -93,7 +93,7 @@ async fn attempt<S: Service>(
 
     let guess = begin_login(core, entry, &identity).await?;
     let current = entry.active().map(|active| active.user());
-    let attempt = Attempt {
+    let attempt = ActivationAttempt {
         session: &entry.info,
         channel: peer.channel,
         policy_id: &policy_id,
@@ -121,7 +121,7 @@ async fn attempt<S: Service>(
         None => Some(core.service.opened(&entry.info, &user).await.map_err(refused)?),
     };
     let next_nonce = crypto::nonce()?;
-    let activated = Activated { user, state, channel: peer.channel.id, nonce, next_nonce };
+    let activated = ActivationOutcome { user, state, channel: peer.channel.id, nonce, next_nonce };
     let first = entry.commit(activated, Arc::downgrade(core))?;
     if let Some(active) = entry.active().filter(|_| !first) {
         core.service.user_changed(active);
@@ -130,13 +130,13 @@ async fn attempt<S: Service>(
 }
 
 /// Waits until a password may be looked at; nothing for other identities, which cannot be guessed.
-async fn begin_login<S: Service>(
-    core: &Core<S>,
-    entry: &Entry<S>,
-    identity: &Identity,
-) -> Result<Option<Guess>, Error> {
-    let Identity::UserName { name, .. } = identity else { return Ok(None) };
-    let origin = Origin::Application(entry.info.client.certificate.der());
+async fn begin_login<S: SessionHandler>(
+    core: &ServerCore<S>,
+    entry: &SessionEntry<S>,
+    identity: &UserIdentity,
+) -> Result<Option<PasswordAttempt>, Error> {
+    let UserIdentity::UserName { name, .. } = identity else { return Ok(None) };
+    let origin = LoginOrigin::Application(entry.info.client.certificate.der());
     let mut guess = core.logins.attempt(name, origin).await?;
     guess.begin();
     Ok(Some(guess))
@@ -144,10 +144,10 @@ async fn begin_login<S: Service>(
 
 /// The first activation comes on the channel that the session was created on; a later one may come on another, of the same application and
 /// secured in the same way.
-fn check_channel<'a, S: Service>(
-    core: &'a Core<S>,
-    peer: &Peer,
-    entry: &Entry<S>,
+fn check_channel<'a, S: SessionHandler>(
+    core: &'a ServerCore<S>,
+    peer: &ConnectionPeer,
+    entry: &SessionEntry<S>,
 ) -> Result<&'a Endpoint, Error> {
     let same_channel = entry.channel() == peer.channel.id;
     if !same_channel && entry.active().is_none() {
@@ -160,8 +160,8 @@ fn check_channel<'a, S: Service>(
     if peer.client.as_ref().is_none_or(|client| client.der() != certificate.der()) {
         return Err(Error::security("the session belongs to another certificate"));
     }
-    let offer = Offer { policy: peer.channel.security_policy, mode: peer.channel.security_mode };
-    if offer != (Offer { policy: entry.info.security_policy, mode: entry.info.security_mode }) {
+    let offer = SecurityOffer { policy: peer.channel.security_policy, mode: peer.channel.security_mode };
+    if offer != (SecurityOffer { policy: entry.info.security_policy, mode: entry.info.security_mode }) {
         return Err(Error::new(
             StatusCode::BadSecurityModeRejected,
             "a session moves only between channels of the same security policy and mode",

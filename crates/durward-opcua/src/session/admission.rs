@@ -12,58 +12,58 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use super::server::ServerLimits;
 
 /// An address, as connections are counted by it; of IPv6 the first half. Connections from nowhere that is known count together.
-type Network = Option<u64>;
+type ClientNetwork = Option<u64>;
 
 /// The connections of a server.
 #[derive(Debug)]
-pub(super) struct Admission {
+pub(super) struct ConnectionAdmission {
     connections_max: usize,
     /// Turns to open a channel.
     half_open: Semaphore,
     half_open_per_address_max: usize,
-    state: Mutex<State>,
+    state: Mutex<AdmissionState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AdmissionState {
     next: u64,
     /// In the order in which they came.
-    connected: BTreeMap<u64, Connected>,
-    addresses: HashMap<Network, Address>,
+    connected: BTreeMap<u64, ConnectionEntry>,
+    addresses: HashMap<ClientNetwork, CountedAddress>,
 }
 
 #[derive(Debug)]
-struct Connected {
-    network: Network,
-    shared: Arc<Shared>,
+struct ConnectionEntry {
+    network: ClientNetwork,
+    shared: Arc<ConnectionActivity>,
 }
 
 /// What a connection and those who look for room know of it.
 #[derive(Debug, Default)]
-struct Shared {
+struct ConnectionActivity {
     /// An activated session is on it: it does not make room for others.
     in_use: AtomicBool,
     leave: Notify,
 }
 
 #[derive(Debug)]
-struct Address {
+struct CountedAddress {
     connections: usize,
     half_open: Arc<Semaphore>,
 }
 
 /// The place of one connection, given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    admission: Arc<Admission>,
+pub(super) struct ConnectionSlot {
+    admission: Arc<ConnectionAdmission>,
     number: u64,
     half_open: Arc<Semaphore>,
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionActivity>,
 }
 
-impl Admission {
-    pub(super) fn new(limits: &ServerLimits) -> Arc<Admission> {
-        Arc::new(Admission {
+impl ConnectionAdmission {
+    pub(super) fn new(limits: &ServerLimits) -> Arc<ConnectionAdmission> {
+        Arc::new(ConnectionAdmission {
             connections_max: limits.connections_max,
             half_open: Semaphore::new(limits.half_open_max),
             half_open_per_address_max: limits.half_open_per_address_max,
@@ -71,12 +71,12 @@ impl Admission {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AdmissionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place for a client; nothing where all connections have sessions.
-    pub(super) fn enter(self: &Arc<Admission>, peer: Option<SocketAddr>) -> Option<Place> {
+    pub(super) fn enter(self: &Arc<ConnectionAdmission>, peer: Option<SocketAddr>) -> Option<ConnectionSlot> {
         let network = peer.map(|peer| network(peer.ip()));
         let mut state = self.state();
         if state.connected.len() >= self.connections_max {
@@ -87,23 +87,23 @@ impl Admission {
         }
         let number = state.next;
         state.next += 1;
-        let shared = Arc::<Shared>::default();
-        state.connected.insert(number, Connected { network, shared: Arc::clone(&shared) });
-        let address = state.addresses.entry(network).or_insert_with(|| Address {
+        let shared = Arc::<ConnectionActivity>::default();
+        state.connected.insert(number, ConnectionEntry { network, shared: Arc::clone(&shared) });
+        let address = state.addresses.entry(network).or_insert_with(|| CountedAddress {
             connections: 0,
             half_open: Arc::new(Semaphore::new(self.half_open_per_address_max)),
         });
         address.connections += 1;
         let half_open = Arc::clone(&address.half_open);
         drop(state);
-        Some(Place { admission: Arc::clone(self), number, half_open, shared })
+        Some(ConnectionSlot { admission: Arc::clone(self), number, half_open, shared })
     }
 }
 
-impl State {
+impl AdmissionState {
     /// Who makes room.
     fn dispensable(&self) -> Option<u64> {
-        let mut idle: HashMap<Network, (usize, u64)> = HashMap::new();
+        let mut idle: HashMap<ClientNetwork, (usize, u64)> = HashMap::new();
         for (number, connected) in &self.connected {
             if !connected.shared.in_use.load(Ordering::Relaxed) {
                 idle.entry(connected.network).or_insert((0, *number)).0 += 1;
@@ -114,8 +114,8 @@ impl State {
         most.map(|(_, oldest)| *oldest)
     }
 
-    fn remove(&mut self, number: u64) -> Option<Arc<Shared>> {
-        let Connected { network, shared } = self.connected.remove(&number)?;
+    fn remove(&mut self, number: u64) -> Option<Arc<ConnectionActivity>> {
+        let ConnectionEntry { network, shared } = self.connected.remove(&number)?;
         if let Some(address) = self.addresses.get_mut(&network) {
             address.connections = address.connections.saturating_sub(1);
             if address.connections == 0 {
@@ -126,7 +126,7 @@ impl State {
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Waits for a turn to open a channel: first among those from the same address, then among all.
     pub(super) async fn turn(&self) -> Option<(SemaphorePermit<'_>, SemaphorePermit<'_>)> {
         let own = self.half_open.acquire().await.ok()?;
@@ -145,7 +145,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.admission.state().remove(self.number);
     }
@@ -161,13 +161,13 @@ mod tests {
         Some(SocketAddr::from(([192, 0, 2, last], 50_000)))
     }
 
-    fn admission(connections_max: usize) -> Arc<Admission> {
+    fn admission(connections_max: usize) -> Arc<ConnectionAdmission> {
         let limits =
             ServerLimits { connections_max, half_open_per_address_max: 1, ..ServerLimits::default() };
-        Admission::new(&limits)
+        ConnectionAdmission::new(&limits)
     }
 
-    fn leaves(place: &Place) -> bool {
+    fn leaves(place: &ConnectionSlot) -> bool {
         place.must_leave().now_or_never().is_some()
     }
 
@@ -175,7 +175,7 @@ mod tests {
     fn who_has_most_makes_room() {
         let admission = admission(4);
         let patient = admission.enter(from(1)).unwrap();
-        let greedy: Vec<Place> = (0..3).map(|_| admission.enter(from(2)).unwrap()).collect();
+        let greedy: Vec<ConnectionSlot> = (0..3).map(|_| admission.enter(from(2)).unwrap()).collect();
         let next = admission.enter(from(3)).unwrap();
         assert!(leaves(&greedy[0]) && !leaves(&greedy[1]) && !leaves(&patient));
         let more = admission.enter(from(2)).unwrap();

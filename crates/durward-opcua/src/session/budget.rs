@@ -13,41 +13,41 @@ const SMALL_BYTES: usize = 8 * 1024;
 
 /// So many bytes may be under way.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct ByteBudget {
     taken: AtomicUsize,
     max: usize,
 }
 
-impl Budget {
-    fn new(max: usize) -> Arc<Budget> {
-        Arc::new(Budget { taken: AtomicUsize::new(0), max })
+impl ByteBudget {
+    fn new(max: usize) -> Arc<ByteBudget> {
+        Arc::new(ByteBudget { taken: AtomicUsize::new(0), max })
     }
 
     /// Of a server.
-    pub(super) fn of_server(limits: &ServerLimits) -> Arc<Budget> {
-        Budget::new(limits.request_bytes_max)
+    pub(super) fn of_server(limits: &ServerLimits) -> Arc<ByteBudget> {
+        ByteBudget::new(limits.request_bytes_max)
     }
 
     /// Of a connection.
-    pub(super) fn of_connection(limits: &ServerLimits) -> Arc<Budget> {
-        Budget::new(limits.request_bytes_per_connection_max)
+    pub(super) fn of_connection(limits: &ServerLimits) -> Arc<ByteBudget> {
+        ByteBudget::new(limits.request_bytes_per_connection_max)
     }
 
-    fn take(self: &Arc<Budget>, bytes: usize) -> Option<Share> {
+    fn take(self: &Arc<ByteBudget>, bytes: usize) -> Option<BudgetShare> {
         let fits = |taken: usize| taken.checked_add(bytes).filter(|taken| *taken <= self.max);
         self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits).ok()?;
-        Some(Share { budget: Arc::clone(self), bytes })
+        Some(BudgetShare { budget: Arc::clone(self), bytes })
     }
 }
 
 /// Bytes of a budget, given back when this is dropped.
 #[derive(Debug)]
-struct Share {
-    budget: Arc<Budget>,
+struct BudgetShare {
+    budget: Arc<ByteBudget>,
     bytes: usize,
 }
 
-impl Drop for Share {
+impl Drop for BudgetShare {
     fn drop(&mut self) {
         self.budget.taken.fetch_sub(self.bytes, Ordering::AcqRel);
     }
@@ -55,16 +55,20 @@ impl Drop for Share {
 
 /// What a request takes of both budgets for as long as it is under way.
 #[derive(Debug)]
-pub(super) struct Taken {
-    _of_connection: Share,
-    _of_server: Option<Share>,
+pub(super) struct RequestShares {
+    _of_connection: BudgetShare,
+    _of_server: Option<BudgetShare>,
 }
 
 /// Takes what a request of so many bytes needs.
 ///
 /// # Errors
 /// `BadTooManyOperations`: the connection has too much under way. `BadServerTooBusy`: all connections together have.
-pub(super) fn take(connection: &Arc<Budget>, server: &Arc<Budget>, bytes: usize) -> Result<Taken, Error> {
+pub(super) fn take(
+    connection: &Arc<ByteBudget>,
+    server: &Arc<ByteBudget>,
+    bytes: usize,
+) -> Result<RequestShares, Error> {
     let of_connection = connection.take(bytes).ok_or_else(|| {
         Error::new(
             StatusCode::BadTooManyOperations,
@@ -76,7 +80,7 @@ pub(super) fn take(connection: &Arc<Budget>, server: &Arc<Budget>, bytes: usize)
             Error::new(StatusCode::BadServerTooBusy, "too many bytes of requests are under way: ask again")
         })
     });
-    Ok(Taken { _of_connection: of_connection, _of_server: of_server.transpose()? })
+    Ok(RequestShares { _of_connection: of_connection, _of_server: of_server.transpose()? })
 }
 
 #[cfg(test)]
@@ -90,8 +94,8 @@ mod tests {
             request_bytes_per_connection_max: 30_000,
             ..ServerLimits::default()
         };
-        let server = Budget::of_server(&limits);
-        let (first, second) = (Budget::of_connection(&limits), Budget::of_connection(&limits));
+        let server = ByteBudget::of_server(&limits);
+        let (first, second) = (ByteBudget::of_connection(&limits), ByteBudget::of_connection(&limits));
         let status = |connection, bytes| take(connection, &server, bytes).map_err(|error| error.status());
         let held = status(&first, 30_000).unwrap();
         assert_eq!(status(&first, 1).unwrap_err(), StatusCode::BadTooManyOperations);

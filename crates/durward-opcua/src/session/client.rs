@@ -19,7 +19,7 @@ use super::created::check_created;
 use super::discover::{choose, connect_channel, discover, offer_of};
 use super::expected::ExpectedServer;
 use super::identity::{ClientIdentity, prove};
-use crate::channel::{ChannelSettings, ClientChannel, Offer};
+use crate::channel::{ChannelSettings, ClientChannel, SecurityOffer};
 use crate::crypto::{self, Certificate, SecretFormat};
 use crate::error::Error;
 use crate::wire::{self, RequestPeek, ResponsePeek};
@@ -27,9 +27,9 @@ use crate::wire::{self, RequestPeek, ResponsePeek};
 /// Sessions are not kept alive more often than this, whatever timeout a server wants.
 pub(crate) const KEEP_ALIVE_MIN: Duration = Duration::from_millis(100);
 
-/// What a client is.
+/// Settings of a client.
 #[derive(Clone, Debug)]
-pub struct ClientSettings {
+pub struct SessionClientSettings {
     /// Certificate, trust, sizes.
     pub channel: Arc<ChannelSettings>,
     /// The application's URI, as in its certificate.
@@ -56,11 +56,11 @@ pub struct ClientSettings {
 
 /// A session with a server. Many requests can be under way at a time.
 pub struct ClientSession {
-    inner: Arc<Inner>,
+    inner: Arc<ClientSessionInner>,
 }
 
-struct Inner {
-    settings: ClientSettings,
+struct ClientSessionInner {
+    settings: SessionClientSettings,
     channel: ArcSwap<ClientChannel>,
     endpoint: EndpointDescription,
     server: Arc<Certificate>,
@@ -95,8 +95,8 @@ impl ClientSession {
     /// See [`discover`], [`choose`], [`connect_channel`] and [`ClientSession::create`].
     pub async fn connect(
         url: &str,
-        wish: Option<Offer>,
-        settings: ClientSettings,
+        wish: Option<SecurityOffer>,
+        settings: SessionClientSettings,
     ) -> Result<ClientSession, Error> {
         let endpoints = discover(url, &settings).await?;
         let endpoint = choose(&endpoints, wish)?;
@@ -113,7 +113,7 @@ impl ClientSession {
         channel: ClientChannel,
         endpoint: EndpointDescription,
         discovered: &[EndpointDescription],
-        settings: ClientSettings,
+        settings: SessionClientSettings,
     ) -> Result<ClientSession, Error> {
         let context = wire::context();
         let server = channel.target().server.clone();
@@ -136,7 +136,7 @@ impl ClientSession {
         };
         settings.channel.workers.compute(verify).await?;
         let timeout = Duration::try_from_secs_f64(response.revised_session_timeout / 1_000.0);
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(ClientSessionInner {
             token: wire::encode_node_id(&response.authentication_token),
             session_id: response.session_id,
             timeout: timeout.unwrap_or(settings.session_timeout),
@@ -271,7 +271,7 @@ impl fmt::Debug for ClientSession {
     }
 }
 
-impl Inner {
+impl ClientSessionInner {
     fn set_closed(&self) {
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
@@ -363,7 +363,7 @@ impl Inner {
     }
 
     /// Pings as often as the settings say, or as the server wants it by the timeout that it revised, as long as somebody has the session.
-    fn keep_alive(self: &Arc<Inner>) {
+    fn keep_alive(self: &Arc<ClientSessionInner>) {
         let Some(every) = self.settings.keep_alive else { return };
         let every = every.min(self.timeout / 3).max(KEEP_ALIVE_MIN);
         let session = Arc::downgrade(self);
@@ -380,7 +380,7 @@ impl Inner {
 }
 
 fn create_request(
-    settings: &ClientSettings,
+    settings: &SessionClientSettings,
     channel: &ClientChannel,
     endpoint: &EndpointDescription,
     nonce: &[u8],

@@ -15,14 +15,14 @@ use opcua_types::{
 };
 use tokio::time::{Instant, sleep_until};
 
-use super::admission::Place;
-use super::budget::{self, Budget};
-use super::server::Core;
-use super::service::{Call, ChannelInfo, CloseReason, Service};
-use super::store::Entry;
-use super::under_way::UnderWay;
+use super::admission::ConnectionSlot;
+use super::budget::{self, ByteBudget};
+use super::server::ServerCore;
+use super::service::{ChannelInfo, CloseReason, SessionCall, SessionHandler};
+use super::store::SessionEntry;
+use super::under_way::PendingAnswers;
 use super::{activate, create};
-use crate::channel::{Outbox, Request, ServerChannel, TRANSPORT_PROFILE_URI};
+use crate::channel::{ChannelOutbox, ChannelRequest, ServerChannel, TRANSPORT_PROFILE_URI};
 use crate::crypto::Certificate;
 use crate::error::Error;
 use crate::wire::{self, ChunkKind, RequestPeek, response_header};
@@ -38,42 +38,46 @@ const CLOSE_SESSION: u32 = ObjectId::CloseSessionRequest_Encoding_DefaultBinary 
 const CANCEL: u32 = ObjectId::CancelRequest_Encoding_DefaultBinary as u32;
 
 /// What requests of a connection know of it.
-pub(super) struct Peer {
+pub(super) struct ConnectionPeer {
     pub(super) channel: ChannelInfo,
     /// `None` without security.
     pub(super) client: Option<Arc<Certificate>>,
     /// A session was activated: larger requests are taken.
     pub(super) activated: AtomicBool,
     /// Among the server's connections.
-    pub(super) place: Place,
+    pub(super) place: ConnectionSlot,
 }
 
 /// A response on its way.
-struct Answer {
+struct PendingAnswer {
     request_id: u32,
     handle: u32,
     body: Result<Bytes, Error>,
 }
 
 /// A connection whose channel is open.
-pub(super) struct Connection<S: Service> {
-    core: Arc<Core<S>>,
+pub(super) struct ServerConnection<S: SessionHandler> {
+    core: Arc<ServerCore<S>>,
     channel: ServerChannel,
-    peer: Arc<Peer>,
-    under_way: UnderWay<Answer>,
-    budget: Arc<Budget>,
+    peer: Arc<ConnectionPeer>,
+    under_way: PendingAnswers<PendingAnswer>,
+    budget: Arc<ByteBudget>,
 }
 
-impl<S: Service> Connection<S> {
-    pub(super) fn new(core: Arc<Core<S>>, channel: ServerChannel, place: Place) -> Connection<S> {
-        let peer = Arc::new(Peer {
+impl<S: SessionHandler> ServerConnection<S> {
+    pub(super) fn new(
+        core: Arc<ServerCore<S>>,
+        channel: ServerChannel,
+        place: ConnectionSlot,
+    ) -> ServerConnection<S> {
+        let peer = Arc::new(ConnectionPeer {
             channel: *channel.info(),
             client: channel.client().cloned(),
             activated: AtomicBool::new(false),
             place,
         });
-        let budget = Budget::of_connection(&core.settings.limits);
-        Connection { core, channel, peer, under_way: UnderWay::new(), budget }
+        let budget = ByteBudget::of_connection(&core.settings.limits);
+        ServerConnection { core, channel, peer, under_way: PendingAnswers::new(), budget }
     }
 
     /// Serves the connection to its end.
@@ -144,8 +148,8 @@ impl<S: Service> Connection<S> {
             };
             match request {
                 None => {}
-                Some(Request::Service { request_id, body }) => self.begin(request_id, body),
-                Some(Request::Renewal(chunk)) => self.renew(chunk).await?,
+                Some(ChannelRequest::Service { request_id, body }) => self.begin(request_id, body),
+                Some(ChannelRequest::Renewal(chunk)) => self.renew(chunk).await?,
             }
             if !self.channel.has_more() {
                 self.channel.outbox().flush();
@@ -187,21 +191,21 @@ impl<S: Service> Connection<S> {
         let (core, peer) = (Arc::clone(&self.core), Arc::clone(&self.peer));
         let peek = match RequestPeek::read(&body) {
             Ok(peek) => peek,
-            Err(error) => return self.respond(Answer { request_id, handle: 0, body: Err(error) }),
+            Err(error) => return self.respond(PendingAnswer { request_id, handle: 0, body: Err(error) }),
         };
         let handle = peek.handle;
         if self.under_way.len() >= self.core.settings.limits.requests_per_connection_max {
             let error = Error::new(StatusCode::BadTooManyOperations, "too many requests are under way");
-            return self.respond(Answer { request_id, handle, body: Err(error) });
+            return self.respond(PendingAnswer { request_id, handle, body: Err(error) });
         }
         let taken = match budget::take(&self.budget, &self.core.budget, body.len()) {
             Ok(taken) => taken,
-            Err(error) => return self.respond(Answer { request_id, handle, body: Err(error) }),
+            Err(error) => return self.respond(PendingAnswer { request_id, handle, body: Err(error) }),
         };
-        let mut answer: Pin<Box<dyn Future<Output = Answer> + Send>> = Box::pin(async move {
+        let mut answer: Pin<Box<dyn Future<Output = PendingAnswer> + Send>> = Box::pin(async move {
             let _taken = taken;
             let body = answer_request(core, peer, peek, body).await;
-            Answer { request_id, handle, body }
+            PendingAnswer { request_id, handle, body }
         });
         match answer.as_mut().poll(&mut Context::from_waker(std::task::Waker::noop())) {
             Poll::Ready(answer) => self.respond(answer),
@@ -210,7 +214,7 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    fn respond(&mut self, answer: Answer) {
+    fn respond(&mut self, answer: PendingAnswer) {
         send(&self.core, &self.peer, self.channel.outbox(), answer);
         if self.peer.activated.load(Ordering::Relaxed) {
             self.channel.set_limits(self.core.channel.limits.receive);
@@ -219,8 +223,13 @@ impl<S: Service> Connection<S> {
 }
 
 /// Adds a response, or a fault in its place, to what is sent.
-fn send<S: Service>(core: &Core<S>, peer: &Peer, outbox: &Outbox, answer: Answer) {
-    let Answer { request_id, handle, body } = answer;
+fn send<S: SessionHandler>(
+    core: &ServerCore<S>,
+    peer: &ConnectionPeer,
+    outbox: &ChannelOutbox,
+    answer: PendingAnswer,
+) {
+    let PendingAnswer { request_id, handle, body } = answer;
     let moment = (core.channel.clock)();
     let body = body.unwrap_or_else(|error| {
         tracing::debug!(channel = peer.channel.id, %error, "a request was refused");
@@ -236,15 +245,15 @@ fn send<S: Service>(core: &Core<S>, peer: &Peer, outbox: &Outbox, answer: Answer
 }
 
 /// However it ends: a service that panics leaves nothing behind.
-impl<S: Service> Drop for Connection<S> {
+impl<S: SessionHandler> Drop for ServerConnection<S> {
     fn drop(&mut self) {
         self.core.channel_ended(self.peer.channel.id);
     }
 }
 
-async fn answer_request<S: Service>(
-    core: Arc<Core<S>>,
-    peer: Arc<Peer>,
+async fn answer_request<S: SessionHandler>(
+    core: Arc<ServerCore<S>>,
+    peer: Arc<ConnectionPeer>,
     peek: RequestPeek,
     body: Bytes,
 ) -> Result<Bytes, Error> {
@@ -270,12 +279,12 @@ async fn answer_request<S: Service>(
 }
 
 /// The session that a request names, if it is on this channel.
-fn session_of<S: Service>(
-    core: &Core<S>,
-    peer: &Peer,
+fn session_of<S: SessionHandler>(
+    core: &ServerCore<S>,
+    peer: &ConnectionPeer,
     peek: &RequestPeek,
     body: &[u8],
-) -> Result<Arc<Entry<S>>, Error> {
+) -> Result<Arc<SessionEntry<S>>, Error> {
     let entry = find_session(core, peek, body)?;
     if entry.channel() != peer.channel.id {
         return Err(Error::new(StatusCode::BadSecureChannelIdInvalid, "the session is on another channel"));
@@ -285,11 +294,11 @@ fn session_of<S: Service>(
 }
 
 /// The session that a request names, on whichever channel it is.
-pub(super) fn find_session<S: Service>(
-    core: &Core<S>,
+pub(super) fn find_session<S: SessionHandler>(
+    core: &ServerCore<S>,
     peek: &RequestPeek,
     body: &[u8],
-) -> Result<Arc<Entry<S>>, Error> {
+) -> Result<Arc<SessionEntry<S>>, Error> {
     let token = peek.opaque_token(body);
     token.and_then(|token| core.sessions.get(token)).ok_or_else(|| {
         Error::new(StatusCode::BadSessionIdInvalid, "the request names no session, or one that has ended")
@@ -297,9 +306,9 @@ pub(super) fn find_session<S: Service>(
 }
 
 /// Hands a request to the service. Only one that has to wait is registered, to be cancelled.
-async fn call<S: Service>(
-    core: &Arc<Core<S>>,
-    peer: &Peer,
+async fn call<S: SessionHandler>(
+    core: &Arc<ServerCore<S>>,
+    peer: &ConnectionPeer,
     request: RequestPeek,
     body: Bytes,
 ) -> Result<Bytes, Error> {
@@ -308,14 +317,15 @@ async fn call<S: Service>(
         .active()
         .ok_or_else(|| Error::new(StatusCode::BadSessionNotActivated, "the session was not activated"))?;
     let handle = request.handle;
-    let call = Call { session: Arc::clone(session), user: session.user(), request, body };
+    let call = SessionCall { session: Arc::clone(session), user: session.user(), request, body };
     let mut answer = pin!(core.service.answer(call));
     let first = std::future::poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await;
     let response = match first {
         Poll::Ready(response) => response,
         Poll::Pending => {
             let (abort, registration) = AbortHandle::new_pair();
-            let registered = entry.register(handle, abort).map(|number| Registered { entry: &entry, number });
+            let registered =
+                entry.register(handle, abort).map(|number| RequestRegistration { entry: &entry, number });
             let _registered = registered.ok_or_else(session_closed)?;
             match Abortable::new(answer, registration).await {
                 Ok(response) => response,
@@ -344,19 +354,19 @@ fn session_closed() -> Error {
     Error::new(StatusCode::BadSessionClosed, "the session has ended")
 }
 
-/// Forgets a request when it is done, or nobody waits for it any more.
-struct Registered<'a, S: Service> {
-    entry: &'a Entry<S>,
+/// Deregisters a request when it is done or abandoned.
+struct RequestRegistration<'a, S: SessionHandler> {
+    entry: &'a SessionEntry<S>,
     number: u64,
 }
 
-impl<S: Service> Drop for Registered<'_, S> {
+impl<S: SessionHandler> Drop for RequestRegistration<'_, S> {
     fn drop(&mut self) {
         self.entry.unregister(self.number);
     }
 }
 
-fn get_endpoints<S: Service>(core: &Core<S>, body: &[u8]) -> Result<Bytes, Error> {
+fn get_endpoints<S: SessionHandler>(core: &ServerCore<S>, body: &[u8]) -> Result<Bytes, Error> {
     let context = core.context.context();
     let request: GetEndpointsRequest = wire::decode_service(&context, body)?;
     let profiles = request.profile_uris.unwrap_or_default();
@@ -376,7 +386,7 @@ fn get_endpoints<S: Service>(core: &Core<S>, body: &[u8]) -> Result<Bytes, Error
     wire::encode_service(&context, &response)
 }
 
-fn find_servers<S: Service>(core: &Core<S>, body: &[u8]) -> Result<Bytes, Error> {
+fn find_servers<S: SessionHandler>(core: &ServerCore<S>, body: &[u8]) -> Result<Bytes, Error> {
     let context = core.context.context();
     let request: FindServersRequest = wire::decode_service(&context, body)?;
     let uris = request.server_uris.unwrap_or_default();
@@ -392,9 +402,9 @@ fn find_servers<S: Service>(core: &Core<S>, body: &[u8]) -> Result<Bytes, Error>
     wire::encode_service(&context, &response)
 }
 
-fn close_session<S: Service>(
-    core: &Arc<Core<S>>,
-    peer: &Peer,
+fn close_session<S: SessionHandler>(
+    core: &Arc<ServerCore<S>>,
+    peer: &ConnectionPeer,
     peek: &RequestPeek,
     body: &[u8],
 ) -> Result<Bytes, Error> {
@@ -408,7 +418,12 @@ fn close_session<S: Service>(
     wire::encode_service(&context, &CloseSessionResponse { response_header })
 }
 
-fn cancel<S: Service>(core: &Core<S>, peer: &Peer, peek: &RequestPeek, body: &[u8]) -> Result<Bytes, Error> {
+fn cancel<S: SessionHandler>(
+    core: &ServerCore<S>,
+    peer: &ConnectionPeer,
+    peek: &RequestPeek,
+    body: &[u8],
+) -> Result<Bytes, Error> {
     let entry = session_of(core, peer, peek, body)?;
     let context = core.context.context();
     let request: CancelRequest = wire::decode_service(&context, body)?;

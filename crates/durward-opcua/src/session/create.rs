@@ -9,10 +9,10 @@ use opcua_types::{
     UAString,
 };
 
-use super::connection::Peer;
-use super::server::Core;
-use super::service::{ClientInfo, Service, SessionInfo};
-use super::store::Entry;
+use super::connection::ConnectionPeer;
+use super::server::ServerCore;
+use super::service::{ClientInfo, SessionHandler, SessionInfo};
+use super::store::SessionEntry;
 use crate::crypto::{self, Certificate, NONCE_BYTES};
 use crate::error::Error;
 use crate::wire;
@@ -24,9 +24,9 @@ const NAME_CHARS_MAX: usize = 128;
 const CLIENT_NONCE_BYTES_MAX: usize = 256;
 
 /// Answers CreateSession.
-pub(super) async fn create<S: Service>(
-    core: &Arc<Core<S>>,
-    peer: &Peer,
+pub(super) async fn create<S: SessionHandler>(
+    core: &Arc<ServerCore<S>>,
+    peer: &ConnectionPeer,
     body: &[u8],
 ) -> Result<Bytes, Error> {
     let request: CreateSessionRequest = wire::decode_service(&core.context.context(), body)?;
@@ -61,7 +61,7 @@ pub(super) async fn create<S: Service>(
     };
     tracing::debug!(session = info.number, application = %info.client.application_uri, "a session was created");
     let session_id = info.id.clone();
-    let entry = Arc::new(Entry::new(info, token, peer.channel.id, server_nonce, preferred));
+    let entry = Arc::new(SessionEntry::new(info, token, peer.channel.id, server_nonce, preferred));
     core.sessions.insert(entry, &core.settings.limits)?;
 
     let response = CreateSessionResponse {
@@ -112,7 +112,7 @@ fn check_client(
     })
 }
 
-fn revised_timeout<S: Service>(core: &Core<S>, requested_ms: f64) -> Duration {
+fn revised_timeout<S: SessionHandler>(core: &ServerCore<S>, requested_ms: f64) -> Duration {
     let limits = &core.settings.limits;
     let requested = Duration::try_from_secs_f64(requested_ms / 1_000.0).unwrap_or(limits.session_timeout_max);
     let requested = if requested.is_zero() { limits.session_timeout_max } else { requested };

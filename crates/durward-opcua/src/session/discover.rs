@@ -8,8 +8,8 @@ use opcua_types::{
 };
 use tokio::net::TcpStream;
 
-use super::client::{ClientSettings, decode_response};
-use crate::channel::{ChannelTarget, ClientChannel, Offer, TRANSPORT_PROFILE_URI};
+use super::client::{SessionClientSettings, decode_response};
+use crate::channel::{ChannelTarget, ClientChannel, SecurityOffer, TRANSPORT_PROFILE_URI};
 use crate::crypto::{self, Certificate, SecurityPolicy};
 use crate::error::Error;
 use crate::wire;
@@ -47,7 +47,7 @@ pub(super) fn address(url: &str) -> Result<(&str, u16), Error> {
     Ok((host, port))
 }
 
-async fn connect(url: &str, settings: &ClientSettings) -> Result<TcpStream, Error> {
+async fn connect(url: &str, settings: &SessionClientSettings) -> Result<TcpStream, Error> {
     let (host, port) = address(url)?;
     let failed = |error: std::io::Error| {
         Error::new(StatusCode::BadConnectionRejected, format!("no connection to {host}:{port}: {error}"))
@@ -67,7 +67,7 @@ async fn connect(url: &str, settings: &ClientSettings) -> Result<TcpStream, Erro
 /// The server cannot be reached, or opens no such channel.
 pub(crate) async fn connect_without_security(
     url: &str,
-    settings: &ClientSettings,
+    settings: &SessionClientSettings,
 ) -> Result<ClientChannel, Error> {
     let target = ChannelTarget {
         endpoint_url: url.to_owned(),
@@ -84,7 +84,10 @@ pub(crate) async fn connect_without_security(
 ///
 /// # Errors
 /// The server cannot be reached, or does not answer as a server of OPC UA.
-pub async fn discover(url: &str, settings: &ClientSettings) -> Result<Vec<EndpointDescription>, Error> {
+pub async fn discover(
+    url: &str,
+    settings: &SessionClientSettings,
+) -> Result<Vec<EndpointDescription>, Error> {
     let channel = connect_without_security(url, settings).await?;
     let moment = (settings.channel.clock)();
     let request = GetEndpointsRequest {
@@ -104,7 +107,10 @@ pub async fn discover(url: &str, settings: &ClientSettings) -> Result<Vec<Endpoi
 ///
 /// # Errors
 /// `BadSecurityPolicyRejected` when there is none.
-pub fn choose(endpoints: &[EndpointDescription], wish: Option<Offer>) -> Result<&EndpointDescription, Error> {
+pub fn choose(
+    endpoints: &[EndpointDescription],
+    wish: Option<SecurityOffer>,
+) -> Result<&EndpointDescription, Error> {
     let fits = |endpoint: &&EndpointDescription| {
         let transport = endpoint.transport_profile_uri.as_ref();
         let offer = offer_of(endpoint).ok();
@@ -119,9 +125,9 @@ pub fn choose(endpoints: &[EndpointDescription], wish: Option<Offer>) -> Result<
 }
 
 /// Policy and mode of an endpoint.
-pub(super) fn offer_of(endpoint: &EndpointDescription) -> Result<Offer, Error> {
+pub(super) fn offer_of(endpoint: &EndpointDescription) -> Result<SecurityOffer, Error> {
     let policy = SecurityPolicy::from_uri(endpoint.security_policy_uri.as_ref())?;
-    Ok(Offer { policy, mode: endpoint.security_mode })
+    Ok(SecurityOffer { policy, mode: endpoint.security_mode })
 }
 
 /// Opens a channel to an endpoint, by the URL that worked for discovery: servers often tell names that only they know.
@@ -132,7 +138,7 @@ pub(super) fn offer_of(endpoint: &EndpointDescription) -> Result<Offer, Error> {
 pub async fn connect_channel(
     url: &str,
     endpoint: &EndpointDescription,
-    settings: &ClientSettings,
+    settings: &SessionClientSettings,
 ) -> Result<ClientChannel, Error> {
     let offer = offer_of(endpoint)?;
     let chain: &ByteString = &endpoint.server_certificate;

@@ -10,7 +10,7 @@ use opcua_types::{
 use super::discover::address;
 use super::expected::is_same_host;
 use super::server::ServerSettings;
-use crate::channel::{Offer, TRANSPORT_PROFILE_URI};
+use crate::channel::{SecurityOffer, TRANSPORT_PROFILE_URI};
 use crate::crypto::{Certificate, SecurityPolicy, TokenSecurity};
 use crate::error::Error;
 
@@ -18,7 +18,7 @@ use crate::error::Error;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// Policy and mode.
-    pub offer: Offer,
+    pub offer: SecurityOffer,
     /// How users may identify themselves.
     pub tokens: Vec<TokenPolicy>,
 }
@@ -29,14 +29,14 @@ pub struct TokenPolicy {
     /// The identifier, which no other policy of the server has (Part 4, 7.41).
     pub id: String,
     /// What kind of token.
-    pub kind: TokenKind,
+    pub kind: UserTokenKind,
     /// How its secret is encrypted, or its signature made. Nothing that an anonymous token needs.
     pub security: TokenSecurity,
 }
 
 /// Kinds of user tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TokenKind {
+pub enum UserTokenKind {
     /// No user.
     Anonymous,
     /// Name and password.
@@ -52,20 +52,20 @@ pub enum TokenKind {
     },
 }
 
-impl TokenKind {
+impl UserTokenKind {
     fn token_type(&self) -> UserTokenType {
         match self {
-            TokenKind::Anonymous => UserTokenType::Anonymous,
-            TokenKind::UserName => UserTokenType::UserName,
-            TokenKind::Certificate => UserTokenType::Certificate,
-            TokenKind::Issued { .. } => UserTokenType::IssuedToken,
+            UserTokenKind::Anonymous => UserTokenType::Anonymous,
+            UserTokenKind::UserName => UserTokenType::UserName,
+            UserTokenKind::Certificate => UserTokenType::Certificate,
+            UserTokenKind::Issued { .. } => UserTokenType::IssuedToken,
         }
     }
 
     fn has_secret(&self) -> bool {
         match self {
-            TokenKind::UserName | TokenKind::Issued { .. } => true,
-            TokenKind::Anonymous | TokenKind::Certificate => false,
+            UserTokenKind::UserName | UserTokenKind::Issued { .. } => true,
+            UserTokenKind::Anonymous | UserTokenKind::Certificate => false,
         }
     }
 }
@@ -80,9 +80,9 @@ impl TokenPolicy {
             security_policy_uri: UAString::from(self.security.policy().uri()),
         };
         match &self.kind {
-            TokenKind::Anonymous => described.security_policy_uri = UAString::null(),
-            TokenKind::UserName | TokenKind::Certificate => {}
-            TokenKind::Issued { token_type, issuer_endpoint_url } => {
+            UserTokenKind::Anonymous => described.security_policy_uri = UAString::null(),
+            UserTokenKind::UserName | UserTokenKind::Certificate => {}
+            UserTokenKind::Issued { token_type, issuer_endpoint_url } => {
                 described.issued_token_type = UAString::from(token_type.as_str());
                 described.issuer_endpoint_url = UAString::from(issuer_endpoint_url.as_str());
             }
@@ -94,7 +94,7 @@ impl TokenPolicy {
 impl Endpoint {
     /// An endpoint with these kinds of tokens, encrypted as the endpoint's policy says. Identifiers are made of the kind, the policy and
     /// the mode.
-    pub fn new(policy: SecurityPolicy, mode: MessageSecurityMode, kinds: &[TokenKind]) -> Endpoint {
+    pub fn new(policy: SecurityPolicy, mode: MessageSecurityMode, kinds: &[UserTokenKind]) -> Endpoint {
         let tokens = kinds.iter().map(|kind| TokenPolicy {
             id: format!(
                 "{}_{}_{}",
@@ -105,11 +105,11 @@ impl Endpoint {
             kind: kind.clone(),
             security: TokenSecurity::Encrypted(policy),
         });
-        Endpoint { offer: Offer { policy, mode }, tokens: tokens.collect() }
+        Endpoint { offer: SecurityOffer { policy, mode }, tokens: tokens.collect() }
     }
 
     fn check(&self, ids: &mut HashSet<String>) -> Result<(), String> {
-        let Offer { policy, mode } = self.offer;
+        let SecurityOffer { policy, mode } = self.offer;
         let secured = matches!(mode, MessageSecurityMode::Sign | MessageSecurityMode::SignAndEncrypt);
         if !policy.is_secure() || !secured {
             return Err(format!("an endpoint with {policy} and {mode:?} has no security; sessions need it"));
@@ -128,7 +128,7 @@ impl Endpoint {
                     token.id
                 ));
             }
-            if plain && token.kind == TokenKind::Certificate {
+            if plain && token.kind == UserTokenKind::Certificate {
                 return Err(format!("`{}` needs a security policy for the user's signature", token.id));
             }
         }
@@ -136,13 +136,13 @@ impl Endpoint {
     }
 }
 
-impl TokenKind {
+impl UserTokenKind {
     fn name(&self) -> &'static str {
         match self {
-            TokenKind::Anonymous => "anonymous",
-            TokenKind::UserName => "username",
-            TokenKind::Certificate => "certificate",
-            TokenKind::Issued { .. } => "issued",
+            UserTokenKind::Anonymous => "anonymous",
+            UserTokenKind::UserName => "username",
+            UserTokenKind::Certificate => "certificate",
+            UserTokenKind::Issued { .. } => "issued",
         }
     }
 }
@@ -225,7 +225,7 @@ pub(super) fn as_asked(
     told
 }
 
-fn level(offer: Offer) -> u8 {
+fn level(offer: SecurityOffer) -> u8 {
     let encrypted = u8::from(offer.mode == MessageSecurityMode::SignAndEncrypt);
     offer.policy.level() + 10 * encrypted
 }

@@ -10,24 +10,25 @@ use crate::error::Error;
 
 /// One application, of all that are trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pin {
+pub enum PinnedApplication {
     /// The application with this URI, as in its certificate.
     ApplicationUri(String),
-    /// The owner of this very certificate: see [`Pin::thumbprint`].
+    /// The owner of this very certificate: see [`PinnedApplication::thumbprint`].
     Thumbprint(String),
 }
 
-impl Pin {
-    /// What an operator wrote: a thumbprint (see [`Pin::thumbprint`]), or else an ApplicationUri.
-    pub fn parse(text: &str) -> Pin {
-        Pin::thumbprint(text).unwrap_or_else(|_| Pin::ApplicationUri(text.to_owned()))
+impl PinnedApplication {
+    /// What an operator wrote: a thumbprint (see [`PinnedApplication::thumbprint`]), or else an ApplicationUri.
+    pub fn parse(text: &str) -> PinnedApplication {
+        PinnedApplication::thumbprint(text)
+            .unwrap_or_else(|_| PinnedApplication::ApplicationUri(text.to_owned()))
     }
 
     /// A certificate by its thumbprint: SHA-1 or SHA-256 of the DER in hexadecimal, with or without colons and blanks.
     ///
     /// # Errors
     /// `BadConfigurationError` for what is no such thumbprint.
-    pub fn thumbprint(text: &str) -> Result<Pin, Error> {
+    pub fn thumbprint(text: &str) -> Result<PinnedApplication, Error> {
         let digits: String = text.chars().filter(|c| !matches!(c, ':' | ' ')).collect();
         if ![40, 64].contains(&digits.len()) || !digits.chars().all(|c| c.is_ascii_hexdigit()) {
             return Err(Error::new(
@@ -38,13 +39,13 @@ impl Pin {
                 ),
             ));
         }
-        Ok(Pin::Thumbprint(digits.to_ascii_lowercase()))
+        Ok(PinnedApplication::Thumbprint(digits.to_ascii_lowercase()))
     }
 
     fn check(&self, certificate: &Certificate) -> Result<(), Error> {
         match self {
-            Pin::ApplicationUri(uri) if certificate.is_of_application(uri) => Ok(()),
-            Pin::ApplicationUri(uri) => Err(Error::new(
+            PinnedApplication::ApplicationUri(uri) if certificate.is_of_application(uri) => Ok(()),
+            PinnedApplication::ApplicationUri(uri) => Err(Error::new(
                 StatusCode::BadCertificateUriInvalid,
                 format!(
                     "the server is `{}`, and `{}` is expected there",
@@ -52,7 +53,7 @@ impl Pin {
                     uri.escape_debug()
                 ),
             )),
-            Pin::Thumbprint(expected) => {
+            PinnedApplication::Thumbprint(expected) => {
                 let sha256: String =
                     certificate.thumbprint_sha256().iter().map(|byte| format!("{byte:02x}")).collect();
                 if [certificate.thumbprint_hex(), sha256].contains(expected) {
@@ -74,14 +75,14 @@ impl Pin {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExpectedServer {
     /// Which application.
-    pub pin: Option<Pin>,
+    pub pin: Option<PinnedApplication>,
     /// Does not compare the host of the URL with those of the certificate. Without a pin, every application that is trusted may then be the server.
     pub danger_any_host_name: bool,
 }
 
 impl ExpectedServer {
     /// This application, at a host that its certificate names.
-    pub fn pinned(pin: Pin) -> ExpectedServer {
+    pub fn pinned(pin: PinnedApplication) -> ExpectedServer {
         ExpectedServer { pin: Some(pin), danger_any_host_name: false }
     }
 
@@ -91,7 +92,7 @@ impl ExpectedServer {
     }
 
     /// Checks the server's certificate (Part 4, 6.1.3, "Host Name" among others). Whether it is trusted is for
-    /// [`Trust`](crate::channel::Trust) to say.
+    /// [`PeerTrust`](crate::channel::PeerTrust) to say.
     ///
     /// # Errors
     /// `BadCertificateUriInvalid`, `BadCertificateInvalid` (another certificate), `BadCertificateHostNameInvalid`.
@@ -100,7 +101,7 @@ impl ExpectedServer {
             pin.check(certificate)?;
         }
         // The one certificate that is expected needs no host.
-        let is_exact = matches!(self.pin, Some(Pin::Thumbprint(_)));
+        let is_exact = matches!(self.pin, Some(PinnedApplication::Thumbprint(_)));
         let is_named = || certificate.host_names().iter().any(|name| is_same_host(name, host));
         if is_exact || self.danger_any_host_name || is_named() {
             return Ok(());
@@ -174,10 +175,10 @@ mod tests {
     #[test]
     fn a_pin_names_one_application_or_one_certificate() {
         let certificate = certificate();
-        let check = |pin: Pin, host: &str| {
+        let check = |pin: PinnedApplication, host: &str| {
             ExpectedServer::pinned(pin).check(&certificate, host).map_err(|error| error.status())
         };
-        let uri = |uri: &str| Pin::ApplicationUri(uri.to_owned());
+        let uri = |uri: &str| PinnedApplication::ApplicationUri(uri.to_owned());
         assert_eq!(check(uri("urn:test:plc"), "10.0.0.5"), Ok(()));
         assert_eq!(check(uri("urn:test:plc2"), "10.0.0.5"), Err(StatusCode::BadCertificateUriInvalid));
         assert_eq!(check(uri(""), "10.0.0.5"), Err(StatusCode::BadCertificateUriInvalid));
@@ -189,15 +190,15 @@ mod tests {
         let sha256: String =
             certificate.thumbprint_sha256().iter().map(|byte| format!("{byte:02X}")).collect();
         for text in [sha1.clone(), colons.join(":"), sha256] {
-            assert_eq!(check(Pin::thumbprint(&text).unwrap(), "10.0.0.6"), Ok(()), "{text}");
+            assert_eq!(check(PinnedApplication::thumbprint(&text).unwrap(), "10.0.0.6"), Ok(()), "{text}");
         }
-        let other = Pin::thumbprint(&"0f".repeat(20)).unwrap();
+        let other = PinnedApplication::thumbprint(&"0f".repeat(20)).unwrap();
         assert_eq!(check(other, "10.0.0.5"), Err(StatusCode::BadCertificateInvalid));
-        assert_eq!(Pin::parse(&sha1), Pin::thumbprint(&sha1).unwrap());
-        assert_eq!(Pin::parse("urn:test:plc"), uri("urn:test:plc"));
+        assert_eq!(PinnedApplication::parse(&sha1), PinnedApplication::thumbprint(&sha1).unwrap());
+        assert_eq!(PinnedApplication::parse("urn:test:plc"), uri("urn:test:plc"));
         for wrong in ["", "3f0c9a", &"xy".repeat(20), &"ä".repeat(20)] {
             assert_eq!(
-                Pin::thumbprint(wrong).unwrap_err().status(),
+                PinnedApplication::thumbprint(wrong).unwrap_err().status(),
                 StatusCode::BadConfigurationError,
                 "{wrong}"
             );

@@ -1,7 +1,7 @@
-//! Guesses at passwords: after some that were wrong, a user has to wait before the next one is looked at, longer and longer.
+//! The throttle for password logins: after some failures a user has to wait before the next attempt, longer each time.
 //!
-//! The counts are durward's own ([`Throttle`]). What is an address there is an application here, by its certificate: that is proven, and an
-//! address is not. So whoever guesses a user's password from one application does not keep the user out at those where they usually log in.
+//! The counts are durward's own ([`LoginThrottle`]). What is an address there is an application here, by its certificate: that is proven, and an
+//! address is not. So an attack on a user's password from one application does not lock the user out at their usual ones.
 //! Logins beyond those that may be tried at once wait for what comes of the others.
 
 use std::collections::HashMap;
@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::login::{
-    Attempt, Delay, Entry, Outcome, Place, Proof, Throttle, ThrottleSettings, Turns,
+    AttemptOutcome, CredentialKind, LoginAttempt, LoginThrottle, QueueTicket, ReadyTickets, RetryDelay,
+    ThrottleDecision, ThrottleSettings,
 };
 use durward_identity::session::User;
 use foldhash::quality::RandomState;
@@ -28,7 +29,7 @@ const WAITING_MAX: Duration = Duration::from_secs(30);
 
 /// Where a login comes from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Origin<'a> {
+pub(crate) enum LoginOrigin<'a> {
     /// An application with this certificate (DER). Wrong passwords of all its users count for it.
     Application(&'a [u8]),
     /// A gate with this certificate, behind which are many applications: nobody is held up by the mistakes of others.
@@ -36,18 +37,18 @@ pub(crate) enum Origin<'a> {
 }
 
 /// Counts wrong passwords of one server. It takes its memory (6 MiB) with the first login by password.
-pub(crate) struct Logins {
+pub(crate) struct PasswordThrottle {
     clock: Clock,
     hasher: RandomState,
-    queue: OnceLock<Mutex<Queue>>,
+    queue: OnceLock<Mutex<LoginQueue>>,
 }
 
-struct Queue {
-    throttle: Throttle,
-    waiting: HashMap<Place, oneshot::Sender<Turn>>,
+struct LoginQueue {
+    throttle: LoginThrottle,
+    waiting: HashMap<QueueTicket, oneshot::Sender<LoginTurn>>,
 }
 
-type Turn = Result<Guess, Delay>;
+type LoginTurn = Result<PasswordAttempt, RetryDelay>;
 
 fn delayed(retry_after: Duration) -> Error {
     let seconds = retry_after.as_secs().max(1);
@@ -61,15 +62,15 @@ fn crowded() -> Error {
     Error::new(StatusCode::BadResourceUnavailable, "too many logins are under way: ask again")
 }
 
-impl Logins {
-    pub(crate) fn new(clock: Clock) -> Arc<Logins> {
-        Arc::new(Logins { clock, hasher: RandomState::default(), queue: OnceLock::new() })
+impl PasswordThrottle {
+    pub(crate) fn new(clock: Clock) -> Arc<PasswordThrottle> {
+        Arc::new(PasswordThrottle { clock, hasher: RandomState::default(), queue: OnceLock::new() })
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, LoginQueue> {
         let queue = self.queue.get_or_init(|| {
-            let throttle = Throttle::new(ThrottleSettings::default());
-            Mutex::new(Queue { throttle, waiting: HashMap::new() })
+            let throttle = LoginThrottle::new(ThrottleSettings::default());
+            Mutex::new(LoginQueue { throttle, waiting: HashMap::new() })
         });
         queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -78,45 +79,58 @@ impl Logins {
     ///
     /// # Errors
     /// `BadResourceUnavailable`: not yet.
-    pub(crate) async fn attempt(self: &Arc<Logins>, name: &str, origin: Origin<'_>) -> Result<Guess, Error> {
+    pub(crate) async fn attempt(
+        self: &Arc<PasswordThrottle>,
+        name: &str,
+        origin: LoginOrigin<'_>,
+    ) -> Result<PasswordAttempt, Error> {
         // A name that durward has for nobody is nobody's, and all of them are one.
         let user = User::new("/", name).or_else(|_| User::new("/", "\u{1}")).map_err(|_| crowded())?;
         let (place, turn) = {
             let mut queue = self.queue();
-            match queue.throttle.attempt((self.clock)(), Proof::Password, &user, self.address(origin, name)) {
-                Entry::Go(attempt) => return Ok(self.guess(attempt)),
-                Entry::Delayed(Delay { retry_after }) => return Err(delayed(retry_after)),
-                Entry::Crowded => return Err(crowded()),
-                Entry::Wait(place) => {
+            match queue.throttle.attempt(
+                (self.clock)(),
+                CredentialKind::Password,
+                &user,
+                self.address(origin, name),
+            ) {
+                ThrottleDecision::Go(attempt) => return Ok(self.guess(attempt)),
+                ThrottleDecision::Delayed(RetryDelay { retry_after }) => return Err(delayed(retry_after)),
+                ThrottleDecision::Crowded => return Err(crowded()),
+                ThrottleDecision::Wait(place) => {
                     let (sender, turn) = oneshot::channel();
                     queue.waiting.insert(place, sender);
                     (place, turn)
                 }
             }
         };
-        let _waiting = Waiting { logins: self, place };
+        let _waiting = WaitingLogin { logins: self, place };
         match tokio::time::timeout(WAITING_MAX, turn).await {
             Ok(Ok(Ok(guess))) => Ok(guess),
-            Ok(Ok(Err(Delay { retry_after }))) => Err(delayed(retry_after)),
+            Ok(Ok(Err(RetryDelay { retry_after }))) => Err(delayed(retry_after)),
             Ok(Err(_)) | Err(_) => Err(crowded()),
         }
     }
 
-    fn guess(self: &Arc<Logins>, attempt: Attempt) -> Guess {
-        Guess { logins: Arc::clone(self), attempt: Some(attempt), untold: Outcome::Undecided }
+    fn guess(self: &Arc<PasswordThrottle>, attempt: LoginAttempt) -> PasswordAttempt {
+        PasswordAttempt {
+            logins: Arc::clone(self),
+            attempt: Some(attempt),
+            untold: AttemptOutcome::Undecided,
+        }
     }
 
     /// What stands for an address: of IPv6, the first half counts. It is one that is no address of IPv4.
-    fn address(&self, origin: Origin<'_>, name: &str) -> IpAddr {
+    fn address(&self, origin: LoginOrigin<'_>, name: &str) -> IpAddr {
         let bits = match origin {
-            Origin::Application(certificate) => self.hasher.hash_one(certificate),
-            Origin::Gate(certificate) => self.hasher.hash_one((certificate, name)),
+            LoginOrigin::Application(certificate) => self.hasher.hash_one(certificate),
+            LoginOrigin::Gate(certificate) => self.hasher.hash_one((certificate, name)),
         };
         IpAddr::V6(Ipv6Addr::from_bits(u128::from(bits | 1 << 63) << 64))
     }
 
     /// Changes something, and tells those whose turn it is after that.
-    fn change(self: &Arc<Logins>, change: impl FnOnce(&mut Queue, Moment) -> Turns) {
+    fn change(self: &Arc<PasswordThrottle>, change: impl FnOnce(&mut LoginQueue, Moment) -> ReadyTickets) {
         let told: Vec<_> = {
             let mut queue = self.queue();
             let turns = change(&mut queue, (self.clock)());
@@ -135,12 +149,12 @@ impl Logins {
 }
 
 /// A login that waits; it goes when this is dropped.
-struct Waiting<'a> {
-    logins: &'a Arc<Logins>,
-    place: Place,
+struct WaitingLogin<'a> {
+    logins: &'a Arc<PasswordThrottle>,
+    place: QueueTicket,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingLogin<'_> {
     fn drop(&mut self) {
         self.logins.change(|queue, now| {
             queue.waiting.remove(&self.place);
@@ -149,27 +163,27 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A password that may be looked at.
+/// The permit to check one password.
 #[must_use = "a guess counts until it is told what came of it"]
-pub(crate) struct Guess {
-    logins: Arc<Logins>,
-    attempt: Option<Attempt>,
+pub(crate) struct PasswordAttempt {
+    logins: Arc<PasswordThrottle>,
+    attempt: Option<LoginAttempt>,
     /// What has come of it when it is dropped.
-    untold: Outcome,
+    untold: AttemptOutcome,
 }
 
-impl Guess {
+impl PasswordAttempt {
     /// The password is looked at now: whoever does not wait for the result has failed.
     pub(crate) fn begin(&mut self) {
-        self.untold = Outcome::Failed;
+        self.untold = AttemptOutcome::Failed;
     }
 
     /// What came of it.
     pub(crate) fn end<T>(mut self, result: &Result<T, StatusCode>) {
         self.untold = match result {
-            Ok(_) => Outcome::Succeeded,
-            Err(status) if is_wrong(*status) => Outcome::Failed,
-            Err(_) => Outcome::Undecided,
+            Ok(_) => AttemptOutcome::Succeeded,
+            Err(status) if is_wrong(*status) => AttemptOutcome::Failed,
+            Err(_) => AttemptOutcome::Undecided,
         };
     }
 }
@@ -187,7 +201,7 @@ pub(super) fn is_wrong(status: StatusCode) -> bool {
     .contains(&status)
 }
 
-impl Drop for Guess {
+impl Drop for PasswordAttempt {
     fn drop(&mut self) {
         if let Some(attempt) = self.attempt.take() {
             let outcome = self.untold;
@@ -196,13 +210,13 @@ impl Drop for Guess {
     }
 }
 
-impl fmt::Debug for Guess {
+impl fmt::Debug for PasswordAttempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Guess").field(&self.attempt).finish()
     }
 }
 
-impl fmt::Debug for Logins {
+impl fmt::Debug for PasswordThrottle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Logins")
     }
@@ -218,25 +232,30 @@ mod tests {
 
     const WRONG: Result<(), StatusCode> = Err(StatusCode::BadIdentityTokenRejected);
 
-    fn logins() -> (Arc<Logins>, Arc<AtomicU32>) {
+    fn logins() -> (Arc<PasswordThrottle>, Arc<AtomicU32>) {
         let seconds = Arc::new(AtomicU32::new(1_700_000_000));
         let clock = Arc::clone(&seconds);
-        (Logins::new(Arc::new(move || Moment::from_s(clock.load(Ordering::Relaxed)))), seconds)
+        (PasswordThrottle::new(Arc::new(move || Moment::from_s(clock.load(Ordering::Relaxed)))), seconds)
     }
 
-    fn tries(logins: &Arc<Logins>, name: &str, origin: Origin<'_>, result: &Result<(), StatusCode>) -> bool {
+    fn tries(
+        logins: &Arc<PasswordThrottle>,
+        name: &str,
+        origin: LoginOrigin<'_>,
+        result: &Result<(), StatusCode>,
+    ) -> bool {
         let guess = logins.attempt(name, origin).now_or_never().expect("nobody is before it");
         guess.map(|guess| guess.end(result)).is_ok()
     }
 
-    fn wrong_ones(logins: &Arc<Logins>, name: &str, origin: Origin<'_>) -> usize {
+    fn wrong_ones(logins: &Arc<PasswordThrottle>, name: &str, origin: LoginOrigin<'_>) -> usize {
         (0..50).take_while(|_| tries(logins, name, origin, &WRONG)).count()
     }
 
     #[test]
     fn wrong_passwords_are_few_and_the_user_gets_in_where_they_usually_do() {
         let (logins, seconds) = logins();
-        let (home, elsewhere) = (Origin::Application(b"home"), Origin::Application(b"elsewhere"));
+        let (home, elsewhere) = (LoginOrigin::Application(b"home"), LoginOrigin::Application(b"elsewhere"));
         assert!(tries(&logins, "anna", home, &Ok(())));
         assert_eq!(wrong_ones(&logins, "anna", elsewhere), 4);
         assert!(!tries(&logins, "anna", elsewhere, &Ok(())), "the right one is not looked at either");
@@ -253,7 +272,7 @@ mod tests {
     #[test]
     fn what_nobody_could_say_does_not_count() {
         let (logins, _) = logins();
-        let origin = Origin::Application(b"home");
+        let origin = LoginOrigin::Application(b"home");
         for _ in 0..50 {
             assert!(tries(&logins, "anna", origin, &Err(StatusCode::BadResourceUnavailable)));
         }
@@ -268,7 +287,7 @@ mod tests {
     #[test]
     fn behind_a_gate_users_do_not_hold_each_other_up() {
         let (logins, _) = logins();
-        let gate = Origin::Gate(b"gate");
+        let gate = LoginOrigin::Gate(b"gate");
         for n in 0..50 {
             assert_eq!(wrong_ones(&logins, &format!("user {n}"), gate), 4);
         }
@@ -278,9 +297,9 @@ mod tests {
     #[tokio::test]
     async fn logins_beyond_those_that_may_be_tried_at_once_wait() {
         let (logins, _) = logins();
-        let origin = Origin::Application(b"home");
+        let origin = LoginOrigin::Application(b"home");
         let go = || logins.attempt("anna", origin).now_or_never().unwrap().unwrap();
-        let mut under_way: Vec<Guess> = (0..4).map(|_| go()).collect();
+        let mut under_way: Vec<PasswordAttempt> = (0..4).map(|_| go()).collect();
         let mut fifth = Box::pin(logins.attempt("anna", origin));
         assert!(fifth.as_mut().now_or_never().is_none());
         under_way.remove(0).end(&Ok::<(), _>(()));

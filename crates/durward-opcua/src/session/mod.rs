@@ -26,16 +26,17 @@ mod store;
 mod token;
 mod under_way;
 
-pub use client::{ClientSession, ClientSettings};
+pub use client::{ClientSession, SessionClientSettings};
 pub(crate) use client::{KEEP_ALIVE_MIN, decode_response};
 pub(crate) use discover::connect_without_security;
 pub use discover::{choose, connect_channel, discover};
-pub use endpoint::{Endpoint, TokenKind, TokenPolicy};
-pub use expected::{ExpectedServer, Pin};
+pub use endpoint::{Endpoint, TokenPolicy, UserTokenKind};
+pub use expected::{ExpectedServer, PinnedApplication};
 pub use identity::{ClientIdentity, JWT_TOKEN_TYPE};
-pub(crate) use logins::{Guess, Logins, Origin};
-pub use server::{Server, ServerLimits, ServerSettings};
+pub(crate) use logins::{LoginOrigin, PasswordAttempt, PasswordThrottle};
+pub use server::{ServerLimits, ServerSettings, SessionServer};
 pub use service::{
-    Activation, Attempt, Call, ChannelInfo, ClientInfo, CloseReason, Identity, Service, SessionInfo,
+    Activation, ActivationAttempt, ChannelInfo, ClientInfo, CloseReason, SessionCall, SessionHandler,
+    SessionInfo, UserIdentity,
 };
 pub use store::ActiveSession;

@@ -12,14 +12,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
-use super::admission::{Admission, Place};
-use super::budget::Budget;
-use super::connection::Connection;
+use super::admission::{ConnectionAdmission, ConnectionSlot};
+use super::budget::ByteBudget;
+use super::connection::ServerConnection;
 use super::endpoint::{self, Endpoint};
-use super::logins::Logins;
-use super::service::{CloseReason, Service};
-use super::store::{AuthenticationToken, Sessions};
-use crate::channel::{ChannelSettings, Offer, ServerChannel};
+use super::logins::PasswordThrottle;
+use super::service::{CloseReason, SessionHandler};
+use super::store::{AuthenticationToken, SessionStore};
+use crate::channel::{ChannelSettings, SecurityOffer, ServerChannel};
 use crate::crypto::{SECRET_BYTES_MAX, random_bytes};
 use crate::error::Error;
 use crate::wire;
@@ -30,7 +30,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// After accepting failed (no file descriptors, mostly), it is tried again so much later.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// What a server is.
+/// Settings of a server.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
     /// Certificate, trust, sizes.
@@ -60,7 +60,7 @@ pub struct ServerLimits {
     pub half_open_per_address_max: usize,
     /// Sessions at a time.
     pub sessions_max: usize,
-    /// Of these, sessions that only preferred clients may have ([`Service::is_preferred`]). One such client has a quarter of them at most.
+    /// Of these, sessions that only preferred clients may have ([`SessionHandler::is_preferred`]). One such client has a quarter of them at most.
     pub sessions_reserved: usize,
     /// Sessions at a time of one client, by its certificate.
     pub sessions_per_client_max: usize,
@@ -120,59 +120,59 @@ impl Default for ServerLimits {
     }
 }
 
-/// A server whose requests a [`Service`] answers.
-pub struct Server<S: Service> {
-    core: Arc<Core<S>>,
+/// A server whose requests a [`SessionHandler`] answers.
+pub struct SessionServer<S: SessionHandler> {
+    core: Arc<ServerCore<S>>,
 }
 
 /// What all connections share.
-pub(super) struct Core<S: Service> {
+pub(super) struct ServerCore<S: SessionHandler> {
     pub(super) settings: ServerSettings,
     pub(super) channel: Arc<ChannelSettings>,
-    pub(super) offers: Arc<[Offer]>,
+    pub(super) offers: Arc<[SecurityOffer]>,
     pub(super) service: Arc<S>,
-    pub(super) sessions: Sessions<S>,
+    pub(super) sessions: SessionStore<S>,
     pub(super) application: ApplicationDescription,
     pub(super) endpoints: Vec<EndpointDescription>,
     pub(super) context: ContextOwned,
-    pub(super) logins: Arc<Logins>,
-    pub(super) budget: Arc<Budget>,
-    admission: Arc<Admission>,
+    pub(super) logins: Arc<PasswordThrottle>,
+    pub(super) budget: Arc<ByteBudget>,
+    admission: Arc<ConnectionAdmission>,
     /// By channel id: what closes it.
     open: Mutex<HashMap<u32, Arc<Notify>>>,
     next_channel_id: AtomicU32,
     shutdown: Notify,
 }
 
-impl<S: Service> Server<S> {
+impl<S: SessionHandler> SessionServer<S> {
     /// Sets a server up.
     ///
     /// # Errors
     /// `BadConfigurationError`: an endpoint without security or user tokens, a policy identifier used twice, plain secrets over channels that
     /// are not encrypted, a certificate of another application.
-    pub fn new(settings: ServerSettings, service: Arc<S>) -> Result<Server<S>, Error> {
+    pub fn new(settings: ServerSettings, service: Arc<S>) -> Result<SessionServer<S>, Error> {
         endpoint::check(&settings)?;
         let start = u32::from_le_bytes(random_bytes()?);
-        let core = Core {
+        let core = ServerCore {
             channel: Arc::new(settings.channel.clone()),
             offers: settings.endpoints.iter().map(|endpoint| endpoint.offer).collect(),
             service,
-            sessions: Sessions::new(),
+            sessions: SessionStore::new(),
             application: endpoint::application(&settings),
             endpoints: endpoint::describe(&settings),
             context: wire::context(),
-            logins: Logins::new(Arc::clone(&settings.channel.clock)),
-            budget: Budget::of_server(&settings.limits),
-            admission: Admission::new(&settings.limits),
+            logins: PasswordThrottle::new(Arc::clone(&settings.channel.clock)),
+            budget: ByteBudget::of_server(&settings.limits),
+            admission: ConnectionAdmission::new(&settings.limits),
             open: Mutex::default(),
             next_channel_id: AtomicU32::new(start),
             shutdown: Notify::new(),
             settings,
         };
-        Ok(Server { core: Arc::new(core) })
+        Ok(SessionServer { core: Arc::new(core) })
     }
 
-    /// Serves clients that connect, until [`Server::shutdown`]. TCP_NODELAY is always set.
+    /// Serves clients that connect, until [`SessionServer::shutdown`]. TCP_NODELAY is always set.
     pub async fn serve(&self, listener: TcpListener) {
         let mut sweep = tokio::time::interval(SWEEP_EVERY);
         loop {
@@ -183,7 +183,7 @@ impl<S: Service> Server<S> {
                             tracing::debug!(%peer, %error, "a connection broke at once");
                             continue;
                         }
-                        let server = Server { core: Arc::clone(&self.core) };
+                        let server = SessionServer { core: Arc::clone(&self.core) };
                         tokio::spawn(async move { server.accept(stream, Some(peer)).await });
                     }
                     Err(error) => {
@@ -215,11 +215,16 @@ impl<S: Service> Server<S> {
             opened = self.open(stream, peer, &place) => opened,
         };
         if let Some(channel) = opened {
-            Connection::new(Arc::clone(&self.core), channel, place).serve().await;
+            ServerConnection::new(Arc::clone(&self.core), channel, place).serve().await;
         }
     }
 
-    async fn open<T>(&self, stream: T, peer: Option<SocketAddr>, place: &Place) -> Option<ServerChannel>
+    async fn open<T>(
+        &self,
+        stream: T,
+        peer: Option<SocketAddr>,
+        place: &ConnectionSlot,
+    ) -> Option<ServerChannel>
     where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
@@ -236,7 +241,7 @@ impl<S: Service> Server<S> {
         opened.inspect_err(|error| tracing::info!(?peer, %error, "a channel was not opened")).ok()
     }
 
-    /// Ends sessions whose time is over. [`Server::serve`] does so by itself.
+    /// Ends sessions whose time is over. [`SessionServer::serve`] does so by itself.
     pub fn sweep(&self) {
         for token in self.core.sessions.overdue(&self.core.settings.limits) {
             self.core.close_session(&token, CloseReason::Timeout);
@@ -258,7 +263,7 @@ impl<S: Service> Server<S> {
         &self.core.service
     }
 
-    /// Ends all sessions and channels, and [`Server::serve`].
+    /// Ends all sessions and channels, and [`SessionServer::serve`].
     pub fn shutdown(&self) {
         self.core.shutdown.notify_one();
         for token in self.core.sessions.all() {
@@ -270,7 +275,7 @@ impl<S: Service> Server<S> {
     }
 }
 
-impl<S: Service> Core<S> {
+impl<S: SessionHandler> ServerCore<S> {
     /// See [`endpoint::as_asked`].
     pub(super) fn endpoints_as_asked(&self, asked: &str) -> Vec<EndpointDescription> {
         endpoint::as_asked(&self.endpoints, self.channel.own.certificate(), asked)
@@ -322,13 +327,13 @@ impl<S: Service> Core<S> {
     }
 }
 
-impl<S: Service> Clone for Server<S> {
-    fn clone(&self) -> Server<S> {
-        Server { core: Arc::clone(&self.core) }
+impl<S: SessionHandler> Clone for SessionServer<S> {
+    fn clone(&self) -> SessionServer<S> {
+        SessionServer { core: Arc::clone(&self.core) }
     }
 }
 
-impl<S: Service> fmt::Debug for Server<S> {
+impl<S: SessionHandler> fmt::Debug for SessionServer<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("settings", &self.core.settings).finish_non_exhaustive()
     }

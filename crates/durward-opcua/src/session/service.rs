@@ -1,7 +1,7 @@
-//! What stands behind the sessions of a server: the gate, the authorization service and the plant implement [`Service`].
+//! What stands behind the sessions of a server: the gate, the authorization service and the plant implement [`SessionHandler`].
 //!
 //! The session layer opens channels, checks certificates and signatures, decrypts tokens and answers discovery and session
-//! services itself. A [`Service`] says who a user is, and answers every other request of an activated session.
+//! services itself. A [`SessionHandler`] says who a user is, and answers every other request of an activated session.
 
 use std::fmt;
 use std::future::Future;
@@ -18,13 +18,13 @@ use crate::session::ActiveSession;
 use crate::wire::RequestPeek;
 
 /// Answers the requests of activated sessions.
-pub trait Service: Send + Sync + Sized + 'static {
+pub trait SessionHandler: Send + Sync + Sized + 'static {
     /// The user of a session. Replaced as a whole when a session is activated again; requests that are under way keep the one
     /// they began with.
     type User: Send + Sync + 'static;
 
     /// What the service keeps for a session (subscriptions, a session upstream). Made when the session is first activated,
-    /// dropped after [`Service::closed`].
+    /// dropped after [`SessionHandler::closed`].
     type State: Send + Sync + 'static;
 
     /// Whether room is kept for the sessions of this client ([`ServerLimits::sessions_reserved`](super::ServerLimits)): others cannot take it.
@@ -41,14 +41,14 @@ pub trait Service: Send + Sync + Sized + 'static {
     /// The status code that the client gets; the session stays as it was.
     fn authenticate(
         &self,
-        attempt: Attempt<'_, Self::User>,
+        attempt: ActivationAttempt<'_, Self::User>,
     ) -> impl Future<Output = Result<Self::User, StatusCode>> + Send;
 
     /// Whether both are the same user. A session may move to another channel only with the same user (Part 4, 5.7.3).
     fn same_user(&self, current: &Self::User, next: &Self::User) -> bool;
 
     /// Begins a session that was just authenticated for the first time. If two activations of a new session race, the state made
-    /// for the one that loses is dropped, without [`Service::closed`].
+    /// for the one that loses is dropped, without [`SessionHandler::closed`].
     ///
     /// # Errors
     /// The status code that the client gets; the session is not activated then.
@@ -68,7 +68,7 @@ pub trait Service: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// The status code of the `ServiceFault` that the client gets.
-    fn answer(&self, call: Call<Self>) -> impl Future<Output = Result<Bytes, StatusCode>> + Send;
+    fn answer(&self, call: SessionCall<Self>) -> impl Future<Output = Result<Bytes, StatusCode>> + Send;
 
     /// Tells that an activated session has ended.
     fn closed(&self, session: &Arc<ActiveSession<Self>>, reason: CloseReason) {
@@ -82,7 +82,7 @@ pub trait Service: Send + Sync + Sized + 'static {
 }
 
 /// One request of an activated session.
-pub struct Call<S: Service> {
+pub struct SessionCall<S: SessionHandler> {
     /// The session.
     pub session: Arc<ActiveSession<S>>,
     /// Its user when the request came.
@@ -93,8 +93,8 @@ pub struct Call<S: Service> {
     pub body: Bytes,
 }
 
-/// Who wants to activate a session, and as whom.
-pub struct Attempt<'a, U> {
+/// An attempt to activate a session: the client and the claimed user.
+pub struct ActivationAttempt<'a, U> {
     /// The session, and the client whose certificate is proven.
     pub session: &'a SessionInfo,
     /// The channel on which the activation came; not always the one that the session was created on.
@@ -102,7 +102,7 @@ pub struct Attempt<'a, U> {
     /// The identifier of the user token policy.
     pub policy_id: &'a str,
     /// The identity, decrypted, its signature verified.
-    pub identity: Identity,
+    pub identity: UserIdentity,
     /// Whether this is the first activation.
     pub activation: Activation<'a, U>,
     /// How many activations of the session had succeeded when its nonce was taken that this one is signed over. Another one that succeeds
@@ -125,8 +125,8 @@ pub enum Activation<'a, U> {
     },
 }
 
-/// What a client says about its user.
-pub enum Identity {
+/// The user identity token of a client.
+pub enum UserIdentity {
     /// Nothing.
     Anonymous,
     /// A name and a password.
@@ -148,17 +148,17 @@ pub enum Identity {
 }
 
 /// Secrets do not show.
-impl fmt::Debug for Identity {
+impl fmt::Debug for UserIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Identity::Anonymous => f.write_str("Anonymous"),
-            Identity::UserName { name, .. } => {
+            UserIdentity::Anonymous => f.write_str("Anonymous"),
+            UserIdentity::UserName { name, .. } => {
                 f.debug_struct("UserName").field("name", name).finish_non_exhaustive()
             }
-            Identity::Certificate(certificate) => {
+            UserIdentity::Certificate(certificate) => {
                 f.debug_tuple("Certificate").field(&certificate.thumbprint_hex()).finish()
             }
-            Identity::Issued { token_type, .. } => {
+            UserIdentity::Issued { token_type, .. } => {
                 f.debug_struct("Issued").field("token_type", token_type).finish_non_exhaustive()
             }
         }

@@ -13,8 +13,8 @@ use futures_util::future::AbortHandle;
 use opcua_types::StatusCode;
 use tokio::time::Instant;
 
-use super::server::{Core, ServerLimits};
-use super::service::{CloseReason, Service, SessionInfo};
+use super::server::{ServerCore, ServerLimits};
+use super::service::{CloseReason, SessionHandler, SessionInfo};
 use crate::crypto::Nonce;
 use crate::error::Error;
 
@@ -26,15 +26,15 @@ const ACTIVATION_DELAY_MAX: Duration = Duration::from_secs(60);
 pub(super) type AuthenticationToken = [u8; 32];
 
 /// A session that was activated: has a user and the service's own state.
-pub struct ActiveSession<S: Service> {
+pub struct ActiveSession<S: SessionHandler> {
     info: SessionInfo,
     user: ArcSwap<S::User>,
     state: S::State,
     token: AuthenticationToken,
-    server: Weak<Core<S>>,
+    server: Weak<ServerCore<S>>,
 }
 
-impl<S: Service> ActiveSession<S> {
+impl<S: SessionHandler> ActiveSession<S> {
     /// What does not change about the session.
     pub fn info(&self) -> &SessionInfo {
         &self.info
@@ -69,14 +69,14 @@ impl<S: Service> ActiveSession<S> {
     }
 }
 
-impl<S: Service> fmt::Debug for ActiveSession<S> {
+impl<S: SessionHandler> fmt::Debug for ActiveSession<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ActiveSession").field("info", &self.info).finish_non_exhaustive()
     }
 }
 
 /// A session, activated or not.
-pub(super) struct Entry<S: Service> {
+pub(super) struct SessionEntry<S: SessionHandler> {
     pub(super) info: SessionInfo,
     pub(super) token: AuthenticationToken,
     /// Room is kept for the client's sessions.
@@ -89,13 +89,13 @@ pub(super) struct Entry<S: Service> {
     closed: AtomicBool,
     /// Activations that are being verified.
     activating: AtomicU32,
-    proofs: Mutex<Proofs>,
+    proofs: Mutex<ActivationProofs>,
     active: OnceLock<Arc<ActiveSession<S>>>,
-    pending: Mutex<Pending>,
+    pending: Mutex<PendingRequests>,
 }
 
 /// What an activation is checked against, and changes.
-struct Proofs {
+struct ActivationProofs {
     nonce: Nonce,
     /// Counts the nonces.
     number: u32,
@@ -107,14 +107,14 @@ struct Proofs {
 
 /// Requests that are under way.
 #[derive(Default)]
-struct Pending {
+struct PendingRequests {
     next: u64,
     /// By a number of ours: the client's handle, and what stops it.
     requests: HashMap<u64, (u32, AbortHandle)>,
 }
 
 /// What an activation brought.
-pub(super) struct Activated<S: Service> {
+pub(super) struct ActivationOutcome<S: SessionHandler> {
     pub(super) user: Arc<S::User>,
     /// Made at the first activation.
     pub(super) state: Option<S::State>,
@@ -133,15 +133,15 @@ impl Drop for Activating<'_> {
     }
 }
 
-impl<S: Service> Entry<S> {
+impl<S: SessionHandler> SessionEntry<S> {
     pub(super) fn new(
         info: SessionInfo,
         token: AuthenticationToken,
         channel: u32,
         nonce: Nonce,
         preferred: bool,
-    ) -> Entry<S> {
-        Entry {
+    ) -> SessionEntry<S> {
+        SessionEntry {
             info,
             token,
             preferred,
@@ -150,21 +150,27 @@ impl<S: Service> Entry<S> {
             last_seen_ms: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             activating: AtomicU32::new(0),
-            proofs: Mutex::new(Proofs { nonce, number: 0, failures: 0, wrong: 0, wrong_at: Instant::now() }),
+            proofs: Mutex::new(ActivationProofs {
+                nonce,
+                number: 0,
+                failures: 0,
+                wrong: 0,
+                wrong_at: Instant::now(),
+            }),
             active: OnceLock::new(),
             pending: Mutex::default(),
         }
     }
 
-    fn proofs(&self) -> MutexGuard<'_, Proofs> {
+    fn proofs(&self) -> MutexGuard<'_, ActivationProofs> {
         self.proofs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pending(&self) -> MutexGuard<'_, Pending> {
+    fn pending(&self) -> MutexGuard<'_, PendingRequests> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_of_same_client(&self, other: &Entry<S>) -> bool {
+    fn is_of_same_client(&self, other: &SessionEntry<S>) -> bool {
         self.info.client.certificate.der() == other.info.client.certificate.der()
     }
 
@@ -222,7 +228,11 @@ impl<S: Service> Entry<S> {
     ///
     /// # Errors
     /// `BadNonceInvalid` when another activation came first, `BadSessionClosed` when the session ended meanwhile.
-    pub(super) fn commit(&self, activated: Activated<S>, server: Weak<Core<S>>) -> Result<bool, Error> {
+    pub(super) fn commit(
+        &self,
+        activated: ActivationOutcome<S>,
+        server: Weak<ServerCore<S>>,
+    ) -> Result<bool, Error> {
         let mut proofs = self.proofs();
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::new(StatusCode::BadSessionClosed, "the session ended during its activation"));
@@ -315,9 +325,9 @@ fn too_many(reason: &'static str) -> Error {
 }
 
 /// Ends the oldest of these sessions that was never activated; nothing where there is none.
-fn evict<S: Service>(
-    by_token: &mut HashMap<AuthenticationToken, Arc<Entry<S>>>,
-    may_go: impl Fn(&Entry<S>) -> bool,
+fn evict<S: SessionHandler>(
+    by_token: &mut HashMap<AuthenticationToken, Arc<SessionEntry<S>>>,
+    may_go: impl Fn(&SessionEntry<S>) -> bool,
 ) -> Option<()> {
     let unactivated = by_token.values().filter(|entry| entry.active().is_none() && may_go(entry));
     let oldest = unactivated.min_by_key(|entry| entry.created).map(|entry| entry.token)?;
@@ -326,21 +336,21 @@ fn evict<S: Service>(
 }
 
 /// All sessions.
-pub(super) struct Sessions<S: Service> {
-    by_token: RwLock<HashMap<AuthenticationToken, Arc<Entry<S>>>>,
+pub(super) struct SessionStore<S: SessionHandler> {
+    by_token: RwLock<HashMap<AuthenticationToken, Arc<SessionEntry<S>>>>,
     next_number: AtomicU64,
 }
 
-impl<S: Service> Sessions<S> {
-    pub(super) fn new() -> Sessions<S> {
-        Sessions { by_token: RwLock::default(), next_number: AtomicU64::new(1) }
+impl<S: SessionHandler> SessionStore<S> {
+    pub(super) fn new() -> SessionStore<S> {
+        SessionStore { by_token: RwLock::default(), next_number: AtomicU64::new(1) }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, HashMap<AuthenticationToken, Arc<Entry<S>>>> {
+    fn read(&self) -> RwLockReadGuard<'_, HashMap<AuthenticationToken, Arc<SessionEntry<S>>>> {
         self.by_token.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, HashMap<AuthenticationToken, Arc<Entry<S>>>> {
+    fn write(&self) -> RwLockWriteGuard<'_, HashMap<AuthenticationToken, Arc<SessionEntry<S>>>> {
         self.by_token.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -354,7 +364,7 @@ impl<S: Service> Sessions<S> {
     ///
     /// # Errors
     /// `BadTooManySessions`.
-    pub(super) fn insert(&self, entry: Arc<Entry<S>>, limits: &ServerLimits) -> Result<(), Error> {
+    pub(super) fn insert(&self, entry: Arc<SessionEntry<S>>, limits: &ServerLimits) -> Result<(), Error> {
         let mut by_token = self.write();
         let on_channel = by_token.values().filter(|other| other.channel() == entry.channel()).count();
         if on_channel >= limits.sessions_per_channel_max {
@@ -377,13 +387,13 @@ impl<S: Service> Sessions<S> {
         Ok(())
     }
 
-    pub(super) fn get(&self, token: &[u8]) -> Option<Arc<Entry<S>>> {
+    pub(super) fn get(&self, token: &[u8]) -> Option<Arc<SessionEntry<S>>> {
         let token = AuthenticationToken::try_from(token).ok()?;
         self.read().get(&token).cloned()
     }
 
     /// Takes one out and ends it; `None` when it ended already.
-    pub(super) fn remove(&self, token: &AuthenticationToken) -> Option<Arc<Entry<S>>> {
+    pub(super) fn remove(&self, token: &AuthenticationToken) -> Option<Arc<SessionEntry<S>>> {
         let entry = self.write().remove(token)?;
         entry.end().then_some(entry)
     }

@@ -9,8 +9,8 @@ use opcua_types::{
 };
 use zeroize::Zeroizing;
 
-use super::endpoint::{Endpoint, TokenKind, TokenPolicy};
-use super::service::Identity;
+use super::endpoint::{Endpoint, TokenPolicy, UserTokenKind};
+use super::service::UserIdentity;
 use crate::crypto::{self, Certificate, Nonce, OwnCertificate, SealedSecret};
 use crate::error::Error;
 
@@ -20,10 +20,10 @@ const USER_NAME_BYTES_MAX: usize = 1_024;
 /// A token whose policy is known, before anything was decrypted or verified.
 pub(super) struct SentToken {
     pub(super) policy: TokenPolicy,
-    content: Content,
+    content: TokenContent,
 }
 
-enum Content {
+enum TokenContent {
     Anonymous,
     UserName { name: String, password: SealedSecret },
     Certificate { certificate: Vec<u8>, signature: SignatureData },
@@ -48,7 +48,7 @@ impl SentToken {
             if !request.user_identity_token.is_null() {
                 return Err(invalid("the user identity token cannot be read"));
             }
-            return SentToken::find(endpoint, "", Content::Anonymous);
+            return SentToken::find(endpoint, "", TokenContent::Anonymous);
         };
         let raw = body.raw_body().value.as_deref().unwrap_or_default();
         let type_id = body.encoding_id();
@@ -56,7 +56,7 @@ impl SentToken {
         let is = |id: ObjectId| known == Some(id as u32);
         if is(ObjectId::AnonymousIdentityToken_Encoding_DefaultBinary) {
             let token: AnonymousIdentityToken = decode(context, raw)?;
-            return SentToken::find(endpoint, token.policy_id.as_ref(), Content::Anonymous);
+            return SentToken::find(endpoint, token.policy_id.as_ref(), TokenContent::Anonymous);
         }
         if is(ObjectId::UserNameIdentityToken_Encoding_DefaultBinary) {
             let token: UserNameIdentityToken = decode(context, raw)?;
@@ -65,11 +65,15 @@ impl SentToken {
                 return Err(invalid("the user name is too long"));
             }
             let password = sealed(token.password, token.encryption_algorithm.as_ref());
-            return SentToken::find(endpoint, token.policy_id.as_ref(), Content::UserName { name, password });
+            return SentToken::find(
+                endpoint,
+                token.policy_id.as_ref(),
+                TokenContent::UserName { name, password },
+            );
         }
         if is(ObjectId::X509IdentityToken_Encoding_DefaultBinary) {
             let token: X509IdentityToken = decode(context, raw)?;
-            let content = Content::Certificate {
+            let content = TokenContent::Certificate {
                 certificate: token.certificate_data.value.unwrap_or_default(),
                 signature: request.user_token_signature.clone(),
             };
@@ -78,22 +82,22 @@ impl SentToken {
         if is(ObjectId::IssuedIdentityToken_Encoding_DefaultBinary) {
             let token: IssuedIdentityToken = decode(context, raw)?;
             let sealed = sealed(token.token_data, token.encryption_algorithm.as_ref());
-            let content = Content::Issued { token_type: String::new(), token: sealed };
+            let content = TokenContent::Issued { token_type: String::new(), token: sealed };
             return SentToken::find(endpoint, token.policy_id.as_ref(), content);
         }
         Err(invalid("the user identity token is of no kind of the standard"))
     }
 
-    fn find(endpoint: &Endpoint, id: &str, content: Content) -> Result<SentToken, Error> {
+    fn find(endpoint: &Endpoint, id: &str, content: TokenContent) -> Result<SentToken, Error> {
         // A client without a user may leave the identifier, or the whole token, out (Part 4, 5.7.3.2).
-        let unnamed = id.is_empty() && matches!(content, Content::Anonymous);
+        let unnamed = id.is_empty() && matches!(content, TokenContent::Anonymous);
         let fits = |policy: &&TokenPolicy| content.is_of(&policy.kind) && (policy.id == id || unnamed);
         let policy = endpoint.tokens.iter().find(fits).cloned();
         let policy = policy
             .ok_or_else(|| invalid("no user token policy of the endpoint has that identifier and kind"))?;
         let content = match (content, &policy.kind) {
-            (Content::Issued { token, .. }, TokenKind::Issued { token_type, .. }) => {
-                Content::Issued { token_type: token_type.clone(), token }
+            (TokenContent::Issued { token, .. }, UserTokenKind::Issued { token_type, .. }) => {
+                TokenContent::Issued { token_type: token_type.clone(), token }
             }
             (content, _) => content,
         };
@@ -110,38 +114,38 @@ impl SentToken {
         own: &OwnCertificate,
         nonce: &Nonce,
         secret_bytes_max: usize,
-    ) -> Result<Identity, Error> {
+    ) -> Result<UserIdentity, Error> {
         let open = |sealed: &SealedSecret| -> Result<Zeroizing<Vec<u8>>, Error> {
             crypto::decode_secret(self.policy.security, sealed, own, nonce, secret_bytes_max)
         };
         match &self.content {
-            Content::Anonymous => Ok(Identity::Anonymous),
-            Content::UserName { name, password } => {
-                Ok(Identity::UserName { name: name.clone(), password: open(password)? })
+            TokenContent::Anonymous => Ok(UserIdentity::Anonymous),
+            TokenContent::UserName { name, password } => {
+                Ok(UserIdentity::UserName { name: name.clone(), password: open(password)? })
             }
-            Content::Issued { token_type, token } => {
-                Ok(Identity::Issued { token_type: token_type.clone(), token: open(token)? })
+            TokenContent::Issued { token_type, token } => {
+                Ok(UserIdentity::Issued { token_type: token_type.clone(), token: open(token)? })
             }
-            Content::Certificate { certificate, signature } => {
+            TokenContent::Certificate { certificate, signature } => {
                 let certificate = Certificate::from_der(certificate)
                     .map_err(|_| invalid("the user's certificate cannot be read"))?;
                 let policy = self.policy.security.policy();
                 verify_proof(signature, policy, &certificate, own, nonce).map_err(|_| {
                     Error::new(StatusCode::BadUserSignatureInvalid, "the user's certificate did not sign")
                 })?;
-                Ok(Identity::Certificate(Arc::new(certificate)))
+                Ok(UserIdentity::Certificate(Arc::new(certificate)))
             }
         }
     }
 }
 
-impl Content {
-    fn is_of(&self, kind: &TokenKind) -> bool {
+impl TokenContent {
+    fn is_of(&self, kind: &UserTokenKind) -> bool {
         match self {
-            Content::Anonymous => *kind == TokenKind::Anonymous,
-            Content::UserName { .. } => *kind == TokenKind::UserName,
-            Content::Certificate { .. } => *kind == TokenKind::Certificate,
-            Content::Issued { .. } => matches!(kind, TokenKind::Issued { .. }),
+            TokenContent::Anonymous => *kind == UserTokenKind::Anonymous,
+            TokenContent::UserName { .. } => *kind == UserTokenKind::UserName,
+            TokenContent::Certificate { .. } => *kind == UserTokenKind::Certificate,
+            TokenContent::Issued { .. } => matches!(kind, UserTokenKind::Issued { .. }),
         }
     }
 }

@@ -8,13 +8,13 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
 /// Answers that have to wait for something. They come in the order in which they are ready.
-pub(super) struct UnderWay<T> {
+pub(super) struct PendingAnswers<T> {
     answers: FuturesUnordered<Pin<Box<dyn Future<Output = T> + Send>>>,
 }
 
-impl<T> UnderWay<T> {
-    pub(super) fn new() -> UnderWay<T> {
-        UnderWay { answers: FuturesUnordered::new() }
+impl<T> PendingAnswers<T> {
+    pub(super) fn new() -> PendingAnswers<T> {
+        PendingAnswers { answers: FuturesUnordered::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_task_is_woken_only_for_an_answer() {
-        let mut under_way = UnderWay::new();
+        let mut under_way = PendingAnswers::new();
         let (answers, waits): (Vec<_>, Vec<_>) = (0..3).map(|_| oneshot::channel::<u32>()).unzip();
         for wait in waits {
             under_way.push(Box::pin(async { wait.await.unwrap() }));

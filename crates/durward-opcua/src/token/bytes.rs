@@ -12,13 +12,13 @@ pub(super) fn put_number(bytes: &mut Vec<u8>, number: u64) {
 
 /// Reads what was written. Every reading fails where the bytes end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'b> {
+pub(super) struct TokenReader<'b> {
     bytes: &'b [u8],
 }
 
-impl<'b> Reader<'b> {
-    pub(super) fn new(bytes: &'b [u8]) -> Reader<'b> {
-        Reader { bytes }
+impl<'b> TokenReader<'b> {
+    pub(super) fn new(bytes: &'b [u8]) -> TokenReader<'b> {
+        TokenReader { bytes }
     }
 
     pub(super) fn byte(&mut self) -> Option<u8> {
@@ -72,12 +72,12 @@ mod tests {
         for number in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
             let mut bytes = Vec::new();
             put_number(&mut bytes, number);
-            let mut reader = Reader::new(&bytes);
+            let mut reader = TokenReader::new(&bytes);
             assert_eq!((reader.number(), reader.is_at_end()), (Some(number), true));
-            assert_eq!(Reader::new(&bytes[..bytes.len() - 1]).number(), None, "{number} cut short");
+            assert_eq!(TokenReader::new(&bytes[..bytes.len() - 1]).number(), None, "{number} cut short");
         }
-        assert_eq!(Reader::new(&[0x80, 0x00]).number(), None, "zero in two bytes");
-        assert_eq!(Reader::new(&[0xff; 10]).number(), None, "more than 64 bits");
-        assert_eq!(Reader::new(&[0xff; 11]).number(), None);
+        assert_eq!(TokenReader::new(&[0x80, 0x00]).number(), None, "zero in two bytes");
+        assert_eq!(TokenReader::new(&[0xff; 10]).number(), None, "more than 64 bits");
+        assert_eq!(TokenReader::new(&[0xff; 11]).number(), None);
     }
 }

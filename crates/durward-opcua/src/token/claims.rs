@@ -12,7 +12,7 @@ use durward_identity::{Entropy, IdentityError, Moment};
 use serde_json::{Map, Value, json};
 
 use super::error::TokenRefusal;
-use super::facts::{Bearer, Facts};
+use super::facts::{HasTokenFacts, TokenFacts};
 use super::grants::Grants;
 use super::live::LiveFacts;
 use super::table::NodeTable;
@@ -59,9 +59,9 @@ impl fmt::Debug for Thumbprint {
     }
 }
 
-/// What a token is issued for.
+/// The input of token issuance.
 #[derive(Clone, Copy, Debug)]
-pub struct Issue<'i> {
+pub struct IssueRequest<'i> {
     /// The authorization service: its ServiceUri.
     pub issuer: &'i str,
     /// Whom the rights are of.
@@ -84,7 +84,7 @@ pub struct Issue<'i> {
     pub live: Option<&'i LiveFacts>,
 }
 
-impl Issue<'_> {
+impl IssueRequest<'_> {
     /// Makes the token. `issued` is the moment that the authorization service's state machine gives, not the clock: it orders tokens
     /// and cutoffs.
     ///
@@ -126,7 +126,7 @@ impl Issue<'_> {
 /// made over the table in force. There is no other way to have one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedToken {
-    facts: Facts<Arc<str>>,
+    facts: TokenFacts<Arc<str>>,
     id: String,
     key: String,
     roles: Vec<String>,
@@ -171,32 +171,32 @@ impl VerifiedToken {
     }
 }
 
-impl Bearer for VerifiedToken {
+impl HasTokenFacts for VerifiedToken {
     type Name = Arc<str>;
 
-    fn facts(&self) -> &Facts<Arc<str>> {
+    fn facts(&self) -> &TokenFacts<Arc<str>> {
         &self.facts
     }
 }
 
-impl Bearer for Arc<VerifiedToken> {
+impl HasTokenFacts for Arc<VerifiedToken> {
     type Name = Arc<str>;
 
-    fn facts(&self) -> &Facts<Arc<str>> {
+    fn facts(&self) -> &TokenFacts<Arc<str>> {
         &self.facts
     }
 }
 
-/// What a gate believes.
+/// Verifies access tokens for a gate: the trusted issuer, its keys, the resource.
 #[derive(Clone, Debug)]
-pub struct Verifier {
+pub struct TokenVerifier {
     /// The public keys of the issuer.
     pub keys: VerifyingKeys,
     /// The authorization service: its ServiceUri.
     pub issuer: String,
     /// The resource: the gate's ApplicationUri.
     pub resource: String,
-    /// The longest token, in characters. Ask [`Verifier::fits`] before anything is decrypted.
+    /// The longest token, in characters. Ask [`TokenVerifier::fits`] before anything is decrypted.
     pub token_length_max: usize,
     /// How long a token may live. Cutoffs are kept for so long.
     pub token_lifetime_max: Duration,
@@ -204,12 +204,17 @@ pub struct Verifier {
     pub skew: Duration,
 }
 
-impl Verifier {
+impl TokenVerifier {
     /// A verifier with the usual limits, for tokens that live this long at most.
-    pub fn new(keys: VerifyingKeys, issuer: &str, resource: &str, token_lifetime_max: Duration) -> Verifier {
+    pub fn new(
+        keys: VerifyingKeys,
+        issuer: &str,
+        resource: &str,
+        token_lifetime_max: Duration,
+    ) -> TokenVerifier {
         let (issuer, resource) = (issuer.to_owned(), resource.to_owned());
         let (token_length_max, skew) = (JWT_LENGTH_MAX, TOKEN_SKEW_DEFAULT);
-        Verifier { keys, issuer, resource, token_length_max, token_lifetime_max, skew }
+        TokenVerifier { keys, issuer, resource, token_length_max, token_lifetime_max, skew }
     }
 
     /// Whether a token of this length is looked at.
@@ -245,7 +250,7 @@ impl Verifier {
         }
         let grants = text_of(&claims, CLAIM_GRANTS)?.ok_or(TokenRefusal::NoGrants)?;
         let grants = Grants::decode(grants, table).map_err(TokenRefusal::Grants)?;
-        let facts = Facts {
+        let facts = TokenFacts {
             subject: claims.sub.as_str().into(),
             session: claims.sid.as_deref().map(Into::into),
             client: client.to_string().into(),

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 
-use super::facts::{Facts, Name};
+use super::facts::{FactName, TokenFacts};
 
 /// Most cutoffs at one time. With more, all are replaced by one for everybody: clients fetch new tokens, and nothing dead comes to life.
 pub const CUTOFFS_MAX: usize = 65_536;
 
-/// Whose tokens a cutoff ends.
+/// The tokens that a cutoff revokes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Target<N> {
+pub enum CutoffTarget<N> {
     /// Everybody's.
     All,
     /// Those of a subject.
@@ -27,39 +27,39 @@ pub enum Target<N> {
     Policy(N),
 }
 
-impl<N: fmt::Display> fmt::Display for Target<N> {
+impl<N: fmt::Display> fmt::Display for CutoffTarget<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::All => f.write_str("everybody"),
-            Target::Subject(name) => write!(f, "subject `{name}`"),
-            Target::Session(name) => write!(f, "session `{name}`"),
-            Target::Client(name) => write!(f, "client `{name}`"),
-            Target::Policy(name) => write!(f, "policy `{name}`"),
+            CutoffTarget::All => f.write_str("everybody"),
+            CutoffTarget::Subject(name) => write!(f, "subject `{name}`"),
+            CutoffTarget::Session(name) => write!(f, "session `{name}`"),
+            CutoffTarget::Client(name) => write!(f, "client `{name}`"),
+            CutoffTarget::Policy(name) => write!(f, "policy `{name}`"),
         }
     }
 }
 
 /// The cutoffs in force. They only ever grow stricter, so that the order in which they are heard of does not matter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Cutoffs<N: Name> {
-    before: BTreeMap<Target<N>, Moment>,
+pub struct Cutoffs<N: FactName> {
+    before: BTreeMap<CutoffTarget<N>, Moment>,
 }
 
-impl<N: Name> Default for Cutoffs<N> {
+impl<N: FactName> Default for Cutoffs<N> {
     fn default() -> Cutoffs<N> {
         Cutoffs { before: BTreeMap::new() }
     }
 }
 
-impl<N: Name> Cutoffs<N> {
+impl<N: FactName> Cutoffs<N> {
     /// Adds one. Of two for one target the later counts.
-    pub fn add(&mut self, target: Target<N>, before: Moment) {
+    pub fn add(&mut self, target: CutoffTarget<N>, before: Moment) {
         let latest = self.before.entry(target).or_insert(before);
         *latest = before.max(*latest);
         if self.before.len() > CUTOFFS_MAX {
             let latest = self.latest();
             self.before.clear();
-            self.before.insert(Target::All, latest);
+            self.before.insert(CutoffTarget::All, latest);
         }
     }
 
@@ -71,29 +71,29 @@ impl<N: Name> Cutoffs<N> {
     }
 
     /// Whether they end a token: it was issued before a cutoff of one of its targets. Issued in the very moment of the cutoff, it lives.
-    pub fn end(&self, token: &Facts<N>) -> bool {
+    pub fn end(&self, token: &TokenFacts<N>) -> bool {
         let is_dead =
-            |target: Target<N>| self.before.get(&target).is_some_and(|before| token.issued < *before);
+            |target: CutoffTarget<N>| self.before.get(&target).is_some_and(|before| token.issued < *before);
         !self.before.is_empty()
-            && (is_dead(Target::All)
-                || is_dead(Target::Subject(token.subject.clone()))
-                || is_dead(Target::Client(token.client.clone()))
-                || is_dead(Target::Policy(token.policy.clone()))
-                || token.session.clone().is_some_and(|session| is_dead(Target::Session(session))))
+            && (is_dead(CutoffTarget::All)
+                || is_dead(CutoffTarget::Subject(token.subject.clone()))
+                || is_dead(CutoffTarget::Client(token.client.clone()))
+                || is_dead(CutoffTarget::Policy(token.policy.clone()))
+                || token.session.clone().is_some_and(|session| is_dead(CutoffTarget::Session(session))))
     }
 
     /// The moment from which on a token of these is ended by none of them. By which version of the policy it will be decided is not known
     /// yet: those of all versions count.
     pub(crate) fn floor(&self, subject: &N, session: Option<&N>, client: &N) -> Moment {
         let own = [
-            Some(Target::All),
-            Some(Target::Subject(subject.clone())),
-            session.map(|session| Target::Session(session.clone())),
-            Some(Target::Client(client.clone())),
+            Some(CutoffTarget::All),
+            Some(CutoffTarget::Subject(subject.clone())),
+            session.map(|session| CutoffTarget::Session(session.clone())),
+            Some(CutoffTarget::Client(client.clone())),
         ];
         let own = own.into_iter().flatten().filter_map(|target| self.before.get(&target));
         // In the order of targets, policies come last.
-        let of_policy = |(target, _): &(&Target<N>, &Moment)| matches!(target, Target::Policy(_));
+        let of_policy = |(target, _): &(&CutoffTarget<N>, &Moment)| matches!(target, CutoffTarget::Policy(_));
         let policies = self.before.iter().rev().take_while(of_policy).map(|(_, before)| before);
         own.chain(policies).copied().max().unwrap_or_default()
     }
@@ -125,14 +125,14 @@ impl<N: Name> Cutoffs<N> {
     }
 
     /// The targets, each with the moment before which its tokens are dead.
-    pub fn iter(&self) -> impl Iterator<Item = (&Target<N>, Moment)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&CutoffTarget<N>, Moment)> {
         self.before.iter().map(|(target, before)| (target, *before))
     }
 }
 
 /// What an authorization service tells its gates. Messages may be lost, come twice, late, and in any order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FeedMessage<N: Name> {
+pub enum FeedMessage<N: FactName> {
     /// A cutoff.
     Cutoff {
         /// Which life of the service's store; grows when the store was lost.
@@ -140,7 +140,7 @@ pub enum FeedMessage<N: Name> {
         /// Which cutoff of this epoch, from 1.
         sequence: u64,
         /// Whose tokens.
-        target: Target<N>,
+        target: CutoffTarget<N>,
         /// Dead are those issued before.
         before: Moment,
     },
@@ -168,9 +168,9 @@ pub enum FeedMessage<N: Name> {
     },
 }
 
-/// What came of a message.
+/// The outcome of receiving a feed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum FeedOutcome {
     /// Something that was known, or is too old to count.
     Nothing,
     /// What is known has changed.
@@ -181,7 +181,7 @@ pub enum Heard {
 
 /// What a gate knows of cutoffs, and up to which moment it knows all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Feed<N: Name> {
+pub struct Feed<N: FactName> {
     cutoffs: Arc<Cutoffs<N>>,
     epoch: u64,
     /// All cutoffs of the epoch up to this number are known.
@@ -192,13 +192,13 @@ pub struct Feed<N: Name> {
     complete_until: Option<Moment>,
 }
 
-impl<N: Name> Default for Feed<N> {
+impl<N: FactName> Default for Feed<N> {
     fn default() -> Feed<N> {
         Feed { cutoffs: Arc::default(), epoch: 0, known: 0, told: 0, complete_until: None }
     }
 }
 
-impl<N: Name> Feed<N> {
+impl<N: FactName> Feed<N> {
     /// The cutoffs.
     pub fn cutoffs(&self) -> &Cutoffs<N> {
         &self.cutoffs
@@ -221,7 +221,13 @@ impl<N: Name> Feed<N> {
 
     /// Takes a message. `question` is the gate's last one: before the first snapshot only its answer counts, because an older snapshot may
     /// lack what was heard before the gate was restarted.
-    pub fn hear(&mut self, now: Moment, skew: Duration, question: u64, message: FeedMessage<N>) -> Heard {
+    pub fn hear(
+        &mut self,
+        now: Moment,
+        skew: Duration,
+        question: u64,
+        message: FeedMessage<N>,
+    ) -> FeedOutcome {
         let before = self.clone();
         match message {
             FeedMessage::Cutoff { epoch, sequence, target, before } => {
@@ -236,7 +242,7 @@ impl<N: Name> Feed<N> {
             }
             FeedMessage::Heartbeat { epoch, sequence, time } => {
                 if time > now.plus(skew) {
-                    return Heard::FromTheFuture;
+                    return FeedOutcome::FromTheFuture;
                 }
                 if self.is_of_epoch(epoch) {
                     self.told = self.told.max(sequence);
@@ -247,7 +253,7 @@ impl<N: Name> Feed<N> {
             }
             FeedMessage::Snapshot { epoch, sequence, time, question: answered, cutoffs } => {
                 if time > now.plus(skew) {
-                    return Heard::FromTheFuture;
+                    return FeedOutcome::FromTheFuture;
                 }
                 Arc::make_mut(&mut self.cutoffs).merge(&cutoffs);
                 if self.is_of_epoch(epoch) {
@@ -261,7 +267,7 @@ impl<N: Name> Feed<N> {
                 }
             }
         }
-        if *self == before { Heard::Nothing } else { Heard::News }
+        if *self == before { FeedOutcome::Nothing } else { FeedOutcome::News }
     }
 
     /// Drops cutoffs that can end no token any more.

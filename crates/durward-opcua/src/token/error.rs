@@ -9,23 +9,23 @@ use super::grants::GrantsError;
 
 /// Why nodes or bytes are no node table: in the operator's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableError {
+pub struct NodeTableError {
     message: String,
 }
 
-impl TableError {
-    pub(super) fn new(message: impl Into<String>) -> TableError {
-        TableError { message: message.into() }
+impl NodeTableError {
+    pub(super) fn new(message: impl Into<String>) -> NodeTableError {
+        NodeTableError { message: message.into() }
     }
 }
 
-impl fmt::Display for TableError {
+impl fmt::Display for NodeTableError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for TableError {}
+impl std::error::Error for NodeTableError {}
 
 /// Why a token is refused when a session is to be activated with it. The client hears the status; log and audit have the words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

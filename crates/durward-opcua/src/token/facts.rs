@@ -6,13 +6,13 @@ use std::hash::Hash;
 use durward_identity::Moment;
 
 /// What subjects, sessions, clients and policies are named by: texts in a gate, small numbers where the protocol is model-checked.
-pub trait Name: Clone + Debug + Ord + Hash {}
+pub trait FactName: Clone + Debug + Ord + Hash {}
 
-impl<N: Clone + Debug + Ord + Hash> Name for N {}
+impl<N: Clone + Debug + Ord + Hash> FactName for N {}
 
-/// What a token says of itself.
+/// The claims of a token that cutoffs and expiry depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Facts<N> {
+pub struct TokenFacts<N> {
     /// Whom the rights are of.
     pub subject: N,
     /// The durward session behind it.
@@ -28,18 +28,18 @@ pub struct Facts<N> {
 }
 
 /// Something that has the facts of a token.
-pub trait Bearer: Clone + Debug {
+pub trait HasTokenFacts: Clone + Debug {
     /// What it names things by.
-    type Name: Name;
+    type Name: FactName;
 
     /// The facts.
-    fn facts(&self) -> &Facts<Self::Name>;
+    fn facts(&self) -> &TokenFacts<Self::Name>;
 }
 
-impl<N: Name> Bearer for Facts<N> {
+impl<N: FactName> HasTokenFacts for TokenFacts<N> {
     type Name = N;
 
-    fn facts(&self) -> &Facts<N> {
+    fn facts(&self) -> &TokenFacts<N> {
         self
     }
 }

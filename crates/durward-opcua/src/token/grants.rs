@@ -14,13 +14,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
-use super::bytes::{Reader, put_number};
+use super::bytes::{TokenReader, put_number};
 use super::table::{NodeTable, TABLE_NODES_MAX, TableVersion};
 use crate::permission::Permission;
 
 /// What a token says of one permission on one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Verdict {
+pub enum GrantVerdict {
     /// It may be done.
     Granted,
     /// It may not. What a token does not speak of is refused.
@@ -57,13 +57,13 @@ const PERMISSIONS: usize = Permission::ALL.len();
 const WORD: usize = 64;
 
 /// One bit for each row.
-type Column = Box<[u64]>;
+type RowBits = Box<[u64]>;
 
 /// One kind of bitmap for each permission in use.
 #[derive(Clone, PartialEq, Eq, Default)]
-struct Columns([Option<Column>; PERMISSIONS]);
+struct PermissionColumns([Option<RowBits>; PERMISSIONS]);
 
-impl Columns {
+impl PermissionColumns {
     fn has(&self, permission: Permission, row: u32) -> bool {
         let column = self.0.get(permission as usize).and_then(Option::as_deref);
         let word = column.and_then(|column| column.get(row as usize / WORD));
@@ -88,7 +88,7 @@ impl Columns {
     /// The permissions whose column has a bit.
     fn mask(&self) -> u64 {
         let is_used =
-            |column: &Option<Column>| column.iter().any(|column| column.iter().any(|word| *word != 0));
+            |column: &Option<RowBits>| column.iter().any(|column| column.iter().any(|word| *word != 0));
         (0..).zip(&self.0).filter(|(_, column)| is_used(column)).map(|(bit, _)| 1 << bit).sum()
     }
 
@@ -105,34 +105,34 @@ pub struct Grants {
     version: TableVersion,
     rows: usize,
     /// INVARIANT: no bit at or behind `rows`; none where `asked` has one.
-    granted: Columns,
-    asked: Columns,
+    granted: PermissionColumns,
+    asked: PermissionColumns,
 }
 
 impl Grants {
     /// Nothing, over a table.
     pub fn none(table: &NodeTable) -> Grants {
-        let (granted, asked) = (Columns::default(), Columns::default());
+        let (granted, asked) = (PermissionColumns::default(), PermissionColumns::default());
         Grants { version: table.version(), rows: table.len(), granted, asked }
     }
 
     /// Sets what is said of a permission on a row. A row that the table does not have is passed over.
-    pub fn set(&mut self, row: u32, permission: Permission, verdict: Verdict) {
+    pub fn set(&mut self, row: u32, permission: Permission, verdict: GrantVerdict) {
         if row as usize >= self.rows {
             return;
         }
-        self.granted.set(permission, row, self.rows, verdict == Verdict::Granted);
-        self.asked.set(permission, row, self.rows, verdict == Verdict::Ask);
+        self.granted.set(permission, row, self.rows, verdict == GrantVerdict::Granted);
+        self.asked.set(permission, row, self.rows, verdict == GrantVerdict::Ask);
     }
 
     /// What is said of a permission on a row.
-    pub fn get(&self, row: u32, permission: Permission) -> Verdict {
+    pub fn get(&self, row: u32, permission: Permission) -> GrantVerdict {
         if self.granted.has(permission, row) {
-            Verdict::Granted
+            GrantVerdict::Granted
         } else if self.asked.has(permission, row) {
-            Verdict::Ask
+            GrantVerdict::Ask
         } else {
-            Verdict::Refused
+            GrantVerdict::Refused
         }
     }
 
@@ -198,7 +198,7 @@ impl Grants {
     /// The version of the table that what a token carries is written for, without that table; nothing where it is damaged.
     pub fn table_version(text: &str) -> Option<TableVersion> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
-        let mut reader = Reader::new(&bytes);
+        let mut reader = TokenReader::new(&bytes);
         reader.byte().filter(|first| first & 0x0f == FORMAT)?;
         reader.take(16).and_then(TableVersion::read)
     }
@@ -207,7 +207,7 @@ impl Grants {
     /// damaged.
     pub fn summary(text: &str) -> Option<GrantsSummary> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
-        let mut reader = Reader::new(&bytes);
+        let mut reader = TokenReader::new(&bytes);
         let first = reader.byte().filter(|first| first & 0x0f == FORMAT)?;
         let version = reader.take(16).and_then(TableVersion::read)?;
         let rows = reader.size().filter(|rows| *rows <= TABLE_NODES_MAX)?;
@@ -224,7 +224,7 @@ impl Grants {
     /// It is damaged, or for another version of the table, or for other rows.
     pub fn decode(text: &str, table: &NodeTable) -> Result<Grants, GrantsError> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| GrantsError::Malformed)?;
-        let mut reader = Reader::new(&bytes);
+        let mut reader = TokenReader::new(&bytes);
         let first = reader.byte().filter(|first| first & 0x0f == FORMAT).ok_or(GrantsError::Malformed)?;
         let version = reader.take(16).and_then(TableVersion::read).ok_or(GrantsError::Malformed)?;
         let rows = reader.size().filter(|rows| *rows <= TABLE_NODES_MAX).ok_or(GrantsError::Malformed)?;
@@ -242,11 +242,11 @@ impl Grants {
 
     /// Whether nothing is both granted and asked, and each column said to be in use is.
     fn is_sound(&self) -> bool {
-        let overlap = |one: &Option<Column>, other: &Option<Column>| match (one, other) {
+        let overlap = |one: &Option<RowBits>, other: &Option<RowBits>| match (one, other) {
             (Some(one), Some(other)) => one.iter().zip(other).any(|(one, other)| one & other != 0),
             (Some(_), None) | (None, Some(_) | None) => false,
         };
-        let is_empty = |column: &Column| column.iter().all(|word| *word == 0);
+        let is_empty = |column: &RowBits| column.iter().all(|word| *word == 0);
         !self.granted.0.iter().zip(&self.asked.0).any(|(one, other)| overlap(one, other))
             && !self.granted.0.iter().chain(&self.asked.0).flatten().any(is_empty)
     }
@@ -284,19 +284,19 @@ impl fmt::Debug for Grants {
     }
 }
 
-fn read_columns(form: u8, body: &[u8], rows: usize, masks: [u64; 2]) -> Option<[Columns; 2]> {
+fn read_columns(form: u8, body: &[u8], rows: usize, masks: [u64; 2]) -> Option<[PermissionColumns; 2]> {
     let count = masks.iter().map(|mask| mask.count_ones() as usize).sum::<usize>();
     let length = rows.div_ceil(8);
     let unpacked;
     let mut reader = match form {
-        0 | 1 => Reader::new(body),
+        0 | 1 => TokenReader::new(body),
         2 => {
             unpacked = decompress_to_vec_with_limit(body, count * length).ok()?;
-            Reader::new(&unpacked)
+            TokenReader::new(&unpacked)
         }
         _ => return None,
     };
-    let mut all = [Columns::default(), Columns::default()];
+    let mut all = [PermissionColumns::default(), PermissionColumns::default()];
     for (columns, mask) in all.iter_mut().zip(masks) {
         for (bit, column) in (0..).zip(&mut columns.0) {
             if mask >> bit & 1 == 1 {
@@ -310,20 +310,20 @@ fn read_columns(form: u8, body: &[u8], rows: usize, masks: [u64; 2]) -> Option<[
     reader.is_at_end().then_some(all)
 }
 
-fn read_plain(bytes: &[u8], rows: usize) -> Option<Column> {
+fn read_plain(bytes: &[u8], rows: usize) -> Option<RowBits> {
     let word = |bytes: &[u8]| {
         let mut word = [0; 8];
         word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         u64::from_le_bytes(word)
     };
-    let column: Column = bytes.chunks(8).map(word).collect();
+    let column: RowBits = bytes.chunks(8).map(word).collect();
     let used = rows % WORD;
     let is_clean = used == 0 || column.last().is_none_or(|last| last >> used == 0);
     is_clean.then_some(column)
 }
 
-fn read_runs(reader: &mut Reader<'_>, rows: usize) -> Option<Column> {
-    let mut column: Column = vec![0; rows.div_ceil(WORD)].into();
+fn read_runs(reader: &mut TokenReader<'_>, rows: usize) -> Option<RowBits> {
+    let mut column: RowBits = vec![0; rows.div_ceil(WORD)].into();
     let (mut at, mut is_set) = (0, false);
     while at < rows {
         let length = reader.size()?;
@@ -340,7 +340,7 @@ fn read_runs(reader: &mut Reader<'_>, rows: usize) -> Option<Column> {
     Some(column)
 }
 
-fn fill(column: &mut Column, from: usize, to: usize) {
+fn fill(column: &mut RowBits, from: usize, to: usize) {
     let mut at = from;
     while at < to {
         let (word, bit) = (at / WORD, at % WORD);

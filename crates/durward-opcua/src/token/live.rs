@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use super::claims::VerifiedToken;
 use super::node::TableNode;
 use super::table::NodeTable;
-use crate::permission::{Permission, Ruling};
+use crate::permission::{Permission, PermissionRuling};
 
 /// Most bytes of [`LiveFacts`] in a token, as JSON: users with more attributes get tokens without them, and what depends on live values is
 /// refused to them.
 pub const LIVE_FACTS_BYTES_MAX: usize = 4_096;
 
 /// What a gate decides itself: permissions that depend on live values.
-pub trait Live: Send + Sync {
+pub trait LiveDecider: Send + Sync {
     /// Rules on a permission that the token leaves open. Called for each question, on the task that serves the client: remember answers
     /// for as long as they hold, and wait for nobody.
-    fn rule(&self, question: &LiveQuestion<'_>) -> Ruling;
+    fn rule(&self, question: &LiveQuestion<'_>) -> PermissionRuling;
 }
 
 /// A permission on a node that a token leaves open.

@@ -26,18 +26,18 @@ mod standing;
 mod table;
 
 pub use claims::{
-    CLAIM_GRANTS, CLAIM_LIVE, CLAIM_POLICY, Issue, ROLES_MAX, TOKEN_SKEW_DEFAULT, Thumbprint, VerifiedToken,
-    Verifier,
+    CLAIM_GRANTS, CLAIM_LIVE, CLAIM_POLICY, IssueRequest, ROLES_MAX, TOKEN_SKEW_DEFAULT, Thumbprint,
+    TokenVerifier, VerifiedToken,
 };
-pub use cutoff::{CUTOFFS_MAX, Cutoffs, Feed, FeedMessage, Heard, Target};
-pub use error::{TableError, TokenRefusal};
-pub use facts::{Bearer, Facts, Name};
-pub use grants::{Grants, GrantsError, GrantsSummary, Verdict};
-pub use live::{LIVE_FACTS_BYTES_MAX, Live, LiveFacts, LiveQuestion};
+pub use cutoff::{CUTOFFS_MAX, CutoffTarget, Cutoffs, Feed, FeedMessage, FeedOutcome};
+pub use error::{NodeTableError, TokenRefusal};
+pub use facts::{FactName, HasTokenFacts, TokenFacts};
+pub use grants::{GrantVerdict, Grants, GrantsError, GrantsSummary};
+pub use live::{LIVE_FACTS_BYTES_MAX, LiveDecider, LiveFacts, LiveQuestion};
 pub use node::{NAMESPACE_OF_THE_STANDARD, TableNode};
-pub use rights::{Denial, TokenRights, Watch};
-pub use rows::Rows;
-pub use standing::{ByKind, Ended, Kind, Reach, Until, until};
+pub use rights::{AccessDenial, RightsClock, TokenRights};
+pub use rows::TableRows;
+pub use standing::{PerRightKind, RightDeadline, RightEnd, RightKind, StalenessLimits, until};
 pub use table::{
     IDENTIFIER_BYTES_MAX, NAMESPACE_BYTES_MAX, NodeTable, TABLE_NAMESPACES_MAX, TABLE_NODES_MAX,
     TABLE_PACKED_BYTES_MAX, TABLE_PLAIN_BYTES_MAX, TABLE_TEXT_BYTES_MAX, TableVersion,

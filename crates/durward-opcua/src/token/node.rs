@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use opcua_types::Identifier;
 
-use super::TableError;
+use super::NodeTableError;
 use super::table::{IDENTIFIER_BYTES_MAX, NAMESPACE_BYTES_MAX};
 
 /// The namespace of the standard itself, which has index 0 everywhere.
@@ -27,17 +27,17 @@ impl TableNode {
     pub fn new(
         namespace: impl Into<String>,
         identifier: impl Into<Identifier>,
-    ) -> Result<TableNode, TableError> {
+    ) -> Result<TableNode, NodeTableError> {
         let (namespace, identifier) = (namespace.into(), identifier.into());
         if namespace.is_empty() || namespace.len() > NAMESPACE_BYTES_MAX {
-            return Err(TableError::new(format!(
+            return Err(NodeTableError::new(format!(
                 "a namespace URI has 1 to {NAMESPACE_BYTES_MAX} bytes; this one has {}",
                 namespace.len()
             )));
         }
         let length = text_of(&identifier).map_or(1, <[u8]>::len);
         if length == 0 || length > IDENTIFIER_BYTES_MAX {
-            return Err(TableError::new(format!(
+            return Err(NodeTableError::new(format!(
                 "an identifier has 1 to {IDENTIFIER_BYTES_MAX} bytes; this one has {length}"
             )));
         }
@@ -70,10 +70,10 @@ impl fmt::Display for TableNode {
 }
 
 impl FromStr for TableNode {
-    type Err = TableError;
+    type Err = NodeTableError;
 
-    fn from_str(text: &str) -> Result<TableNode, TableError> {
-        let wrong = |what: &str| TableError::new(format!("`{}` is no node: {what}", shortened(text)));
+    fn from_str(text: &str) -> Result<TableNode, NodeTableError> {
+        let wrong = |what: &str| NodeTableError::new(format!("`{}` is no node: {what}", shortened(text)));
         let (namespace, identifier) = match text.strip_prefix("nsu=") {
             Some(rest) => {
                 let (uri, identifier) =

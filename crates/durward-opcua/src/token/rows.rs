@@ -11,16 +11,16 @@ use super::table::NodeTable;
 /// A table as one server sees it: that server's NamespaceArray says which index means which namespace. When the array changes,
 /// make new ones; the table stays.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct TableRows {
     table: Arc<NodeTable>,
     /// For each index of the server the index in the table, `None` where the table has no node of that namespace.
     namespaces: Box<[Option<u16>]>,
 }
 
-impl Rows {
+impl TableRows {
     /// The table under a NamespaceArray. Index 0 is the standard's namespace whatever the array says of it (Part 5, 6.3.14). An URI that
     /// the array has twice counts where it stands first: nodes of the second index are in no row.
-    pub fn new<S: AsRef<str>>(table: Arc<NodeTable>, namespace_array: &[S]) -> Rows {
+    pub fn new<S: AsRef<str>>(table: Arc<NodeTable>, namespace_array: &[S]) -> TableRows {
         let own: Vec<&str> = table.namespaces().collect();
         let mut uris: Vec<&str> = vec![NAMESPACE_OF_THE_STANDARD];
         uris.extend(namespace_array.iter().skip(1).map(AsRef::as_ref));
@@ -30,7 +30,7 @@ impl Rows {
             u16::try_from(own).ok()
         };
         let namespaces = uris.into_iter().map(place).collect();
-        Rows { table, namespaces }
+        TableRows { table, namespaces }
     }
 
     /// The table.

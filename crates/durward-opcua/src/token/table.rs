@@ -18,8 +18,8 @@ use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 use opcua_types::{Guid, Identifier, UAString};
 
-use super::TableError;
-use super::bytes::{Reader, put_number};
+use super::NodeTableError;
+use super::bytes::{TokenReader, put_number};
 use super::node::{TableNode, compare, kind_of, text_of};
 
 /// Most nodes in a table: a plant's server has thousands, a historian some hundred thousands.
@@ -70,7 +70,7 @@ impl fmt::Debug for TableVersion {
 }
 
 #[derive(Debug)]
-struct Node {
+struct TableEntry {
     /// Index into the table's own namespaces.
     namespace: u16,
     identifier: Identifier,
@@ -81,7 +81,7 @@ pub struct NodeTable {
     /// INVARIANT: ascending, each has a node.
     namespaces: Vec<String>,
     /// INVARIANT: ascending, by namespace and [`compare`]; no more than [`TABLE_NODES_MAX`].
-    nodes: Vec<Node>,
+    nodes: Vec<TableEntry>,
     /// Rows by namespace and identifier.
     index: HashTable<u32>,
     hasher: RandomState,
@@ -93,7 +93,7 @@ impl NodeTable {
     ///
     /// # Errors
     /// More nodes, namespaces or text than a table may have.
-    pub fn new(nodes: impl IntoIterator<Item = TableNode>) -> Result<NodeTable, TableError> {
+    pub fn new(nodes: impl IntoIterator<Item = TableNode>) -> Result<NodeTable, NodeTableError> {
         let mut named: Vec<(String, Identifier)> = Vec::new();
         for node in nodes {
             if named.len() >= 2 * TABLE_NODES_MAX {
@@ -111,12 +111,12 @@ impl NodeTable {
             if namespaces.len() > TABLE_NAMESPACES_MAX {
                 return Err(too_many("namespaces", TABLE_NAMESPACES_MAX));
             }
-            nodes.push(Node { namespace: (namespaces.len() - 1) as u16, identifier });
+            nodes.push(TableEntry { namespace: (namespaces.len() - 1) as u16, identifier });
         }
         NodeTable::of(namespaces, nodes)
     }
 
-    fn of(namespaces: Vec<String>, nodes: Vec<Node>) -> Result<NodeTable, TableError> {
+    fn of(namespaces: Vec<String>, nodes: Vec<TableEntry>) -> Result<NodeTable, NodeTableError> {
         if nodes.len() > TABLE_NODES_MAX {
             return Err(too_many("nodes", TABLE_NODES_MAX));
         }
@@ -126,7 +126,7 @@ impl NodeTable {
         }
         let plain = write(&namespaces, &nodes);
         let version = digest(&SHA256, &plain).as_ref().get(..16).and_then(TableVersion::read);
-        let version = version.ok_or_else(|| TableError::new("the digest of a table is too short"))?;
+        let version = version.ok_or_else(|| NodeTableError::new("the digest of a table is too short"))?;
         let (hasher, mut index) = (RandomState::default(), HashTable::with_capacity(nodes.len()));
         for (row, node) in (0_u32..).zip(&nodes) {
             let hash_of_row = |row: &u32| {
@@ -193,20 +193,20 @@ impl NodeTable {
     ///
     /// # Errors
     /// It is none, is not in the order of a table, or is larger than a table may be.
-    pub fn read(packed: &[u8]) -> Result<NodeTable, TableError> {
+    pub fn read(packed: &[u8]) -> Result<NodeTable, NodeTableError> {
         if packed.len() > TABLE_PACKED_BYTES_MAX {
             return Err(too_many("bytes as it is published", TABLE_PACKED_BYTES_MAX));
         }
         let plain = decompress_to_vec_with_limit(packed, TABLE_PLAIN_BYTES_MAX)
-            .map_err(|_| TableError::new("the node table cannot be unpacked, or is too large"))?;
-        let mut reader = Reader::new(&plain);
+            .map_err(|_| NodeTableError::new("the node table cannot be unpacked, or is too large"))?;
+        let mut reader = TokenReader::new(&plain);
         if reader.byte() != Some(FORMAT) {
-            return Err(TableError::new("it is no node table, or of a format that is unknown here"));
+            return Err(NodeTableError::new("it is no node table, or of a format that is unknown here"));
         }
         let namespaces = read_namespaces(&mut reader)?;
         let nodes = read_nodes(&mut reader, namespaces.len())?;
         if !reader.is_at_end() {
-            return Err(TableError::new("bytes stand behind the end of the node table"));
+            return Err(NodeTableError::new("bytes stand behind the end of the node table"));
         }
         NodeTable::of(namespaces, nodes)
     }
@@ -218,8 +218,8 @@ impl fmt::Debug for NodeTable {
     }
 }
 
-fn too_many(what: &str, most: usize) -> TableError {
-    TableError::new(format!("a node table has at most {most} {what}"))
+fn too_many(what: &str, most: usize) -> NodeTableError {
+    NodeTableError::new(format!("a node table has at most {most} {what}"))
 }
 
 /// One number for an identifier that is one, so that the usual check hashes eight bytes.
@@ -235,7 +235,7 @@ fn hash_of(hasher: &RandomState, namespace: u16, identifier: &Identifier) -> u64
     state.finish()
 }
 
-fn write(namespaces: &[String], nodes: &[Node]) -> Vec<u8> {
+fn write(namespaces: &[String], nodes: &[TableEntry]) -> Vec<u8> {
     let mut bytes = vec![FORMAT];
     put_number(&mut bytes, namespaces.len() as u64);
     for namespace in namespaces {
@@ -245,8 +245,9 @@ fn write(namespaces: &[String], nodes: &[Node]) -> Vec<u8> {
     let mut rest = nodes;
     for namespace in 0..namespaces.len() {
         for kind in 0..KINDS {
-            let belongs =
-                |node: &Node| usize::from(node.namespace) == namespace && kind_of(&node.identifier) == kind;
+            let belongs = |node: &TableEntry| {
+                usize::from(node.namespace) == namespace && kind_of(&node.identifier) == kind
+            };
             let count = rest.iter().take_while(|node| belongs(node)).count();
             let (these, behind) = rest.split_at(count);
             rest = behind;
@@ -258,7 +259,7 @@ fn write(namespaces: &[String], nodes: &[Node]) -> Vec<u8> {
 }
 
 /// Of one namespace and one kind.
-fn write_identifiers(bytes: &mut Vec<u8>, nodes: &[Node]) {
+fn write_identifiers(bytes: &mut Vec<u8>, nodes: &[TableEntry]) {
     let (mut least, mut before): (u64, &[u8]) = (0, &[]);
     for node in nodes {
         match &node.identifier {
@@ -280,7 +281,7 @@ fn write_identifiers(bytes: &mut Vec<u8>, nodes: &[Node]) {
     }
 }
 
-fn read_namespaces(reader: &mut Reader<'_>) -> Result<Vec<String>, TableError> {
+fn read_namespaces(reader: &mut TokenReader<'_>) -> Result<Vec<String>, NodeTableError> {
     let count = reader.size().ok_or_else(cut_short)?;
     if count > TABLE_NAMESPACES_MAX {
         return Err(too_many("namespaces", TABLE_NAMESPACES_MAX));
@@ -290,7 +291,7 @@ fn read_namespaces(reader: &mut Reader<'_>) -> Result<Vec<String>, TableError> {
         let length = reader.size().filter(|length| (1..=NAMESPACE_BYTES_MAX).contains(length));
         let bytes = length.and_then(|length| reader.take(length)).ok_or_else(cut_short)?;
         let namespace = std::str::from_utf8(bytes)
-            .map_err(|_| TableError::new("a namespace of the node table is no UTF-8"))?;
+            .map_err(|_| NodeTableError::new("a namespace of the node table is no UTF-8"))?;
         if namespaces.last().is_some_and(|before| before.as_str() >= namespace) {
             return Err(out_of_order());
         }
@@ -299,7 +300,7 @@ fn read_namespaces(reader: &mut Reader<'_>) -> Result<Vec<String>, TableError> {
     Ok(namespaces)
 }
 
-fn read_nodes(reader: &mut Reader<'_>, namespaces: usize) -> Result<Vec<Node>, TableError> {
+fn read_nodes(reader: &mut TokenReader<'_>, namespaces: usize) -> Result<Vec<TableEntry>, NodeTableError> {
     let (mut nodes, mut text_left) = (Vec::new(), TABLE_TEXT_BYTES_MAX);
     for namespace in 0..namespaces as u16 {
         let before = nodes.len();
@@ -315,21 +316,21 @@ fn read_nodes(reader: &mut Reader<'_>, namespaces: usize) -> Result<Vec<Node>, T
                     2 => read_guid(reader)?,
                     _ => read_text(reader, kind, &mut last, &mut text_left)?,
                 };
-                let follows = |node: &Node| compare(&node.identifier, &identifier).is_lt();
+                let follows = |node: &TableEntry| compare(&node.identifier, &identifier).is_lt();
                 if at > 0 && !nodes.last().is_none_or(follows) {
                     return Err(out_of_order());
                 }
-                nodes.push(Node { namespace, identifier });
+                nodes.push(TableEntry { namespace, identifier });
             }
         }
         if nodes.len() == before {
-            return Err(TableError::new("a namespace of the node table has no node"));
+            return Err(NodeTableError::new("a namespace of the node table has no node"));
         }
     }
     Ok(nodes)
 }
 
-fn read_number(reader: &mut Reader<'_>, least: &mut u64) -> Result<Identifier, TableError> {
+fn read_number(reader: &mut TokenReader<'_>, least: &mut u64) -> Result<Identifier, NodeTableError> {
     let distance = reader.number().ok_or_else(cut_short)?;
     let number = least.checked_add(distance).and_then(|number| u32::try_from(number).ok());
     let number = number.ok_or_else(out_of_order)?;
@@ -337,17 +338,17 @@ fn read_number(reader: &mut Reader<'_>, least: &mut u64) -> Result<Identifier, T
     Ok(Identifier::Numeric(number))
 }
 
-fn read_guid(reader: &mut Reader<'_>) -> Result<Identifier, TableError> {
+fn read_guid(reader: &mut TokenReader<'_>) -> Result<Identifier, NodeTableError> {
     let bytes = reader.take(16).and_then(|bytes| bytes.try_into().ok()).ok_or_else(cut_short)?;
     Ok(Identifier::Guid(Guid::from_bytes(bytes)))
 }
 
 fn read_text(
-    reader: &mut Reader<'_>,
+    reader: &mut TokenReader<'_>,
     kind: u8,
     last: &mut Vec<u8>,
     text_left: &mut usize,
-) -> Result<Identifier, TableError> {
+) -> Result<Identifier, NodeTableError> {
     let (shared, length) = reader.size().zip(reader.size()).ok_or_else(cut_short)?;
     let whole = shared.checked_add(length).filter(|whole| (1..=IDENTIFIER_BYTES_MAX).contains(whole));
     let whole = whole.filter(|_| shared <= last.len()).ok_or_else(cut_short)?;
@@ -359,14 +360,14 @@ fn read_text(
         return Ok(Identifier::ByteString(last.clone().into()));
     }
     let text = std::str::from_utf8(last)
-        .map_err(|_| TableError::new("an identifier of the node table is no UTF-8"))?;
+        .map_err(|_| NodeTableError::new("an identifier of the node table is no UTF-8"))?;
     Ok(Identifier::String(UAString::from(text)))
 }
 
-fn cut_short() -> TableError {
-    TableError::new("the node table is cut short or damaged")
+fn cut_short() -> NodeTableError {
+    NodeTableError::new("the node table is cut short or damaged")
 }
 
-fn out_of_order() -> TableError {
-    TableError::new("the node table is not in its order")
+fn out_of_order() -> NodeTableError {
+    NodeTableError::new("the node table is not in its order")
 }

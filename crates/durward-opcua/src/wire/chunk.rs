@@ -3,7 +3,7 @@
 use bytes::{BufMut, BytesMut};
 use opcua_types::StatusCode;
 
-use super::reader::Reader;
+use super::reader::WireReader;
 use crate::error::Error;
 
 /// Message type, finality, size.
@@ -159,7 +159,7 @@ impl AsymmetricHeader {
     /// # Errors
     /// Truncated, or longer than allowed.
     pub fn decode(chunk: &[u8]) -> Result<(AsymmetricHeader, usize), Error> {
-        let mut reader = Reader::new(chunk);
+        let mut reader = WireReader::new(chunk);
         reader.take(CHUNK_HEADER_BYTES)?;
         let channel_id = reader.u32()?;
         let policy_uri = reader.text()?;
@@ -212,7 +212,7 @@ impl SequenceHeader {
     /// # Errors
     /// Truncated.
     pub fn decode(bytes: &[u8]) -> Result<SequenceHeader, Error> {
-        let mut reader = Reader::new(bytes);
+        let mut reader = WireReader::new(bytes);
         Ok(SequenceHeader { number: reader.u32()?, request_id: reader.u32()? })
     }
 

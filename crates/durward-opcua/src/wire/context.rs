@@ -10,7 +10,7 @@ use opcua_types::{
     TypeLoaderPriority,
 };
 
-use super::limits::Limits;
+use super::limits::TransportLimits;
 use super::service::type_id;
 use super::shape::{check_service, check_structure};
 use crate::error::Error;
@@ -26,10 +26,10 @@ const DEPTH_MAX: u64 = 32;
 pub fn context() -> ContextOwned {
     let mut loaders = TypeLoaderCollection::new_empty();
     loaders.add_type_loader(RawLoader);
-    let message_bytes_max = Limits::DEFAULT.receive.message_bytes_max as usize;
+    let message_bytes_max = TransportLimits::DEFAULT.receive.message_bytes_max as usize;
     let options = DecodingOptions {
         max_message_size: message_bytes_max,
-        max_chunk_count: Limits::DEFAULT.receive.chunk_count_max as usize,
+        max_chunk_count: TransportLimits::DEFAULT.receive.chunk_count_max as usize,
         max_string_length: message_bytes_max,
         max_byte_string_length: message_bytes_max,
         max_array_length: ARRAY_LENGTH_MAX,

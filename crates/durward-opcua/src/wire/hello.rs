@@ -3,8 +3,8 @@
 use opcua_types::StatusCode;
 
 use super::chunk::CHUNK_HEADER_BYTES;
-use super::limits::{BUFFER_BYTES_MIN, Limits, MessageLimits};
-use super::reader::Reader;
+use super::limits::{BUFFER_BYTES_MIN, MessageLimits, TransportLimits};
+use super::reader::WireReader;
 use crate::error::Error;
 
 /// The longest endpoint URL (Part 6, 7.1.2.3).
@@ -21,7 +21,7 @@ const PROTOCOL_VERSION: u32 = 0;
 
 /// What a client begins a connection with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hello {
+pub struct HelloMessage {
     /// The largest chunk that the client receives.
     pub receive_buffer_bytes: u32,
     /// The largest chunk that the client sends.
@@ -32,7 +32,7 @@ pub struct Hello {
     pub endpoint_url: String,
 }
 
-/// What a server answers to [`Hello`].
+/// What a server answers to [`HelloMessage`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledge {
     /// The largest chunk that the server receives.
@@ -79,10 +79,10 @@ fn check_buffers(receive: u32, send: u32) -> Result<(), Error> {
     Ok(())
 }
 
-impl Hello {
+impl HelloMessage {
     /// The Hello of a client that keeps to these limits.
-    pub fn new(limits: &Limits, endpoint_url: &str) -> Hello {
-        Hello {
+    pub fn new(limits: &TransportLimits, endpoint_url: &str) -> HelloMessage {
+        HelloMessage {
             receive_buffer_bytes: limits.receive_buffer_bytes,
             send_buffer_bytes: limits.send_buffer_bytes,
             limits: limits.receive,
@@ -106,8 +106,8 @@ impl Hello {
     ///
     /// # Errors
     /// Truncated, buffers smaller than the standard's minimum, or a URL longer than its maximum.
-    pub fn decode(body: &[u8]) -> Result<Hello, Error> {
-        let mut reader = Reader::new(body);
+    pub fn decode(body: &[u8]) -> Result<HelloMessage, Error> {
+        let mut reader = WireReader::new(body);
         let _version = reader.u32()?;
         let (receive, send) = (reader.u32()?, reader.u32()?);
         let limits = MessageLimits::of_peer(reader.u32()?, reader.u32()?);
@@ -116,7 +116,7 @@ impl Hello {
         if endpoint_url.len() > ENDPOINT_URL_BYTES_MAX {
             return Err(Error::new(StatusCode::BadTcpEndpointUrlInvalid, "the endpoint URL is too long"));
         }
-        Ok(Hello {
+        Ok(HelloMessage {
             receive_buffer_bytes: receive,
             send_buffer_bytes: send,
             limits,
@@ -127,7 +127,7 @@ impl Hello {
 
 impl Acknowledge {
     /// What a server with these limits answers: never more than either side offered.
-    pub fn negotiate(limits: &Limits, hello: &Hello) -> Acknowledge {
+    pub fn negotiate(limits: &TransportLimits, hello: &HelloMessage) -> Acknowledge {
         Acknowledge {
             receive_buffer_bytes: limits.receive_buffer_bytes.min(hello.send_buffer_bytes),
             send_buffer_bytes: limits.send_buffer_bytes.min(hello.receive_buffer_bytes),
@@ -151,8 +151,8 @@ impl Acknowledge {
     ///
     /// # Errors
     /// Truncated, buffers smaller than the standard's minimum, or larger than asked for.
-    pub fn decode(body: &[u8], hello: &Hello) -> Result<Acknowledge, Error> {
-        let mut reader = Reader::new(body);
+    pub fn decode(body: &[u8], hello: &HelloMessage) -> Result<Acknowledge, Error> {
+        let mut reader = WireReader::new(body);
         let _version = reader.u32()?;
         let (receive, send) = (reader.u32()?, reader.u32()?);
         let limits = MessageLimits::of_peer(reader.u32()?, reader.u32()?);
@@ -179,7 +179,7 @@ impl ErrorMessage {
     /// # Errors
     /// Truncated, or a reason that is longer than the standard allows.
     pub fn decode(body: &[u8]) -> Result<ErrorMessage, Error> {
-        let mut reader = Reader::new(body);
+        let mut reader = WireReader::new(body);
         let status = StatusCode::from(reader.u32()?);
         let reason = reader.byte_string()?.unwrap_or_default();
         if reason.len() > REASON_BYTES_MAX {

@@ -5,7 +5,7 @@ pub const BUFFER_BYTES_MIN: u32 = 8_192;
 
 /// What one side offers in Hello or Acknowledge; what both keep to after that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct TransportLimits {
     /// The largest chunk that this side receives, in bytes.
     pub receive_buffer_bytes: u32,
     /// The largest chunk that this side sends, in bytes.
@@ -42,17 +42,17 @@ impl MessageLimits {
     }
 }
 
-impl Limits {
+impl TransportLimits {
     /// 64 KiB a chunk, 16 MiB a message, in at most 2,048 chunks (the smallest chunks of a message of that size).
-    pub const DEFAULT: Limits = Limits {
+    pub const DEFAULT: TransportLimits = TransportLimits {
         receive_buffer_bytes: 65_535,
         send_buffer_bytes: 65_535,
         receive: MessageLimits { message_bytes_max: 16 * 1024 * 1024, chunk_count_max: 2_048 },
     };
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits::DEFAULT
+impl Default for TransportLimits {
+    fn default() -> TransportLimits {
+        TransportLimits::DEFAULT
     }
 }

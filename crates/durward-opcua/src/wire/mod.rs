@@ -19,10 +19,10 @@ pub use chunk::{
 };
 pub(crate) use context::encoding_of;
 pub use context::{context, decode_service, encode_service};
-pub use hello::{Acknowledge, ENDPOINT_URL_BYTES_MAX, ErrorMessage, HELLO_BYTES_MAX, Hello};
-pub use limits::{BUFFER_BYTES_MIN, Limits, MessageLimits};
-pub(crate) use reader::Reader;
-pub use reassembly::{Assembled, Assembler};
+pub use hello::{Acknowledge, ENDPOINT_URL_BYTES_MAX, ErrorMessage, HELLO_BYTES_MAX, HelloMessage};
+pub use limits::{BUFFER_BYTES_MIN, MessageLimits, TransportLimits};
+pub(crate) use reader::WireReader;
+pub use reassembly::{Assembler, AssemblyStep};
 pub use sequence::{IncomingSequence, OutgoingSequence};
 pub use service::{
     RequestPeek, ResponsePeek, datetime, encode_node_id, fault, patch_handle, replace_token, response_header,

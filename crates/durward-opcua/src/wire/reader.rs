@@ -3,15 +3,15 @@
 use crate::error::Error;
 
 /// A place in bytes that are read from front to back.
-pub(crate) struct Reader<'a> {
+pub(crate) struct WireReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> WireReader<'a> {
     /// Reads from the front.
-    pub(crate) fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { bytes, at: 0 }
+    pub(crate) fn new(bytes: &'a [u8]) -> WireReader<'a> {
+        WireReader { bytes, at: 0 }
     }
 
     /// How many bytes were read.

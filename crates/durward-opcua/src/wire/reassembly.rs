@@ -5,12 +5,12 @@ use opcua_types::StatusCode;
 
 use super::chunk::Finality;
 use super::limits::MessageLimits;
-use super::reader::Reader;
+use super::reader::WireReader;
 use crate::error::Error;
 
 /// What a chunk led to.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Assembled {
+pub enum AssemblyStep {
     /// More chunks are needed.
     Incomplete,
     /// A whole message.
@@ -33,11 +33,11 @@ pub enum Assembled {
 /// known does, and which would let a peer fill memory with beginnings.
 #[derive(Debug, Default)]
 pub struct Assembler {
-    partial: Option<Partial>,
+    partial: Option<PartialMessage>,
 }
 
 #[derive(Debug)]
-struct Partial {
+struct PartialMessage {
     request_id: u32,
     chunk_count: u32,
     body: BytesMut,
@@ -55,14 +55,15 @@ impl Assembler {
         request_id: u32,
         chunk: BytesMut,
         limits: MessageLimits,
-    ) -> Result<Assembled, Error> {
+    ) -> Result<AssemblyStep, Error> {
         let partial = self.partial.take();
         if partial.as_ref().is_some_and(|partial| partial.request_id != request_id) {
             return Err(Error::new(StatusCode::BadTcpMessageTypeInvalid, "chunks of two messages are mixed"));
         }
         if finality == Finality::Abort {
-            let status = Reader::new(&chunk).u32().map_or(StatusCode::BadUnexpectedError, StatusCode::from);
-            return Ok(Assembled::Aborted { request_id, status });
+            let status =
+                WireReader::new(&chunk).u32().map_or(StatusCode::BadUnexpectedError, StatusCode::from);
+            return Ok(AssemblyStep::Aborted { request_id, status });
         }
         let gathered = partial.as_ref().map_or(0, |partial| partial.body.len());
         let chunk_count = partial.as_ref().map_or(0, |partial| partial.chunk_count) + 1;
@@ -85,9 +86,9 @@ impl Assembler {
             }
         };
         if finality == Finality::Final {
-            return Ok(Assembled::Message { request_id, body: body.freeze() });
+            return Ok(AssemblyStep::Message { request_id, body: body.freeze() });
         }
-        self.partial = Some(Partial { request_id, chunk_count, body });
-        Ok(Assembled::Incomplete)
+        self.partial = Some(PartialMessage { request_id, chunk_count, body });
+        Ok(AssemblyStep::Incomplete)
     }
 }

@@ -5,7 +5,7 @@ use durward_identity::Moment;
 use opcua_types::{BinaryEncodable, DateTime, NodeId, ObjectId, ResponseHeader, ServiceFault, StatusCode};
 
 use super::context::encode_service;
-use super::reader::Reader;
+use super::reader::WireReader;
 use crate::error::Error;
 
 /// 100 ns ticks from 1601, where `DateTime` begins, to 1970 (Part 6, 5.2.2.5).
@@ -33,7 +33,7 @@ impl RequestPeek {
     /// Truncated, or no service of namespace 0.
     pub fn read(body: &[u8]) -> Result<RequestPeek, Error> {
         let (type_id, length) = type_id(body)?;
-        let mut reader = Reader::new(body);
+        let mut reader = WireReader::new(body);
         reader.take(length)?;
         reader.skip_node_id()?;
         let token = length..reader.position();
@@ -80,7 +80,7 @@ impl ResponsePeek {
     /// Truncated, or no service of namespace 0.
     pub fn read(body: &[u8]) -> Result<ResponsePeek, Error> {
         let (type_id, length) = type_id(body)?;
-        let mut reader = Reader::new(body);
+        let mut reader = WireReader::new(body);
         reader.take(length)?;
         let _timestamp = reader.i64()?;
         let handle_offset = reader.position();

@@ -7,11 +7,11 @@
 use opcua_types::ObjectId;
 
 use crate::error::Error;
-use crate::gate::mediate::walk::{Walked, Walker};
+use crate::gate::mediate::walk::{WalkResult, Walker};
 
 /// A field, or some that follow each other.
 #[derive(Clone, Copy)]
-enum Field {
+enum ShapeField {
     /// So many bytes.
     Fixed(usize),
     /// A string, byte string or numeric range.
@@ -25,62 +25,63 @@ enum Field {
     DataValue,
     Diagnostic,
     /// A structure.
-    Of(&'static [Field]),
+    Of(&'static [ShapeField]),
     /// An array of structures with these fields.
-    Each(&'static [Field]),
+    Each(&'static [ShapeField]),
 }
 
-use Field::{
+use ShapeField::{
     DataValue, Diagnostic, Each, ExpandedNodeId, Extension, Fixed, LocalizedText, NodeId, Of, QualifiedName,
     Text, Variant,
 };
 
 /// A Boolean or a byte.
-const B: Field = Fixed(1);
+const B: ShapeField = Fixed(1);
 /// 32 bits: numbers, enumerations, status codes.
-const W: Field = Fixed(4);
+const W: ShapeField = Fixed(4);
 /// 64 bits: numbers, moments, durations.
-const L: Field = Fixed(8);
+const L: ShapeField = Fixed(8);
 
 /// Authentication token, timestamp, handle, diagnostics, audit entry, timeout hint, additional header.
-const REQUEST: Field = Of(&[NodeId, L, W, W, Text, W, Extension]);
+const REQUEST: ShapeField = Of(&[NodeId, L, W, W, Text, W, Extension]);
 /// Timestamp, handle, result, diagnostics, string table, additional header.
-const RESPONSE: Field = Of(&[L, W, W, Diagnostic, Each(&[Text]), Extension]);
+const RESPONSE: ShapeField = Of(&[L, W, W, Diagnostic, Each(&[Text]), Extension]);
 
-const TEXTS: Field = Each(&[Text]);
-const NUMBERS: Field = Each(&[W]);
-const DIAGNOSTICS: Field = Each(&[Diagnostic]);
+const TEXTS: ShapeField = Each(&[Text]);
+const NUMBERS: ShapeField = Each(&[W]);
+const DIAGNOSTICS: ShapeField = Each(&[Diagnostic]);
 /// Status codes of operations, and diagnostics.
-const RESULTS: &[Field] = &[RESPONSE, NUMBERS, DIAGNOSTICS];
+const RESULTS: &[ShapeField] = &[RESPONSE, NUMBERS, DIAGNOSTICS];
 
-const SIGNATURE: Field = Of(&[Text, Text]);
-const APPLICATION: &[Field] = &[Text, Text, LocalizedText, W, Text, Text, TEXTS];
-const TOKEN_POLICY: &[Field] = &[Text, W, Text, Text, Text];
-const ENDPOINT: &[Field] = &[Text, Of(APPLICATION), Text, W, Text, Each(TOKEN_POLICY), Text, B];
+const SIGNATURE: ShapeField = Of(&[Text, Text]);
+const APPLICATION: &[ShapeField] = &[Text, Text, LocalizedText, W, Text, Text, TEXTS];
+const TOKEN_POLICY: &[ShapeField] = &[Text, W, Text, Text, Text];
+const ENDPOINT: &[ShapeField] = &[Text, Of(APPLICATION), Text, W, Text, Each(TOKEN_POLICY), Text, B];
 
-const READ_VALUE: &[Field] = &[NodeId, W, Text, QualifiedName];
-const REFERENCE: &[Field] = &[NodeId, B, ExpandedNodeId, QualifiedName, LocalizedText, W, ExpandedNodeId];
-const BROWSED: &[Field] = &[RESPONSE, Each(&[W, Text, Each(REFERENCE)]), DIAGNOSTICS];
-const RELATIVE_PATH: Field = Each(&[NodeId, B, B, QualifiedName]);
-const MONITORING: Field = Of(&[W, L, Extension, W, B]);
-const NOTIFICATION: Field = Of(&[W, L, Each(&[Extension])]);
+const READ_VALUE: &[ShapeField] = &[NodeId, W, Text, QualifiedName];
+const REFERENCE: &[ShapeField] =
+    &[NodeId, B, ExpandedNodeId, QualifiedName, LocalizedText, W, ExpandedNodeId];
+const BROWSED: &[ShapeField] = &[RESPONSE, Each(&[W, Text, Each(REFERENCE)]), DIAGNOSTICS];
+const RELATIVE_PATH: ShapeField = Each(&[NodeId, B, B, QualifiedName]);
+const MONITORING: ShapeField = Of(&[W, L, Extension, W, B]);
+const NOTIFICATION: ShapeField = Of(&[W, L, Each(&[Extension])]);
 
 /// The fields of a service's request or response, behind the type id; nothing for services that this crate does not decode.
-fn service(type_id: u32) -> Option<&'static [Field]> {
+fn service(type_id: u32) -> Option<&'static [ShapeField]> {
     session_service(type_id).or_else(|| node_service(type_id)).or_else(|| subscription_service(type_id))
 }
 
 macro_rules! shapes {
     ($id:expr, $($name:ident => $fields:expr),* $(,)?) => {
         match $id {
-            $(id if id == ObjectId::$name as u32 => Some({ const FIELDS: &[Field] = $fields; FIELDS }),)*
+            $(id if id == ObjectId::$name as u32 => Some({ const FIELDS: &[ShapeField] = $fields; FIELDS }),)*
             _ => None,
         }
     };
 }
 
 /// Channels, sessions, discovery (Part 4, 5.5 to 5.7).
-fn session_service(type_id: u32) -> Option<&'static [Field]> {
+fn session_service(type_id: u32) -> Option<&'static [ShapeField]> {
     shapes!(type_id,
         ServiceFault_Encoding_DefaultBinary => &[RESPONSE],
         OpenSecureChannelRequest_Encoding_DefaultBinary => &[REQUEST, W, W, W, Text, W],
@@ -103,7 +104,7 @@ fn session_service(type_id: u32) -> Option<&'static [Field]> {
 }
 
 /// Views, attributes, methods (Part 4, 5.9 to 5.12).
-fn node_service(type_id: u32) -> Option<&'static [Field]> {
+fn node_service(type_id: u32) -> Option<&'static [ShapeField]> {
     shapes!(type_id,
         ReadRequest_Encoding_DefaultBinary => &[REQUEST, L, W, Each(READ_VALUE)],
         ReadResponse_Encoding_DefaultBinary => &[RESPONSE, Each(&[DataValue]), DIAGNOSTICS],
@@ -132,7 +133,7 @@ fn node_service(type_id: u32) -> Option<&'static [Field]> {
 }
 
 /// Subscriptions and monitored items (Part 4, 5.13 and 5.14).
-fn subscription_service(type_id: u32) -> Option<&'static [Field]> {
+fn subscription_service(type_id: u32) -> Option<&'static [ShapeField]> {
     shapes!(type_id,
         CreateMonitoredItemsRequest_Encoding_DefaultBinary =>
             &[REQUEST, W, W, Each(&[Of(READ_VALUE), W, MONITORING])],
@@ -164,7 +165,7 @@ fn subscription_service(type_id: u32) -> Option<&'static [Field]> {
 }
 
 /// The fields of the structures that are looked into, by the number of their binary encoding in namespace 0.
-fn structure(encoding: u32) -> Option<&'static [Field]> {
+fn structure(encoding: u32) -> Option<&'static [ShapeField]> {
     shapes!(encoding,
         AnonymousIdentityToken_Encoding_DefaultBinary => &[Text],
         UserNameIdentityToken_Encoding_DefaultBinary => &[Text, Text, Text, Text],
@@ -188,9 +189,9 @@ fn structure(encoding: u32) -> Option<&'static [Field]> {
     )
 }
 
-const SIMPLE_OPERAND: &[Field] = &[NodeId, Each(&[QualifiedName]), W, Text];
+const SIMPLE_OPERAND: &[ShapeField] = &[NodeId, Each(&[QualifiedName]), W, Text];
 
-fn walk(walker: &mut Walker<'_>, fields: &[Field]) -> Walked<()> {
+fn walk(walker: &mut Walker<'_>, fields: &[ShapeField]) -> WalkResult<()> {
     fields.iter().try_for_each(|field| match field {
         Fixed(bytes) => walker.take(*bytes).map(drop),
         Text => walker.text().map(drop),
@@ -207,7 +208,7 @@ fn walk(walker: &mut Walker<'_>, fields: &[Field]) -> Walked<()> {
     })
 }
 
-fn check(bytes: &[u8], fields: &[Field], what: &str) -> Result<(), Error> {
+fn check(bytes: &[u8], fields: &[ShapeField], what: &str) -> Result<(), Error> {
     let mut walker = Walker::new(bytes);
     let walked = walk(&mut walker, fields).and_then(|()| walker.end());
     walked.map_err(|_| {

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use durward_identity::Moment;
-use durward_opcua::channel::{ChannelSettings, Offer, PeerRole, Trust, Workers};
+use durward_opcua::channel::{ChannelSettings, PeerRole, PeerTrust, SecurityOffer, Workers};
 use durward_opcua::crypto::{KeyLength, OwnCertificate, SecretFormat, SecurityPolicy};
 use durward_opcua::error::Error;
 use durward_opcua::pki::{CertificateDraft, self_signed};
 use durward_opcua::session::{
-    Activation, ActiveSession, Attempt, Call, ClientIdentity, ClientSession, ClientSettings, CloseReason,
-    Endpoint, ExpectedServer, Identity, Server, ServerLimits, ServerSettings, Service, SessionInfo,
-    TokenKind,
+    Activation, ActivationAttempt, ActiveSession, ClientIdentity, ClientSession, CloseReason, Endpoint,
+    ExpectedServer, ServerLimits, ServerSettings, SessionCall, SessionClientSettings, SessionHandler,
+    SessionInfo, SessionServer, UserIdentity, UserTokenKind,
 };
 use durward_opcua::wire;
 use opcua_types::{
@@ -49,7 +49,7 @@ pub(crate) fn own(uri: &str) -> OwnCertificate {
 /// Trusts everybody: what is tested is not trust.
 pub(crate) struct Anybody;
 
-impl Trust for Anybody {
+impl PeerTrust for Anybody {
     fn check(&self, _chain: &[&[u8]], _role: PeerRole, _moment: Moment) -> Result<(), Error> {
         Ok(())
     }
@@ -82,22 +82,22 @@ pub(crate) struct Plant {
     pub(crate) release: Notify,
 }
 
-impl Service for Plant {
+impl SessionHandler for Plant {
     type User = String;
     type State = ();
 
-    async fn authenticate(&self, attempt: Attempt<'_, String>) -> Result<String, StatusCode> {
+    async fn authenticate(&self, attempt: ActivationAttempt<'_, String>) -> Result<String, StatusCode> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (user, identity) = match &attempt.identity {
-            Identity::Anonymous => (Some("anonymous".to_owned()), "anonymous".to_owned()),
-            Identity::UserName { name, password } => {
+            UserIdentity::Anonymous => (Some("anonymous".to_owned()), "anonymous".to_owned()),
+            UserIdentity::UserName { name, password } => {
                 let right = text(password) == format!("{name}'s password");
                 (right.then(|| name.clone()), format!("{name}/{}", text(password)))
             }
-            Identity::Certificate(certificate) => {
+            UserIdentity::Certificate(certificate) => {
                 (certificate.application_uri().map(str::to_owned), certificate.thumbprint_hex())
             }
-            Identity::Issued { token, token_type } => (
+            UserIdentity::Issued { token, token_type } => (
                 text(token).strip_prefix("token of ").map(str::to_owned),
                 format!("{token_type} {}", text(token)),
             ),
@@ -132,7 +132,7 @@ impl Service for Plant {
         self.changed.lock().unwrap().push(session.user().to_string());
     }
 
-    async fn answer(&self, call: Call<Plant>) -> Result<Bytes, StatusCode> {
+    async fn answer(&self, call: SessionCall<Plant>) -> Result<Bytes, StatusCode> {
         let owned = wire::context();
         if call.request.type_id == ObjectId::PublishRequest_Encoding_DefaultBinary as u32 {
             self.sessions.lock().unwrap().push(call.session);
@@ -164,12 +164,12 @@ impl Service for Plant {
     }
 }
 
-pub(crate) fn kinds() -> Vec<TokenKind> {
+pub(crate) fn kinds() -> Vec<UserTokenKind> {
     vec![
-        TokenKind::Anonymous,
-        TokenKind::UserName,
-        TokenKind::Certificate,
-        TokenKind::Issued { token_type: JWT.to_owned(), issuer_endpoint_url: "{}".to_owned() },
+        UserTokenKind::Anonymous,
+        UserTokenKind::UserName,
+        UserTokenKind::Certificate,
+        UserTokenKind::Issued { token_type: JWT.to_owned(), issuer_endpoint_url: "{}".to_owned() },
     ]
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn server_settings() -> ServerSettings {
 }
 
 pub(crate) struct Running {
-    pub(crate) server: Server<Plant>,
+    pub(crate) server: SessionServer<Plant>,
     pub(crate) plant: Arc<Plant>,
     pub(crate) address: SocketAddr,
 }
@@ -200,7 +200,7 @@ impl Running {
 
     pub(crate) async fn with(settings: ServerSettings) -> Running {
         let plant = Arc::new(Plant::default());
-        let server = Server::new(settings, Arc::clone(&plant)).unwrap();
+        let server = SessionServer::new(settings, Arc::clone(&plant)).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = server.clone();
@@ -212,7 +212,7 @@ impl Running {
         format!("opc.tcp://{}", self.address)
     }
 
-    pub(crate) async fn connect(&self, offer: Offer) -> ClientSession {
+    pub(crate) async fn connect(&self, offer: SecurityOffer) -> ClientSession {
         ClientSession::connect(&self.url(), Some(offer), client_settings()).await.unwrap()
     }
 
@@ -224,15 +224,15 @@ impl Running {
     }
 }
 
-pub(crate) const USUAL: Offer =
-    Offer { policy: SecurityPolicy::Basic256Sha256, mode: MessageSecurityMode::SignAndEncrypt };
+pub(crate) const USUAL: SecurityOffer =
+    SecurityOffer { policy: SecurityPolicy::Basic256Sha256, mode: MessageSecurityMode::SignAndEncrypt };
 
-pub(crate) fn client_settings() -> ClientSettings {
+pub(crate) fn client_settings() -> SessionClientSettings {
     client_settings_of(&CLIENT)
 }
 
-pub(crate) fn client_settings_of(own: &OwnCertificate) -> ClientSettings {
-    ClientSettings {
+pub(crate) fn client_settings_of(own: &OwnCertificate) -> SessionClientSettings {
+    SessionClientSettings {
         channel: Arc::new(channel_settings(own)),
         application_uri: own.certificate().application_uri().unwrap().to_owned(),
         server: ExpectedServer::default(),

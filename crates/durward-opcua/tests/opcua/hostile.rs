@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::BytesMut;
 use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::wire::{
-    AsymmetricHeader, ChunkHeader, ChunkKind, ErrorMessage, Finality, Hello, Limits, RequestPeek,
-    ResponsePeek, SequenceHeader, context, decode_service, encode_service,
+    AsymmetricHeader, ChunkHeader, ChunkKind, ErrorMessage, Finality, HelloMessage, RequestPeek,
+    ResponsePeek, SequenceHeader, TransportLimits, context, decode_service, encode_service,
 };
 use opcua_types::{
     ActivateSessionRequest, CreateSessionRequest, GetEndpointsRequest, MessageSecurityMode,
@@ -38,7 +38,7 @@ impl Random {
 }
 
 fn hello() -> Vec<u8> {
-    Hello::new(&Limits::DEFAULT, "opc.tcp://localhost").encode()
+    HelloMessage::new(&TransportLimits::DEFAULT, "opc.tcp://localhost").encode()
 }
 
 fn open_none(channel: u32, sequence: u32) -> Vec<u8> {
@@ -429,7 +429,7 @@ fn decoders_survive_anything() {
         let context = owned.context();
         let _ = RequestPeek::read(&bytes).map(|peek| assert!(peek.parameters <= bytes.len()));
         let _ = ResponsePeek::read(&bytes);
-        let _ = Hello::decode(&bytes);
+        let _ = HelloMessage::decode(&bytes);
         let _ = ErrorMessage::decode(&bytes);
         let _ = AsymmetricHeader::decode(&bytes);
         let _ = ChunkHeader::decode(&bytes);

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_identity::Moment;
-use durward_opcua::channel::{PeerRole, Trust as _};
+use durward_opcua::channel::{PeerRole, PeerTrust as _};
 use durward_opcua::crypto::{Certificate, KeyLength};
-use durward_opcua::pki::{Authority, CertificateDraft, Directory, TrustLists, self_signed, validate};
+use durward_opcua::pki::{
+    CertificateAuthority, CertificateDirectory, CertificateDraft, TrustLists, self_signed, validate,
+};
 use durward_opcua::session::{ClientIdentity, ClientSession};
 use opcua_types::StatusCode;
 
@@ -116,15 +118,15 @@ fn a_forged_self_signed_certificate_is_found_out() {
 }
 
 struct Plant {
-    root: Authority,
-    between: Authority,
+    root: CertificateAuthority,
+    between: CertificateAuthority,
     device: durward_opcua::crypto::OwnCertificate,
     lists: TrustLists,
 }
 
 /// A root, an authority below it, a device below that; everything known, the root trusted, nothing revoked.
 fn plant() -> Plant {
-    let root = Authority::new(&draft("urn:test:root"), KeyLength::Rsa2048).unwrap();
+    let root = CertificateAuthority::new(&draft("urn:test:root"), KeyLength::Rsa2048).unwrap();
     let between = root.issue_authority(&draft("urn:test:between"), KeyLength::Rsa2048).unwrap();
     let device = between.issue(&draft("urn:test:device"), KeyLength::Rsa2048).unwrap();
     let until = NOW.plus(30 * DAY);
@@ -156,7 +158,7 @@ fn a_chain_is_trusted_by_any_of_its_members() {
     direct.trusted.push(device.der().to_vec());
     assert_eq!(check(&[device], &direct, NOW), Ok(()));
     // Nobody is trusted for bringing a root of their own.
-    let rogue = Authority::new(&draft("urn:test:root"), KeyLength::Rsa2048).unwrap();
+    let rogue = CertificateAuthority::new(&draft("urn:test:root"), KeyLength::Rsa2048).unwrap();
     let intruder = rogue.issue(&draft("urn:test:device"), KeyLength::Rsa2048).unwrap();
     let refused = check(&[intruder.certificate(), rogue.certificate()], &TrustLists::default(), NOW);
     assert_eq!(refused, Err(StatusCode::BadCertificateUntrusted));
@@ -198,7 +200,7 @@ fn revoked_certificates_and_missing_lists_are_told_apart() {
         Err(StatusCode::BadCertificateRevocationUnknown)
     );
     // A list of somebody else with the same name says nothing.
-    let rogue = Authority::new(&draft("urn:test:between"), KeyLength::Rsa2048).unwrap();
+    let rogue = CertificateAuthority::new(&draft("urn:test:between"), KeyLength::Rsa2048).unwrap();
     let forged = rogue.revoke(&[device], NOW, until).unwrap();
     assert_eq!(check(&[device], &with(vec![none_root, none_between, forged]), NOW), Ok(()));
 }
@@ -215,7 +217,7 @@ fn usage_counts() {
 #[test]
 fn directories_keep_own_trusted_and_rejected_certificates() {
     let path = Temporary::new("directory");
-    let directory = Directory::open(&path.0).unwrap();
+    let directory = CertificateDirectory::open(&path.0).unwrap();
     assert!(directory.own().unwrap().is_none());
     directory.store_own(&SERVER).unwrap();
     let own = directory.own().unwrap().unwrap();
@@ -256,7 +258,7 @@ fn directories_keep_own_trusted_and_rejected_certificates() {
 #[test]
 fn rejected_certificates_are_bounded() {
     let path = Temporary::new("rejected");
-    let directory = Directory::open(&path.0).unwrap();
+    let directory = CertificateDirectory::open(&path.0).unwrap();
     for number in 0..80 {
         std::fs::write(path.0.join(format!("rejected/certs/{number}.der")), CLIENT.certificate().der())
             .unwrap();
@@ -269,8 +271,8 @@ fn rejected_certificates_are_bounded() {
 #[tokio::test]
 async fn a_server_takes_clients_whose_certificates_are_trusted_and_a_client_such_servers() {
     let (server_path, client_path) = (Temporary::new("server"), Temporary::new("client"));
-    let for_server = Arc::new(Directory::open(&server_path.0).unwrap());
-    let for_client = Arc::new(Directory::open(&client_path.0).unwrap());
+    let for_server = Arc::new(CertificateDirectory::open(&server_path.0).unwrap());
+    let for_client = Arc::new(CertificateDirectory::open(&client_path.0).unwrap());
     let mut settings = server_settings();
     settings.channel.trust = Arc::clone(&for_server) as Arc<_>;
     let running = Running::with(settings).await;
@@ -295,14 +297,14 @@ async fn a_server_takes_clients_whose_certificates_are_trusted_and_a_client_such
 /// Client and server know the root only: each shows the authority between that issued its certificate.
 #[tokio::test]
 async fn chains_are_shown_both_ways() {
-    let root = Authority::new(&draft("urn:test:root"), KeyLength::Rsa2048).unwrap();
+    let root = CertificateAuthority::new(&draft("urn:test:root"), KeyLength::Rsa2048).unwrap();
     let (server_path, client_path) = (Temporary::new("chain-server"), Temporary::new("chain-client"));
     let mut directories = Vec::new();
     let mut lists = vec![root.revoke(&[], NOW, NOW.plus(30 * DAY)).unwrap()];
     for (path, uri) in [(&server_path, "urn:test:server"), (&client_path, "urn:test:client")] {
         let between = root.issue_authority(&draft(&format!("{uri}:authority")), KeyLength::Rsa2048).unwrap();
         lists.push(between.revoke(&[], NOW, NOW.plus(30 * DAY)).unwrap());
-        let directory = Directory::open(&path.0).unwrap();
+        let directory = CertificateDirectory::open(&path.0).unwrap();
         directory.store_own(&between.issue(&draft(uri), KeyLength::Rsa2048).unwrap()).unwrap();
         directory.trust(root.certificate()).unwrap();
         directory.add_issuer(between.certificate()).unwrap();
@@ -317,7 +319,7 @@ async fn chains_are_shown_both_ways() {
         );
         std::fs::write(path.0.join(name), list).unwrap();
     }
-    let channel = |directory: &Directory| {
+    let channel = |directory: &CertificateDirectory| {
         let mut channel = channel_settings(&directory.own().unwrap().unwrap());
         channel.trust = Arc::new(directory.clone());
         channel

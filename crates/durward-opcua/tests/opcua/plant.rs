@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use durward_opcua::plant::{Host, HostService, PLANT_NAMESPACE, Users, boiler};
-use durward_opcua::session::{ClientIdentity, ClientSession, Server};
+use durward_opcua::plant::{HostService, PLANT_NAMESPACE, PasswordUsers, PlantHost, boiler};
+use durward_opcua::session::{ClientIdentity, ClientSession, SessionServer};
 use opcua_types::{
     CallMethodRequest, CallRequest, CallResponse, CreateMonitoredItemsRequest, CreateMonitoredItemsResponse,
     CreateSubscriptionRequest, CreateSubscriptionResponse, MonitoredItemCreateRequest, MonitoringMode,
@@ -16,12 +16,13 @@ use tokio::net::TcpListener;
 use crate::fixture::{NOW, USUAL, client_settings, server_settings, status};
 
 /// Starts a boiler behind sessions and gives the URL and the boiler's host.
-async fn start() -> (String, Arc<Host>) {
+async fn start() -> (String, Arc<PlantHost>) {
     let began = Instant::now();
-    let host = Host::new(boiler("urn:test:server", 10, NOW).unwrap(), move || NOW.plus(began.elapsed()));
-    let login = Users { anonymous: false, passwords: [("ada".to_owned(), b"engine".to_vec().into())].into() };
+    let host = PlantHost::new(boiler("urn:test:server", 10, NOW).unwrap(), move || NOW.plus(began.elapsed()));
+    let login =
+        PasswordUsers { anonymous: false, passwords: [("ada".to_owned(), b"engine".to_vec().into())].into() };
     let server =
-        Server::new(server_settings(), Arc::new(HostService::new(Arc::clone(&host), login))).unwrap();
+        SessionServer::new(server_settings(), Arc::new(HostService::new(Arc::clone(&host), login))).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("opc.tcp://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { server.serve(listener).await });
@@ -40,7 +41,7 @@ async fn connect(url: &str) -> ClientSession {
     session
 }
 
-fn node(host: &Host, name: &str) -> NodeId {
+fn node(host: &PlantHost, name: &str) -> NodeId {
     NodeId::new(host.with(|server| server.space().namespace_index(PLANT_NAMESPACE).unwrap()), name)
 }
 

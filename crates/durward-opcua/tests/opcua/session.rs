@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use durward_opcua::channel::Offer;
+use durward_opcua::channel::SecurityOffer;
 use durward_opcua::crypto::{Certificate, KeyLength, SecretFormat, SecurityPolicy};
 use durward_opcua::pki::{CertificateDraft, self_signed};
 use durward_opcua::session::{
-    ClientIdentity, ClientSession, ClientSettings, CloseReason, ExpectedServer, Pin, discover,
+    ClientIdentity, ClientSession, CloseReason, ExpectedServer, PinnedApplication, SessionClientSettings,
+    discover,
 };
 use opcua_types::{
     CancelRequest, CancelResponse, MessageSecurityMode, PublishRequest, PublishResponse, ReadResponse,
@@ -26,7 +27,7 @@ async fn every_policy_and_mode_carries_every_kind_of_identity() {
             for secret_format in [SecretFormat::Legacy, SecretFormat::RsaEncryptedSecret] {
                 let mut settings = client_settings();
                 settings.secret_format = secret_format;
-                let offer = Offer { policy, mode };
+                let offer = SecurityOffer { policy, mode };
                 let session = ClientSession::connect(&running.url(), Some(offer), settings).await.unwrap();
                 assert_eq!(status(whoami(&session).await), StatusCode::BadSessionNotActivated);
                 session.activate(&ClientIdentity::Anonymous).await.unwrap();
@@ -340,18 +341,18 @@ async fn the_server_is_the_one_that_is_expected() {
     settings.channel = channel_settings(&far);
     let running = Running::with(settings).await;
     let connect = async |server: ExpectedServer| {
-        ClientSession::connect(&running.url(), None, ClientSettings { server, ..client_settings() })
+        ClientSession::connect(&running.url(), None, SessionClientSettings { server, ..client_settings() })
             .await
             .map(drop)
     };
     let any = ExpectedServer { danger_any_host_name: true, ..ExpectedServer::default() };
     assert_eq!(status(connect(ExpectedServer::default()).await), StatusCode::BadCertificateHostNameInvalid);
     connect(any.clone()).await.unwrap();
-    let uri = |uri: &str| Some(Pin::ApplicationUri(uri.to_owned()));
+    let uri = |uri: &str| Some(PinnedApplication::ApplicationUri(uri.to_owned()));
     connect(ExpectedServer { pin: uri("urn:test:server"), ..any.clone() }).await.unwrap();
     let other = ExpectedServer { pin: uri("urn:test:other"), ..any.clone() };
     assert_eq!(status(connect(other).await), StatusCode::BadCertificateUriInvalid);
-    let thumbprint = |of: &Certificate| Some(Pin::thumbprint(&of.thumbprint_hex()).unwrap());
+    let thumbprint = |of: &Certificate| Some(PinnedApplication::thumbprint(&of.thumbprint_hex()).unwrap());
     connect(ExpectedServer { pin: thumbprint(far.certificate()), ..ExpectedServer::default() })
         .await
         .unwrap();

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::channel::{ChannelTarget, ClientChannel, Offer};
+use durward_opcua::channel::{ChannelTarget, ClientChannel, SecurityOffer};
 use durward_opcua::crypto::{self, OwnCertificate, SecurityPolicy, TokenSecurity};
 use durward_opcua::error::Error;
 use durward_opcua::session::{
-    ClientIdentity, ClientSession, Endpoint, Server, TokenKind, TokenPolicy, choose, connect_channel,
-    discover,
+    ClientIdentity, ClientSession, Endpoint, SessionServer, TokenPolicy, UserTokenKind, choose,
+    connect_channel, discover,
 };
 use durward_opcua::wire;
 use opcua_types::{
@@ -26,7 +26,7 @@ use crate::fixture::{
 
 const POLICY: SecurityPolicy = SecurityPolicy::Basic256Sha256;
 
-async fn channel(running: &Running, own: &OwnCertificate, offer: Offer) -> ClientChannel {
+async fn channel(running: &Running, own: &OwnCertificate, offer: SecurityOffer) -> ClientChannel {
     let target = ChannelTarget {
         endpoint_url: running.url(),
         policy: offer.policy,
@@ -418,7 +418,7 @@ async fn a_new_session_is_activated_on_its_own_channel_only() {
 #[tokio::test]
 async fn without_security_or_session_there_is_discovery_only() {
     let running = Running::start().await;
-    let none = Offer { policy: SecurityPolicy::None, mode: MessageSecurityMode::None };
+    let none = SecurityOffer { policy: SecurityPolicy::None, mode: MessageSecurityMode::None };
     let open = channel(&running, &CLIENT, none).await;
     let request = create_request(CLIENT.certificate().der(), "urn:test:client", 32);
     let created = ask::<_, CreateSessionResponse>(&open, &request).await;
@@ -475,7 +475,7 @@ async fn other_certificates_cannot_take_a_session_over() {
     let endpoint = choose(&endpoints, Some(USUAL)).unwrap();
     let other = connect_channel(&running.url(), endpoint, &client_settings_of(&OTHER)).await.unwrap();
     assert_eq!(status(session.activate_on(other, &user("ada")).await), StatusCode::BadSecurityChecksFailed);
-    let signed = Offer { policy: POLICY, mode: MessageSecurityMode::Sign };
+    let signed = SecurityOffer { policy: POLICY, mode: MessageSecurityMode::Sign };
     let endpoint = choose(&endpoints, Some(signed)).unwrap();
     let weaker = connect_channel(&running.url(), endpoint, &client_settings()).await.unwrap();
     assert_eq!(status(session.activate_on(weaker, &user("ada")).await), StatusCode::BadSecurityModeRejected);
@@ -488,7 +488,7 @@ fn weak_or_ambiguous_settings_do_not_start() {
     let refused = |change: &dyn Fn(&mut durward_opcua::session::ServerSettings)| {
         let mut settings = server_settings();
         change(&mut settings);
-        let error = Server::new(settings, Arc::new(Plant::default())).unwrap_err();
+        let error = SessionServer::new(settings, Arc::new(Plant::default())).unwrap_err();
         assert_eq!(error.status(), StatusCode::BadConfigurationError, "{error}");
         error.to_string()
     };
@@ -496,7 +496,7 @@ fn weak_or_ambiguous_settings_do_not_start() {
         refused(&|settings| settings.endpoints[1].tokens[0].id = settings.endpoints[0].tokens[0].id.clone());
     assert!(twice.contains("`anonymous_Basic256Sha256_s` is there twice"), "{twice}");
     let plain =
-        TokenPolicy { id: "plain".to_owned(), kind: TokenKind::UserName, security: TokenSecurity::Plain };
+        TokenPolicy { id: "plain".to_owned(), kind: UserTokenKind::UserName, security: TokenSecurity::Plain };
     let readable = refused(&|settings| settings.endpoints[0].tokens.push(plain.clone()));
     assert!(readable.contains("in plain over a channel that is not encrypted"), "{readable}");
     let none = Endpoint::new(SecurityPolicy::None, MessageSecurityMode::None, &kinds());
@@ -513,7 +513,7 @@ async fn plain_secrets_are_taken_where_the_policy_says_plain_and_only_there() {
     let mut settings = server_settings();
     let endpoint = settings.endpoints.iter_mut().find(|endpoint| endpoint.offer == USUAL).unwrap();
     endpoint.tokens.iter_mut().for_each(|token| {
-        if token.kind != TokenKind::Certificate {
+        if token.kind != UserTokenKind::Certificate {
             token.security = TokenSecurity::Plain;
         }
     });
@@ -571,7 +571,7 @@ async fn a_client_refuses_endpoints_that_discovery_did_not_show() {
 async fn an_identity_without_a_policy_is_not_sent() {
     let mut settings = server_settings();
     for endpoint in &mut settings.endpoints {
-        endpoint.tokens.retain(|token| token.kind != TokenKind::UserName);
+        endpoint.tokens.retain(|token| token.kind != UserTokenKind::UserName);
     }
     let running = Running::with(settings).await;
     let session = running.connect(USUAL).await;

@@ -7,18 +7,18 @@ use arc_swap::ArcSwap;
 use durward_identity::Moment;
 use durward_identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use durward_identity::user::HashCosts;
-use durward_opcua::authority::decide::{Decider, Decision, Question};
+use durward_opcua::authority::decide::{RightsDecider, RightsDecision, RightsQuestion};
 use durward_opcua::authority::{
-    Audit, AuditNote, AuthorizationServer, AuthorizationService, MemoryKeep, Parts, RegisteredResource,
-    ServiceSettings, SubjectTable,
+    AuthorityAudit, AuthorityAuditNote, AuthorizationServer, AuthorizationService, AuthorizationServiceParts,
+    AuthorizationServiceSettings, MemoryAuthorityStore, RegisteredResource, SubjectTable,
 };
 use durward_opcua::channel::{ChannelSettings, Workers};
 use durward_opcua::client::{TokenClient, TokenClientSettings, WatchEvent, WatchSettings};
 use durward_opcua::error::Error;
-use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
+use durward_opcua::gate::{Gate, GateAuthoritySettings, GateSettings, UpstreamSettings};
 use durward_opcua::permission::Permission;
-use durward_opcua::session::{ClientIdentity, ClientSettings};
-use durward_opcua::token::{Target, Verdict};
+use durward_opcua::session::{ClientIdentity, SessionClientSettings};
+use durward_opcua::token::{CutoffTarget, GrantVerdict};
 use opcua_types::{NodeId, StatusCode, Variant};
 use tokio::net::TcpListener;
 
@@ -30,22 +30,22 @@ const AS: &str = "urn:test:as";
 /// Whoever is an operator reads and browses the boiler, and writes set points.
 struct Operators;
 
-impl Decider for Operators {
+impl RightsDecider for Operators {
     fn policy_version(&self) -> Arc<str> {
         "v1".into()
     }
 
-    fn decide(&self, question: &Question<'_>) -> Result<Decision, Error> {
+    fn decide(&self, question: &RightsQuestion<'_>) -> Result<RightsDecision, Error> {
         let operator = question.subject.roles.iter().any(|role| &**role == "operator");
         let rule = |node: &str, permission: &Permission| match permission {
-            Permission::Browse | Permission::Read if operator => Verdict::Granted,
-            Permission::Write if operator && node.contains("Mode") => Verdict::Granted,
-            _ => Verdict::Refused,
+            Permission::Browse | Permission::Read if operator => GrantVerdict::Granted,
+            Permission::Write if operator && node.contains("Mode") => GrantVerdict::Granted,
+            _ => GrantVerdict::Refused,
         };
         let verdicts = question.nodes().flat_map(|node| {
             question.permissions.iter().map(|permission| rule(&node, permission)).collect::<Vec<_>>()
         });
-        Ok(Decision {
+        Ok(RightsDecision {
             verdicts: verdicts.collect(),
             roles: question.subject.roles.clone(),
             policy: self.policy_version(),
@@ -57,8 +57,8 @@ impl Decider for Operators {
 
 struct Silent;
 
-impl Audit for Silent {
-    fn note(&self, _now: Moment, _note: &AuditNote<'_>) {}
+impl AuthorityAudit for Silent {
+    fn note(&self, _now: Moment, _note: &AuthorityAuditNote<'_>) {}
 }
 
 /// All four, running.
@@ -75,8 +75,8 @@ fn channel(clock: &Clock, own: &durward_opcua::crypto::OwnCertificate) -> Channe
     ChannelSettings::new(own.clone(), Arc::new(Anybody), Arc::new(move || clock.now()), Workers::new(2))
 }
 
-fn as_client(clock: &Clock, own: &durward_opcua::crypto::OwnCertificate) -> ClientSettings {
-    ClientSettings { channel: Arc::new(channel(clock, own)), ..client_settings_of(own) }
+fn as_client(clock: &Clock, own: &durward_opcua::crypto::OwnCertificate) -> SessionClientSettings {
+    SessionClientSettings { channel: Arc::new(channel(clock, own)), ..client_settings_of(own) }
 }
 
 async fn listen() -> (TcpListener, String) {
@@ -104,7 +104,7 @@ impl World {
             GateSettings::new(channel(&clock, &GATE), "urn:test:gate", upstream, AS, verifying);
         settings.endpoint_url.clone_from(&gate_url);
         settings.authority_url.clone_from(&authority_url);
-        let mut follow = AuthoritySettings::new(authority_url, as_client(&clock, &GATE));
+        let mut follow = GateAuthoritySettings::new(authority_url, as_client(&clock, &GATE));
         follow.publishing_interval = Duration::from_millis(50);
         settings.authority = Some(follow);
         let gate = Arc::new(Gate::start(settings).unwrap());
@@ -135,16 +135,16 @@ fn authority(clock: &Clock, keys: SigningKeys, url: &str) -> Arc<AuthorizationSe
     let subjects = SubjectTable::new(HashCosts { memory_kib: 8, passes: 1, lanes: 1 }).unwrap();
     subjects.set_user("anna", "engine", &["operator"]).unwrap();
     subjects.set_user("bert", "steam", &["guest"]).unwrap();
-    let parts = Parts {
+    let parts = AuthorizationServiceParts {
         decider: Arc::new(Operators),
         subjects: Arc::new(subjects),
-        keep: Arc::new(MemoryKeep::default()),
+        keep: Arc::new(MemoryAuthorityStore::default()),
         audit: Arc::new(Silent),
         keys: Arc::new(ArcSwap::from_pointee(keys)),
         clock: channel(clock, &service).clock,
         workers: Workers::new(2),
     };
-    let mut settings = ServiceSettings::new(AS, service.certificate().der());
+    let mut settings = AuthorizationServiceSettings::new(AS, service.certificate().der());
     settings.protocol.heartbeat_interval = Duration::from_millis(200);
     let gate = GATE.certificate().der().to_vec();
     let resources = [RegisteredResource { id: "urn:test:gate".to_owned(), certificate: Some(gate) }];
@@ -197,7 +197,7 @@ async fn recalled_rights_end_at_once_also_for_what_is_watched() {
         }
     });
     first.await.unwrap();
-    world.authority.service().revoke(Target::Subject("anna".into())).await.unwrap();
+    world.authority.service().revoke(CutoffTarget::Subject("anna".into())).await.unwrap();
     // The token is dead; the client gets another one, which the same policies grant, so that it goes on under a new one.
     let renewed = async {
         let before = anna.token().map(|token| token.text().to_owned());

@@ -2,9 +2,9 @@
 
 use bytes::BytesMut;
 use durward_opcua::wire::{
-    self, Acknowledge, Assembled, Assembler, AsymmetricHeader, BUFFER_BYTES_MIN, ChunkHeader, ChunkKind,
-    ErrorMessage, Finality, Hello, IncomingSequence, Limits, MessageLimits, OutgoingSequence, RequestPeek,
-    ResponsePeek, SequenceHeader, context, decode_service, encode_service, next_chunk,
+    self, Acknowledge, Assembler, AssemblyStep, AsymmetricHeader, BUFFER_BYTES_MIN, ChunkHeader, ChunkKind,
+    ErrorMessage, Finality, HelloMessage, IncomingSequence, MessageLimits, OutgoingSequence, RequestPeek,
+    ResponsePeek, SequenceHeader, TransportLimits, context, decode_service, encode_service, next_chunk,
 };
 use opcua_types::{
     ByteString, ExtensionObject, Guid, NodeId, ObjectId, ReadRequest, RequestHeader, ServiceFault,
@@ -15,7 +15,7 @@ use crate::fixture::{NOW, status};
 
 #[test]
 fn hello_and_acknowledge_agree_on_the_smaller_buffers() {
-    let hello = Hello {
+    let hello = HelloMessage {
         receive_buffer_bytes: 10_000,
         send_buffer_bytes: 200_000,
         limits: MessageLimits { message_bytes_max: 5, chunk_count_max: 0 },
@@ -27,9 +27,9 @@ fn hello_and_acknowledge_agree_on_the_smaller_buffers() {
         (header.kind, header.finality, header.size as usize),
         (ChunkKind::Hello, Finality::Final, encoded.len())
     );
-    let read = Hello::decode(&encoded[8..]).unwrap();
+    let read = HelloMessage::decode(&encoded[8..]).unwrap();
     assert_eq!(read.limits, MessageLimits { message_bytes_max: 5, chunk_count_max: u32::MAX });
-    let acknowledge = Acknowledge::negotiate(&Limits::DEFAULT, &read);
+    let acknowledge = Acknowledge::negotiate(&TransportLimits::DEFAULT, &read);
     assert_eq!((acknowledge.receive_buffer_bytes, acknowledge.send_buffer_bytes), (65_535, 10_000));
     assert_eq!(Acknowledge::decode(&acknowledge.encode()[8..], &hello).unwrap(), acknowledge);
     let larger = Acknowledge { send_buffer_bytes: 10_001, ..acknowledge };
@@ -38,16 +38,16 @@ fn hello_and_acknowledge_agree_on_the_smaller_buffers() {
 
 #[test]
 fn hello_below_the_minimum_or_with_a_long_url_is_refused() {
-    let hello = Hello::new(&Limits::DEFAULT, "opc.tcp://plc");
-    let small = Hello { receive_buffer_bytes: BUFFER_BYTES_MIN - 1, ..hello.clone() };
-    assert_eq!(status(Hello::decode(&small.encode()[8..])), StatusCode::BadConnectionRejected);
-    let exact = Hello { endpoint_url: "x".repeat(4_096), ..hello.clone() };
-    Hello::decode(&exact.encode()[8..]).unwrap();
-    let long = Hello { endpoint_url: "x".repeat(4_097), ..hello.clone() };
-    assert_eq!(status(Hello::decode(&long.encode()[8..])), StatusCode::BadTcpEndpointUrlInvalid);
+    let hello = HelloMessage::new(&TransportLimits::DEFAULT, "opc.tcp://plc");
+    let small = HelloMessage { receive_buffer_bytes: BUFFER_BYTES_MIN - 1, ..hello.clone() };
+    assert_eq!(status(HelloMessage::decode(&small.encode()[8..])), StatusCode::BadConnectionRejected);
+    let exact = HelloMessage { endpoint_url: "x".repeat(4_096), ..hello.clone() };
+    HelloMessage::decode(&exact.encode()[8..]).unwrap();
+    let long = HelloMessage { endpoint_url: "x".repeat(4_097), ..hello.clone() };
+    assert_eq!(status(HelloMessage::decode(&long.encode()[8..])), StatusCode::BadTcpEndpointUrlInvalid);
     let encoded = hello.encode();
     for length in 8..encoded.len() {
-        assert_eq!(status(Hello::decode(&encoded[8..length])), StatusCode::BadDecodingError);
+        assert_eq!(status(HelloMessage::decode(&encoded[8..length])), StatusCode::BadDecodingError);
     }
 }
 
@@ -149,9 +149,9 @@ fn messages_are_assembled_within_limits() {
     let piece = |length: usize| BytesMut::from(vec![9; length].as_slice());
     let mut assembler = Assembler::default();
     let more = assembler.push(Finality::Intermediate, 1, piece(4), limits).unwrap();
-    assert_eq!(more, Assembled::Incomplete);
+    assert_eq!(more, AssemblyStep::Incomplete);
     let whole = assembler.push(Finality::Final, 1, piece(6), limits).unwrap();
-    assert_eq!(whole, Assembled::Message { request_id: 1, body: vec![9; 10].into() });
+    assert_eq!(whole, AssemblyStep::Message { request_id: 1, body: vec![9; 10].into() });
     // One byte, or one chunk, more.
     assembler.push(Finality::Intermediate, 2, piece(4), limits).unwrap();
     assert_eq!(
@@ -169,9 +169,9 @@ fn messages_are_assembled_within_limits() {
     assembler.push(Finality::Intermediate, 4, piece(4), limits).unwrap();
     let reason = BytesMut::from(StatusCode::BadTimeout.bits().to_le_bytes().as_slice());
     let aborted = assembler.push(Finality::Abort, 4, reason, limits).unwrap();
-    assert_eq!(aborted, Assembled::Aborted { request_id: 4, status: StatusCode::BadTimeout });
+    assert_eq!(aborted, AssemblyStep::Aborted { request_id: 4, status: StatusCode::BadTimeout });
     let next = assembler.push(Finality::Final, 5, piece(10), limits).unwrap();
-    assert!(matches!(next, Assembled::Message { request_id: 5, .. }));
+    assert!(matches!(next, AssemblyStep::Message { request_id: 5, .. }));
 }
 
 fn request(token: NodeId) -> ReadRequest {

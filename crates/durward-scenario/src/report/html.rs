@@ -5,12 +5,12 @@ mod source;
 use std::fmt::Write;
 
 use super::escaped;
-use crate::coverage::{Coverage, Covered, Ratio};
-use crate::suite::{Finding, Outcome, Report, ScenarioReport};
+use crate::coverage::{CoverageRatio, DocumentCoverage, PolicyCoverage};
+use crate::suite::{ScenarioOutcome, ScenarioReport, TestFinding, TestReport};
 
 /// One file of the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct ReportPage {
     /// The name of the file; all lie in one folder.
     pub name: String,
     /// What it holds.
@@ -21,13 +21,13 @@ const STYLE: &str = include_str!("style.css");
 
 /// All pages; `index.html` is the first to read. Whatever comes from documents or tests is escaped, and the pages ask for
 /// nothing from anywhere and run nothing.
-pub fn pages(report: &Report) -> Vec<Page> {
+pub fn pages(report: &TestReport) -> Vec<ReportPage> {
     let mut pages = vec![
-        Page { name: "index.html".to_owned(), text: index(report) },
-        Page { name: "style.css".to_owned(), text: STYLE.to_owned() },
+        ReportPage { name: "index.html".to_owned(), text: index(report) },
+        ReportPage { name: "style.css".to_owned(), text: STYLE.to_owned() },
     ];
     for (number, document) in report.coverage.documents.iter().enumerate() {
-        pages.push(Page { name: page_name(number), text: source::page(document) });
+        pages.push(ReportPage { name: page_name(number), text: source::page(document) });
     }
     pages
 }
@@ -37,7 +37,7 @@ fn page_name(number: usize) -> String {
     format!("document-{}.html", number + 1)
 }
 
-fn index(report: &Report) -> String {
+fn index(report: &TestReport) -> String {
     let mut body = "<h1>Policy tests</h1>\n".to_owned();
     body.push_str(&verdict(report));
     body.push_str(&cards(&report.coverage));
@@ -58,7 +58,7 @@ fn page(title: &str, body: &str) -> String {
     )
 }
 
-fn verdict(report: &Report) -> String {
+fn verdict(report: &TestReport) -> String {
     let count = report.count();
     let is_good = count.failed + count.errors + count.unreadable == 0;
     let class = if is_good { "good" } else { "bad" };
@@ -73,7 +73,7 @@ fn verdict(report: &Report) -> String {
     format!("<p class=\"verdict {class}\">{}</p>\n", words.join(" · "))
 }
 
-fn cards(coverage: &Coverage) -> String {
+fn cards(coverage: &PolicyCoverage) -> String {
     let cards = [
         ("Policy sets", coverage.policy_sets(), "asked at least once"),
         ("Policies", coverage.policies(), "applied at least once"),
@@ -96,11 +96,11 @@ fn cards(coverage: &Coverage) -> String {
 }
 
 /// Never rounded up: 100 % means all.
-fn percent(ratio: Ratio) -> String {
+fn percent(ratio: CoverageRatio) -> String {
     if ratio.total == 0 { "–".to_owned() } else { format!("{} %", ratio.percent().floor()) }
 }
 
-fn bar(ratio: Ratio) -> String {
+fn bar(ratio: CoverageRatio) -> String {
     let class = match ratio.percent() {
         full if full >= 100.0 => "full",
         most if most >= 70.0 => "most",
@@ -109,7 +109,7 @@ fn bar(ratio: Ratio) -> String {
     format!("<div class=\"bar {class}\"><span style=\"width:{:.1}%\"></span></div>", ratio.percent())
 }
 
-fn documents(coverage: &Coverage) -> String {
+fn documents(coverage: &PolicyCoverage) -> String {
     if coverage.documents.is_empty() {
         return String::new();
     }
@@ -134,7 +134,7 @@ fn documents(coverage: &Coverage) -> String {
     out + "</tbody>\n</table>\n</section>\n"
 }
 
-fn tests(report: &Report) -> String {
+fn tests(report: &TestReport) -> String {
     let mut out = "<section>\n<h2>Scenarios</h2>\n".to_owned();
     for file in &report.files {
         let _ = writeln!(out, "<h3>{}</h3>", escaped(&file.path));
@@ -152,12 +152,12 @@ fn tests(report: &Report) -> String {
 
 fn scenario(out: &mut String, scenario: &ScenarioReport) {
     let (class, word, finding) = match &scenario.outcome {
-        Outcome::Passed => ("good", "pass", None),
-        Outcome::Failed(finding) => ("bad", "fail", Some(finding)),
-        Outcome::Error(finding) => ("bad", "error", Some(finding)),
+        ScenarioOutcome::Passed => ("good", "pass", None),
+        ScenarioOutcome::Failed(finding) => ("bad", "fail", Some(finding)),
+        ScenarioOutcome::Error(finding) => ("bad", "error", Some(finding)),
     };
     let _ = write!(out, "<li><span class=\"tag {class}\">{word}</span> {}", escaped(&scenario.name));
-    if let Some(Finding { line, column, message }) = finding {
+    if let Some(TestFinding { line, column, message }) = finding {
         let _ =
             write!(out, "<pre class=\"finding\">line {line}, column {column}\n{}</pre>", escaped(message));
     }
@@ -165,6 +165,6 @@ fn scenario(out: &mut String, scenario: &ScenarioReport) {
 }
 
 /// How a document is called in its title.
-fn title(document: &Covered) -> &str {
+fn title(document: &DocumentCoverage) -> &str {
     document.path.rsplit(['/', '\\']).next().unwrap_or(&document.path)
 }

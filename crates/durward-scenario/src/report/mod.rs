@@ -1,11 +1,11 @@
-//! Reports: for a terminal, as pages, for other tools. Each is a function from what came to a text.
+//! Reports: for a terminal, as pages, for other tools. Each is a function from the results to a text.
 
 mod html;
 mod sonar;
 mod text;
 
 use durward_pdp::ir::direction::bears_on_direction;
-pub use html::{Page, pages};
+pub use html::{ReportPage, pages};
 pub use sonar::sonar;
 pub use text::{coverage, scenarios};
 

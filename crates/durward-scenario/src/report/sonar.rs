@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::escaped;
-use crate::coverage::{Coverage, Covered, Ratio};
+use crate::coverage::{CoverageRatio, DocumentCoverage, PolicyCoverage};
 
 /// What was covered, line by line, as XML.
-pub fn sonar(coverage: &Coverage) -> String {
+pub fn sonar(coverage: &PolicyCoverage) -> String {
     let mut out = "<coverage version=\"1\">\n".to_owned();
     // Writing to a `String` cannot fail.
     for document in &coverage.documents {
         let _ = writeln!(out, "  <file path=\"{}\">", escaped(&document.path));
         for (line, ratio) in lines(document) {
-            let Ratio { covered, total } = ratio;
+            let CoverageRatio { covered, total } = ratio;
             let _ = writeln!(
                 out,
                 "    <lineToCover lineNumber=\"{line}\" covered=\"{}\" branchesToCover=\"{total}\" \
@@ -27,8 +27,8 @@ pub fn sonar(coverage: &Coverage) -> String {
 }
 
 /// The lines on which something can be covered, and how much of it was.
-pub(super) fn lines(document: &Covered) -> BTreeMap<u32, Ratio> {
-    let mut lines: BTreeMap<u32, Ratio> = BTreeMap::new();
+pub(super) fn lines(document: &DocumentCoverage) -> BTreeMap<u32, CoverageRatio> {
+    let mut lines: BTreeMap<u32, CoverageRatio> = BTreeMap::new();
     let elements = document.elements.iter().map(|element| (element.head, element.outcomes()));
     let conditions = document.conditions().map(|condition| (condition.span, condition.outcomes()));
     for (span, ratio) in elements.chain(conditions) {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use durward_pdp::ir::direction::bears_on_direction;
 use durward_pdp::sapl::syntax::Span;
 
-use crate::coverage::{Branch, Coverage, Covered, ElementKind};
-use crate::suite::{Count, FileReport, Finding, Outcome, Report, ScenarioReport};
+use crate::coverage::{ConditionBranch, DocumentCoverage, ElementKind, PolicyCoverage};
+use crate::suite::{FileReport, ScenarioCount, ScenarioOutcome, ScenarioReport, TestFinding, TestReport};
 
 /// Every scenario with what came of it, and how many passed.
 ///
@@ -21,7 +21,7 @@ use crate::suite::{Count, FileReport, Finding, Outcome, Report, ScenarioReport};
 ///
 /// 2 scenarios: 1 passed, 1 failed, 0 with errors
 /// ```
-pub fn scenarios(report: &Report) -> String {
+pub fn scenarios(report: &TestReport) -> String {
     let mut out = String::new();
     for file in &report.files {
         self::file(&mut out, file);
@@ -49,20 +49,20 @@ fn file(out: &mut String, file: &FileReport) {
 
 fn scenario(out: &mut String, path: &str, scenario: &ScenarioReport) {
     let (word, finding) = match &scenario.outcome {
-        Outcome::Passed => ("pass ", None),
-        Outcome::Failed(finding) => ("FAIL ", Some(finding)),
-        Outcome::Error(finding) => ("ERROR", Some(finding)),
+        ScenarioOutcome::Passed => ("pass ", None),
+        ScenarioOutcome::Failed(finding) => ("FAIL ", Some(finding)),
+        ScenarioOutcome::Error(finding) => ("ERROR", Some(finding)),
     };
     let _ = writeln!(out, "    {word}  {}", harmless(&scenario.name));
-    let Some(Finding { line, column, message }) = finding else { return };
+    let Some(TestFinding { line, column, message }) = finding else { return };
     let _ = writeln!(out, "           {}:{line}:{column}", harmless(path));
     for line in message.lines() {
         let _ = writeln!(out, "           {}", harmless(line));
     }
 }
 
-fn summary(count: Count) -> String {
-    let Count { passed, failed, errors, unreadable } = count;
+fn summary(count: ScenarioCount) -> String {
+    let ScenarioCount { passed, failed, errors, unreadable } = count;
     let all = passed + failed + errors;
     let plural = if all == 1 { "" } else { "s" };
     let mut out = format!("{all} scenario{plural}: {passed} passed, {failed} failed, {errors} with errors");
@@ -75,7 +75,7 @@ fn summary(count: Count) -> String {
 }
 
 /// How much of the documents was covered, and what was not.
-pub fn coverage(coverage: &Coverage) -> String {
+pub fn coverage(coverage: &PolicyCoverage) -> String {
     let rows = [
         ("policy sets", coverage.policy_sets()),
         ("policies", coverage.policies()),
@@ -92,12 +92,12 @@ pub fn coverage(coverage: &Coverage) -> String {
         "for gates, as SAPL counts what scenarios met: policy sets {}, policies {}, conditions {}, branches {}",
         gates.policy_sets, gates.policies, gates.conditions, gates.branches
     );
-    let missing: Vec<Missing<'_>> = coverage.documents.iter().flat_map(missing).collect();
+    let missing: Vec<UncoveredItem<'_>> = coverage.documents.iter().flat_map(missing).collect();
     if missing.is_empty() {
         return out;
     }
     out.push_str("not covered\n");
-    for Missing { document, span, what } in missing.iter().take(LISTED_MAX) {
+    for UncoveredItem { document, span, what } in missing.iter().take(LISTED_MAX) {
         let place = document.place(*span);
         let line = format!("{}:{}:{}: {what}", document.path, place.line, place.column);
         let _ = writeln!(out, "  {}", harmless(&line));
@@ -112,16 +112,16 @@ pub fn coverage(coverage: &Coverage) -> String {
 const LISTED_MAX: usize = 50;
 
 /// Something that was not covered.
-struct Missing<'c> {
-    document: &'c Covered,
+struct UncoveredItem<'c> {
+    document: &'c DocumentCoverage,
     span: Span,
     what: String,
 }
 
-fn missing(document: &Covered) -> Vec<Missing<'_>> {
+fn missing(document: &DocumentCoverage) -> Vec<UncoveredItem<'_>> {
     let mut all = Vec::new();
     for element in &document.elements {
-        let mut note = |span: Span, what: String| all.push(Missing { document, span, what });
+        let mut note = |span: Span, what: String| all.push(UncoveredItem { document, span, what });
         let kind = match element.kind {
             ElementKind::Set => "set",
             ElementKind::Policy => "policy",
@@ -141,7 +141,7 @@ fn missing(document: &Covered) -> Vec<Missing<'_>> {
 }
 
 /// What a condition never was.
-pub(super) fn never(condition: &Branch) -> &'static str {
+pub(super) fn never(condition: &ConditionBranch) -> &'static str {
     match (condition.times_true, condition.times_false) {
         (0, 0) => "never true, never false",
         (0, _) => "never true",

@@ -1,6 +1,6 @@
 //! What of documents is covered.
 
-use durward_scenario::{Element, Report};
+use durward_scenario::{CoveredElement, TestReport};
 
 use crate::run;
 
@@ -12,7 +12,7 @@ policy "c" suspend false; subject == 3;
 "#;
 
 /// Plays questions against one document; each line is a subject, an action and a resource.
-fn play(document: &str, questions: &[(&str, &str, &str)]) -> Report {
+fn play(document: &str, questions: &[(&str, &str, &str)]) -> TestReport {
     let scenarios: String = questions
         .iter()
         .enumerate()
@@ -23,13 +23,13 @@ fn play(document: &str, questions: &[(&str, &str, &str)]) -> Report {
     run(&[("d", document)], &format!("requirement \"r\" {{ given - document \"d\" {scenarios} }}"))
 }
 
-fn elements(report: &Report) -> &[Element] {
+fn elements(report: &TestReport) -> &[CoveredElement] {
     &report.coverage.documents[0].elements
 }
 
 /// Name, looked at, applied, not applicable, failed; then how often each condition was true, false, failed.
-fn counts(element: &Element) -> (String, Vec<[u64; 3]>) {
-    let Element { name, looked_at, applied, not_applicable, failed, conditions, .. } = element;
+fn counts(element: &CoveredElement) -> (String, Vec<[u64; 3]>) {
+    let CoveredElement { name, looked_at, applied, not_applicable, failed, conditions, .. } = element;
     let conditions = conditions.iter().map(|it| [it.times_true, it.times_false, it.times_failed]);
     (format!("{name} {looked_at} {applied} {not_applicable} {failed}"), conditions.collect())
 }
@@ -113,7 +113,7 @@ fn nothing_to_cover_is_covered() {
 }
 
 /// The four ratios of gates.
-fn gates(report: &Report) -> [String; 4] {
+fn gates(report: &TestReport) -> [String; 4] {
     let gates = report.coverage.gates();
     [gates.policy_sets, gates.policies, gates.conditions, gates.branches].map(|ratio| ratio.to_string())
 }

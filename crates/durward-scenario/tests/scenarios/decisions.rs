@@ -1,7 +1,7 @@
 //! Expectations of one decision.
 
 use crate::{fails, passes, scenario};
-use durward_scenario::Outcome;
+use durward_scenario::ScenarioOutcome;
 
 const POLICY: &str = r#"
 policy "p" permit
@@ -39,7 +39,7 @@ fn every_decision_can_be_expected() {
 #[test]
 fn what_came_is_told_with_its_place_and_reason() {
     let outcome = scenario(POLICY, "", "when \"ada\" attempts \"fail\" on 0\n  expect permit");
-    let Outcome::Failed(finding) = outcome else { panic!("{outcome:?}") };
+    let ScenarioOutcome::Failed(finding) = outcome else { panic!("{outcome:?}") };
     assert_eq!((finding.line, finding.column), (2, 10));
     let lines: Vec<&str> = finding.message.lines().collect();
     assert_eq!(lines[0], "expected: permit");

@@ -1,6 +1,6 @@
 //! Which documents are in force, and how they are combined.
 
-use durward_scenario::Outcome;
+use durward_scenario::ScenarioOutcome;
 
 use crate::{Shelf, errs, only, passes, run, run_with};
 
@@ -10,7 +10,7 @@ const PERMITS: (&str, &str) = ("permits", "policy \"yes\" permit subject == limi
 #[track_caller]
 fn check(given: &str, when: &str, expected: &str) {
     let test = format!("requirement \"r\" {{ {given} scenario \"s\" when {when} expect {expected}; }}");
-    assert_eq!(only(&run(&[DENIES, PERMITS], &test)), &Outcome::Passed, "{given}");
+    assert_eq!(only(&run(&[DENIES, PERMITS], &test)), &ScenarioOutcome::Passed, "{given}");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn the_scenario_wins_over_its_requirement() {
     let test = "requirement \"r\" { given - document \"permits\" - variables { \"limit\": 1 }
         scenario \"s\" given - documents \"permits\" - variables { \"limit\": 2 } - priority deny or suspend
         when 1 attempts 2 on 3 expect suspend; }";
-    assert_eq!(only(&run(&[DENIES, PERMITS], test)), &Outcome::Passed);
+    assert_eq!(only(&run(&[DENIES, PERMITS], test)), &ScenarioOutcome::Passed);
 }
 
 #[test]
@@ -63,11 +63,14 @@ fn folders_bring_documents_algorithm_and_variables() {
         );
         only(&run_with(&[DENIES, PERMITS], &shelf, &test)).clone()
     };
-    assert_eq!(play("- configuration \"it\"", "permit"), Outcome::Passed);
-    assert_eq!(play("- configuration \"it\" - priority deny or deny", "deny"), Outcome::Passed);
-    assert_eq!(play("- configuration \"it\" - variables { \"limit\": 2 }", "deny"), Outcome::Passed);
-    assert_eq!(play("- pdp-configuration \"it/pdp.json\"", "permit"), Outcome::Passed);
-    assert_eq!(play("- pdp-configuration \"it/pdp.json\" - document \"no\"", "deny"), Outcome::Passed);
+    assert_eq!(play("- configuration \"it\"", "permit"), ScenarioOutcome::Passed);
+    assert_eq!(play("- configuration \"it\" - priority deny or deny", "deny"), ScenarioOutcome::Passed);
+    assert_eq!(play("- configuration \"it\" - variables { \"limit\": 2 }", "deny"), ScenarioOutcome::Passed);
+    assert_eq!(play("- pdp-configuration \"it/pdp.json\"", "permit"), ScenarioOutcome::Passed);
+    assert_eq!(
+        play("- pdp-configuration \"it/pdp.json\" - document \"no\"", "deny"),
+        ScenarioOutcome::Passed
+    );
     for refused in [
         "- configuration \"it\" - document \"no\"",
         "- configuration \"it\" - documents \"no\"",
@@ -76,7 +79,7 @@ fn folders_bring_documents_algorithm_and_variables() {
         "- pdp-configuration \"elsewhere\"",
         "- pdp-configuration \"it/denies.sapl\"",
     ] {
-        assert!(matches!(play(refused, "deny"), Outcome::Error(_)), "{refused}");
+        assert!(matches!(play(refused, "deny"), ScenarioOutcome::Error(_)), "{refused}");
     }
 }
 
@@ -89,12 +92,12 @@ fn unknown_and_broken_documents_are_errors_of_those_who_use_them() {
         scenario \"3\" given - document \"goood\" when 1 attempts 2 on 3 expect permit;
     }";
     let report = run(&texts, test);
-    let outcomes: Vec<&Outcome> =
+    let outcomes: Vec<&ScenarioOutcome> =
         report.files[0].requirements[0].scenarios.iter().map(|it| &it.outcome).collect();
-    assert_eq!(outcomes[0], &Outcome::Passed);
-    let Outcome::Error(bad) = outcomes[1] else { panic!("{outcomes:?}") };
+    assert_eq!(outcomes[0], &ScenarioOutcome::Passed);
+    let ScenarioOutcome::Error(bad) = outcomes[1] else { panic!("{outcomes:?}") };
     assert!(bad.message.starts_with("bad.sapl:1:29: `policy` is a keyword"), "{}", bad.message);
-    let Outcome::Error(unknown) = outcomes[2] else { panic!("{outcomes:?}") };
+    let ScenarioOutcome::Error(unknown) = outcomes[2] else { panic!("{outcomes:?}") };
     assert_eq!(unknown.message, "there is no document `goood`; there are `good`, `bad`");
 }
 

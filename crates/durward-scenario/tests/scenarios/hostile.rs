@@ -1,13 +1,13 @@
 //! Tests and documents that nobody means well with.
 
 use durward_scenario::report::{coverage, pages, scenarios, sonar};
-use durward_scenario::{CALLS_MAX, Documents, NoFiles, Report, STAND_INS_MAX, Suite, TestText};
+use durward_scenario::{CALLS_MAX, NoFiles, STAND_INS_MAX, TestDocuments, TestReport, TestSuite, TestText};
 
 use crate::{documents, errs, fails};
 
-fn run_bytes(test: &[u8]) -> Report {
+fn run_bytes(test: &[u8]) -> TestReport {
     let tests = [TestText { path: "t".into(), text: test.to_vec() }];
-    Suite::new(documents(&[("d", "policy \"d\" permit subject == 1;")]), &NoFiles).run(&tests)
+    TestSuite::new(documents(&[("d", "policy \"d\" permit subject == 1;")]), &NoFiles).run(&tests)
 }
 
 #[test]
@@ -44,11 +44,11 @@ fn calls_are_not_kept_without_end() {
 
 #[test]
 fn documents_that_cannot_be_read_are_left_out_of_the_pages() {
-    let mut documents = Documents::default();
+    let mut documents = TestDocuments::default();
     documents.add("a.sapl", "a", b"policy \"a");
     documents.add("b.sapl", "b", b"\xff");
     documents.add("c.sapl", "c", b"");
-    let report = Suite::new(documents, &NoFiles).run(&[]);
+    let report = TestSuite::new(documents, &NoFiles).run(&[]);
     assert_eq!((pages(&report).len(), report.coverage.branches().percent()), (2, 100.0));
 }
 

@@ -13,15 +13,18 @@ mod streams;
 
 use std::collections::BTreeMap;
 
-use durward_scenario::{Documents, Files, Finding, Folder, Outcome, Report, Suite, TestText};
+use durward_scenario::{
+    FolderContents, ScenarioFiles, ScenarioOutcome, TestDocuments, TestFinding, TestReport, TestSuite,
+    TestText,
+};
 
 /// Files by path.
 #[derive(Default)]
 struct Shelf(BTreeMap<&'static str, &'static str>);
 
-impl Files for Shelf {
-    fn folder(&self, path: &str) -> Result<Folder, String> {
-        let mut folder = Folder::default();
+impl ScenarioFiles for Shelf {
+    fn folder(&self, path: &str) -> Result<FolderContents, String> {
+        let mut folder = FolderContents::default();
         for (file, text) in
             self.0.iter().filter(|(file, _)| file.rsplit_once('/').map(|it| it.0) == Some(path))
         {
@@ -42,8 +45,8 @@ impl Files for Shelf {
 }
 
 /// Documents by name, each `name.sapl`.
-fn documents(texts: &[(&str, &str)]) -> Documents {
-    let mut documents = Documents::default();
+fn documents(texts: &[(&str, &str)]) -> TestDocuments {
+    let mut documents = TestDocuments::default();
     for (name, text) in texts {
         documents.add(&format!("{name}.sapl"), name, text.as_bytes());
     }
@@ -51,19 +54,19 @@ fn documents(texts: &[(&str, &str)]) -> Documents {
 }
 
 /// Plays one file of tests.
-fn run(texts: &[(&str, &str)], test: &str) -> Report {
+fn run(texts: &[(&str, &str)], test: &str) -> TestReport {
     run_with(texts, &Shelf::default(), test)
 }
 
-fn run_with(texts: &[(&str, &str)], shelf: &Shelf, test: &str) -> Report {
+fn run_with(texts: &[(&str, &str)], shelf: &Shelf, test: &str) -> TestReport {
     let tests = [TestText { path: "t.sapltest".into(), text: test.as_bytes().to_vec() }];
-    let report = Suite::new(documents(texts), shelf).run(&tests);
+    let report = TestSuite::new(documents(texts), shelf).run(&tests);
     assert_eq!(report.files[0].problems, None, "{test}");
     report
 }
 
 /// What came of the only scenario of a report.
-fn only(report: &Report) -> &Outcome {
+fn only(report: &TestReport) -> &ScenarioOutcome {
     let [requirement] = report.files[0].requirements.as_slice() else { panic!("{report:?}") };
     let [scenario] = requirement.scenarios.as_slice() else { panic!("{report:?}") };
     &scenario.outcome
@@ -71,7 +74,7 @@ fn only(report: &Report) -> &Outcome {
 
 /// Plays a scenario about the document `d`, from what stands between its name and its `;`. What is given to it stands in
 /// the requirement.
-fn scenario(document: &str, given: &str, parts: &str) -> Outcome {
+fn scenario(document: &str, given: &str, parts: &str) -> ScenarioOutcome {
     let given: String = given.lines().map(|line| format!("\n{line}")).collect();
     let test = format!("requirement \"r\" {{ given - document \"d\" {given} scenario \"s\" {parts}; }}");
     only(&run(&[("d", document)], &test)).clone()
@@ -79,15 +82,15 @@ fn scenario(document: &str, given: &str, parts: &str) -> Outcome {
 
 #[track_caller]
 fn passes(document: &str, given: &str, parts: &str) {
-    assert_eq!(scenario(document, given, parts), Outcome::Passed);
+    assert_eq!(scenario(document, given, parts), ScenarioOutcome::Passed);
 }
 
 /// Asserts that a scenario fails, and gives what it says.
 #[track_caller]
 fn fails(document: &str, given: &str, parts: &str) -> String {
     match scenario(document, given, parts) {
-        Outcome::Failed(Finding { message, .. }) => message,
-        other @ (Outcome::Passed | Outcome::Error(_)) => panic!("{other:?}"),
+        ScenarioOutcome::Failed(TestFinding { message, .. }) => message,
+        other @ (ScenarioOutcome::Passed | ScenarioOutcome::Error(_)) => panic!("{other:?}"),
     }
 }
 
@@ -95,7 +98,7 @@ fn fails(document: &str, given: &str, parts: &str) -> String {
 #[track_caller]
 fn errs(document: &str, given: &str, parts: &str) -> String {
     match scenario(document, given, parts) {
-        Outcome::Error(Finding { message, .. }) => message,
-        other @ (Outcome::Passed | Outcome::Failed(_)) => panic!("{other:?}"),
+        ScenarioOutcome::Error(TestFinding { message, .. }) => message,
+        other @ (ScenarioOutcome::Passed | ScenarioOutcome::Failed(_)) => panic!("{other:?}"),
     }
 }

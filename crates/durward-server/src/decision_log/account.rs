@@ -11,10 +11,11 @@ use smol_str::SmolStr;
 
 use super::line::Style;
 use super::{Asked, DecisionLog, Entry, Surface, Told};
-use crate::Clock;
-use crate::auth::Identity;
-use crate::sapl::{Decision, MultiSubscription, Outcome, Subscription};
-use crate::settings::DecisionLogSettings;
+use crate::access::auth::Identity;
+use crate::base::Clock;
+use crate::base::settings::DecisionLogSettings;
+use crate::decider::MultiSubscription;
+use durward_pdp::sapl::{Decision, Outcome, Subscription};
 
 /// Who asks, and how.
 pub(crate) struct Caller<'c> {

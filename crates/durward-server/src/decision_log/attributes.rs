@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use smol_str::{SmolStr, format_smolstr};
 
-use crate::sapl::Subscription;
-use crate::settings::{DecisionLogSettings, Redaction};
-use crate::subject::document;
+use crate::access::subject::document;
+use crate::base::settings::{DecisionLogSettings, Redaction};
+use durward_pdp::sapl::Subscription;
 
 /// How many bytes of attributes a line holds at most: what a question of usual size has fits, and who asks with megabytes
 /// does not fill the disk.

@@ -9,7 +9,7 @@ use durward_pdp::xacml::response::{Duty, PolicyIdentifier};
 use durward_pdp::{Request, ResultOf};
 
 use super::{Asked, Entry, Told};
-use crate::sapl::{Decision, Subscription};
+use durward_pdp::sapl::{Decision, Subscription};
 
 /// What an entry costs beside what it holds.
 const ENTRY_BYTES: usize = 512;
@@ -154,7 +154,7 @@ mod tests {
 
     use super::super::Surface;
     use super::*;
-    use crate::sapl::Outcome;
+    use durward_pdp::sapl::Outcome;
 
     fn entry(told: Told, record: Record, bytes: usize) -> Entry {
         Entry {

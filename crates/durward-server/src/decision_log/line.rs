@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 use super::attributes::{Rule, Written, text};
 use super::{Asked, Entry, Told, mask};
-use crate::sapl::{Decision, Outcome, Subscription};
-use crate::settings::DecisionLogSettings;
+use crate::base::settings::DecisionLogSettings;
+use durward_pdp::sapl::{Decision, Outcome, Subscription};
 
 /// How much of a caller's name for a subscription is written.
 const ID_LENGTH_MAX: usize = 256;

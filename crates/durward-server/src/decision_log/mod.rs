@@ -9,6 +9,7 @@ mod attributes;
 mod held;
 mod line;
 mod mask;
+mod recorder;
 mod writer;
 
 use std::net::SocketAddr;
@@ -22,12 +23,14 @@ use durward_pdp::record::{Record, Recording};
 use durward_pdp::{Request, ResultOf};
 use smol_str::SmolStr;
 
-use crate::metrics::Metrics;
-use crate::sapl::{Decision, Subscription};
-use crate::settings::{DecisionLogSettings, LogTarget};
-pub(crate) use account::{Account, Caller, trace};
+use crate::base::metrics::Metrics;
+use crate::base::settings::{DecisionLogSettings, LogTarget};
+use account::trace;
+pub(crate) use account::{Account, Caller};
 use attributes::Written;
+use durward_pdp::sapl::{Decision, Subscription};
 use line::Style;
+pub(crate) use recorder::Recorder;
 use writer::Writer;
 
 /// Why a multi-subscription without subscriptions is answered INDETERMINATE.

@@ -8,10 +8,8 @@ use durward_pdp::check::{Attributes, Finding, Others, Schemas, Settings as Check
 use durward_pdp::ir::json;
 use durward_pdp::ir::path::Element;
 
-use super::PROBLEMS_MAX;
-use crate::settings::{ConfigError, SchemaSettings, Settings};
-use crate::sources;
-use crate::state::PolicyWarning;
+use super::{PROBLEMS_MAX, PolicyWarning};
+use crate::base::settings::{ConfigError, SchemaSettings, Settings};
 
 /// Longest file with a schema.
 const SCHEMA_BYTES_MAX: u64 = 4 << 20;
@@ -24,7 +22,7 @@ impl Settings {
     pub fn checks(&self) -> Result<CheckSettings, ConfigError> {
         let has_subjects = self.identity.is_on() || self.oauth.is_on();
         let others = if self.sources.published.is_some() { Others::Any } else { Others::None };
-        let known = sources::attributes(&self.sources, has_subjects);
+        let known = durward_sources::attributes(&self.sources, has_subjects);
         Ok(CheckSettings {
             attributes: Attributes::new(known, others),
             schemas: self.policies.schemas.read("policies.schemas.")?,
@@ -129,7 +127,7 @@ mod tests {
     fn what_the_settings_have_sources_for_is_known() {
         let toml = "[sources.attributes.\"hr.department\"]\nurl = 'https://hr/{entity}'";
         let settings = Settings::from_toml(toml, "t").unwrap();
-        let known: Vec<Attribute> = sources::attributes(&settings.sources, false);
+        let known: Vec<Attribute> = durward_sources::attributes(&settings.sources, false);
         let custom = known.iter().find(|attribute| attribute.name == "hr.department").unwrap();
         assert!(custom.of_value && custom.arguments == (0..=0));
         assert!(settings.checks().unwrap().schemas.is_empty());

@@ -15,7 +15,7 @@ use durward_pdp::ir::json;
 use durward_pdp::{PolicyText, ReadError, read_policies_within};
 
 use super::Refused;
-use crate::settings::{BundleSettings, ConfigError, Settings};
+use crate::base::settings::{BundleSettings, ConfigError, Settings};
 
 /// Longest file with a key.
 const KEY_BYTES_MAX: u64 = 4096;

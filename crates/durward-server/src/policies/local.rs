@@ -13,10 +13,8 @@ use super::fingerprint::Fingerprint;
 use super::intake::Content;
 use super::tenants::TENANTS_MAX;
 use super::watch::{Watched, settle};
-use super::{Refused, report};
-use crate::server::StartError;
-use crate::settings::{PolicySource, is_tenant};
-use crate::state::{PolicyProblem, PolicyState, Shared};
+use super::{InForce, PolicyLoadError, PolicyProblem, PolicyState, Refused, report};
+use crate::base::settings::{PolicySource, is_tenant};
 
 /// Tenants and where their policies lie.
 type Places = BTreeMap<SmolStr, PathBuf>;
@@ -35,31 +33,31 @@ impl LocalTenants {
     ///
     /// # Errors
     /// There are none that can be used, unless the settings say to wait for some.
-    pub(crate) fn load_first(shared: &Arc<Shared>) -> Result<LocalTenants, StartError> {
+    pub(crate) fn load_first(in_force: &Arc<InForce>) -> Result<LocalTenants, PolicyLoadError> {
         let mut tenants = LocalTenants::default();
-        let listed = tenants.list(shared);
+        let listed = tenants.list(in_force);
         if let Ok(places) = &listed {
-            tenants.load(shared, &Looks::of(places), places);
+            tenants.load(in_force, &Looks::of(places), places);
         }
-        let all = shared.tenants.all();
-        if shared.settings.policies.wait || all.values().any(|tenant| tenant.pdp.is_some()) {
+        let all = in_force.tenants.all();
+        if in_force.settings.policies.wait || all.values().any(|tenant| tenant.pdp.is_some()) {
             return Ok(tenants);
         }
         if let Err(error) = listed {
-            return Err(StartError::Read(error));
+            return Err(PolicyLoadError::Read(error));
         }
         let problems = all.values().flat_map(|tenant| &tenant.problems).map(PolicyProblem::to_string);
         let problems: Vec<String> = problems.collect();
-        Err(StartError::Tenants(if problems.is_empty() {
-            format!("{}: there are no tenants here", shared.settings.policies.path.display())
+        Err(PolicyLoadError::Tenants(if problems.is_empty() {
+            format!("{}: there are no tenants here", in_force.settings.policies.path.display())
         } else {
             problems.join("\n")
         }))
     }
 
     /// The tenants there are, and where.
-    fn list(&mut self, shared: &Shared) -> Result<Places, ReadError> {
-        let (places, odd) = list(shared)?;
+    fn list(&mut self, in_force: &InForce) -> Result<Places, ReadError> {
+        let (places, odd) = list(in_force)?;
         for name in odd {
             if self.passed_over.len() < TENANTS_MAX && self.passed_over.insert(name.clone()) {
                 tracing::warn!(name, "passed over: no tenant can have this name");
@@ -69,33 +67,33 @@ impl LocalTenants {
     }
 
     /// Reads those that look new, and forgets those that are gone.
-    fn load(&mut self, shared: &Shared, looks: &Looks, places: &Places) {
+    fn load(&mut self, in_force: &InForce, looks: &Looks, places: &Places) {
         for (tenant, look) in &looks.0 {
             if self.seen.get(tenant) == Some(look) {
                 continue;
             }
             self.seen.insert(tenant.clone(), *look);
             let Some(path) = places.get(tenant) else { continue };
-            let newest = shared.tenants.newest(tenant);
-            let found: Result<Content, Refused> = match shared.settings.policies.source {
-                PolicySource::Directory | PolicySource::Directories => shared.intake.directory(path),
+            let newest = in_force.tenants.newest(tenant);
+            let found: Result<Content, Refused> = match in_force.settings.policies.source {
+                PolicySource::Directory | PolicySource::Directories => in_force.intake.directory(path),
                 PolicySource::Bundle | PolicySource::Bundles | PolicySource::RemoteBundles => {
-                    shared.intake.file(path, tenant, newest)
+                    in_force.intake.file(path, tenant, newest)
                 }
             };
-            shared.take(tenant, found);
+            in_force.take(tenant, found);
         }
         let gone: Vec<SmolStr> =
             self.seen.keys().filter(|tenant| !places.contains_key(*tenant)).cloned().collect();
         for tenant in gone {
             self.seen.remove(&tenant);
-            shared.forget(&tenant);
+            in_force.forget(&tenant);
         }
     }
 
     /// Says that the tenants cannot be listed, or that they can again. Nobody is forgotten for that.
-    fn tell(shared: &Shared, problem: Option<&ReadError>) {
-        let before = shared.policies.load();
+    fn tell(in_force: &InForce, problem: Option<&ReadError>) {
+        let before = in_force.state.load();
         let told = |error: &ReadError| PolicyProblem {
             file: error.path.display().to_string(),
             line: 0,
@@ -108,7 +106,7 @@ impl LocalTenants {
             return;
         }
         report(&problems, None, true);
-        shared.policies.store(Arc::new(PolicyState { problems, ..PolicyState::clone(&before) }));
+        in_force.state.store(Arc::new(PolicyState { problems, ..PolicyState::clone(&before) }));
     }
 }
 
@@ -123,39 +121,39 @@ impl Looks {
 }
 
 impl Watched for LocalTenants {
-    fn path(&self, shared: &Shared) -> PathBuf {
-        shared.settings.policies.path.clone()
+    fn path(&self, in_force: &InForce) -> PathBuf {
+        in_force.settings.policies.path.clone()
     }
 
-    fn look(&mut self, shared: &Shared) -> bool {
-        let places = match self.list(shared) {
+    fn look(&mut self, in_force: &InForce) -> bool {
+        let places = match self.list(in_force) {
             Ok(places) => places,
             Err(error) => {
-                LocalTenants::tell(shared, Some(&error));
+                LocalTenants::tell(in_force, Some(&error));
                 return false;
             }
         };
-        LocalTenants::tell(shared, None);
+        LocalTenants::tell(in_force, None);
         let looks = Looks::of(&places);
         if looks.0 == self.seen {
             return false;
         }
         // A file that is being replaced may be gone for a moment, and is half there for another.
-        let again = || list(shared).map(|(places, _)| (Looks::of(&places), places)).ok();
-        let settled = settle(Some((looks, places)), shared.settings.policies.settle_time(), again);
+        let again = || list(in_force).map(|(places, _)| (Looks::of(&places), places)).ok();
+        let settled = settle(Some((looks, places)), in_force.settings.policies.settle_time(), again);
         if let Some((looks, places)) = settled {
-            self.load(shared, &looks, &places);
+            self.load(in_force, &looks, &places);
         }
         true
     }
 }
 
 /// The tenants, and names that no tenant can have.
-fn list(shared: &Shared) -> Result<(Places, Vec<String>), ReadError> {
-    let path = &shared.settings.policies.path;
-    let source = shared.settings.policies.source;
+fn list(in_force: &InForce) -> Result<(Places, Vec<String>), ReadError> {
+    let path = &in_force.settings.policies.path;
+    let source = in_force.settings.policies.source;
     if source == PolicySource::Bundle {
-        let only = SmolStr::from(&shared.settings.auth.default_tenant);
+        let only = SmolStr::from(&in_force.settings.auth.default_tenant);
         return Ok((Places::from([(only, path.clone())]), Vec::new()));
     }
     let failed = |error: std::io::Error| ReadError { path: path.clone(), message: error.to_string() };

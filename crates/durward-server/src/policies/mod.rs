@@ -5,11 +5,16 @@
 //! Broken ones leave the old ones in force, and everything says so: log, health, page and metrics.
 
 mod checks;
+mod error;
 mod fingerprint;
+mod in_force;
 mod intake;
 mod inventory;
+mod loaded;
 mod local;
+pub(crate) mod policy_watch;
 mod remote;
+mod state;
 mod tenants;
 mod watch;
 
@@ -20,24 +25,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use durward_bundle::BundleError;
-use durward_pdp::{Pdp, PdpBuilder, PolicyError, ReadError};
+use durward_pdp::{Pdp, PolicyError, ReadError};
 
-use crate::attributes::Constants;
-use crate::policy_watch::Announcement;
-use crate::server::StartError;
-use crate::settings::{ConfigError, Settings};
-use crate::sources::xacml::Announced;
-use crate::state::{PolicyProblem, PolicyState, Shared};
+use crate::base::settings::ConfigError;
 use fingerprint::Fingerprint;
 use inventory::{Difference, Inventory, Looks, looks_of};
 use watch::{Watched, settle};
 
 pub(crate) use checks::Warned;
-pub(crate) use intake::Intake;
-pub(crate) use local::LocalTenants;
-pub(crate) use remote::RemoteTenants;
-pub(crate) use tenants::{Standing, TenantState, TenantTable};
-pub(crate) use watch::Watch;
+pub use error::PolicyLoadError;
+pub(crate) use in_force::InForce;
+pub(crate) use loaded::{Loaded, Watching};
+pub(crate) use state::{PolicyProblem, PolicyState, PolicyWarning};
+pub(crate) use tenants::TenantState;
 
 /// Most problems kept and told: more than anybody mends before trying again.
 const PROBLEMS_MAX: usize = 50;
@@ -51,12 +51,12 @@ pub(crate) struct Policies {
     /// How the files looked when they were read last.
     seen: Fingerprint,
     /// The files in force; `None` where there are none.
-    in_force: Option<Inventory>,
+    inventory: Option<Inventory>,
     /// When some of the files were changed last; `None` where everything was built in one go since, or is being.
     changed: Option<Instant>,
     /// Whether a thread is building everything anew.
     is_settling: Arc<AtomicBool>,
-    shared: Weak<Shared>,
+    in_force: Weak<InForce>,
 }
 
 impl Policies {
@@ -64,125 +64,125 @@ impl Policies {
     ///
     /// # Errors
     /// Policies that cannot be read or are wrong, unless the settings say to wait for better ones.
-    pub(crate) fn load_first(shared: &Arc<Shared>) -> Result<Policies, StartError> {
+    pub(crate) fn load_first(in_force: &Arc<InForce>) -> Result<Policies, PolicyLoadError> {
         let mut policies = Policies {
             seen: Fingerprint::default(),
-            in_force: None,
+            inventory: None,
             changed: None,
             is_settling: Arc::default(),
-            shared: Arc::downgrade(shared),
+            in_force: Arc::downgrade(in_force),
         };
-        match policies.load(shared) {
+        match policies.load(in_force) {
             Ok(()) => Ok(policies),
             Err(Refused::Config(error)) => Err(error.into()),
-            Err(_) if shared.settings.policies.wait => Ok(policies),
-            Err(Refused::Read(error)) => Err(StartError::Read(error)),
-            Err(Refused::Policies(errors)) => Err(StartError::Policies(errors)),
-            Err(Refused::Bundle(what, error)) => Err(StartError::Tenants(format!("{what}: {error}"))),
+            Err(_) if in_force.settings.policies.wait => Ok(policies),
+            Err(Refused::Read(error)) => Err(PolicyLoadError::Read(error)),
+            Err(Refused::Policies(errors)) => Err(PolicyLoadError::Policies(errors)),
+            Err(Refused::Bundle(what, error)) => Err(PolicyLoadError::Tenants(format!("{what}: {error}"))),
         }
     }
 
     /// Reads the policies and puts them in force, or says everywhere why not.
-    fn load(&mut self, shared: &Shared) -> Result<(), Refused> {
+    fn load(&mut self, in_force: &InForce) -> Result<(), Refused> {
         // Taken before reading: a file that changes meanwhile is seen as changed the next time.
-        self.seen = Fingerprint::of(&shared.settings.policies.path);
-        let now = (shared.clock)();
-        let loaded = self.replace(shared);
-        let before = shared.policies.load();
+        self.seen = Fingerprint::of(&in_force.settings.policies.path);
+        let now = (in_force.clock)();
+        let loaded = self.replace(in_force);
+        let before = in_force.state.load();
         let problems = match &loaded {
             Ok(_) => Vec::new(),
             Err(refused) => refused.problems(),
         };
-        let came_into_force = matches!(loaded, Ok(Loaded::New));
-        let warned = match shared.pdp.load().as_ref().filter(|_| came_into_force) {
+        let came_into_force = matches!(loaded, Ok(Replaced::New));
+        let warned = match in_force.pdp.load().as_ref().filter(|_| came_into_force) {
             Some(pdp) => Warned::of(pdp.warnings()),
             None => before.warned.clone(),
         };
         warned.report(&before.warned, None);
-        shared.policies.store(Arc::new(PolicyState {
+        in_force.state.store(Arc::new(PolicyState {
             loaded: if came_into_force { Some(now) } else { before.loaded },
             tried: Some(now),
             problems,
             warned,
         }));
         match loaded {
-            Ok(Loaded::New) => {
-                shared.metrics.policies_loaded("ok");
-                shared.policies_changed();
-                if let Some(info) = shared.pdp.load().as_ref().map(|pdp| pdp.snapshot()) {
+            Ok(Replaced::New) => {
+                in_force.metrics.policies_loaded("ok");
+                in_force.tell_all();
+                if let Some(info) = in_force.pdp.load().as_ref().map(|pdp| pdp.snapshot()) {
                     let (id, documents, policies) = (info.id, info.documents, info.policies);
                     tracing::info!(snapshot = id, documents, policies, rules = info.rules, index = %info.index, "policies in force");
                 }
                 Ok(())
             }
-            Ok(Loaded::Same) => {
-                shared.metrics.policies_loaded("unchanged");
+            Ok(Replaced::Same) => {
+                in_force.metrics.policies_loaded("unchanged");
                 if !before.problems.is_empty() {
                     tracing::info!("the policies are again those in force");
                 }
                 Ok(())
             }
             Err(refused) => {
-                shared.metrics.policies_loaded("failed");
-                report(&refused.problems(), None, shared.pdp.load().is_some());
+                in_force.metrics.policies_loaded("failed");
+                report(&refused.problems(), None, in_force.pdp.load().is_some());
                 Err(refused)
             }
         }
     }
 
-    fn replace(&mut self, shared: &Shared) -> Result<Loaded, Refused> {
-        let path = &shared.settings.policies.path;
+    fn replace(&mut self, in_force: &InForce) -> Result<Replaced, Refused> {
+        let path = &in_force.settings.policies.path;
         let looks = path.is_dir().then(|| looks_of(path)).transpose().map_err(Refused::Read)?;
-        if let (Some(pdp), Some(before), Some(looks)) = (shared.pdp.load_full(), &self.in_force, &looks) {
-            let bytes_max = shared.settings.limits.of_policies().bytes_max;
+        if let (Some(pdp), Some(before), Some(looks)) = (in_force.pdp.load_full(), &self.inventory, &looks) {
+            let bytes_max = in_force.settings.limits.of_policies().bytes_max;
             match before.difference(looks.clone(), bytes_max).map_err(Refused::Read)? {
                 Difference::None(inventory) => {
-                    self.in_force = Some(inventory);
-                    return Ok(Loaded::Same);
+                    self.inventory = Some(inventory);
+                    return Ok(Replaced::Same);
                 }
                 Difference::Some(changes, inventory) => {
                     pdp.change(&changes).map_err(Refused::Policies)?;
-                    self.in_force = Some(inventory);
+                    self.inventory = Some(inventory);
                     self.changed = Some(Instant::now());
                     if pdp.is_worth_settling() {
                         self.settle(&pdp);
                     }
-                    return Ok(Loaded::New);
+                    return Ok(Replaced::New);
                 }
                 Difference::Unclear => {}
             }
         }
-        self.replace_all(shared, looks.unwrap_or_default())
+        self.replace_all(in_force, looks.unwrap_or_default())
     }
 
-    fn replace_all(&mut self, shared: &Shared, looks: Looks) -> Result<Loaded, Refused> {
-        let texts = shared.intake.directory(&shared.settings.policies.path)?.texts;
+    fn replace_all(&mut self, in_force: &InForce, looks: Looks) -> Result<Replaced, Refused> {
+        let texts = in_force.intake.directory(&in_force.settings.policies.path)?.texts;
         let inventory = Inventory::of(looks, &texts);
-        let is_same = self.in_force.as_ref().is_some_and(|before| before.has_texts_of(&inventory));
-        let loaded = match shared.pdp.load_full() {
-            Some(_) if is_same => Loaded::Same,
+        let is_same = self.inventory.as_ref().is_some_and(|before| before.has_texts_of(&inventory));
+        let loaded = match in_force.pdp.load_full() {
+            Some(_) if is_same => Replaced::Same,
             Some(pdp) => {
                 pdp.replace(&texts).map_err(Refused::Policies)?;
-                Loaded::New
+                Replaced::New
             }
             None => {
-                let builder = builder(&shared.settings, shared).map_err(Refused::Config)?;
+                let builder = in_force.builder().map_err(Refused::Config)?;
                 let pdp = builder.changing().policies(texts).build();
                 // Only this place fills it, from one thread at a time.
-                shared.pdp.store(Some(Arc::new(pdp.map_err(Refused::Policies)?)));
-                Loaded::New
+                in_force.pdp.store(Some(Arc::new(pdp.map_err(Refused::Policies)?)));
+                Replaced::New
             }
         };
-        self.in_force = Some(inventory);
+        self.inventory = Some(inventory);
         Ok(loaded)
     }
 
     /// Builds everything anew where nothing has changed for a while since something did.
-    fn settle_when_quiet(&mut self, shared: &Shared) {
+    fn settle_when_quiet(&mut self, in_force: &InForce) {
         if self.changed.is_none_or(|changed| changed.elapsed() < QUIET) {
             return;
         }
-        match shared.pdp.load_full() {
+        match in_force.pdp.load_full() {
             Some(pdp) if pdp.change_count() > 0 => self.settle(&pdp),
             Some(_) | None => self.changed = None,
         }
@@ -195,8 +195,8 @@ impl Policies {
         }
         // If something changes meanwhile, that is noted again.
         self.changed = None;
-        let (pdp, shared, is_settling) =
-            (Arc::clone(pdp), Weak::clone(&self.shared), Arc::clone(&self.is_settling));
+        let (pdp, in_force, is_settling) =
+            (Arc::clone(pdp), Weak::clone(&self.in_force), Arc::clone(&self.is_settling));
         let settle = move || {
             match pdp.settle() {
                 Ok(info) => tracing::debug!(index = %info.index, "the policies in force were built anew"),
@@ -209,8 +209,8 @@ impl Policies {
                 }
             }
             // Streams of decisions hold on to the policies that they were told of.
-            if let Some(shared) = shared.upgrade() {
-                shared.policies_changed();
+            if let Some(in_force) = in_force.upgrade() {
+                in_force.tell_all();
             }
             is_settling.store(false, Ordering::Release);
         };
@@ -220,22 +220,8 @@ impl Policies {
     }
 }
 
-impl Shared {
-    /// Takes a decision point made elsewhere.
-    pub(crate) fn put_in_place(&self, pdp: Arc<Pdp>) {
-        let now = Some((self.clock)());
-        self.policies.store(Arc::new(PolicyState {
-            loaded: now,
-            tried: now,
-            problems: Vec::new(),
-            warned: Warned::of(pdp.warnings()),
-        }));
-        self.pdp.store(Some(pdp));
-    }
-}
-
 /// What came of reading policies.
-enum Loaded {
+enum Replaced {
     New,
     Same,
 }
@@ -250,20 +236,20 @@ enum Refused {
 }
 
 impl Watched for Policies {
-    fn path(&self, shared: &Shared) -> std::path::PathBuf {
-        shared.settings.policies.path.clone()
+    fn path(&self, in_force: &InForce) -> std::path::PathBuf {
+        in_force.settings.policies.path.clone()
     }
 
-    fn look(&mut self, shared: &Shared) -> bool {
-        let path: &Path = &shared.settings.policies.path;
+    fn look(&mut self, in_force: &InForce) -> bool {
+        let path: &Path = &in_force.settings.policies.path;
         let now = Fingerprint::of(path);
         if now == self.seen {
-            self.settle_when_quiet(shared);
+            self.settle_when_quiet(in_force);
             return false;
         }
-        settle(now, shared.settings.policies.settle_time(), || Fingerprint::of(path));
+        settle(now, in_force.settings.policies.settle_time(), || Fingerprint::of(path));
         // What is wrong has been said everywhere it can be seen.
-        let _ = self.load(shared);
+        let _ = self.load(in_force);
         true
     }
 }
@@ -296,29 +282,4 @@ fn report(problems: &[PolicyProblem], tenant: Option<&str>, older_are_in_force: 
             None => tracing::error!(file, line, column, reason, help, "{consequence}"),
         }
     }
-}
-
-/// A decision point as the settings describe it, without policies.
-fn builder(settings: &Settings, shared: &Shared) -> Result<PdpBuilder, ConfigError> {
-    let clock = Arc::clone(&shared.clock);
-    let mut builder = Pdp::builder()
-        .combining(settings.policies.combining)
-        .index(settings.policies.index)
-        .index_settings(settings.policies.index_settings())
-        .limits(settings.limits.of_policies())
-        .clock(move || clock());
-    if let Some(root) = &settings.policies.root {
-        builder = builder.root(root);
-    }
-    if let Some(checks) = &shared.checks {
-        builder = builder.checking(Arc::clone(checks));
-    }
-    let constants = Constants::new(&settings.attributes)?;
-    if let Some(sources) = &shared.attribute_sources {
-        builder = builder.source(Announced(Arc::clone(sources)));
-    }
-    if let Some(announced) = &shared.announced {
-        builder = builder.source(Announcement(Arc::clone(announced)));
-    }
-    Ok(if constants.is_empty() { builder } else { builder.source(constants) })
 }

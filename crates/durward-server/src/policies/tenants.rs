@@ -11,9 +11,8 @@ use durward_pdp::Pdp;
 use smol_str::SmolStr;
 
 use super::intake::Content;
-use super::{Refused, Warned, builder, report};
-use crate::settings::PolicySource;
-use crate::state::{PolicyProblem, Shared};
+use super::{InForce, PolicyProblem, Refused, Warned, report};
+use crate::base::standing::Standing;
 
 /// Most tenants whose policies are read: each costs memory, and whoever can make directories could make any number.
 pub(super) const TENANTS_MAX: usize = 10_000;
@@ -46,33 +45,6 @@ pub(crate) struct TenantState {
     pub(crate) contact: Option<PolicyProblem>,
     /// A digest of the texts in force.
     digest: Option<u64>,
-}
-
-/// How a tenant stands; the words of SAPL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Standing {
-    /// There are no policies, because those found are wrong, or because nothing was heard for too long.
-    Error,
-    /// The newest policies are wrong, or may not be the newest; older ones are in force.
-    Stale,
-    /// Nothing was heard yet.
-    Waiting,
-    /// The newest policies are in force.
-    Loaded,
-}
-
-impl Standing {
-    pub(crate) const ALL: [Standing; 4] =
-        [Standing::Error, Standing::Stale, Standing::Waiting, Standing::Loaded];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Standing::Error => "error",
-            Standing::Stale => "stale",
-            Standing::Waiting => "waiting",
-            Standing::Loaded => "loaded",
-        }
-    }
 }
 
 impl TenantState {
@@ -115,22 +87,7 @@ impl TenantTable {
     }
 }
 
-impl Shared {
-    /// How each tenant stands.
-    pub(crate) fn standings(&self) -> Vec<(String, Standing)> {
-        if self.settings.policies.source != PolicySource::Directory {
-            let all = self.tenants.all();
-            return all.iter().map(|(name, tenant)| (name.to_string(), tenant.standing())).collect();
-        }
-        let standing = match (self.pdp.load().is_some(), self.is_stale()) {
-            (true, false) => Standing::Loaded,
-            (true, true) => Standing::Stale,
-            (false, true) => Standing::Error,
-            (false, false) => Standing::Waiting,
-        };
-        vec![(self.settings.auth.default_tenant.clone(), standing)]
-    }
-
+impl InForce {
     /// Puts a tenant's policies in force, or says everywhere why not. Whether they are.
     pub(super) fn take(&self, tenant: &str, found: Result<Content, Refused>) -> bool {
         let mut newest = self.tenants.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,7 +137,7 @@ impl Shared {
                 Arc::clone(pdp)
             }
             None => {
-                let builder = builder(&self.settings, self).map_err(Refused::Config)?;
+                let builder = self.builder().map_err(Refused::Config)?;
                 Arc::new(builder.policies(texts).build().map_err(Refused::Policies)?)
             }
         };
@@ -256,8 +213,8 @@ impl Shared {
         if tenant == self.settings.auth.default_tenant {
             self.pdp.store(pdp.cloned());
         }
-        if let Some(tenants) = self.sapl.tenants.get() {
-            tenants.put(tenant, pdp);
+        if let Some(follower) = self.follower.get() {
+            follower(tenant, pdp);
         }
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
-use crate::state::Shared;
+use super::InForce;
 
 /// A look may cost this part of one core at most; where there are so many files that it would cost more, looks
 /// come less often.
@@ -32,10 +32,10 @@ enum Wake {
 /// What is watched.
 pub(crate) trait Watched: Send + 'static {
     /// Where events come from.
-    fn path(&self, shared: &Shared) -> PathBuf;
+    fn path(&self, in_force: &InForce) -> PathBuf;
 
     /// Looks whether anything has changed, and puts it in force. Whether it had.
-    fn look(&mut self, shared: &Shared) -> bool;
+    fn look(&mut self, in_force: &InForce) -> bool;
 }
 
 /// Policies being watched; watching ends when this is dropped.
@@ -53,19 +53,19 @@ impl Drop for Watch {
 impl Watch {
     /// # Errors
     /// A thread that cannot be started.
-    pub(crate) fn start(watched: impl Watched, shared: Arc<Shared>) -> io::Result<Watch> {
+    pub(crate) fn start(watched: impl Watched, in_force: Arc<InForce>) -> io::Result<Watch> {
         let (wake, woken) = channel();
         let events = wake.clone();
         thread::Builder::new()
             .name("policies".into())
-            .spawn(move || watch(watched, &shared, &events, &woken))?;
+            .spawn(move || watch(watched, &in_force, &events, &woken))?;
         Ok(Watch { wake })
     }
 }
 
-fn watch(mut watched: impl Watched, shared: &Shared, events: &Sender<Wake>, woken: &Receiver<Wake>) {
-    let path = watched.path(shared);
-    let mut pause = shared.settings.policies.poll_time();
+fn watch(mut watched: impl Watched, in_force: &InForce, events: &Sender<Wake>, woken: &Receiver<Wake>) {
+    let path = watched.path(in_force);
+    let mut pause = in_force.settings.policies.poll_time();
     let mut watcher = watch_events(&path, events);
     loop {
         match woken.recv_timeout(pause) {
@@ -73,8 +73,8 @@ fn watch(mut watched: impl Watched, shared: &Shared, events: &Sender<Wake>, woke
             Ok(Wake::End) | Err(RecvTimeoutError::Disconnected) => return,
         }
         let begun = Instant::now();
-        pause = shared.settings.policies.poll_time();
-        if !watched.look(shared) {
+        pause = in_force.settings.policies.poll_time();
+        if !watched.look(in_force) {
             pause = pause.max(begun.elapsed() * LOOK_SHARE);
             continue;
         }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use durward_pdp::Value;
 use durward_pdp::ir::datatype::Decimal;
 use durward_pdp::ir::path::Element;
-use durward_server::sapl::{
+use durward_server::decider::{
     Decider, Decision, Decisions, Full, MultiDecisions, MultiSubscription, Named, Once, Outcome, Subscription,
 };
 

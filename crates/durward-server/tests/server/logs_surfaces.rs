@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use durward_server::rsocket::frame::Interaction;
-use durward_server::sapl::Outcome;
+use durward_server::decider::Outcome;
+use durward_wire::rsocket::frame::Interaction;
 use serde_json::Value as Json;
 
 use crate::rsocket::Client;
@@ -181,7 +181,7 @@ fn rsocket_has_a_line_for_each_decision() {
     counted.server.directory.write("policies/share.sapl", "policy \"share\"\ndeny\n");
     assert_eq!(client.outcome(3, false), Outcome::Deny);
     counted.told("rsocket", "decide", &["Deny"]);
-    client.say(|out| durward_server::rsocket::write::cancel(out, 3));
+    client.say(|out| durward_wire::rsocket::write::cancel(out, 3));
     let both = [("b", "bob"), ("a", "alice")];
     client.ask_several(5, Interaction::Response, "multi-decide-all-once", &both);
     client.payload(5, true);
@@ -194,7 +194,7 @@ fn rsocket_has_a_line_for_each_decision() {
     counted.server.directory.write("policies/share.sapl", SHARE);
     client.payload(7, false);
     share_failed(&counted.told("rsocket", "multi-decide", &["Indeterminate"])[0]);
-    client.say(|out| durward_server::rsocket::write::cancel(out, 7));
+    client.say(|out| durward_wire::rsocket::write::cancel(out, 7));
     client.ask_several(9, Interaction::Stream, "multi-decide-all", &both);
     client.payload(9, false);
     share_failed(&counted.told("rsocket", "multi-decide-all", &["Indeterminate", "Permit"])[0]);

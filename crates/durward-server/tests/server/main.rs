@@ -19,6 +19,7 @@ mod crowds;
 mod decider;
 mod dialects;
 mod hostile;
+mod http2;
 mod identity;
 #[cfg(feature = "tls")]
 mod jwt;
@@ -30,6 +31,7 @@ mod metrics;
 mod oauth;
 mod openam;
 mod operations;
+mod pipelined;
 mod policy_watch;
 mod proxies;
 mod recorded;

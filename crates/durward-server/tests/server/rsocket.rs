@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use durward_pdp::Value;
-use durward_server::rsocket::frame::{self, ErrorCode, Frame, Interaction, Payload, Setup, UNBOUNDED};
-use durward_server::rsocket::{protobuf, write};
-use durward_server::sapl::{MultiSubscription, Outcome, Subscription};
+use durward_server::decider::{MultiSubscription, Outcome, Subscription};
+use durward_wire::rsocket::frame::{self, ErrorCode, Frame, Interaction, Payload, Setup, UNBOUNDED};
+use durward_wire::rsocket::write;
+use durward_wire::sapl::protobuf;
 
 use crate::auth::{ROBOT, users};
 use crate::decider::World;

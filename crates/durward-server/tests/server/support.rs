@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use durward_server::sapl::Decider;
+use durward_server::decider::Decider;
 use durward_server::{Clock, Served, Server, Settings, StartError};
 use tokio::sync::oneshot;
 

@@ -10,9 +10,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use durward_server::client::{ClientError, Place, Security, Settings as ClientSettings};
-use durward_server::rsocket::frame::Interaction;
-use durward_server::sapl::{Outcome, Subscription};
+use durward_net::client::{ClientError, Place, Security, Settings as ClientSettings};
+use durward_server::decider::{Outcome, Subscription};
+use durward_wire::rsocket::frame::Interaction;
 
 use crate::rsocket::Client;
 use crate::support::{DOCTORS_READ, Directory, PATIENCE, TestServer, request_xml};
@@ -171,7 +171,7 @@ fn our_client_believes_who_it_is_told_to() {
     ];
     for place in places {
         let ask = |settings: &ClientSettings| {
-            let mut client = durward_server::client::Client::new(place.clone(), settings).unwrap();
+            let mut client = durward_net::client::Client::new(place.clone(), settings).unwrap();
             runtime.block_on(client.decide_once(&question)).map(|decision| decision.outcome)
         };
         let nobody = ClientSettings { answer_time_max: PATIENCE, ..ClientSettings::default() };
@@ -180,5 +180,24 @@ fn our_client_believes_who_it_is_told_to() {
         assert_eq!(ask(&ours), Ok(Outcome::Permit));
         let anybody = ClientSettings { security: Security::DangerInsecure, ..nobody };
         assert_eq!(ask(&anybody), Ok(Outcome::Permit));
+    }
+}
+
+#[test]
+fn a_client_that_offers_http2_is_given_it() {
+    let Some(directory) = certificates() else { return };
+    let text = settings(&directory, "");
+    let server = TestServer::start_in(directory, &text).unwrap();
+    for (offered, chosen) in [(&["h2", "http/1.1"][..], "h2"), (&["http/1.1"], "http/1.1")] {
+        let mut config = client_of(&server.directory.path("ca.pem"));
+        config.alpn_protocols = offered.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let mut connection =
+            ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap();
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        while connection.is_handshaking() {
+            connection.complete_io(&mut stream).unwrap();
+        }
+        assert_eq!(connection.alpn_protocol(), Some(chosen.as_bytes()));
     }
 }

@@ -8,7 +8,7 @@ use super::settings::LdapSecurity;
 
 /// When TLS begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Security {
+pub(super) enum TlsStart {
     /// Before anything else.
     Tls,
     /// After a first question in plain text whether it may.
@@ -19,18 +19,18 @@ pub(super) enum Security {
 
 /// A server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Address {
+pub(super) struct LdapAddress {
     pub(super) host: String,
     pub(super) port: u16,
-    pub(super) security: Security,
+    pub(super) security: TlsStart,
 }
 
-impl Address {
+impl LdapAddress {
     /// Reads `ldap://HOST[:PORT]` or `ldaps://HOST[:PORT]`.
     ///
     /// # Errors
     /// It is neither.
-    pub(super) fn read(text: &str, security: LdapSecurity) -> Result<Address, IdentityError> {
+    pub(super) fn read(text: &str, security: LdapSecurity) -> Result<LdapAddress, IdentityError> {
         let shown = text.escape_default();
         let parts = parts(text).filter(|(_, rest)| rest.is_empty() || *rest == "/");
         let Some((mut address, _)) = parts else {
@@ -39,24 +39,24 @@ impl Address {
             )));
         };
         address.security = match (address.security, security) {
-            (Security::Tls, _) => Security::Tls,
-            (Security::StartTls | Security::DangerPlainText, LdapSecurity::Tls) => Security::StartTls,
-            (Security::StartTls | Security::DangerPlainText, LdapSecurity::DangerPlainText) => {
-                Security::DangerPlainText
+            (TlsStart::Tls, _) => TlsStart::Tls,
+            (TlsStart::StartTls | TlsStart::DangerPlainText, LdapSecurity::Tls) => TlsStart::StartTls,
+            (TlsStart::StartTls | TlsStart::DangerPlainText, LdapSecurity::DangerPlainText) => {
+                TlsStart::DangerPlainText
             }
         };
         Ok(address)
     }
 
     /// Whether a referral means this server.
-    pub(super) fn is_meant_by(&self, other: &Address) -> bool {
+    pub(super) fn is_meant_by(&self, other: &LdapAddress) -> bool {
         self.port == other.port && self.host.eq_ignore_ascii_case(&other.host)
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for LdapAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = if self.security == Security::Tls { "ldaps" } else { "ldap" };
+        let scheme = if self.security == TlsStart::Tls { "ldaps" } else { "ldap" };
         match self.host.contains(':') {
             true => write!(f, "{scheme}://[{}]:{}", self.host, self.port),
             false => write!(f, "{scheme}://{}:{}", self.host, self.port),
@@ -65,11 +65,11 @@ impl fmt::Display for Address {
 }
 
 /// The server of an LDAP URL and what follows it.
-fn parts(text: &str) -> Option<(Address, &str)> {
+fn parts(text: &str) -> Option<(LdapAddress, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let (security, default_port) = match scheme.to_ascii_lowercase().as_str() {
-        "ldap" => (Security::StartTls, 389),
-        "ldaps" => (Security::Tls, 636),
+        "ldap" => (TlsStart::StartTls, 389),
+        "ldaps" => (TlsStart::Tls, 636),
         _ => return None,
     };
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -87,11 +87,11 @@ fn parts(text: &str) -> Option<(Address, &str)> {
         return None;
     }
     let port = port.map_or(Some(default_port), |port| port.parse().ok())?;
-    Some((Address { host: host.to_owned(), port, security }, rest))
+    Some((LdapAddress { host: host.to_owned(), port, security }, rest))
 }
 
 /// Reads a referral: the server, and below which entry to search there, where it says so.
-pub(super) fn referral(url: &str) -> Option<(Address, Option<String>)> {
+pub(super) fn referral(url: &str) -> Option<(LdapAddress, Option<String>)> {
     let (address, rest) = parts(url)?;
     let dn = rest.strip_prefix('/').unwrap_or_default().split('?').next().unwrap_or_default();
     let dn = unescape(dn)?;
@@ -115,18 +115,18 @@ fn unescape(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Address, IdentityError> {
-        Address::read(text, LdapSecurity::Tls)
+    fn read(text: &str) -> Result<LdapAddress, IdentityError> {
+        LdapAddress::read(text, LdapSecurity::Tls)
     }
 
     #[test]
     fn addresses_have_a_port_and_are_under_tls_unless_that_is_called_dangerous() {
         let address = read("ldaps://ldap.example.org").unwrap();
-        assert_eq!((address.port, address.security), (636, Security::Tls));
-        assert_eq!(read("ldap://a:1389/").unwrap().security, Security::StartTls);
+        assert_eq!((address.port, address.security), (636, TlsStart::Tls));
+        assert_eq!(read("ldap://a:1389/").unwrap().security, TlsStart::StartTls);
         assert_eq!(read("ldap://[::1]").unwrap().host, "::1");
-        let plain = Address::read("ldap://a", LdapSecurity::DangerPlainText).unwrap();
-        assert_eq!(plain.security, Security::DangerPlainText);
+        let plain = LdapAddress::read("ldap://a", LdapSecurity::DangerPlainText).unwrap();
+        assert_eq!(plain.security, TlsStart::DangerPlainText);
         let wrong = [
             "",
             "a",

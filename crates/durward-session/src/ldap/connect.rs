@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use super::address::{Address, Security};
+use super::address::{LdapAddress, TlsStart};
 use super::settings::LdapSettings;
 use crate::seldom::Seldom;
 
@@ -33,7 +33,7 @@ const TEXT_LENGTH_MAX: usize = 200;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum LdapFault {
     /// This server cannot say; another one may.
     Server(String),
     /// No server will say anything else.
@@ -41,16 +41,16 @@ pub(super) enum Fault {
 }
 
 /// Makes connections.
-pub(super) struct Connector {
+pub(super) struct LdapConnector {
     tls: TlsConnector,
     connect_within: Duration,
     answer_within: Duration,
     too_long: Arc<Seldom>,
 }
 
-/// What is put to a server.
+/// An LDAP operation.
 #[derive(Clone, Debug)]
-pub(super) enum Question {
+pub(super) enum LdapOperation {
     Search {
         base: String,
         scope: Scope,
@@ -65,9 +65,9 @@ pub(super) enum Question {
     },
 }
 
-/// What a server says.
+/// The reply of a server.
 #[derive(Debug)]
-pub(super) enum Reply {
+pub(super) enum LdapReply {
     Found {
         entries: Vec<SearchEntry>,
         are_all: bool,
@@ -82,11 +82,11 @@ pub(super) enum Reply {
     Elsewhere(Vec<String>),
 }
 
-trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+trait LdapStream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> LdapStream for T {}
 
-/// A connection. Whoever gets a [`Fault::Server`] from it throws it away.
-pub(super) struct Connection {
+/// A connection. Whoever gets a [`LdapFault::Server`] from it throws it away.
+pub(super) struct LdapConnection {
     ldap: Ldap,
     /// How much the server may still send.
     budget: Arc<AtomicUsize>,
@@ -94,12 +94,12 @@ pub(super) struct Connection {
     _tasks: JoinSet<()>,
 }
 
-impl Connector {
+impl LdapConnector {
     /// Reads the certificates that servers are held to.
     ///
     /// # Errors
     /// The file cannot be read or holds none.
-    pub(super) fn new(settings: &LdapSettings) -> Result<Connector, IdentityError> {
+    pub(super) fn new(settings: &LdapSettings) -> Result<LdapConnector, IdentityError> {
         let mut roots = RootCertStore::empty();
         let failed = |message: String| IdentityError::new(message).of("`ca_file`");
         match &settings.ca_file {
@@ -125,7 +125,7 @@ impl Connector {
             .with_safe_default_protocol_versions()
             .map_err(|error| IdentityError::new(error.to_string()))?;
         let config = config.with_root_certificates(roots).with_no_client_auth();
-        Ok(Connector {
+        Ok(LdapConnector {
             tls: TlsConnector::from(Arc::new(config)),
             connect_within: settings.connect_within,
             answer_within: settings.answer_within,
@@ -133,51 +133,55 @@ impl Connector {
         })
     }
 
-    pub(super) async fn connect(&self, address: &Address) -> Result<Connection, Fault> {
+    pub(super) async fn connect(&self, address: &LdapAddress) -> Result<LdapConnection, LdapFault> {
         let opened = timeout(self.connect_within, self.open(address)).await;
         let connection = match opened {
             Ok(opened) => opened,
             Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut)),
         };
-        connection.map_err(|error| Fault::Server(format!("cannot connect to {address}: {error}")))
+        connection.map_err(|error| LdapFault::Server(format!("cannot connect to {address}: {error}")))
     }
 
-    async fn open(&self, address: &Address) -> io::Result<Connection> {
+    async fn open(&self, address: &LdapAddress) -> io::Result<LdapConnection> {
         let mut stream = TcpStream::connect((address.host.as_str(), address.port)).await?;
         stream.set_nodelay(true)?;
-        if address.security == Security::StartTls {
+        if address.security == TlsStart::StartTls {
             start_tls(&mut stream).await?;
         }
-        let stream: Box<dyn Stream> = match address.security {
-            Security::DangerPlainText => Box::new(stream),
-            Security::Tls | Security::StartTls => {
+        let stream: Box<dyn LdapStream> = match address.security {
+            TlsStart::DangerPlainText => Box::new(stream),
+            TlsStart::Tls | TlsStart::StartTls => {
                 let name = ServerName::try_from(address.host.clone()).map_err(io::Error::other)?;
                 Box::new(self.tls.connect(name, stream).await?)
             }
         };
-        Connection::over(stream, Arc::clone(&self.too_long)).await
+        LdapConnection::over(stream, Arc::clone(&self.too_long)).await
     }
 
     /// Puts a question, in the time that an answer may take.
-    pub(super) async fn ask(&self, connection: &mut Connection, question: &Question) -> Result<Reply, Fault> {
+    pub(super) async fn ask(
+        &self,
+        connection: &mut LdapConnection,
+        question: &LdapOperation,
+    ) -> Result<LdapReply, LdapFault> {
         connection.budget.store(ANSWER_BYTES_MAX, Ordering::Relaxed);
         let answer = async {
             match question {
-                Question::Search { base, scope, filter, attributes, entries_max } => {
+                LdapOperation::Search { base, scope, filter, attributes, entries_max } => {
                     search(&mut connection.ldap, (base, *scope, filter), attributes, *entries_max).await
                 }
-                Question::Bind { dn, password } => bind(&mut connection.ldap, dn, password).await,
+                LdapOperation::Bind { dn, password } => bind(&mut connection.ldap, dn, password).await,
             }
         };
         match timeout(self.answer_within, answer).await {
             Ok(answer) => answer,
-            Err(_) => Err(Fault::Server("the server does not answer in time".to_owned())),
+            Err(_) => Err(LdapFault::Server("the server does not answer in time".to_owned())),
         }
     }
 }
 
-impl Connection {
-    async fn over(stream: Box<dyn Stream>, too_long: Arc<Seldom>) -> io::Result<Connection> {
+impl LdapConnection {
+    async fn over(stream: Box<dyn LdapStream>, too_long: Arc<Seldom>) -> io::Result<LdapConnection> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let ours = UnixStream::from_std(ours)?;
@@ -193,7 +197,7 @@ impl Connection {
                 tracing::debug!("a connection to a directory ended: {error}");
             }
         });
-        Ok(Connection { ldap, budget, _tasks: tasks })
+        Ok(LdapConnection { ldap, budget, _tasks: tasks })
     }
 
     pub(super) fn is_closed(&mut self) -> bool {
@@ -202,7 +206,12 @@ impl Connection {
 }
 
 /// Carries bytes both ways until one side ends or the server says too much.
-async fn carry(server: Box<dyn Stream>, ours: UnixStream, budget: Arc<AtomicUsize>, too_long: Arc<Seldom>) {
+async fn carry(
+    server: Box<dyn LdapStream>,
+    ours: UnixStream,
+    budget: Arc<AtomicUsize>,
+    too_long: Arc<Seldom>,
+) {
     let (mut from_server, mut to_server) = tokio::io::split(server);
     let (mut from_us, mut to_us) = ours.into_split();
     let there = async { tokio::io::copy(&mut from_us, &mut to_server).await.map(|_| ()) };
@@ -273,7 +282,7 @@ async fn search(
     (base, scope, filter): (&str, Scope, &str),
     attributes: &[String],
     entries_max: usize,
-) -> Result<Reply, Fault> {
+) -> Result<LdapReply, LdapFault> {
     let size = i32::try_from(entries_max + 1).unwrap_or(i32::MAX);
     ldap.with_search_options(SearchOptions::new().sizelimit(size));
     let mut found = ldap.streaming_search(base, scope, filter, attributes).await.map_err(broken)?;
@@ -292,46 +301,46 @@ async fn search(
         0 => {}
         4 => are_all = false,
         10 => referrals.extend(result.refs),
-        32 => return Err(Fault::Settings(format!("there is no entry `{base}` to search below"))),
+        32 => return Err(LdapFault::Settings(format!("there is no entry `{base}` to search below"))),
         _ => return Err(fault(&result)),
     }
-    Ok(Reply::Found { entries, are_all, referrals })
+    Ok(LdapReply::Found { entries, are_all, referrals })
 }
 
-async fn bind(ldap: &mut Ldap, dn: &str, password: &str) -> Result<Reply, Fault> {
+async fn bind(ldap: &mut Ldap, dn: &str, password: &str) -> Result<LdapReply, LdapFault> {
     let result = ldap.simple_bind(dn, password).await.map_err(broken)?;
     match result.rc {
-        0 => Ok(Reply::Bound),
-        10 => Ok(Reply::Elsewhere(result.refs)),
+        0 => Ok(LdapReply::Bound),
+        10 => Ok(LdapReply::Elsewhere(result.refs)),
         // Active Directory says in words why: disabled, expired, to be changed, locked.
         49 if ["data 532", "data 533", "data 701", "data 773", "data 775"]
             .iter()
             .any(|why| result.text.contains(why)) =>
         {
-            Ok(Reply::NotAllowed)
+            Ok(LdapReply::NotAllowed)
         }
         // 32: it was there a moment ago. 48: it has no password.
-        32 | 48 | 49 => Ok(Reply::WrongPassword),
+        32 | 48 | 49 => Ok(LdapReply::WrongPassword),
         // 19: a policy for passwords. 50: not by this way. 53: the server will not, for this entry.
-        19 | 50 | 53 => Ok(Reply::NotAllowed),
+        19 | 50 | 53 => Ok(LdapReply::NotAllowed),
         _ => Err(fault(&result)),
     }
 }
 
-fn broken(error: ldap3::LdapError) -> Fault {
-    Fault::Server(error.to_string())
+fn broken(error: ldap3::LdapError) -> LdapFault {
+    LdapFault::Server(error.to_string())
 }
 
 /// A result that is no answer. 1: operations error, of Active Directory for a search without a name. 3, 11: limits. 51, 52, 80: busy,
 /// unavailable, other.
-fn fault(result: &LdapResult) -> Fault {
+fn fault(result: &LdapResult) -> LdapFault {
     let text: String = result.text.chars().filter(|c| !c.is_control()).take(TEXT_LENGTH_MAX).collect();
     let message = format!("the directory answers with result {}: {text}", result.rc);
     match result.rc {
-        3 | 11 | 51 | 52 | 80 => Fault::Server(message),
-        8 | 13 => Fault::Settings(format!("{message}; it wants TLS")),
-        1 | 50 => Fault::Settings(format!("{message}; set `search_as`")),
-        _ => Fault::Settings(message),
+        3 | 11 | 51 | 52 | 80 => LdapFault::Server(message),
+        8 | 13 => LdapFault::Settings(format!("{message}; it wants TLS")),
+        1 | 50 => LdapFault::Settings(format!("{message}; set `search_as`")),
+        _ => LdapFault::Settings(message),
     }
 }
 

@@ -11,7 +11,7 @@ use super::dn;
 use super::settings::{LdapMembership, LdapSettings};
 
 /// What an entry of a user must hold, and what else is wanted of it.
-pub(super) struct Wanted<'s> {
+pub(super) struct EntryRequirements<'s> {
     settings: &'s LdapSettings,
 }
 
@@ -39,9 +39,9 @@ pub(super) fn folded(name: &str) -> String {
     name.split_whitespace().collect::<Vec<&str>>().join(" ").to_lowercase()
 }
 
-impl<'s> Wanted<'s> {
-    pub(super) fn of(settings: &'s LdapSettings) -> Wanted<'s> {
-        Wanted { settings }
+impl<'s> EntryRequirements<'s> {
+    pub(super) fn of(settings: &'s LdapSettings) -> EntryRequirements<'s> {
+        EntryRequirements { settings }
     }
 
     /// What to ask for. All of it: whoever asks for nothing gets everything.
@@ -122,7 +122,7 @@ mod tests {
         let mut settings = LdapSettings::new(vec!["ldaps://a".to_owned()], "dc=x");
         settings.login_attributes = vec!["uid".to_owned(), "mail".to_owned()];
         settings.attributes = vec!["mail".to_owned()];
-        let wanted = Wanted::of(&settings);
+        let wanted = EntryRequirements::of(&settings);
         let entry = entry(&[("UID", &["anna"]), ("mail", &["Anna@example.org"]), ("other", &["x"])]);
         assert!(
             has_name(&entry, &settings.login_attributes, "anna@EXAMPLE.org")
@@ -152,7 +152,7 @@ mod tests {
         let settings = LdapSettings::new(vec!["ldaps://a".to_owned()], "dc=x");
         let user = User::new("/", "anna").unwrap();
         for names in [&[][..], &["anna", "eva"]] {
-            assert!(Wanted::of(&settings).account(&user, &entry(&[("uid", names)])).is_err());
+            assert!(EntryRequirements::of(&settings).account(&user, &entry(&[("uid", names)])).is_err());
         }
     }
 
@@ -163,7 +163,8 @@ mod tests {
             "memberOf",
             &["cn=doctors,ou=groups,dc=x", "cn=administrators,ou=people,dc=x", "cn=a\\,b,ou=Groups,dc=x"],
         )]);
-        let mut groups = Wanted::of(&settings).groups_of_user(&entry, "memberof", "ou=groups,dc=x");
+        let mut groups =
+            EntryRequirements::of(&settings).groups_of_user(&entry, "memberof", "ou=groups,dc=x");
         groups.sort();
         assert_eq!(groups, ["a,b", "doctors"]);
     }

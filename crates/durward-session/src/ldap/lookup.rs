@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use durward_identity::IdentityError;
 
-use super::connect::{Connector, Question, Reply};
-use super::pool::{For, NoAnswer, Pool};
+use super::connect::{LdapConnector, LdapOperation, LdapReply};
+use super::pool::{ConnectionPurpose, LdapPool, LdapUnavailable};
 use super::settings::{LdapScope, LdapSettings, is_attribute, is_dn, is_filter};
 use super::{dn, entry};
 use crate::secret::read_secret;
@@ -17,11 +17,11 @@ const ENTRIES_MAX: usize = 1000;
 /// A directory that is searched. Of [`LdapSettings`] it uses servers, protection, `search_as`, `base`, times and
 /// connections; what is about users plays no part, and referrals are not followed.
 #[derive(Clone)]
-pub struct LdapLookup(Arc<Inner>);
+pub struct LdapLookup(Arc<LdapLookupInner>);
 
-struct Inner {
+struct LdapLookupInner {
     settings: LdapSettings,
-    pool: Pool,
+    pool: LdapPool,
 }
 
 /// What is searched.
@@ -60,11 +60,11 @@ impl LdapLookup {
             Some((dn, path)) => Some((dn.clone(), read_secret(path)?)),
             None => None,
         };
-        let connector = Connector::new(&settings)?;
+        let connector = LdapConnector::new(&settings)?;
         let LdapSettings { connections_max, answer_within, rest, .. } = settings;
         let pool =
-            Pool::new(connector, settings.addresses()?, search_as, connections_max, answer_within, rest);
-        Ok(LdapLookup(Arc::new(Inner { settings, pool })))
+            LdapPool::new(connector, settings.addresses()?, search_as, connections_max, answer_within, rest);
+        Ok(LdapLookup(Arc::new(LdapLookupInner { settings, pool })))
     }
 
     /// The values of the attribute in all entries that fit, in the directory's order; none where no entry fits.
@@ -81,22 +81,23 @@ impl LdapLookup {
     }
 }
 
-impl Inner {
+impl LdapLookupInner {
     async fn values(&self, search: LdapSearch) -> Result<Vec<String>, String> {
         let LdapSearch { base, scope, filter, attribute } = search;
         let base = base.unwrap_or_else(|| self.settings.base.clone());
-        let question = Question::Search {
+        let question = LdapOperation::Search {
             base: base.clone(),
             scope: scope.scope(),
             filter,
             attributes: vec![attribute.clone()],
             entries_max: ENTRIES_MAX,
         };
-        let answer = self.pool.ask(For::Session, &question, None).await.map_err(|why| match why {
-            NoAnswer::Busy => "too many ask the directory at once".to_owned(),
-            NoAnswer::Failed(message) => message,
-        })?;
-        let Reply::Found { entries, are_all, referrals } = answer else {
+        let answer =
+            self.pool.ask(ConnectionPurpose::Session, &question, None).await.map_err(|why| match why {
+                LdapUnavailable::Busy => "too many ask the directory at once".to_owned(),
+                LdapUnavailable::Failed(message) => message,
+            })?;
+        let LdapReply::Found { entries, are_all, referrals } = answer else {
             return Err("the directory answers another question".to_owned());
         };
         if !are_all {

@@ -32,20 +32,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::{Account, Checked, Password, Why};
+use durward_identity::user::{Account, LoginFailure, Password, PasswordCheck};
 use durward_identity::{Entropy, IdentityError, Moment, SystemEntropy};
 use ldap3::{Scope, SearchEntry};
 
-use self::connect::{Connector, Question, Reply};
-use self::entry::{Wanted, filter_of_name};
+use self::connect::{LdapConnector, LdapOperation, LdapReply};
+use self::entry::{EntryRequirements, filter_of_name};
 pub use self::lookup::{LdapLookup, LdapSearch};
 pub use self::places::{LDAP_PLACE, LdapPlace, places_of_base, places_of_filter};
-use self::pool::{For, NoAnswer, Pool};
+use self::pool::{ConnectionPurpose, LdapPool, LdapUnavailable};
 pub use self::settings::{
     ATTRIBUTES_MAX, CONNECTIONS_MAX, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapScope,
     LdapSecurity, LdapSettings, SERVERS_MAX,
 };
-use crate::directory::{Answering, DirectoryFault, UserDirectory};
+use crate::directory::{DirectoryFault, DirectoryFuture, UserDirectory};
 use crate::secret::read_secret;
 use crate::seldom::Seldom;
 
@@ -59,11 +59,11 @@ const GROUPS_MAX: usize = 1000;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Users in an LDAP directory.
-pub struct LdapDirectory(Arc<Inner>);
+pub struct LdapDirectory(Arc<LdapDirectoryInner>);
 
-struct Inner {
+struct LdapDirectoryInner {
     settings: LdapSettings,
-    pool: Pool,
+    pool: LdapPool,
     /// The name of an entry that is not there, for the time that a bind takes.
     nobody: String,
     of_several: Seldom,
@@ -71,7 +71,7 @@ struct Inner {
 }
 
 /// An entry of a user, and the server that it was found at where that is not just any.
-struct Found {
+struct FoundEntry {
     entry: SearchEntry,
     server: Option<usize>,
 }
@@ -87,14 +87,14 @@ impl LdapDirectory {
             Some((dn, path)) => Some((dn.clone(), read_secret(path)?)),
             None => None,
         };
-        let connector = Connector::new(&settings)?;
+        let connector = LdapConnector::new(&settings)?;
         let LdapSettings { connections_max, answer_within, rest, .. } = settings;
         let pool =
-            Pool::new(connector, settings.addresses()?, search_as, connections_max, answer_within, rest);
+            LdapPool::new(connector, settings.addresses()?, search_as, connections_max, answer_within, rest);
         let mut name = [0; 8];
         SystemEntropy.fill(&mut name)?;
         let nobody = format!("cn=nobody-{:016x},{}", u64::from_be_bytes(name), settings.base);
-        Ok(LdapDirectory(Arc::new(Inner {
+        Ok(LdapDirectory(Arc::new(LdapDirectoryInner {
             settings,
             pool,
             nobody,
@@ -105,24 +105,29 @@ impl LdapDirectory {
 }
 
 impl UserDirectory for LdapDirectory {
-    fn check<'a>(&'a self, _: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked> {
+    fn check<'a>(
+        &'a self,
+        _: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, PasswordCheck> {
         let (inner, user) = (Arc::clone(&self.0), user.clone());
         let password = String::from_utf8_lossy(password.expose()).into_owned();
         contained(async move { inner.check(&user, password).await })
     }
 
-    fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>> {
+    fn account<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Account>> {
         let (inner, user) = (Arc::clone(&self.0), user.clone());
         contained(async move {
-            match inner.find(For::Session, &user).await? {
-                Some(found) => Ok(Some(inner.account(For::Session, &user, &found).await?)),
+            match inner.find(ConnectionPurpose::Session, &user).await? {
+                Some(found) => Ok(Some(inner.account(ConnectionPurpose::Session, &user, &found).await?)),
                 None => Ok(None),
             }
         })
     }
 
     /// Directories have no second steps.
-    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> Answering<'a, Option<UsedCode>> {
+    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> DirectoryFuture<'a, Option<UsedCode>> {
         Box::pin(async { Ok(None) })
     }
 
@@ -138,7 +143,7 @@ impl UserDirectory for LdapDirectory {
 /// Runs as a task: what the crate for the protocol does with an answer that is none of LDAP ends there.
 fn contained<'a, T: Send + 'static>(
     work: impl Future<Output = Result<T, DirectoryFault>> + Send + 'static,
-) -> Answering<'a, T> {
+) -> DirectoryFuture<'a, T> {
     let task = tokio::spawn(work);
     Box::pin(async move {
         task.await
@@ -146,54 +151,61 @@ fn contained<'a, T: Send + 'static>(
     })
 }
 
-impl From<NoAnswer> for DirectoryFault {
-    fn from(why: NoAnswer) -> DirectoryFault {
+impl From<LdapUnavailable> for DirectoryFault {
+    fn from(why: LdapUnavailable) -> DirectoryFault {
         match why {
-            NoAnswer::Busy => DirectoryFault::Busy { retry_after: RETRY_AFTER },
-            NoAnswer::Failed(message) => DirectoryFault::Failed(IdentityError::new(message)),
+            LdapUnavailable::Busy => DirectoryFault::Busy { retry_after: RETRY_AFTER },
+            LdapUnavailable::Failed(message) => DirectoryFault::Failed(IdentityError::new(message)),
         }
     }
 }
 
-impl Inner {
-    async fn check(&self, user: &User, password: String) -> Result<Checked, DirectoryFault> {
+impl LdapDirectoryInner {
+    async fn check(&self, user: &User, password: String) -> Result<PasswordCheck, DirectoryFault> {
         if password.is_empty() || password.contains('\0') {
-            return Ok(Checked::Wrong(Why::Password));
+            return Ok(PasswordCheck::Wrong(LoginFailure::Password));
         }
-        let Some(found) = self.find(For::Login, user).await? else {
-            let nobody = Question::Bind { dn: self.nobody.clone(), password };
-            self.pool.ask(For::Login, &nobody, None).await?;
-            return Ok(Checked::Wrong(Why::UnknownUser));
+        let Some(found) = self.find(ConnectionPurpose::Login, user).await? else {
+            let nobody = LdapOperation::Bind { dn: self.nobody.clone(), password };
+            self.pool.ask(ConnectionPurpose::Login, &nobody, None).await?;
+            return Ok(PasswordCheck::Wrong(LoginFailure::UnknownUser));
         };
         let dn = found.entry.dn.clone();
-        let question = Question::Bind { dn: dn.clone(), password: password.clone() };
-        let mut reply = self.pool.ask(For::Login, &question, found.server).await?;
-        if let Reply::Elsewhere(urls) = &reply {
+        let question = LdapOperation::Bind { dn: dn.clone(), password: password.clone() };
+        let mut reply = self.pool.ask(ConnectionPurpose::Login, &question, found.server).await?;
+        if let LdapReply::Elsewhere(urls) = &reply {
             let Some((server, other)) = self.servers_of(urls).into_iter().next() else {
                 return Err(failed("the directory refers to servers that are not asked: see `referrals`"));
             };
             let dn = other.unwrap_or(dn);
-            reply = self.pool.ask(For::Login, &Question::Bind { dn, password }, Some(server)).await?;
+            reply = self
+                .pool
+                .ask(ConnectionPurpose::Login, &LdapOperation::Bind { dn, password }, Some(server))
+                .await?;
         }
         match reply {
-            Reply::Bound => Ok(Checked::Right(Box::new(self.account(For::Login, user, &found).await?))),
-            Reply::WrongPassword => Ok(Checked::Wrong(Why::Password)),
-            Reply::NotAllowed => Ok(Checked::Wrong(Why::Disabled)),
-            Reply::Elsewhere(_) | Reply::Found { .. } => Err(failed("the directory refers in a circle")),
+            LdapReply::Bound => Ok(PasswordCheck::Right(Box::new(
+                self.account(ConnectionPurpose::Login, user, &found).await?,
+            ))),
+            LdapReply::WrongPassword => Ok(PasswordCheck::Wrong(LoginFailure::Password)),
+            LdapReply::NotAllowed => Ok(PasswordCheck::Wrong(LoginFailure::Disabled)),
+            LdapReply::Elsewhere(_) | LdapReply::Found { .. } => {
+                Err(failed("the directory refers in a circle"))
+            }
         }
     }
 
-    /// The one entry of a user: by what may be typed, or, where a session has his one name already, by that and nothing else, for it may
+    /// The one entry of a user: by what may be typed, or, where a session has the user's one name already, by that and nothing else, for it may
     /// be somebody else's address.
-    async fn find(&self, whom: For, user: &User) -> Result<Option<Found>, DirectoryFault> {
+    async fn find(&self, whom: ConnectionPurpose, user: &User) -> Result<Option<FoundEntry>, DirectoryFault> {
         let LdapSettings { base, scope, user_filter, login_attributes, name_attribute, .. } = &self.settings;
         let names = match whom {
-            For::Login => login_attributes,
-            For::Session => std::slice::from_ref(name_attribute),
+            ConnectionPurpose::Login => login_attributes,
+            ConnectionPurpose::Session => std::slice::from_ref(name_attribute),
         };
-        let wanted = Wanted::of(&self.settings);
+        let wanted = EntryRequirements::of(&self.settings);
         let filter = filter_of_name(user_filter, names, user.subject());
-        let question = |base: &str| Question::Search {
+        let question = |base: &str| LdapOperation::Search {
             base: base.to_owned(),
             scope: scope.scope(),
             filter: filter.clone(),
@@ -223,12 +235,17 @@ impl Inner {
             }
             return Ok(None);
         }
-        Ok(Some(Found { entry, server }))
+        Ok(Some(FoundEntry { entry, server }))
     }
 
     /// What an entry comes to, with its groups.
-    async fn account(&self, whom: For, user: &User, found: &Found) -> Result<Account, DirectoryFault> {
-        let wanted = Wanted::of(&self.settings);
+    async fn account(
+        &self,
+        whom: ConnectionPurpose,
+        user: &User,
+        found: &FoundEntry,
+    ) -> Result<Account, DirectoryFault> {
+        let wanted = EntryRequirements::of(&self.settings);
         let mut account = wanted.account(user, &found.entry).map_err(DirectoryFault::Failed)?;
         account.groups = self.groups(whom, &wanted, found, &account).await?;
         Ok(account)
@@ -237,11 +254,11 @@ impl Inner {
     /// Entries with the server they are of, where they were referred to, and the base that they must be below.
     async fn search(
         &self,
-        whom: For,
-        question: &(impl Fn(&str) -> Question + Sync),
+        whom: ConnectionPurpose,
+        question: &(impl Fn(&str) -> LdapOperation + Sync),
         base: &str,
     ) -> Result<(Vec<(SearchEntry, Option<usize>, String)>, bool), DirectoryFault> {
-        let Reply::Found { entries, mut are_all, referrals } =
+        let LdapReply::Found { entries, mut are_all, referrals } =
             self.pool.ask(whom, &question(base), None).await?
         else {
             return Err(failed("the directory answers another question"));
@@ -250,7 +267,7 @@ impl Inner {
         for (server, other) in self.servers_of(&referrals) {
             let base = other.unwrap_or_else(|| base.to_owned());
             let reply = self.pool.ask(whom, &question(&base), Some(server)).await?;
-            if let Reply::Found { entries, are_all: are_all_there, .. } = reply {
+            if let LdapReply::Found { entries, are_all: are_all_there, .. } = reply {
                 are_all &= are_all_there;
                 found.extend(entries.into_iter().map(|entry| (entry, Some(server), base.clone())));
             }
@@ -274,9 +291,9 @@ impl Inner {
 
     async fn groups(
         &self,
-        whom: For,
-        wanted: &Wanted<'_>,
-        Found { entry, server }: &Found,
+        whom: ConnectionPurpose,
+        wanted: &EntryRequirements<'_>,
+        FoundEntry { entry, server }: &FoundEntry,
         account: &Account,
     ) -> Result<Vec<String>, DirectoryFault> {
         let Some(groups) = &self.settings.groups else { return Ok(Vec::new()) };
@@ -292,7 +309,7 @@ impl Inner {
                 (filter_of_name(filter, std::slice::from_ref(attribute), member), name_attribute)
             }
         };
-        let question = Question::Search {
+        let question = LdapOperation::Search {
             base: groups.base.clone(),
             scope: Scope::Subtree,
             filter,
@@ -300,14 +317,14 @@ impl Inner {
             entries_max: GROUPS_MAX,
         };
         match self.pool.ask(whom, &question, *server).await? {
-            Reply::Found { entries, are_all: true, .. } => {
+            LdapReply::Found { entries, are_all: true, .. } => {
                 let below = entries.iter().filter(|entry| dn::is_below(&entry.dn, &groups.base));
                 Ok(below.flat_map(|entry| entry::values(entry, name_attribute)).collect())
             }
-            Reply::Found { are_all: false, .. } => {
+            LdapReply::Found { are_all: false, .. } => {
                 Err(failed(&format!("a user is in more than {GROUPS_MAX} groups")))
             }
-            Reply::Bound | Reply::WrongPassword | Reply::NotAllowed | Reply::Elsewhere(_) => {
+            LdapReply::Bound | LdapReply::WrongPassword | LdapReply::NotAllowed | LdapReply::Elsewhere(_) => {
                 Err(failed("the directory answers another question"))
             }
         }

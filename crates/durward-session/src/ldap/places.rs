@@ -10,7 +10,7 @@ use super::dn;
 /// Stands for a value in the text of a filter or a name.
 pub const LDAP_PLACE: char = '\u{0}';
 
-/// What a value is put into.
+/// The context that a value is inserted into, which decides its escaping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LdapPlace {
     /// A filter.

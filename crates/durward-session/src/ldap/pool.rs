@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 
-use super::address::Address;
-use super::connect::{Connection, Connector, Fault, Question, Reply};
+use super::address::LdapAddress;
+use super::connect::{LdapConnection, LdapConnector, LdapFault, LdapOperation, LdapReply};
 use crate::seldom::Seldom;
 
 /// A connection that lay unused for so long is not trusted to be there still.
@@ -20,9 +20,9 @@ const UNUSED_MAX: Duration = Duration::from_secs(30);
 /// For each connection, so many may wait.
 const WAITING_PER_CONNECTION: usize = 8;
 
-/// For whom something is searched.
+/// What a connection is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum For {
+pub(super) enum ConnectionPurpose {
     /// Somebody who tries to log in.
     Login,
     /// Somebody who has logged in before.
@@ -31,7 +31,7 @@ pub(super) enum For {
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum NoAnswer {
+pub(super) enum LdapUnavailable {
     /// Too many ask.
     Busy,
     /// What is wrong.
@@ -39,43 +39,43 @@ pub(super) enum NoAnswer {
 }
 
 /// A server, and until when it is asked last.
-struct Server {
-    address: Address,
+struct LdapServer {
+    address: LdapAddress,
     rests_until: Mutex<Option<Instant>>,
     failures: Seldom,
 }
 
 /// A connection that is not used at the moment.
-struct Kept {
+struct IdleConnection {
     server: usize,
-    connection: Connection,
+    connection: LdapConnection,
     since: Instant,
 }
 
 /// Connections for one purpose.
-struct Lane {
+struct PurposePool {
     permits: Semaphore,
     /// How many there may be with those that wait.
     entry: Semaphore,
-    kept: Mutex<Vec<Kept>>,
+    kept: Mutex<Vec<IdleConnection>>,
 }
 
 /// All connections to a directory.
-pub(super) struct Pool {
-    connector: Connector,
-    servers: Vec<Server>,
+pub(super) struct LdapPool {
+    connector: LdapConnector,
+    servers: Vec<LdapServer>,
     search_as: Option<(String, String)>,
-    searching: Lane,
-    looking_up: Lane,
-    checking: Lane,
+    searching: PurposePool,
+    looking_up: PurposePool,
+    checking: PurposePool,
     connections_max: usize,
     patience: Duration,
     rest: Duration,
 }
 
-impl Lane {
-    fn new(connections_max: usize) -> Lane {
-        Lane {
+impl PurposePool {
+    fn new(connections_max: usize) -> PurposePool {
+        PurposePool {
             permits: Semaphore::new(connections_max),
             entry: Semaphore::new(connections_max.saturating_mul(1 + WAITING_PER_CONNECTION)),
             kept: Mutex::default(),
@@ -88,36 +88,37 @@ impl Lane {
         Some((entry, permit))
     }
 
-    fn take(&self, is_wanted: impl Fn(usize) -> bool) -> Option<Kept> {
+    fn take(&self, is_wanted: impl Fn(usize) -> bool) -> Option<IdleConnection> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain_mut(|it| it.since.elapsed() < UNUSED_MAX && !it.connection.is_closed());
         let at = kept.iter().rposition(|it| is_wanted(it.server))?;
         Some(kept.remove(at))
     }
 
-    fn keep(&self, server: usize, connection: Connection) {
-        let kept = Kept { server, connection, since: Instant::now() };
+    fn keep(&self, server: usize, connection: LdapConnection) {
+        let kept = IdleConnection { server, connection, since: Instant::now() };
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
     }
 }
 
-impl Pool {
+impl LdapPool {
     pub(super) fn new(
-        connector: Connector,
-        addresses: Vec<Address>,
+        connector: LdapConnector,
+        addresses: Vec<LdapAddress>,
         search_as: Option<(String, String)>,
         connections_max: usize,
         patience: Duration,
         rest: Duration,
-    ) -> Pool {
-        let server = |address| Server { address, rests_until: Mutex::default(), failures: Seldom::default() };
-        Pool {
+    ) -> LdapPool {
+        let server =
+            |address| LdapServer { address, rests_until: Mutex::default(), failures: Seldom::default() };
+        LdapPool {
             connector,
             servers: addresses.into_iter().map(server).collect(),
             search_as,
-            searching: Lane::new(connections_max),
-            looking_up: Lane::new(connections_max),
-            checking: Lane::new(connections_max),
+            searching: PurposePool::new(connections_max),
+            looking_up: PurposePool::new(connections_max),
+            checking: PurposePool::new(connections_max),
             connections_max,
             patience,
             rest,
@@ -126,7 +127,7 @@ impl Pool {
 
     /// How many logins wait and how many are being served.
     pub(super) fn load(&self) -> (usize, usize) {
-        let of = |lane: &Lane| {
+        let of = |lane: &PurposePool| {
             let all = self.connections_max.saturating_mul(1 + WAITING_PER_CONNECTION);
             let inside = all.saturating_sub(lane.entry.available_permits());
             let served = self.connections_max.saturating_sub(lane.permits.available_permits());
@@ -137,23 +138,25 @@ impl Pool {
     }
 
     /// The configured server that an address means.
-    pub(super) fn server_of(&self, address: &Address) -> Option<usize> {
+    pub(super) fn server_of(&self, address: &LdapAddress) -> Option<usize> {
         self.servers.iter().position(|server| server.address.is_meant_by(address))
     }
 
     /// Puts a question to the first server that answers; or to one alone.
     pub(super) async fn ask(
         &self,
-        whom: For,
-        question: &Question,
+        whom: ConnectionPurpose,
+        question: &LdapOperation,
         only: Option<usize>,
-    ) -> Result<Reply, NoAnswer> {
+    ) -> Result<LdapReply, LdapUnavailable> {
         let lane = match (question, whom) {
-            (Question::Search { .. }, For::Login) => &self.searching,
-            (Question::Search { .. }, For::Session) => &self.looking_up,
-            (Question::Bind { .. }, For::Login | For::Session) => &self.checking,
+            (LdapOperation::Search { .. }, ConnectionPurpose::Login) => &self.searching,
+            (LdapOperation::Search { .. }, ConnectionPurpose::Session) => &self.looking_up,
+            (LdapOperation::Bind { .. }, ConnectionPurpose::Login | ConnectionPurpose::Session) => {
+                &self.checking
+            }
         };
-        let Some(_inside) = lane.enter(self.patience).await else { return Err(NoAnswer::Busy) };
+        let Some(_inside) = lane.enter(self.patience).await else { return Err(LdapUnavailable::Busy) };
         let mut faults = Vec::new();
         for (server, it) in self.in_order(only) {
             match self.ask_one(lane, server, &it.address, question).await {
@@ -161,8 +164,8 @@ impl Pool {
                     *it.rests_until.lock().unwrap_or_else(PoisonError::into_inner) = None;
                     return Ok(reply);
                 }
-                Err(Fault::Settings(message)) => return Err(NoAnswer::Failed(message)),
-                Err(Fault::Server(message)) => {
+                Err(LdapFault::Settings(message)) => return Err(LdapUnavailable::Failed(message)),
+                Err(LdapFault::Server(message)) => {
                     // A directory that is down is asked by each request and each login.
                     if it.failures.is_due() {
                         tracing::warn!(server = %it.address, "the directory's server failed: {message}");
@@ -173,11 +176,11 @@ impl Pool {
                 }
             }
         }
-        Err(NoAnswer::Failed(format!("no server of the directory answers: {}", faults.join("; "))))
+        Err(LdapUnavailable::Failed(format!("no server of the directory answers: {}", faults.join("; "))))
     }
 
     /// The servers that are not resting, then those that are.
-    fn in_order(&self, only: Option<usize>) -> Vec<(usize, &Server)> {
+    fn in_order(&self, only: Option<usize>) -> Vec<(usize, &LdapServer)> {
         let now = Instant::now();
         let all = self.servers.iter().enumerate();
         let mut servers: Vec<_> = all.filter(|(at, _)| only.is_none_or(|only| only == *at)).collect();
@@ -190,16 +193,16 @@ impl Pool {
     /// Asks one server: over a connection that is kept, and if that has ended meanwhile, over a new one.
     async fn ask_one(
         &self,
-        lane: &Lane,
+        lane: &PurposePool,
         server: usize,
-        address: &Address,
-        question: &Question,
-    ) -> Result<Reply, Fault> {
+        address: &LdapAddress,
+        question: &LdapOperation,
+    ) -> Result<LdapReply, LdapFault> {
         if let Some(mut kept) = lane.take(|at| at == server) {
             let asked = Instant::now();
             match self.connector.ask(&mut kept.connection, question).await {
                 // It ended: connections that lie unused do. One that is there and says nothing is another matter.
-                Err(Fault::Server(_)) if asked.elapsed() < self.patience / 2 => {}
+                Err(LdapFault::Server(_)) if asked.elapsed() < self.patience / 2 => {}
                 Err(fault) => return Err(fault),
                 Ok(reply) => {
                     lane.keep(server, kept.connection);
@@ -208,12 +211,15 @@ impl Pool {
             }
         }
         let mut connection = self.connector.connect(address).await?;
-        if let (Question::Search { .. }, Some((dn, password))) = (question, &self.search_as) {
-            let bind = Question::Bind { dn: dn.clone(), password: password.clone() };
+        if let (LdapOperation::Search { .. }, Some((dn, password))) = (question, &self.search_as) {
+            let bind = LdapOperation::Bind { dn: dn.clone(), password: password.clone() };
             match self.connector.ask(&mut connection, &bind).await? {
-                Reply::Bound => {}
-                Reply::WrongPassword | Reply::NotAllowed | Reply::Elsewhere(_) | Reply::Found { .. } => {
-                    return Err(Fault::Settings(format!(
+                LdapReply::Bound => {}
+                LdapReply::WrongPassword
+                | LdapReply::NotAllowed
+                | LdapReply::Elsewhere(_)
+                | LdapReply::Found { .. } => {
+                    return Err(LdapFault::Settings(format!(
                         "the directory does not let `{dn}` in: see `search_as` and the file with its password"
                     )));
                 }

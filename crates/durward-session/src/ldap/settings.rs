@@ -6,7 +6,7 @@ use std::time::Duration;
 use durward_identity::IdentityError;
 use ldap3::Scope;
 
-use super::address::Address;
+use super::address::LdapAddress;
 
 /// How many servers may be named.
 pub const SERVERS_MAX: usize = 16;
@@ -27,7 +27,7 @@ pub struct LdapSettings {
     pub security: LdapSecurity,
     /// The certificates, in PEM, that servers' certificates are held to, in the place of the system's.
     pub ca_file: Option<PathBuf>,
-    /// Who searches: a name (DN) and a file that holds his password. Default: nobody.
+    /// The account that searches: a name (DN) and a file that holds its password. Default: anonymous.
     pub search_as: Option<(String, PathBuf)>,
     /// Below which entry users are.
     pub base: String,
@@ -97,7 +97,7 @@ pub struct LdapGroups {
 /// How one belongs to groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LdapMembership {
-    /// An attribute of the user holds the names (DN) of his groups: `memberOf`. A group is called what its DN begins with.
+    /// An attribute of the user holds the names (DN) of their groups: `memberOf`. A group is called what its DN begins with.
     OfUser(String),
     /// An attribute of the group holds its members.
     OfGroup {
@@ -115,9 +115,9 @@ pub enum LdapMembership {
 /// What names a member in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LdapMember {
-    /// The DN of his entry.
+    /// The DN of the user's entry.
     Dn,
-    /// His name, as in `memberUid`.
+    /// The user's name, as in `memberUid`.
     Name,
 }
 
@@ -189,11 +189,11 @@ impl LdapSettings {
     }
 
     /// The servers, read.
-    pub(super) fn addresses(&self) -> Result<Vec<Address>, IdentityError> {
+    pub(super) fn addresses(&self) -> Result<Vec<LdapAddress>, IdentityError> {
         if self.servers.is_empty() || self.servers.len() > SERVERS_MAX {
             return wrong(format!("`servers` must name 1 to {SERVERS_MAX} LDAP servers"));
         }
-        self.servers.iter().map(|server| Address::read(server, self.security)).collect()
+        self.servers.iter().map(|server| LdapAddress::read(server, self.security)).collect()
     }
 }
 

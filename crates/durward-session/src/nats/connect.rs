@@ -24,20 +24,20 @@ const PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// Whether there is a connection, and how many there were. Two numbers tell of a connection that was lost and found unseen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Connection {
+pub(super) struct NatsConnectionState {
     pub(super) is_up: bool,
     pub(super) count: u64,
 }
 
 /// What must be known to connect, read from its files.
-pub(super) struct Options(ConnectOptions);
+pub(super) struct NatsConnectOptions(ConnectOptions);
 
-impl Options {
+impl NatsConnectOptions {
     /// Reads the files that the settings name.
     ///
     /// # Errors
     /// Which cannot be used.
-    pub(super) fn read(settings: &NatsSettings) -> Result<Options, IdentityError> {
+    pub(super) fn read(settings: &NatsSettings) -> Result<NatsConnectOptions, IdentityError> {
         let mut options = ConnectOptions::new()
             .name("durward")
             .connection_timeout(settings.answer_within)
@@ -66,7 +66,7 @@ impl Options {
             pem(key)?;
             options = options.add_client_certificate(certificate.clone(), key.clone());
         }
-        Ok(Options(options))
+        Ok(NatsConnectOptions(options))
     }
 
     /// Begins to connect, and says from then on whether there is a connection.
@@ -77,8 +77,8 @@ impl Options {
         self,
         settings: &NatsSettings,
         node: &NodeLink,
-    ) -> Result<(Client, watch::Receiver<Connection>), String> {
-        let (sender, receiver) = watch::channel(Connection::default());
+    ) -> Result<(Client, watch::Receiver<NatsConnectionState>), String> {
+        let (sender, receiver) = watch::channel(NatsConnectionState::default());
         let complaint = Arc::new(Mutex::new(String::new()));
         let (found, lost) = (node.clone(), node.clone());
         let options = self
@@ -100,10 +100,10 @@ impl Options {
     }
 }
 
-fn see(connection: &watch::Sender<Connection>, event: &Event) {
+fn see(connection: &watch::Sender<NatsConnectionState>, event: &Event) {
     match event {
         Event::Connected => {
-            connection.send_modify(|it| *it = Connection { is_up: true, count: it.count + 1 })
+            connection.send_modify(|it| *it = NatsConnectionState { is_up: true, count: it.count + 1 })
         }
         Event::Disconnected | Event::Closed => connection.send_modify(|it| it.is_up = false),
         Event::ServerError(_) => tracing::warn!("session store: {event}"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::message::PublishMessage;
 
-use super::Shared;
+use super::NatsShared;
 
 /// How long the stream keeps a question. It has been sent back long before.
 const KEPT_FOR: Duration = Duration::from_secs(5);
@@ -13,7 +13,7 @@ const KEPT_FOR: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// No majority has answered in time.
-pub(super) async fn ask(shared: &Shared) -> Result<u64, String> {
+pub(super) async fn ask(shared: &NatsShared) -> Result<u64, String> {
     let message = PublishMessage::build().expected_stream(&shared.settings.stream).ttl(KEPT_FOR);
     let sent = shared.context.send_publish(shared.subjects.own_fresh.clone(), message).await;
     let answer = sent.map_err(|error| error.to_string())?;

@@ -10,16 +10,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_identity::protocol::{Event, RecordId};
-use durward_identity::session::Record;
+use durward_identity::protocol::{NodeEvent, RecordId};
+use durward_identity::session::SessionRecord;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use super::connect::Connection;
-use super::reader::{self, Wanted};
-use super::{Shared, fresh, stream, writer};
-use crate::store::{NodeLink, ORDERS_MAX, Order};
+use super::connect::NatsConnectionState;
+use super::reader::{self, WantedFrom};
+use super::{NatsShared, fresh, stream, writer};
+use crate::store::{NodeLink, ORDERS_MAX, StoreCommand};
 
 /// How often the link looks at itself.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -36,61 +36,61 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// How long the writer may take to finish when the node stops.
 const FINISH_WITHIN: Duration = Duration::from_secs(2);
 
-enum State {
+enum LinkState {
     Down { next_try: Instant, is_trying: bool },
     Up { heard: Instant, beat: Instant },
 }
 
 /// What came of something that was under way. Those of an earlier life of the link are of no matter.
-enum Done {
-    Opened { life: u64, opened: Result<Opened, String> },
+enum LinkCompletion {
+    Opened { life: u64, opened: Result<OpenedStream, String> },
     Asked { life: u64, question: Option<u64>, answer: Result<u64, String> },
 }
 
 /// A stream that is there and answers.
-struct Opened {
+struct OpenedStream {
     /// What names this very stream.
     made: String,
     last: u64,
 }
 
-struct Link {
-    shared: Arc<Shared>,
+struct NatsLink {
+    shared: Arc<NatsShared>,
     node: NodeLink,
-    connection: watch::Receiver<Connection>,
+    connection: watch::Receiver<NatsConnectionState>,
     /// Which connection this life of the link is over.
     count: u64,
     life: u64,
-    state: State,
-    under_way: JoinSet<Done>,
+    state: LinkState,
+    under_way: JoinSet<LinkCompletion>,
     /// What named the stream that the node's numbers are of.
     made: Option<String>,
     /// The last complaint, which is not repeated.
     said: Option<String>,
-    wanted: watch::Sender<Wanted>,
-    records: mpsc::Sender<(RecordId, Record)>,
+    wanted: watch::Sender<WantedFrom>,
+    records: mpsc::Sender<(RecordId, SessionRecord)>,
 }
 
 /// Works until the orders end or the node is gone.
 pub(super) async fn keep(
-    shared: Arc<Shared>,
-    connection: watch::Receiver<Connection>,
-    mut orders: mpsc::Receiver<Order>,
+    shared: Arc<NatsShared>,
+    connection: watch::Receiver<NatsConnectionState>,
+    mut orders: mpsc::Receiver<StoreCommand>,
     node: NodeLink,
 ) {
-    let (wanted, wanted_seen) = watch::channel(Wanted::default());
+    let (wanted, wanted_seen) = watch::channel(WantedFrom::default());
     let (records, records_seen) = mpsc::channel(ORDERS_MAX);
     let mut readers = JoinSet::new();
     readers.spawn(reader::read(shared.clone(), wanted_seen, node.clone()));
     let mut writers = JoinSet::new();
     writers.spawn(writer::write(shared.clone(), records_seen, node.clone()));
-    let mut link = Link {
+    let mut link = NatsLink {
         shared,
         node,
         connection,
         count: 0,
         life: 0,
-        state: State::Down { next_try: Instant::now(), is_trying: false },
+        state: LinkState::Down { next_try: Instant::now(), is_trying: false },
         under_way: JoinSet::new(),
         made: None,
         said: None,
@@ -117,42 +117,42 @@ pub(super) async fn keep(
     let _ = timeout(FINISH_WITHIN, writers.join_next()).await;
 }
 
-impl Link {
+impl NatsLink {
     /// Whether the node is still there; as everywhere below.
-    async fn take(&mut self, order: Order) -> bool {
+    async fn take(&mut self, order: StoreCommand) -> bool {
         match order {
-            Order::Store { id, record } => {
+            StoreCommand::Store { id, record } => {
                 if self.records.try_send((id, record)).is_err() {
-                    return self.node.happened(Event::NotStored { id }).await;
+                    return self.node.happened(NodeEvent::NotStored { id }).await;
                 }
             }
-            Order::CatchUp { after } => {
-                self.wanted.send_modify(|wanted| *wanted = Wanted { after, times: wanted.times + 1 });
+            StoreCommand::CatchUp { after } => {
+                self.wanted.send_modify(|wanted| *wanted = WantedFrom { after, times: wanted.times + 1 });
             }
-            Order::AskLast { question } => self.ask(Some(question)),
+            StoreCommand::AskLast { question } => self.ask(Some(question)),
             // The protocol asks for these only where there is no store.
-            Order::Tell { .. } | Order::AskPeers => {}
+            StoreCommand::Tell { .. } | StoreCommand::AskPeers => {}
         }
         true
     }
 
     fn ask(&mut self, question: Option<u64>) {
-        let State::Up { beat, .. } = &mut self.state else { return };
+        let LinkState::Up { beat, .. } = &mut self.state else { return };
         *beat = Instant::now();
         let (shared, life) = (self.shared.clone(), self.life);
         self.under_way.spawn(async move {
             let answer = fresh::ask(&shared).await;
-            Done::Asked { life, question, answer }
+            LinkCompletion::Asked { life, question, answer }
         });
     }
 
-    async fn done(&mut self, done: Done) -> bool {
+    async fn done(&mut self, done: LinkCompletion) -> bool {
         match done {
-            Done::Opened { life, opened } if life == self.life => match opened {
+            LinkCompletion::Opened { life, opened } if life == self.life => match opened {
                 Ok(opened) => self.up(opened).await,
                 Err(message) => self.down(&message).await,
             },
-            Done::Asked { life, question, answer } if life == self.life => {
+            LinkCompletion::Asked { life, question, answer } if life == self.life => {
                 let last = match answer {
                     Ok(last) => last,
                     Err(message) => {
@@ -160,19 +160,19 @@ impl Link {
                         return true;
                     }
                 };
-                if let State::Up { heard, .. } = &mut self.state {
+                if let LinkState::Up { heard, .. } = &mut self.state {
                     *heard = Instant::now();
                 }
                 match question {
-                    Some(question) => self.node.happened(Event::Last { question, last }).await,
+                    Some(question) => self.node.happened(NodeEvent::Last { question, last }).await,
                     None => true,
                 }
             }
-            Done::Opened { .. } | Done::Asked { .. } => true,
+            LinkCompletion::Opened { .. } | LinkCompletion::Asked { .. } => true,
         }
     }
 
-    async fn up(&mut self, opened: Opened) -> bool {
+    async fn up(&mut self, opened: OpenedStream) -> bool {
         let made = self.made.get_or_insert_with(|| opened.made.clone());
         if *made != opened.made {
             let message = format!(
@@ -183,23 +183,23 @@ impl Link {
             return self.down(&message).await;
         }
         let now = Instant::now();
-        self.state = State::Up { heard: now, beat: now };
+        self.state = LinkState::Up { heard: now, beat: now };
         self.said = None;
         self.node.complain(None);
         tracing::info!("session store: stream `{}` answers", self.shared.settings.stream);
-        self.node.happened(Event::Connected { last: opened.last }).await
+        self.node.happened(NodeEvent::Connected { last: opened.last }).await
     }
 
     async fn down(&mut self, message: &str) -> bool {
-        let was_up = matches!(self.state, State::Up { .. });
-        self.state = State::Down { next_try: Instant::now() + PAUSE, is_trying: false };
+        let was_up = matches!(self.state, LinkState::Up { .. });
+        self.state = LinkState::Down { next_try: Instant::now() + PAUSE, is_trying: false };
         self.life += 1;
         self.node.complain(Some(message));
         if self.said.as_deref() != Some(message) {
             tracing::warn!("no session store: {message}");
             self.said = Some(message.to_owned());
         }
-        !was_up || self.node.happened(Event::Lost).await
+        !was_up || self.node.happened(NodeEvent::Lost).await
     }
 
     /// Sees to it that the state is what the connection and the answers say.
@@ -216,7 +216,7 @@ impl Link {
         let connection = *self.connection.borrow_and_update();
         let now = Instant::now();
         match &mut self.state {
-            State::Up { heard, .. } if now.duration_since(*heard) > SILENCE_MAX => {
+            LinkState::Up { heard, .. } if now.duration_since(*heard) > SILENCE_MAX => {
                 let why = if connection.is_up {
                     "no majority of its servers answers"
                 } else {
@@ -225,36 +225,38 @@ impl Link {
                 self.down(why).await
             }
             // Over another server: whether the stream answers there is asked at once. What was under way is sent again.
-            State::Up { .. } if connection.is_up && connection.count != self.count => {
+            LinkState::Up { .. } if connection.is_up && connection.count != self.count => {
                 self.count = connection.count;
                 self.ask(None);
                 true
             }
-            State::Up { beat, .. } => {
+            LinkState::Up { beat, .. } => {
                 if now.duration_since(*beat) >= BEAT_EVERY {
                     self.ask(None);
                 }
                 true
             }
-            State::Down { next_try, is_trying } if connection.is_up && !*is_trying && now >= *next_try => {
+            LinkState::Down { next_try, is_trying }
+                if connection.is_up && !*is_trying && now >= *next_try =>
+            {
                 *is_trying = true;
                 self.count = connection.count;
                 self.open();
                 true
             }
-            State::Down { .. } => true,
+            LinkState::Down { .. } => true,
         }
     }
 
     fn open(&mut self) {
         let (shared, life) = (self.shared.clone(), self.life);
         self.under_way.spawn(async move {
-            let Shared { context, settings, retention, subjects, .. } = &*shared;
+            let NatsShared { context, settings, retention, subjects, .. } = &*shared;
             let opened = match stream::open(context, settings, retention, subjects).await {
-                Ok(made) => fresh::ask(&shared).await.map(|last| Opened { made, last }),
+                Ok(made) => fresh::ask(&shared).await.map(|last| OpenedStream { made, last }),
                 Err(message) => Err(message),
             };
-            Done::Opened { life, opened }
+            LinkCompletion::Opened { life, opened }
         });
     }
 }

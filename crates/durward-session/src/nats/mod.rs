@@ -54,30 +54,30 @@ use durward_identity::{Entropy, IdentityError, SystemEntropy};
 use tokio::sync::{mpsc, watch};
 
 pub use self::settings::{NatsLogin, NatsSettings, Retention, SERVERS_MAX, STREAM_NAME_LENGTH_MAX};
-use self::sign::Signer;
-use self::subject::Subjects;
+use self::sign::MessageSigner;
+use self::subject::ClusterSubjects;
 use crate::Clock;
-use crate::store::{NodeLink, Order, Store, StoreTask};
+use crate::store::{NodeLink, SessionStore, StoreCommand, StoreTask};
 
 /// Sessions in NATS: in a stream of JetStream, or in the mode `none` as news between nodes.
 pub struct Nats {
     settings: NatsSettings,
     retention: Retention,
     clock: Clock,
-    options: connect::Options,
-    signer: Signer,
+    options: connect::NatsConnectOptions,
+    signer: MessageSigner,
     node: String,
 }
 
 /// What the tasks of one store share.
-struct Shared {
+struct NatsShared {
     settings: NatsSettings,
     retention: Retention,
     clock: Clock,
     client: Client,
     context: Context,
-    subjects: Subjects,
-    signer: Signer,
+    subjects: ClusterSubjects,
+    signer: MessageSigner,
     /// A record that this node cannot read, and without which it must not go on.
     unreadable: watch::Sender<Option<String>>,
 }
@@ -95,16 +95,16 @@ impl Nats {
         clock: Clock,
     ) -> Result<Nats, IdentityError> {
         settings.check()?;
-        let options = connect::Options::read(&settings)?;
+        let options = connect::NatsConnectOptions::read(&settings)?;
         let mut name = [0; 8];
         SystemEntropy.fill(&mut name)?;
         let node = format!("{:016x}", u64::from_be_bytes(name));
-        let signer = Signer::new(secret, &settings.stream);
+        let signer = MessageSigner::new(secret, &settings.stream);
         Ok(Nats { settings, retention, clock, options, signer, node })
     }
 }
 
-impl Store for Nats {
+impl SessionStore for Nats {
     fn name(&self) -> &'static str {
         "nats"
     }
@@ -113,12 +113,12 @@ impl Store for Nats {
         true
     }
 
-    fn run(self: Box<Self>, orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask {
+    fn run(self: Box<Self>, orders: mpsc::Receiver<StoreCommand>, node: NodeLink) -> StoreTask {
         Box::pin(work(*self, orders, node))
     }
 }
 
-async fn work(nats: Nats, orders: mpsc::Receiver<Order>, node: NodeLink) {
+async fn work(nats: Nats, orders: mpsc::Receiver<StoreCommand>, node: NodeLink) {
     let Nats { settings, retention, clock, options, signer, node: name } = nats;
     let (client, connection) = match options.connect(&settings, &node).await {
         Ok(connected) => connected,
@@ -132,9 +132,9 @@ async fn work(nats: Nats, orders: mpsc::Receiver<Order>, node: NodeLink) {
     let mode = retention.mode;
     let mut context = jetstream::new(client.clone());
     context.set_timeout(settings.answer_within);
-    let subjects = Subjects::new(&settings.stream, &name);
+    let subjects = ClusterSubjects::new(&settings.stream, &name);
     let unreadable = watch::Sender::new(None);
-    let shared = Shared { settings, retention, clock, client, context, subjects, signer, unreadable };
+    let shared = NatsShared { settings, retention, clock, client, context, subjects, signer, unreadable };
     let shared = Arc::new(shared);
     match mode {
         Mode::None => peers::talk(shared, name, orders, node).await,

@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use async_nats::{HeaderMap, Message, Subscriber};
 use bytes::{BufMut, Bytes, BytesMut};
-use durward_identity::protocol::Event;
-use durward_identity::session::Record;
+use durward_identity::protocol::NodeEvent;
+use durward_identity::session::SessionRecord;
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::Shared;
-use super::sign::{Place, UNSIGNED};
-use crate::store::{Knowledge, NodeLink, Order};
+use super::NatsShared;
+use super::sign::{SignedSubject, UNSIGNED};
+use crate::store::{NodeLink, NodeSnapshot, StoreCommand};
 
 /// Who says it.
 const FROM: &str = "Durward-Node";
@@ -34,9 +34,9 @@ const ANSWERS_BYTES_MAX: usize = 1 << 30;
 
 /// Works until the orders end or the node is gone.
 pub(super) async fn talk(
-    shared: Arc<Shared>,
+    shared: Arc<NatsShared>,
     name: String,
-    mut orders: mpsc::Receiver<Order>,
+    mut orders: mpsc::Receiver<StoreCommand>,
     node: NodeLink,
 ) {
     let subjects = (shared.subjects.tell(), shared.subjects.ask());
@@ -53,16 +53,16 @@ pub(super) async fn talk(
         tokio::select! {
             order = orders.recv() => match order {
                 None => break,
-                Some(Order::Tell { record }) => tell(&shared, &name, &subjects.0, &record).await,
-                Some(Order::AskPeers) => {
+                Some(StoreCommand::Tell { record }) => tell(&shared, &name, &subjects.0, &record).await,
+                Some(StoreCommand::AskPeers) => {
                     under_way.spawn(ask(shared.clone(), name.clone(), subjects.1.clone(), node.clone()));
                 }
                 // The protocol asks for these only where there is a store.
-                Some(Order::Store { .. } | Order::CatchUp { .. } | Order::AskLast { .. }) => {}
+                Some(StoreCommand::Store { .. } | StoreCommand::CatchUp { .. } | StoreCommand::AskLast { .. }) => {}
             },
             Some(message) = told.next() => {
                 if let Some(record) = heard(&shared, &name, &message)
-                    && !node.happened(Event::Told { record }).await
+                    && !node.happened(NodeEvent::Told { record }).await
                 {
                     break;
                 }
@@ -84,22 +84,22 @@ fn from(message: &Message) -> Option<&str> {
     message.headers.as_ref()?.get(FROM).map(|name| name.as_str())
 }
 
-async fn tell(shared: &Shared, name: &str, subject: &str, record: &Record) {
+async fn tell(shared: &NatsShared, name: &str, subject: &str, record: &SessionRecord) {
     let mut headers = HeaderMap::new();
     headers.insert(FROM, name);
-    let signed = shared.signer.sign(Place::News { node: name }, &record.to_bytes());
+    let signed = shared.signer.sign(SignedSubject::News { node: name }, &record.to_bytes());
     let sent = shared.client.publish_with_headers(subject.to_owned(), headers, signed);
     // Without a connection the library keeps some; who hears of it is as good as can be.
     let _ = timeout(shared.settings.answer_within, sent).await;
 }
 
-fn heard(shared: &Shared, name: &str, message: &Message) -> Option<Record> {
+fn heard(shared: &NatsShared, name: &str, message: &Message) -> Option<SessionRecord> {
     let node = from(message).filter(|node| *node != name)?;
-    let Some(content) = shared.signer.open(Place::News { node }, &message.payload) else {
+    let Some(content) = shared.signer.open(SignedSubject::News { node }, &message.payload) else {
         tracing::error!("{UNSIGNED}");
         return None;
     };
-    match Record::from_bytes(content) {
+    match SessionRecord::from_bytes(content) {
         Ok(record) => Some(record),
         Err(error) => {
             tracing::warn!("another node tells what cannot be read: {error}");
@@ -109,9 +109,9 @@ fn heard(shared: &Shared, name: &str, message: &Message) -> Option<Record> {
 }
 
 /// Answers with all that this node knows. Who has no key has not begun, and knows nothing.
-async fn answer(shared: Arc<Shared>, name: String, reply: String, node: NodeLink) {
-    let Some(Knowledge { records, .. }) = node.knowledge().await else { return };
-    if !records.iter().any(|record| matches!(record, Record::Key(_))) {
+async fn answer(shared: Arc<NatsShared>, name: String, reply: String, node: NodeLink) {
+    let Some(NodeSnapshot { records, .. }) = node.knowledge().await else { return };
+    if !records.iter().any(|record| matches!(record, SessionRecord::Key(_))) {
         return;
     }
     let parts = pack(&records);
@@ -124,21 +124,22 @@ async fn answer(shared: Arc<Shared>, name: String, reply: String, node: NodeLink
         if is_last {
             headers.insert(LAST, "1");
         }
-        let part = shared.signer.sign(Place::Part { node: &name, asked: &reply, number, is_last }, &part);
+        let part =
+            shared.signer.sign(SignedSubject::Part { node: &name, asked: &reply, number, is_last }, &part);
         if shared.client.publish_with_headers(reply.clone(), headers, part).await.is_err() {
             return;
         }
     }
 }
 
-/// An answer that comes.
+/// A reply that arrives in parts.
 #[derive(Default)]
-struct Answer {
-    records: Vec<Record>,
+struct PeerReply {
+    records: Vec<SessionRecord>,
     parts: usize,
 }
 
-async fn ask(shared: Arc<Shared>, name: String, subject: String, node: NodeLink) {
+async fn ask(shared: Arc<NatsShared>, name: String, subject: String, node: NodeLink) {
     let reply = shared.client.new_inbox();
     let Ok(answers) = shared.client.subscribe(reply.clone()).await else { return };
     let question = reply.to_string();
@@ -148,13 +149,13 @@ async fn ask(shared: Arc<Shared>, name: String, subject: String, node: NodeLink)
     if asked.is_ok()
         && let Some(records) = collect(answers, &question, &shared).await
     {
-        node.happened(Event::Knows { records }).await;
+        node.happened(NodeEvent::Knows { records }).await;
     }
 }
 
 /// The first answer that is complete.
-async fn collect(mut answers: Subscriber, asked: &str, shared: &Shared) -> Option<Vec<Record>> {
-    let mut coming: HashMap<String, Answer> = HashMap::new();
+async fn collect(mut answers: Subscriber, asked: &str, shared: &NatsShared) -> Option<Vec<SessionRecord>> {
+    let mut coming: HashMap<String, PeerReply> = HashMap::new();
     let mut bytes = 0;
     loop {
         let message = timeout(shared.settings.answer_within, answers.next()).await.ok()??;
@@ -170,7 +171,7 @@ async fn collect(mut answers: Subscriber, asked: &str, shared: &Shared) -> Optio
         let header = |name| message.headers.as_ref().and_then(|headers| headers.get(name));
         let Some(number) = header(PART).and_then(|part| part.as_str().parse().ok()) else { continue };
         let is_last = header(LAST).is_some();
-        let place = Place::Part { node, asked, number, is_last };
+        let place = SignedSubject::Part { node, asked, number, is_last };
         let Some(content) = shared.signer.open(place, &message.payload) else {
             tracing::error!("{UNSIGNED}");
             continue;
@@ -186,7 +187,7 @@ async fn collect(mut answers: Subscriber, asked: &str, shared: &Shared) -> Optio
 }
 
 /// Records one after the other, each behind its length.
-fn pack(records: &[Record]) -> Vec<Bytes> {
+fn pack(records: &[SessionRecord]) -> Vec<Bytes> {
     let mut parts = Vec::new();
     let mut part = BytesMut::new();
     for record in records {
@@ -201,12 +202,12 @@ fn pack(records: &[Record]) -> Vec<Bytes> {
     parts
 }
 
-fn unpack(mut part: &[u8]) -> Option<Vec<Record>> {
+fn unpack(mut part: &[u8]) -> Option<Vec<SessionRecord>> {
     let mut records = Vec::new();
     while !part.is_empty() {
         let (length, rest) = part.split_first_chunk::<4>()?;
         let (record, rest) = rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
-        records.push(Record::from_bytes(record).ok()?);
+        records.push(SessionRecord::from_bytes(record).ok()?);
         part = rest;
     }
     Some(records)
@@ -219,16 +220,17 @@ mod tests {
 
     #[test]
     fn what_is_packed_is_unpacked_in_order_whatever_the_parts() {
-        let records: Vec<Record> = (0..2000).map(|n| Record::Key(SealedKey(vec![7; n]))).collect();
+        let records: Vec<SessionRecord> =
+            (0..2000).map(|n| SessionRecord::Key(SealedKey(vec![7; n]))).collect();
         let parts = pack(&records);
         assert!(parts.len() > 1 && parts.iter().all(|part| part.len() <= PART_BYTES_MAX));
-        let back: Vec<Record> = parts.iter().filter_map(|part| unpack(part)).flatten().collect();
+        let back: Vec<SessionRecord> = parts.iter().filter_map(|part| unpack(part)).flatten().collect();
         assert_eq!(back, records);
     }
 
     #[test]
     fn parts_that_are_cut_short_are_refused() {
-        let part = pack(&[Record::Key(SealedKey(vec![1; 9]))]).remove(0);
+        let part = pack(&[SessionRecord::Key(SealedKey(vec![1; 9]))]).remove(0);
         for length in 1..part.len() {
             assert!(unpack(&part[..length]).is_none());
         }

@@ -10,14 +10,14 @@ use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, push};
 use async_nats::jetstream::message::Message as StreamMessage;
 use async_nats::{HeaderMap, StatusCode, Subscriber, header};
 use bytes::Bytes;
-use durward_identity::protocol::{Event, RecordId};
-use durward_identity::session::Record;
+use durward_identity::protocol::{NodeEvent, RecordId};
+use durward_identity::session::SessionRecord;
 use futures_util::StreamExt;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::Shared;
-use super::sign::{Place as Signed, UNSIGNED};
+use super::NatsShared;
+use super::sign::{SignedSubject, UNSIGNED};
 use super::subject::record_id;
 use crate::store::NodeLink;
 
@@ -39,13 +39,13 @@ const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// From which number on records are wanted; and how often that was said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct WantedFrom {
     pub(super) after: u64,
     pub(super) times: u64,
 }
 
 /// Where reading is.
-struct Place {
+struct ReadPosition {
     /// The number of the last message that was told, or from which reading began.
     after: u64,
     /// How many messages this consumer has sent.
@@ -57,7 +57,7 @@ struct Place {
 }
 
 /// Why a consumer was given up.
-enum Over {
+enum ConsumerEnd {
     /// The node wants to hear from another place on.
     Asked,
     /// Something is missing, or nothing comes.
@@ -68,30 +68,30 @@ enum Over {
     Node,
 }
 
-pub(super) async fn read(shared: Arc<Shared>, mut wanted: watch::Receiver<Wanted>, node: NodeLink) {
-    let mut place = Place { after: 0, count: 0, refused: 0, is_known: false };
-    let mut over = Over::Asked;
+pub(super) async fn read(shared: Arc<NatsShared>, mut wanted: watch::Receiver<WantedFrom>, node: NodeLink) {
+    let mut place = ReadPosition { after: 0, count: 0, refused: 0, is_known: false };
+    let mut over = ConsumerEnd::Asked;
     if wanted.changed().await.is_err() {
         return;
     }
     loop {
         match over {
-            Over::Asked => place.after = wanted.borrow_and_update().after,
-            Over::Broken => sleep(TRY_AGAIN_AFTER).await,
-            Over::Unreadable => {
+            ConsumerEnd::Asked => place.after = wanted.borrow_and_update().after,
+            ConsumerEnd::Broken => sleep(TRY_AGAIN_AFTER).await,
+            ConsumerEnd::Unreadable => {
                 if wanted.changed().await.is_err() {
                     return;
                 }
                 place.after = wanted.borrow_and_update().after;
             }
-            Over::Node => return,
+            ConsumerEnd::Node => return,
         }
         place.count = 0;
         over = match consume(&shared, place.after).await {
             Ok(messages) => follow(&shared, messages, &mut place, &mut wanted, &node).await,
             Err(message) => {
                 tracing::debug!("cannot read the session store: {message}");
-                if wanted.has_changed().unwrap_or(true) { Over::Asked } else { Over::Broken }
+                if wanted.has_changed().unwrap_or(true) { ConsumerEnd::Asked } else { ConsumerEnd::Broken }
             }
         };
         if wanted.has_changed().is_err() {
@@ -100,7 +100,7 @@ pub(super) async fn read(shared: Arc<Shared>, mut wanted: watch::Receiver<Wanted
     }
 }
 
-async fn consume(shared: &Shared, after: u64) -> Result<Subscriber, String> {
+async fn consume(shared: &NatsShared, after: u64) -> Result<Subscriber, String> {
     let deliver_subject = shared.client.new_inbox();
     // Whoever is not there yet when the consumer is made hears nothing.
     let messages =
@@ -123,26 +123,26 @@ async fn consume(shared: &Shared, after: u64) -> Result<Subscriber, String> {
 }
 
 async fn follow(
-    shared: &Shared,
+    shared: &NatsShared,
     mut messages: Subscriber,
-    place: &mut Place,
-    wanted: &mut watch::Receiver<Wanted>,
+    place: &mut ReadPosition,
+    wanted: &mut watch::Receiver<WantedFrom>,
     node: &NodeLink,
-) -> Over {
+) -> ConsumerEnd {
     loop {
         let next = tokio::select! {
             biased;
             changed = wanted.changed() => {
-                return if changed.is_ok() { Over::Asked } else { Over::Node };
+                return if changed.is_ok() { ConsumerEnd::Asked } else { ConsumerEnd::Node };
             }
             next = timeout(SILENCE_MAX, messages.next()) => next,
         };
-        let Ok(Some(message)) = next else { return Over::Broken };
+        let Ok(Some(message)) = next else { return ConsumerEnd::Broken };
         if let Some(status) = message.status {
             let is_alive =
                 status == StatusCode::IDLE_HEARTBEAT && is_complete(message.headers.as_ref(), place);
             if !is_alive {
-                return Over::Broken;
+                return ConsumerEnd::Broken;
             }
             if let Some(reply) = message.reply {
                 // Flow control: the server goes on when all that it sent has come here.
@@ -154,20 +154,20 @@ async fn follow(
         match told(shared, &message, place) {
             Ok(Some(event)) => {
                 if !node.happened(event).await {
-                    return Over::Node;
+                    return ConsumerEnd::Node;
                 }
             }
-            Ok(None) => return Over::Broken,
+            Ok(None) => return ConsumerEnd::Broken,
             Err(message) => {
                 shared.unreadable.send_replace(Some(message));
-                return Over::Unreadable;
+                return ConsumerEnd::Unreadable;
             }
         }
     }
 }
 
 /// A heartbeat says how many messages went before it.
-fn is_complete(headers: Option<&HeaderMap>, place: &Place) -> bool {
+fn is_complete(headers: Option<&HeaderMap>, place: &ReadPosition) -> bool {
     let last = headers.and_then(|headers| headers.get(header::NATS_LAST_CONSUMER));
     last.is_none_or(|last| last.as_str().parse() == Ok(place.count))
 }
@@ -176,7 +176,11 @@ fn is_complete(headers: Option<&HeaderMap>, place: &Place) -> bool {
 ///
 /// # Errors
 /// A node wrote it, and none of this version. Whoever went on without it might accept sessions that it ends.
-fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<Option<Event>, String> {
+fn told(
+    shared: &NatsShared,
+    message: &StreamMessage,
+    place: &mut ReadPosition,
+) -> Result<Option<NodeEvent>, String> {
     let Ok(info) = message.info() else { return Ok(None) };
     if info.consumer_sequence != place.count + 1 {
         return Ok(None);
@@ -185,14 +189,14 @@ fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<O
     let event = match signed(shared, message) {
         Some((id, content)) => {
             let stream = &shared.settings.stream;
-            let record = Record::from_bytes(content).map_err(|error| {
+            let record = SessionRecord::from_bytes(content).map_err(|error| {
                 format!(
                     "record {number} of stream `{stream}` cannot be read: {error}; if no newer node wrote it, remove it with \
                      `nats stream rmm {stream} {number}`"
                 )
             })?;
             place.is_known = true;
-            Event::Delivered { number, after, id, record }
+            NodeEvent::Delivered { number, after, id, record }
         }
         None if message.subject.as_str() == shared.subjects.own_fresh => {
             // All there is has been read, and nobody who wrote any of it had this node's secret: it is this node that is a stranger.
@@ -203,7 +207,7 @@ fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<O
                     place.refused, shared.settings.stream
                 ));
             }
-            Event::Idle { last: number, after }
+            NodeEvent::Idle { last: number, after }
         }
         None => {
             place.refused += 1;
@@ -211,7 +215,7 @@ fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<O
             if place.refused.is_power_of_two() {
                 tracing::error!(number, count = place.refused, "session store: {UNSIGNED}");
             }
-            Event::Idle { last: number, after }
+            NodeEvent::Idle { last: number, after }
         }
     };
     place.after = number;
@@ -220,9 +224,9 @@ fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<O
 }
 
 /// The name and the content of a record, if a node of this cluster wrote it.
-fn signed<'m>(shared: &Shared, message: &'m StreamMessage) -> Option<(RecordId, &'m [u8])> {
+fn signed<'m>(shared: &NatsShared, message: &'m StreamMessage) -> Option<(RecordId, &'m [u8])> {
     let id = message.headers.as_ref()?.get(header::NATS_MESSAGE_ID)?;
     let id = record_id(id.as_str())?;
-    let content = shared.signer.open(Signed::Record(id), &message.payload)?;
+    let content = shared.signer.open(SignedSubject::Record(id), &message.payload)?;
     Some((id, content))
 }

@@ -19,7 +19,7 @@ const TAG: usize = 32;
 
 /// Where something is said.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place<'p> {
+pub(super) enum SignedSubject<'p> {
     /// A record of the stream.
     Record(RecordId),
     /// News of a node, in the mode `none`.
@@ -29,17 +29,17 @@ pub(super) enum Place<'p> {
 }
 
 /// Signs, and looks at signatures.
-pub(super) struct Signer {
+pub(super) struct MessageSigner {
     key: Key,
     stream: String,
 }
 
-impl Signer {
-    pub(super) fn new(secret: &[u8; 32], stream: &str) -> Signer {
-        Signer { key: Key::new(HMAC_SHA256, &derive(secret, "records")), stream: stream.to_owned() }
+impl MessageSigner {
+    pub(super) fn new(secret: &[u8; 32], stream: &str) -> MessageSigner {
+        MessageSigner { key: Key::new(HMAC_SHA256, &derive(secret, "records")), stream: stream.to_owned() }
     }
 
-    pub(super) fn sign(&self, place: Place<'_>, content: &[u8]) -> Bytes {
+    pub(super) fn sign(&self, place: SignedSubject<'_>, content: &[u8]) -> Bytes {
         let tag = sign(&self.key, &self.said(place, content));
         let mut signed = BytesMut::with_capacity(content.len() + TAG);
         signed.put_slice(content);
@@ -48,19 +48,19 @@ impl Signer {
     }
 
     /// The content, if a node said it in this place.
-    pub(super) fn open<'s>(&self, place: Place<'_>, signed: &'s [u8]) -> Option<&'s [u8]> {
+    pub(super) fn open<'s>(&self, place: SignedSubject<'_>, signed: &'s [u8]) -> Option<&'s [u8]> {
         let (content, tag) = signed.split_at_checked(signed.len().checked_sub(TAG)?)?;
         verify(&self.key, &self.said(place, content), tag).ok()?;
         Some(content)
     }
 
     /// Names have no blanks, so that no two places read alike.
-    fn said(&self, place: Place<'_>, content: &[u8]) -> Vec<u8> {
+    fn said(&self, place: SignedSubject<'_>, content: &[u8]) -> Vec<u8> {
         let stream = &self.stream;
         let place = match place {
-            Place::Record(id) => format!("record {stream} {id}"),
-            Place::News { node } => format!("news {stream} {node}"),
-            Place::Part { node, asked, number, is_last } => {
+            SignedSubject::Record(id) => format!("record {stream} {id}"),
+            SignedSubject::News { node } => format!("news {stream} {node}"),
+            SignedSubject::Part { node, asked, number, is_last } => {
                 format!("part {stream} {node} {asked} {number} {is_last}")
             }
         };
@@ -74,15 +74,15 @@ mod tests {
 
     #[test]
     fn what_was_said_in_one_place_is_nothing_in_another() {
-        let signer = Signer::new(&[1; 32], "sessions");
-        let record = |count| Place::Record(RecordId { node: 5, count });
-        let part = |number, is_last| Place::Part { node: "a", asked: "_INBOX.x", number, is_last };
+        let signer = MessageSigner::new(&[1; 32], "sessions");
+        let record = |count| SignedSubject::Record(RecordId { node: 5, count });
+        let part = |number, is_last| SignedSubject::Part { node: "a", asked: "_INBOX.x", number, is_last };
         let signed = signer.sign(record(1), b"content");
         assert_eq!(signer.open(record(1), &signed), Some(b"content".as_slice()));
         assert_eq!(signer.open(record(2), &signed), None);
-        assert_eq!(signer.open(Place::News { node: "a" }, &signed), None);
-        assert_eq!(Signer::new(&[2; 32], "sessions").open(record(1), &signed), None, "another secret");
-        assert_eq!(Signer::new(&[1; 32], "other").open(record(1), &signed), None, "another stream");
+        assert_eq!(signer.open(SignedSubject::News { node: "a" }, &signed), None);
+        assert_eq!(MessageSigner::new(&[2; 32], "sessions").open(record(1), &signed), None, "another secret");
+        assert_eq!(MessageSigner::new(&[1; 32], "other").open(record(1), &signed), None, "another stream");
         let signed = signer.sign(part(0, false), b"");
         assert_eq!(signer.open(part(0, false), &signed), Some(b"".as_slice()));
         assert_eq!(signer.open(part(1, false), &signed), None);
@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn what_was_changed_or_cut_is_nothing() {
-        let signer = Signer::new(&[1; 32], "sessions");
-        let place = Place::News { node: "a" };
+        let signer = MessageSigner::new(&[1; 32], "sessions");
+        let place = SignedSubject::News { node: "a" };
         let signed = signer.sign(place, b"content").to_vec();
         for at in 0..signed.len() {
             let mut changed = signed.clone();

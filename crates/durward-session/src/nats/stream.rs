@@ -7,7 +7,7 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, Info, RetentionPolicy
 use async_nats::jetstream::{Context, ErrorCode};
 
 use super::settings::{NatsSettings, Retention};
-use super::subject::Subjects;
+use super::subject::ClusterSubjects;
 
 /// For so long the store knows a record again that comes twice. The protocol asks for two minutes.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
@@ -23,7 +23,7 @@ pub(super) async fn open(
     context: &Context,
     settings: &NatsSettings,
     retention: &Retention,
-    subjects: &Subjects,
+    subjects: &ClusterSubjects,
 ) -> Result<String, String> {
     check_version(&context.client().server_info().version)?;
     let wanted = wanted(settings, retention, subjects);
@@ -71,7 +71,7 @@ async fn create(context: &Context, wanted: &Config) -> Result<Info, String> {
     Ok(stream.cached_info().clone())
 }
 
-fn wanted(settings: &NatsSettings, retention: &Retention, subjects: &Subjects) -> Config {
+fn wanted(settings: &NatsSettings, retention: &Retention, subjects: &ClusterSubjects) -> Config {
     Config {
         name: settings.stream.clone(),
         description: Some("sessions of durward".to_owned()),
@@ -143,7 +143,7 @@ mod tests {
     fn a_stream_that_would_lose_records_is_refused() {
         let settings = NatsSettings::default();
         let retention = Retention::of(&NodeSettings::default(), &SessionSettings::default());
-        let subjects = Subjects::new(&settings.stream, "a");
+        let subjects = ClusterSubjects::new(&settings.stream, "a");
         let wanted = wanted(&settings, &retention, &subjects);
         check(&wanted, &wanted).unwrap();
         let refused = |change: fn(&mut Config)| {

@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::protocol::RecordId;
-use durward_identity::session::{Record, Revocation, UsedCode};
+use durward_identity::session::{Revocation, SessionRecord, UsedCode};
 
 use super::settings::{Retention, SLACK};
 
 /// The subjects of one cluster.
 #[derive(Clone, Debug)]
-pub(super) struct Subjects {
+pub(super) struct ClusterSubjects {
     root: String,
     /// Where this node asks how fresh it is.
     pub(super) own_fresh: String,
 }
 
-impl Subjects {
-    pub(super) fn new(stream: &str, node: &str) -> Subjects {
+impl ClusterSubjects {
+    pub(super) fn new(stream: &str, node: &str) -> ClusterSubjects {
         let root = format!("durward.{stream}");
-        Subjects { own_fresh: format!("{root}.f.{node}"), root }
+        ClusterSubjects { own_fresh: format!("{root}.f.{node}"), root }
     }
 
     /// What the stream keeps.
@@ -35,17 +35,17 @@ impl Subjects {
         vec![format!("{}.r.>", self.root), self.own_fresh.clone()]
     }
 
-    pub(super) fn of_record(&self, record: &Record) -> String {
+    pub(super) fn of_record(&self, record: &SessionRecord) -> String {
         let kind = match record {
-            Record::Login(_) => "login",
-            Record::Revoked(Revocation::Session { .. } | Revocation::Ended { .. })
-            | Record::Recalled { .. } => "end",
-            Record::Revoked(Revocation::User { .. }) => "user",
-            Record::Revoked(Revocation::All { .. }) => "all",
-            Record::Touched(_) => "touch",
-            Record::Changed { .. } => "change",
-            Record::Key(_) => "key",
-            Record::Used(_) => "code",
+            SessionRecord::Login(_) => "login",
+            SessionRecord::Revoked(Revocation::Session { .. } | Revocation::Ended { .. })
+            | SessionRecord::Recalled { .. } => "end",
+            SessionRecord::Revoked(Revocation::User { .. }) => "user",
+            SessionRecord::Revoked(Revocation::All { .. }) => "all",
+            SessionRecord::Touched(_) => "touch",
+            SessionRecord::Changed { .. } => "change",
+            SessionRecord::Key(_) => "key",
+            SessionRecord::Used(_) => "code",
         };
         format!("{}.r.{kind}", self.root)
     }
@@ -61,7 +61,7 @@ impl Subjects {
 
 /// How long the store is to keep a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum RecordRetention {
     /// As long as the stream keeps what says nothing else: [`Retention::longest`].
     Longest,
     /// No longer than this.
@@ -70,34 +70,36 @@ pub(super) enum Kept {
     ForEver,
 }
 
-impl Kept {
+impl RecordRetention {
     /// What stands in the message for it.
     pub(super) fn header(self) -> Option<String> {
         match self {
-            Kept::Longest => None,
-            Kept::For(time) => Some(time.as_secs().to_string()),
-            Kept::ForEver => Some("never".to_owned()),
+            RecordRetention::Longest => None,
+            RecordRetention::For(time) => Some(time.as_secs().to_string()),
+            RecordRetention::ForEver => Some("never".to_owned()),
         }
     }
 }
 
 /// The moment is this node's; how far it may be wrong is in the slack.
-pub(super) fn kept_for(record: &Record, now: Moment, retention: &Retention) -> Kept {
-    let until = |ends: Moment| Kept::For(ends.since(now) + SLACK);
+pub(super) fn kept_for(record: &SessionRecord, now: Moment, retention: &Retention) -> RecordRetention {
+    let until = |ends: Moment| RecordRetention::For(ends.since(now) + SLACK);
     match record {
-        Record::Login(live) => until(live.ends),
-        Record::Revoked(Revocation::Session { ends, .. }) | Record::Recalled { ends, .. } => until(*ends),
-        Record::Revoked(Revocation::Ended { sessions }) => {
+        SessionRecord::Login(live) => until(live.ends),
+        SessionRecord::Revoked(Revocation::Session { ends, .. }) | SessionRecord::Recalled { ends, .. } => {
+            until(*ends)
+        }
+        SessionRecord::Revoked(Revocation::Ended { sessions }) => {
             until(sessions.iter().map(|(_, ends)| *ends).max().unwrap_or(now))
         }
-        Record::Touched(_) => Kept::For(retention.of_touches()),
-        Record::Used(UsedCode::Device { until: ends, .. }) => until(*ends),
+        SessionRecord::Touched(_) => RecordRetention::For(retention.of_touches()),
+        SessionRecord::Used(UsedCode::Device { until: ends, .. }) => until(*ends),
         // The users of a node that hears of it after years would take it still.
-        Record::Used(UsedCode::Recovery(_)) => Kept::ForEver,
+        SessionRecord::Used(UsedCode::Recovery(_)) => RecordRetention::ForEver,
         // These do not say when the sessions end that they are about.
-        Record::Revoked(Revocation::User { .. } | Revocation::All { .. })
-        | Record::Changed { .. }
-        | Record::Key(_) => Kept::Longest,
+        SessionRecord::Revoked(Revocation::User { .. } | Revocation::All { .. })
+        | SessionRecord::Changed { .. }
+        | SessionRecord::Key(_) => RecordRetention::Longest,
     }
 }
 
@@ -131,9 +133,11 @@ mod tests {
         let retention = Retention::of(&NodeSettings::default(), &SessionSettings::default());
         let user = User::new("/", "anna").unwrap();
         let ends = Moment::from_s(100_000);
-        let record = Record::Revoked(Revocation::Session { user, id: SessionId([1; 16]), ends });
+        let record = SessionRecord::Revoked(Revocation::Session { user, id: SessionId([1; 16]), ends });
         for clock in [Moment::from_s(99_000 - 30), Moment::from_s(99_000 + 30)] {
-            let Kept::For(kept) = kept_for(&record, clock, &retention) else { panic!("{record:?}") };
+            let RecordRetention::For(kept) = kept_for(&record, clock, &retention) else {
+                panic!("{record:?}")
+            };
             assert!(kept >= ends.since(Moment::from_s(99_000)));
         }
     }
@@ -143,12 +147,14 @@ mod tests {
         let retention = Retention::of(&NodeSettings::default(), &SessionSettings::default());
         let user = User::new("/", "anna").unwrap();
         let (since, until) = (Moment::from_s(100_020), Moment::from_s(100_080));
-        let record = Record::Used(UsedCode::Device { user, since, until });
+        let record = SessionRecord::Used(UsedCode::Device { user, since, until });
         let now = Moment::from_s(100_030);
         // Used where the clock is ahead, and shown again where it is behind.
-        let Kept::For(kept) = kept_for(&record, now.plus(CLOCK_SKEW_MAX), &retention) else { panic!() };
+        let RecordRetention::For(kept) = kept_for(&record, now.plus(CLOCK_SKEW_MAX), &retention) else {
+            panic!()
+        };
         assert!(kept >= until.plus(CLOCK_SKEW_MAX).since(now), "{kept:?}");
-        let recovery = kept_for(&Record::Used(UsedCode::Recovery([1; 16])), now, &retention);
+        let recovery = kept_for(&SessionRecord::Used(UsedCode::Recovery([1; 16])), now, &retention);
         assert_eq!(recovery.header().as_deref(), Some("never"));
     }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use async_nats::header::NATS_MESSAGE_TTL;
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
-use durward_identity::protocol::{Event, RecordId};
-use durward_identity::session::Record;
+use durward_identity::protocol::{NodeEvent, RecordId};
+use durward_identity::session::SessionRecord;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::Shared;
-use super::sign::Place;
+use super::NatsShared;
+use super::sign::SignedSubject;
 use super::subject::kept_for;
 use crate::store::NodeLink;
 
@@ -19,8 +19,8 @@ use crate::store::NodeLink;
 const UNDER_WAY_MAX: usize = 4096;
 
 pub(super) async fn write(
-    shared: Arc<Shared>,
-    mut records: mpsc::Receiver<(RecordId, Record)>,
+    shared: Arc<NatsShared>,
+    mut records: mpsc::Receiver<(RecordId, SessionRecord)>,
     node: NodeLink,
 ) {
     // Dropped with this task, and with it whoever waits for an answer.
@@ -40,9 +40,9 @@ pub(super) async fn write(
 
 /// Sends in the order in which records come; the answers may come in any.
 async fn send(
-    shared: &Arc<Shared>,
+    shared: &Arc<NatsShared>,
     id: RecordId,
-    record: &Record,
+    record: &SessionRecord,
     node: &NodeLink,
     under_way: &mut JoinSet<()>,
 ) {
@@ -51,14 +51,14 @@ async fn send(
     if let Some(time) = kept_for(record, (shared.clock)(), &shared.retention).header() {
         message = message.header(NATS_MESSAGE_TTL, time);
     }
-    let message = message.payload(shared.signer.sign(Place::Record(id), &record.to_bytes()));
+    let message = message.payload(shared.signer.sign(SignedSubject::Record(id), &record.to_bytes()));
     let sent = shared.context.send_publish(shared.subjects.of_record(record), message).await;
     let node = node.clone();
     match sent {
         Ok(answer) => {
             under_way.spawn(async move {
                 let event = match answer.await {
-                    Ok(ack) => Event::Stored { id, number: ack.sequence },
+                    Ok(ack) => NodeEvent::Stored { id, number: ack.sequence },
                     Err(error) => not_stored(id, &error.kind()),
                 };
                 node.happened(event).await;
@@ -71,7 +71,7 @@ async fn send(
 }
 
 /// What is not there or does not answer is told by the link, once. Whatever else is wrong with a record will be wrong again.
-fn not_stored(id: RecordId, kind: &PublishErrorKind) -> Event {
+fn not_stored(id: RecordId, kind: &PublishErrorKind) -> NodeEvent {
     let is_told = matches!(
         kind,
         PublishErrorKind::StreamNotFound | PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe
@@ -79,5 +79,5 @@ fn not_stored(id: RecordId, kind: &PublishErrorKind) -> Event {
     if !is_told {
         tracing::warn!(record = %id, "the session store did not take a record: {kind}");
     }
-    Event::NotStored { id }
+    NodeEvent::NotStored { id }
 }

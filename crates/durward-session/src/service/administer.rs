@@ -1,7 +1,7 @@
 //! What administrators do. [`Administrator`] is the proof that somebody is one; each call asks whether of this realm.
 
 use durward_identity::audit::{AuditEvent, Kind};
-use durward_identity::protocol::Event;
+use durward_identity::protocol::NodeEvent;
 use durward_identity::session::{Session, SessionId, User};
 
 use super::{Service, of_session};
@@ -40,7 +40,7 @@ impl Service {
         of_realm(by, user)?;
         let (whose, session) = self.session_of(user, id).await?;
         let (user, ends) = (whose.clone(), session.ends);
-        let done = self.done(|ask| Event::Logout { ask, user, id, ends }).await;
+        let done = self.done(|ask| NodeEvent::Logout { ask, user, id, ends }).await;
         self.revoked(done, of_session(AuditEvent::new(Kind::Revoked), &whose, id), by).await
     }
 
@@ -53,7 +53,7 @@ impl Service {
         let mut all = Ok(());
         for whose in self.names_of(user).await {
             let event = AuditEvent::new(Kind::Revoked).of(&whose).detail("all sessions of the user");
-            let done = self.done(|ask| Event::RevokeUser { ask, user: whose }).await;
+            let done = self.done(|ask| NodeEvent::RevokeUser { ask, user: whose }).await;
             // The others are ended all the same.
             all = all.and(self.revoked(done, event, by).await);
         }
@@ -66,7 +66,7 @@ impl Service {
     /// A realm's administrator asks, or it cannot be done.
     pub async fn revoke_all(&self, by: &Administrator) -> Result<(), Failed> {
         of_all(by)?;
-        let done = self.done(|ask| Event::RevokeAll { ask }).await;
+        let done = self.done(|ask| NodeEvent::RevokeAll { ask }).await;
         self.revoked(done, AuditEvent::new(Kind::Revoked).detail("all sessions of everybody"), by).await
     }
 
@@ -89,7 +89,7 @@ impl Service {
     /// A realm's administrator asks, or it cannot be done.
     pub async fn rotate_keys(&self, by: &Administrator) -> Result<(), Failed> {
         of_all(by)?;
-        self.done(|ask| Event::Rotate { ask }).await?;
+        self.done(|ask| NodeEvent::Rotate { ask }).await?;
         self.record(AuditEvent::new(Kind::KeyRotated).by(&by.name)).await;
         Ok(())
     }

@@ -1,15 +1,14 @@
-//! Codes of second steps. A directory takes each once; but nodes may have a copy of the users each, and a code that one has taken is news
-//! to the next. So a node that does not stand alone asks all of them, through what carries sessions, whether it is the first.
+//! Second-factor codes. A directory accepts each code once; but each node may have its own copy of the users, and does not know which codes others accepted. So a node in a cluster asks the session store whether it is the first to accept a code.
 
 use std::net::IpAddr;
 
-use durward_identity::protocol::{Answer, Event, Lack};
+use durward_identity::protocol::{AskOutcome, Lack, NodeEvent};
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::Why;
+use durward_identity::user::LoginFailure;
 
 use super::Service;
 use super::login::words;
-use super::turns::Guess;
+use super::turns::AttemptPermit;
 use crate::directory::UserDirectory;
 use crate::outcome::Refused;
 
@@ -22,7 +21,7 @@ impl Service {
         user: &User,
         code: &str,
         address: IpAddr,
-        guess: &mut Guess,
+        guess: &mut AttemptPermit,
     ) -> Result<(), Refused> {
         if let Some(lack) = self.cannot_tell_codes() {
             // Before it is used up for nothing.
@@ -32,7 +31,7 @@ impl Service {
         let checked = users.check_code(self.now(), user, code).await;
         let Some(used) = self.decided(checked, user, address, guess).await? else {
             guess.failed();
-            self.note_failure(user, address, words(Why::Code)).await;
+            self.note_failure(user, address, words(LoginFailure::Code)).await;
             return Err(Refused::Wrong);
         };
         if !self.0.parts.is_shared {
@@ -52,22 +51,22 @@ impl Service {
         code: UsedCode,
         user: &User,
         address: IpAddr,
-        guess: &mut Guess,
+        guess: &mut AttemptPermit,
     ) -> Result<(), Refused> {
-        let refused = match self.ask(|ask| Event::UseCode { ask, code }).await {
-            Some(Answer::Done) => return Ok(()),
-            Some(Answer::Used) => {
+        let refused = match self.ask(|ask| NodeEvent::UseCode { ask, code }).await {
+            Some(AskOutcome::Done) => return Ok(()),
+            Some(AskOutcome::Used) => {
                 guess.failed();
                 self.note_failure(user, address, "a code that was used on another node").await;
                 return Err(Refused::Wrong);
             }
-            Some(Answer::Unavailable(lack)) => Refused::Unavailable(lack),
+            Some(AskOutcome::Unavailable(lack)) => Refused::Unavailable(lack),
             Some(
-                Answer::Unknown
-                | Answer::Token { .. }
-                | Answer::Permit(_)
-                | Answer::NoSession
-                | Answer::Full(_),
+                AskOutcome::Unknown
+                | AskOutcome::Token { .. }
+                | AskOutcome::Permit(_)
+                | AskOutcome::NoSession
+                | AskOutcome::Full(_),
             ) => Refused::Unknown,
             None => Refused::Unavailable(Lack::Store),
         };

@@ -1,5 +1,4 @@
-//! Users that others change while the node runs (`durward users`): who was disabled, removed or given another password loses his
-//! sessions, on all nodes; live decisions of everybody else who was changed are decided again.
+//! Users that others change while the node runs (`durward users`): who was disabled, removed or given another password loses their sessions, on all nodes; live decisions of everybody else who was changed are decided again.
 //!
 //! What was changed is taken in before a login, and twice a second. Taking it in and ending sessions is one step for logins: one that
 //! was begun with the old password is over by then, or does not become a session; one with the new password is not ended with
@@ -12,11 +11,11 @@ use std::time::Duration;
 
 use durward_identity::Stamp;
 use durward_identity::audit::{AuditEvent, Kind};
-use durward_identity::protocol::Event;
-use durward_identity::session::{Claims, Refusal, SessionId, User};
+use durward_identity::protocol::NodeEvent;
+use durward_identity::session::{Refusal, SessionClaims, SessionId, User};
 use durward_identity::user::{Account, UserStore};
 
-use super::{Inner, Service, of_session};
+use super::{Service, ServiceInner, of_session};
 use crate::counters::Counter;
 use crate::outcome::{Administrator, Failed, Who};
 
@@ -31,7 +30,7 @@ const SESSIONS_AT_ONCE: usize = 1_000;
 
 /// What is yet to be done about users.
 #[derive(Debug, Default)]
-pub(super) struct Due {
+pub(super) struct PendingUserChanges {
     /// Whose sessions must end.
     users: Vec<User>,
     /// The last complaint, which is not repeated.
@@ -39,7 +38,7 @@ pub(super) struct Due {
 }
 
 /// Looks after changes for as long as there is the service.
-pub(super) async fn keep(service: Weak<Inner>) {
+pub(super) async fn keep(service: Weak<ServiceInner>) {
     while let Some(inner) = service.upgrade() {
         let service = Service(inner);
         if service.stores().is_empty() {
@@ -97,7 +96,7 @@ impl Service {
         self.end_due().await;
     }
 
-    /// Notes what is known of a user after others have changed him.
+    /// Updates what is known of a user after another process changed the account.
     async fn note_change(&self, user: &User) {
         let store = self.users(user.realm()).and_then(|users| users.store());
         let detail = match store.map(|store| store.account(user)) {
@@ -118,7 +117,7 @@ impl Service {
         &self.0.stores
     }
 
-    fn due(&self) -> std::sync::MutexGuard<'_, Due> {
+    fn due(&self) -> std::sync::MutexGuard<'_, PendingUserChanges> {
         self.0.due.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -149,7 +148,7 @@ impl Service {
     }
 
     /// What a token says, unless its session is one of those that [`Service::sweep`] has yet to end.
-    pub(super) fn unless_due<'b>(&self, claims: Claims<'b>) -> Result<Claims<'b>, Refusal> {
+    pub(super) fn unless_due<'b>(&self, claims: SessionClaims<'b>) -> Result<SessionClaims<'b>, Refusal> {
         if self.is_swept() {
             return Ok(claims);
         }
@@ -157,7 +156,7 @@ impl Service {
         if self.must_be_over(&who.user, who.stamp) { Err(Refusal::Revoked) } else { Ok(claims) }
     }
 
-    /// Whether a user was changed such that this session of his must end.
+    /// Whether a change of the account must end this session of the user.
     fn must_be_over(&self, user: &User, began: Stamp) -> bool {
         let store = self.users(user.realm()).and_then(|users| users.store());
         store.is_some_and(|store| store.must_be_over(user, began.moment()))
@@ -195,7 +194,7 @@ impl Service {
         ends: durward_identity::Moment,
     ) -> Result<(), Failed> {
         let whose = user.clone();
-        let done = self.done(|ask| Event::Logout { ask, user: whose, id, ends }).await;
+        let done = self.done(|ask| NodeEvent::Logout { ask, user: whose, id, ends }).await;
         if matches!(done, Ok(()) | Err(Failed::Unknown)) {
             self.count(Counter::Revoked);
             let event = of_session(AuditEvent::new(Kind::Revoked), user, id).by(BY);

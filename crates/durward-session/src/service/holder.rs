@@ -1,11 +1,11 @@
-//! What the holder of a session may do with it and with his others. The token is the proof.
+//! What the holder of a session may do with it and with their other sessions. The token is the proof.
 
 use std::net::IpAddr;
 
 use durward_identity::audit::{AuditEvent, Kind};
-use durward_identity::login::Proof;
-use durward_identity::protocol::Event;
-use durward_identity::session::{Change, Level, Properties, Purpose, Session, SessionId};
+use durward_identity::login::CredentialKind;
+use durward_identity::protocol::NodeEvent;
+use durward_identity::session::{Level, Properties, Purpose, Session, SessionChange, SessionId};
 use tokio::sync::oneshot;
 
 use super::{Service, from, of_session};
@@ -45,7 +45,7 @@ impl Service {
     /// Ends another session of the token's user, or the same one: the answer says whose the token is.
     ///
     /// # Errors
-    /// The token is refused, there is no such session of his, or it cannot be done.
+    /// The token is refused, the user has no such session, or it cannot be done.
     pub async fn logout_other(
         &self,
         token: &str,
@@ -66,7 +66,7 @@ impl Service {
         address: Option<IpAddr>,
     ) -> Result<(), Failed> {
         let user = who.user.clone();
-        let done = self.done(|ask| Event::Logout { ask, user, id, ends }).await;
+        let done = self.done(|ask| NodeEvent::Logout { ask, user, id, ends }).await;
         if matches!(done, Ok(()) | Err(Failed::Unknown)) {
             self.count(Counter::Logout);
             self.record(from(of_session(AuditEvent::new(Kind::Logout), &who.user, id), address)).await;
@@ -81,7 +81,7 @@ impl Service {
     pub async fn logout_everywhere(&self, token: &str, address: Option<IpAddr>) -> Result<Who, Failed> {
         let who = self.validate(token, Purpose::Look).await?;
         let user = who.user.clone();
-        let done = self.done(|ask| Event::RevokeUser { ask, user }).await;
+        let done = self.done(|ask| NodeEvent::RevokeUser { ask, user }).await;
         if matches!(done, Ok(()) | Err(Failed::Unknown)) {
             self.count(Counter::Logout);
             let event = AuditEvent::new(Kind::Logout).of(&who.user).detail("all sessions");
@@ -107,7 +107,7 @@ impl Service {
     pub async fn refresh(&self, token: &str) -> Result<Granted, Failed> {
         let who = self.validate(token, Purpose::Use).await?;
         let (user, id, shown) = (who.user.clone(), who.id, who.level);
-        self.retoken(&who, Level::default(), |ask| Event::Refresh { ask, user, id, shown }).await
+        self.retoken(&who, Level::default(), |ask| NodeEvent::Refresh { ask, user, id, shown }).await
     }
 
     /// Sets properties of the token's session, and removes those whose value is `None`. The answer is a token with the same session.
@@ -134,15 +134,15 @@ impl Service {
         changes: &[(&str, Option<&str>)],
     ) -> Result<Granted, Failed> {
         let properties = changes.iter().map(|(name, value)| ((*name).into(), value.map(Into::into)));
-        let change = Change { level: Level::default(), properties: properties.collect() };
+        let change = SessionChange { level: Level::default(), properties: properties.collect() };
         let session = self.known(who)?;
         change.of(session.properties).map_err(Failed::Properties)?;
         self.change(who, change).await
     }
 
-    async fn change(&self, who: &Who, change: Change) -> Result<Granted, Failed> {
+    async fn change(&self, who: &Who, change: SessionChange) -> Result<Granted, Failed> {
         let (user, id, shown) = (who.user.clone(), who.id, who.level);
-        self.retoken(who, change.level, |ask| Event::Change { ask, user, id, shown, change }).await
+        self.retoken(who, change.level, |ask| NodeEvent::Change { ask, user, id, shown, change }).await
     }
 
     /// Raises the level of the token's session by a code of the second step. The answer is a token with the higher level.
@@ -155,14 +155,14 @@ impl Service {
         let (_here, mut gone) = oneshot::channel();
         let checked = self.0.parts.runtime.spawn(async move {
             let users = service.users(whose.realm()).ok_or(Refused::UnknownRealm)?;
-            let mut guess = service.attempt(Proof::Code, &whose, address, &mut gone).await?;
+            let mut guess = service.attempt(CredentialKind::Code, &whose, address, &mut gone).await?;
             service.check_code(&*users, &whose, &code, address, &mut guess).await?;
             guess.succeeded();
             Ok(())
         });
         let checked = checked.await.unwrap_or(Err(Refused::Unknown));
         checked.map_err(of_step)?;
-        let change = Change { level: self.settings().second_step_level, ..Change::default() };
+        let change = SessionChange { level: self.settings().second_step_level, ..SessionChange::default() };
         let granted = self.change(&who, change).await?;
         let event = of_session(AuditEvent::new(Kind::SteppedUp), &who.user, who.id);
         self.record(event.address(&address.to_string())).await;

@@ -4,21 +4,21 @@ use std::fmt;
 use std::net::IpAddr;
 
 use durward_identity::audit::{AuditEvent, Kind};
-use durward_identity::login::Proof;
-use durward_identity::protocol::{Answer, Event, Lack};
-use durward_identity::session::{Full, Level, Properties, User};
-use durward_identity::user::{Account, Checked, Password, Why};
+use durward_identity::login::CredentialKind;
+use durward_identity::protocol::{AskOutcome, Lack, NodeEvent};
+use durward_identity::session::{Level, Properties, SessionLimitReached, User};
+use durward_identity::user::{Account, LoginFailure, Password, PasswordCheck};
 use tokio::sync::oneshot;
 
 use super::Service;
-use super::turns::{Gone, Guess, Held};
+use super::turns::{AttemptPermit, AttemptRejected, ClientGone};
 use crate::counters::Counter;
 use crate::directory::DirectoryFault;
 use crate::outcome::{Granted, Login, Refused};
 use crate::seldom::Seldom;
 use crate::settings::SecondStepPolicy;
 
-/// What a login is to give.
+/// The session that a login asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Wanted {
     /// A session.
@@ -28,7 +28,7 @@ pub enum Wanted {
     Recognition,
 }
 
-/// Who says to be whom.
+/// A login attempt: the claimed user and the credentials.
 #[derive(Clone)]
 pub struct LoginRequest {
     /// The realm; the root realm is `/`.
@@ -73,10 +73,10 @@ impl fmt::Debug for LoginRequest {
     }
 }
 
-/// What a session is to be.
-struct Begin<'a> {
+/// What a new session starts with.
+struct SessionStart<'a> {
     user: User,
-    /// What let him in.
+    /// How the user authenticated.
     account: &'a Account,
     level: Level,
     properties: Properties,
@@ -84,11 +84,11 @@ struct Begin<'a> {
 }
 
 impl Service {
-    /// Looks at who somebody is, and gives him a session. It goes on to its end also when the caller does not wait for it, once its
+    /// Authenticates a user and opens a session. It goes on to its end also when the caller does not wait for it, once its
     /// turn has come.
     ///
     /// # Errors
-    /// He gets none; see [`Refused`] for what he is to be told.
+    /// The login was refused; see [`Refused`] for what the user may be told.
     pub async fn login(&self, request: LoginRequest) -> Result<Login, Refused> {
         let service = self.clone();
         let (_here, mut gone) = oneshot::channel();
@@ -138,7 +138,7 @@ impl Service {
         });
     }
 
-    async fn log_in(&self, request: LoginRequest, gone: &mut Gone) -> Result<Login, Refused> {
+    async fn log_in(&self, request: LoginRequest, gone: &mut ClientGone) -> Result<Login, Refused> {
         let LoginRequest { realm, user, password, code, address, properties, wanted } = request;
         let Some(users) = self.users(&realm) else {
             self.note_turned_away(address, "unknown realm").await;
@@ -149,7 +149,7 @@ impl Service {
             self.note_turned_away(address, "no name").await;
             return Err(Refused::Wrong);
         };
-        let mut guess = self.attempt(Proof::Password, &user, address, gone).await?;
+        let mut guess = self.attempt(CredentialKind::Password, &user, address, gone).await?;
         self.follow_users().await;
         let Ok(password) = Password::new(&password) else {
             guess.failed();
@@ -158,8 +158,8 @@ impl Service {
         };
         let checked = users.check(self.now(), &user, password).await;
         let account = match self.decided(checked, &user, address, &mut guess).await? {
-            Checked::Right(account) => account,
-            Checked::Wrong(why) => {
+            PasswordCheck::Right(account) => account,
+            PasswordCheck::Wrong(why) => {
                 guess.failed();
                 self.note_failure(&user, address, words(why)).await;
                 return Err(Refused::Wrong);
@@ -182,7 +182,7 @@ impl Service {
             (true, Some(code)) => {
                 // Over before the next one begins: who waits must not be in the way of others.
                 guess.undecided();
-                let mut guess = self.attempt(Proof::Code, &user, address, gone).await?;
+                let mut guess = self.attempt(CredentialKind::Code, &user, address, gone).await?;
                 self.has_room(&user, wanted, &mut guess)?;
                 self.check_code(&*users, &user, &code, address, &mut guess).await?;
                 guess.succeeded();
@@ -195,7 +195,7 @@ impl Service {
                 Ok(Login::Recognized(account))
             }
             Wanted::Session => {
-                let begin = Begin { user, account: &account, level, properties, address };
+                let begin = SessionStart { user, account: &account, level, properties, address };
                 let granted = self.begin(begin).await?;
                 Ok(Login::Granted(granted, account))
             }
@@ -208,47 +208,51 @@ impl Service {
         code: &str,
         address: IpAddr,
         properties: Properties,
-        gone: &mut Gone,
+        gone: &mut ClientGone,
     ) -> Result<Login, Refused> {
         let Some((user, until)) = self.0.challenges.open(challenge, self.now()) else {
             self.note_turned_away(address, "no challenge, or one whose time is over").await;
             return Err(Refused::Wrong);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
-        let mut guess = self.attempt(Proof::Code, &user, address, gone).await?;
+        let mut guess = self.attempt(CredentialKind::Code, &user, address, gone).await?;
         self.follow_users().await;
         let found = users.account(&user).await;
         let account = self.decided(found, &user, address, &mut guess).await?;
-        // In the meantime he may have been disabled or removed, or given another password than the one that was shown.
+        // In the meantime the user may have been disabled or removed, or given another password than the one that was shown.
         let shown = until.ms().saturating_sub(millis(self.settings().challenge_lifetime));
         let is_let_in = |account: &Account| !account.disabled && account.password_since_ms <= shown;
         let Some(account) = account.filter(is_let_in) else {
             guess.failed();
-            self.note_failure(&user, address, words(Why::Disabled)).await;
+            self.note_failure(&user, address, words(LoginFailure::Disabled)).await;
             return Err(Refused::Wrong);
         };
         self.has_room(&user, Wanted::Session, &mut guess)?;
         self.check_code(&*users, &user, code, address, &mut guess).await?;
         guess.succeeded();
         let level = self.settings().second_step_level;
-        let begin = Begin { user, account: &account, level, properties, address };
+        let begin = SessionStart { user, account: &account, level, properties, address };
         let granted = self.begin(begin).await?;
         Ok(Login::Granted(granted, Box::new(account)))
     }
 
-    /// Waits until he may try.
+    /// Waits until the attempt may be made.
     pub(super) async fn attempt(
         &self,
-        proof: Proof,
+        proof: CredentialKind,
         user: &User,
         address: IpAddr,
-        gone: &mut Gone,
-    ) -> Result<Guess, Refused> {
+        gone: &mut ClientGone,
+    ) -> Result<AttemptPermit, Refused> {
         let turn = self.0.turns.attempt(proof, &self.counted_as(user), address, gone).await;
         let (kind, refused) = match turn {
             Ok(guess) => return Ok(guess),
-            Err(Held::Delayed { retry_after }) => (Kind::LoginDelayed, Refused::Delayed { retry_after }),
-            Err(Held::Crowded { retry_after }) => (Kind::LoginTurnedAway, Refused::Crowded { retry_after }),
+            Err(AttemptRejected::Delayed { retry_after }) => {
+                (Kind::LoginDelayed, Refused::Delayed { retry_after })
+            }
+            Err(AttemptRejected::Crowded { retry_after }) => {
+                (Kind::LoginTurnedAway, Refused::Crowded { retry_after })
+            }
         };
         self.record_turned_away(address, AuditEvent::new(kind).of(user)).await;
         Err(refused)
@@ -260,7 +264,7 @@ impl Service {
         answer: Result<T, DirectoryFault>,
         user: &User,
         address: IpAddr,
-        guess: &mut Guess,
+        guess: &mut AttemptPermit,
     ) -> Result<T, Refused> {
         let fault = match answer {
             Ok(answer) => return Ok(answer),
@@ -285,7 +289,7 @@ impl Service {
     }
 
     /// Whether there may be one more session, before a code is used up for it.
-    fn has_room(&self, user: &User, wanted: Wanted, guess: &mut Guess) -> Result<(), Refused> {
+    fn has_room(&self, user: &User, wanted: Wanted, guess: &mut AttemptPermit) -> Result<(), Refused> {
         match self.0.parts.sessions.full(user).filter(|_| wanted == Wanted::Session) {
             None => Ok(()),
             Some(full) => {
@@ -295,17 +299,17 @@ impl Service {
         }
     }
 
-    async fn begin(&self, begin: Begin<'_>) -> Result<Granted, Refused> {
-        let Begin { user, account, level, properties, address } = begin;
+    async fn begin(&self, begin: SessionStart<'_>) -> Result<Granted, Refused> {
+        let SessionStart { user, account, level, properties, address } = begin;
         let _users_stay = self.0.beginning.read().await;
         if !self.still_holds(account) {
             self.note_failure(&user, address, "changed in this moment").await;
             return Err(Refused::Wrong);
         }
         let whose = user.clone();
-        let answer = self.ask(|ask| Event::Login { ask, user: whose, level, properties }).await;
+        let answer = self.ask(|ask| NodeEvent::Login { ask, user: whose, level, properties }).await;
         let refused = match answer {
-            Some(Answer::Token { id, token }) => {
+            Some(AskOutcome::Token { id, token }) => {
                 let event = super::of_session(AuditEvent::new(Kind::Login), &user, id);
                 self.record(event.address(&address.to_string())).await;
                 let session = &self.settings().session;
@@ -314,11 +318,15 @@ impl Service {
                 let ends = ends.map_or_else(|| self.now().plus(session.lifetime_max), |session| session.ends);
                 return Ok(Granted { token, id, user, level, ends, idle: session.idle_max });
             }
-            Some(Answer::Full(full)) => of_full(full),
-            Some(Answer::Unavailable(lack)) => Refused::Unavailable(lack),
-            Some(Answer::Unknown | Answer::Done | Answer::NoSession | Answer::Used | Answer::Permit(_)) => {
-                Refused::Unknown
-            }
+            Some(AskOutcome::Full(full)) => of_full(full),
+            Some(AskOutcome::Unavailable(lack)) => Refused::Unavailable(lack),
+            Some(
+                AskOutcome::Unknown
+                | AskOutcome::Done
+                | AskOutcome::NoSession
+                | AskOutcome::Used
+                | AskOutcome::Permit(_),
+            ) => Refused::Unknown,
             None => Refused::Unavailable(Lack::Store),
         };
         self.note_failure(&user, address, &refused.to_string()).await;
@@ -339,10 +347,10 @@ impl Service {
     }
 }
 
-fn of_full(full: Full) -> Refused {
+fn of_full(full: SessionLimitReached) -> Refused {
     match full {
-        Full::User => Refused::UserFull,
-        Full::Node => Refused::NodeFull,
+        SessionLimitReached::User => Refused::UserFull,
+        SessionLimitReached::Node => Refused::NodeFull,
     }
 }
 
@@ -350,12 +358,12 @@ fn millis(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-pub(super) fn words(why: Why) -> &'static str {
+pub(super) fn words(why: LoginFailure) -> &'static str {
     match why {
-        Why::UnknownUser => "unknown user",
-        Why::Password => "wrong password",
-        Why::Disabled => "disabled",
-        Why::Code => "wrong code",
+        LoginFailure::UnknownUser => "unknown user",
+        LoginFailure::Password => "wrong password",
+        LoginFailure::Disabled => "disabled",
+        LoginFailure::Code => "wrong code",
     }
 }
 

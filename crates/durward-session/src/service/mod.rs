@@ -19,20 +19,21 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::audit::AuditEvent;
-use durward_identity::protocol::{Answer, AskId, Event, Lack, Mode, Outlook};
+use durward_identity::protocol::{AskId, AskOutcome, Lack, Mode, NodeEvent, NodeHealth};
 use durward_identity::session::{
-    Claims, Fresh, Gate, Level, Refusal, Scratch, Session, SessionId, Sessions, TOKEN_LENGTH_MAX, User,
+    FreshnessProof, Level, Refusal, Scratch, Session, SessionClaims, SessionId, SessionTable,
+    TOKEN_LENGTH_MAX, User, ValidationGate,
 };
 use durward_identity::user::{Account, UserStore};
 use tokio::runtime::Handle;
 use tokio::sync::{RwLock, mpsc, oneshot, watch};
 
 use crate::Clock;
-use crate::audit::AuditLog;
+use crate::audit::SessionAuditLog;
 use crate::challenge::{Challenges, derive};
 use crate::counters::{Counter, Counters};
 use crate::directory::{DirectoryFault, UserDirectory};
-use crate::driver::Question;
+use crate::driver::PendingAsk;
 use crate::listeners::{Listeners, SessionNews};
 use crate::outcome::{Failed, Granted, Who};
 use crate::seldom::Seldom;
@@ -41,19 +42,19 @@ use crate::settings::ServiceSettings;
 /// How often it is looked whether there is a key yet.
 const KEY_PATIENCE: Duration = Duration::from_millis(5);
 
-use self::turns::Turns;
+use self::turns::AttemptQueue;
 
 pub use durward_identity::session::Purpose;
 pub use login::{LoginRequest, Wanted};
 
 /// The session service of a node. Cloning shares it; it may be used from any thread, within any runtime.
 #[derive(Clone)]
-pub struct Service(Arc<Inner>);
+pub struct Service(Arc<ServiceInner>);
 
-struct Inner {
-    parts: Parts,
+struct ServiceInner {
+    parts: ServiceParts,
     challenges: Challenges,
-    turns: Turns,
+    turns: AttemptQueue,
     asks: AtomicU64,
     /// Under which realm failures of a realm's users are counted, where that is not its own.
     counted_in: HashMap<Box<str>, Box<str>>,
@@ -63,42 +64,42 @@ struct Inner {
     stores: Vec<Arc<dyn UserStore>>,
     /// Whether sessions whose users were changed while the node did not run have been ended. Until then each validation looks.
     is_swept: AtomicBool,
-    due: Mutex<follow::Due>,
+    due: Mutex<follow::PendingUserChanges>,
     /// Held for reading while a session begins, and for writing while changes of users are taken in.
     beginning: RwLock<()>,
 }
 
 /// What a service is made of.
-pub(crate) struct Parts {
+pub(crate) struct ServiceParts {
     pub(crate) settings: ServiceSettings,
-    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) sessions: Arc<SessionTable>,
     pub(crate) clock: Clock,
     pub(crate) secret: [u8; 32],
     pub(crate) realms: HashMap<Box<str>, Arc<dyn UserDirectory>>,
     /// Whether there may be other nodes, each with users of its own.
     pub(crate) is_shared: bool,
-    pub(crate) questions: mpsc::Sender<Question>,
+    pub(crate) questions: mpsc::Sender<PendingAsk>,
     pub(crate) listeners: Arc<Listeners>,
-    pub(crate) outlook: watch::Receiver<Outlook>,
+    pub(crate) outlook: watch::Receiver<NodeHealth>,
     /// The store's, for as long as it cannot be used.
     pub(crate) complaint: watch::Receiver<Option<String>>,
     pub(crate) counters: Arc<Counters>,
-    pub(crate) audit: Option<AuditLog>,
+    pub(crate) audit: Option<SessionAuditLog>,
     pub(crate) runtime: Handle,
 }
 
 impl Service {
-    pub(crate) fn new(parts: Parts) -> Service {
+    pub(crate) fn new(parts: ServiceParts) -> Service {
         let challenges = Challenges::new(&parts.secret);
         let (settings, clock) = (&parts.settings, Arc::clone(&parts.clock));
-        let turns = Turns::new(settings.throttle, settings.held_max, clock);
+        let turns = AttemptQueue::new(settings.throttle, settings.held_max, clock);
         let stores = follow::stores_of(parts.realms.values());
         let counted_in = names::counted_in(&parts.realms);
         let unanswered = parts.realms.keys().map(|realm| (realm.clone(), Seldom::default())).collect();
         let (asks, due, beginning) = (AtomicU64::new(0), Mutex::default(), RwLock::new(()));
         let is_swept = AtomicBool::new(stores.is_empty());
         let runtime = parts.runtime.clone();
-        let inner = Inner {
+        let inner = ServiceInner {
             parts,
             challenges,
             turns,
@@ -160,7 +161,7 @@ impl Service {
     }
 
     /// What the node can promise at the moment, for its health.
-    pub fn outlook(&self) -> Outlook {
+    pub fn outlook(&self) -> NodeHealth {
         *self.0.parts.outlook.borrow()
     }
 
@@ -210,7 +211,7 @@ impl Service {
         token: &str,
         purpose: Purpose,
         scratch: &'b mut Scratch,
-    ) -> Result<Claims<'b>, Refusal> {
+    ) -> Result<SessionClaims<'b>, Refusal> {
         let sessions = &self.0.parts.sessions;
         let result = match purpose {
             Purpose::Use => sessions.validate(self.now(), token, scratch),
@@ -221,7 +222,7 @@ impl Service {
 
     /// Whether a validation must have a permit: in the mode `assured-read`.
     pub fn asks_store(&self) -> bool {
-        self.0.parts.sessions.gate() == Gate::Asking
+        self.0.parts.sessions.gate() == ValidationGate::Asking
     }
 
     /// What validating needs besides the token: a permit where the mode asks the store for each. What is no token by its length is
@@ -229,7 +230,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Refusal::Malformed`], and as [`Service::permit`].
-    pub async fn fresh(&self, token: &str) -> Result<Option<Fresh>, Refusal> {
+    pub async fn fresh(&self, token: &str) -> Result<Option<FreshnessProof>, Refusal> {
         if token.is_empty() || token.len() > TOKEN_LENGTH_MAX {
             self.count(Counter::ValidationRefused);
             return Err(Refusal::Malformed);
@@ -242,17 +243,17 @@ impl Service {
     ///
     /// # Errors
     /// [`Refusal::Unavailable`]: the store does not answer, or the node has stopped.
-    pub async fn permit(&self) -> Result<Fresh, Refusal> {
-        match self.ask(|ask| Event::Validate { ask }).await {
-            Some(Answer::Permit(permit)) => Ok(permit),
+    pub async fn permit(&self) -> Result<FreshnessProof, Refusal> {
+        match self.ask(|ask| NodeEvent::Validate { ask }).await {
+            Some(AskOutcome::Permit(permit)) => Ok(permit),
             Some(
-                Answer::Token { .. }
-                | Answer::Done
-                | Answer::NoSession
-                | Answer::Used
-                | Answer::Full(_)
-                | Answer::Unavailable(_)
-                | Answer::Unknown,
+                AskOutcome::Token { .. }
+                | AskOutcome::Done
+                | AskOutcome::NoSession
+                | AskOutcome::Used
+                | AskOutcome::Full(_)
+                | AskOutcome::Unavailable(_)
+                | AskOutcome::Unknown,
             )
             | None => {
                 self.count(Counter::ValidationUnavailable);
@@ -267,11 +268,11 @@ impl Service {
     /// The token is refused.
     pub fn validate_with<'b>(
         &self,
-        permit: Fresh,
+        permit: FreshnessProof,
         token: &str,
         purpose: Purpose,
         scratch: &'b mut Scratch,
-    ) -> Result<Claims<'b>, Refusal> {
+    ) -> Result<SessionClaims<'b>, Refusal> {
         let sessions = &self.0.parts.sessions;
         let result = match purpose {
             Purpose::Use => sessions.validate_fresh(self.now(), token, scratch, permit),
@@ -295,7 +296,7 @@ impl Service {
         claims.and_then(|claims| Who::of(&claims))
     }
 
-    fn counted<'b>(&self, result: Result<Claims<'b>, Refusal>) -> Result<Claims<'b>, Refusal> {
+    fn counted<'b>(&self, result: Result<SessionClaims<'b>, Refusal>) -> Result<SessionClaims<'b>, Refusal> {
         let result = result.and_then(|claims| self.unless_due(claims));
         self.count(match &result {
             Ok(_) => Counter::Validated,
@@ -334,21 +335,21 @@ impl Service {
     }
 
     /// Puts a question to the driver. `None` when the node has stopped.
-    async fn ask(&self, event: impl FnOnce(AskId) -> Event) -> Option<Answer> {
+    async fn ask(&self, event: impl FnOnce(AskId) -> NodeEvent) -> Option<AskOutcome> {
         let ask = AskId(self.0.asks.fetch_add(1, Ordering::Relaxed));
         let (sender, receiver) = oneshot::channel();
-        self.0.parts.questions.send(Question { ask, event: event(ask), answer: sender }).await.ok()?;
+        self.0.parts.questions.send(PendingAsk { ask, event: event(ask), answer: sender }).await.ok()?;
         receiver.await.ok()
     }
 
     /// Has something done. Whether it was, as surely as the mode promises.
-    async fn done(&self, event: impl FnOnce(AskId) -> Event) -> Result<(), Failed> {
+    async fn done(&self, event: impl FnOnce(AskId) -> NodeEvent) -> Result<(), Failed> {
         match self.ask(event).await {
-            Some(Answer::Done | Answer::Token { .. } | Answer::Permit(_)) => Ok(()),
-            Some(Answer::NoSession) => Err(Failed::NoSession),
-            Some(Answer::Unavailable(lack)) => Err(Failed::Unavailable(lack)),
-            Some(Answer::Used) => Err(Failed::Code),
-            Some(Answer::Full(_) | Answer::Unknown) => Err(Failed::Unknown),
+            Some(AskOutcome::Done | AskOutcome::Token { .. } | AskOutcome::Permit(_)) => Ok(()),
+            Some(AskOutcome::NoSession) => Err(Failed::NoSession),
+            Some(AskOutcome::Unavailable(lack)) => Err(Failed::Unavailable(lack)),
+            Some(AskOutcome::Used) => Err(Failed::Code),
+            Some(AskOutcome::Full(_) | AskOutcome::Unknown) => Err(Failed::Unknown),
             None => Err(Failed::Unavailable(Lack::Store)),
         }
     }
@@ -358,13 +359,13 @@ impl Service {
         &self,
         who: &Who,
         raised: Level,
-        event: impl FnOnce(AskId) -> Event,
+        event: impl FnOnce(AskId) -> NodeEvent,
     ) -> Result<Granted, Failed> {
         let token = match self.ask(event).await {
-            Some(Answer::Token { token, .. }) => token,
-            Some(Answer::Unavailable(lack)) => return Err(Failed::Unavailable(lack)),
-            Some(Answer::Unknown | Answer::Full(_)) => return Err(Failed::Unknown),
-            Some(Answer::NoSession | Answer::Used | Answer::Done | Answer::Permit(_)) => {
+            Some(AskOutcome::Token { token, .. }) => token,
+            Some(AskOutcome::Unavailable(lack)) => return Err(Failed::Unavailable(lack)),
+            Some(AskOutcome::Unknown | AskOutcome::Full(_)) => return Err(Failed::Unknown),
+            Some(AskOutcome::NoSession | AskOutcome::Used | AskOutcome::Done | AskOutcome::Permit(_)) => {
                 return Err(Failed::NoSession);
             }
             None => return Err(Failed::Unavailable(Lack::Store)),
@@ -385,7 +386,7 @@ impl Service {
         }
     }
 
-    /// Notes that somebody was turned away before anything of his was looked at. Of many such there are few lines.
+    /// Records a request that was rejected before its credentials were checked. Many such requests become few lines.
     async fn record_turned_away(&self, address: IpAddr, event: AuditEvent) {
         if let Some(audit) = &self.0.parts.audit {
             let event = event.address(&address.to_string());

@@ -1,4 +1,4 @@
-//! One user, however his name is written: directories that compare names without case take `Anna` and `ANNA` for one.
+//! One user, however the name is written: directories that compare names without case take `Anna` and `ANNA` for one.
 //!
 //! Sessions are under the directory's own way to write a name, which the login learns. Whoever types a name elsewhere need not know it.
 //!
@@ -34,7 +34,7 @@ impl Service {
         shared.unwrap_or(user)
     }
 
-    /// The user as his directory compares names; nothing where it takes them as they are.
+    /// The user's name as the directory compares names; `None` where it compares them as they are.
     fn folded(&self, user: &User) -> Option<User> {
         let mut name = self.users(user.realm())?.folded(user.subject())?;
         // Lower case may be longer.

@@ -1,8 +1,8 @@
-//! Whether a session lives, for surfaces that gave something out for it and are not shown its token; and what they recall of that.
+//! Whether a session is alive, for surfaces that issued tokens for it and do not see the session token; and how they revoke those.
 
 use durward_identity::Moment;
-use durward_identity::protocol::Event;
-use durward_identity::session::{Gate, Refusal, Session, SessionId, User};
+use durward_identity::protocol::NodeEvent;
+use durward_identity::session::{Refusal, Session, SessionId, User, ValidationGate};
 
 use super::Service;
 use crate::outcome::{Failed, Who};
@@ -20,7 +20,7 @@ impl Service {
     /// # Errors
     /// It cannot be done, or nobody knows whether it was.
     pub async fn recall(&self, name: SessionId, ends: Moment) -> Result<(), Failed> {
-        self.done(|ask| Event::Recall { ask, id: name, ends }).await
+        self.done(|ask| NodeEvent::Recall { ask, id: name, ends }).await
     }
 
     /// Whether something was recalled, as far as this node knows. In the mode `assured-read` it knows of all that was answered, after
@@ -46,11 +46,11 @@ impl Service {
     /// As [`Service::lives`].
     pub async fn standing(&self, user: &User, id: SessionId) -> Result<Option<Session>, Refusal> {
         match self.0.parts.sessions.gate() {
-            Gate::Open => {}
-            Gate::Asking => {
+            ValidationGate::Open => {}
+            ValidationGate::Asking => {
                 let _permit = self.permit().await?;
             }
-            Gate::Closed => return Err(Refusal::Unavailable),
+            ValidationGate::Closed => return Err(Refusal::Unavailable),
         }
         let Some(session) = self.0.parts.sessions.get(user, id) else { return Ok(None) };
         if self.is_due(user, session.stamp) {

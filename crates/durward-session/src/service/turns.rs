@@ -1,6 +1,6 @@
-//! Whose turn it is to try: the throttle, and those who wait for what comes of others' attempts.
+//! The login attempt queue: the throttle, and logins that wait for the outcome of other attempts.
 //!
-//! Nobody has an attempt under way while he waits, and no lock is held while anybody waits.
+//! A login that waits has no attempt under way, and no lock is held while it waits.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use durward_identity::Moment;
-use durward_identity::login::{Attempt, Delay, Entry, Outcome, Place, Proof, Throttle, ThrottleSettings};
+use durward_identity::login::{
+    AttemptOutcome, CredentialKind, LoginAttempt, LoginThrottle, QueueTicket, RetryDelay, ThrottleDecision,
+    ThrottleSettings,
+};
 use durward_identity::session::User;
 use tokio::sync::oneshot;
 
@@ -18,81 +21,88 @@ use crate::Clock;
 /// When to come again, for those who have waited for so long or found the line full.
 const COME_AGAIN: Duration = Duration::from_secs(1);
 
-/// Why somebody may not try.
+/// Why an attempt is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum AttemptRejected {
     /// Too many failures.
     Delayed { retry_after: Duration },
     /// Too many undecided attempts.
     Crowded { retry_after: Duration },
 }
 
-/// Whoever asked is gone when its sender is. Logins go on to their end without him, but do not stand in line for him.
-pub(super) type Gone = oneshot::Receiver<()>;
+/// Tells when the client disconnects: its sender is dropped then. A login under way still runs to its end, but a queued one leaves the queue.
+pub(super) type ClientGone = oneshot::Receiver<()>;
 
 /// The throttle and who waits. Cloning shares them.
 #[derive(Clone)]
-pub(super) struct Turns(Arc<Inner>);
+pub(super) struct AttemptQueue(Arc<AttemptQueueInner>);
 
-struct Inner {
+struct AttemptQueueInner {
     clock: Clock,
     held_max: Duration,
-    queue: Mutex<Queue>,
+    queue: Mutex<WaitingAttempts>,
 }
 
-struct Queue {
-    throttle: Throttle,
-    waiting: HashMap<Place, oneshot::Sender<Turn>>,
+struct WaitingAttempts {
+    throttle: LoginThrottle,
+    waiting: HashMap<QueueTicket, oneshot::Sender<AttemptTurn>>,
 }
 
-type Turn = Result<Guess, Delay>;
+type AttemptTurn = Result<AttemptPermit, RetryDelay>;
 
-impl Turns {
+impl AttemptQueue {
     /// Nobody is there yet, and nobody waits for longer than this.
-    pub(super) fn new(settings: ThrottleSettings, held_max: Duration, clock: Clock) -> Turns {
-        let queue = Queue { throttle: Throttle::new(settings), waiting: HashMap::new() };
-        Turns(Arc::new(Inner { clock, held_max, queue: Mutex::new(queue) }))
+    pub(super) fn new(settings: ThrottleSettings, held_max: Duration, clock: Clock) -> AttemptQueue {
+        let queue = WaitingAttempts { throttle: LoginThrottle::new(settings), waiting: HashMap::new() };
+        AttemptQueue(Arc::new(AttemptQueueInner { clock, held_max, queue: Mutex::new(queue) }))
     }
 
     /// Waits until somebody may try, or has gone.
     ///
     /// # Errors
-    /// He may not.
+    /// The attempt is not allowed.
     pub(super) async fn attempt(
         &self,
-        proof: Proof,
+        proof: CredentialKind,
         user: &User,
         address: IpAddr,
-        gone: &mut Gone,
-    ) -> Result<Guess, Held> {
+        gone: &mut ClientGone,
+    ) -> Result<AttemptPermit, AttemptRejected> {
         let (place, turn) = match self.arrive(proof, user, address)? {
-            Arrived::Go(guess) => return Ok(guess.begun()),
-            Arrived::Wait(place, turn) => (place, turn),
+            ArrivedAttempt::Go(guess) => return Ok(guess.begun()),
+            ArrivedAttempt::Wait(place, turn) => (place, turn),
         };
-        let _waiting = Waiting { turns: self, place };
+        let _waiting = WaitingAttempt { turns: self, place };
         let told = tokio::select! {
             told = tokio::time::timeout(self.0.held_max, turn) => told,
-            _ = gone => return Err(Held::Crowded { retry_after: COME_AGAIN }),
+            _ = gone => return Err(AttemptRejected::Crowded { retry_after: COME_AGAIN }),
         };
         match told {
             Ok(Ok(Ok(guess))) => Ok(guess.begun()),
-            Ok(Ok(Err(Delay { retry_after }))) => Err(Held::Delayed { retry_after }),
+            Ok(Ok(Err(RetryDelay { retry_after }))) => Err(AttemptRejected::Delayed { retry_after }),
             // Each place is given a turn, so the sender is not dropped before.
-            Ok(Err(_)) | Err(_) => Err(Held::Crowded { retry_after: COME_AGAIN }),
+            Ok(Err(_)) | Err(_) => Err(AttemptRejected::Crowded { retry_after: COME_AGAIN }),
         }
     }
 
-    fn arrive(&self, proof: Proof, user: &User, address: IpAddr) -> Result<Arrived, Held> {
+    fn arrive(
+        &self,
+        proof: CredentialKind,
+        user: &User,
+        address: IpAddr,
+    ) -> Result<ArrivedAttempt, AttemptRejected> {
         let mut queue = self.lock();
         match queue.throttle.attempt(self.now(), proof, user, address) {
-            Entry::Go(attempt) => Ok(Arrived::Go(self.guess(attempt))),
-            Entry::Wait(place) => {
+            ThrottleDecision::Go(attempt) => Ok(ArrivedAttempt::Go(self.guess(attempt))),
+            ThrottleDecision::Wait(place) => {
                 let (sender, turn) = oneshot::channel();
                 queue.waiting.insert(place, sender);
-                Ok(Arrived::Wait(place, turn))
+                Ok(ArrivedAttempt::Wait(place, turn))
             }
-            Entry::Delayed(Delay { retry_after }) => Err(Held::Delayed { retry_after }),
-            Entry::Crowded => Err(Held::Crowded { retry_after: COME_AGAIN }),
+            ThrottleDecision::Delayed(RetryDelay { retry_after }) => {
+                Err(AttemptRejected::Delayed { retry_after })
+            }
+            ThrottleDecision::Crowded => Err(AttemptRejected::Crowded { retry_after: COME_AGAIN }),
         }
     }
 
@@ -107,8 +117,11 @@ impl Turns {
     }
 
     /// Changes something, and tells those whose turn it is after that.
-    fn change(&self, change: impl FnOnce(&mut Queue, Moment) -> durward_identity::login::Turns) {
-        let told: Vec<(Option<oneshot::Sender<Turn>>, Turn)> = {
+    fn change(
+        &self,
+        change: impl FnOnce(&mut WaitingAttempts, Moment) -> durward_identity::login::ReadyTickets,
+    ) {
+        let told: Vec<(Option<oneshot::Sender<AttemptTurn>>, AttemptTurn)> = {
             let mut queue = self.lock();
             let turns = change(&mut queue, self.now());
             let told = turns
@@ -116,7 +129,7 @@ impl Turns {
                 .map(|(place, turn)| (queue.waiting.remove(&place), turn.map(|attempt| self.guess(attempt))));
             told.collect()
         };
-        // Without the lock: whoever has gone in this moment gives his turn on when it is dropped.
+        // Without the lock: a login whose client disconnects now passes its turn on when it is dropped.
         for (sender, turn) in told {
             if let Some(sender) = sender {
                 drop(sender.send(turn));
@@ -124,31 +137,31 @@ impl Turns {
         }
     }
 
-    fn guess(&self, attempt: Attempt) -> Guess {
-        Guess { turns: self.clone(), attempt: Some(attempt), untold: Outcome::Undecided }
+    fn guess(&self, attempt: LoginAttempt) -> AttemptPermit {
+        AttemptPermit { turns: self.clone(), attempt: Some(attempt), untold: AttemptOutcome::Undecided }
     }
 
     fn now(&self) -> Moment {
         (self.0.clock)()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, WaitingAttempts> {
         self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-enum Arrived {
-    Go(Guess),
-    Wait(Place, oneshot::Receiver<Turn>),
+enum ArrivedAttempt {
+    Go(AttemptPermit),
+    Wait(QueueTicket, oneshot::Receiver<AttemptTurn>),
 }
 
-/// Somebody who waits; he goes when this is dropped.
-struct Waiting<'a> {
-    turns: &'a Turns,
-    place: Place,
+/// A queued login; it leaves the queue when this is dropped.
+struct WaitingAttempt<'a> {
+    turns: &'a AttemptQueue,
+    place: QueueTicket,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingAttempt<'_> {
     fn drop(&mut self) {
         self.turns.change(|queue, now| {
             queue.waiting.remove(&self.place);
@@ -157,51 +170,51 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Somebody who may try. What comes of it is told once; who does not tell has failed.
+/// The permit for one attempt. The outcome is reported once; a permit that is dropped counts as a failure.
 #[must_use = "a guess that is dropped has failed"]
-pub(super) struct Guess {
-    turns: Turns,
-    attempt: Option<Attempt>,
+pub(super) struct AttemptPermit {
+    turns: AttemptQueue,
+    attempt: Option<LoginAttempt>,
     /// What has come of it when it is dropped.
-    untold: Outcome,
+    untold: AttemptOutcome,
 }
 
-impl Guess {
+impl AttemptPermit {
     /// It was the user.
     pub(super) fn succeeded(&mut self) {
-        self.tell(Outcome::Succeeded);
+        self.tell(AttemptOutcome::Succeeded);
     }
 
     /// It was not.
     pub(super) fn failed(&mut self) {
-        self.tell(Outcome::Failed);
+        self.tell(AttemptOutcome::Failed);
     }
 
     /// It could not be found out.
     pub(super) fn undecided(&mut self) {
-        self.tell(Outcome::Undecided);
+        self.tell(AttemptOutcome::Undecided);
     }
 
     /// Somebody has it and may have tried: until now it was on its way to whoever waited, who may have gone.
-    fn begun(mut self) -> Guess {
-        self.untold = Outcome::Failed;
+    fn begun(mut self) -> AttemptPermit {
+        self.untold = AttemptOutcome::Failed;
         self
     }
 
-    fn tell(&mut self, outcome: Outcome) {
+    fn tell(&mut self, outcome: AttemptOutcome) {
         if let Some(attempt) = self.attempt.take() {
             self.turns.change(|queue, now| queue.throttle.end(now, attempt, outcome));
         }
     }
 }
 
-impl Drop for Guess {
+impl Drop for AttemptPermit {
     fn drop(&mut self) {
         self.tell(self.untold);
     }
 }
 
-impl fmt::Debug for Guess {
+impl fmt::Debug for AttemptPermit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Guess").field(&self.attempt).finish()
     }
@@ -220,11 +233,11 @@ mod tests {
     const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
 
     /// On a clock that stands still.
-    fn lasting(held_max: Duration) -> Turns {
-        Turns::new(ThrottleSettings::default(), held_max, Arc::new(|| Moment::from_s(1_700_000_000)))
+    fn lasting(held_max: Duration) -> AttemptQueue {
+        AttemptQueue::new(ThrottleSettings::default(), held_max, Arc::new(|| Moment::from_s(1_700_000_000)))
     }
 
-    fn turns() -> Turns {
+    fn turns() -> AttemptQueue {
         lasting(Duration::from_secs(3600))
     }
 
@@ -233,7 +246,7 @@ mod tests {
     }
 
     /// As many as may try at once.
-    async fn full(turns: &Turns) -> Vec<Guess> {
+    async fn full(turns: &AttemptQueue) -> Vec<AttemptPermit> {
         let mut guesses = Vec::new();
         while guesses.len() < 4 {
             guesses.push(attempt(turns, HOME).await.unwrap());
@@ -242,9 +255,9 @@ mod tests {
     }
 
     /// An attempt of somebody who stays.
-    async fn attempt(turns: &Turns, address: IpAddr) -> Result<Guess, Held> {
+    async fn attempt(turns: &AttemptQueue, address: IpAddr) -> Result<AttemptPermit, AttemptRejected> {
         let (_here, mut gone) = oneshot::channel();
-        turns.attempt(Proof::Password, &anna(), address, &mut gone).await
+        turns.attempt(CredentialKind::Password, &anna(), address, &mut gone).await
     }
 
     fn is_waiting<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> bool {
@@ -284,8 +297,8 @@ mod tests {
         assert_eq!(turns.waiting(), 0);
         drop(second.await.unwrap());
         drop(guesses);
-        // The fourth failure is the first that delays; at home he is known by now.
-        assert!(matches!(attempt(&turns, ELSEWHERE).await, Err(Held::Delayed { .. })));
+        // The fourth failure is the first that delays; at their usual address the user is known by now.
+        assert!(matches!(attempt(&turns, ELSEWHERE).await, Err(AttemptRejected::Delayed { .. })));
     }
 
     #[tokio::test]
@@ -296,7 +309,7 @@ mod tests {
         assert!(is_waiting(waiter.as_mut()));
         drop(guesses);
         let retry_after = Duration::from_secs(1);
-        assert_eq!(waiter.await.map(drop), Err(Held::Delayed { retry_after }));
+        assert_eq!(waiter.await.map(drop), Err(AttemptRejected::Delayed { retry_after }));
     }
 
     #[tokio::test]
@@ -304,7 +317,7 @@ mod tests {
         let turns = lasting(Duration::ZERO);
         let _guesses = full(&turns).await;
         let held = attempt(&turns, HOME).await.map(drop);
-        assert_eq!(held, Err(Held::Crowded { retry_after: COME_AGAIN }));
+        assert_eq!(held, Err(AttemptRejected::Crowded { retry_after: COME_AGAIN }));
         assert_eq!(turns.waiting(), 0);
     }
 }

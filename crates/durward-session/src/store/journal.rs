@@ -13,14 +13,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use durward_identity::IdentityError;
-use durward_identity::protocol::{Event, RecordId};
-use durward_identity::session::Record;
+use durward_identity::protocol::{NodeEvent, RecordId};
+use durward_identity::session::SessionRecord;
 use durward_identity::user::Journal as File;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::{NodeLink, Order, Store, StoreTask};
+use super::{NodeLink, SessionStore, StoreCommand, StoreTask};
 
 /// How often the node hears that nothing happened, and a disk that did not take a batch is tried again.
 const IDLE_EVERY: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ impl Journal {
         let file = File::scan(path, |entry| {
             count += 1;
             let place = || format!("{}: record {count}", path.display());
-            Record::from_bytes(entry).map(drop).map_err(|error| error.of(place()))
+            SessionRecord::from_bytes(entry).map(drop).map_err(|error| error.of(place()))
         })?;
         Ok(Journal { file, count, replaced_bytes_min: REPLACED_BYTES_MIN })
     }
@@ -73,20 +73,20 @@ impl Journal {
     }
 }
 
-impl Store for Journal {
+impl SessionStore for Journal {
     fn name(&self) -> &'static str {
         "journal"
     }
 
-    fn run(self: Box<Self>, orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask {
+    fn run(self: Box<Self>, orders: mpsc::Receiver<StoreCommand>, node: NodeLink) -> StoreTask {
         let Journal { file, count, replaced_bytes_min } = *self;
         Box::pin(async move {
-            let work = Work {
+            let work = JournalWork {
                 file: Some(file),
                 at_start: count,
                 node,
                 last: count,
-                seen: Seen::default(),
+                seen: StoredRecordIds::default(),
                 is_lost: false,
                 idle: idle(),
                 replaced_bytes_min,
@@ -106,12 +106,12 @@ fn idle() -> Interval {
 
 /// Records that are there, by what they were sent as.
 #[derive(Default)]
-struct Seen {
+struct StoredRecordIds {
     numbers: HashMap<RecordId, u64>,
     order: VecDeque<RecordId>,
 }
 
-impl Seen {
+impl StoredRecordIds {
     fn insert(&mut self, id: RecordId, number: u64) {
         self.numbers.insert(id, number);
         self.order.push_back(id);
@@ -123,14 +123,14 @@ impl Seen {
     }
 }
 
-struct Work {
+struct JournalWork {
     /// INVARIANT: `None` only while a thread has it, and after one panicked with it.
     file: Option<File>,
     /// How many records were in the file at the start; 0 once the node has been told them.
     at_start: u64,
     node: NodeLink,
     last: u64,
-    seen: Seen,
+    seen: StoredRecordIds,
     /// Whether the disk did not take the last batch.
     is_lost: bool,
     idle: Interval,
@@ -139,10 +139,10 @@ struct Work {
     replaced_to: u64,
 }
 
-impl Work {
-    async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+impl JournalWork {
+    async fn run(mut self, mut orders: mpsc::Receiver<StoreCommand>) {
         let mut batch = Vec::new();
-        self.tell(Event::Connected { last: self.last }).await;
+        self.tell(NodeEvent::Connected { last: self.last }).await;
         loop {
             tokio::select! {
                 count = orders.recv_many(&mut batch, BATCH) => match count {
@@ -155,7 +155,7 @@ impl Work {
     }
 
     /// When the node is gone there is nobody to tell, and what it ordered before is written all the same.
-    async fn tell(&self, event: Event) {
+    async fn tell(&self, event: NodeEvent) {
         let _ = self.node.happened(event).await;
     }
 
@@ -168,26 +168,26 @@ impl Work {
         }
         self.is_lost = false;
         tracing::info!("the disk takes sessions again");
-        self.tell(Event::Connected { last: self.last }).await
+        self.tell(NodeEvent::Connected { last: self.last }).await
     }
 
     async fn tell_idle(&self) {
-        self.tell(Event::Idle { last: self.last, after: self.last }).await
+        self.tell(NodeEvent::Idle { last: self.last, after: self.last }).await
     }
 
-    async fn carry_out(&mut self, orders: Vec<Order>) {
+    async fn carry_out(&mut self, orders: Vec<StoreCommand>) {
         let (mut new, mut questions) = (Vec::new(), Vec::new());
         for order in orders {
             match order {
-                Order::Store { id, record } => match self.seen.numbers.get(&id) {
-                    Some(number) => self.tell(Event::Stored { id, number: *number }).await,
+                StoreCommand::Store { id, record } => match self.seen.numbers.get(&id) {
+                    Some(number) => self.tell(NodeEvent::Stored { id, number: *number }).await,
                     None => new.push((id, record)),
                 },
-                order @ (Order::CatchUp { .. } | Order::AskLast { .. } | Order::AskPeers) => {
-                    questions.push(order)
-                }
+                order @ (StoreCommand::CatchUp { .. }
+                | StoreCommand::AskLast { .. }
+                | StoreCommand::AskPeers) => questions.push(order),
                 // There is nobody else.
-                Order::Tell { .. } => {}
+                StoreCommand::Tell { .. } => {}
             }
         }
         if !new.is_empty() {
@@ -199,7 +199,7 @@ impl Work {
         self.replace_when_long().await
     }
 
-    async fn store(&mut self, new: Vec<(RecordId, Record)>) {
+    async fn store(&mut self, new: Vec<(RecordId, SessionRecord)>) {
         let bytes = new.iter().map(|(_, record)| record.to_bytes()).collect();
         let result = if self.is_lost {
             Err(IdentityError::new("the disk did not take the batch before"))
@@ -212,38 +212,40 @@ impl Work {
                     let after = self.last;
                     self.last += 1;
                     self.seen.insert(id, self.last);
-                    self.tell(Event::Delivered { number: self.last, after, id, record }).await;
+                    self.tell(NodeEvent::Delivered { number: self.last, after, id, record }).await;
                 }
             }
             Err(error) => {
                 for (id, _) in new {
-                    self.tell(Event::NotStored { id }).await;
+                    self.tell(NodeEvent::NotStored { id }).await;
                 }
                 if !self.is_lost {
                     tracing::error!(%error, "sessions cannot be written down");
                     self.is_lost = true;
-                    self.tell(Event::Lost).await;
+                    self.tell(NodeEvent::Lost).await;
                 }
             }
         }
     }
 
-    async fn answer(&mut self, question: Order) {
+    async fn answer(&mut self, question: StoreCommand) {
         match question {
-            Order::CatchUp { after } => {
+            StoreCommand::CatchUp { after } => {
                 // What is asked for later than at the start is on its way already: events keep their order.
                 if after < self.at_start
                     && let Err(error) = self.tell_from(after).await
                 {
                     tracing::error!(%error, "the sessions of before cannot be read; it is tried again");
                     self.is_lost = true;
-                    return self.tell(Event::Lost).await;
+                    return self.tell(NodeEvent::Lost).await;
                 }
                 self.tell_idle().await
             }
-            Order::AskLast { question } => self.tell(Event::Last { question, last: self.last }).await,
-            Order::AskPeers => self.tell(Event::Knows { records: Vec::new() }).await,
-            Order::Store { .. } | Order::Tell { .. } => {}
+            StoreCommand::AskLast { question } => {
+                self.tell(NodeEvent::Last { question, last: self.last }).await
+            }
+            StoreCommand::AskPeers => self.tell(NodeEvent::Knows { records: Vec::new() }).await,
+            StoreCommand::Store { .. } | StoreCommand::Tell { .. } => {}
         }
     }
 
@@ -259,10 +261,10 @@ impl Work {
             for entry in entries {
                 number += 1;
                 if number > after && number <= self.at_start {
-                    let record = Record::from_bytes(&entry)?;
+                    let record = SessionRecord::from_bytes(&entry)?;
                     // Nobody of this run sent it.
                     let id = RecordId { node: 0, count: number };
-                    self.tell(Event::Delivered { number, after: number - 1, id, record }).await;
+                    self.tell(NodeEvent::Delivered { number, after: number - 1, id, record }).await;
                 }
             }
         }
@@ -313,7 +315,7 @@ impl Work {
                     Some(begun) => begun,
                     None => file.replacement()?,
                 };
-                let entries: Vec<Vec<u8>> = records.iter().map(Record::to_bytes).collect();
+                let entries: Vec<Vec<u8>> = records.iter().map(SessionRecord::to_bytes).collect();
                 replacement.add(&entries.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
                 Ok(replacement)
             };
@@ -363,7 +365,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::store::Told;
+    use crate::store::StoreMessage;
 
     /// When a batch, or the file that is put in the place of a long one, took the disk three seconds, the node heard nothing for as
     /// long and refused every session.
@@ -373,12 +375,12 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let Journal { file, .. } = Journal::open(&folder.join("sessions")).unwrap();
         let (node, mut told) = NodeLink::new();
-        let mut work = Work {
+        let mut work = JournalWork {
             file: Some(file),
             at_start: 0,
             node,
             last: 7,
-            seen: Seen::default(),
+            seen: StoredRecordIds::default(),
             is_lost: false,
             idle: idle(),
             replaced_bytes_min: u64::MAX,
@@ -394,7 +396,7 @@ mod tests {
         });
         for _ in 0..2 {
             let heard = tokio::time::timeout(Duration::from_secs(600), told.recv()).await;
-            let idle = Told::Happened(Event::Idle { last: 7, after: 7 });
+            let idle = StoreMessage::Happened(NodeEvent::Idle { last: 7, after: 7 });
             assert_eq!(format!("{:?}", heard.unwrap().unwrap()), format!("{idle:?}"));
         }
         finish.send(()).unwrap();

@@ -5,41 +5,41 @@
 
 use std::time::Duration;
 
-use durward_identity::protocol::Event;
+use durward_identity::protocol::NodeEvent;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::{NodeLink, Order, Store, StoreTask};
+use super::{NodeLink, SessionStore, StoreCommand, StoreTask};
 
 /// How often the node hears that nothing happened.
 const IDLE_EVERY: Duration = Duration::from_secs(1);
 
 /// The store that keeps nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Memory;
+pub struct MemoryStore;
 
-impl Store for Memory {
+impl SessionStore for MemoryStore {
     fn name(&self) -> &'static str {
         "memory"
     }
 
-    fn run(self: Box<Self>, orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask {
+    fn run(self: Box<Self>, orders: mpsc::Receiver<StoreCommand>, node: NodeLink) -> StoreTask {
         Box::pin(work(orders, node))
     }
 }
 
-async fn work(mut orders: mpsc::Receiver<Order>, node: NodeLink) {
+async fn work(mut orders: mpsc::Receiver<StoreCommand>, node: NodeLink) {
     let mut last = 0;
     let mut idle = interval(IDLE_EVERY);
     idle.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    let mut is_there = node.happened(Event::Connected { last }).await;
+    let mut is_there = node.happened(NodeEvent::Connected { last }).await;
     while is_there {
         let event = tokio::select! {
             order = orders.recv() => match order {
                 None => return,
                 Some(order) => answer(order, &mut last),
             },
-            _ = idle.tick() => Some(Event::Idle { last, after: last }),
+            _ = idle.tick() => Some(NodeEvent::Idle { last, after: last }),
         };
         if let Some(event) = event {
             is_there = node.happened(event).await;
@@ -47,17 +47,17 @@ async fn work(mut orders: mpsc::Receiver<Order>, node: NodeLink) {
     }
 }
 
-fn answer(order: Order, last: &mut u64) -> Option<Event> {
+fn answer(order: StoreCommand, last: &mut u64) -> Option<NodeEvent> {
     match order {
-        Order::Store { id, record } => {
+        StoreCommand::Store { id, record } => {
             let after = *last;
             *last += 1;
-            Some(Event::Delivered { number: *last, after, id, record })
+            Some(NodeEvent::Delivered { number: *last, after, id, record })
         }
-        Order::CatchUp { .. } => Some(Event::Idle { last: *last, after: *last }),
-        Order::AskLast { question } => Some(Event::Last { question, last: *last }),
+        StoreCommand::CatchUp { .. } => Some(NodeEvent::Idle { last: *last, after: *last }),
+        StoreCommand::AskLast { question } => Some(NodeEvent::Last { question, last: *last }),
         // There is nobody else: what is known is nothing, and that is the answer.
-        Order::AskPeers => Some(Event::Knows { records: Vec::new() }),
-        Order::Tell { .. } => None,
+        StoreCommand::AskPeers => Some(NodeEvent::Knows { records: Vec::new() }),
+        StoreCommand::Tell { .. } => None,
     }
 }

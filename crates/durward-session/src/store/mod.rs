@@ -1,6 +1,6 @@
 //! Where records are kept and how they reach other nodes: the seam between a node and its store.
 //!
-//! A store is a task. It gets [`Order`]s through a bounded channel and tells what happened through a [`NodeLink`]. What it owes
+//! A store is a task. It gets [`StoreCommand`]s through a bounded channel and tells what happened through a [`NodeLink`]. What it owes
 //! the protocol is written at [`durward_identity::protocol`]: one order of records, numbers that grow, each record once however
 //! often it is sent within two minutes, no acknowledgement before the promise is kept.
 //!
@@ -8,20 +8,20 @@
 //!
 //! | order | answer |
 //! |---|---|
-//! | at the start, and after a connection was lost and found | [`Event::Connected`] with the number of the last record |
-//! | the connection is lost | [`Event::Lost`] |
-//! | [`Order::Store`] | [`Event::Stored`] when it is as safe as promised, or [`Event::NotStored`]; later [`Event::Delivered`], as every record of every node, in order. A store that delivers in the same moment need not say `Stored` |
-//! | [`Order::CatchUp`] | from that number on: [`Event::Delivered`] for each record there is and comes, in order, and [`Event::Idle`] when there are none left, once a second, and at once when there was nothing |
-//! | [`Order::AskLast`] | [`Event::Last`] |
-//! | [`Order::Tell`] | [`Event::Told`] on the other nodes, as well as can be |
-//! | [`Order::AskPeers`] | [`Event::Knows`], from another node's [`NodeLink::knowledge`]; nothing where there is no other |
+//! | at the start, and after a connection was lost and found | [`NodeEvent::Connected`] with the number of the last record |
+//! | the connection is lost | [`NodeEvent::Lost`] |
+//! | [`StoreCommand::Store`] | [`NodeEvent::Stored`] when it is as safe as promised, or [`NodeEvent::NotStored`]; later [`NodeEvent::Delivered`], as every record of every node, in order. A store that delivers in the same moment need not say `Stored` |
+//! | [`StoreCommand::CatchUp`] | from that number on: [`NodeEvent::Delivered`] for each record there is and comes, in order, and [`NodeEvent::Idle`] when there are none left, once a second, and at once when there was nothing |
+//! | [`StoreCommand::AskLast`] | [`NodeEvent::Last`] |
+//! | [`StoreCommand::Tell`] | [`NodeEvent::Told`] on the other nodes, as well as can be |
+//! | [`StoreCommand::AskPeers`] | [`NodeEvent::Knows`], from another node's [`NodeLink::knowledge`]; nothing where there is no other |
 //!
 //! A mode uses some of them: `none` has only `Tell` and `AskPeers`, the others do not have these.
 //!
 //! # When the queue is full
 //!
-//! The driver never waits for a store. An order that finds the queue full is dropped: a `Store` counts as
-//! [`Event::NotStored`] and is sent again half a second later, a question to the store runs into its time limit.
+//! The driver never waits for a store. An order that finds the queue full is dropped: a `SessionStore` counts as
+//! [`NodeEvent::NotStored`] and is sent again half a second later, a question to the store runs into its time limit.
 //! A store may wait as long as it likes in [`NodeLink::happened`]: the driver always comes back to it.
 //!
 //! # The end
@@ -36,8 +36,8 @@ pub mod memory;
 use std::future::Future;
 use std::pin::Pin;
 
-use durward_identity::protocol::{Effect, Event, RecordId};
-use durward_identity::session::Record;
+use durward_identity::protocol::{NodeEffect, NodeEvent, RecordId};
+use durward_identity::session::SessionRecord;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// How many orders may wait for a store.
@@ -46,20 +46,20 @@ pub const ORDERS_MAX: usize = 8192;
 /// How many events may wait for the driver.
 pub(crate) const EVENTS_MAX: usize = 1024;
 
-/// What a node wants of its store: those of the protocol's effects that are a store's affair.
+/// A command to the store: the protocol's effects that concern it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum StoreCommand {
     /// Keep a record.
     Store {
         /// What it is sent as.
         id: RecordId,
         /// What it says.
-        record: Record,
+        record: SessionRecord,
     },
     /// Tell all other nodes, as well as can be.
     Tell {
         /// What.
-        record: Record,
+        record: SessionRecord,
     },
     /// Send records from after a number on, from now on. What was sent before is of no matter.
     CatchUp {
@@ -68,23 +68,26 @@ pub enum Order {
     },
     /// Say the number of the last record that was acknowledged.
     AskLast {
-        /// Comes back in [`Event::Last`].
+        /// Comes back in [`NodeEvent::Last`].
         question: u64,
     },
     /// Ask another node for what it knows.
     AskPeers,
 }
 
-impl Order {
+impl StoreCommand {
     /// The effect as an order, or as it was if it is none of the store's.
-    pub(crate) fn of(effect: Effect) -> Result<Order, Effect> {
+    pub(crate) fn of(effect: NodeEffect) -> Result<StoreCommand, NodeEffect> {
         match effect {
-            Effect::Store { id, record } => Ok(Order::Store { id, record }),
-            Effect::Tell { record } => Ok(Order::Tell { record }),
-            Effect::CatchUp { after } => Ok(Order::CatchUp { after }),
-            Effect::AskLast { question } => Ok(Order::AskLast { question }),
-            Effect::AskPeers => Ok(Order::AskPeers),
-            Effect::Answer { .. } | Effect::Ended(_) | Effect::Changed(_) | Effect::Trouble(_) => Err(effect),
+            NodeEffect::Store { id, record } => Ok(StoreCommand::Store { id, record }),
+            NodeEffect::Tell { record } => Ok(StoreCommand::Tell { record }),
+            NodeEffect::CatchUp { after } => Ok(StoreCommand::CatchUp { after }),
+            NodeEffect::AskLast { question } => Ok(StoreCommand::AskLast { question }),
+            NodeEffect::AskPeers => Ok(StoreCommand::AskPeers),
+            NodeEffect::Answer { .. }
+            | NodeEffect::Ended(_)
+            | NodeEffect::Changed(_)
+            | NodeEffect::Trouble(_) => Err(effect),
         }
     }
 }
@@ -93,7 +96,7 @@ impl Order {
 pub type StoreTask = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Carries records.
-pub trait Store: Send + 'static {
+pub trait SessionStore: Send + 'static {
     /// What it is called in logs.
     fn name(&self) -> &'static str;
 
@@ -104,37 +107,37 @@ pub trait Store: Send + 'static {
 
     /// Works until `orders` closes or the node is gone. Runs on the service's own runtime, which has time and I/O: what blocks
     /// goes to a thread.
-    fn run(self: Box<Self>, orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask;
+    fn run(self: Box<Self>, orders: mpsc::Receiver<StoreCommand>, node: NodeLink) -> StoreTask;
 }
 
-/// What a store tells its driver.
+/// A message from the store to its driver.
 #[derive(Debug)]
-pub(crate) enum Told {
-    Happened(Event),
-    Knowledge(oneshot::Sender<Knowledge>),
+pub(crate) enum StoreMessage {
+    Happened(NodeEvent),
+    Knowledge(oneshot::Sender<NodeSnapshot>),
     /// A part of it; nothing where there are no more.
-    Part(usize, oneshot::Sender<Option<Vec<Record>>>),
+    Part(usize, oneshot::Sender<Option<Vec<SessionRecord>>>),
 }
 
-/// What a node knows, as records that make another node know the same.
+/// A snapshot of a node's state, as records.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Knowledge {
+pub struct NodeSnapshot {
     /// The store's number up to which everything is in it.
     pub applied: u64,
     /// The records, to be applied in this order.
-    pub records: Vec<Record>,
+    pub records: Vec<SessionRecord>,
 }
 
-/// A node could not say what it knows.
+/// A node could not give a snapshot of its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoKnowledge;
+pub struct NoNodeSnapshot;
 
 /// The way from a store to its node.
 #[derive(Clone, Debug)]
-pub struct NodeLink(mpsc::Sender<Told>, watch::Sender<Option<String>>);
+pub struct NodeLink(mpsc::Sender<StoreMessage>, watch::Sender<Option<String>>);
 
 impl NodeLink {
-    pub(crate) fn new() -> (NodeLink, mpsc::Receiver<Told>) {
+    pub(crate) fn new() -> (NodeLink, mpsc::Receiver<StoreMessage>) {
         let (sender, receiver) = mpsc::channel(EVENTS_MAX);
         (NodeLink(sender, watch::Sender::new(None)), receiver)
     }
@@ -149,37 +152,37 @@ impl NodeLink {
     }
 
     /// Something happened at the store. Events arrive in the order in which they are told. Whether the node is still there.
-    pub async fn happened(&self, event: Event) -> bool {
-        self.0.send(Told::Happened(event)).await.is_ok()
+    pub async fn happened(&self, event: NodeEvent) -> bool {
+        self.0.send(StoreMessage::Happened(event)).await.is_ok()
     }
 
     /// The same for a thread that may block.
-    pub fn happened_blocking(&self, event: Event) -> bool {
-        self.0.blocking_send(Told::Happened(event)).is_ok()
+    pub fn happened_blocking(&self, event: NodeEvent) -> bool {
+        self.0.blocking_send(StoreMessage::Happened(event)).is_ok()
     }
 
     /// What this node knows: for another one that asks, or to put it in the place of many records. `None` when the node is gone
     /// or has no randomness.
-    pub async fn knowledge(&self) -> Option<Knowledge> {
+    pub async fn knowledge(&self) -> Option<NodeSnapshot> {
         let (sender, receiver) = oneshot::channel();
-        self.0.send(Told::Knowledge(sender)).await.ok()?;
+        self.0.send(StoreMessage::Knowledge(sender)).await.ok()?;
         receiver.await.ok()
     }
 
-    /// The same in parts, so that nobody need hold all of it; see [`durward_identity::protocol::Node::knowledge_part`].
+    /// The same in parts, so that nobody need hold all of it; see [`durward_identity::protocol::SessionNode::knowledge_part`].
     ///
     /// # Errors
     /// The node is gone or has no randomness.
-    pub async fn knowledge_part(&self, turn: usize) -> Result<Option<Vec<Record>>, NoKnowledge> {
+    pub async fn knowledge_part(&self, turn: usize) -> Result<Option<Vec<SessionRecord>>, NoNodeSnapshot> {
         let (sender, receiver) = oneshot::channel();
-        self.0.send(Told::Part(turn, sender)).await.map_err(|_| NoKnowledge)?;
-        receiver.await.map_err(|_| NoKnowledge)
+        self.0.send(StoreMessage::Part(turn, sender)).await.map_err(|_| NoNodeSnapshot)?;
+        receiver.await.map_err(|_| NoNodeSnapshot)
     }
 
     /// The same for a thread that may block.
-    pub fn knowledge_blocking(&self) -> Option<Knowledge> {
+    pub fn knowledge_blocking(&self) -> Option<NodeSnapshot> {
         let (sender, receiver) = oneshot::channel();
-        self.0.blocking_send(Told::Knowledge(sender)).ok()?;
+        self.0.blocking_send(StoreMessage::Knowledge(sender)).ok()?;
         receiver.blocking_recv().ok()
     }
 }

@@ -8,7 +8,7 @@ use async_nats::jetstream::stream::Config;
 use async_nats::{HeaderMap, header};
 use durward_identity::Stamp;
 use durward_identity::protocol::{Lack, Mode};
-use durward_identity::session::{Record, Revocation};
+use durward_identity::session::{Revocation, SessionRecord};
 use durward_session::Service;
 use durward_session::nats::NatsLogin;
 use ring::hmac;
@@ -168,7 +168,7 @@ async fn what_no_node_has_signed_is_passed_over() {
         let token = one.login().await;
         other.until(&token, Result::is_ok).await;
         let before = Stamp::from_us(u64::MAX / 2);
-        let end = Record::Revoked(Revocation::All { before });
+        let end = SessionRecord::Revoked(Revocation::All { before });
         let client = async_nats::connect(servers.addresses()).await.unwrap();
         let mut headers = HeaderMap::new();
         headers.insert(header::NATS_MESSAGE_ID, "00ff000012345678-1");

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::session::User;
-use durward_identity::user::{Account, Checked, Password, Why};
+use durward_identity::user::{Account, LoginFailure, Password, PasswordCheck};
 use durward_session::ldap::{
     LdapDirectory, LdapGroups, LdapLookup, LdapMember, LdapMembership, LdapPlace, LdapReferrals, LdapScope,
     LdapSearch, LdapSecurity, LdapSettings,
@@ -38,27 +38,31 @@ fn directory(settings: LdapSettings) -> LdapDirectory {
     LdapDirectory::new(settings).unwrap()
 }
 
-async fn check(directory: &LdapDirectory, name: &str, password: &str) -> Result<Checked, DirectoryFault> {
+async fn check(
+    directory: &LdapDirectory,
+    name: &str,
+    password: &str,
+) -> Result<PasswordCheck, DirectoryFault> {
     let user = User::new("/", name).unwrap();
     directory.check(Moment::default(), &user, Password::new(password).unwrap()).await
 }
 
 async fn right(directory: &LdapDirectory, name: &str) -> Account {
     match check(directory, name, "secret").await {
-        Ok(Checked::Right(account)) => *account,
+        Ok(PasswordCheck::Right(account)) => *account,
         other => panic!("{name}: {other:?}"),
     }
 }
 
-fn failure(result: Result<Checked, DirectoryFault>) -> String {
+fn failure(result: Result<PasswordCheck, DirectoryFault>) -> String {
     match result {
         Err(DirectoryFault::Failed(error)) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }
 
-const UNKNOWN: Result<Checked, DirectoryFault> = Ok(Checked::Wrong(Why::UnknownUser));
-const WRONG: Result<Checked, DirectoryFault> = Ok(Checked::Wrong(Why::Password));
+const UNKNOWN: Result<PasswordCheck, DirectoryFault> = Ok(PasswordCheck::Wrong(LoginFailure::UnknownUser));
+const WRONG: Result<PasswordCheck, DirectoryFault> = Ok(PasswordCheck::Wrong(LoginFailure::Password));
 
 #[tokio::test]
 async fn the_password_of_the_entry_lets_in_and_no_other() {
@@ -122,7 +126,7 @@ async fn an_entry_becomes_an_account_with_attributes_and_groups_under_the_direct
     }
 }
 
-/// Whoever has a session is found by his one name, which another may have for an address, and which he cannot log in with.
+/// The holder of a session is found by their one name, which another may have as an address, and which cannot be used to log in.
 #[tokio::test]
 async fn whose_a_session_is_is_looked_up_by_the_one_name() {
     let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
@@ -190,7 +194,7 @@ async fn what_is_typed_finds_only_what_has_that_name() {
     ] {
         // Spaces at the ends do not count in a directory, and a line's end may count as one.
         let result = check(&directory, typed, "secret").await;
-        let is_anna = matches!(&result, Ok(Checked::Right(account)) if account.subject == "anna" && typed.trim() == "anna");
+        let is_anna = matches!(&result, Ok(PasswordCheck::Right(account)) if account.subject == "anna" && typed.trim() == "anna");
         assert!(result == UNKNOWN || is_anna, "{typed:?}: {result:?}");
     }
     assert_eq!(right(&directory, "a*b(c)\\d, e").await.subject, "a*b(c)\\d, e");

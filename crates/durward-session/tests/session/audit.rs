@@ -5,7 +5,7 @@ use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use durward_identity::audit::Verifier;
+use durward_identity::audit::ChainVerifier;
 use durward_identity::session::Properties;
 use durward_session::{
     Administrator, AuditSettings, AuditSync, Counter, LoginRequest, Refused, ServiceSettings,
@@ -31,7 +31,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
 
 /// The lines, after their chain was found to hold.
 fn lines(path: &Path) -> Vec<String> {
-    let mut verifier = Verifier::new(None);
+    let mut verifier = ChainVerifier::new(None);
     let mut lines = Vec::new();
     for file in files(path) {
         verifier.file(BufReader::new(File::open(&file).unwrap())).unwrap();
@@ -121,7 +121,7 @@ fn times(lines: &[String], kind: &str) -> u64 {
     of_kind.map(of_line).sum()
 }
 
-/// Nobody needs a password to be turned away as often as he likes: that must neither fill the disk nor push out what was there.
+/// Nobody needs a password to be rejected any number of times: that must neither fill the disk nor push out what was there.
 #[tokio::test]
 async fn those_who_are_turned_away_are_few_lines_and_all_are_counted() {
     let folder = Folder::new("audit-flood");

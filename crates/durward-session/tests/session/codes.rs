@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_identity::protocol::{Event, Mode};
+use durward_identity::protocol::{Mode, NodeEvent};
 use durward_identity::session::{Purpose, Refusal};
 use durward_identity::user::{Account, Directory};
 use durward_identity::{Moment, SystemEntropy};
 use durward_session::store::StoreTask;
 use durward_session::{
-    Builder, Embedded, Failed, Login, LoginRequest, NodeLink, Order, Refused, Running, SecondStepPolicy,
-    Service, Store,
+    Builder, Embedded, Failed, Login, LoginRequest, NodeLink, Refused, Running, SecondStepPolicy, Service,
+    SessionStore, StoreCommand,
 };
 use tokio::sync::mpsc;
 
@@ -18,8 +18,8 @@ use crate::support::{CHEAP, HOME, Turned, Users, granted, patient, users};
 
 /// One of two stores of the mode `none`: what its node tells, the other one's hears.
 struct Twin {
-    to_other: mpsc::UnboundedSender<Event>,
-    from_other: mpsc::UnboundedReceiver<Event>,
+    to_other: mpsc::UnboundedSender<NodeEvent>,
+    from_other: mpsc::UnboundedReceiver<NodeEvent>,
 }
 
 fn twins() -> [Twin; 2] {
@@ -27,7 +27,7 @@ fn twins() -> [Twin; 2] {
     [Twin { to_other: to_b, from_other: from_b }, Twin { to_other: to_a, from_other: from_a }]
 }
 
-impl Store for Twin {
+impl SessionStore for Twin {
     fn name(&self) -> &'static str {
         "twin"
     }
@@ -36,7 +36,7 @@ impl Store for Twin {
         true
     }
 
-    fn run(self: Box<Self>, mut orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask {
+    fn run(self: Box<Self>, mut orders: mpsc::Receiver<StoreCommand>, node: NodeLink) -> StoreTask {
         Box::pin(async move {
             let Twin { to_other, mut from_other } = *self;
             let mut is_there = true;
@@ -44,14 +44,14 @@ impl Store for Twin {
                 let event = tokio::select! {
                     order = orders.recv() => match order {
                         None => return,
-                        Some(Order::Tell { record }) => {
+                        Some(StoreCommand::Tell { record }) => {
                             // The other one may have gone.
-                            let _ = to_other.send(Event::Told { record });
+                            let _ = to_other.send(NodeEvent::Told { record });
                             continue;
                         }
-                        Some(Order::AskPeers) => Event::Knows { records: Vec::new() },
+                        Some(StoreCommand::AskPeers) => NodeEvent::Knows { records: Vec::new() },
                         // Only where there is a store.
-                        Some(Order::Store { .. } | Order::CatchUp { .. } | Order::AskLast { .. }) => continue,
+                        Some(StoreCommand::Store { .. } | StoreCommand::CatchUp { .. } | StoreCommand::AskLast { .. }) => continue,
                     },
                     Some(event) = from_other.recv() => event,
                 };

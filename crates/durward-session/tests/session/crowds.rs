@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::{Account, Checked, Password, Why};
+use durward_identity::user::{Account, LoginFailure, Password, PasswordCheck};
 use durward_session::{
-    Answering, Builder, Login, LoginRequest, Refused, Running, Service, ServiceSettings, UserDirectory,
+    Builder, DirectoryFuture, Login, LoginRequest, Refused, Running, Service, ServiceSettings, UserDirectory,
 };
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -28,23 +28,28 @@ struct Slow {
 }
 
 impl UserDirectory for Slow {
-    fn check<'a>(&'a self, _: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked> {
+    fn check<'a>(
+        &'a self,
+        _: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, PasswordCheck> {
         Box::pin(async move {
             self.guesses.fetch_add(1, Ordering::SeqCst);
             self.answers.acquire().await.unwrap().forget();
             match password.expose() {
-                b"secret" => Ok(Checked::Right(Box::new(Account::new(user)))),
+                b"secret" => Ok(PasswordCheck::Right(Box::new(Account::new(user)))),
                 b"broken" => panic!("on purpose"),
-                _ => Ok(Checked::Wrong(Why::Password)),
+                _ => Ok(PasswordCheck::Wrong(LoginFailure::Password)),
             }
         })
     }
 
-    fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>> {
+    fn account<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Account>> {
         Box::pin(async move { Ok(Some(Account::new(user))) })
     }
 
-    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> Answering<'a, Option<UsedCode>> {
+    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> DirectoryFuture<'a, Option<UsedCode>> {
         Box::pin(async { Ok(None) })
     }
 }

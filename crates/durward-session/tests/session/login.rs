@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use durward_identity::login::PoolSettings;
 use durward_identity::session::{Level, LimitPolicy, Properties, Purpose, SessionSettings, UsedCode, User};
-use durward_identity::user::{Account, Checked, Password};
+use durward_identity::user::{Account, Password, PasswordCheck};
 use durward_identity::{IdentityError, Moment};
 use durward_session::{
-    Answering, Builder, Counter, DirectoryFault, Failed, Login, LoginRequest, Refused, SecondStepPolicy,
-    ServiceSettings, UserDirectory, Wanted,
+    Builder, Counter, DirectoryFault, DirectoryFuture, Failed, Login, LoginRequest, Refused,
+    SecondStepPolicy, ServiceSettings, UserDirectory, Wanted,
 };
 
 use crate::lines::Lines;
@@ -137,7 +137,7 @@ fn elsewhere(number: u8) -> IpAddr {
     Ipv4Addr::new(198, 51, 100, number).into()
 }
 
-/// Who knows the password can log in as often as he likes: that must not give him guesses at the code.
+/// An attacker who knows the password can log in any number of times: that must not give them guesses at the code.
 #[tokio::test]
 async fn logging_in_between_wrong_codes_gives_no_further_ones() {
     let settings = ServiceSettings { second_step: SecondStepPolicy::OnStepUp, ..ServiceSettings::default() };
@@ -230,7 +230,7 @@ async fn a_flood_of_logins_is_turned_away_and_told_when_to_come_again() {
     world.login("anna").await;
 }
 
-/// Who has as many sessions as he may has not given a recovery code away for hearing that.
+/// A user at the session limit does not lose a recovery code by being refused.
 #[tokio::test]
 async fn a_code_is_not_used_up_where_there_is_no_room_for_a_session() {
     let session = SessionSettings {
@@ -259,15 +259,15 @@ async fn a_code_is_not_used_up_where_there_is_no_room_for_a_session() {
 struct Down;
 
 impl UserDirectory for Down {
-    fn check<'a>(&'a self, _: Moment, _: &'a User, _: Password<'a>) -> Answering<'a, Checked> {
+    fn check<'a>(&'a self, _: Moment, _: &'a User, _: Password<'a>) -> DirectoryFuture<'a, PasswordCheck> {
         Box::pin(async { Err(DirectoryFault::Failed(IdentityError::new("nobody answers in this test"))) })
     }
 
-    fn account<'a>(&'a self, _: &'a User) -> Answering<'a, Option<Account>> {
+    fn account<'a>(&'a self, _: &'a User) -> DirectoryFuture<'a, Option<Account>> {
         Box::pin(async { Ok(None) })
     }
 
-    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> Answering<'a, Option<UsedCode>> {
+    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> DirectoryFuture<'a, Option<UsedCode>> {
         Box::pin(async { Ok(None) })
     }
 }

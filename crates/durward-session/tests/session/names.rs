@@ -1,13 +1,13 @@
-//! Names that a directory compares without case: one user, however he is written.
+//! Names that a directory compares without case: one user, however the name is written.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use durward_identity::Moment;
 use durward_identity::session::{LimitPolicy, Purpose, UsedCode, User};
-use durward_identity::user::{Account, Checked, Password};
+use durward_identity::user::{Account, Password, PasswordCheck};
 use durward_session::{
-    Administrator, Answering, Builder, Embedded, Login, LoginRequest, Refused, Running, Service,
+    Administrator, Builder, DirectoryFuture, Embedded, Login, LoginRequest, Refused, Running, Service,
     ServiceSettings, UserDirectory,
 };
 
@@ -21,11 +21,16 @@ fn lower(user: &User) -> User {
 }
 
 impl UserDirectory for Folding {
-    fn check<'a>(&'a self, now: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked> {
+    fn check<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, PasswordCheck> {
         Box::pin(async move { self.0.check(now, &lower(user), password).await })
     }
 
-    fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>> {
+    fn account<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Account>> {
         Box::pin(async move { self.0.account(&lower(user)).await })
     }
 
@@ -34,7 +39,7 @@ impl UserDirectory for Folding {
         now: Moment,
         user: &'a User,
         code: &'a str,
-    ) -> Answering<'a, Option<UsedCode>> {
+    ) -> DirectoryFuture<'a, Option<UsedCode>> {
         Box::pin(async move { self.0.check_code(now, &lower(user), code).await })
     }
 

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use durward_identity::session::{Purpose, UsedCode, User};
-use durward_identity::user::{Account, Change, Checked, Directory, Password, StoredPassword, UserStore};
+use durward_identity::user::{
+    Account, Directory, Password, PasswordCheck, StoredPassword, UserChange, UserStore,
+};
 use durward_identity::{IdentityError, Moment, SystemEntropy};
 use durward_session::{Builder, Embedded, Login, LoginRequest, Refused, Running, Service, ServiceSettings};
 
@@ -114,7 +116,12 @@ struct Meddler {
 }
 
 impl UserStore for Meddler {
-    fn check(&self, now: Moment, user: &User, password: &Password<'_>) -> Result<Checked, IdentityError> {
+    fn check(
+        &self,
+        now: Moment,
+        user: &User,
+        password: &Password<'_>,
+    ) -> Result<PasswordCheck, IdentityError> {
         let checked = self.inner.check(now, user, password)?;
         if !self.is_done.swap(true, Ordering::SeqCst) {
             self.file.pass("other");
@@ -138,7 +145,7 @@ impl UserStore for Meddler {
         self.inner.is_behind()
     }
 
-    fn catch_up(&self) -> Result<Vec<Change>, IdentityError> {
+    fn catch_up(&self) -> Result<Vec<UserChange>, IdentityError> {
         self.inner.catch_up()
     }
 

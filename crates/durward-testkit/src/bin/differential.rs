@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use durward_testkit::differential::{Count, Plan, run};
+use durward_testkit::differential::{ComparedCount, DifferentialPlan, run};
 
 /// Of a nightly run.
 const QUESTIONS: u64 = 1_000_000;
@@ -24,8 +24,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn plan(words: &[String]) -> Result<Plan, String> {
-    let mut plan = Plan { questions: QUESTIONS, seed: SEED, data: durward_testdata::recorded("") };
+fn plan(words: &[String]) -> Result<DifferentialPlan, String> {
+    let mut plan =
+        DifferentialPlan { questions: QUESTIONS, seed: SEED, data: durward_testdata::recorded("") };
     for pair in words.chunks(2) {
         let (name, number) = match pair {
             [name, number] => {
@@ -42,9 +43,9 @@ fn plan(words: &[String]) -> Result<Plan, String> {
     Ok(plan)
 }
 
-fn compare(plan: &Plan) -> ExitCode {
+fn compare(plan: &DifferentialPlan) -> ExitCode {
     println!("seed {}, at least {} questions", plan.seed, plan.questions);
-    let shown = |source: &str, Count { sets, questions, answers }: Count| {
+    let shown = |source: &str, ComparedCount { sets, questions, answers }: ComparedCount| {
         if questions > 0 {
             println!("{source:40} {sets:>8} sets {questions:>9} questions {answers:>10} answers compared");
         }

@@ -4,26 +4,26 @@ use std::fmt;
 
 use durward_pdp::{IndexSettings, Pdp, PdpBuilder};
 
-use super::contest::{Contest, Disagreement, Question};
-use super::text::Text;
+use super::contest::{ContestQuestion, Disagreement, EvaluatorContest};
+use super::text::ShrinkableText;
 
 /// Policies by name, and a question.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct DifferentialCase {
     /// The documents, in order.
-    pub documents: Vec<(String, Text)>,
+    pub documents: Vec<(String, ShrinkableText)>,
     /// What is asked.
-    pub question: Text,
+    pub question: ShrinkableText,
 }
 
 /// What a decision point has besides its policies.
-pub(super) type Besides<'b> = &'b dyn Fn(PdpBuilder) -> PdpBuilder;
+pub(super) type PdpExtras<'b> = &'b dyn Fn(PdpBuilder) -> PdpBuilder;
 
 /// Making a difference small tries no more cases: each puts policies in force a dozen times.
 const ATTEMPTS_MAX: usize = 400;
 
 /// A builder with these documents.
-pub(super) fn builder(documents: &[(String, Text)], besides: Besides<'_>) -> PdpBuilder {
+pub(super) fn builder(documents: &[(String, ShrinkableText)], besides: PdpExtras<'_>) -> PdpBuilder {
     let builder = documents.iter().fold(Pdp::builder(), |builder, (name, text)| {
         let text = text.to_string();
         if text.is_empty() { builder } else { builder.policy(name, text) }
@@ -31,20 +31,20 @@ pub(super) fn builder(documents: &[(String, Text)], besides: Besides<'_>) -> Pdp
     besides(builder)
 }
 
-impl Case {
+impl DifferentialCase {
     /// What is wrong, if anything.
-    pub fn disagreement(&self, besides: Besides<'_>, settings: &IndexSettings) -> Option<Disagreement> {
+    pub fn disagreement(&self, besides: PdpExtras<'_>, settings: &IndexSettings) -> Option<Disagreement> {
         let make = || builder(&self.documents, besides);
-        let contest = match Contest::build(&make, Some(settings)) {
+        let contest = match EvaluatorContest::build(&make, Some(settings)) {
             Ok(contest) => contest?,
             Err(disagreement) => return Some(disagreement),
         };
-        contest.ask(&Question::read(&self.question.to_string()).ok()?).err()
+        contest.ask(&ContestQuestion::read(&self.question.to_string()).ok()?).err()
     }
 
     /// As little of it as still shows a difference.
     #[must_use]
-    pub fn smaller(mut self, besides: Besides<'_>, settings: &IndexSettings) -> Case {
+    pub fn smaller(mut self, besides: PdpExtras<'_>, settings: &IndexSettings) -> DifferentialCase {
         let mut attempts = ATTEMPTS_MAX;
         loop {
             let before = self.parts();
@@ -65,15 +65,15 @@ impl Case {
     }
 
     fn parts(&self) -> usize {
-        self.texts().map(Text::parts).sum::<usize>() + self.documents.len()
+        self.texts().map(ShrinkableText::parts).sum::<usize>() + self.documents.len()
     }
 
-    fn texts(&self) -> impl Iterator<Item = &Text> {
+    fn texts(&self) -> impl Iterator<Item = &ShrinkableText> {
         self.documents.iter().map(|(_, text)| text).chain([&self.question])
     }
 
     /// Without the part of this number: whole documents first.
-    fn without(&self, number: usize) -> Case {
+    fn without(&self, number: usize) -> DifferentialCase {
         let mut smaller = self.clone();
         if number < self.documents.len() {
             smaller.documents.remove(number);
@@ -92,7 +92,7 @@ impl Case {
     }
 }
 
-impl fmt::Display for Case {
+impl fmt::Display for DifferentialCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, text) in &self.documents {
             writeln!(f, "--- {name}\n{}", text.to_string().trim_end())?;

@@ -1,36 +1,67 @@
-//! One set of policies, decided in every way there is, and plainly.
+//! One set of policies, decided by every index and mode, and by the plain evaluator.
+
+use std::fmt;
 
 use bytes::BytesMut;
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::{Evaluated, Fault};
 use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
-use durward_pdp::sapl::{Decision, Outcome, Subscription};
+use durward_pdp::sapl::{Decision, Outcome, Subscription, SubscriptionError};
+use durward_pdp::xacml::request::{RequestError, Version};
 use durward_pdp::xacml::response::Results;
 use durward_pdp::{IndexKind, IndexSettings, Pdp, PdpBuilder, PolicyError, Request, Response, Value};
-use durward_server::rsocket::protobuf::{self, Limits};
+use durward_wire::sapl::protobuf::{self, Limits};
+
+/// Why a text is no question: the fault of whoever wrote it.
+#[derive(Debug)]
+pub enum QuestionError {
+    /// It begins as JSON does, and is no subscription of SAPL.
+    Subscription(SubscriptionError),
+    /// It is no request of XACML in XML.
+    Request(RequestError),
+}
+
+impl fmt::Display for QuestionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QuestionError::Subscription(error) => error.fmt(f),
+            QuestionError::Request(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for QuestionError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            QuestionError::Subscription(error) => Some(error),
+            QuestionError::Request(error) => Some(error),
+        }
+    }
+}
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub enum Question {
+pub enum ContestQuestion {
     /// In SAPL's words: read, and as its JSON.
     Subscription(Box<Subscription>, String),
     /// In XACML's words.
     Request(Box<Request>),
 }
 
-impl Question {
+impl ContestQuestion {
     /// Reads a subscription of SAPL (JSON) or a request of XACML (XML).
     ///
     /// # Errors
     /// It is neither.
-    pub fn read(text: &str) -> Result<Question, String> {
+    pub fn read(text: &str) -> Result<ContestQuestion, QuestionError> {
         if text.trim_start().starts_with('{') {
-            let subscription = Subscription::from_json(text.as_bytes()).map_err(|error| error.to_string())?;
-            return Ok(Question::Subscription(Box::new(subscription), text.to_owned()));
+            let subscription =
+                Subscription::from_json(text.as_bytes()).map_err(QuestionError::Subscription)?;
+            return Ok(ContestQuestion::Subscription(Box::new(subscription), text.to_owned()));
         }
-        let request = Request::from_xml(text.as_bytes()).map_err(|error| error.to_string())?;
-        Ok(Question::Request(Box::new(request)))
+        let request = Request::from_xml(text.as_bytes()).map_err(QuestionError::Request)?;
+        Ok(ContestQuestion::Request(Box::new(request)))
     }
 }
 
@@ -47,7 +78,7 @@ pub struct Disagreement {
 
 /// Decision points of the same policies.
 #[derive(Debug)]
-pub struct Contest {
+pub struct EvaluatorContest {
     plain: Pdp,
     others: Vec<(String, Pdp)>,
 }
@@ -58,7 +89,7 @@ const ROUNDS_MAX: usize = 64;
 /// What an answer says where a source failed.
 pub(super) const SOURCE_FAILURE: &str = "the attribute source for `sourced` failed";
 
-impl Contest {
+impl EvaluatorContest {
     /// Puts the policies in force plainly, and once for every index; once more with other settings, where there are any.
     /// `None` where they are refused.
     ///
@@ -67,7 +98,7 @@ impl Contest {
     pub fn build(
         make: &dyn Fn() -> PdpBuilder,
         settings: Option<&IndexSettings>,
-    ) -> Result<Option<Contest>, Disagreement> {
+    ) -> Result<Option<EvaluatorContest>, Disagreement> {
         let plain = make().plain().build();
         let mut others = Vec::new();
         let kinds = IndexKind::ALL.map(|kind| (kind.to_string(), make().index(kind)));
@@ -92,7 +123,7 @@ impl Contest {
                 }
             }
         }
-        Ok(plain.ok().map(|plain| Contest { plain, others }))
+        Ok(plain.ok().map(|plain| EvaluatorContest { plain, others }))
     }
 
     /// Adds somebody to be compared with the plain evaluator.
@@ -104,10 +135,10 @@ impl Contest {
     ///
     /// # Errors
     /// One of the others says something else than the plain evaluator.
-    pub fn ask(&self, question: &Question) -> Result<u64, Disagreement> {
+    pub fn ask(&self, question: &ContestQuestion) -> Result<u64, Disagreement> {
         match question {
-            Question::Subscription(subscription, text) => self.ask_subscription(subscription, text),
-            Question::Request(request) => self.ask_request(request),
+            ContestQuestion::Subscription(subscription, text) => self.ask_subscription(subscription, text),
+            ContestQuestion::Request(request) => self.ask_request(request),
         }
     }
 
@@ -115,17 +146,17 @@ impl Contest {
     ///
     /// # Errors
     /// The number of the first question to which one of the others says something else than the plain evaluator.
-    pub fn ask_together(&self, questions: &[Question]) -> Result<u64, (usize, Disagreement)> {
+    pub fn ask_together(&self, questions: &[ContestQuestion]) -> Result<u64, (usize, Disagreement)> {
         let mut subscriptions = (Vec::new(), Vec::new());
         let mut requests = (Vec::new(), Vec::new());
         for (number, question) in questions.iter().enumerate() {
             match question {
-                Question::Subscription(subscription, _) => {
+                ContestQuestion::Subscription(subscription, _) => {
                     let plain = self.plain.decide_once(subscription).to_json();
                     subscriptions.0.push(Subscription::clone(subscription));
                     subscriptions.1.push((number, plain));
                 }
-                Question::Request(request) => {
+                ContestQuestion::Request(request) => {
                     requests.0.push(Request::clone(request));
                     requests.1.push((number, self.plain.decide(request).to_json()));
                 }
@@ -170,13 +201,33 @@ impl Contest {
         if plain.contains(SOURCE_FAILURE) {
             return Ok(0);
         }
+        let limits = durward_pdp::xacml::request::Limits::default();
+        let (xml, json) = (request.to_xml(), request.to_json());
+        // Policies may have been put in force since it was read: then its names are looked for again.
+        let again = Request::from_xml(xml.as_bytes());
         let mut compared = 0;
         for (who, pdp) in &self.others {
             let mut encoded = request.clone();
             same(who, "", &plain, &pdp.decide(&encoded).to_json())?;
+            // Requests of before 3.0 are not written: paths of 2.0 go over the whole document.
+            if request.version == Version::V3 {
+                if let Ok(again) = &again {
+                    same(who, ", read again", &plain, &pdp.decide(again).to_json())?;
+                }
+                let by_xml = pdp.decide_xml(xml.as_bytes(), &limits);
+                let by_xml =
+                    by_xml.map_or_else(|error| error.to_string(), |(response, _)| response.to_json());
+                same(who, ", from its XML", &plain, &by_xml)?;
+            }
+            // What is echoed is echoed as it was sent, which is another form here.
+            if request.version == Version::V3 && !request.categories.has_echoes() {
+                let by_json = pdp.decide_request_json(json.as_bytes(), &limits);
+                let by_json = by_json.map_or_else(|error| error.to_string(), |response| response.to_json());
+                same(who, ", from its JSON", &plain, &by_json)?;
+            }
             pdp.encode(&mut encoded);
             same(who, ", encoded", &plain, &pdp.decide(&encoded).to_json())?;
-            compared += 2;
+            compared += 5;
         }
         Ok(compared)
     }
@@ -253,7 +304,7 @@ fn same(who: &str, how: &str, plain: &str, found: &str) -> Result<(), Disagreeme
 /// The decision once all attribute finders have said what they have to say. Knowing the same, nobody may want to know
 /// more than the plain evaluator.
 fn known(pdp: &Pdp, subscription: &Subscription, plain: Option<&Pdp>) -> Result<String, Disagreement> {
-    let mut knowing = Knowing { subscription, told: Vec::new() };
+    let mut knowing = KnownSubscription { subscription, told: Vec::new() };
     for _ in 0..ROUNDS_MAX {
         let attempt = pdp.decide_known(&knowing);
         if attempt.needs.is_empty() {
@@ -272,12 +323,12 @@ fn known(pdp: &Pdp, subscription: &Subscription, plain: Option<&Pdp>) -> Result<
 }
 
 /// A subscription with what attribute finders have said about it so far.
-struct Knowing<'s> {
+struct KnownSubscription<'s> {
     subscription: &'s Subscription,
     told: Vec<Invocation>,
 }
 
-impl Attributes for Knowing<'_> {
+impl Attributes for KnownSubscription<'_> {
     fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
         self.subscription.read(name, key)
     }

@@ -1,6 +1,6 @@
-//! What fails: errors for every place of a policy, and functions that are given what nobody would give them.
+//! Hostile input: errors at every place of a policy, and functions with absurd arguments.
 
-use super::random::Random;
+use super::random::TestRandom;
 
 /// Calls with a place for each argument.
 const FUNCTIONS: [&str; 48] = [
@@ -75,7 +75,7 @@ const ARGUMENTS: [&str; 16] = [
 ];
 
 /// A function of some of these parts, and of what it may not expect.
-pub(super) fn call(random: &mut Random, parts: &[&'static str]) -> String {
+pub(super) fn call(random: &mut TestRandom, parts: &[&'static str]) -> String {
     let mut call = String::new();
     for (at, piece) in random.of(&FUNCTIONS).split('?').enumerate() {
         if at > 0 {
@@ -87,7 +87,7 @@ pub(super) fn call(random: &mut Random, parts: &[&'static str]) -> String {
 }
 
 /// What fails for most questions, or for all.
-pub(super) fn failure(random: &mut Random, part: &str) -> String {
+pub(super) fn failure(random: &mut TestRandom, part: &str) -> String {
     match random.below(9) {
         0 => format!("limit / {part} > 1"),
         1 => format!("({part} / 0) == 1"),

@@ -21,14 +21,14 @@ use std::path::PathBuf;
 
 use durward_pdp::{Counting, IndexSettings, PdpBuilder};
 
-pub use case::Case;
-pub use contest::{Contest, Disagreement, Question};
-pub use random::Random;
-pub use text::Text;
+pub use case::DifferentialCase;
+pub use contest::{ContestQuestion, Disagreement, EvaluatorContest, QuestionError};
+pub use random::TestRandom;
+pub use text::ShrinkableText;
 
 /// How much to ask.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct DifferentialPlan {
     /// At least so many questions, all sources together.
     pub questions: u64,
     /// What is drawn is drawn from this.
@@ -39,7 +39,7 @@ pub struct Plan {
 
 /// What was compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
+pub struct ComparedCount {
     /// Sets of policies.
     pub sets: u64,
     /// Questions, each counted once however many were asked it.
@@ -50,16 +50,16 @@ pub struct Count {
 
 /// A difference, with what it takes to see it again.
 #[derive(Clone, Debug)]
-pub struct Difference {
+pub struct DifferentialFailure {
     /// Where the policies and the question come from.
     pub origin: String,
     /// Both, where they are random as small as they could be made.
-    pub case: Option<Case>,
+    pub case: Option<DifferentialCase>,
     /// Who says what.
     pub disagreement: Disagreement,
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for DifferentialFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Disagreement { who, plain, found } = &self.disagreement;
         writeln!(f, "{}: `{who}` differs from the plain evaluator", self.origin)?;
@@ -77,9 +77,12 @@ const QUESTIONS_EACH: u64 = 40;
 ///
 /// # Errors
 /// The first difference.
-pub fn run(plan: &Plan, mut tell: impl FnMut(&str, Count)) -> Result<Count, Box<Difference>> {
-    let mut total = Count::default();
-    let mut note = |source: &str, count: Count| {
+pub fn run(
+    plan: &DifferentialPlan,
+    mut tell: impl FnMut(&str, ComparedCount),
+) -> Result<ComparedCount, Box<DifferentialFailure>> {
+    let mut total = ComparedCount::default();
+    let mut note = |source: &str, count: ComparedCount| {
         total.add(count);
         tell(source, count);
         total.questions
@@ -92,15 +95,15 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(&str, Count)) -> Result<Count, Box<
     for (source, count) in scenarios::run(plan.seed, plan.questions / 5)? {
         note(&source, count);
     }
-    let asked = note("", Count::default());
+    let asked = note("", ComparedCount::default());
     let left = plan.questions.saturating_sub(asked);
     note("random policies of SAPL", random(plan.seed, left / 2, &SAPL)?);
     note("random policies of XACML", random(plan.seed, left - left / 2, &XACML)?);
     Ok(total)
 }
 
-impl Count {
-    fn add(&mut self, other: Count) {
+impl ComparedCount {
+    fn add(&mut self, other: ComparedCount) {
         self.sets += other.sets;
         self.questions += other.questions;
         self.answers += other.answers;
@@ -108,32 +111,36 @@ impl Count {
 }
 
 /// Where random policies and questions come from.
-struct Language {
+struct PolicyLanguage {
     name: &'static str,
-    policies: fn(&mut Random) -> Vec<(String, Text)>,
-    question: fn(&mut Random) -> Text,
+    policies: fn(&mut TestRandom) -> Vec<(String, ShrinkableText)>,
+    question: fn(&mut TestRandom) -> ShrinkableText,
     besides: fn(PdpBuilder) -> PdpBuilder,
 }
 
-const SAPL: Language = Language {
+const SAPL: PolicyLanguage = PolicyLanguage {
     name: "SAPL",
     policies: sapl::policies,
     question: sapl::subscription,
     besides: |builder| builder,
 };
 
-const XACML: Language = Language {
+const XACML: PolicyLanguage = PolicyLanguage {
     name: "XACML",
     policies: xacml::policies,
     question: xacml::request,
-    besides: |builder| builder.source(xacml::Source),
+    besides: |builder| builder.source(xacml::SubjectSource),
 };
 
-fn random(seed: u64, questions: u64, language: &Language) -> Result<Count, Box<Difference>> {
-    let mut count = Count::default();
+fn random(
+    seed: u64,
+    questions: u64,
+    language: &PolicyLanguage,
+) -> Result<ComparedCount, Box<DifferentialFailure>> {
+    let mut count = ComparedCount::default();
     let mut number = 0_u64;
     while count.questions < questions {
-        let mut random = Random::new(seed.wrapping_add(number.wrapping_mul(0x1_0000_0001)));
+        let mut random = TestRandom::new(seed.wrapping_add(number.wrapping_mul(0x1_0000_0001)));
         count.add(random_set(&mut random, language).map_err(|mut difference| {
             difference.origin = format!("random policies of {}, seed {seed}, set {number}", language.name);
             difference
@@ -144,18 +151,23 @@ fn random(seed: u64, questions: u64, language: &Language) -> Result<Count, Box<D
 }
 
 /// Asks one random set of policies.
-fn random_set(random: &mut Random, language: &Language) -> Result<Count, Box<Difference>> {
+fn random_set(
+    random: &mut TestRandom,
+    language: &PolicyLanguage,
+) -> Result<ComparedCount, Box<DifferentialFailure>> {
     let settings = settings(random);
     let mut documents = (language.policies)(random);
-    let make = |documents: &[(String, Text)]| case::builder(documents, &language.besides);
-    let shown = |documents: &[(String, Text)], question: Text, disagreement| {
-        let case = Case { documents: documents.to_vec(), question }.smaller(&language.besides, &settings);
+    let make = |documents: &[(String, ShrinkableText)]| case::builder(documents, &language.besides);
+    let shown = |documents: &[(String, ShrinkableText)], question: ShrinkableText, disagreement| {
+        let case = DifferentialCase { documents: documents.to_vec(), question }
+            .smaller(&language.besides, &settings);
         let disagreement = case.disagreement(&language.besides, &settings).unwrap_or(disagreement);
-        Box::new(Difference { origin: String::new(), case: Some(case), disagreement })
+        Box::new(DifferentialFailure { origin: String::new(), case: Some(case), disagreement })
     };
-    let build = |documents: &[(String, Text)]| {
-        Contest::build(&|| make(documents), Some(&settings))
-            .map_err(|disagreement| shown(documents, (language.question)(&mut Random::new(0)), disagreement))
+    let build = |documents: &[(String, ShrinkableText)]| {
+        EvaluatorContest::build(&|| make(documents), Some(&settings)).map_err(|disagreement| {
+            shown(documents, (language.question)(&mut TestRandom::new(0)), disagreement)
+        })
     };
     let mut contest = build(&documents)?;
     if contest.is_none() {
@@ -168,20 +180,20 @@ fn random_set(random: &mut Random, language: &Language) -> Result<Count, Box<Dif
         });
         contest = build(&documents)?;
     }
-    let Some(contest) = contest else { return Ok(Count::default()) };
-    let mut count = Count { sets: 1, ..Count::default() };
+    let Some(contest) = contest else { return Ok(ComparedCount::default()) };
+    let mut count = ComparedCount { sets: 1, ..ComparedCount::default() };
     let mut asked = Vec::new();
     for _ in 0..QUESTIONS_EACH {
         let text = (language.question)(random);
-        let Ok(question) = Question::read(&text.to_string()) else { continue };
+        let Ok(question) = ContestQuestion::read(&text.to_string()) else { continue };
         match contest.ask(&question) {
             Ok(0) => {}
-            Ok(answers) => count.add(Count { sets: 0, questions: 1, answers }),
+            Ok(answers) => count.add(ComparedCount { sets: 0, questions: 1, answers }),
             Err(disagreement) => return Err(shown(&documents, text, disagreement)),
         }
         asked.push((text, question));
     }
-    let (texts, questions): (Vec<Text>, Vec<Question>) = asked.into_iter().unzip();
+    let (texts, questions): (Vec<ShrinkableText>, Vec<ContestQuestion>) = asked.into_iter().unzip();
     count.answers += contest.ask_together(&questions).map_err(|(number, disagreement)| {
         shown(&documents, texts.get(number).cloned().unwrap_or_default(), disagreement)
     })?;
@@ -189,7 +201,7 @@ fn random_set(random: &mut Random, language: &Language) -> Result<Count, Box<Dif
 }
 
 /// Indexes that may be too small for the policies.
-fn settings(random: &mut Random) -> IndexSettings {
+fn settings(random: &mut TestRandom) -> IndexSettings {
     let defaults = IndexSettings::default();
     IndexSettings {
         bloom_bits: random.of(&[64, 128, 512]),

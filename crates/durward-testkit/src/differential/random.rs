@@ -1,13 +1,13 @@
-//! Numbers from a seed.
+//! A seeded pseudo-random generator.
 
 /// SplitMix64: small, and the same everywhere.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct TestRandom(u64);
 
-impl Random {
+impl TestRandom {
     /// Starts at a seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
+    pub fn new(seed: u64) -> TestRandom {
+        TestRandom(seed)
     }
 
     /// The next number.

@@ -7,13 +7,13 @@ use durward_pdp::ir::json;
 use durward_pdp::ir::value::Value;
 use durward_pdp::{Pdp, PdpBuilder, PolicyText, read_policies};
 
-use super::contest::{Contest, Question};
-use super::{Count, Difference};
+use super::contest::{ContestQuestion, EvaluatorContest};
+use super::{ComparedCount, DifferentialFailure};
 use crate::conformance;
 use crate::recorded::requests;
 
 /// Policies with questions.
-struct Recorded {
+struct RecordedPolicies {
     name: String,
     make: Box<dyn Fn() -> PdpBuilder>,
     /// Texts of questions.
@@ -24,7 +24,10 @@ struct Recorded {
 ///
 /// # Errors
 /// The first difference.
-pub(super) fn run(data: &Path, questions: u64) -> Result<Vec<(String, Count)>, Box<Difference>> {
+pub(super) fn run(
+    data: &Path,
+    questions: u64,
+) -> Result<Vec<(String, ComparedCount)>, Box<DifferentialFailure>> {
     let groups = [
         ("conformance cases", conformance_cases(data)),
         ("the conference policies", conference(data)),
@@ -41,15 +44,15 @@ pub(super) fn run(data: &Path, questions: u64) -> Result<Vec<(String, Count)>, B
 }
 
 /// Asks a group; where that were too many questions, every so manieth of them.
-fn ask_all(group: &[Recorded], questions: u64) -> Result<Count, Box<Difference>> {
+fn ask_all(group: &[RecordedPolicies], questions: u64) -> Result<ComparedCount, Box<DifferentialFailure>> {
     let all: usize = group.iter().map(|recorded| recorded.questions.len()).sum();
     let step = all.div_ceil((questions as usize).max(1)).max(1);
-    let mut count = Count::default();
+    let mut count = ComparedCount::default();
     let mut number = 0;
     for recorded in group {
         let difference = |disagreement, question: &str| {
             let origin = format!("recorded: {} {question}", recorded.name);
-            Box::new(Difference { origin, case: None, disagreement })
+            Box::new(DifferentialFailure { origin, case: None, disagreement })
         };
         let mut contest = None;
         let mut together = Vec::new();
@@ -59,13 +62,13 @@ fn ask_all(group: &[Recorded], questions: u64) -> Result<Count, Box<Difference>>
                 continue;
             }
             if contest.is_none() {
-                let built = Contest::build(&recorded.make, None);
+                let built = EvaluatorContest::build(&recorded.make, None);
                 contest = built.map_err(|disagreement| difference(disagreement, ""))?;
                 count.sets += 1;
             }
-            let (Some(contest), Ok(question)) = (&contest, Question::read(text)) else { continue };
+            let (Some(contest), Ok(question)) = (&contest, ContestQuestion::read(text)) else { continue };
             let answers = contest.ask(&question).map_err(|disagreement| difference(disagreement, text))?;
-            count.add(Count { sets: 0, questions: 1, answers });
+            count.add(ComparedCount { sets: 0, questions: 1, answers });
             together.push(question);
         }
         if let Some(contest) = &contest {
@@ -76,7 +79,7 @@ fn ask_all(group: &[Recorded], questions: u64) -> Result<Count, Box<Difference>>
     Ok(count)
 }
 
-fn conformance_cases(data: &Path) -> Vec<Recorded> {
+fn conformance_cases(data: &Path) -> Vec<RecordedPolicies> {
     let folder = data.join("xacml/conformance");
     let suites =
         ["authzforce-ct-mandatory", "authzforce-ct-optional", "att-ct-0.4-deprecated", "balana-ct-xacml2"];
@@ -86,12 +89,12 @@ fn conformance_cases(data: &Path) -> Vec<Recorded> {
         conformance::builder(&case).ok()?;
         let name = case.name.clone();
         let make = Box::new(move || conformance::builder(&case).unwrap_or_default());
-        Some(Recorded { name, make, questions })
+        Some(RecordedPolicies { name, make, questions })
     });
     recorded.collect()
 }
 
-fn conference(data: &Path) -> Vec<Recorded> {
+fn conference(data: &Path) -> Vec<RecordedPolicies> {
     let folder = data.join("xacml/continue");
     [
         ("continue-a-3.0.xml", "requests-single.jsonl"),
@@ -103,7 +106,7 @@ fn conference(data: &Path) -> Vec<Recorded> {
     .collect()
 }
 
-fn synthetic(data: &Path) -> Vec<Recorded> {
+fn synthetic(data: &Path) -> Vec<RecordedPolicies> {
     let folder = data.join("xacml/policies");
     let sizes = ["100", "1000", "10000"].map(|size| format!("synth-{size}-do"));
     let recorded = sizes.iter().filter_map(|name| {
@@ -112,10 +115,10 @@ fn synthetic(data: &Path) -> Vec<Recorded> {
     recorded.collect()
 }
 
-fn with_requests(policies: &Path, questions: &Path) -> Option<Recorded> {
+fn with_requests(policies: &Path, questions: &Path) -> Option<RecordedPolicies> {
     let texts = read_policies(policies).ok()?;
     let questions = requests(questions).ok()?.into_iter().filter_map(|request| request.xml).collect();
-    Some(Recorded { name: shown(policies), make: maker(texts), questions })
+    Some(RecordedPolicies { name: shown(policies), make: maker(texts), questions })
 }
 
 fn shown(path: &Path) -> String {
@@ -126,7 +129,7 @@ fn maker(texts: Vec<PolicyText>) -> Box<dyn Fn() -> PdpBuilder> {
     Box::new(move || Pdp::builder().policies(texts.clone()))
 }
 
-fn scenarios(data: &Path) -> Vec<Recorded> {
+fn scenarios(data: &Path) -> Vec<RecordedPolicies> {
     let folders = fs::read_dir(data.join("sapl")).into_iter().flatten().filter_map(Result::ok);
     let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
     folders.retain(|folder| folder.join("pdp.json").exists());
@@ -136,12 +139,12 @@ fn scenarios(data: &Path) -> Vec<Recorded> {
         let files = ["decisions.jsonl", "decisions-extra.jsonl"];
         let lines = files.iter().flat_map(|file| lines(&folder.join(file)));
         let questions = lines.filter_map(|line| Some(get(&line, "subscription")?.to_json())).collect();
-        Some(Recorded { name: shown(folder), make: maker(texts), questions })
+        Some(RecordedPolicies { name: shown(folder), make: maker(texts), questions })
     });
     recorded.collect()
 }
 
-fn documents(data: &Path) -> Vec<Recorded> {
+fn documents(data: &Path) -> Vec<RecordedPolicies> {
     let recorded = lines(&data.join("sapl/documents/documents.jsonl")).into_iter().filter_map(|case| {
         let documents = texts(get(&case, "docs")?);
         let variables = r#"{"limit":10,"perms":{"doctor":["read","write"],"nurse":["read"]}}"#;
@@ -149,13 +152,13 @@ fn documents(data: &Path) -> Vec<Recorded> {
         let configuration = configuration([&mode, &default, &errors], variables);
         let name = documents.join(" ");
         let questions = vec![get(&case, "sub")?.to_json()];
-        Some(Recorded { name, make: maker(policy_texts(configuration, documents)), questions })
+        Some(RecordedPolicies { name, make: maker(policy_texts(configuration, documents)), questions })
     });
     recorded.collect()
 }
 
 /// Every expression as what stands for the resource, and as a condition.
-fn expressions(data: &Path) -> Vec<Recorded> {
+fn expressions(data: &Path) -> Vec<RecordedPolicies> {
     let lines = lines(&data.join("sapl/expressions/expressions.jsonl"));
     let Some((head, cases)) = lines.split_first() else { return Vec::new() };
     let (Some(subscription), Some(variables)) = (get(head, "subscription"), get(head, "variables")) else {
@@ -166,7 +169,7 @@ fn expressions(data: &Path) -> Vec<Recorded> {
     let documents = expressions.flat_map(|expression| {
         [format!("policy \"p\" permit transform {expression}"), format!("policy \"p\" permit {expression};")]
     });
-    let recorded = documents.map(|document| Recorded {
+    let recorded = documents.map(|document| RecordedPolicies {
         name: document.clone(),
         make: maker(policy_texts(configuration.clone(), vec![document])),
         questions: vec![subscription.to_json()],

@@ -5,8 +5,8 @@
 //! are sets beside policies that fail in every place.
 
 use super::hostile;
-use super::random::Random;
-use super::text::Text;
+use super::random::TestRandom;
+use super::text::ShrinkableText;
 
 const PARTS: [&str; 9] = [
     "subject",
@@ -55,7 +55,7 @@ const FINDERS: [&str; 4] =
     ["<test.now>", "<test.of(\"x\")>", "\"v1\".<test.about>", "subject.id.<test.about>"];
 
 /// How a set of policies looks; itself random.
-struct Shape {
+struct SaplShape {
     /// The parts they look at.
     parts: Vec<&'static str>,
     /// How many policies, and how often they are of odd form, in percent.
@@ -70,14 +70,14 @@ struct Shape {
     failing: usize,
 }
 
-impl Shape {
-    fn random(random: &mut Random) -> Shape {
+impl SaplShape {
+    fn random(random: &mut TestRandom) -> SaplShape {
         if random.percent(25) {
-            return Shape::failing(random);
+            return SaplShape::failing(random);
         }
         let wide = random.percent(35);
         let parts = 1 + random.below(if wide { 5 } else { 4 });
-        Shape {
+        SaplShape {
             parts: (0..parts).map(|_| random.of(&PARTS)).collect(),
             policies: if wide { 12 + random.below(40) } else { 1 + random.below(5) },
             odd: random.of(if wide { &[0, 5, 20] } else { &[10, 50, 100] }),
@@ -90,9 +90,9 @@ impl Shape {
     }
 
     /// Sets beside policies, with errors in every place.
-    fn failing(random: &mut Random) -> Shape {
+    fn failing(random: &mut TestRandom) -> SaplShape {
         let parts = 1 + random.below(3);
-        Shape {
+        SaplShape {
             parts: (0..parts).map(|_| random.of(&PARTS)).collect(),
             policies: 3 + random.below(10),
             odd: random.of(&[0, 5, 20]),
@@ -106,9 +106,9 @@ impl Shape {
 }
 
 /// Random policies: `pdp.json` and documents, by name.
-pub(super) fn policies(random: &mut Random) -> Vec<(String, Text)> {
-    let shape = Shape::random(random);
-    let mut writer = Writer { random, shape };
+pub(super) fn policies(random: &mut TestRandom) -> Vec<(String, ShrinkableText)> {
+    let shape = SaplShape::random(random);
+    let mut writer = SaplWriter { random, shape };
     let mut documents = vec![("pdp.json".to_owned(), writer.configuration())];
     let mut left = writer.shape.policies;
     let mut number = 0;
@@ -128,19 +128,19 @@ pub(super) fn policies(random: &mut Random) -> Vec<(String, Text)> {
 }
 
 /// A random subscription.
-pub(super) fn subscription(random: &mut Random) -> Text {
-    let mut text = Text::of("{");
+pub(super) fn subscription(random: &mut TestRandom) -> ShrinkableText {
+    let mut text = ShrinkableText::of("{");
     for (place, element) in ["subject", "action", "resource"].into_iter().enumerate() {
         let comma = if place == 0 { "" } else { ", " };
         text = text.then(format!("{comma}\"{element}\": ")).and(part(random, element));
     }
     if random.percent(30) {
-        text = text.maybe(Text::of(", \"environment\": ").and(part(random, "environment")));
+        text = text.maybe(ShrinkableText::of(", \"environment\": ").and(part(random, "environment")));
     }
     text.then("}")
 }
 
-fn part(random: &mut Random, element: &str) -> Text {
+fn part(random: &mut TestRandom, element: &str) -> ShrinkableText {
     let keys: &[&str] = match element {
         "subject" => &["id", "role", "level"],
         "resource" => &["list", "kind", "owner"],
@@ -148,19 +148,19 @@ fn part(random: &mut Random, element: &str) -> Text {
         _ => &[],
     };
     if keys.is_empty() || random.percent(15) {
-        return Text::of(constant(random));
+        return ShrinkableText::of(constant(random));
     }
-    let mut text = Text::of("{\"_\": 0");
+    let mut text = ShrinkableText::of("{\"_\": 0");
     for key in keys {
         if random.percent(80) {
-            text = text.maybe(Text::of(format!(", \"{key}\": {}", constant(random))));
+            text = text.maybe(ShrinkableText::of(format!(", \"{key}\": {}", constant(random))));
         }
     }
     text.then("}")
 }
 
 /// A value: more often one of few texts than of the others, sometimes one that no policy names.
-fn constant(random: &mut Random) -> &'static str {
+fn constant(random: &mut TestRandom) -> &'static str {
     if random.percent(15) {
         random.of(&NUMBERS)
     } else if random.percent(70) {
@@ -170,13 +170,13 @@ fn constant(random: &mut Random) -> &'static str {
     }
 }
 
-struct Writer<'r> {
-    random: &'r mut Random,
-    shape: Shape,
+struct SaplWriter<'r> {
+    random: &'r mut TestRandom,
+    shape: SaplShape,
 }
 
-impl Writer<'_> {
-    fn configuration(&mut self) -> Text {
+impl SaplWriter<'_> {
+    fn configuration(&mut self) -> ShrinkableText {
         let mode = self.random.of(&[
             "PRIORITY_DENY",
             "PRIORITY_PERMIT",
@@ -187,13 +187,13 @@ impl Writer<'_> {
         ]);
         let default = self.random.of(&["ABSTAIN", "DENY", "PERMIT", "SUSPEND"]);
         let errors = self.random.of(&["PROPAGATE", "PROPAGATE", "ABSTAIN"]);
-        Text::of(format!(
+        ShrinkableText::of(format!(
             "{{\"algorithm\": {{\"votingMode\": \"{mode}\", \"defaultDecision\": \"{default}\", \
              \"errorHandling\": \"{errors}\"}},\n\"variables\": {VARIABLES}}}"
         ))
     }
 
-    fn set(&mut self, number: usize, policies: usize) -> Text {
+    fn set(&mut self, number: usize, policies: usize) -> ShrinkableText {
         let mode = self.random.of(&[
             "first",
             "first",
@@ -206,13 +206,13 @@ impl Writer<'_> {
         ]);
         let default = self.random.of(&["abstain", "abstain", "deny", "permit", "suspend"]);
         let errors = self.random.of(&["", " errors propagate", " errors abstain"]);
-        let mut text = Text::of(format!("set \"s{number}\" {mode} or {default}{errors}\n"));
+        let mut text = ShrinkableText::of(format!("set \"s{number}\" {mode} or {default}{errors}\n"));
         if self.random.percent(60) {
-            text = text.maybe(Text::of(format!("for {}\n", self.condition(1))));
+            text = text.maybe(ShrinkableText::of(format!("for {}\n", self.condition(1))));
         }
         if self.random.percent(30) {
             let value = self.value(1);
-            text = text.maybe(Text::of(format!("var shared = {value};\n")));
+            text = text.maybe(ShrinkableText::of(format!("var shared = {value};\n")));
         }
         for policy in 0..policies {
             let policy = self.policy(&format!("{number}-{policy}"), 1);
@@ -222,24 +222,24 @@ impl Writer<'_> {
         text
     }
 
-    fn policy(&mut self, name: &str, depth: usize) -> Text {
+    fn policy(&mut self, name: &str, depth: usize) -> ShrinkableText {
         let effect = self.random.of(&["permit", "permit", "deny", "suspend"]);
-        let mut text = Text::of(format!("policy \"{name}\" {effect}\n"));
+        let mut text = ShrinkableText::of(format!("policy \"{name}\" {effect}\n"));
         if depth == 0 && self.random.percent(self.shape.odd / 5) {
             let value = self.value(1);
-            text = text.maybe(Text::of(format!("var mine = {value};\n")));
+            text = text.maybe(ShrinkableText::of(format!("var mine = {value};\n")));
         }
         for _ in 0..self.random.below(4) {
-            text = text.maybe(Text::of(format!("  {};\n", self.condition(2))));
+            text = text.maybe(ShrinkableText::of(format!("  {};\n", self.condition(2))));
         }
         for word in ["obligation", "advice"] {
             while self.random.percent(self.shape.duties) {
-                text = text.maybe(Text::of(format!("{word} {}\n", self.outcome(name))));
+                text = text.maybe(ShrinkableText::of(format!("{word} {}\n", self.outcome(name))));
             }
         }
         if self.random.percent(self.shape.duties / 4) {
             let outcome = self.outcome("t");
-            text = text.maybe(Text::of(format!("transform {outcome}\n")));
+            text = text.maybe(ShrinkableText::of(format!("transform {outcome}\n")));
         }
         text
     }

@@ -6,9 +6,9 @@ use durward_pdp::sapl::Subscription;
 use durward_pdp::{Pdp, PdpBuilder};
 use serde_json::{Value as Json, json};
 
-use super::contest::{Contest, Question};
-use super::random::Random;
-use super::{Count, Difference};
+use super::contest::{ContestQuestion, EvaluatorContest};
+use super::random::TestRandom;
+use super::{ComparedCount, DifferentialFailure};
 
 const NAMES: [&str; 14] = [
     "baseline",
@@ -31,21 +31,24 @@ const NAMES: [&str; 14] = [
 ///
 /// # Errors
 /// The first difference.
-pub(super) fn run(seed: u64, questions: u64) -> Result<Vec<(String, Count)>, Box<Difference>> {
+pub(super) fn run(
+    seed: u64,
+    questions: u64,
+) -> Result<Vec<(String, ComparedCount)>, Box<DifferentialFailure>> {
     let each = questions.div_ceil(NAMES.len() as u64);
     NAMES
         .into_iter()
         .map(|name| {
-            let mut random = Random::new(seed);
+            let mut random = TestRandom::new(seed);
             let difference = |disagreement| {
                 let origin = format!("scenario {name}");
-                Box::new(Difference { origin, case: None, disagreement })
+                Box::new(DifferentialFailure { origin, case: None, disagreement })
             };
             let Ok(scenario) = Scenario::named(name) else {
-                return Ok((format!("no scenario {name}"), Count::default()));
+                return Ok((format!("no scenario {name}"), ComparedCount::default()));
             };
-            let contest = Contest::build(&|| builder(&scenario), None).map_err(difference)?;
-            let mut count = Count { sets: 1, ..Count::default() };
+            let contest = EvaluatorContest::build(&|| builder(&scenario), None).map_err(difference)?;
+            let mut count = ComparedCount { sets: 1, ..ComparedCount::default() };
             let Some(contest) = contest else { return Ok((format!("scenario {name}, refused"), count)) };
             let mut together = Vec::new();
             for number in 0..each {
@@ -54,11 +57,11 @@ pub(super) fn run(seed: u64, questions: u64) -> Result<Vec<(String, Count)>, Box
                 let Ok(subscription) = Subscription::from_json(text.as_bytes()) else {
                     continue;
                 };
-                let question = Question::Subscription(Box::new(subscription), text);
+                let question = ContestQuestion::Subscription(Box::new(subscription), text);
                 let answers = contest.ask(&question);
                 together.push(question);
                 match answers {
-                    Ok(answers) => count.add(Count { sets: 0, questions: 1, answers }),
+                    Ok(answers) => count.add(ComparedCount { sets: 0, questions: 1, answers }),
                     Err(mut disagreement) => {
                         disagreement.plain = format!("{}\nto {asked}", disagreement.plain);
                         return Err(difference(disagreement));
@@ -83,7 +86,7 @@ fn builder(scenario: &Scenario) -> PdpBuilder {
 }
 
 /// The scenario's own questions first; then such with something changed.
-fn question(scenario: &Scenario, number: usize, random: &mut Random) -> Json {
+fn question(scenario: &Scenario, number: usize, random: &mut TestRandom) -> Json {
     let subscriptions = &scenario.subscriptions;
     let own = |number: usize| subscriptions.get(number).cloned().unwrap_or(Json::Null);
     if number < subscriptions.len() {
@@ -97,7 +100,7 @@ fn question(scenario: &Scenario, number: usize, random: &mut Random) -> Json {
     asked
 }
 
-fn change(asked: &mut Json, other: &Json, random: &mut Random) {
+fn change(asked: &mut Json, other: &Json, random: &mut TestRandom) {
     let element = random.of(&["subject", "action", "resource"]);
     let odd = [json!(null), json!(7), json!(true), json!("nobody"), json!(["a"]), json!({"a": 1}), json!("")];
     let odd = odd.get(random.below(odd.len())).cloned().unwrap_or_default();

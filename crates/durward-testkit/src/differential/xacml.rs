@@ -2,22 +2,22 @@
 
 use durward_pdp::{AttributeName, AttributeSource, Request, SourceError, Value};
 
-use super::random::Random;
-use super::text::Text;
+use super::random::TestRandom;
+use super::text::ShrinkableText;
 
 const NAMESPACE: &str = "urn:oasis:names:tc:xacml:3.0:core:schema:wd-17";
 const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema#";
 const FUNCTION: &str = "urn:oasis:names:tc:xacml:1.0:function:";
 
 /// An attribute: category, identifier, data type.
-type Attribute = (&'static str, &'static str, &'static str);
+type RandomAttribute = (&'static str, &'static str, &'static str);
 
 const SUBJECT: &str = "urn:oasis:names:tc:xacml:1.0:subject-category:access-subject";
 const RESOURCE: &str = "urn:oasis:names:tc:xacml:3.0:attribute-category:resource";
 const ACTION: &str = "urn:oasis:names:tc:xacml:3.0:attribute-category:action";
 const CATEGORIES: [&str; 3] = [SUBJECT, RESOURCE, ACTION];
 
-const ATTRIBUTES: [Attribute; 9] = [
+const ATTRIBUTES: [RandomAttribute; 9] = [
     (SUBJECT, "role", "string"),
     (SUBJECT, "department", "string"),
     (SUBJECT, "level", "integer"),
@@ -48,9 +48,9 @@ const ORDERS: [&str; 4] = ["less-than", "greater-than", "less-than-or-equal", "g
 
 /// Knows the attribute `sourced` of some subjects.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source;
+pub(super) struct SubjectSource;
 
-impl AttributeSource for Source {
+impl AttributeSource for SubjectSource {
     fn provides(&self, name: &AttributeName) -> bool {
         name.id == "sourced"
     }
@@ -66,8 +66,8 @@ impl AttributeSource for Source {
 }
 
 /// How policies look; itself random.
-struct Shape {
-    attributes: Vec<Attribute>,
+struct XacmlShape {
+    attributes: Vec<RandomAttribute>,
     values: usize,
     children: usize,
     /// In percent: how often a target is open, an attribute must be present, a rule has a condition, there are duties.
@@ -78,11 +78,11 @@ struct Shape {
     algorithm: Option<&'static str>,
 }
 
-impl Shape {
-    fn random(random: &mut Random) -> Shape {
+impl XacmlShape {
+    fn random(random: &mut TestRandom) -> XacmlShape {
         let wide = random.percent(30);
         let attributes = 1 + random.below(4);
-        Shape {
+        XacmlShape {
             attributes: (0..attributes).map(|_| random.of(&ATTRIBUTES)).collect(),
             values: random.of(&[2, 3, if wide { 20 } else { 5 }]),
             children: if wide { 10 + random.below(20) } else { 1 + random.below(4) },
@@ -96,11 +96,11 @@ impl Shape {
 }
 
 /// Random policies: one document each for one to three policies or sets.
-pub(super) fn policies(random: &mut Random) -> Vec<(String, Text)> {
-    let shape = Shape::random(random);
-    let mut writer = Writer { random, shape, count: 0 };
+pub(super) fn policies(random: &mut TestRandom) -> Vec<(String, ShrinkableText)> {
+    let shape = XacmlShape::random(random);
+    let mut writer = XacmlWriter { random, shape, count: 0 };
     let documents = 1 + writer.random.below(3);
-    let document = |writer: &mut Writer<'_>, number: usize| {
+    let document = |writer: &mut XacmlWriter<'_>, number: usize| {
         let depth = writer.random.below(3);
         let text = if depth == 0 { writer.policy() } else { writer.set(depth) };
         (format!("{number}.xml"), text)
@@ -109,9 +109,9 @@ pub(super) fn policies(random: &mut Random) -> Vec<(String, Text)> {
 }
 
 /// A random request.
-pub(super) fn request(random: &mut Random) -> Text {
+pub(super) fn request(random: &mut TestRandom) -> ShrinkableText {
     let list = random.percent(30);
-    let mut text = Text::of(format!(
+    let mut text = ShrinkableText::of(format!(
         "<Request xmlns=\"{NAMESPACE}\" CombinedDecision=\"false\" ReturnPolicyIdList=\"{list}\">"
     ));
     for category in CATEGORIES {
@@ -126,30 +126,31 @@ pub(super) fn request(random: &mut Random) -> Text {
     text.then("</Request>")
 }
 
-fn attribute(random: &mut Random, id: &str, data_type: &str) -> Text {
+fn attribute(random: &mut TestRandom, id: &str, data_type: &str) -> ShrinkableText {
     let count = match random.below(100) {
         0..20 => 0,
         20..75 => 1,
         _ => 2 + random.below(3),
     };
     if count == 0 {
-        return Text::default();
+        return ShrinkableText::default();
     }
     let include = random.percent(10);
-    let mut inside = Text::of(format!("<Attribute AttributeId=\"{id}\" IncludeInResult=\"{include}\">"));
+    let mut inside =
+        ShrinkableText::of(format!("<Attribute AttributeId=\"{id}\" IncludeInResult=\"{include}\">"));
     let first = value(random, data_type, 24);
     inside = inside.then(first);
     for _ in 1..count {
         // Now and then of another data type.
         let data_type = if random.percent(5) { "boolean" } else { data_type };
         let value = value(random, data_type, 6);
-        inside = inside.maybe(Text::of(value));
+        inside = inside.maybe(ShrinkableText::of(value));
     }
-    Text::default().maybe(inside.then("</Attribute>"))
+    ShrinkableText::default().maybe(inside.then("</Attribute>"))
 }
 
 /// An `<AttributeValue>`; those at the lower end are more frequent.
-fn value(random: &mut Random, data_type: &str, values: usize) -> String {
+fn value(random: &mut TestRandom, data_type: &str, values: usize) -> String {
     let bound = 1 + random.below(values);
     let number = random.below(bound);
     let text = match data_type {
@@ -162,17 +163,17 @@ fn value(random: &mut Random, data_type: &str, values: usize) -> String {
     format!("<AttributeValue DataType=\"{SCHEMA}{data_type}\">{text}</AttributeValue>")
 }
 
-struct Writer<'r> {
-    random: &'r mut Random,
-    shape: Shape,
+struct XacmlWriter<'r> {
+    random: &'r mut TestRandom,
+    shape: XacmlShape,
     count: usize,
 }
 
-impl Writer<'_> {
-    fn set(&mut self, depth: usize) -> Text {
+impl XacmlWriter<'_> {
+    fn set(&mut self, depth: usize) -> ShrinkableText {
         self.count += 1;
         let algorithm = self.algorithm("policy");
-        let mut text = Text::of(format!(
+        let mut text = ShrinkableText::of(format!(
             "<PolicySet xmlns=\"{NAMESPACE}\" PolicySetId=\"set{}\" Version=\"1.0\" PolicyCombiningAlgId=\"{algorithm}\">\n",
             self.count
         ));
@@ -185,10 +186,10 @@ impl Writer<'_> {
         text.and(self.duties()).then("</PolicySet>\n")
     }
 
-    fn policy(&mut self) -> Text {
+    fn policy(&mut self) -> ShrinkableText {
         self.count += 1;
         let algorithm = self.algorithm("rule");
-        let mut text = Text::of(format!(
+        let mut text = ShrinkableText::of(format!(
             "<Policy xmlns=\"{NAMESPACE}\" PolicyId=\"policy{}\" Version=\"1.0\" RuleCombiningAlgId=\"{algorithm}\">\n",
             self.count
         ));
@@ -206,17 +207,18 @@ impl Writer<'_> {
         text.and(self.duties()).then("</Policy>\n")
     }
 
-    fn rule(&mut self, has_variable: bool) -> Text {
+    fn rule(&mut self, has_variable: bool) -> ShrinkableText {
         self.count += 1;
         let effect = self.random.of(&["Permit", "Deny"]);
-        let mut text = Text::of(format!("<Rule RuleId=\"rule{}\" Effect=\"{effect}\">", self.count));
+        let mut text =
+            ShrinkableText::of(format!("<Rule RuleId=\"rule{}\" Effect=\"{effect}\">", self.count));
         text = text.and(self.target());
         if self.random.percent(self.shape.conditions) {
             let condition = match has_variable && self.random.percent(50) {
                 true => "<VariableReference VariableId=\"v\"/>".to_owned(),
                 false => self.boolean(2),
             };
-            text = text.maybe(Text::of(format!("<Condition>{condition}</Condition>")));
+            text = text.maybe(ShrinkableText::of(format!("<Condition>{condition}</Condition>")));
         }
         text.and(self.duties()).then("</Rule>\n")
     }
@@ -234,17 +236,17 @@ impl Writer<'_> {
         format!("urn:oasis:names:tc:xacml:{}", chosen.replace('K', kind))
     }
 
-    fn target(&mut self) -> Text {
+    fn target(&mut self) -> ShrinkableText {
         if self.random.percent(self.shape.open) {
-            return Text::of("<Target/>");
+            return ShrinkableText::of("<Target/>");
         }
-        let mut text = Text::of("<Target>");
+        let mut text = ShrinkableText::of("<Target>");
         for _ in 0..1 + self.random.below(3) {
-            let mut any = Text::of("<AnyOf>");
+            let mut any = ShrinkableText::of("<AnyOf>");
             for number in 0..1 + self.random.below(3) {
-                let mut all = Text::of("<AllOf>").then(self.matching());
+                let mut all = ShrinkableText::of("<AllOf>").then(self.matching());
                 if self.random.percent(30) {
-                    all = all.maybe(Text::of(self.matching()));
+                    all = all.maybe(ShrinkableText::of(self.matching()));
                 }
                 all = all.then("</AllOf>");
                 any = if number == 0 { any.and(all) } else { any.maybe(all) };
@@ -279,7 +281,7 @@ impl Writer<'_> {
         format!("<Match MatchId=\"{function}\">{literal}{designator}</Match>")
     }
 
-    fn attribute(&mut self) -> Attribute {
+    fn attribute(&mut self) -> RandomAttribute {
         self.random.of(&self.shape.attributes)
     }
 
@@ -287,7 +289,7 @@ impl Writer<'_> {
         value(self.random, data_type, self.shape.values)
     }
 
-    fn designator(&mut self, (category, id, data_type): Attribute) -> String {
+    fn designator(&mut self, (category, id, data_type): RandomAttribute) -> String {
         let must = self.random.percent(self.shape.must);
         format!(
             "<AttributeDesignator Category=\"{category}\" AttributeId=\"{id}\" DataType=\"{SCHEMA}{data_type}\" \
@@ -349,15 +351,15 @@ impl Writer<'_> {
         }
     }
 
-    fn duties(&mut self) -> Text {
-        let mut text = Text::default();
+    fn duties(&mut self) -> ShrinkableText {
+        let mut text = ShrinkableText::default();
         for (kind, on) in [("Obligation", "FulfillOn"), ("Advice", "AppliesTo")] {
             if !self.random.percent(self.shape.duties) {
                 continue;
             }
-            let mut inside = Text::of(format!("<{kind}Expressions>"));
+            let mut inside = ShrinkableText::of(format!("<{kind}Expressions>"));
             for number in 0..1 + self.random.below(2) {
-                let duty = Text::of(self.duty(kind, on));
+                let duty = ShrinkableText::of(self.duty(kind, on));
                 inside = if number == 0 { inside.and(duty) } else { inside.maybe(duty) };
             }
             text = text.maybe(inside.then(format!("</{kind}Expressions>")));

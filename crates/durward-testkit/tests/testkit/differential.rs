@@ -2,11 +2,13 @@
 //! times as much.
 
 use durward_pdp::{IndexSettings, Pdp, PdpBuilder};
-use durward_testkit::differential::{Case, Contest, Plan, Question, Text, run};
+use durward_testkit::differential::{
+    ContestQuestion, DifferentialCase, DifferentialPlan, EvaluatorContest, ShrinkableText, run,
+};
 
 #[test]
 fn every_index_answers_as_the_plain_evaluator() {
-    let plan = Plan { questions: 10_000, seed: 0x5eed, data: durward_testdata::recorded("") };
+    let plan = DifferentialPlan { questions: 10_000, seed: 0x5eed, data: durward_testdata::recorded("") };
     let total = run(&plan, |source, count| println!("{source}: {count:?}"));
     let total = total.unwrap_or_else(|difference| panic!("{difference}"));
     assert!(total.questions >= plan.questions && total.answers > 7 * total.questions, "{total:?}");
@@ -24,15 +26,15 @@ fn builder(policies: &[&str]) -> PdpBuilder {
         .fold(Pdp::builder(), |builder, (number, policy)| builder.policy(&format!("{number}.sapl"), *policy))
 }
 
-fn asked(role: &str) -> Question {
-    Question::read(&format!(r#"{{"subject": {{"role": "{role}"}}, "action": "a", "resource": "r"}}"#))
+fn asked(role: &str) -> ContestQuestion {
+    ContestQuestion::read(&format!(r#"{{"subject": {{"role": "{role}"}}, "action": "a", "resource": "r"}}"#))
         .unwrap()
 }
 
 /// What leaves out a policy that applies is as a broken index.
 #[test]
 fn an_answer_without_a_policy_that_applies_is_a_difference() {
-    let mut contest = Contest::build(&|| builder(&POLICIES), None).unwrap().unwrap();
+    let mut contest = EvaluatorContest::build(&|| builder(&POLICIES), None).unwrap().unwrap();
     contest.add("broken", builder(&POLICIES[..2]).build().unwrap());
     assert!(contest.ask(&asked("a")).is_ok());
     let disagreement = contest.ask(&asked("c")).unwrap_err();
@@ -44,7 +46,7 @@ fn an_answer_without_a_policy_that_applies_is_a_difference() {
 
 #[test]
 fn other_obligations_are_a_difference() {
-    let mut contest = Contest::build(&|| builder(&POLICIES), None).unwrap().unwrap();
+    let mut contest = EvaluatorContest::build(&|| builder(&POLICIES), None).unwrap().unwrap();
     let other = POLICIES[1].replace("log", "tell");
     contest.add("broken", builder(&[POLICIES[0], &other, POLICIES[2]]).build().unwrap());
     assert!(contest.ask(&asked("a")).is_ok());
@@ -59,20 +61,21 @@ fn policies_that_only_some_refuse_are_a_difference() {
         calls.set(calls.get() + 1);
         builder(if calls.get() < 3 { &POLICIES } else { &["policy"] })
     };
-    assert!(Contest::build(&make, None).unwrap_err().found.starts_with("refuses"));
+    assert!(EvaluatorContest::build(&make, None).unwrap_err().found.starts_with("refuses"));
 }
 
 #[test]
 fn a_difference_is_made_small() {
-    let policies = POLICIES.map(|policy| Text::of("").maybe(Text::of("// a comment\n")).then(policy));
+    let policies = POLICIES
+        .map(|policy| ShrinkableText::of("").maybe(ShrinkableText::of("// a comment\n")).then(policy));
     let documents =
         policies.into_iter().enumerate().map(|(number, text)| (format!("{number}.sapl"), text)).collect();
-    let question = Text::of(r#"{"subject": {"role": "c""#)
-        .maybe(Text::of(r#", "name": "n""#))
+    let question = ShrinkableText::of(r#"{"subject": {"role": "c""#)
+        .maybe(ShrinkableText::of(r#", "name": "n""#))
         .then(r#"}, "action": "a", "resource": "r""#)
-        .maybe(Text::of(r#", "environment": 1"#))
+        .maybe(ShrinkableText::of(r#", "environment": 1"#))
         .then("}");
-    let case = Case { documents, question };
+    let case = DifferentialCase { documents, question };
     // All decision points but the plain one forget their policies.
     let calls = std::cell::Cell::new(0);
     let forgetful = |builder: PdpBuilder| {

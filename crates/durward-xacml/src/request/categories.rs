@@ -1,11 +1,12 @@
-//! Attributes grouped by category, laid out flat: three arrays, however many attributes there are.
+//! Attributes grouped by category, laid out flat: rows in words, which are all that most decisions touch, and beside them three
+//! arrays, however many attributes there are, for those that look deeper.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use durward_ir::attribute::NameKey;
-use durward_ir::program::Slots;
-use durward_ir::question::{Attributes, Encoding, Glimpse, Reading};
+use durward_ir::attribute::{CategoryHash, NameKey, Names};
+use durward_ir::program::{SlotId, Slots};
+use durward_ir::question::{Attributes, Encoding, Fields, Number, Reading, Row, Rows, UNENCODED, looked_up};
 use durward_ir::value::same_text;
 use durward_ir::{AttributeName, Value};
 use smol_str::SmolStr;
@@ -18,29 +19,25 @@ use super::{RawContent, identifiers};
 /// Categories, attributes and values keep the order in which they were added. The same category may stand here
 /// several times: that is the "repeated attribute categories" scheme of the Multiple Decision Profile.
 #[derive(Clone, Debug, Default)]
+#[repr(C)] // In the order of how often each is looked at.
 pub struct Categories {
-    list: Vec<Category>,
-    /// INVARIANT: sorted by `Attribute::category`; each category's `attributes` range is exactly its part.
-    attributes: Vec<Attribute>,
-    /// INVARIANT: one for each attribute, half of the number that stands for its (category, id). Looked through for
-    /// every attribute a policy reads, and so kept apart: those of a usual request share one cache line.
-    keys: Vec<u32>,
-    /// A bit for each key there is: most attributes a policy asks for in vain are told by it.
-    key_bits: u64,
-    /// Whether two keys are the same.
-    has_repeated_keys: bool,
-    values: Vec<Value>,
-    /// INVARIANT: one for each value, its hash if it is internable.
-    digests: Vec<u64>,
-    /// How values to be echoed were written, where that differs from their canonical form.
-    /// INVARIANT: sorted by the position of the value.
-    written: Vec<(u32, Written)>,
     /// Whether anything here may ask for several decisions; noted while reading, so that deciding need not look.
     may_mean_several: bool,
     /// Whether any attribute is to be echoed.
     has_echoes: bool,
+    /// Whether there is an encoding: so that where there is none, its lines of memory are not looked at.
+    is_encoded: bool,
+    /// INVARIANT: one for each attribute.
+    rows: Rows,
     /// INVARIANT: of these very attributes, or none: whatever changes them clears it.
     encoding: Encoding,
+    list: Vec<Category>,
+    /// INVARIANT: sorted by `Attribute::category`; each category's `attributes` range is exactly its part.
+    attributes: Vec<Attribute>,
+    values: Vec<Value>,
+    /// How values to be echoed were written, where that differs from their canonical form.
+    /// INVARIANT: sorted by the position of the value.
+    written: Vec<(u32, Written)>,
 }
 
 /// Up to this many categories are compared with each other; a request with more is looked at closely when decided.
@@ -90,17 +87,15 @@ impl Categories {
     /// No category at all.
     pub const fn new() -> Categories {
         Categories {
-            list: Vec::new(),
-            attributes: Vec::new(),
-            keys: Vec::new(),
-            key_bits: 0,
-            has_repeated_keys: false,
-            values: Vec::new(),
-            digests: Vec::new(),
-            written: Vec::new(),
             may_mean_several: false,
             has_echoes: false,
+            is_encoded: false,
+            rows: Rows::new(),
             encoding: Encoding::none(),
+            list: Vec::new(),
+            attributes: Vec::new(),
+            values: Vec::new(),
+            written: Vec::new(),
         }
     }
 
@@ -109,22 +104,49 @@ impl Categories {
         Categories {
             list: Vec::with_capacity(categories),
             attributes: Vec::with_capacity(attributes),
-            keys: Vec::with_capacity(attributes),
             values: Vec::with_capacity(attributes),
-            digests: Vec::with_capacity(attributes),
             ..Categories::new()
         }
     }
 
     /// Looks up ahead what the slots of a program hold of these attributes. Changing the attributes forgets it.
     pub fn encode(&mut self, slots: &Slots) {
-        self.encoding = Encoding::of(slots, &*self, &self.keys);
+        if !self.rows.knows_all(slots) {
+            self.make_rows();
+        }
+        self.encoding = Encoding::of(slots, &*self, self.rows.names());
+        self.is_encoded = true;
+    }
+
+    fn forget_encoding(&mut self) {
+        if std::mem::take(&mut self.is_encoded) {
+            self.encoding = Encoding::none();
+        }
+    }
+
+    /// Makes the rows anew: the names that policies read may have become more.
+    fn make_rows(&mut self) {
+        let mut rows = Rows::new();
+        Names::with(|names| {
+            for attribute in &self.attributes {
+                let category = self.list.get(attribute.category as usize).map_or("", |found| &found.category);
+                rows.push(names.find(category, CategoryHash::of(category), &attribute.id), names.count());
+                part(&self.values, &attribute.values).iter().for_each(|value| rows.put(value));
+            }
+        });
+        self.rows = rows;
+    }
+
+    /// The attributes in words.
+    #[inline]
+    pub fn rows(&self) -> &Rows {
+        &self.rows
     }
 
     /// What was looked up ahead.
     #[inline]
     pub fn encoding(&self) -> &Encoding {
-        &self.encoding
+        if self.is_encoded { &self.encoding } else { &UNENCODED }
     }
 
     /// Whether any attribute is to be echoed in the result; if not, [`Categories::included`] is empty.
@@ -246,13 +268,24 @@ impl Categories {
     /// Starts an attribute of the category begun last; the values that follow belong to it. Nothing happens
     /// where no category was begun.
     pub fn begin_attribute(&mut self, id: SmolStr, issuer: Option<SmolStr>, include_in_result: bool) {
-        self.encoding = Encoding::none();
+        let category = self.list.last().map_or("", |category| &category.category);
+        let hash = CategoryHash::of(category);
+        let named = Names::with(|names| (names.find(category, hash, &id), names.count()));
+        self.begin_named(id, issuer, include_in_result, named);
+    }
+
+    /// The same where the number of the name is known, and among how many names it was looked for.
+    pub(super) fn begin_named(
+        &mut self,
+        id: SmolStr,
+        issuer: Option<SmolStr>,
+        include_in_result: bool,
+        (key, known): (NameKey, u32),
+    ) {
+        self.forget_encoding();
         let Some(number) = self.list.len().checked_sub(1) else { return };
         let Some(category) = self.list.last_mut() else { return };
-        let key = NameKey::of(&category.category, &id);
-        self.has_repeated_keys |= self.key_bits & bit(key) != 0 && self.keys.contains(&key.half());
-        self.key_bits |= bit(key);
-        self.keys.push(key.half());
+        self.rows.push(key, known);
         let start = position(self.values.len());
         self.has_echoes |= include_in_result;
         self.may_mean_several |= identifiers::asks_for_several(&id);
@@ -268,9 +301,9 @@ impl Categories {
 
     /// Adds a value to the attribute begun last. Nothing happens where none was begun.
     pub fn push_value(&mut self, value: Value) {
-        self.encoding = Encoding::none();
+        self.forget_encoding();
         if let Some(attribute) = self.attributes.last_mut() {
-            self.digests.push(if value.is_internable() { value.content_hash() } else { 0 });
+            self.rows.put(&value);
             self.values.push(value);
             attribute.values.end = position(self.values.len());
         }
@@ -326,32 +359,21 @@ impl Categories {
             && name.issuer.as_ref().is_none_or(|issuer| attribute.issuer.as_ref() == Some(issuer))
     }
 
-    /// What [`Attributes::glimpse`] cannot see at once.
-    fn read_several(&self, name: &AttributeName, key: NameKey) -> Reading<'_> {
-        let at = self.keys.iter().position(|known| *known == key.half());
-        let values = at.and_then(|at| self.attributes.get(at)).map(|only| part(&self.values, &only.values));
-        match values {
-            Some(values)
-                if !self.has_repeated_keys
-                    && values.iter().all(|value| value.data_type() == name.data_type) =>
-            {
-                Reading::of(values)
-            }
-            Some(_) | None => self.read_all(name, key),
+    /// All values of this name and type, wherever they stand: by the texts of the names.
+    fn read_all(&self, name: &AttributeName) -> Reading<'_> {
+        let mut named = self.attributes.iter().filter(|attribute| self.is_named(attribute, name));
+        let of_type = |value: &&Value| value.data_type() == name.data_type;
+        let (Some(first), second) = (named.next(), named.next()) else { return Reading::Absent };
+        let values = part(&self.values, &first.values);
+        if second.is_none() && values.iter().all(|value| of_type(&value)) {
+            return Reading::of(values);
         }
-    }
-
-    /// All values of this name and type, wherever they stand.
-    #[cold]
-    fn read_all(&self, name: &AttributeName, key: NameKey) -> Reading<'_> {
-        let keys = self.keys.iter().zip(&self.attributes).filter(|(known, _)| **known == key.half());
-        let attributes =
-            keys.map(|(_, attribute)| attribute).filter(|attribute| self.is_named(attribute, name));
-        let values = attributes.flat_map(|attribute| part(&self.values, &attribute.values));
-        let mut values = values.filter(|value| value.data_type() == name.data_type);
+        let others = second.into_iter().chain(named);
+        let values = values.iter().chain(others.flat_map(|attribute| part(&self.values, &attribute.values)));
+        let mut values = values.filter(of_type);
         match (values.next(), values.next()) {
             (None, _) => Reading::Absent,
-            (Some(only), None) => Reading::One(only, only.content_hash()),
+            (Some(only), None) => Reading::One(only, None),
             (Some(first), Some(second)) => {
                 Reading::Many([first, second].into_iter().chain(values).cloned().collect())
             }
@@ -362,40 +384,45 @@ impl Categories {
 impl Attributes for Categories {
     #[inline]
     fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
-        match self.glimpse(name, key) {
-            Glimpse::Absent => Reading::Absent,
-            Glimpse::One(value, digest) => Reading::One(value, digest),
-            Glimpse::Unclear => self.read_several(name, key),
+        if !self.rows.knows(key) {
+            return self.read_all(name);
+        }
+        match self.rows.only(key, name.data_type) {
+            Row::Absent => Reading::Absent,
+            Row::Several => self.read_all(name),
+            Row::Only(at) => {
+                let attribute = self.attributes.get(at);
+                let is_issued = |attribute: &&Attribute| {
+                    name.issuer.as_ref().is_none_or(|issuer| attribute.issuer.as_ref() == Some(issuer))
+                };
+                let values = attribute.filter(is_issued).map(|found| part(&self.values, &found.values));
+                Reading::of(values.unwrap_or_default())
+            }
         }
     }
 
     #[inline]
-    fn glimpse<'a>(&'a self, name: &AttributeName, key: NameKey) -> Glimpse<'a> {
-        if self.key_bits & bit(key) == 0 {
-            return Glimpse::Absent;
-        }
-        let wanted = key.half();
-        let Some(at) = self.keys.iter().position(|known| *known == wanted) else { return Glimpse::Absent };
-        if self.has_repeated_keys {
-            return Glimpse::Unclear;
-        }
-        let attribute = self.attributes.get(at).filter(|attribute| self.is_named(attribute, name));
-        let Some(attribute) = attribute else { return Glimpse::Absent };
-        match part(&self.values, &attribute.values) {
-            [value] if value.data_type() == name.data_type => {
-                let digest = self.digests.get(attribute.values.start as usize).copied().unwrap_or_default();
-                Glimpse::One(value, digest)
-            }
-            [_] | [] => Glimpse::Absent,
-            [_, _, ..] => Glimpse::Unclear,
-        }
+    fn number(&self, slots: &Slots, slot: SlotId) -> Option<Number> {
+        if self.rows.knows_all(slots) { self.rows.number(slots, slot, self) } else { None }
     }
 }
 
-/// One of 64 bits for a key.
-#[inline]
-fn bit(key: NameKey) -> u64 {
-    1 << (key.0 & 63)
+impl Fields for Categories {
+    fn at(&self, place: u16) -> Option<&Value> {
+        let attribute = self.attributes.get(usize::from(place))?;
+        match part(&self.values, &attribute.values) {
+            [only] => Some(only),
+            [] | [_, _, ..] => None,
+        }
+    }
+
+    fn made(&self, _: u16) -> Option<Value> {
+        None
+    }
+
+    fn issued(&self, slots: &Slots, slot: SlotId) -> Number {
+        looked_up(slots, self, slot)
+    }
 }
 
 /// Well-known categories are one text in memory, so that most comparisons end at the address.

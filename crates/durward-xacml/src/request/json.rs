@@ -33,6 +33,14 @@ impl Request {
     /// The text is not UTF-8 or not JSON, has members the profile does not know or twice, holds a value that is not
     /// of its data type, or goes beyond the limits.
     pub fn from_json_within(bytes: &[u8], limits: &Limits) -> Result<Request, RequestError> {
+        if let Some(request) = super::plain_json::read(bytes, limits) {
+            return Ok(request);
+        }
+        Request::from_json_generally(bytes, limits)
+    }
+
+    /// The same by the general reader alone.
+    pub(super) fn from_json_generally(bytes: &[u8], limits: &Limits) -> Result<Request, RequestError> {
         let read = || -> Read<Request> {
             let document: DocumentJson<'_> = json::read(bytes, limits)?;
             read_request(&document.request, limits)

@@ -1,8 +1,8 @@
 //! The question: an XACML request, read from XML or JSON or built in code, ready to be encoded and decided.
 //!
 //! [`Request::from_xml`] and [`Request::from_json`] read the two wire forms, [`Request::builder`] makes one in
-//! code. The attributes lie flat in [`Categories`], so walking them all touches two arrays and follows no pointer
-//! per attribute.
+//! code. The attributes lie flat in [`Categories`], in words for decisions and, behind those, as they were given.
+//! [`RawRequest`] is a request that is still in its text: most are decided by that.
 
 mod builder;
 mod categories;
@@ -12,6 +12,9 @@ pub mod identifiers;
 mod json;
 mod limits;
 mod plain;
+#[cfg(feature = "json")]
+mod plain_json;
+mod raw;
 mod short;
 mod write;
 #[cfg(feature = "json")]
@@ -27,6 +30,7 @@ use smol_str::SmolStr;
 pub use builder::{IntoValue, RequestBuilder};
 pub use categories::{Attribute, AttributeView, Categories, Category, CategoryView};
 pub use error::{Place, RequestError, RequestErrorKind, ResponseError};
+pub use raw::RawRequest;
 pub(crate) use written::{Form, Written};
 pub(crate) use xml::{read_category, read_value};
 
@@ -75,24 +79,25 @@ pub struct RequestReference {
 
 /// One request, of any version and form.
 #[derive(Clone, Debug)]
+#[repr(C)] // What decisions look at stands together, at the end, where the rows of the attributes begin.
 pub struct Request {
-    /// The attributes, by category, in the order in which they were given.
-    pub categories: Categories,
+    /// The XPath version asked for (`<RequestDefaults>`), as written: one of the spellings of 1.0, if any, since requests
+    /// that declare another are refused.
+    pub xpath_version: Option<SmolStr>,
+    /// The whole document as text, for XPath over a 1.x or 2.0 request; `None` for all others.
+    pub document: Option<Arc<str>>,
+    /// The individual requests asked for by reference (`<MultiRequests>`); usually none.
+    pub multi_requests: Vec<RequestReference>,
     /// Whether the result shall list the policies that applied (`ReturnPolicyIdList`).
     pub return_policy_ids: bool,
     /// Whether several individual results shall be combined into one (`CombinedDecision`).
     pub combined_decision: bool,
-    /// The XPath version asked for (`<RequestDefaults>`), as written: one of the spellings of 1.0, if any, since requests
-    /// that declare another are refused.
-    pub xpath_version: Option<SmolStr>,
-    /// The individual requests asked for by reference (`<MultiRequests>`); usually none.
-    pub multi_requests: Vec<RequestReference>,
     /// Which generation of the standard it was written in.
     pub version: Version,
     /// The form in which it came.
     pub format: Format,
-    /// The whole document as text, for XPath over a 1.x or 2.0 request; `None` for all others.
-    pub document: Option<Arc<str>>,
+    /// The attributes, by category, in the order in which they were given.
+    pub categories: Categories,
 }
 
 impl Request {

@@ -6,13 +6,12 @@
 //! changes but speed. What it does accept, the general reader accepts with the same result; tests hold it to that
 //! over all test data and over mutations of it.
 
-use durward_ir::{DataType, Value};
-use memchr::{memchr, memchr2, memmem};
-use smol_str::SmolStr;
+use durward_ir::DataType;
+use durward_ir::attribute::Names;
+use memchr::memchr;
 
-use super::identifiers::shared;
-use super::{Categories, Format, Limits, Request, Version, Written};
-use crate::xml::{CORE3, SCHEMA_INSTANCE, first_forbidden};
+use super::{Limits, RawRequest, Request};
+use crate::xml::{CORE3, SCHEMA_INSTANCE};
 
 /// `<Request>`, `<Attributes>`, `<Attribute>`, `<AttributeValue>`.
 const DEPTH: usize = 4;
@@ -20,24 +19,28 @@ const DEPTH: usize = 4;
 const PREFIXES_MAX: usize = 4;
 
 /// The request in `text`, where it is plain; `None` says nothing about it.
-pub(super) fn read(text: &str, limits: &Limits) -> Option<Request> {
-    if limits.depth_max < DEPTH
-        || memchr2(b'&', b'\r', text.as_bytes()).is_some()
-        || memmem::find(text.as_bytes(), b"<!").is_some()
-        || first_forbidden(text).is_some()
-    {
-        return None;
-    }
-    let mut plain = Plain { text, bytes: text.as_bytes(), at: 0 };
-    plain.declaration();
-    plain.request(limits)
+pub(super) fn read(text: &[u8], limits: &Limits) -> Option<Request> {
+    RawRequest::with_xml(text, limits, RawRequest::to_request)?
 }
 
-/// A place in the document.
-struct Plain<'a> {
-    text: &'a str,
-    bytes: &'a [u8],
+/// The same into `raw`, which is empty; what that holds where it is not plain means nothing.
+///
+/// Everything in the text is either compared with a constant, or looked at for what XML forbids and to be UTF-8: nothing is
+/// looked at twice.
+pub(super) fn read_raw<'t>(text: &'t [u8], limits: &Limits, raw: &mut RawRequest<'t>) -> Option<()> {
+    if limits.depth_max < DEPTH || text.len() > limits.bytes_max {
+        return None;
+    }
+    Names::with(|names| Plain { bytes: text, at: 0, names, limits, raw }.request())
+}
+
+/// A place in the document, and what was read up to there.
+struct Plain<'t, 'r> {
+    bytes: &'t [u8],
     at: usize,
+    names: &'r Names,
+    limits: &'r Limits,
+    raw: &'r mut RawRequest<'t>,
 }
 
 /// How a start tag ended.
@@ -51,64 +54,64 @@ enum Tag {
 
 /// What the loop over the attributes of a tag meets next.
 enum Next<'a> {
-    Attribute(&'a str, &'a str),
+    Attribute(&'a [u8], &'a str),
     End(Tag),
 }
 
-impl<'a> Plain<'a> {
+/// How most attributes begin, before and behind their identifiers.
+const USUAL_ATTRIBUTE: (&[u8], &[u8]) = (b"<Attribute AttributeId=\"", b"\" IncludeInResult=\"false\">");
+/// How most values begin.
+const USUAL_VALUE: &[u8] = b"<AttributeValue DataType=\"http://www.w3.org/2001/XMLSchema#string\">";
+
+impl<'t> Plain<'t, '_> {
     fn declaration(&mut self) {
-        for declaration in
-            ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<?xml version=\"1.0\" encoding=\"utf-8\"?>"]
-        {
-            if self.eat(declaration) {
-                return;
-            }
-        }
+        let declarations: [&[u8]; 2] =
+            [b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>", b"<?xml version=\"1.0\" encoding=\"utf-8\"?>"];
+        let _ = declarations.into_iter().any(|declaration| self.eat(declaration));
     }
 
-    fn request(&mut self, limits: &Limits) -> Option<Request> {
+    fn request(mut self) -> Option<()> {
+        self.declaration();
         self.skip_space();
-        let mut request = Request::new(Version::V3, Format::Xml);
-        if self.request_tag(&mut request)? == Tag::Closed {
+        if self.request_tag()? == Tag::Closed {
             return None;
         }
-        request.categories = Categories::with_capacity(4, (self.bytes.len() / 200).clamp(4, 64));
         self.skip_space();
-        while self.category(&mut request.categories, limits)? {
+        while self.category()? {
             self.skip_space();
         }
-        self.end("</Request>")?;
+        self.expect(b"</Request>")?;
         self.skip_space();
-        (self.at == self.bytes.len() && !request.categories.is_empty()).then_some(request)
+        (self.at == self.bytes.len() && self.raw.has_category()).then_some(())
     }
 
-    fn request_tag(&mut self, request: &mut Request) -> Option<Tag> {
+    fn request_tag(&mut self) -> Option<Tag> {
         let mut namespace = None;
         let mut combined = None;
         let mut policy_ids = None;
         let mut location = None;
         let mut instance = false;
-        let mut prefixes: [&str; PREFIXES_MAX] = [""; PREFIXES_MAX];
+        let mut prefixes: [&[u8]; PREFIXES_MAX] = [b""; PREFIXES_MAX];
         let mut prefix_count = 0;
-        self.start("<Request")?;
+        self.expect(b"<Request")?;
         let end = loop {
             match self.next()? {
                 Next::End(end) => break end,
-                Next::Attribute("xmlns", value) => once(&mut namespace, value)?,
-                Next::Attribute("CombinedDecision", value) => once(&mut combined, truth(value)?)?,
-                Next::Attribute("ReturnPolicyIdList", value) => once(&mut policy_ids, truth(value)?)?,
-                Next::Attribute("xsi:schemaLocation", value) => once(&mut location, value)?,
+                Next::Attribute(b"xmlns", value) => once(&mut namespace, value)?,
+                Next::Attribute(b"CombinedDecision", value) => once(&mut combined, truth(value)?)?,
+                Next::Attribute(b"ReturnPolicyIdList", value) => once(&mut policy_ids, truth(value)?)?,
+                Next::Attribute(b"xsi:schemaLocation", value) => once(&mut location, value)?,
                 Next::Attribute(name, value) => {
-                    let prefix = name.strip_prefix("xmlns:")?;
-                    let is_usual = prefix.bytes().all(|byte| byte.is_ascii_lowercase()) && !prefix.is_empty();
+                    let prefix = name.strip_prefix(b"xmlns:")?;
+                    let is_usual = prefix.iter().all(u8::is_ascii_lowercase) && !prefix.is_empty();
                     if !is_usual
-                        || prefix.starts_with("xml")
+                        || prefix.starts_with(b"xml")
                         || prefixes.contains(&prefix)
                         || value.is_empty()
                     {
                         return None;
                     }
-                    instance |= prefix == "xsi" && value == SCHEMA_INSTANCE;
+                    instance |= prefix == b"xsi" && value == SCHEMA_INSTANCE;
                     *prefixes.get_mut(prefix_count)? = prefix;
                     prefix_count += 1;
                 }
@@ -117,98 +120,123 @@ impl<'a> Plain<'a> {
         if namespace != Some(CORE3) || (location.is_some() && !instance) {
             return None;
         }
-        request.combined_decision = combined?;
-        request.return_policy_ids = policy_ids?;
+        self.raw.ask(combined?, policy_ids?);
         Some(end)
     }
 
     /// One `<Attributes>`; false where there is none any more.
-    fn category(&mut self, categories: &mut Categories, limits: &Limits) -> Option<bool> {
+    fn category(&mut self) -> Option<bool> {
         if self.rest().starts_with(b"</") {
             return Some(false);
         }
-        self.start("<Attributes")?;
+        self.expect(b"<Attributes")?;
         let mut category = None;
         let end = loop {
             match self.next()? {
                 Next::End(end) => break end,
-                Next::Attribute("Category", value) => once(&mut category, value)?,
+                Next::Attribute(b"Category", value) => once(&mut category, value)?,
                 Next::Attribute(..) => return None,
             }
         };
-        categories.begin_category(shared(category?), None);
-        if categories.len() > limits.categories_max {
-            return None;
-        }
+        self.raw.begin_category(category?, self.limits)?;
         if end == Tag::Open {
             self.skip_space();
-            while self.attribute(categories, limits)? {
+            while self.attribute()? {
                 self.skip_space();
             }
-            self.end("</Attributes>")?;
+            self.expect(b"</Attributes>")?;
         }
         Some(true)
     }
 
     /// One `<Attribute>`; false where there is none any more.
-    fn attribute(&mut self, categories: &mut Categories, limits: &Limits) -> Option<bool> {
-        if self.rest().starts_with(b"</") {
-            return Some(false);
+    fn attribute(&mut self) -> Option<bool> {
+        match self.usual_attribute() {
+            Some(id) => self.raw.begin_attribute(self.names, id, None, false, self.limits)?,
+            None if self.rest().starts_with(b"</") => return Some(false),
+            None => self.other_attribute()?,
         }
-        self.start("<Attribute")?;
+        self.skip_space();
+        loop {
+            self.value()?;
+            self.skip_space();
+            if self.eat(b"</Attribute>") {
+                return Some(true);
+            }
+        }
+    }
+
+    /// The identifier of an attribute that begins as most do.
+    #[inline]
+    fn usual_attribute(&mut self) -> Option<&'t str> {
+        let (before, behind) = USUAL_ATTRIBUTE;
+        let rest = self.rest().strip_prefix(before)?;
+        let length = memchr(b'"', rest)?;
+        let (id, rest) = rest.split_at_checked(length)?;
+        if !rest.starts_with(behind) {
+            return None;
+        }
+        let id = attribute_text(id)?;
+        self.at += before.len() + length + behind.len();
+        Some(id)
+    }
+
+    fn other_attribute(&mut self) -> Option<()> {
+        self.expect(b"<Attribute")?;
         let mut id = None;
         let mut include = None;
         let mut issuer = None;
         loop {
             match self.next()? {
                 Next::End(Tag::Open) => break,
-                Next::Attribute("AttributeId", value) => once(&mut id, value)?,
-                Next::Attribute("IncludeInResult", value) => once(&mut include, truth(value)?)?,
-                Next::Attribute("Issuer", value) => once(&mut issuer, value)?,
+                Next::Attribute(b"AttributeId", value) => once(&mut id, value)?,
+                Next::Attribute(b"IncludeInResult", value) => once(&mut include, truth(value)?)?,
+                Next::Attribute(b"Issuer", value) => once(&mut issuer, value)?,
                 Next::End(Tag::Closed) | Next::Attribute(..) => return None,
             }
         }
-        categories.begin_attribute(shared(id?), issuer.map(SmolStr::new), include?);
-        self.skip_space();
-        loop {
-            self.value(categories)?;
-            self.skip_space();
-            if self.eat("</Attribute") {
-                break;
-            }
-        }
-        self.end("")?;
-        let fits = categories.attribute_count() <= limits.attributes_max
-            && categories.value_count() <= limits.values_max;
-        fits.then_some(true)
+        self.raw.begin_attribute(self.names, id?, issuer, include?, self.limits)
     }
 
     /// One `<AttributeValue>` with its text.
-    fn value(&mut self, categories: &mut Categories) -> Option<()> {
-        self.start("<AttributeValue")?;
+    #[inline]
+    fn value(&mut self) -> Option<()> {
+        let (data_type, uri) = match self.eat(USUAL_VALUE) {
+            true => (DataType::Text, ""),
+            false => self.other_value()?,
+        };
+        let (text, _) = self.rest().split_at_checked(memchr(b'<', self.rest())?)?;
+        // `]]>` is an error; whoever writes `>` as it is does so rarely.
+        let is_odd = |byte: u8| {
+            ((byte < b' ') & (byte != b'\t') & (byte != b'\n'))
+                | (byte == b'&')
+                | (byte == b'>')
+                | (byte == 0xef)
+        };
+        if text.iter().fold(false, |found, byte| found | is_odd(*byte)) {
+            return None;
+        }
+        self.at += text.len();
+        self.expect(b"</AttributeValue>")?;
+        self.raw.put(data_type, uri, str::from_utf8(text).ok()?, self.limits)
+    }
+
+    fn other_value(&mut self) -> Option<(DataType, &'t str)> {
+        self.expect(b"<AttributeValue")?;
         let mut data_type = None;
         loop {
             match self.next()? {
                 Next::End(Tag::Open) => break,
-                Next::Attribute("DataType", value) => once(&mut data_type, value)?,
+                Next::Attribute(b"DataType", value) => once(&mut data_type, value)?,
                 Next::End(Tag::Closed) | Next::Attribute(..) => return None,
             }
         }
-        let length = memchr(b'<', self.rest())?;
-        let text = self.text.get(self.at..self.at + length)?;
-        if text.contains("]]>") {
-            return None;
-        }
-        self.at += length;
-        self.end("</AttributeValue>")?;
-        let data_type = data_type?;
-        let value = Value::parse(DataType::from_uri(data_type)?, text).ok()?;
-        categories.push_as_written(value, |value| Written::of(value, text, data_type));
-        Some(())
+        let uri = data_type?;
+        Some((DataType::from_uri(uri)?, uri))
     }
 
     /// The next attribute of a tag, or the tag's end.
-    fn next(&mut self) -> Option<Next<'a>> {
+    fn next(&mut self) -> Option<Next<'t>> {
         let spaces = self.skip_space();
         match self.rest() {
             [b'>', ..] => {
@@ -223,35 +251,25 @@ impl<'a> Plain<'a> {
             _ => {}
         }
         let equals = memchr(b'=', self.rest().get(..32).unwrap_or(self.rest()))?;
-        let name = self.text.get(self.at..self.at + equals)?;
+        let name = self.bytes.get(self.at..self.at + equals)?;
         self.at += equals + 1;
         let quote = *self.bytes.get(self.at)?;
         if quote != b'"' && quote != b'\'' {
             return None;
         }
         self.at += 1;
-        let length = memchr(quote, self.rest())?;
-        let value = self.text.get(self.at..self.at + length)?;
-        // White space characters would have to become spaces; `<` is an error.
-        if value.bytes().fold(false, |found, byte| found | (byte < b' ') | (byte == b'<')) {
-            return None;
-        }
-        self.at += length + 1;
-        Some(Next::Attribute(name, value))
+        let (value, _) = self.rest().split_at_checked(memchr(quote, self.rest())?)?;
+        self.at += value.len() + 1;
+        Some(Next::Attribute(name, attribute_text(value)?))
     }
 
-    /// The beginning of a tag. What follows the name must be its end, or the next call of `next` gives up.
-    fn start(&mut self, tag: &str) -> Option<()> {
-        self.eat(tag).then_some(())
+    fn expect(&mut self, expected: &[u8]) -> Option<()> {
+        self.eat(expected).then_some(())
     }
 
-    /// The end tag, or what is left of one: the name is not the beginning of a longer one.
-    fn end(&mut self, tag: &str) -> Option<()> {
-        if tag.is_empty() { self.eat(">").then_some(()) } else { self.eat(tag).then_some(()) }
-    }
-
-    fn eat(&mut self, expected: &str) -> bool {
-        let found = self.rest().starts_with(expected.as_bytes());
+    #[inline]
+    fn eat(&mut self, expected: &[u8]) -> bool {
+        let found = self.rest().starts_with(expected);
         if found {
             self.at += expected.len();
         }
@@ -259,6 +277,7 @@ impl<'a> Plain<'a> {
     }
 
     /// Skips white space, and says how much.
+    #[inline]
     fn skip_space(&mut self) -> usize {
         let rest = self.rest();
         let length = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n')).unwrap_or(rest.len());
@@ -266,9 +285,21 @@ impl<'a> Plain<'a> {
         length
     }
 
-    fn rest(&self) -> &'a [u8] {
+    #[inline]
+    fn rest(&self) -> &'t [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
+}
+
+/// The value of an XML attribute, where it stands for itself: white space characters would have to become spaces, references be
+/// resolved, and `<` is an error.
+#[inline]
+fn attribute_text(value: &[u8]) -> Option<&str> {
+    let is_odd = |byte: u8| (byte < b' ') | (byte == b'<') | (byte == b'&') | (byte == 0xef);
+    if value.iter().fold(false, |found, byte| found | is_odd(*byte)) {
+        return None;
+    }
+    str::from_utf8(value).ok()
 }
 
 /// Sets what may be set once.

@@ -97,14 +97,14 @@ fn read_attributes(xml: &str, limits: &Limits) -> Read<Categories> {
 }
 
 fn read(bytes: &[u8], limits: &Limits) -> Read<Request> {
-    let text = limits.xml_text(bytes)?;
-    match plain::read(&text, limits) {
-        Some(request) => Ok(request),
-        None => read_any(&text, limits).map_err(|error| match begins_as_json(&text) {
-            true => RequestError::whole(RequestErrorKind::IllFormed, IS_JSON),
-            false => error,
-        }),
+    if let Some(request) = plain::read(bytes, limits) {
+        return Ok(request);
     }
+    let text = limits.xml_text(bytes)?;
+    read_any(&text, limits).map_err(|error| match begins_as_json(&text) {
+        true => RequestError::whole(RequestErrorKind::IllFormed, IS_JSON),
+        false => error,
+    })
 }
 
 /// What is said to whoever sends JSON as XML.

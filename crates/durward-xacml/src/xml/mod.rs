@@ -9,6 +9,5 @@ mod taken;
 pub(crate) mod write;
 
 pub(crate) use attributes::RawAttribute;
-pub(crate) use characters::first_forbidden;
 pub(crate) use names::{CONTEXT1, CONTEXT2, CORE3, POLICY1, POLICY2, SCHEMA_INSTANCE, Space};
 pub(crate) use reader::{Element, Read, XmlReader, excerpt};

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use durward_bench::embedded::{
-    BenchError, Form, Measurement, Mode, Plan, RequestText, Subject, Until, index_work,
+    BenchError, BuiltPdp, DecisionMode, EmbeddedMeasurement, EmbeddedPlan, RequestFormat, RequestText,
+    StopCondition, index_work,
 };
 use durward_bench::scenario::{Scenario, ScenarioName};
 use durward_pdp::{IndexKind, IndexSettings, PolicyText};
@@ -13,7 +14,7 @@ use durward_pdp::{IndexKind, IndexSettings, PolicyText};
 use super::generate::in_xacml;
 use super::{LanguageName, row, seconds, table};
 use crate::decide::read_request_texts;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandError, CommandResult};
 use crate::policies::{self, PolicyArguments};
 use crate::to_stdout;
 
@@ -59,7 +60,7 @@ pub(super) struct Arguments {
     name: Option<String>,
     /// The index: auto, scan, bloom, canonical or diagram; all compares them
     #[arg(long, value_name = "NAME|all", default_value = "auto", value_parser = choice)]
-    index: Choice,
+    index: ScenarioChoice,
     /// How many threads decide at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
@@ -70,8 +71,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "S", value_parser = seconds, conflicts_with = "time_limit")]
     seconds: Option<f64>,
     /// What counts as one decision
-    #[arg(long, value_enum, default_value_t = ModeName::Encoded)]
-    mode: ModeName,
+    #[arg(long, value_enum, default_value_t = EmbeddedModeName::Encoded)]
+    mode: EmbeddedModeName,
     /// How many requests are decided at once, with --mode batch
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: u16,
@@ -90,14 +91,14 @@ pub(super) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Choice {
+enum ScenarioChoice {
     All,
     One(IndexKind),
 }
 
 /// What counts as one decision.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(super) enum ModeName {
+pub(super) enum EmbeddedModeName {
     /// A request that was read, and encoded for the policies in force, to a decision
     Encoded,
     /// A request that was read, to a decision
@@ -109,23 +110,23 @@ pub(super) enum ModeName {
 }
 
 /// Everything that was measured, and with what.
-pub(super) struct Session {
+pub(super) struct EmbeddedSession {
     /// How reports call it.
     pub(super) name: String,
     /// `sapl`, `xacml`, or `both` by the requests.
     pub(super) language: &'static str,
     pub(super) requests: usize,
-    pub(super) mode: ModeName,
+    pub(super) mode: EmbeddedModeName,
     pub(super) batch: u16,
     pub(super) threads: u16,
     /// The time limit in seconds, if there was any.
     pub(super) time_limit: Option<f64>,
     pub(super) has_statistics: bool,
-    pub(super) measured: Vec<(IndexKind, Measurement)>,
+    pub(super) measured: Vec<(IndexKind, EmbeddedMeasurement)>,
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let (texts, requests) = arguments.read()?;
     let mut subjects = Vec::new();
     for kind in arguments.index.kinds() {
@@ -134,7 +135,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             let builder = arguments.policies.prepare().policies(texts.clone());
             builder.index(kind).index_settings(settings.clone())
         };
-        subjects.push((kind, Subject::build(&prepare).map_err(failure)?));
+        subjects.push((kind, BuiltPdp::build(&prepare).map_err(failure)?));
     }
     let mut measured = Vec::new();
     for (kind, subject) in &subjects {
@@ -154,14 +155,14 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 
 impl Arguments {
     /// The policies and requests.
-    fn read(&self) -> Result<(Vec<PolicyText>, Vec<RequestText>), Failure> {
+    fn read(&self) -> Result<(Vec<PolicyText>, Vec<RequestText>), CommandError> {
         match (&self.scenario, &self.requests) {
             (Some(name), _) => match self.language {
                 LanguageName::Sapl => Ok(of_sapl(&Scenario::of(name))),
                 LanguageName::Xacml => {
                     let scenario = in_xacml(name)?;
                     let documents = scenario.documents.into_iter();
-                    let xml = |text: String| (text.into_bytes(), Form::Xml);
+                    let xml = |text: String| (text.into_bytes(), RequestFormat::Xml);
                     let requests = scenario.requests.into_iter().map(|request| xml(request.xml));
                     Ok((numbered("xml", documents), named(&scenario.name, requests)))
                 }
@@ -171,20 +172,20 @@ impl Arguments {
         }
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> EmbeddedPlan {
         let until = match self.seconds {
-            Some(seconds) => Until::Elapsed(Duration::from_secs_f64(seconds)),
-            None => Until::Converged(Duration::from_secs_f64(self.time_limit)),
+            Some(seconds) => StopCondition::Elapsed(Duration::from_secs_f64(seconds)),
+            None => StopCondition::Converged(Duration::from_secs_f64(self.time_limit)),
         };
-        Plan { mode: self.mode(), threads: usize::from(self.threads), until }
+        EmbeddedPlan { mode: self.mode(), threads: usize::from(self.threads), until }
     }
 
-    fn mode(&self) -> Mode {
+    fn mode(&self) -> DecisionMode {
         match self.mode {
-            ModeName::Encoded => Mode::Encoded,
-            ModeName::Decide => Mode::Decide,
-            ModeName::Text => Mode::Text,
-            ModeName::Batch => Mode::Batch(usize::from(self.batch)),
+            EmbeddedModeName::Encoded => DecisionMode::Encoded,
+            EmbeddedModeName::Decide => DecisionMode::Decide,
+            EmbeddedModeName::Text => DecisionMode::Text,
+            EmbeddedModeName::Batch => DecisionMode::Batch(usize::from(self.batch)),
         }
     }
 
@@ -196,8 +197,12 @@ impl Arguments {
         }
     }
 
-    fn session(&self, requests: &[RequestText], measured: Vec<(IndexKind, Measurement)>) -> Session {
-        Session {
+    fn session(
+        &self,
+        requests: &[RequestText],
+        measured: Vec<(IndexKind, EmbeddedMeasurement)>,
+    ) -> EmbeddedSession {
+        EmbeddedSession {
             name: self.called(),
             language: language(requests),
             requests: requests.len(),
@@ -226,7 +231,7 @@ impl Arguments {
 fn of_sapl(scenario: &Scenario) -> (Vec<PolicyText>, Vec<RequestText>) {
     let mut policies = numbered("sapl", scenario.policies.iter().cloned());
     policies.push(PolicyText { name: "pdp.json".into(), text: scenario.configuration().into() });
-    let json = |asked: &serde_json::Value| (asked.to_string().into_bytes(), Form::Subscription);
+    let json = |asked: &serde_json::Value| (asked.to_string().into_bytes(), RequestFormat::Subscription);
     (policies, named(&scenario.name, scenario.subscriptions.iter().map(json)))
 }
 
@@ -236,13 +241,13 @@ fn numbered(extension: &str, texts: impl Iterator<Item = String>) -> Vec<PolicyT
     (1..).zip(texts).map(|(number, text)| PolicyText { name: name(number), text: text.into() }).collect()
 }
 
-fn named(scenario: &str, texts: impl Iterator<Item = (Vec<u8>, Form)>) -> Vec<RequestText> {
+fn named(scenario: &str, texts: impl Iterator<Item = (Vec<u8>, RequestFormat)>) -> Vec<RequestText> {
     let of = |(number, (text, form))| RequestText { name: format!("{scenario}:{number}"), text, form };
     (1..).zip(texts).map(of).collect::<Vec<RequestText>>()
 }
 
 fn language(requests: &[RequestText]) -> &'static str {
-    let of_sapl = requests.iter().filter(|request| request.form == Form::Subscription).count();
+    let of_sapl = requests.iter().filter(|request| request.form == RequestFormat::Subscription).count();
     match of_sapl {
         0 => "xacml",
         all if all == requests.len() => "sapl",
@@ -250,39 +255,39 @@ fn language(requests: &[RequestText]) -> &'static str {
     }
 }
 
-fn failure(error: BenchError) -> Failure {
+fn failure(error: BenchError) -> CommandError {
     match error {
-        BenchError::Policies(errors) => Failure::policies(&errors),
-        BenchError::Request(..) => Failure::new(error.to_string())
+        BenchError::Policies(errors) => CommandError::policies(&errors),
+        BenchError::Request(..) => CommandError::new(error.to_string())
             .hint("only requests that can be read are measured; remove the line"),
         BenchError::TwoLanguages => {
-            Failure::new(error.to_string()).hint("give each language a file of its own")
+            CommandError::new(error.to_string()).hint("give each language a file of its own")
         }
-        BenchError::NoRequests | BenchError::TooShort => Failure::new(error.to_string()),
+        BenchError::NoRequests | BenchError::TooShort => CommandError::new(error.to_string()),
     }
 }
 
-impl ModeName {
+impl EmbeddedModeName {
     pub(super) fn name(self) -> &'static str {
         match self {
-            ModeName::Encoded => "encoded",
-            ModeName::Decide => "decide",
-            ModeName::Text => "text",
-            ModeName::Batch => "batch",
+            EmbeddedModeName::Encoded => "encoded",
+            EmbeddedModeName::Decide => "decide",
+            EmbeddedModeName::Text => "text",
+            EmbeddedModeName::Batch => "batch",
         }
     }
 }
 
-impl Choice {
+impl ScenarioChoice {
     /// The indexes to measure.
     fn kinds(self) -> Vec<IndexKind> {
         match self {
-            Choice::One(kind) => vec![kind],
-            Choice::All => IndexKind::ALL.into_iter().collect(),
+            ScenarioChoice::One(kind) => vec![kind],
+            ScenarioChoice::All => IndexKind::ALL.into_iter().collect(),
         }
     }
 }
 
-fn choice(text: &str) -> Result<Choice, String> {
-    if text == "all" { Ok(Choice::All) } else { policies::index(text).map(Choice::One) }
+fn choice(text: &str) -> Result<ScenarioChoice, String> {
+    if text == "all" { Ok(ScenarioChoice::All) } else { policies::index(text).map(ScenarioChoice::One) }
 }

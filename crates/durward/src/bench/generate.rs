@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use durward_bench::scenario::{Scenario, ScenarioName, XacmlScenario};
 
 use super::{LanguageName, counted};
-use crate::failure::{Failure, Outcome, without_number};
+use crate::failure::{CommandError, CommandResult, without_number};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -42,9 +42,9 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let Some(name) = arguments.name.or(arguments.scenario) else {
-        return Err(Failure::new("which scenario?"));
+        return Err(CommandError::new("which scenario?"));
     };
     let out = &arguments.out;
     let (written, policies, questions) = match arguments.language {
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     };
     written.map_err(|error| {
         let why = without_number(&error.to_string());
-        Failure::new(format!("cannot write to {}: {why}", out.display()))
+        CommandError::new(format!("cannot write to {}: {why}", out.display()))
     })?;
     let policies = counted(policies, "polic", ["y", "ies"]);
     to_stdout(&format!("{}: {policies}, {questions}\n", out.display()))?;
@@ -72,9 +72,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 ///
 /// # Errors
 /// It has no such form.
-pub(super) fn in_xacml(name: &ScenarioName) -> Result<XacmlScenario, Failure> {
+pub(super) fn in_xacml(name: &ScenarioName) -> Result<XacmlScenario, CommandError> {
     XacmlScenario::of(name).ok_or_else(|| {
-        Failure::new(format!("`{name}` cannot be had as XACML: its policies look into variables"))
+        CommandError::new(format!("`{name}` cannot be had as XACML: its policies look into variables"))
             .hint("baseline, hospital-N, synth-N, scatter-N and levels-N can")
     })
 }

@@ -13,18 +13,18 @@ mod table;
 #[cfg(feature = "opcua")]
 pub(crate) use row::{command, machine};
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 
 /// Measure how fast this machine decides
 #[derive(Debug, clap::Args)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: BenchCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum BenchCommand {
     Embedded(embedded::Arguments),
     Server(server::Arguments),
     Sessions(Box<sessions::Arguments>),
@@ -45,16 +45,16 @@ enum LanguageName {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     match &arguments.what {
-        What::Embedded(arguments) => embedded::run(arguments),
-        What::Server(arguments) => server::run(arguments),
-        What::Sessions(arguments) => sessions::run(arguments),
-        What::Streams(arguments) => streams::run(arguments),
+        BenchCommand::Embedded(arguments) => embedded::run(arguments),
+        BenchCommand::Server(arguments) => server::run(arguments),
+        BenchCommand::Sessions(arguments) => sessions::run(arguments),
+        BenchCommand::Streams(arguments) => streams::run(arguments),
         #[cfg(feature = "opcua")]
-        What::Opcua(arguments) => crate::opcua::bench::run(arguments),
-        What::Generate(arguments) => generate::run(arguments),
-        What::Report(arguments) => report::run(arguments),
+        BenchCommand::Opcua(arguments) => crate::opcua::bench::run(arguments),
+        BenchCommand::Generate(arguments) => generate::run(arguments),
+        BenchCommand::Report(arguments) => report::run(arguments),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Servers that are started to be measured, and the cores that they and the load have.
+//! Starts servers to be measured, and assigns cores to them and to the load.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, io, process, thread};
 
-use crate::failure::{Failure, complain};
+use crate::failure::{CommandError, complain};
 
 /// What stands in the log before the address of HTTP.
 pub(super) const HTTP_MARK: &str = "serving address=";
@@ -17,42 +17,42 @@ static STARTED: AtomicUsize = AtomicUsize::new(0);
 
 /// Which cores a server and its load run on.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Cores {
+pub(super) enum CoreSplit {
     Any,
     Of { server: u16, load: u16 },
 }
 
-impl Cores {
+impl CoreSplit {
     /// Keeps this process, and what it starts from now on, on the core of servers.
     pub(super) fn pin_server(self) {
-        if let Cores::Of { server, .. } = self {
+        if let CoreSplit::Of { server, .. } = self {
             pin(server);
         }
     }
 
     /// Keeps this process on the core of the load.
     pub(super) fn pin_load(self) {
-        if let Cores::Of { load, .. } = self {
+        if let CoreSplit::Of { load, .. } = self {
             pin(load);
         }
     }
 }
 
 /// Reads what a flag says.
-pub(super) fn cores(text: &str) -> Result<Cores, String> {
+pub(super) fn cores(text: &str) -> Result<CoreSplit, String> {
     if text == "none" {
-        return Ok(Cores::Any);
+        return Ok(CoreSplit::Any);
     }
     let pair =
         text.split_once(',').and_then(|(server, load)| Some((server.parse().ok()?, load.parse().ok()?)));
     let (server, load) = pair.ok_or("`none`, or two numbers of cores such as 0,1")?;
-    Ok(Cores::Of { server, load })
+    Ok(CoreSplit::Of { server, load })
 }
 
 /// The address that `http://host:port` or `host:port` means.
-pub(super) fn resolve(url: &str) -> Result<SocketAddr, Failure> {
+pub(super) fn resolve(url: &str) -> Result<SocketAddr, CommandError> {
     let host = url.strip_prefix("http://").unwrap_or(url).trim_end_matches('/');
-    let unclear = || Failure::new(format!("`{url}` is no `http://host:port` and no `host:port`"));
+    let unclear = || CommandError::new(format!("`{url}` is no `http://host:port` and no `host:port`"));
     host.to_socket_addrs().map_err(|_| unclear())?.next().ok_or_else(unclear)
 }
 
@@ -66,34 +66,39 @@ fn pin(core: u16) {
 }
 
 /// A server that was started for a measurement; it ends with it.
-pub(super) struct Started {
+pub(super) struct StartedServer {
     child: Child,
     address: SocketAddr,
     /// What goes with it; empty where there is none.
     folder: PathBuf,
 }
 
-impl Started {
+impl StartedServer {
     /// Starts one with settings of its own, which are made for its folder. `mark` stands before its address in the log.
     pub(super) fn start(
-        cores: Cores,
+        cores: CoreSplit,
         mark: &str,
-        settings: impl FnOnce(&Path) -> Result<Vec<u8>, Failure>,
-    ) -> Result<Started, Failure> {
+        settings: impl FnOnce(&Path) -> Result<Vec<u8>, CommandError>,
+    ) -> Result<StartedServer, CommandError> {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let folder = env::temp_dir().join(format!("durward-bench-{}-{number}", process::id()));
         fs::create_dir_all(&folder)?;
         let config = folder.join("durward.toml");
         fs::write(&config, settings(&folder)?)?;
-        Started::spawn(cores, mark, &config, folder)
+        StartedServer::spawn(cores, mark, &config, folder)
     }
 
     /// Starts one with the settings of a file, on a free port.
-    pub(super) fn configured(cores: Cores, config: &Path) -> Result<Started, Failure> {
-        Started::spawn(cores, HTTP_MARK, config, PathBuf::new())
+    pub(super) fn configured(cores: CoreSplit, config: &Path) -> Result<StartedServer, CommandError> {
+        StartedServer::spawn(cores, HTTP_MARK, config, PathBuf::new())
     }
 
-    fn spawn(cores: Cores, mark: &str, config: &Path, folder: PathBuf) -> Result<Started, Failure> {
+    fn spawn(
+        cores: CoreSplit,
+        mark: &str,
+        config: &Path,
+        folder: PathBuf,
+    ) -> Result<StartedServer, CommandError> {
         cores.pin_server();
         let mut command = Command::new(env::current_exe()?);
         command.arg("serve").arg("--config").arg(config);
@@ -102,7 +107,7 @@ impl Started {
         }
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut started = Started { child: child?, address, folder };
+        let mut started = StartedServer { child: child?, address, folder };
         started.address = started.wait(mark)?;
         Ok(started)
     }
@@ -118,14 +123,14 @@ impl Started {
     }
 
     /// Reads the log until it says where the server listens, and then for as long as it says anything.
-    fn wait(&mut self, mark: &str) -> Result<SocketAddr, Failure> {
-        let log = self.child.stderr.take().ok_or_else(|| Failure::new("the server has no log"))?;
+    fn wait(&mut self, mark: &str) -> Result<SocketAddr, CommandError> {
+        let log = self.child.stderr.take().ok_or_else(|| CommandError::new("the server has no log"))?;
         let mut log = BufReader::new(log);
         let mut said = String::new();
         loop {
             let start = said.len();
             if log.read_line(&mut said)? == 0 {
-                return Err(Failure::new(format!("the server did not start: {}", said.trim())));
+                return Err(CommandError::new(format!("the server did not start: {}", said.trim())));
             }
             let line = said.get(start..).unwrap_or_default();
             let address =
@@ -138,7 +143,7 @@ impl Started {
     }
 }
 
-impl Drop for Started {
+impl Drop for StartedServer {
     fn drop(&mut self) {
         // It may have ended already.
         let _ = self.child.kill();

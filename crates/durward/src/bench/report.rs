@@ -4,11 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use durward_bench::report::{Report, ReportError};
+use durward_bench::report::{BenchReport, BenchReportError};
 
 use durward_lab::report::Options;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -41,12 +41,12 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let read = |path: &PathBuf| {
-        let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
+        let text = fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
         Ok((path.display().to_string(), text))
     };
-    let files = arguments.files.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+    let files = arguments.files.iter().map(read).collect::<Result<Vec<_>, CommandError>>()?;
     let report = measurements(&files)?;
     let names = report
         .write_to(&arguments.out, &Options { has_pdf: arguments.pdf })
@@ -59,16 +59,16 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// Reads files: the name and text of each.
-fn measurements(files: &[(String, String)]) -> Result<Report, Failure> {
-    Report::read(files).map_err(|error| {
-        let failure = Failure::new(error.to_string());
+fn measurements(files: &[(String, String)]) -> Result<BenchReport, CommandError> {
+    BenchReport::read(files).map_err(|error| {
+        let failure = CommandError::new(error.to_string());
         match error {
-            ReportError::File(..) => failure.hint(
+            BenchReportError::File(..) => failure.hint(
                 "give files that `durward bench` wrote with `--json`: embedded, server, sessions, streams, opcua; or records of \
                  `durward lab run`",
             ),
-            ReportError::Empty => failure.hint("`durward bench embedded --json` prints measurements"),
-            ReportError::TooMany(_) => failure.hint("report fewer files at a time"),
+            BenchReportError::Empty => failure.hint("`durward bench embedded --json` prints measurements"),
+            BenchReportError::TooMany(_) => failure.hint("report fewer files at a time"),
         }
     })
 }

@@ -1,19 +1,19 @@
 //! Measurements as JSON: what `durward bench report` reads.
 
-use durward_bench::Machine;
-use durward_bench::embedded::Measurement;
+use durward_bench::MachineFacts;
+use durward_bench::embedded::EmbeddedMeasurement;
 use durward_pdp::IndexKind;
 use serde_json::{Value as Json, json};
 
-use super::embedded::Session;
+use super::embedded::EmbeddedSession;
 
 /// An array of all rows.
-pub(super) fn all(session: &Session) -> String {
+pub(super) fn all(session: &EmbeddedSession) -> String {
     let rows = session.measured.iter().map(|(kind, one)| row(*kind, one, session)).collect();
     format!("{:#}\n", Json::Array(rows))
 }
 
-fn row(kind: IndexKind, measured: &Measurement, session: &Session) -> Json {
+fn row(kind: IndexKind, measured: &EmbeddedMeasurement, session: &EmbeddedSession) -> Json {
     let rate = &measured.decisions_per_s;
     let mut row = json!({
         "scenario": session.name,
@@ -55,7 +55,7 @@ fn row(kind: IndexKind, measured: &Measurement, session: &Session) -> Json {
 
 /// This machine.
 pub(crate) fn machine() -> Json {
-    let machine = Machine::this();
+    let machine = MachineFacts::this();
     json!({
         "processor": machine.processor,
         "cores": machine.cores,

@@ -7,16 +7,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use durward_bench::Bare;
-use durward_bench::embedded::Form;
-use durward_bench::server::{Measurement, Plan, ServerBenchError, Transport, measure, request};
+use durward_bench::embedded::RequestFormat;
+use durward_bench::server::{ServerBenchError, ServerMeasurement, ServerPlan, Transport, measure, request};
 use durward_pdp::sapl::Subscription;
 use serde_json::json;
 
-use super::node::{Cores, HTTP_MARK, Started, cores, resolve};
+use super::node::{CoreSplit, HTTP_MARK, StartedServer, cores, resolve};
 use super::row::{command, machine};
 use super::{counted, grouped, seconds};
 use crate::decide::read_request_texts;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -64,7 +64,7 @@ pub(super) struct Arguments {
     seconds: f64,
     /// The cores of the server and of the load; `none` pins nothing
     #[arg(long, value_name = "SERVER,LOAD", default_value = "0,1", value_parser = cores)]
-    cores: Cores,
+    cores: CoreSplit,
     /// Print an object instead of a table
     #[arg(long)]
     json: bool,
@@ -84,24 +84,24 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let questions = read_questions(&arguments.subscriptions)?;
     let server = match (&arguments.policies, &arguments.url) {
         (Some(policies), _) => {
             let policies =
-                fs::canonicalize(policies).map_err(|error| Failure::unreadable(policies, &error))?;
+                fs::canonicalize(policies).map_err(|error| CommandError::unreadable(policies, &error))?;
             let mark = match arguments.transport {
                 TransportName::Http => HTTP_MARK,
                 TransportName::Rsocket => "serving RSocket address=",
             };
-            Some(Started::start(arguments.cores, mark, |_| settings(&policies))?)
+            Some(StartedServer::start(arguments.cores, mark, |_| settings(&policies))?)
         }
         (None, _) => None,
     };
     let address = match (&server, &arguments.url) {
         (Some(server), _) => server.address(),
         (None, Some(url)) => resolve(url)?,
-        (None, None) => return Err(Failure::new("neither `--policies` nor `--url` is given")),
+        (None, None) => return Err(CommandError::new("neither `--policies` nor `--url` is given")),
     };
     let bare = match (arguments.transport, &server, questions.first()) {
         (TransportName::Http, Some(_), Some(question)) => {
@@ -115,7 +115,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         TransportName::Http => (Transport::Http, 64, 1),
         TransportName::Rsocket => (Transport::Rsocket, 8, 64),
     };
-    let plan = Plan {
+    let plan = ServerPlan {
         address,
         transport,
         questions: &questions,
@@ -123,7 +123,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         in_flight: arguments.in_flight.map_or(in_flight, usize::from),
         duration: Duration::from_secs_f64(arguments.seconds),
         rate: arguments.rate,
-        process: server.as_ref().map(Started::process),
+        process: server.as_ref().map(StartedServer::process),
         bare: bare.as_ref(),
     };
     let measured = measure(&plan).map_err(failure)?;
@@ -131,7 +131,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn failure(error: ServerBenchError) -> Failure {
+fn failure(error: ServerBenchError) -> CommandError {
     let hint = match &error {
         ServerBenchError::NoQuestions | ServerBenchError::Question => "see `--subscriptions`",
         ServerBenchError::Connection(_) => "is the server up, and does it take so many connections?",
@@ -139,24 +139,24 @@ fn failure(error: ServerBenchError) -> Failure {
             "does it speak SAPL's protocols there, unencrypted, and may anybody ask?"
         }
     };
-    Failure::new(crate::failure::without_number(&error.to_string())).hint(hint)
+    CommandError::new(crate::failure::without_number(&error.to_string())).hint(hint)
 }
 
-fn read_questions(path: &Path) -> Result<Vec<Subscription>, Failure> {
+fn read_questions(path: &Path) -> Result<Vec<Subscription>, CommandError> {
     let mut questions = Vec::new();
     for text in read_request_texts(path)? {
-        if text.form != Form::Subscription {
-            return Err(Failure::new(format!("{}: there is no `subscription`", text.name)));
+        if text.form != RequestFormat::Subscription {
+            return Err(CommandError::new(format!("{}: there is no `subscription`", text.name)));
         }
         let read = Subscription::from_json(&text.text);
-        questions.push(read.map_err(|error| Failure::new(format!("{}: {error}", text.name)))?);
+        questions.push(read.map_err(|error| CommandError::new(format!("{}: {error}", text.name)))?);
     }
     Ok(questions)
 }
 
 /// A server that anybody on this machine may ask.
-fn settings(policies: &Path) -> Result<Vec<u8>, Failure> {
-    let path = policies.to_str().ok_or_else(|| Failure::new("the path of the policies is not UTF-8"))?;
+fn settings(policies: &Path) -> Result<Vec<u8>, CommandError> {
+    let path = policies.to_str().ok_or_else(|| CommandError::new("the path of the policies is not UTF-8"))?;
     let mut text = Vec::new();
     // A text of JSON is one of TOML.
     writeln!(text, "policies.path = {}", serde_json::Value::from(path))?;
@@ -166,7 +166,7 @@ fn settings(policies: &Path) -> Result<Vec<u8>, Failure> {
     Ok(text)
 }
 
-fn row(plan: &Plan<'_>, measured: &Measurement) -> String {
+fn row(plan: &ServerPlan<'_>, measured: &ServerMeasurement) -> String {
     let load = &measured.load;
     let row = json!({
         "transport": name(plan.transport),
@@ -202,7 +202,7 @@ fn name(transport: Transport) -> &'static str {
     }
 }
 
-fn table(plan: &Plan<'_>, measured: &Measurement) -> String {
+fn table(plan: &ServerPlan<'_>, measured: &ServerMeasurement) -> String {
     let questions = counted(plan.questions.len(), "question", ["", "s"]);
     let connections = counted(plan.connections, "connection", ["", "s"]);
     let mut text = format!(

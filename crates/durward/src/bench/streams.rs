@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use durward_bench::streams::{Attribute, Measurement, measure_departments};
+use durward_bench::streams::{StreamAttribute, StreamMeasurement, measure_departments};
 use serde_json::json;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -42,18 +42,18 @@ enum AttributeName {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let attribute = match arguments.attribute {
-        AttributeName::Shared => Attribute::Shared,
-        AttributeName::Own => Attribute::Own,
+        AttributeName::Shared => StreamAttribute::Shared,
+        AttributeName::Own => StreamAttribute::Own,
     };
     let count = usize::try_from(arguments.subscriptions).unwrap_or(usize::MAX);
-    let measured = measure_departments(count, attribute).map_err(|errors| Failure::policies(&errors))?;
+    let measured = measure_departments(count, attribute).map_err(|errors| CommandError::policies(&errors))?;
     to_stdout(&if arguments.json { row(&measured) } else { format!("{measured}\n") })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(measured: &Measurement) -> String {
+fn row(measured: &StreamMeasurement) -> String {
     let ms = |time: Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
     let row = json!({
         "subscriptions": measured.subscriptions,

@@ -1,16 +1,16 @@
 //! Measurements as a table.
 
-use durward_bench::embedded::{Measurement, UNCERTAINTY_MAX};
+use durward_bench::embedded::{EmbeddedMeasurement, UNCERTAINTY_MAX};
 use durward_pdp::IndexKind;
 
-use super::embedded::{ModeName, Session};
+use super::embedded::{EmbeddedModeName, EmbeddedSession};
 use super::{counted, grouped};
 
 /// Threads that ran less than this part of the time had to share their cores: worth saying.
 const BUSY_BELOW: f64 = 0.95;
 
 /// The table, with what was measured above and how to read it below.
-pub(super) fn of(session: &Session) -> String {
+pub(super) fn of(session: &EmbeddedSession) -> String {
     let mut text = head(session);
     text.push_str(&format!(
         "{:<9} {:>12} {:>7} {:>25} {:>9} {:>9} {:>9} {:>10} {:>13}\n",
@@ -43,13 +43,13 @@ pub(super) fn of(session: &Session) -> String {
     text + &foot(session)
 }
 
-fn head(session: &Session) -> String {
+fn head(session: &EmbeddedSession) -> String {
     let policies = session.measured.first().map_or(0, |(_, one)| one.policies);
     let what = match session.mode {
-        ModeName::Encoded => "encoded request to decision".to_owned(),
-        ModeName::Decide => "read request to decision".to_owned(),
-        ModeName::Text => "request text to response text".to_owned(),
-        ModeName::Batch => format!("encoded requests to decisions, {} at once", session.batch),
+        EmbeddedModeName::Encoded => "encoded request to decision".to_owned(),
+        EmbeddedModeName::Decide => "read request to decision".to_owned(),
+        EmbeddedModeName::Text => "request text to response text".to_owned(),
+        EmbeddedModeName::Batch => format!("encoded requests to decisions, {} at once", session.batch),
     };
     let policies = counted(policies, "polic", ["y", "ies"]);
     let requests = counted(session.requests, "request", ["", "s"]);
@@ -57,7 +57,7 @@ fn head(session: &Session) -> String {
     format!("{policies}, {requests}, {threads}, {what}\n\n")
 }
 
-fn foot(session: &Session) -> String {
+fn foot(session: &EmbeddedSession) -> String {
     let mut text = "\ndecisions/s: median of rounds of 100 ms; 95 %: how wide the interval is that holds it 19 times out \
                     of 20\n"
         .to_owned();
@@ -75,11 +75,11 @@ fn foot(session: &Session) -> String {
     }
     let Some((_, first)) = session.measured.first() else { return text };
     text.push_str(&match session.mode {
-        ModeName::Batch => format!(
+        EmbeddedModeName::Batch => format!(
             "latency: its share of a batch's, for each of {} decisions; {} ns of each batch are the clock's\n",
             first.latency.decisions, first.clock_ns
         ),
-        ModeName::Encoded | ModeName::Decide | ModeName::Text => {
+        EmbeddedModeName::Encoded | EmbeddedModeName::Decide | EmbeddedModeName::Text => {
             format!(
                 "latency: {} decisions, {} ns of each is the clock\n",
                 first.latency.decisions, first.clock_ns
@@ -97,7 +97,7 @@ fn foot(session: &Session) -> String {
 }
 
 /// How many rounds there were, and whether they were enough.
-fn rounds(one: &Measurement, time_limit: Option<f64>) -> String {
+fn rounds(one: &EmbeddedMeasurement, time_limit: Option<f64>) -> String {
     let rounds = counted(one.decisions_per_s.count, "round", ["", "s"]);
     let percent = UNCERTAINTY_MAX * 100.0;
     match (one.is_converged, time_limit) {
@@ -111,7 +111,7 @@ fn rounds(one: &Measurement, time_limit: Option<f64>) -> String {
     }
 }
 
-fn busy(measured: &[(IndexKind, Measurement)]) -> String {
+fn busy(measured: &[(IndexKind, EmbeddedMeasurement)]) -> String {
     let running = measured.iter().filter_map(|(_, one)| one.running).fold(1.0, f64::min);
     if running < BUSY_BELOW {
         let percent = running * 100.0;

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use durward_bundle::{Bundle, BundleDraft, FileKind, Limits, RecipientKey};
 use durward_pdp::{Pdp, PolicyText, ReadError, list_policies, read_policy_file};
 
-use super::files::{self, Readers, wrong};
+use super::files::{self, FileReaders, wrong};
 use super::secrets::{keyring, open_name, opened, sealed, sealed_name};
-use crate::failure::{Failure, Outcome, without_number};
+use crate::failure::{CommandError, CommandResult, without_number};
 use crate::serve::clock;
 use crate::to_stdout;
 
@@ -20,7 +20,7 @@ const SAPL_RATIO_MAX: usize = 100;
 
 /// Make a bundle of a directory
 #[derive(Debug, clap::Args)]
-pub(super) struct Create {
+pub(super) struct CreateBundle {
     /// The directory: pdp.json, *.sapl, secrets, extensions. Policies of XACML are refused; other files are passed over
     #[arg(short, long, value_name = "DIR")]
     input: PathBuf,
@@ -46,7 +46,7 @@ pub(super) struct Create {
 
 /// Write the files of a bundle into a directory
 #[derive(Debug, clap::Args)]
-pub(super) struct Unpack {
+pub(super) struct UnpackBundle {
     /// The bundle
     #[arg(short, long, value_name = "FILE")]
     bundle: PathBuf,
@@ -66,7 +66,7 @@ pub(super) struct Unpack {
 
 /// Sign a bundle anew
 #[derive(Debug, clap::Args)]
-pub(super) struct Sign {
+pub(super) struct SignBundle {
     /// The bundle
     #[arg(short, long, value_name = "FILE")]
     bundle: PathBuf,
@@ -81,7 +81,7 @@ pub(super) struct Sign {
     output: Option<PathBuf>,
 }
 
-pub(super) fn create(arguments: &Create) -> Outcome {
+pub(super) fn create(arguments: &CreateBundle) -> CommandResult {
     let at = wrong(&arguments.input);
     refuse_xacml(&arguments.input)?;
     let recipient = arguments.seal_to.as_deref().map(files::recipient_key).transpose()?;
@@ -89,7 +89,7 @@ pub(super) fn create(arguments: &Create) -> Outcome {
     check_policies(&arguments.input, &found)?;
     let mut draft = BundleDraft::new(&now()?).map_err(&at)?;
     if let Some(id) = &arguments.configuration_id {
-        draft.set_configuration_id(id).map_err(|error| Failure::new(error.to_string()))?;
+        draft.set_configuration_id(id).map_err(|error| CommandError::new(error.to_string()))?;
     }
     for (name, content) in found {
         draft.add(&name, content).map_err(&at)?;
@@ -99,15 +99,15 @@ pub(super) fn create(arguments: &Create) -> Outcome {
     let bytes = draft.finish(signing).map_err(&at)?;
     // Read again: what is written is what the limits allow.
     let bundle = Bundle::read(&bytes, &Limits::default()).map_err(&at)?;
-    files::write(&arguments.output, &bytes, Readers::Usual, arguments.force)?;
+    files::write(&arguments.output, &bytes, FileReaders::Usual, arguments.force)?;
     tell(&arguments.output, &bundle, bytes.len())
 }
 
-pub(super) fn sign(arguments: &Sign) -> Outcome {
+pub(super) fn sign(arguments: &SignBundle) -> CommandResult {
     let at = wrong(&arguments.bundle);
     let bundle = files::bundle(&arguments.bundle)?;
     if let Some(name) = bundle.files().keys().find(|name| is_clear(name)) {
-        let failure = Failure::new(format!("`{name}` holds secrets in clear")).at(&arguments.bundle);
+        let failure = CommandError::new(format!("`{name}` holds secrets in clear")).at(&arguments.bundle);
         return Err(
             failure.hint("unpack it, seal the directory with `durward bundle seal`, and make it again")
         );
@@ -116,11 +116,11 @@ pub(super) fn sign(arguments: &Sign) -> Outcome {
     let draft = BundleDraft::of(&bundle, &now()?).map_err(&at)?;
     let bytes = draft.finish(Some((&key, &arguments.key_id))).map_err(&at)?;
     let output = arguments.output.as_deref().unwrap_or(&arguments.bundle);
-    files::write(output, &bytes, Readers::Usual, true)?;
+    files::write(output, &bytes, FileReaders::Usual, true)?;
     tell(output, &Bundle::read(&bytes, &Limits::default()).map_err(&at)?, bytes.len())
 }
 
-pub(super) fn unpack(arguments: &Unpack) -> Outcome {
+pub(super) fn unpack(arguments: &UnpackBundle) -> CommandResult {
     let at = wrong(&arguments.bundle);
     let mut bundle = files::bundle(&arguments.bundle)?;
     let configuration = bundle.manifest().configuration_id.clone();
@@ -144,12 +144,12 @@ pub(super) fn unpack(arguments: &Unpack) -> Outcome {
     }
     if let Some(name) = unpacked.keys().find(|name| !arguments.force && arguments.output.join(name).exists())
     {
-        let failure = Failure::new("is there already").at(&arguments.output.join(name));
+        let failure = CommandError::new("is there already").at(&arguments.output.join(name));
         return Err(failure.hint("choose another directory, or replace files with `--force`"));
     }
-    fs::create_dir_all(&arguments.output).map_err(|error| Failure::from(error).at(&arguments.output))?;
+    fs::create_dir_all(&arguments.output).map_err(|error| CommandError::from(error).at(&arguments.output))?;
     for (name, content) in &unpacked {
-        let readers = if is_clear(name) { Readers::Owner } else { Readers::Usual };
+        let readers = if is_clear(name) { FileReaders::Owner } else { FileReaders::Usual };
         files::write(&arguments.output.join(name), content, readers, arguments.force)?;
     }
     let verified = if arguments.key.is_some() { "verified" } else { "not verified" };
@@ -166,19 +166,19 @@ fn is_clear(name: &str) -> bool {
 }
 
 /// RFC 3339.
-fn now() -> Result<String, Failure> {
-    durward_bundle::time(clock()()).map_err(|error| Failure::new(error.to_string()))
+fn now() -> Result<String, CommandError> {
+    durward_bundle::time(clock()()).map_err(|error| CommandError::new(error.to_string()))
 }
 
 /// The files of a directory, whose secrets are sealed, by themselves or now.
 fn with_sealed_secrets(
     directory: &Path,
     recipient: Option<&RecipientKey>,
-) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+) -> Result<BTreeMap<String, Vec<u8>>, CommandError> {
     let found = files::directory(directory)?;
     let is = |kind: fn(FileKind) -> bool| found.keys().any(|name| FileKind::of(name).is_some_and(kind));
     let (has_clear, has_sealed) = (is(FileKind::is_clear_secret), is(FileKind::is_sealed));
-    let wrong = |message: &str, hint: &str| Err(Failure::new(message).at(directory).hint(hint));
+    let wrong = |message: &str, hint: &str| Err(CommandError::new(message).at(directory).hint(hint));
     match (has_clear, has_sealed, recipient) {
         (true, true, _) => wrong("some secrets are sealed and some are not", "seal or unseal all of them"),
         (true, false, None) => wrong("there are secrets in clear", "seal them: `--seal-to FILE.pub.jwk`"),
@@ -199,15 +199,15 @@ fn with_sealed_secrets(
 
 /// A bundle holds documents of SAPL alone, and engines pass over what they do not know: a deny in XACML that got lost so
 /// would be nobody's to miss.
-fn refuse_xacml(directory: &Path) -> Result<(), Failure> {
-    let unreadable = |error: ReadError| Failure::new(without_number(&error.to_string()));
+fn refuse_xacml(directory: &Path) -> Result<(), CommandError> {
+    let unreadable = |error: ReadError| CommandError::new(without_number(&error.to_string()));
     for path in list_policies(directory).map_err(unreadable)? {
         if !is_xml(&path) {
             continue;
         }
         let text = read_policy_file(&path, durward_pdp::xacml::policy::Limits::default().bytes_max);
         if text.map_err(unreadable)?.is_some() {
-            let failure = Failure::new("a bundle cannot hold policies of XACML").at(&path);
+            let failure = CommandError::new("a bundle cannot hold policies of XACML").at(&path);
             return Err(failure.hint(
                 "move it to a directory of its own, and serve it with `durward serve --policies`, or write it in SAPL",
             ));
@@ -221,7 +221,7 @@ fn is_xml(path: &Path) -> bool {
 }
 
 /// Policies that nobody could put in force are not worth a bundle.
-fn check_policies(directory: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Failure> {
+fn check_policies(directory: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), CommandError> {
     let is_policy =
         |name: &str| matches!(FileKind::of(name), Some(FileKind::Policy | FileKind::Configuration));
     let policies = files.iter().filter(|(name, _)| is_policy(name));
@@ -231,10 +231,10 @@ fn check_policies(directory: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result
     };
     let now = clock();
     let built = Pdp::builder().policies(policies.map(text).collect()).clock(move || now()).build();
-    built.map(drop).map_err(|errors| Failure::policies(&errors))
+    built.map(drop).map_err(|errors| CommandError::policies(&errors))
 }
 
-fn tell(path: &Path, bundle: &Bundle, bytes: usize) -> Outcome {
+fn tell(path: &Path, bundle: &Bundle, bytes: usize) -> CommandResult {
     let manifest = bundle.manifest();
     let signed = match &manifest.signature {
         Some(signature) => format!("signed with the key `{}`", signature.key_id),

@@ -9,14 +9,14 @@ use durward_bundle::{
     Bundle, BundleError, FileKind, Limits, RecipientKey, SecretKey, SigningKey, Trust, VerifyingKey,
 };
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// Longest file with a key.
 const KEY_BYTES_MAX: u64 = 4096;
 
 /// Who may read a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Readers {
+pub(super) enum FileReaders {
     /// As the user's mask says.
     Usual,
     /// The user alone.
@@ -24,63 +24,63 @@ pub(super) enum Readers {
 }
 
 /// Says in which file something is wrong.
-pub(super) fn wrong(path: &Path) -> impl Fn(BundleError) -> Failure {
-    move |error| Failure::new(error.to_string()).at(path)
+pub(super) fn wrong(path: &Path) -> impl Fn(BundleError) -> CommandError {
+    move |error| CommandError::new(error.to_string()).at(path)
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+fn text(path: &Path) -> Result<String, CommandError> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(KEY_BYTES_MAX).read_to_string(&mut text));
-    read.map(|_| text).map_err(|error| Failure::unreadable(path, &error))
+    read.map(|_| text).map_err(|error| CommandError::unreadable(path, &error))
 }
 
-pub(super) fn signing_key(path: &Path) -> Result<SigningKey, Failure> {
+pub(super) fn signing_key(path: &Path) -> Result<SigningKey, CommandError> {
     SigningKey::read(&text(path)?).map_err(wrong(path))
 }
 
-pub(super) fn verifying_key(path: &Path) -> Result<VerifyingKey, Failure> {
+pub(super) fn verifying_key(path: &Path) -> Result<VerifyingKey, CommandError> {
     VerifyingKey::read(&text(path)?).map_err(wrong(path))
 }
 
-pub(super) fn recipient_key(path: &Path) -> Result<RecipientKey, Failure> {
+pub(super) fn recipient_key(path: &Path) -> Result<RecipientKey, CommandError> {
     RecipientKey::read(&text(path)?).map_err(wrong(path))
 }
 
-pub(super) fn secret_key(path: &Path) -> Result<SecretKey, Failure> {
+pub(super) fn secret_key(path: &Path) -> Result<SecretKey, CommandError> {
     SecretKey::read(&text(path)?).map_err(wrong(path))
 }
 
 /// A bundle, not verified.
-pub(super) fn bundle(path: &Path) -> Result<Bundle, Failure> {
+pub(super) fn bundle(path: &Path) -> Result<Bundle, CommandError> {
     let limits = Limits::default();
     let bytes = read(path, limits.archive_bytes_max)?;
     Bundle::read(&bytes, &limits).map_err(wrong(path))
 }
 
 /// Trust in one key, whatever signatures call it.
-pub(super) fn trust(key: &Path) -> Result<Trust, Failure> {
+pub(super) fn trust(key: &Path) -> Result<Trust, CommandError> {
     Ok(Trust::one(verifying_key(key)?))
 }
 
 /// No more than may be there.
-fn read(path: &Path, bytes_max: usize) -> Result<Vec<u8>, Failure> {
+fn read(path: &Path, bytes_max: usize) -> Result<Vec<u8>, CommandError> {
     let mut bytes = Vec::new();
     let most = bytes_max as u64 + 1;
     let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
-    read.map_err(|error| Failure::unreadable(path, &error))?;
+    read.map_err(|error| CommandError::unreadable(path, &error))?;
     if bytes.len() > bytes_max {
-        return Err(Failure::new(format!("more than {bytes_max} bytes")).at(path));
+        return Err(CommandError::new(format!("more than {bytes_max} bytes")).at(path));
     }
     Ok(bytes)
 }
 
 /// The files of a directory that a bundle can have, by name; others are passed over.
-pub(super) fn directory(path: &Path) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+pub(super) fn directory(path: &Path) -> Result<BTreeMap<String, Vec<u8>>, CommandError> {
     let mut files = BTreeMap::new();
     let limits = Limits::default();
     let mut left = limits.content_bytes_max;
-    for entry in fs::read_dir(path).map_err(|error| Failure::unreadable(path, &error))? {
-        let entry = entry.map_err(|error| Failure::unreadable(path, &error))?;
+    for entry in fs::read_dir(path).map_err(|error| CommandError::unreadable(path, &error))? {
+        let entry = entry.map_err(|error| CommandError::unreadable(path, &error))?;
         let Ok(name) = entry.file_name().into_string() else { continue };
         let is_meant =
             FileKind::of(&name).is_some_and(|kind| kind != FileKind::Manifest) && !name.starts_with('.');
@@ -96,9 +96,14 @@ pub(super) fn directory(path: &Path) -> Result<BTreeMap<String, Vec<u8>>, Failur
 
 /// Writes a file that is not there yet, or takes the place of one only if told so. Whoever is not to read it never can: not
 /// even while it is being written.
-pub(super) fn write(path: &Path, bytes: &[u8], readers: Readers, may_replace: bool) -> Result<(), Failure> {
+pub(super) fn write(
+    path: &Path,
+    bytes: &[u8],
+    readers: FileReaders,
+    may_replace: bool,
+) -> Result<(), CommandError> {
     if !may_replace && path.symlink_metadata().is_ok() {
-        return Err(Failure::new("is there already")
+        return Err(CommandError::new("is there already")
             .at(path)
             .hint("choose another name, or replace it with `--force`"));
     }
@@ -112,15 +117,15 @@ pub(super) fn write(path: &Path, bytes: &[u8], readers: Readers, may_replace: bo
     written.map_err(|error| {
         // What is half written is of no use; it may be gone.
         let _ = fs::remove_file(&beside);
-        Failure::from(error).at(path)
+        CommandError::from(error).at(path)
     })
 }
 
-fn create(path: &Path, readers: Readers) -> io::Result<File> {
+fn create(path: &Path, readers: FileReaders) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    if readers == Readers::Owner {
+    if readers == FileReaders::Owner {
         use std::os::unix::fs::OpenOptionsExt;
         options.mode(0o600);
     }
@@ -130,6 +135,6 @@ fn create(path: &Path, readers: Readers) -> io::Result<File> {
 }
 
 /// Takes a file away.
-pub(super) fn remove(path: &Path) -> Result<(), Failure> {
-    fs::remove_file(path).map_err(|error| Failure::from(error).at(path))
+pub(super) fn remove(path: &Path) -> Result<(), CommandError> {
+    fs::remove_file(path).map_err(|error| CommandError::from(error).at(path))
 }

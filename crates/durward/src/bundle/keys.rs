@@ -5,26 +5,26 @@ use std::process::ExitCode;
 
 use durward_bundle::{BundleError, SecretKey, SigningKey};
 
-use super::files::{Readers, write};
-use crate::failure::{Failure, Outcome};
+use super::files::{FileReaders, write};
+use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 
 /// Make a key pair for signing: PREFIX.pem (private) and PREFIX.pub
 #[derive(Debug, clap::Args)]
 pub(super) struct Keygen {
     #[command(flatten)]
-    target: Target,
+    target: KeyFiles,
 }
 
 /// Make a key pair for secrets: PREFIX.jwk (private) and PREFIX.pub.jwk
 #[derive(Debug, clap::Args)]
 pub(super) struct KeygenSecrets {
     #[command(flatten)]
-    target: Target,
+    target: KeyFiles,
 }
 
 #[derive(Debug, clap::Args)]
-struct Target {
+struct KeyFiles {
     /// What the names of both files begin with
     #[arg(short, long, value_name = "PREFIX")]
     output: PathBuf,
@@ -33,23 +33,23 @@ struct Target {
     force: bool,
 }
 
-impl Target {
+impl KeyFiles {
     fn path(&self, ending: &str) -> PathBuf {
         let mut name = self.output.clone().into_os_string();
         name.push(ending);
         name.into()
     }
 
-    fn write(&self, private: (&str, &str), public: (&str, &str)) -> Outcome {
+    fn write(&self, private: (&str, &str), public: (&str, &str)) -> CommandResult {
         let (private_path, public_path) = (self.path(private.0), self.path(public.0));
         for path in [&private_path, &public_path] {
             if !self.force && path.symlink_metadata().is_ok() {
-                let failure = Failure::new("is there already").at(path);
+                let failure = CommandError::new("is there already").at(path);
                 return Err(failure.hint("choose another name, or replace it with `--force`"));
             }
         }
-        write(&private_path, private.1.as_bytes(), Readers::Owner, self.force)?;
-        write(&public_path, public.1.as_bytes(), Readers::Usual, self.force)?;
+        write(&private_path, private.1.as_bytes(), FileReaders::Owner, self.force)?;
+        write(&public_path, public.1.as_bytes(), FileReaders::Usual, self.force)?;
         let line = |path: &Path, what: &str| format!("{}: {what}\n", path.display());
         to_stdout(
             &(line(&private_path, "private: keep it to yourself")
@@ -59,16 +59,16 @@ impl Target {
     }
 }
 
-fn no_key(error: BundleError) -> Failure {
-    Failure::new(error.to_string())
+fn no_key(error: BundleError) -> CommandError {
+    CommandError::new(error.to_string())
 }
 
-pub(super) fn keygen(arguments: &Keygen) -> Outcome {
+pub(super) fn keygen(arguments: &Keygen) -> CommandResult {
     let key = SigningKey::generate().map_err(no_key)?;
     arguments.target.write((".pem", &key.to_pem()), (".pub", &key.verifying_key().to_pem()))
 }
 
-pub(super) fn keygen_secrets(arguments: &KeygenSecrets) -> Outcome {
+pub(super) fn keygen_secrets(arguments: &KeygenSecrets) -> CommandResult {
     let key = SecretKey::generate().map_err(no_key)?;
     let lines = |text: String| text + "\n";
     arguments.target.write((".jwk", &lines(key.to_jwk())), (".pub.jwk", &lines(key.recipient().to_jwk())))

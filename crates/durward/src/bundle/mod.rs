@@ -9,7 +9,7 @@ mod source;
 
 pub(crate) use source::{BundleArguments, read_policies};
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,16 +28,16 @@ Exit codes: 0 done, 1 not to be trusted, 2 bad input.";
 #[command(disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: BundleCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
-    Create(create::Create),
-    Unpack(create::Unpack),
-    Sign(create::Sign),
-    Verify(show::Verify),
-    Inspect(show::Inspect),
+enum BundleCommand {
+    Create(create::CreateBundle),
+    Unpack(create::UnpackBundle),
+    Sign(create::SignBundle),
+    Verify(show::VerifyBundle),
+    Inspect(show::InspectBundle),
     Seal(secrets::Seal),
     Unseal(secrets::Unseal),
     Reseal(secrets::Reseal),
@@ -46,17 +46,17 @@ enum What {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     match &arguments.what {
-        What::Create(arguments) => create::create(arguments),
-        What::Unpack(arguments) => create::unpack(arguments),
-        What::Sign(arguments) => create::sign(arguments),
-        What::Verify(arguments) => show::verify(arguments),
-        What::Inspect(arguments) => show::inspect(arguments),
-        What::Seal(arguments) => secrets::seal(arguments),
-        What::Unseal(arguments) => secrets::unseal(arguments),
-        What::Reseal(arguments) => secrets::reseal(arguments),
-        What::Keygen(arguments) => keys::keygen(arguments),
-        What::KeygenSecrets(arguments) => keys::keygen_secrets(arguments),
+        BundleCommand::Create(arguments) => create::create(arguments),
+        BundleCommand::Unpack(arguments) => create::unpack(arguments),
+        BundleCommand::Sign(arguments) => create::sign(arguments),
+        BundleCommand::Verify(arguments) => show::verify(arguments),
+        BundleCommand::Inspect(arguments) => show::inspect(arguments),
+        BundleCommand::Seal(arguments) => secrets::seal(arguments),
+        BundleCommand::Unseal(arguments) => secrets::unseal(arguments),
+        BundleCommand::Reseal(arguments) => secrets::reseal(arguments),
+        BundleCommand::Keygen(arguments) => keys::keygen(arguments),
+        BundleCommand::KeygenSecrets(arguments) => keys::keygen_secrets(arguments),
     }
 }

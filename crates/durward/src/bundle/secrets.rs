@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use durward_bundle::{BundleError, FileKind, Keyring, RecipientKey, SecretKey};
 use durward_pdp::ir::json;
 
-use super::files::{self, Readers};
-use crate::failure::{Failure, Outcome};
+use super::files::{self, FileReaders};
+use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 
 /// Seal the secrets of a directory; the ones in clear are removed
@@ -69,21 +69,21 @@ pub(super) fn open_name(name: &str) -> String {
     format!("{}.json", name.strip_suffix(".sealed.json").unwrap_or(name))
 }
 
-pub(super) fn keyring(keys: Vec<SecretKey>) -> Result<Keyring, Failure> {
-    Keyring::new(keys).map_err(|error| Failure::new(error.to_string()))
+pub(super) fn keyring(keys: Vec<SecretKey>) -> Result<Keyring, CommandError> {
+    Keyring::new(keys).map_err(|error| CommandError::new(error.to_string()))
 }
 
-pub(super) fn seal(arguments: &Seal) -> Outcome {
+pub(super) fn seal(arguments: &Seal) -> CommandResult {
     let to = files::recipient_key(&arguments.seal_to)?;
     replace(&arguments.input, FileKind::is_clear_secret, sealed_name, &|content| sealed(content, &to))
 }
 
-pub(super) fn unseal(arguments: &Unseal) -> Outcome {
+pub(super) fn unseal(arguments: &Unseal) -> CommandResult {
     let keyring = keyring(vec![files::secret_key(&arguments.unseal_with)?])?;
     replace(&arguments.input, FileKind::is_sealed, open_name, &|content| opened(content, &keyring))
 }
 
-pub(super) fn reseal(arguments: &Reseal) -> Outcome {
+pub(super) fn reseal(arguments: &Reseal) -> CommandResult {
     let keys = arguments.unseal_with.iter().map(|path| files::secret_key(path)).collect::<Result<_, _>>()?;
     let (keyring, to) = (keyring(keys)?, files::recipient_key(&arguments.seal_to)?);
     let changed = |content: &[u8]| {
@@ -93,21 +93,21 @@ pub(super) fn reseal(arguments: &Reseal) -> Outcome {
     replace(&arguments.input, FileKind::is_sealed, str::to_owned, &changed)
 }
 
-type Change<'c> = &'c dyn Fn(&[u8]) -> Result<Vec<u8>, BundleError>;
+type SecretsChange<'c> = &'c dyn Fn(&[u8]) -> Result<Vec<u8>, BundleError>;
 
 /// Changes all files of a kind, or none if one of them cannot be.
 fn replace(
     directory: &Path,
     is_meant: fn(FileKind) -> bool,
     rename: fn(&str) -> String,
-    change: Change<'_>,
-) -> Outcome {
+    change: SecretsChange<'_>,
+) -> CommandResult {
     let all = files::directory(directory)?;
     let mut changed = BTreeMap::new();
     for (name, content) in all.iter().filter(|(name, _)| FileKind::of(name).is_some_and(is_meant)) {
         let new_name = rename(name);
         if new_name != *name && all.contains_key(&new_name) {
-            let failure = Failure::new(format!("`{new_name}` is there already")).at(directory);
+            let failure = CommandError::new(format!("`{new_name}` is there already")).at(directory);
             return Err(failure.hint("remove the one that does not count"));
         }
         let path = directory.join(name);
@@ -117,7 +117,7 @@ fn replace(
         to_stdout("there are no such secrets\n")?;
     }
     for (name, (new_name, content)) in changed {
-        files::write(&directory.join(&new_name), &content, Readers::Owner, true)?;
+        files::write(&directory.join(&new_name), &content, FileReaders::Owner, true)?;
         if new_name != *name {
             files::remove(&directory.join(name))?;
         }

@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use durward_bundle::{Bundle, FileKind};
 
 use super::files;
-use crate::failure::{DIFFERENT, Outcome, complain};
+use crate::failure::{CommandResult, DIFFERENT, complain};
 use crate::to_stdout;
 
 /// Verify the signature of a bundle, and every file in it
 #[derive(Debug, clap::Args)]
-pub(super) struct Verify {
+pub(super) struct VerifyBundle {
     /// The bundle
     #[arg(short, long, value_name = "FILE")]
     bundle: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Verify {
 
 /// Show what a bundle says and holds; no secret is shown
 #[derive(Debug, clap::Args)]
-pub(super) struct Inspect {
+pub(super) struct InspectBundle {
     /// The bundle
     #[arg(short, long, value_name = "FILE")]
     bundle: PathBuf,
@@ -32,7 +32,7 @@ pub(super) struct Inspect {
     key: Option<PathBuf>,
 }
 
-pub(super) fn verify(arguments: &Verify) -> Outcome {
+pub(super) fn verify(arguments: &VerifyBundle) -> CommandResult {
     let trust = files::trust(&arguments.key)?;
     let bundle = files::bundle(&arguments.bundle)?;
     let path = arguments.bundle.display();
@@ -51,7 +51,7 @@ pub(super) fn verify(arguments: &Verify) -> Outcome {
     }
 }
 
-pub(super) fn inspect(arguments: &Inspect) -> Outcome {
+pub(super) fn inspect(arguments: &InspectBundle) -> CommandResult {
     let trust = arguments.key.as_deref().map(files::trust).transpose()?;
     let bundle = files::bundle(&arguments.bundle)?;
     let mut text = described(&bundle);

@@ -6,7 +6,7 @@ use durward_bundle::{FileKind, Trust};
 use durward_pdp::PolicyText;
 
 use super::files::{self, wrong};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// A bundle in place of a directory.
 #[derive(Debug, clap::Args)]
@@ -23,7 +23,7 @@ pub(crate) struct BundleArguments {
 }
 
 /// The policies of the bundle, if there is one; secrets are for attribute finders, which no command asks.
-pub(crate) fn read_policies(arguments: &BundleArguments) -> Result<Vec<PolicyText>, Failure> {
+pub(crate) fn read_policies(arguments: &BundleArguments) -> Result<Vec<PolicyText>, CommandError> {
     let Some(path) = &arguments.bundle else { return Ok(Vec::new()) };
     let trust = match (&arguments.public_key, arguments.no_verify) {
         (Some(key), _) => files::trust(key)?,
@@ -31,7 +31,7 @@ pub(crate) fn read_policies(arguments: &BundleArguments) -> Result<Vec<PolicyTex
         (None, false) => {
             let hint =
                 "name the key it is signed with, `--public-key FILE`; or take it from anybody, `--no-verify`";
-            return Err(Failure::new("whose bundle is it to be?").at(path).hint(hint));
+            return Err(CommandError::new("whose bundle is it to be?").at(path).hint(hint));
         }
     };
     let verified = files::bundle(path)?.verify(&trust, "").map_err(wrong(path))?;

@@ -17,16 +17,16 @@ use durward_server::Clock;
 use crate::failure::warn;
 
 /// What policies can ask for.
-pub(super) struct Finders {
+pub(super) struct CliFinders {
     time: TimeFinder,
     x509: X509Finder,
     clock: Clock,
-    lacking: Arc<Lacking>,
+    lacking: Arc<MissingSources>,
 }
 
-impl Finders {
-    pub(super) fn new(clock: Clock) -> Finders {
-        Finders { time: TimeFinder::default(), x509: X509Finder, clock, lacking: Arc::default() }
+impl CliFinders {
+    pub(super) fn new(clock: Clock) -> CliFinders {
+        CliFinders { time: TimeFinder::default(), x509: X509Finder, clock, lacking: Arc::default() }
     }
 
     /// Decides with the attributes of this moment.
@@ -39,8 +39,8 @@ impl Finders {
         pdp.explain_known(subscription, &self.known(subscription))
     }
 
-    fn known<'a>(&'a self, subscription: &'a Subscription) -> Known<'a> {
-        Known { subscription, finders: self, now_ms: self.now_ms() }
+    fn known<'a>(&'a self, subscription: &'a Subscription) -> MomentAttributes<'a> {
+        MomentAttributes { subscription, finders: self, now_ms: self.now_ms() }
     }
 
     /// Milliseconds since 1970.
@@ -54,19 +54,19 @@ impl Finders {
         vec![
             Finder::timed(self.time.clone()),
             Finder::timed(X509Finder),
-            Finder::outside(Shared(Arc::clone(&self.lacking))),
+            Finder::outside(FallbackFinder(Arc::clone(&self.lacking))),
         ]
     }
 }
 
 /// A subscription, and the attributes of one moment.
-struct Known<'a> {
+struct MomentAttributes<'a> {
     subscription: &'a Subscription,
-    finders: &'a Finders,
+    finders: &'a CliFinders,
     now_ms: i64,
 }
 
-impl Attributes for Known<'_> {
+impl Attributes for MomentAttributes<'_> {
     fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
         self.subscription.read(name, key)
     }
@@ -88,9 +88,9 @@ impl Attributes for Known<'_> {
 
 /// The attributes that were asked for and have no source here; each is told once.
 #[derive(Default)]
-struct Lacking(Mutex<BTreeSet<String>>);
+struct MissingSources(Mutex<BTreeSet<String>>);
 
-impl Lacking {
+impl MissingSources {
     fn ask(&self, invocation: &Invocation) -> Evaluated<Value> {
         let name = invocation.name.to_string();
         if self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone()) {
@@ -104,9 +104,9 @@ impl Lacking {
 }
 
 /// It serves whatever no other finder does.
-struct Shared(Arc<Lacking>);
+struct FallbackFinder(Arc<MissingSources>);
 
-impl AttributeFinder for Shared {
+impl AttributeFinder for FallbackFinder {
     fn serves(&self, _: &Invocation) -> bool {
         true
     }

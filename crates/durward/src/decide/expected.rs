@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 
 use super::lines::{LineError, for_each_line, in_words};
 use super::name_of;
-use crate::failure::{DIFFERENT, Failure, SUCCESS};
+use crate::failure::{CommandError, DIFFERENT, SUCCESS};
 
 /// One recorded line. Other members are none of our business.
 #[derive(Deserialize)]
-struct Line<'l> {
+struct ExpectedLine<'l> {
     #[serde(borrow)]
     id: &'l RawValue,
     /// A word, or a whole decision of SAPL.
@@ -21,7 +21,7 @@ struct Line<'l> {
     decision: &'l RawValue,
 }
 
-impl Line<'_> {
+impl ExpectedLine<'_> {
     /// The decision as it is compared: the word, or the object without white space.
     fn decision(&self) -> Option<String> {
         let decision = json::read(self.decision.get()).ok()?;
@@ -32,7 +32,7 @@ impl Line<'_> {
 
 /// Recorded decisions by identifier, and how the comparison goes.
 #[derive(Debug)]
-pub(super) struct Recorded {
+pub(super) struct RecordedDecisions {
     name: String,
     decisions: HashMap<String, String>,
     compared: u64,
@@ -40,13 +40,13 @@ pub(super) struct Recorded {
     differences: u64,
 }
 
-impl Recorded {
+impl RecordedDecisions {
     /// Reads the file.
-    pub(super) fn read(path: &Path) -> Result<Recorded, Failure> {
+    pub(super) fn read(path: &Path) -> Result<RecordedDecisions, CommandError> {
         let mut decisions = HashMap::new();
         let mut problem = None;
         let read = for_each_line(path, |number, line, _| {
-            match serde_json::from_slice::<Line<'_>>(line) {
+            match serde_json::from_slice::<ExpectedLine<'_>>(line) {
                 Ok(line) => match line.decision() {
                     Some(decision) => drop(decisions.insert(line.id.get().to_owned(), decision)),
                     None => {
@@ -69,10 +69,10 @@ impl Recorded {
         }
         if let Some(problem) = problem {
             return Err(
-                Failure::new(problem).hint("a recorded line is {\"id\": ..., \"decision\": \"Permit\"}")
+                CommandError::new(problem).hint("a recorded line is {\"id\": ..., \"decision\": \"Permit\"}")
             );
         }
-        Ok(Recorded { name: name_of(path), decisions, compared: 0, unknown: 0, differences: 0 })
+        Ok(RecordedDecisions { name: name_of(path), decisions, compared: 0, unknown: 0, differences: 0 })
     }
 
     /// Compares one decision; the difference in words, if there is one. `id` is as written, `whole` the decision with
@@ -107,11 +107,11 @@ impl Recorded {
     }
 
     /// Fails where not one request had a recorded decision: that is no success.
-    pub(super) fn check_compared(&self) -> Result<(), Failure> {
+    pub(super) fn check_compared(&self) -> Result<(), CommandError> {
         if self.compared > 0 {
             return Ok(());
         }
         let message = format!("{} holds no decision for any of the requests", self.name);
-        Err(Failure::new(message).hint("the `id`s of both files must be the same"))
+        Err(CommandError::new(message).hint("the `id`s of both files must be the same"))
     }
 }

@@ -15,20 +15,20 @@ use durward_pdp::{Asked, Pdp, Response};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::attributes::Finders;
-use super::expected::Recorded;
+use super::attributes::CliFinders;
+use super::expected::RecordedDecisions;
 use super::{name_of, tell};
-use crate::failure::{BAD_INPUT, Failure, Outcome, SUCCESS, complain};
+use crate::failure::{BAD_INPUT, CommandError, CommandResult, SUCCESS, complain};
 use crate::ignore_closed;
 use crate::policies::decision_of;
-use crate::wire::{Form, Format};
+use crate::wire::{FormArgument, MessageForm};
 
 /// Longest line: a request of the largest size, with every character escaped, and room for the rest.
 const LINE_BYTES_MAX: u64 = 32 << 20;
 
 /// One line. Other members are none of our business.
 #[derive(Deserialize)]
-pub(super) struct Line<'l> {
+pub(super) struct InputLine<'l> {
     #[serde(borrow, default)]
     id: Option<&'l RawValue>,
     #[serde(borrow, default)]
@@ -41,9 +41,9 @@ pub(super) struct Line<'l> {
     subscription: Option<&'l RawValue>,
 }
 
-impl<'l> Line<'l> {
+impl<'l> InputLine<'l> {
     /// Reads a line; what is wrong with it, otherwise.
-    pub(super) fn read(line: &'l [u8]) -> Result<Line<'l>, String> {
+    pub(super) fn read(line: &'l [u8]) -> Result<InputLine<'l>, String> {
         serde_json::from_slice(line)
             .map_err(|error| format!("not a JSON object with `id` and `request`: {}", in_words(&error)))
     }
@@ -65,64 +65,69 @@ pub(super) fn in_words(error: &serde_json::Error) -> String {
 }
 
 /// What became of one line.
-pub(super) struct Answer<'l> {
+pub(super) struct LineResult<'l> {
     /// The identifier as written; `null` without one.
     pub(super) id: &'l str,
-    pub(super) what: What,
+    pub(super) what: LineDecision,
     pub(super) problem: Option<String>,
     /// Why, as JSON, where that was asked for.
     pub(super) explanation: Option<String>,
 }
 
 /// Whoever answers lines.
-pub(super) trait Answers {
+pub(super) trait LineAnswerer {
     /// Answers a line; what is wrong with it is in the answer.
     ///
     /// # Errors
     /// Whatever lets no further line be answered.
-    fn answer<'l>(&mut self, line: &'l [u8]) -> Result<Answer<'l>, Failure>;
+    fn answer<'l>(&mut self, line: &'l [u8]) -> Result<LineResult<'l>, CommandError>;
 }
 
 /// A decision point in this process.
-pub(super) struct Here<'p> {
+pub(super) struct LocalPdp<'p> {
     pdp: &'p Pdp,
-    finders: &'p Finders,
-    format: Format,
+    finders: &'p CliFinders,
+    format: FormArgument,
     explains: bool,
 }
 
-impl<'p> Here<'p> {
-    pub(super) fn new(pdp: &'p Pdp, finders: &'p Finders, format: Format, explains: bool) -> Here<'p> {
-        Here { pdp, finders, format, explains }
+impl<'p> LocalPdp<'p> {
+    pub(super) fn new(
+        pdp: &'p Pdp,
+        finders: &'p CliFinders,
+        format: FormArgument,
+        explains: bool,
+    ) -> LocalPdp<'p> {
+        LocalPdp { pdp, finders, format, explains }
     }
 }
 
 /// The answer in the language of the question.
-pub(super) enum What {
-    Response { form: Form, version: Version, response: Response },
+pub(super) enum LineDecision {
+    Response { form: MessageForm, version: Version, response: Response },
     Decision(Decision),
 }
 
-impl What {
+impl LineDecision {
     /// The decision in the language's own word.
     fn word(&self) -> String {
         match self {
-            What::Response { response, .. } => decision_of(response),
-            What::Decision(decision) => decision.outcome.as_str().to_owned(),
+            LineDecision::Response { response, .. } => decision_of(response),
+            LineDecision::Decision(decision) => decision.outcome.as_str().to_owned(),
         }
     }
 
     /// The decision as an object, where the language has such.
     fn whole(&self) -> Option<String> {
         match self {
-            What::Response { .. } => None,
-            What::Decision(decision) => Some(decision.to_json()),
+            LineDecision::Response { .. } => None,
+            LineDecision::Decision(decision) => Some(decision.to_json()),
         }
     }
 }
 
 /// Answers every line, in order.
-pub(super) fn answer(source: &mut impl Answers, path: &Path) -> Outcome {
+pub(super) fn answer(source: &mut impl LineAnswerer, path: &Path) -> CommandResult {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut bad = 0u64;
     let result = for_each_line(path, |number, line, is_last_for_now| {
@@ -147,8 +152,8 @@ pub(super) fn answer(source: &mut impl Answers, path: &Path) -> Outcome {
 }
 
 /// Compares every answer with what was recorded.
-pub(super) fn compare(source: &mut impl Answers, path: &Path, recorded: &Path) -> Outcome {
-    let mut recorded = Recorded::read(recorded)?;
+pub(super) fn compare(source: &mut impl LineAnswerer, path: &Path, recorded: &Path) -> CommandResult {
+    let mut recorded = RecordedDecisions::read(recorded)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut bad = 0u64;
     let result = for_each_line(path, |number, line, _| {
@@ -172,17 +177,17 @@ pub(super) fn compare(source: &mut impl Answers, path: &Path, recorded: &Path) -
 }
 
 /// Says what is wrong with a line, if anything is.
-fn report(path: &Path, number: u64, answer: &Answer<'_>) -> bool {
+fn report(path: &Path, number: u64, answer: &LineResult<'_>) -> bool {
     if let Some(problem) = &answer.problem {
         complain(format_args!("{}:{number}: {problem}", name_of(path)));
     }
     answer.problem.is_some()
 }
 
-impl Answers for Here<'_> {
-    fn answer<'l>(&mut self, line: &'l [u8]) -> Result<Answer<'l>, Failure> {
-        let json = self.format.answer(Form::Json);
-        let line = match Line::read(line) {
+impl LineAnswerer for LocalPdp<'_> {
+    fn answer<'l>(&mut self, line: &'l [u8]) -> Result<LineResult<'l>, CommandError> {
+        let json = self.format.answer(MessageForm::Json);
+        let line = match InputLine::read(line) {
             Ok(line) => line,
             Err(problem) => return Ok(refuse("null", json, problem)),
         };
@@ -197,66 +202,69 @@ impl Answers for Here<'_> {
     }
 }
 
-impl Here<'_> {
-    fn answer_request<'l>(&self, id: &'l str, text: &[u8], form: Form) -> Answer<'l> {
+impl LocalPdp<'_> {
+    fn answer_request<'l>(&self, id: &'l str, text: &[u8], form: MessageForm) -> LineResult<'l> {
         match form.read(text) {
             Ok(request) => {
                 tell(self.pdp, Asked::Request);
                 let (form, version) = (self.format.answer(form), request.version);
                 let explanation = self.explains.then(|| self.pdp.explain(&request).to_json().to_string());
-                let what = What::Response { form, version, response: self.pdp.decide(&request) };
-                Answer { id, what, problem: None, explanation }
+                let what = LineDecision::Response { form, version, response: self.pdp.decide(&request) };
+                LineResult { id, what, problem: None, explanation }
             }
             Err(error) => refuse(id, self.format.answer(form), error.to_string()),
         }
     }
 
-    fn answer_subscription<'l>(&self, id: &'l str, text: &str) -> Answer<'l> {
+    fn answer_subscription<'l>(&self, id: &'l str, text: &str) -> LineResult<'l> {
         match Subscription::from_json(text.as_bytes()) {
             Ok(subscription) => {
                 tell(self.pdp, Asked::Subscription);
                 let explain = || self.finders.explain(self.pdp, &subscription).to_json().to_string();
                 let explanation = self.explains.then(explain);
-                let what = What::Decision(self.finders.decide(self.pdp, &subscription));
-                Answer { id, what, problem: None, explanation }
+                let what = LineDecision::Decision(self.finders.decide(self.pdp, &subscription));
+                LineResult { id, what, problem: None, explanation }
             }
             Err(error) => {
-                let what = What::Decision(Decision::plain(sapl::Outcome::Indeterminate));
-                Answer { id, what, problem: Some(error.to_string()), explanation: None }
+                let what = LineDecision::Decision(Decision::plain(sapl::Outcome::Indeterminate));
+                LineResult { id, what, problem: Some(error.to_string()), explanation: None }
             }
         }
     }
 }
 
-fn refuse(id: &str, form: Form, problem: String) -> Answer<'_> {
+fn refuse(id: &str, form: MessageForm, problem: String) -> LineResult<'_> {
     let response = Response::indeterminate(Status::syntax_error(problem.clone()));
-    let what = What::Response { form, version: Version::V3, response };
-    Answer { id, what, problem: Some(problem), explanation: None }
+    let what = LineDecision::Response { form, version: Version::V3, response };
+    LineResult { id, what, problem: Some(problem), explanation: None }
 }
 
 /// The text of a line's request. `xml` and `json` are the same request in two forms: the form of the answer says
 /// which one is read.
-fn request_text<'l>(line: &Line<'l>, format: Format) -> Result<(Cow<'l, [u8]>, Form), String> {
-    let by_form = if format == Format::Json { line.json.or(line.xml) } else { line.xml.or(line.json) };
+fn request_text<'l>(
+    line: &InputLine<'l>,
+    format: FormArgument,
+) -> Result<(Cow<'l, [u8]>, MessageForm), String> {
+    let by_form = if format == FormArgument::Json { line.json.or(line.xml) } else { line.xml.or(line.json) };
     let Some(raw) = line.request.or(by_form) else {
         return Err("there is no `request` and no `subscription`".to_owned());
     };
     let raw = raw.get();
     if raw.starts_with('{') {
-        return Ok((Cow::Borrowed(raw.as_bytes()), Form::Json));
+        return Ok((Cow::Borrowed(raw.as_bytes()), MessageForm::Json));
     }
     let text: String =
         serde_json::from_str(raw).map_err(|_| "`request` is neither a text nor an object".to_owned())?;
-    let form = Form::of(text.as_bytes()).ok_or("`request` is neither XML nor JSON")?;
+    let form = MessageForm::of(text.as_bytes()).ok_or("`request` is neither XML nor JSON")?;
     Ok((Cow::Owned(text.into_bytes()), form))
 }
 
-fn write_answer(out: &mut impl Write, answer: &Answer<'_>) -> io::Result<()> {
+fn write_answer(out: &mut impl Write, answer: &LineResult<'_>) -> io::Result<()> {
     let written = match &answer.what {
-        What::Decision(decision) => decision.to_json(),
-        What::Response { form, version, response } => {
+        LineDecision::Decision(decision) => decision.to_json(),
+        LineDecision::Response { form, version, response } => {
             let written = form.write(response, *version);
-            if *form == Form::Xml { serde_json::to_string(&written)? } else { written }
+            if *form == MessageForm::Xml { serde_json::to_string(&written)? } else { written }
         }
     };
     let (id, decision) = (answer.id, answer.what.word());
@@ -270,7 +278,7 @@ fn write_answer(out: &mut impl Write, answer: &Answer<'_>) -> io::Result<()> {
 /// Why going through the lines ended early.
 pub(super) enum LineError {
     /// The lines cannot be read.
-    Input(Failure),
+    Input(CommandError),
     /// What was made of them cannot be written.
     Output(io::Error),
 }
@@ -281,8 +289,8 @@ impl From<io::Error> for LineError {
     }
 }
 
-impl From<Failure> for LineError {
-    fn from(failure: Failure) -> LineError {
+impl From<CommandError> for LineError {
+    fn from(failure: CommandError) -> LineError {
         LineError::Input(failure)
     }
 }
@@ -296,20 +304,20 @@ pub(super) fn for_each_line(
     let input: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin().lock())
     } else {
-        Box::new(File::open(path).map_err(|error| Failure::unreadable(path, &error))?)
+        Box::new(File::open(path).map_err(|error| CommandError::unreadable(path, &error))?)
     };
     let mut input = BufReader::with_capacity(1 << 16, input);
     let mut line = Vec::new();
     for number in 1u64.. {
         line.clear();
         let read = input.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
-        let read = read.map_err(|error| Failure::unreadable(path, &error))?;
+        let read = read.map_err(|error| CommandError::unreadable(path, &error))?;
         if read == 0 {
             break;
         }
         if read as u64 == LINE_BYTES_MAX {
             let message = format!("{}:{number}: a line of more than {LINE_BYTES_MAX} bytes", name_of(path));
-            return Err(Failure::new(message).hint("each request stands on a line of its own").into());
+            return Err(CommandError::new(message).hint("each request stands on a line of its own").into());
         }
         if !line.iter().all(u8::is_ascii_whitespace) {
             each(number, &line, input.buffer().is_empty())?;
@@ -319,7 +327,7 @@ pub(super) fn for_each_line(
 }
 
 /// The requests of all lines, as text: for measuring with them.
-pub(crate) fn read_request_texts(path: &Path) -> Result<Vec<RequestText>, Failure> {
+pub(crate) fn read_request_texts(path: &Path) -> Result<Vec<RequestText>, CommandError> {
     let mut texts = Vec::new();
     let mut problem = None;
     let result = for_each_line(path, |number, line, _| {
@@ -338,23 +346,21 @@ pub(crate) fn read_request_texts(path: &Path) -> Result<Vec<RequestText>, Failur
         Err(LineError::Output(_)) | Ok(()) => {}
     }
     match problem {
-        Some(problem) => {
-            Err(Failure::new(problem)
-                .hint("a line is {\"id\": ..., \"request\": ...}, or has a `subscription`"))
-        }
+        Some(problem) => Err(CommandError::new(problem)
+            .hint("a line is {\"id\": ..., \"request\": ...}, or has a `subscription`")),
         None => Ok(texts),
     }
 }
 
-fn request_text_of(line: &[u8]) -> Result<(Vec<u8>, embedded::Form), String> {
-    let line: Line<'_> = serde_json::from_slice(line).map_err(|error| in_words(&error))?;
+fn request_text_of(line: &[u8]) -> Result<(Vec<u8>, embedded::RequestFormat), String> {
+    let line: InputLine<'_> = serde_json::from_slice(line).map_err(|error| in_words(&error))?;
     if let Some(subscription) = line.subscription() {
-        return Ok((subscription.as_bytes().to_vec(), embedded::Form::Subscription));
+        return Ok((subscription.as_bytes().to_vec(), embedded::RequestFormat::Subscription));
     }
-    let (text, form) = request_text(&line, Format::Auto)?;
+    let (text, form) = request_text(&line, FormArgument::Auto)?;
     let form = match form {
-        Form::Xml => embedded::Form::Xml,
-        Form::Json => embedded::Form::Json,
+        MessageForm::Xml => embedded::RequestFormat::Xml,
+        MessageForm::Json => embedded::RequestFormat::Json,
     };
     Ok((text.into_owned(), form))
 }

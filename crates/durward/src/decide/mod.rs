@@ -20,12 +20,12 @@ use durward_pdp::xacml::request::Version;
 use durward_pdp::xacml::response::Status;
 use durward_pdp::{Asked, IndexKind, Pdp, Response};
 
-use crate::failure::{BAD_INPUT, Failure, Outcome, SUCCESS, complain, warn};
+use crate::failure::{BAD_INPUT, CommandError, CommandResult, SUCCESS, complain, warn};
 use crate::policies::{self, ContextArguments, PolicyArguments};
 use crate::serve::clock;
 use crate::to_stdout;
-use crate::wire::{Form, Format};
-use attributes::Finders;
+use crate::wire::{FormArgument, MessageForm};
+use attributes::CliFinders;
 use remote::RemoteArguments;
 use subscription::SubscriptionArguments;
 
@@ -85,8 +85,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     explain: bool,
     /// The form of the answer
-    #[arg(long, value_enum, default_value_t = Format::Auto)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = FormArgument::Auto)]
+    format: FormArgument,
     /// Say the decision of the only request with the exit code, too
     #[arg(long, conflicts_with = "requests")]
     exit_code: bool,
@@ -112,7 +112,7 @@ impl Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     let decided = if arguments.remote.remote { remote::run(arguments) } else { run_here(arguments) };
     match decided {
         // 2 would be a denial.
@@ -124,46 +124,48 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
 }
 
-fn run_here(arguments: &Arguments) -> Outcome {
+fn run_here(arguments: &Arguments) -> CommandResult {
     let texts = arguments.policies.read()?;
     let watched = if arguments.watch { texts.clone() } else { Vec::new() };
     let builder = arguments.policies.prepare().policies(texts).index(arguments.index);
     let builder = arguments.context.add_to(builder)?;
     let builder = if arguments.explain { builder.explaining() } else { builder };
-    let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
-    let finders = Finders::new(clock());
+    let pdp = builder.build().map_err(|errors| CommandError::policies(&errors))?;
+    let finders = CliFinders::new(clock());
     match (&arguments.requests, &arguments.expect) {
         (Some(requests), None) => lines::answer(
-            &mut lines::Here::new(&pdp, &finders, arguments.format, arguments.explain),
+            &mut lines::LocalPdp::new(&pdp, &finders, arguments.format, arguments.explain),
             requests,
         ),
-        (Some(requests), Some(recorded)) => {
-            lines::compare(&mut lines::Here::new(&pdp, &finders, arguments.format, false), requests, recorded)
-        }
+        (Some(requests), Some(recorded)) => lines::compare(
+            &mut lines::LocalPdp::new(&pdp, &finders, arguments.format, false),
+            requests,
+            recorded,
+        ),
         (None, _) => match question(arguments)? {
-            Question::Subscription(subscription) if arguments.watch => {
+            DecideQuestion::Subscription(subscription) if arguments.watch => {
                 tell(&pdp, Asked::Subscription);
                 watch::watch(pdp, watched, &subscription, &finders, arguments)
             }
-            Question::Subscription(subscription) => {
+            DecideQuestion::Subscription(subscription) => {
                 answer_subscription(&pdp, &subscription, &finders, arguments)
             }
-            Question::Unreadable(problem) => {
+            DecideQuestion::Unreadable(problem) => {
                 to_stdout(&(Decision::plain(sapl::Outcome::Indeterminate).to_json() + "\n"))?;
                 complain(problem);
                 Ok(ExitCode::from(arguments.error_code()))
             }
-            Question::Request(_) if arguments.watch => {
-                Err(Failure::new("a request of XACML cannot be watched")
+            DecideQuestion::Request(_) if arguments.watch => {
+                Err(CommandError::new("a request of XACML cannot be watched")
                     .hint("ask with a subscription of SAPL"))
             }
-            Question::Request(text) => answer_request(&pdp, &text, arguments),
+            DecideQuestion::Request(text) => answer_request(&pdp, &text, arguments),
         },
     }
 }
 
 /// What is asked.
-enum Question {
+enum DecideQuestion {
     /// The text of a request of XACML.
     Request(Vec<u8>),
     /// A subscription.
@@ -172,20 +174,20 @@ enum Question {
     Unreadable(String),
 }
 
-fn question(arguments: &Arguments) -> Result<Question, Failure> {
+fn question(arguments: &Arguments) -> Result<DecideQuestion, CommandError> {
     if let Some(subscription) = arguments.subscription.read()? {
-        return Ok(Question::Subscription(Box::new(subscription)));
+        return Ok(DecideQuestion::Subscription(Box::new(subscription)));
     }
     let path = arguments.path();
     let text = read(path)?;
     Ok(if subscription::is_one(&text) {
         let subscription = Subscription::from_json(&text);
         match subscription {
-            Ok(subscription) => Question::Subscription(Box::new(subscription)),
-            Err(error) => Question::Unreadable(format!("{}: {error}", name_of(path))),
+            Ok(subscription) => DecideQuestion::Subscription(Box::new(subscription)),
+            Err(error) => DecideQuestion::Unreadable(format!("{}: {error}", name_of(path))),
         }
     } else {
-        Question::Request(text)
+        DecideQuestion::Request(text)
     })
 }
 
@@ -196,12 +198,12 @@ fn tell(pdp: &Pdp, asked: Asked) {
     }
 }
 
-fn answer_request(pdp: &Pdp, text: &[u8], arguments: &Arguments) -> Outcome {
+fn answer_request(pdp: &Pdp, text: &[u8], arguments: &Arguments) -> CommandResult {
     let path = arguments.path();
-    let Some(form) = Form::of(text) else {
+    let Some(form) = MessageForm::of(text) else {
         let message = format!("{}: the request is neither XML nor JSON", name_of(path));
         let hint = "it begins with `<Request` or `{\"Request\": ...}`, or is an object with a `subject`";
-        return Err(Failure::new(message).hint(hint));
+        return Err(CommandError::new(message).hint(hint));
     };
     let answer_form = arguments.format.answer(form);
     match form.read(text) {
@@ -229,9 +231,9 @@ fn answer_request(pdp: &Pdp, text: &[u8], arguments: &Arguments) -> Outcome {
 fn answer_subscription(
     pdp: &Pdp,
     subscription: &Subscription,
-    finders: &Finders,
+    finders: &CliFinders,
     arguments: &Arguments,
-) -> Outcome {
+) -> CommandResult {
     tell(pdp, Asked::Subscription);
     let decision = finders.decide(pdp, subscription);
     let mut answer = decision.to_json() + "\n";
@@ -246,16 +248,18 @@ fn answer_subscription(
 /// Most bytes read of one request: far beyond what a request may have.
 const TEXT_BYTES_MAX: u64 = 32 << 20;
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
     let mut text = Vec::new();
     if path != Path::new("-") {
         // No more than the reader needs to see that it is too much: a path may lead to something without an end.
         let read = File::open(path).and_then(|file| file.take(TEXT_BYTES_MAX).read_to_end(&mut text));
-        return read.map(|_| text).map_err(|error| Failure::unreadable(path, &error));
+        return read.map(|_| text).map_err(|error| CommandError::unreadable(path, &error));
     }
     let stdin = io::stdin().lock();
     if stdin.is_terminal() {
-        return Err(Failure::new("no request").hint("give `--request FILE`, or a request on standard input"));
+        return Err(
+            CommandError::new("no request").hint("give `--request FILE`, or a request on standard input")
+        );
     }
     stdin.take(TEXT_BYTES_MAX).read_to_end(&mut text)?;
     Ok(text)

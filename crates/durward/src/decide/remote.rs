@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use durward_net::client::{Client, ClientError, Credentials, Place, Security, Settings};
 use durward_pdp::sapl::{self, Decision, Subscription};
-use durward_server::client::{Client, ClientError, Credentials, Place, Security, Settings};
 use tokio::runtime::{self, Runtime};
 
-use super::lines::{self, Answer, Answers, Line, What};
+use super::lines::{self, InputLine, LineAnswerer, LineDecision, LineResult};
 use super::{Arguments, code, name_of, subscription};
-use crate::failure::{BAD_INPUT, Failure, Outcome, SUCCESS, complain, without_number};
+use crate::failure::{BAD_INPUT, CommandError, CommandResult, SUCCESS, complain, without_number};
 use crate::{ignore_closed, to_stdout};
 
 /// Most bytes of a file with credentials.
@@ -67,10 +67,10 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let client = arguments.remote.client()?;
-    let mut remote = Remote { runtime, client };
+    let mut remote = RemotePdp { runtime, client };
     match (&arguments.requests, &arguments.expect) {
         (Some(requests), None) => lines::answer(&mut remote, requests),
         (Some(requests), Some(recorded)) => lines::compare(&mut remote, requests, recorded),
@@ -88,11 +88,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// The subscription of a file; `Err` with what is wrong with it.
-fn read_subscription(arguments: &Arguments) -> Result<Result<Subscription, String>, Failure> {
+fn read_subscription(arguments: &Arguments) -> Result<Result<Subscription, String>, CommandError> {
     let path = arguments.request.as_deref().unwrap_or(Path::new("-"));
     let text = super::read(path)?;
     if !subscription::is_one(&text) {
-        return Err(Failure::new(format!("{}: not a subscription", name_of(path))).hint(
+        return Err(CommandError::new(format!("{}: not a subscription", name_of(path))).hint(
             "a server is asked with an object `{\"subject\": ..., \"action\": ..., \"resource\": ...}`",
         ));
     }
@@ -100,20 +100,20 @@ fn read_subscription(arguments: &Arguments) -> Result<Result<Subscription, Strin
 }
 
 /// What is not clear is no decision: it is said so, and the exit code says so too.
-fn unanswered(problem: &str, code: u8) -> Outcome {
+fn unanswered(problem: &str, code: u8) -> CommandResult {
     to_stdout(&(Decision::plain(sapl::Outcome::Indeterminate).to_json() + "\n"))?;
     complain(problem);
     Ok(ExitCode::from(code))
 }
 
 /// A server, asked from a program that waits for it.
-struct Remote {
+struct RemotePdp {
     runtime: Runtime,
     client: Client,
 }
 
-impl Remote {
-    fn one(&mut self, subscription: &Subscription, arguments: &Arguments) -> Outcome {
+impl RemotePdp {
+    fn one(&mut self, subscription: &Subscription, arguments: &Arguments) -> CommandResult {
         match self.runtime.block_on(self.client.decide_once(subscription)) {
             Ok(decision) => {
                 to_stdout(&(decision.to_json() + "\n"))?;
@@ -128,7 +128,7 @@ impl Remote {
         }
     }
 
-    fn watch(&mut self, subscription: &Subscription) -> Outcome {
+    fn watch(&mut self, subscription: &Subscription) -> CommandResult {
         let ended = self.runtime.block_on(async {
             self.client.watch(subscription).await?;
             while let Some(decision) = self.client.next().await? {
@@ -157,13 +157,13 @@ fn writeln_now(line: &str) -> io::Result<()> {
     writeln!(out, "{line}").and_then(|()| out.flush())
 }
 
-impl Answers for Remote {
-    fn answer<'l>(&mut self, line: &'l [u8]) -> Result<Answer<'l>, Failure> {
+impl LineAnswerer for RemotePdp {
+    fn answer<'l>(&mut self, line: &'l [u8]) -> Result<LineResult<'l>, CommandError> {
         let unclear = |id, problem| {
-            let what = What::Decision(Decision::plain(sapl::Outcome::Indeterminate));
-            Answer { id, what, problem: Some(problem), explanation: None }
+            let what = LineDecision::Decision(Decision::plain(sapl::Outcome::Indeterminate));
+            LineResult { id, what, problem: Some(problem), explanation: None }
         };
-        let line = match Line::read(line) {
+        let line = match InputLine::read(line) {
             Ok(line) => line,
             Err(problem) => return Ok(unclear("null", problem)),
         };
@@ -176,9 +176,12 @@ impl Answers for Remote {
             Err(error) => return Ok(unclear(id, error.to_string())),
         };
         match self.runtime.block_on(self.client.decide_once(&subscription)) {
-            Ok(decision) => {
-                Ok(Answer { id, what: What::Decision(decision), problem: None, explanation: None })
-            }
+            Ok(decision) => Ok(LineResult {
+                id,
+                what: LineDecision::Decision(decision),
+                problem: None,
+                explanation: None,
+            }),
             Err(error) if error.concerns_question_only() => Ok(unclear(id, error.to_string())),
             Err(error) => Err(failure(&error)),
         }
@@ -186,7 +189,7 @@ impl Answers for Remote {
 }
 
 /// What went wrong, and a way out.
-fn failure(error: &ClientError) -> Failure {
+fn failure(error: &ClientError) -> CommandError {
     let hint = match error {
         ClientError::Settings(message) if message.contains("unencrypted") => {
             "use `https://` or `--rsocket-tls`; `--danger-insecure` sends them all the same"
@@ -202,11 +205,11 @@ fn failure(error: &ClientError) -> Failure {
             "the server was not reached, or did not answer: is the address right, is it up?"
         }
     };
-    Failure::new(without_number(error.message())).hint(hint)
+    CommandError::new(without_number(error.message())).hint(hint)
 }
 
 impl RemoteArguments {
-    fn client(&self) -> Result<Client, Failure> {
+    fn client(&self) -> Result<Client, CommandError> {
         let settings = Settings {
             credentials: self.credentials()?,
             answer_time_max: Duration::from_secs_f64(self.timeout),
@@ -223,24 +226,24 @@ impl RemoteArguments {
         Client::new(self.place()?, &settings).map_err(|error| failure(&error))
     }
 
-    fn place(&self) -> Result<Place, Failure> {
+    fn place(&self) -> Result<Place, CommandError> {
         if let Some(place) = &self.rsocket {
             let read = Place::rsocket(place, self.rsocket_tls);
-            return read.map_err(|error| Failure::new(format!("--rsocket `{place}`: {error}")));
+            return read.map_err(|error| CommandError::new(format!("--rsocket `{place}`: {error}")));
         }
         let (name, url) = match (&self.url, variable("DURWARD_URL")?) {
             (Some(url), _) => ("--url", url.clone()),
             (None, Some(url)) => ("DURWARD_URL", url),
             (None, None) => {
-                return Err(Failure::new("there is no address of a server")
+                return Err(CommandError::new("there is no address of a server")
                     .hint("give `--url URL` or `--rsocket HOST:PORT`, or set DURWARD_URL"));
             }
         };
         // Not repeated: it may hold a password.
-        Place::http(&url).map_err(|error| Failure::new(format!("{name}: {error}")))
+        Place::http(&url).map_err(|error| CommandError::new(format!("{name}: {error}")))
     }
 
-    fn credentials(&self) -> Result<Credentials, Failure> {
+    fn credentials(&self) -> Result<Credentials, CommandError> {
         if let Some(token) = &self.token {
             return Ok(Credentials::Bearer(token.clone()));
         }
@@ -255,7 +258,7 @@ impl RemoteArguments {
             (Some(token), None) => Ok(Credentials::Bearer(token)),
             (None, Some(pair)) => basic("DURWARD_BASIC_AUTH", &pair),
             (Some(_), Some(_)) => {
-                Err(Failure::new("DURWARD_BEARER_TOKEN and DURWARD_BASIC_AUTH are both set")
+                Err(CommandError::new("DURWARD_BEARER_TOKEN and DURWARD_BASIC_AUTH are both set")
                     .hint("a server takes one of them; unset the other"))
             }
         }
@@ -263,22 +266,23 @@ impl RemoteArguments {
 }
 
 /// An environment variable that is set to something.
-fn variable(name: &str) -> Result<Option<String>, Failure> {
+fn variable(name: &str) -> Result<Option<String>, CommandError> {
     match env::var(name) {
         Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
         Err(env::VarError::NotPresent) => Ok(None),
-        Err(env::VarError::NotUnicode(_)) => Err(Failure::new(format!("{name} is not UTF-8"))),
+        Err(env::VarError::NotUnicode(_)) => Err(CommandError::new(format!("{name} is not UTF-8"))),
     }
 }
 
-fn basic(name: &str, pair: &str) -> Result<Credentials, Failure> {
+fn basic(name: &str, pair: &str) -> Result<Credentials, CommandError> {
     let (user, password) = pair.split_once(':').ok_or_else(|| {
-        Failure::new(format!("{name} has no colon")).hint("a name and a password are written `name:password`")
+        CommandError::new(format!("{name} has no colon"))
+            .hint("a name and a password are written `name:password`")
     })?;
     Ok(Credentials::Basic { user: user.to_owned(), password: password.to_owned() })
 }
 
-fn read_token(path: &Path) -> Result<String, Failure> {
+fn read_token(path: &Path) -> Result<String, CommandError> {
     let mut text = String::new();
     let read = if path == Path::new("-") {
         let stdin = io::stdin().lock();
@@ -286,6 +290,6 @@ fn read_token(path: &Path) -> Result<String, Failure> {
     } else {
         std::fs::File::open(path).and_then(|file| file.take(CREDENTIALS_BYTES_MAX).read_to_string(&mut text))
     };
-    read.map_err(|error| Failure::unreadable(path, &error))?;
+    read.map_err(|error| CommandError::unreadable(path, &error))?;
     Ok(text.trim().to_owned())
 }

@@ -4,7 +4,7 @@ use durward_pdp::ir::json;
 use durward_pdp::ir::value::Value;
 use durward_pdp::sapl::Subscription;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// A subscription, part by part.
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,7 @@ pub(super) struct SubscriptionArguments {
 
 impl SubscriptionArguments {
     /// The subscription, if one is given.
-    pub(super) fn read(&self) -> Result<Option<Subscription>, Failure> {
+    pub(super) fn read(&self) -> Result<Option<Subscription>, CommandError> {
         let (Some(subject), Some(action), Some(resource)) = (&self.subject, &self.action, &self.resource)
         else {
             return Ok(None);
@@ -39,9 +39,9 @@ impl SubscriptionArguments {
     }
 }
 
-fn part(name: &str, text: &str) -> Result<Value, Failure> {
+fn part(name: &str, text: &str) -> Result<Value, CommandError> {
     json::read(text).map_err(|error| {
-        Failure::new(format!("--{name} is no JSON: {error}"))
+        CommandError::new(format!("--{name} is no JSON: {error}"))
             .hint(format!("a text stands in quotation marks: --{name} '\"{name}\"'"))
     })
 }

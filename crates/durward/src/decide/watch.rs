@@ -11,8 +11,8 @@ use durward_pdp::stream::{BrokerSettings, PackedSubscription, PoliciesInForce, S
 use durward_pdp::{Pdp, PolicyText};
 
 use super::Arguments;
-use super::attributes::Finders;
-use crate::failure::{Failure, Outcome, warn};
+use super::attributes::CliFinders;
+use crate::failure::{CommandError, CommandResult, warn};
 use crate::ignore_closed;
 
 /// How often policies are looked at, and the longest wait for a time: whoever sets the clock waits no longer.
@@ -23,9 +23,9 @@ pub(super) fn watch(
     pdp: Pdp,
     texts: Vec<PolicyText>,
     subscription: &Subscription,
-    finders: &Finders,
+    finders: &CliFinders,
     arguments: &Arguments,
-) -> Outcome {
+) -> CommandResult {
     let pdp = Arc::new(pdp);
     let (wake, woken) = mpsc::channel();
     let wake = move || {
@@ -35,8 +35,8 @@ pub(super) fn watch(
     let streams = Streams::new(PoliciesInForce::of(&pdp), BrokerSettings::default(), 0, wake);
     streams.set_finders(finders.live(), finders.now_ms());
     let subscribed = streams.subscribe(PackedSubscription::from(subscription), finders.now_ms());
-    let mut decisions = subscribed.map_err(|error| Failure::new(error.to_string()))?;
-    let mut policies = Policies { texts, problem: None, looked_ms: finders.now_ms() };
+    let mut decisions = subscribed.map_err(|error| CommandError::new(error.to_string()))?;
+    let mut policies = WatchedPolicies { texts, problem: None, looked_ms: finders.now_ms() };
     loop {
         let now_ms = finders.now_ms();
         if policies.look(&pdp, arguments, now_ms) {
@@ -63,14 +63,14 @@ fn print(decision: &Decision) -> io::Result<()> {
 }
 
 /// The policies as they were read last.
-struct Policies {
+struct WatchedPolicies {
     texts: Vec<PolicyText>,
     /// What was wrong with them, so that it is told once.
     problem: Option<String>,
     looked_ms: i64,
 }
 
-impl Policies {
+impl WatchedPolicies {
     /// Puts policies in force that have changed; says whether it did. Broken ones leave the old ones in force.
     fn look(&mut self, pdp: &Pdp, arguments: &Arguments, now_ms: i64) -> bool {
         if now_ms.abs_diff(self.looked_ms) < LOOK_MS_MAX.unsigned_abs() {
@@ -81,7 +81,7 @@ impl Policies {
             if texts == self.texts {
                 return Ok(false);
             }
-            pdp.replace(&texts).map_err(|errors| Failure::policies(&errors))?;
+            pdp.replace(&texts).map_err(|errors| CommandError::policies(&errors))?;
             self.texts = texts;
             Ok(true)
         });

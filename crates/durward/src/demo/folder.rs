@@ -15,19 +15,19 @@ const UNFINISHED: &str = ".durward-demo-";
 const LOCK: &str = "lock";
 
 /// Removed when dropped.
-pub(crate) struct Folder {
+pub(crate) struct TemporaryFolder {
     path: PathBuf,
     /// Held.
     _lock: File,
 }
 
-impl Folder {
+impl TemporaryFolder {
     /// Makes a directory for its owner's eyes, never one that is there already, and removes those that killed demos of
     /// the same user left.
     ///
     /// # Errors
     /// There is no room for files.
-    pub(crate) fn new(parent: &Path, chance: &str) -> io::Result<Folder> {
+    pub(crate) fn new(parent: &Path, chance: &str) -> io::Result<TemporaryFolder> {
         let unfinished = parent.join(format!("{UNFINISHED}{chance}"));
         DirBuilder::new().mode(0o700).create(&unfinished)?;
         let lock = OpenOptions::new().write(true).create_new(true).open(unfinished.join(LOCK))?;
@@ -37,7 +37,7 @@ impl Folder {
         if let Ok(own) = fs::symlink_metadata(&path) {
             sweep(parent, &own);
         }
-        Ok(Folder { path, _lock: lock })
+        Ok(TemporaryFolder { path, _lock: lock })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -45,7 +45,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         // What is left is a file that lets nobody in anywhere.
         let _ = fs::remove_dir_all(&self.path);
@@ -87,10 +87,10 @@ mod tests {
         let parent = std::env::temp_dir().join(format!("durward-sweep-{}", std::process::id()));
         let _ = fs::remove_dir_all(&parent);
         fs::create_dir(&parent).unwrap();
-        let killed = Folder::new(&parent, "0123456789ab").unwrap();
+        let killed = TemporaryFolder::new(&parent, "0123456789ab").unwrap();
         let killed_path = killed.path().to_owned();
         fs::write(killed_path.join("users.journal"), "x").unwrap();
-        let running = Folder::new(&parent, "00000000000a").unwrap();
+        let running = TemporaryFolder::new(&parent, "00000000000a").unwrap();
         assert!(killed_path.exists(), "it runs yet");
         // As the system does for a process that ends.
         killed._lock.unlock().unwrap();
@@ -98,7 +98,7 @@ mod tests {
         for other in ["durward-demo-notes", "durward-demo-0123456789ac", "durward-demo-0123456789abcd"] {
             fs::create_dir(parent.join(other)).unwrap();
         }
-        let last = Folder::new(&parent, "00000000000b").unwrap();
+        let last = TemporaryFolder::new(&parent, "00000000000b").unwrap();
         assert!(!killed_path.exists());
         assert!(running.path().exists() && last.path().exists());
         drop((running, last));

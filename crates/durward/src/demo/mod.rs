@@ -11,10 +11,10 @@ use durward_pdp::{Pdp, PdpBuilder};
 use durward_server::{LogLevel, Server, Settings, StartError};
 use serde_json::{Value as Json, json};
 
-use crate::failure::{Failure, Outcome, without_number};
+use crate::failure::{CommandError, CommandResult, without_number};
 use crate::serve::{self, clock};
 use crate::to_stdout;
-use person::Person;
+use person::DemoPerson;
 
 /// The example policies, as they lie in the source tree, and how they are combined.
 const POLICIES: [(&str, &str); 4] = [
@@ -40,7 +40,7 @@ Examples:
 pub(crate) struct Arguments {
     #[cfg(feature = "opcua")]
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<DemoCommand>,
     /// The address and port to listen on; without it 127.0.0.1:8080, or a free port if that is taken
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
@@ -51,22 +51,22 @@ pub(crate) struct Arguments {
 
 #[cfg(feature = "opcua")]
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum DemoCommand {
     Opcua(crate::opcua::demo::Arguments),
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     #[cfg(feature = "opcua")]
-    if let Some(What::Opcua(arguments)) = &arguments.what {
+    if let Some(DemoCommand::Opcua(arguments)) = &arguments.what {
         return crate::opcua::demo::run(arguments);
     }
     if let Some(directory) = &arguments.policies_to {
         return write_policies(directory);
     }
-    let pdp = pdp().build().map_err(|errors| Failure::policies(&errors))?;
+    let pdp = pdp().build().map_err(|errors| CommandError::policies(&errors))?;
     let pdp = Arc::new(pdp);
-    let person = Person::new()?;
+    let person = DemoPerson::new()?;
     serve::in_runtime(|| {
         let server = bind(arguments.listen, &pdp, &person).map_err(serve::failure)?;
         to_stdout(&welcome(server.address(), &person))?;
@@ -81,7 +81,7 @@ fn pdp() -> PdpBuilder {
     POLICIES.iter().fold(builder, |builder, (name, text)| builder.policy(name, *text))
 }
 
-fn bind(listen: Option<SocketAddr>, pdp: &Arc<Pdp>, person: &Person) -> Result<Server, StartError> {
+fn bind(listen: Option<SocketAddr>, pdp: &Arc<Pdp>, person: &DemoPerson) -> Result<Server, StartError> {
     let mut settings = Settings::default();
     settings.identity.users = Some(person.users());
     settings.sapl.http = true;
@@ -98,9 +98,9 @@ fn bind(listen: Option<SocketAddr>, pdp: &Arc<Pdp>, person: &Person) -> Result<S
     }
 }
 
-fn write_policies(directory: &PathBuf) -> Outcome {
+fn write_policies(directory: &PathBuf) -> CommandResult {
     let failed = |path: &PathBuf, error: &std::io::Error| {
-        Failure::new(format!("cannot write {}: {}", path.display(), without_number(&error.to_string())))
+        CommandError::new(format!("cannot write {}: {}", path.display(), without_number(&error.to_string())))
     };
     std::fs::create_dir_all(directory).map_err(|error| failed(directory, &error))?;
     for (name, text) in POLICIES {
@@ -113,7 +113,7 @@ fn write_policies(directory: &PathBuf) -> Outcome {
     Ok(std::process::ExitCode::SUCCESS)
 }
 
-fn welcome(address: SocketAddr, person: &Person) -> String {
+fn welcome(address: SocketAddr, person: &DemoPerson) -> String {
     let mut text =
         format!("durward answers on http://{address} with example policies. Try, one after the other:\n");
     let questions = questions().map(|(what, request)| {
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn every_line_can_be_pasted() {
-        let text = welcome(([127, 0, 0, 1], 8080).into(), &Person::new().unwrap());
+        let text = welcome(([127, 0, 0, 1], 8080).into(), &DemoPerson::new().unwrap());
         let lines: Vec<&str> = text.lines().filter(|line| line.contains("curl ")).collect();
         assert_eq!(lines.len(), 7);
         assert!(lines.iter().all(|line| line.matches('\'').count() % 2 == 0), "{text}");

@@ -1,4 +1,4 @@
-//! Somebody who can log in at the demo, and what to try as her.
+//! The demo's user, and what to try as them.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use durward_session::identity::user::{Account, Directory, HashCosts, Password, S
 use durward_session::identity::{Entropy, IdentityError, SystemEntropy, hex};
 use serde_json::json;
 
-use super::folder::Folder;
-use crate::failure::{Failure, without_number};
+use super::folder::TemporaryFolder;
+use crate::failure::{CommandError, without_number};
 
 const NAME: &str = "anna";
 
@@ -18,20 +18,20 @@ const NAME: &str = "anna";
 const GROUP: &str = "staff";
 
 /// A person of this run alone, in a directory that goes with it.
-pub(super) struct Person {
+pub(super) struct DemoPerson {
     password: String,
-    folder: Folder,
+    folder: TemporaryFolder,
 }
 
-impl Person {
+impl DemoPerson {
     /// Makes a password and a directory of users.
     ///
     /// # Errors
     /// There is no randomness, or no room for files.
-    pub(super) fn new() -> Result<Person, Failure> {
+    pub(super) fn new() -> Result<DemoPerson, CommandError> {
         let password = random().map_err(failed)?;
-        let folder = Folder::new(&std::env::temp_dir(), &random().map_err(failed)?)?;
-        let person = Person { password, folder };
+        let folder = TemporaryFolder::new(&std::env::temp_dir(), &random().map_err(failed)?)?;
+        let person = DemoPerson { password, folder };
         person.add().map_err(failed)?;
         Ok(person)
     }
@@ -86,6 +86,6 @@ fn random() -> Result<String, IdentityError> {
     Ok(hex(&bytes))
 }
 
-fn failed(error: IdentityError) -> Failure {
-    Failure::new(without_number(&error.to_string()))
+fn failed(error: IdentityError) -> CommandError {
+    CommandError::new(without_number(&error.to_string()))
 }

@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 use durward_pdp::DIRECTORY_DEPTH_MAX;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// The files that were named, and all `*.sapl` in directories that were, in the order of their paths. Below a directory,
 /// links to directories and what is hidden (`.git`) are not looked into.
-pub(super) fn documents(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn documents(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CommandError> {
     let mut files = Vec::new();
     for path in paths {
-        let metadata = fs::metadata(path).map_err(|error| Failure::unreadable(path, &error))?;
+        let metadata = fs::metadata(path).map_err(|error| CommandError::unreadable(path, &error))?;
         if metadata.is_dir() {
             let mut found = Vec::new();
             collect(path, 0, &mut found)?;
             if found.is_empty() {
                 let message = format!("no documents `*.sapl` in {}", path.display());
-                return Err(Failure::new(message).hint("XML documents are not formatted"));
+                return Err(CommandError::new(message).hint("XML documents are not formatted"));
             }
             found.sort();
             files.append(&mut found);
@@ -27,19 +27,19 @@ pub(super) fn documents(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             files.push(path.clone());
         } else {
             let message = format!("{} is no SAPL document", path.display());
-            return Err(Failure::new(message).hint("give files `*.sapl`, directories of them, or `-`"));
+            return Err(CommandError::new(message).hint("give files `*.sapl`, directories of them, or `-`"));
         }
     }
     Ok(files)
 }
 
-fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), CommandError> {
     if depth > DIRECTORY_DEPTH_MAX {
         let message =
             format!("{}: directories nest more than {DIRECTORY_DEPTH_MAX} deep", directory.display());
-        return Err(Failure::new(message));
+        return Err(CommandError::new(message));
     }
-    let unreadable = |error: io::Error| Failure::unreadable(directory, &error);
+    let unreadable = |error: io::Error| CommandError::unreadable(directory, &error);
     for entry in fs::read_dir(directory).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         let (path, kind) = (entry.path(), entry.file_type().map_err(unreadable)?);

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use durward_pdp::sapl::syntax::{DOCUMENT_BYTES_MAX, LineIndex, format};
 
-use crate::failure::{BAD_INPUT, DIFFERENT, Failure, Outcome, SUCCESS, complain};
+use crate::failure::{BAD_INPUT, CommandError, CommandResult, DIFFERENT, SUCCESS, complain};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -38,10 +38,10 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     if arguments.paths.iter().any(|path| path == Path::new("-")) {
         if arguments.paths.len() > 1 {
-            return Err(Failure::new("`-` stands for standard input, and cannot be mixed with files"));
+            return Err(CommandError::new("`-` stands for standard input, and cannot be mixed with files"));
         }
         return standard_input(arguments.check);
     }
@@ -92,7 +92,7 @@ fn one(path: &Path, check: bool) -> Result<bool, String> {
     Ok(true)
 }
 
-fn standard_input(check: bool) -> Outcome {
+fn standard_input(check: bool) -> CommandResult {
     let mut bytes = Vec::new();
     io::stdin().lock().take(DOCUMENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     let laid_out = match laid_out("standard input", &bytes) {

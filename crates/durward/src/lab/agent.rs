@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use durward_lab::agent::{Address, Agents, Hosting, Key, LOCAL, serve};
+use durward_lab::agent::{Address, AgentHosting, AgentKey, Agents, LOCAL, serve};
 use durward_lab::scenario::Scenario;
 
 use super::run::stop_at_signal;
-use crate::failure::{Failure, Outcome, without_number};
+use crate::failure::{CommandError, CommandResult, without_number};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -46,7 +46,7 @@ pub(super) struct Arguments {
 
 /// Which agents make the load of a run.
 #[derive(Debug, clap::Args)]
-pub(super) struct Named {
+pub(super) struct AgentsArgument {
     /// An agent that makes load instead of this process; `local` is this process
     #[arg(long = "agent", value_name = "HOST:PORT")]
     agents: Vec<String>,
@@ -56,9 +56,9 @@ pub(super) struct Named {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     if let Some(path) = &arguments.new_key {
-        Key::write_new(path).map_err(|error| Failure::new(format!("the key {error}")).at(path))?;
+        AgentKey::write_new(path).map_err(|error| CommandError::new(format!("the key {error}")).at(path))?;
         to_stdout(&format!(
             "wrote a new key to {}: copy it to all agents and to the leader\n",
             path.display()
@@ -66,18 +66,18 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let (Some(listen), Some(key)) = (&arguments.listen, &arguments.key) else {
-        return Err(Failure::new(
+        return Err(CommandError::new(
             "say where to listen, by `--listen HOST:PORT`, and the key, by `--key FILE`",
         ));
     };
     let key = read_key(key)?;
     let cannot = |error: io::Error| {
-        Failure::new(format!("cannot listen on {listen}: {}", without_number(&error.to_string())))
+        CommandError::new(format!("cannot listen on {listen}: {}", without_number(&error.to_string())))
     };
     let listener = TcpListener::bind(listen).map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     say(&format!("agent listens on {address}"));
-    let hosting = Hosting {
+    let hosting = AgentHosting {
         key,
         may_load: arguments.i_may_load.clone(),
         threads: arguments.threads.map(usize::from),
@@ -91,7 +91,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// The agents of the command line and of the scenario, whose files are in `folder`.
-pub(super) fn named(named: &Named, scenario: &Scenario, folder: &Path) -> Result<Agents, Failure> {
+pub(super) fn named(
+    named: &AgentsArgument,
+    scenario: &Scenario,
+    folder: &Path,
+) -> Result<Agents, CommandError> {
     let own = named.agent_key.as_deref().map(read_key).transpose()?;
     let mut addresses: Vec<Address> =
         named.agents.iter().map(|address| Address { address: address.clone(), key: own.clone() }).collect();
@@ -101,15 +105,16 @@ pub(super) fn named(named: &Named, scenario: &Scenario, folder: &Path) -> Result
     }
     let without = addresses.iter().find(|agent| agent.key.is_none() && agent.address != LOCAL);
     if let Some(agent) = without {
-        return Err(Failure::new(format!("agent `{}` has no key", agent.address))
+        return Err(CommandError::new(format!("agent `{}` has no key", agent.address))
             .hint("name the file with it by `--agent-key FILE`, or by `key` in `[[agents]]`"));
     }
     Ok(Agents { addresses, now_unix_us: Some(now_unix_us) })
 }
 
-fn read_key(path: &Path) -> Result<Key, Failure> {
-    Key::read(path)
-        .map_err(|error| Failure::new(format!("the key {}", without_number(&error.to_string()))).at(path))
+fn read_key(path: &Path) -> Result<AgentKey, CommandError> {
+    AgentKey::read(path).map_err(|error| {
+        CommandError::new(format!("the key {}", without_number(&error.to_string()))).at(path)
+    })
 }
 
 fn say(line: &str) {

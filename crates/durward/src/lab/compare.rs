@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use durward_lab::record::Record;
+use durward_lab::record::RunRecord;
 use durward_lab::report::{
     self, CompareOptions, Comparison, Options, compare, comparison_document, text_table,
 };
 
 use super::report::{failure, read};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -47,14 +47,14 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let before = read(&arguments.before)?;
     let after = arguments.after.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let options = CompareOptions { fail_if_slower: arguments.fail_if_slower, seed: arguments.seed };
     let comparisons: Vec<Comparison> = after.iter().map(|after| compare(&before, after, &options)).collect();
     if arguments.json {
         let text = serde_json::to_string_pretty(&comparisons)
-            .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+            .map_err(|error| CommandError::new(format!("cannot write JSON: {error}")))?;
         to_stdout(&(text + "\n"))?;
     } else {
         for (comparison, path) in comparisons.iter().zip(&arguments.after) {
@@ -72,13 +72,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 fn write_page(
     out: &Path,
     arguments: &Arguments,
-    before: &Record,
-    after: &[Record],
+    before: &RunRecord,
+    after: &[RunRecord],
     comparisons: &[Comparison],
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let paths: Vec<&Path> =
         std::iter::once(&arguments.before).chain(&arguments.after).map(PathBuf::as_path).collect();
-    let records: Vec<(String, &Record)> =
+    let records: Vec<(String, &RunRecord)> =
         names(&paths).into_iter().zip(std::iter::once(before).chain(after)).collect();
     let document = comparison_document(&records, comparisons);
     let options = Options { has_pdf: cfg!(feature = "pictures") };

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use durward_lab::load::{Probe, probe};
 
-use crate::failure::{Failure, Outcome, without_number};
+use crate::failure::{CommandError, CommandResult, without_number};
 use crate::to_stdout;
 
 /// A server that takes longer for one answer is told apart from one that does not answer.
@@ -29,16 +29,16 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let Some(url) = arguments.url.as_deref().filter(|_| !arguments.schema) else {
         to_stdout(&format!("{:#}\n", durward_lab::scenario::schema()))?;
         return Ok(ExitCode::SUCCESS);
     };
     let probe = probe(url, TIME_MAX).map_err(|error| {
-        Failure::new(error.to_string()).hint("is the server up, and does it speak HTTP there?")
+        CommandError::new(error.to_string()).hint("is the server up, and does it speak HTTP there?")
     })?;
     let cannot = |error: std::io::Error| {
-        Failure::new(format!(
+        CommandError::new(format!(
             "cannot write {}: {}",
             arguments.out.display(),
             without_number(&error.to_string())

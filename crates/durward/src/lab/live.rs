@@ -7,16 +7,16 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use durward_lab::live::page::{Files, Page};
-use durward_lab::live::push::{Destination, Protocol, Push};
-use durward_lab::live::{Board, Ending, Status};
-use durward_lab::record::Record;
+use durward_lab::live::page::{LivePage, PageFiles};
+use durward_lab::live::push::{Push, PushDestination, PushProtocol};
+use durward_lab::live::{RunEnding, RunStatus, StatusBoard};
+use durward_lab::record::RunRecord;
 use durward_lab::run::Watchers;
 use durward_lab::scenario::Scenario;
 
 use super::terminal::{self, Dashboard};
-use super::watch::Lines;
-use crate::failure::{Failure, without_number};
+use super::watch::ProgressLines;
+use crate::failure::{CommandError, without_number};
 
 /// Where a page is served that no address was given for.
 const PAGE: &str = "127.0.0.1:0";
@@ -25,7 +25,7 @@ const DELIVERY: Duration = Duration::from_secs(5);
 
 /// How a run is seen while it goes on.
 #[derive(Debug, clap::Args)]
-pub(super) struct Live {
+pub(super) struct RunScreens {
     /// Print a line each second also where there is a terminal to draw in
     #[arg(long)]
     plain: bool,
@@ -54,12 +54,12 @@ pub(super) struct Live {
 
 /// A report that was drawn.
 #[derive(Debug)]
-pub(super) struct Report {
+pub(super) struct DrawnReport {
     pub(super) folder: PathBuf,
     pub(super) names: Vec<String>,
 }
 
-impl Report {
+impl DrawnReport {
     /// The page to open.
     pub(super) fn index(&self) -> PathBuf {
         self.folder.join("index.html")
@@ -82,21 +82,21 @@ fn address(text: &str) -> Result<String, String> {
 
 /// What shows a run.
 #[derive(Debug)]
-pub(super) struct Screens {
+pub(super) struct ScreenArguments {
     is_quiet: bool,
-    board: Option<Board>,
+    board: Option<StatusBoard>,
     dashboard: Option<Dashboard>,
-    page: Option<Page>,
+    page: Option<LivePage>,
     pushes: Vec<Push>,
     /// What must not be printed over the dashboard.
-    held: Held,
+    held: HeldLines,
 }
 
 /// Lines for standard error, held back while a dashboard is there.
 #[derive(Clone, Debug, Default)]
-struct Held(Arc<Mutex<Option<Vec<String>>>>);
+struct HeldLines(Arc<Mutex<Option<Vec<String>>>>);
 
-impl Held {
+impl HeldLines {
     fn say(&self, line: &str) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match held.as_mut() {
@@ -118,16 +118,16 @@ impl Held {
     }
 }
 
-impl Screens {
+impl ScreenArguments {
     /// Opens what the flags ask for.
     pub(super) fn open(
-        live: &Live,
+        live: &RunScreens,
         scenario: &Scenario,
         is_quiet: bool,
         stop: &Arc<AtomicBool>,
         now_unix_ms: fn() -> u64,
-    ) -> Result<Screens, Failure> {
-        let held = Held::default();
+    ) -> Result<ScreenArguments, CommandError> {
+        let held = HeldLines::default();
         let page = live.page.as_deref().map(|address| open_page(address, scenario)).transpose()?;
         if let Some(page) = &page {
             held.say(&format!("page: {}", page.url()));
@@ -136,7 +136,7 @@ impl Screens {
             }
         }
         let pushes = pushes(live, scenario, &held, now_unix_ms)?;
-        let mut screens = Screens { is_quiet, board: None, dashboard: None, page, pushes, held };
+        let mut screens = ScreenArguments { is_quiet, board: None, dashboard: None, page, pushes, held };
         if !live.plain && !is_quiet && terminal::can_draw() {
             screens.draw(scenario, stop);
         }
@@ -145,7 +145,7 @@ impl Screens {
 
     /// Draws in the terminal; where that fails there are plain lines.
     fn draw(&mut self, scenario: &Scenario, stop: &Arc<AtomicBool>) {
-        let board = Board::new(scenario);
+        let board = StatusBoard::new(scenario);
         let note = self.page.as_ref().map(|page| format!("page: {}", page.url())).unwrap_or_default();
         self.held.hold();
         match Dashboard::open(board.clone(), Arc::clone(stop), note) {
@@ -159,7 +159,7 @@ impl Screens {
         let mut watchers = Watchers::default();
         match &self.board {
             Some(board) => watchers.add(board.clone()),
-            None => watchers.add(Lines::new(scenario, self.is_quiet)),
+            None => watchers.add(ProgressLines::new(scenario, self.is_quiet)),
         }
         if let Some(page) = &self.page {
             watchers.add(page.watcher());
@@ -177,23 +177,23 @@ impl Screens {
     /// Shows that nothing could be measured.
     pub(super) fn fail(self, why: &str) {
         if let Some(page) = &self.page {
-            page.finish(Ending { cut_short: Some(why.to_owned()), ..Ending::default() }, None);
+            page.finish(RunEnding { cut_short: Some(why.to_owned()), ..RunEnding::default() }, None);
         }
     }
 
     /// Shows how the run ended, delivers what is still to be, and lets the page stay while somebody looks at it.
     pub(super) fn finish(
         mut self,
-        record: &Record,
+        record: &RunRecord,
         path: &Path,
-        report: Option<Report>,
-        live: &Live,
+        report: Option<DrawnReport>,
+        live: &RunScreens,
         stop: &AtomicBool,
     ) {
         if let Some(page) = &self.page {
             let path = Some(path.display().to_string());
-            let files = report.map(|Report { folder, names }| Files { folder, names });
-            page.finish(Ending { record: path, ..Ending::of(record) }, files);
+            let files = report.map(|DrawnReport { folder, names }| PageFiles { folder, names });
+            page.finish(RunEnding { record: path, ..RunEnding::of(record) }, files);
         }
         for push in self.pushes.drain(..) {
             let delivery = push.finish(DELIVERY);
@@ -209,51 +209,51 @@ impl Screens {
     }
 }
 
-fn open_page(address: &str, scenario: &Scenario) -> Result<Page, Failure> {
-    Page::start(address, Status::new(scenario)).map_err(|error| {
+fn open_page(address: &str, scenario: &Scenario) -> Result<LivePage, CommandError> {
+    LivePage::start(address, RunStatus::new(scenario)).map_err(|error| {
         let why = without_number(&error.to_string());
-        Failure::new(format!("cannot serve a page at {address}: {why}"))
+        CommandError::new(format!("cannot serve a page at {address}: {why}"))
             .hint("`--page` alone takes a free port")
     })
 }
 
 fn pushes(
-    live: &Live,
+    live: &RunScreens,
     scenario: &Scenario,
-    held: &Held,
+    held: &HeldLines,
     now_unix_ms: fn() -> u64,
-) -> Result<Vec<Push>, Failure> {
+) -> Result<Vec<Push>, CommandError> {
     let run = format!("{}-{}", scenario.name, now_unix_ms() / 1000);
     let all = [
         (
-            Protocol::RemoteWrite,
+            PushProtocol::RemoteWrite,
             &live.remote_write,
             &live.remote_write_authorization,
             "DURWARD_REMOTE_WRITE_AUTHORIZATION",
         ),
-        (Protocol::Otlp, &live.otlp, &live.otlp_authorization, "DURWARD_OTLP_AUTHORIZATION"),
+        (PushProtocol::Otlp, &live.otlp, &live.otlp_authorization, "DURWARD_OTLP_AUTHORIZATION"),
     ];
     let mut pushes = Vec::new();
     for (protocol, url, file, variable) in all {
         let Some(url) = url.clone() else { continue };
         let authorization = authorization(file.as_deref(), variable)?;
-        let destination = Destination { protocol, url, authorization, run: run.clone(), now_unix_ms };
+        let destination = PushDestination { protocol, url, authorization, run: run.clone(), now_unix_ms };
         let held = held.clone();
         let say = move |problem: &str| {
             held.say(&format!("{} does not deliver, and the run goes on: {problem}", protocol.as_str()));
         };
         let push = Push::start(destination, Box::new(say));
-        pushes.push(push.map_err(|error| Failure::new(error.to_string()))?);
+        pushes.push(push.map_err(|error| CommandError::new(error.to_string()))?);
     }
     Ok(pushes)
 }
 
 /// From the file, else from the environment.
-fn authorization(file: Option<&Path>, variable: &str) -> Result<Option<String>, Failure> {
+fn authorization(file: Option<&Path>, variable: &str) -> Result<Option<String>, CommandError> {
     let Some(path) = file else {
         return Ok(std::env::var(variable).ok().filter(|value| !value.is_empty()));
     };
-    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
+    let text = fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
     Ok(Some(text.trim().to_owned()))
 }
 
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn lines_are_held_back_while_a_dashboard_is_there() {
-        let held = Held::default();
+        let held = HeldLines::default();
         held.hold();
         held.say("one");
         assert_eq!(held.0.lock().unwrap().as_deref(), Some(&["one".to_owned()][..]));

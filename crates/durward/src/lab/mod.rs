@@ -19,7 +19,7 @@ mod terminal;
 mod terminal;
 mod watch;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 
 pub(crate) use report::failure as report_failure;
 
@@ -28,11 +28,11 @@ pub(crate) use report::failure as report_failure;
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: LabCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum LabCommand {
     Fit(fit::Arguments),
     Run(run::Arguments),
     Agent(agent::Arguments),
@@ -46,17 +46,17 @@ enum What {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     match &arguments.what {
-        What::Fit(arguments) => fit::run(arguments),
-        What::Run(arguments) => run::run(arguments),
-        What::Agent(arguments) => agent::run(arguments),
-        What::Init(arguments) => init::run(arguments),
-        What::Rerun(arguments) => rerun::run(arguments),
-        What::Report(arguments) => report::run(arguments),
-        What::Compare(arguments) => compare::run(arguments),
-        What::Plan(arguments) => plan::run(arguments),
-        What::Simulate(arguments) => simulate::run(arguments),
-        What::Study(arguments) => study::run(arguments),
+        LabCommand::Fit(arguments) => fit::run(arguments),
+        LabCommand::Run(arguments) => run::run(arguments),
+        LabCommand::Agent(arguments) => agent::run(arguments),
+        LabCommand::Init(arguments) => init::run(arguments),
+        LabCommand::Rerun(arguments) => rerun::run(arguments),
+        LabCommand::Report(arguments) => report::run(arguments),
+        LabCommand::Compare(arguments) => compare::run(arguments),
+        LabCommand::Plan(arguments) => plan::run(arguments),
+        LabCommand::Simulate(arguments) => simulate::run(arguments),
+        LabCommand::Study(arguments) => study::run(arguments),
     }
 }

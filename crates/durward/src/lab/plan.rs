@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use durward_lab::fit::{self, By, Refusal, Report, Weights};
-use durward_lab::plan::{self, Goal, Prices};
-use durward_lab::record::Record;
+use durward_lab::fit::{self, FitRefusal, FitReport, LoadUnit, Weights};
+use durward_lab::plan::{self, PlanGoal, Prices};
+use durward_lab::record::RunRecord;
 
-use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS};
+use crate::failure::{CommandError, CommandResult, DIFFERENT, SUCCESS};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -73,13 +73,13 @@ pub(super) struct Arguments {
     prices: Option<PathBuf>,
     /// What N counts, where that is not seen from the record
     #[arg(long, value_enum)]
-    by: Option<ByName>,
+    by: Option<PlanUnit>,
     /// The curve of a record or the set of a file to plan with, by its name
     #[arg(long, value_name = "NAME")]
     set: Option<String>,
     /// Plan though the fit is refused for this reason, such as no-point-past-the-knee
     #[arg(long, value_name = "REASON", value_parser = refusal)]
-    accept: Vec<Refusal>,
+    accept: Vec<FitRefusal>,
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
@@ -87,26 +87,29 @@ pub(super) struct Arguments {
 
 /// What N counts.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ByName {
+enum PlanUnit {
     Nodes,
     Users,
     Concurrency,
 }
 
-fn refusal(text: &str) -> Result<Refusal, String> {
-    let known = || Refusal::ALL.map(Refusal::word).join(", ");
-    Refusal::ALL.into_iter().find(|one| one.word() == text).ok_or_else(|| format!("one of {}", known()))
+fn refusal(text: &str) -> Result<FitRefusal, String> {
+    let known = || FitRefusal::ALL.map(FitRefusal::word).join(", ");
+    FitRefusal::ALL.into_iter().find(|one| one.word() == text).ok_or_else(|| format!("one of {}", known()))
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let (report, record) = arguments.fitted()?;
     let goal = arguments.goal()?;
     let prices = arguments.prices.as_deref().map(prices).transpose()?;
-    let plan = plan::of(&report, record.as_ref(), &goal, prices.as_ref(), &arguments.accept)
-        .map_err(|error| Failure::new(format!("no plan: {error}")).hint("see `durward lab plan --help`"))?;
+    let plan =
+        plan::of(&report, record.as_ref(), &goal, prices.as_ref(), &arguments.accept).map_err(|error| {
+            CommandError::new(format!("no plan: {error}")).hint("see `durward lab plan --help`")
+        })?;
     if arguments.json {
-        let text = serde_json::to_string_pretty(&plan).map_err(|error| Failure::new(error.to_string()))?;
+        let text =
+            serde_json::to_string_pretty(&plan).map_err(|error| CommandError::new(error.to_string()))?;
         to_stdout(&(text + "\n"))?;
     } else {
         to_stdout(&plan.to_string())?;
@@ -114,28 +117,28 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::from(if plan.is_met { SUCCESS } else { DIFFERENT }))
 }
 
-pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))
+pub(super) fn text_of(path: &Path) -> Result<String, CommandError> {
+    fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))
 }
 
-fn prices(path: &Path) -> Result<Prices, Failure> {
-    Prices::read(&text_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))
+fn prices(path: &Path) -> Result<Prices, CommandError> {
+    Prices::read(&text_of(path)?).map_err(|error| CommandError::new(error.to_string()).at(path))
 }
 
 impl Arguments {
     /// The fit, and the record that it came from where there is one.
-    fn fitted(&self) -> Result<(Report, Option<Record>), Failure> {
+    fn fitted(&self) -> Result<(FitReport, Option<RunRecord>), CommandError> {
         let text = text_of(&self.data)?;
-        if let Ok(report) = serde_json::from_str::<Report>(&text) {
+        if let Ok(report) = serde_json::from_str::<FitReport>(&text) {
             return Ok((report, None));
         }
         let by = self.by.map(|by| match by {
-            ByName::Nodes => By::Nodes,
-            ByName::Users => By::Users,
-            ByName::Concurrency => By::Concurrency,
+            PlanUnit::Nodes => LoadUnit::Nodes,
+            PlanUnit::Users => LoadUnit::Users,
+            PlanUnit::Concurrency => LoadUnit::Concurrency,
         });
         let input = fit::read(&text, by, Weights::Auto).map_err(|error| {
-            Failure::new(error.to_string()).at(&self.data).hint("see `durward lab fit --help`")
+            CommandError::new(error.to_string()).at(&self.data).hint("see `durward lab fit --help`")
         })?;
         let mut curves = input.curves.into_iter().chain(input.subsets);
         let curve = match &self.set {
@@ -143,10 +146,11 @@ impl Arguments {
             Some(name) => curves.find(|curve| curve.name == *name),
         };
         let curve = curve.ok_or_else(|| {
-            Failure::new(format!("no set `{}`", self.set.as_deref().unwrap_or_default())).at(&self.data)
+            CommandError::new(format!("no set `{}`", self.set.as_deref().unwrap_or_default())).at(&self.data)
         })?;
-        let options = fit::Options { n_is: curve.n_is, left_out: curve.left_out, ..fit::Options::default() };
-        let record = Record::read(&text).ok().map(|mut record| {
+        let options =
+            fit::FitOptions { n_is: curve.n_is, left_out: curve.left_out, ..fit::FitOptions::default() };
+        let record = RunRecord::read(&text).ok().map(|mut record| {
             // Other configurations have other percentiles and other costs.
             if record.points.iter().any(|point| point.configuration == curve.name) {
                 record.points.retain(|point| point.configuration == curve.name);
@@ -156,12 +160,11 @@ impl Arguments {
         Ok((fit::of(&curve.observations, &options), record))
     }
 
-    fn goal(&self) -> Result<Goal, Failure> {
+    fn goal(&self) -> Result<PlanGoal, CommandError> {
         let mut goal = match &self.goal {
-            None => Goal::default(),
-            Some(path) => {
-                Goal::read(&text_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))?
-            }
+            None => PlanGoal::default(),
+            Some(path) => PlanGoal::read(&text_of(path)?)
+                .map_err(|error| CommandError::new(error.to_string()).at(path))?,
         };
         goal.users = self.users.or(goal.users);
         goal.requests_per_hour = self.requests_per_hour.or(goal.requests_per_hour);

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use durward_bench::report::Report as Measurements;
-use durward_lab::record::Record;
+use durward_bench::report::BenchReport as Measurements;
+use durward_lab::record::RunRecord;
 use durward_lab::report::{self, Options, ReportError};
 
-use crate::failure::{Failure, Outcome, without_number};
+use crate::failure::{CommandError, CommandResult, without_number};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -36,10 +36,11 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let texts = arguments.records.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
     let options = Options { has_pdf: arguments.pdf };
-    let records: Result<Vec<Record>, Failure> = texts.iter().map(|(name, text)| record(name, text)).collect();
+    let records: Result<Vec<RunRecord>, CommandError> =
+        texts.iter().map(|(name, text)| record(name, text)).collect();
     let written = match records {
         Ok(records) => report::write(&records, &arguments.out, &options),
         // What `durward bench` measured is reported as well, alone or beside records.
@@ -54,29 +55,31 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// Reads a record.
-pub(super) fn read(path: &Path) -> Result<Record, Failure> {
+pub(super) fn read(path: &Path) -> Result<RunRecord, CommandError> {
     let (name, text) = text(path)?;
     record(&name, &text)
 }
 
 /// The name and text of a file.
-fn text(path: &Path) -> Result<(String, String), Failure> {
-    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
+fn text(path: &Path) -> Result<(String, String), CommandError> {
+    let text = fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
     Ok((path.display().to_string(), text))
 }
 
-fn record(name: &str, text: &str) -> Result<Record, Failure> {
-    Record::read(text).map_err(|error| {
-        Failure::new(format!("{name}: {error}")).hint("give files that `durward lab run` wrote")
+fn record(name: &str, text: &str) -> Result<RunRecord, CommandError> {
+    RunRecord::read(text).map_err(|error| {
+        CommandError::new(format!("{name}: {error}")).hint("give files that `durward lab run` wrote")
     })
 }
 
 /// Why a report is not there.
-pub(crate) fn failure(error: &ReportError) -> Failure {
+pub(crate) fn failure(error: &ReportError) -> CommandError {
     match error {
-        ReportError::Write(path, why) => {
-            Failure::new(format!("cannot write to {}: {}", path.display(), without_number(&why.to_string())))
-        }
-        ReportError::Draw(..) => Failure::new(error.to_string()),
+        ReportError::Write(path, why) => CommandError::new(format!(
+            "cannot write to {}: {}",
+            path.display(),
+            without_number(&why.to_string())
+        )),
+        ReportError::Draw(..) => CommandError::new(error.to_string()),
     }
 }

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use durward_lab::record::Record;
+use durward_lab::record::RunRecord;
 use durward_lab::report;
-use durward_lab::run::{Options, RunError};
+use durward_lab::run::{RunError, RunOptions};
 use durward_lab::scenario::Scenario;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::agent::{Named, named};
-use super::live::{Live, Report, Screens};
+use super::agent::{AgentsArgument, named};
+use super::live::{DrawnReport, RunScreens, ScreenArguments};
 use super::terminal;
 use super::watch::table;
-use crate::failure::{DIFFERENT, Failure, Outcome, without_number};
+use crate::failure::{CommandError, CommandResult, DIFFERENT, without_number};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -46,12 +46,12 @@ pub(super) struct Arguments {
     #[arg(value_name = "SCENARIO.toml")]
     scenario: PathBuf,
     #[command(flatten)]
-    how: How,
+    how: RunArguments,
 }
 
 /// How a scenario is run.
 #[derive(Debug, clap::Args)]
-pub(super) struct How {
+pub(super) struct RunArguments {
     /// Where the record is written; without it a directory named after the scenario, with `-lab` behind it
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -62,7 +62,7 @@ pub(super) struct How {
     #[arg(long, value_name = "HOST")]
     i_may_load: Vec<String>,
     #[command(flatten)]
-    agents: Named,
+    agents: AgentsArgument,
     /// Do not measure first what the generator can do at most
     #[arg(long)]
     skip_generator_limit: bool,
@@ -70,41 +70,47 @@ pub(super) struct How {
     #[arg(long, short)]
     quiet: bool,
     #[command(flatten)]
-    live: Live,
+    live: RunScreens,
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let path = &arguments.scenario;
-    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
+    let text = fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     run_text(&text, path, &folder, &stem, &arguments.how)
 }
 
 /// Runs a scenario that was read at `path`, and whose files are in `folder`.
-pub(super) fn run_text(text: &str, path: &Path, folder: &Path, name: &str, how: &How) -> Outcome {
-    let scenario = Scenario::read(text).map_err(|error| Failure::new(error.to_string()).at(path))?;
+pub(super) fn run_text(
+    text: &str,
+    path: &Path,
+    folder: &Path,
+    name: &str,
+    how: &RunArguments,
+) -> CommandResult {
+    let scenario = Scenario::read(text).map_err(|error| CommandError::new(error.to_string()).at(path))?;
     let scenario = scenario.in_folder(folder);
     let out = how.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}-lab")));
     let agents = named(&how.agents, &scenario, folder)?;
     // An hour of measuring must not end at a directory that cannot be written.
     let record_path = prepare(&out)?;
     let stop = stop_at_signal()?;
-    let options = Options {
+    let options = RunOptions {
         command: std::env::args().collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         may_load: how.i_may_load.clone(),
         generator_limit: if how.skip_generator_limit {
             Duration::ZERO
         } else {
-            Options::default().generator_limit
+            RunOptions::default().generator_limit
         },
         now_unix_ms,
         stop: Arc::clone(&stop),
         agents,
     };
-    let mut screens = Screens::open(&how.live, &scenario, how.quiet, &stop, now_unix_ms)?;
+    let mut screens = ScreenArguments::open(&how.live, &scenario, how.quiet, &stop, now_unix_ms)?;
     let record = durward_lab::run::run(&scenario, &options, &mut screens.watchers(&scenario));
     // From here on there is a terminal to print to.
     screens.close_terminal();
@@ -115,7 +121,7 @@ pub(super) fn run_text(text: &str, path: &Path, folder: &Path, name: &str, how: 
             return Err(failure(error, path));
         }
     };
-    let json = record.to_json().map_err(|error| Failure::new(error.to_string()))?;
+    let json = record.to_json().map_err(|error| CommandError::new(error.to_string()))?;
     let written = write(&record_path, &json);
     if how.json || written.is_err() {
         // A disk that is full must not cost what was measured.
@@ -142,21 +148,21 @@ pub(super) fn run_text(text: &str, path: &Path, folder: &Path, name: &str, how: 
 }
 
 /// Draws the report beside the record.
-fn draw_report(record: &Record, out: &Path) -> Result<Report, Failure> {
+fn draw_report(record: &RunRecord, out: &Path) -> Result<DrawnReport, CommandError> {
     let folder = out.join("report");
     let names = report::write(std::slice::from_ref(record), &folder, &report::Options::default());
     let names = names.map_err(|error| super::report_failure(&error))?;
-    Ok(Report { folder, names })
+    Ok(DrawnReport { folder, names })
 }
 
-fn is_good(record: &Record) -> bool {
+fn is_good(record: &RunRecord) -> bool {
     record.cut_short.is_none()
         && record.answered() > 0
         && record.thresholds.iter().all(|threshold| threshold.is_kept)
 }
 
-fn failure(error: RunError, path: &Path) -> Failure {
-    let failure = Failure::new(error.to_string());
+fn failure(error: RunError, path: &Path) -> CommandError {
+    let failure = CommandError::new(error.to_string());
     match error {
         RunError::Address { .. } => failure.hint("is the name right, and can this machine resolve it?"),
         RunError::NotLocal { .. } => failure.hint("load on servers of others is an attack: ask them first"),
@@ -166,9 +172,13 @@ fn failure(error: RunError, path: &Path) -> Failure {
 }
 
 /// Makes the directory, and keeps an earlier record under another name. The path of the record.
-fn prepare(out: &Path) -> Result<PathBuf, Failure> {
+fn prepare(out: &Path) -> Result<PathBuf, CommandError> {
     let cannot = |error: &std::io::Error| {
-        Failure::new(format!("cannot write to {}: {}", out.display(), without_number(&error.to_string())))
+        CommandError::new(format!(
+            "cannot write to {}: {}",
+            out.display(),
+            without_number(&error.to_string())
+        ))
     };
     fs::create_dir_all(out).map_err(|error| cannot(&error))?;
     let path = out.join(RECORD);
@@ -181,14 +191,14 @@ fn prepare(out: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Writes all or nothing.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+fn write(path: &Path, text: &str) -> Result<(), CommandError> {
     let part = path.with_extension("part");
     let written = fs::write(&part, text).and_then(|()| fs::rename(&part, path));
     written.map_err(|error| {
         // Half a record is of no use.
         let _ = fs::remove_file(&part);
         let why = without_number(&error.to_string());
-        Failure::new(format!("cannot write {}: {why}", path.display()))
+        CommandError::new(format!("cannot write {}: {why}", path.display()))
             .hint("the record is on standard output")
     })
 }
@@ -203,7 +213,7 @@ pub(super) fn now_unix_ms() -> u64 {
 const FILE_SIZE_SIGNAL: i32 = 25;
 
 /// Becomes true at the first Ctrl-C or SIGTERM; the second ends the process.
-pub(super) fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
+pub(super) fn stop_at_signal() -> Result<Arc<AtomicBool>, CommandError> {
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;

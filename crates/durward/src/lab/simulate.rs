@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use durward_lab::fit;
-use durward_lab::record::{Record, nodes_in_words};
-use durward_lab::simulate::{self, Balance, Calibration, Compared, Deployment, Outcome as Simulated};
+use durward_lab::record::{RunRecord, nodes_in_words};
+use durward_lab::simulate::{
+    self, BalancePolicy, Calibration, Deployment, SimulatedPoint, SimulationOutcome as Simulated,
+};
 
 use super::plan::text_of;
-use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS};
+use crate::failure::{CommandError, CommandResult, DIFFERENT, SUCCESS};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -84,18 +86,18 @@ enum BalanceName {
     TwoChoices,
 }
 
-fn balance(name: BalanceName) -> Balance {
+fn balance(name: BalanceName) -> BalancePolicy {
     match name {
-        BalanceName::Sticky => Balance::Sticky,
-        BalanceName::Random => Balance::Random,
-        BalanceName::RoundRobin => Balance::RoundRobin,
-        BalanceName::LeastOutstanding => Balance::LeastOutstanding,
-        BalanceName::TwoChoices => Balance::TwoChoices,
+        BalanceName::Sticky => BalancePolicy::Sticky,
+        BalanceName::Random => BalancePolicy::Random,
+        BalanceName::RoundRobin => BalancePolicy::RoundRobin,
+        BalanceName::LeastOutstanding => BalancePolicy::LeastOutstanding,
+        BalanceName::TwoChoices => BalancePolicy::TwoChoices,
     }
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let mut calibration = arguments.from.as_deref().map(calibrated).transpose()?;
     if let (Some(calibration), Some(cores)) = (&mut calibration, arguments.cores) {
         calibration.deployment.nodes.cores = cores;
@@ -105,12 +107,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     let deployment = arguments.deployment(calibration.as_ref())?;
     let wrong = |error: simulate::DeploymentError| {
-        let failure = Failure::new(error.to_string());
+        let failure = CommandError::new(error.to_string());
         arguments
             .deployment
             .as_deref()
             .or(arguments.from.as_deref())
-            .map_or(Failure::new(""), |path| failure.at(path))
+            .map_or(CommandError::new(""), |path| failure.at(path))
     };
     deployment.check().map_err(wrong)?;
     let nodes =
@@ -125,36 +127,36 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     if let Some(path) = &arguments.out {
         let record = simulate::record(&all, env!("CARGO_PKG_VERSION"), std::env::args().collect());
-        let text = record.to_json().map_err(|error| Failure::new(error.to_string()))?;
-        fs::write(path, text).map_err(|error| Failure::from(error).at(path))?;
+        let text = record.to_json().map_err(|error| CommandError::new(error.to_string()))?;
+        fs::write(path, text).map_err(|error| CommandError::from(error).at(path))?;
     }
     to_stdout(&if arguments.json { json(&all)? } else { arguments.text(calibration.as_ref(), &all)? })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn record_of(path: &Path) -> Result<Record, Failure> {
-    Record::read(&text_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))
+fn record_of(path: &Path) -> Result<RunRecord, CommandError> {
+    RunRecord::read(&text_of(path)?).map_err(|error| CommandError::new(error.to_string()).at(path))
 }
 
-fn calibrated(path: &Path) -> Result<Calibration, Failure> {
-    simulate::calibrate(&record_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))
+fn calibrated(path: &Path) -> Result<Calibration, CommandError> {
+    simulate::calibrate(&record_of(path)?).map_err(|error| CommandError::new(error.to_string()).at(path))
 }
 
-fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
+fn json(value: &impl serde::Serialize) -> Result<String, CommandError> {
     serde_json::to_string_pretty(value)
         .map(|text| text + "\n")
-        .map_err(|error| Failure::new(error.to_string()))
+        .map_err(|error| CommandError::new(error.to_string()))
 }
 
-fn against(arguments: &Arguments, calibration: &Calibration, path: &Path) -> Outcome {
+fn against(arguments: &Arguments, calibration: &Calibration, path: &Path) -> CommandResult {
     let compared = simulate::against(calibration, &record_of(path)?)
-        .map_err(|error| Failure::new(error.to_string()).at(path))?;
+        .map_err(|error| CommandError::new(error.to_string()).at(path))?;
     let is_close = compared.iter().all(|one| one.is_close || one.is_marked);
     to_stdout(&if arguments.json { json(&compared)? } else { side_by_side(calibration, &compared) })?;
     Ok(ExitCode::from(if is_close { SUCCESS } else { DIFFERENT }))
 }
 
-fn side_by_side(calibration: &Calibration, compared: &[Compared]) -> String {
+fn side_by_side(calibration: &Calibration, compared: &[SimulatedPoint]) -> String {
     let close = compared.iter().filter(|one| one.is_close).count();
     let mut text = format!(
         "{close} of {} points are within 10 % in throughput and 25 % in the 99th percentile.\n\ncalibrated by {}\n",
@@ -185,13 +187,12 @@ fn side_by_side(calibration: &Calibration, compared: &[Compared]) -> String {
 }
 
 impl Arguments {
-    fn deployment(&self, calibration: Option<&Calibration>) -> Result<Deployment, Failure> {
+    fn deployment(&self, calibration: Option<&Calibration>) -> Result<Deployment, CommandError> {
         let mut deployment = match (calibration, &self.deployment) {
             (Some(calibration), _) => calibration.deployment.clone(),
-            (None, Some(path)) => {
-                Deployment::read(&text_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))?
-            }
-            (None, None) => return Err(Failure::new("a deployment or --from is needed")),
+            (None, Some(path)) => Deployment::read(&text_of(path)?)
+                .map_err(|error| CommandError::new(error.to_string()).at(path))?,
+            (None, None) => return Err(CommandError::new("a deployment or --from is needed")),
         };
         if let Some(users) = self.users {
             (deployment.load.users, deployment.load.rate) = (Some(users), None);
@@ -211,7 +212,7 @@ impl Arguments {
         &self,
         calibration: Option<&Calibration>,
         all: &[(Deployment, Simulated)],
-    ) -> Result<String, Failure> {
+    ) -> Result<String, CommandError> {
         let mut text = String::new();
         if let Some(calibration) = calibration {
             let _ = writeln!(text, "calibrated by {}", calibration.from);
@@ -227,7 +228,7 @@ impl Arguments {
                     fit::Observation::new(f64::from(deployment.nodes.count), outcome.throughput())
                 })
                 .collect();
-            let options = fit::Options { n_is: fit::By::Nodes, ..fit::Options::default() };
+            let options = fit::FitOptions { n_is: fit::LoadUnit::Nodes, ..fit::FitOptions::default() };
             let _ = writeln!(
                 text,
                 "\nthe law of what was simulated: {}",
@@ -298,15 +299,15 @@ fn describe(text: &mut String, deployment: &Deployment, outcome: &Simulated) {
 }
 
 /// The law of measured points beside what was simulated, and where the two part.
-fn beside(text: &mut String, path: &Path, all: &[(Deployment, Simulated)]) -> Result<(), Failure> {
-    let input = fit::read(&text_of(path)?, Some(fit::By::Nodes), fit::Weights::Auto)
-        .map_err(|error| Failure::new(error.to_string()).at(path))?;
+fn beside(text: &mut String, path: &Path, all: &[(Deployment, Simulated)]) -> Result<(), CommandError> {
+    let input = fit::read(&text_of(path)?, Some(fit::LoadUnit::Nodes), fit::Weights::Auto)
+        .map_err(|error| CommandError::new(error.to_string()).at(path))?;
     let observations = input.curves.first().map(|curve| curve.observations.as_slice()).unwrap_or_default();
     let report = fit::of(
         observations,
-        &fit::Options { n_is: fit::By::Nodes, resamples: 0, ..fit::Options::default() },
+        &fit::FitOptions { n_is: fit::LoadUnit::Nodes, resamples: 0, ..fit::FitOptions::default() },
     );
-    let law = report.fits.usl.ok_or_else(|| Failure::new("no law was fitted").at(path))?.law;
+    let law = report.fits.usl.ok_or_else(|| CommandError::new("no law was fitted").at(path))?.law;
     let (rows, parts) = simulate::beside(all, &law);
     let _ = writeln!(text, "\n{:>9} {:>14} {:>14} {:>8}", "nodes", "simulated/s", "law/s", "apart");
     for row in rows {

@@ -5,20 +5,20 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use durward_lab::live::Board;
+use durward_lab::live::StatusBoard;
 
 /// There is none.
 #[derive(Debug)]
-pub(super) struct Dashboard(Infallible);
+pub(super) struct NoDashboard(Infallible);
 
 /// Nothing can be drawn.
 pub(super) fn can_draw() -> bool {
     false
 }
 
-impl Dashboard {
+impl NoDashboard {
     /// Fails: nothing can be drawn.
-    pub(super) fn open(_: Board, _: Arc<AtomicBool>, _: String) -> io::Result<Dashboard> {
+    pub(super) fn open(_: StatusBoard, _: Arc<AtomicBool>, _: String) -> io::Result<NoDashboard> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

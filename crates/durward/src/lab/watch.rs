@@ -1,24 +1,24 @@
-//! What `durward lab run` says: a line each second, and a table at the end.
+//! The output of `durward lab run`: a line each second, and a table at the end.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use durward_lab::record::{Load, Point, Record, nodes_in_words};
-use durward_lab::run::{Moment, Place, Watcher};
+use durward_lab::record::{MeasuredPoint, PointLoad, RunRecord, nodes_in_words};
+use durward_lab::run::{RunPosition, RunSecond, RunWatcher};
 use durward_lab::scenario::Scenario;
 
 /// Plain lines on standard error.
-pub(super) struct Lines {
+pub(super) struct ProgressLines {
     is_quiet: bool,
     measure_s: f64,
     /// Seconds of the warm-up so far.
     warm_up_s: u32,
 }
 
-impl Lines {
-    pub(super) fn new(scenario: &Scenario, is_quiet: bool) -> Lines {
-        Lines { is_quiet, measure_s: scenario.load.measure.0.as_secs_f64(), warm_up_s: 0 }
+impl ProgressLines {
+    pub(super) fn new(scenario: &Scenario, is_quiet: bool) -> ProgressLines {
+        ProgressLines { is_quiet, measure_s: scenario.load.measure.0.as_secs_f64(), warm_up_s: 0 }
     }
 
     fn say(&self, line: &str) {
@@ -29,17 +29,17 @@ impl Lines {
     }
 }
 
-impl Watcher for Lines {
+impl RunWatcher for ProgressLines {
     fn generator_limit(&mut self) {
         self.say("measuring what the generator can do at most");
     }
 
-    fn begin(&mut self, place: &Place) {
+    fn begin(&mut self, place: &RunPosition) {
         self.warm_up_s = 0;
         self.say(&format!("[{}/{}] {}", place.number, place.count, what(place)));
     }
 
-    fn second(&mut self, place: &Place, moment: &Moment) {
+    fn second(&mut self, place: &RunPosition, moment: &RunSecond) {
         let second = &moment.second;
         if second.at_s >= self.measure_s {
             return;
@@ -61,14 +61,14 @@ impl Watcher for Lines {
         ));
     }
 
-    fn end(&mut self, place: &Place, point: &Point) {
+    fn end(&mut self, place: &RunPosition, point: &MeasuredPoint) {
         for mark in &point.marks {
             self.say(&format!("[{}/{}] {mark}", place.number, place.count));
         }
     }
 }
 
-fn what(place: &Place) -> String {
+fn what(place: &RunPosition) -> String {
     let nodes = nodes_in_words(place.nodes);
     let comma = if place.configuration.is_empty() { "" } else { ", " };
     format!("{}, {nodes}{comma}{}", place.load, place.configuration)
@@ -82,17 +82,17 @@ fn ms(ns: u64) -> String {
 }
 
 /// By what points stand in a table: they were measured in a shuffled order.
-fn order(point: &Point) -> (&str, usize, f64, u32) {
+fn order(point: &MeasuredPoint) -> (&str, usize, f64, u32) {
     #[expect(clippy::cast_precision_loss, reason = "no more than a million users")]
     let load = match point.load {
-        Load::Users(users) => users as f64,
-        Load::Arrivals(rate) => rate,
+        PointLoad::Users(users) => users as f64,
+        PointLoad::Arrivals(rate) => rate,
     };
     (&point.configuration, point.nodes, load, point.replicate)
 }
 
 /// The record as a table: a line each point, and what is to be known beside it.
-pub(super) fn table(record: &Record) -> String {
+pub(super) fn table(record: &RunRecord) -> String {
     let mut out = String::new();
     // Writing into a text does not fail.
     let _ = writeln!(
@@ -100,7 +100,7 @@ pub(super) fn table(record: &Record) -> String {
         "{:<24} {:>5} {:>16} {:>10} {:>11} {:>11} {:>11} {:>11} {:>8} {:>5}",
         "configuration", "nodes", "load", "answers/s", "p50", "p90", "p99", "max", "failed", "load%"
     );
-    let mut points: Vec<&Point> = record.points.iter().collect();
+    let mut points: Vec<&MeasuredPoint> = record.points.iter().collect();
     points.sort_by(|one, other| order(one).partial_cmp(&order(other)).unwrap_or(Ordering::Equal));
     for point in &points {
         let all = point.since_due();

@@ -8,12 +8,12 @@ use std::time::Duration;
 use durward_opcua::channel::{ChannelSettings, Clock, Workers};
 use durward_opcua::crypto::{KeyLength, SecretFormat};
 use durward_opcua::error::Error;
-use durward_opcua::pki::{CertificateDraft, Directory, self_signed};
-use durward_opcua::session::{ClientSettings, ExpectedServer};
+use durward_opcua::pki::{CertificateDirectory, CertificateDraft, self_signed};
+use durward_opcua::session::{ExpectedServer, SessionClientSettings};
 use durward_session::identity::Moment;
 use tokio::runtime;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::serve;
 
 /// How long a session may be idle.
@@ -22,43 +22,49 @@ const SESSION_TIMEOUT: Duration = Duration::from_secs(60);
 const REQUEST_MAX: Duration = Duration::from_secs(30);
 
 /// The application whose certificate lies in a directory.
-pub(super) struct Application {
+pub(super) struct OwnApplication {
     /// Its certificates.
-    pub(super) directory: Directory,
+    pub(super) directory: CertificateDirectory,
     /// Its URI, as in its certificate.
     pub(super) uri: String,
     /// Its certificate, trust, clock and workers.
     pub(super) channel: ChannelSettings,
 }
 
-impl Application {
+impl OwnApplication {
     /// The application of a directory.
     ///
     /// # Errors
     /// There is no directory, no certificate in it, or one that names no application.
-    pub(super) fn open(directory: &Path) -> Result<Application, Failure> {
+    pub(super) fn open(directory: &Path) -> Result<OwnApplication, CommandError> {
         let make = "`durward opcua pki create` makes one with a certificate in it";
         if !directory.is_dir() {
-            return Err(Failure::new(format!("there is no directory {}", directory.display())).hint(make));
+            return Err(
+                CommandError::new(format!("there is no directory {}", directory.display())).hint(make)
+            );
         }
-        let opened = Directory::open(directory).map_err(failure)?;
+        let opened = CertificateDirectory::open(directory).map_err(failure)?;
         let missing = || {
-            Failure::new(format!("there is no certificate in {}/own/certs", directory.display())).hint(make)
+            CommandError::new(format!("there is no certificate in {}/own/certs", directory.display()))
+                .hint(make)
         };
         let own = opened.own().map_err(failure)?.ok_or_else(missing)?;
         let uri = own.certificate().application_uri().map(str::to_owned).ok_or_else(|| {
-            Failure::new(format!("the certificate in {}/own/certs names no application", directory.display()))
+            CommandError::new(format!(
+                "the certificate in {}/own/certs names no application",
+                directory.display()
+            ))
         })?;
         let channel = ChannelSettings::new(own, Arc::new(opened.clone()), clock(), workers());
-        Ok(Application { directory: opened, uri, channel })
+        Ok(OwnApplication { directory: opened, uri, channel })
     }
 
     /// Makes the directory and a certificate of this URI in it, if there is none yet.
     ///
     /// # Errors
     /// Nothing can be written.
-    pub(super) fn create(directory: &Path, uri: &str) -> Result<Application, Failure> {
-        let opened = Directory::open(directory).map_err(failure)?;
+    pub(super) fn create(directory: &Path, uri: &str) -> Result<OwnApplication, CommandError> {
+        let opened = CertificateDirectory::open(directory).map_err(failure)?;
         if opened.own().map_err(failure)?.is_none() {
             let draft = CertificateDraft {
                 application_uri: uri.to_owned(),
@@ -71,14 +77,14 @@ impl Application {
             let own = self_signed(&draft, KeyLength::Rsa2048).map_err(failure)?;
             opened.store_own(&own).map_err(failure)?;
         }
-        Application::open(directory)
+        OwnApplication::open(directory)
     }
 
     /// Trusts another application.
     ///
     /// # Errors
     /// Nothing can be written.
-    pub(super) fn trust(&self, other: &Application) -> Result<(), Failure> {
+    pub(super) fn trust(&self, other: &OwnApplication) -> Result<(), CommandError> {
         self.directory.trust(other.channel.own.certificate()).map_err(failure)
     }
 
@@ -88,8 +94,8 @@ impl Application {
     }
 
     /// The application as a client.
-    pub(super) fn client(&self, name: &str) -> ClientSettings {
-        ClientSettings {
+    pub(super) fn client(&self, name: &str) -> SessionClientSettings {
+        SessionClientSettings {
             channel: Arc::new(self.channel.clone()),
             application_uri: self.uri.clone(),
             server: ExpectedServer::default(),
@@ -106,8 +112,8 @@ impl Application {
 }
 
 /// An error of the library in the words of who sits before it.
-pub(super) fn failure(error: Error) -> Failure {
-    Failure::new(error.reason().to_owned())
+pub(super) fn failure(error: Error) -> CommandError {
+    CommandError::new(error.reason().to_owned())
 }
 
 /// The time.
@@ -125,7 +131,7 @@ pub(super) fn workers() -> Workers {
 ///
 /// # Errors
 /// There are no threads; those of the task.
-pub(super) fn run<T>(task: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+pub(super) fn run<T>(task: impl Future<Output = Result<T, CommandError>>) -> Result<T, CommandError> {
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(task);
     // What still waits, such as a name that is looked up, must not hold up the end.

@@ -1,36 +1,40 @@
-//! The audit record of the authorization service and of the gate: each event is a line of the log and, where the settings name a directory, a
+//! Audit of the authorization service and of the gate: each event is a line of the log and, where the settings name a directory, a
 //! line of the chained record that logins have as well (`durward audit verify`).
 
 use std::path::Path;
 use std::sync::Arc;
 
-use durward_opcua::authority::{Audit as AuthorityAudit, AuditNote, LogAudit};
-use durward_opcua::gate::{Audit as GateAudit, AuditEvent as GateEvent, AuditLog as GateLog, Happening};
-use durward_opcua::token::Target;
+use durward_opcua::authority::{AuthorityAudit, AuthorityAuditNote, AuthorityLogAudit};
+use durward_opcua::gate::{GateAudit, GateAuditEvent as GateEvent, GateAuditKind, GateAuditLog as GateLog};
+use durward_opcua::token::CutoffTarget;
 use durward_opcua::wire::datetime;
 use durward_server::IdentitySettings;
 use durward_session::identity::Moment;
 use durward_session::identity::audit::{AuditEvent, Kind};
 use durward_session::identity::session::User;
-use durward_session::{AuditLog, Counters};
+use durward_session::{Counters, SessionAuditLog};
 
-use crate::failure::{Failure, without_number};
+use crate::failure::{CommandError, without_number};
 
 /// The realm of users who name none.
 const REALM: &str = "/";
 
 /// Writes the chained record, beside the log.
 #[derive(Clone)]
-pub(super) struct Chained(AuditLog);
+pub(super) struct ChainedAudit(SessionAuditLog);
 
-impl Chained {
+impl ChainedAudit {
     /// Opens the record of a directory, and goes on with its chain.
     ///
     /// # Errors
     /// The directory cannot be used, or its last line is none.
-    pub(super) fn open(path: &Path, settings: &IdentitySettings, now: Moment) -> Result<Chained, Failure> {
-        let opened = AuditLog::open(settings.audit_at(path), now, Arc::new(Counters::default()));
-        opened.map(Chained).map_err(|error| Failure::new(without_number(&error.to_string())))
+    pub(super) fn open(
+        path: &Path,
+        settings: &IdentitySettings,
+        now: Moment,
+    ) -> Result<ChainedAudit, CommandError> {
+        let opened = SessionAuditLog::open(settings.audit_at(path), now, Arc::new(Counters::default()));
+        opened.map(ChainedAudit).map_err(|error| CommandError::new(without_number(&error.to_string())))
     }
 
     /// Writes what was noted so far, to the disk.
@@ -50,43 +54,46 @@ fn about(event: AuditEvent, subject: &str, detail: &str) -> AuditEvent {
     }
 }
 
-fn of_authority(note: &AuditNote<'_>) -> Option<AuditEvent> {
+fn of_authority(note: &AuthorityAuditNote<'_>) -> Option<AuditEvent> {
     Some(match note {
-        AuditNote::Issued { subject, resource, client, policy, expires } => {
+        AuthorityAuditNote::Issued { subject, resource, client, policy, expires } => {
             let until = datetime(*expires).to_rfc3339();
             let detail = format!("for {resource} until {until}, by policies {policy}");
             about(AuditEvent::new(Kind::TokenIssued).by(client), subject, &detail)
         }
-        AuditNote::Refused { application, resource, reason, words } => {
+        AuthorityAuditNote::Refused { application, resource, reason, words } => {
             let detail = format!("for {resource}: {} ({})", words, reason.name());
             AuditEvent::new(Kind::TokenRefused).by(application).detail(&detail)
         }
-        AuditNote::Recalled { target, kept } => {
+        AuthorityAuditNote::Recalled { target, kept } => {
             let detail = match kept {
                 true => format!("tokens of {target}"),
                 false => format!("tokens of {target}; not on disk yet"),
             };
             let subject = match target {
-                Target::Subject(subject) => subject,
-                Target::All | Target::Session(_) | Target::Client(_) | Target::Policy(_) => "",
+                CutoffTarget::Subject(subject) => subject,
+                CutoffTarget::All
+                | CutoffTarget::Session(_)
+                | CutoffTarget::Client(_)
+                | CutoffTarget::Policy(_) => "",
             };
             about(AuditEvent::new(Kind::Revoked), subject, &detail)
         }
-        AuditNote::LoginRefused { application, credential } => {
+        AuthorityAuditNote::LoginRefused { application, credential } => {
             AuditEvent::new(Kind::LoginFailed).by(application).detail(credential)
         }
         // Nobody's rights: for the log.
-        AuditNote::TablePublished { .. } => return None,
+        AuthorityAuditNote::TablePublished { .. } => return None,
     })
 }
 
 fn of_gate(event: &GateEvent<'_>) -> AuditEvent {
     let kind = match event.what {
-        Happening::Activated { .. } | Happening::Renewed { .. } => Kind::Login,
-        Happening::ActivationRefused { .. } => Kind::LoginFailed,
-        Happening::RequestRefused { .. } => Kind::RequestRefused,
-        Happening::Ended { .. } => Kind::Revoked,
-        Happening::Note { .. } => Kind::Noted,
+        GateAuditKind::Activated { .. } | GateAuditKind::Renewed { .. } => Kind::Login,
+        GateAuditKind::ActivationRefused { .. } => Kind::LoginFailed,
+        GateAuditKind::RequestRefused { .. } => Kind::RequestRefused,
+        GateAuditKind::Ended { .. } => Kind::Revoked,
+        GateAuditKind::Note { .. } => Kind::Noted,
     };
     let detail = match event.session {
         0 => event.what.to_string(),
@@ -97,16 +104,16 @@ fn of_gate(event: &GateEvent<'_>) -> AuditEvent {
     about(new, event.subject, &detail)
 }
 
-impl AuthorityAudit for Chained {
-    fn note(&self, now: Moment, note: &AuditNote<'_>) {
-        LogAudit.note(now, note);
+impl AuthorityAudit for ChainedAudit {
+    fn note(&self, now: Moment, note: &AuthorityAuditNote<'_>) {
+        AuthorityLogAudit.note(now, note);
         if let Some(event) = of_authority(note) {
             self.0.note(now, event);
         }
     }
 }
 
-impl GateAudit for Chained {
+impl GateAudit for ChainedAudit {
     fn record(&self, event: &GateEvent<'_>) {
         GateLog.record(event);
         self.0.note(event.moment, of_gate(event));
@@ -115,8 +122,8 @@ impl GateAudit for Chained {
 
 #[cfg(test)]
 mod tests {
-    use durward_opcua::authority::Reason;
-    use durward_opcua::gate::mediate::service::Service;
+    use durward_opcua::authority::RefusalReason;
+    use durward_opcua::gate::mediate::service::ServiceKind;
     use opcua_types::StatusCode;
 
     use super::*;
@@ -135,7 +142,7 @@ mod tests {
 
     #[test]
     fn lines_of_the_authorization_service_say_who_what_and_why() {
-        let issued = AuditNote::Issued {
+        let issued = AuthorityAuditNote::Issued {
             subject: "anna",
             resource: "urn:gate",
             client: "thumb",
@@ -145,10 +152,10 @@ mod tests {
         let event = of_authority(&issued).unwrap();
         let expected = "for urn:gate until 2026-06-01T00:00:00.000Z, by policies 1-a";
         assert_eq!(told(&event), (Kind::TokenIssued, "anna", "thumb", expected));
-        let refused = AuditNote::Refused {
+        let refused = AuthorityAuditNote::Refused {
             application: "urn:hmi",
             resource: "urn:gate",
-            reason: Reason::NoTable,
+            reason: RefusalReason::NoTable,
             words: "is it running?",
         };
         let event = of_authority(&refused).unwrap();
@@ -156,17 +163,20 @@ mod tests {
             told(&event),
             (Kind::TokenRefused, "", "urn:hmi", "for urn:gate: is it running? (no_table)")
         );
-        let target = Target::Subject(Arc::from("anna"));
-        let event = of_authority(&AuditNote::Recalled { target: &target, kept: false }).unwrap();
+        let target = CutoffTarget::Subject(Arc::from("anna"));
+        let event = of_authority(&AuthorityAuditNote::Recalled { target: &target, kept: false }).unwrap();
         assert_eq!((event.kind, event.user.as_deref()), (Kind::Revoked, Some("anna")));
         assert!(event.detail.unwrap().ends_with("not on disk yet"));
-        assert_eq!(of_authority(&AuditNote::TablePublished { resource: "urn:gate", nodes: 3 }), None);
+        assert_eq!(
+            of_authority(&AuthorityAuditNote::TablePublished { resource: "urn:gate", nodes: 3 }),
+            None
+        );
     }
 
     #[test]
     fn lines_of_the_gate_say_who_which_service_and_why() {
-        let what = Happening::RequestRefused {
-            service: Service::Write,
+        let what = GateAuditKind::RequestRefused {
+            service: ServiceKind::Write,
             status: StatusCode::BadUserAccessDenied,
             reason: "the right was recalled",
         };
@@ -174,7 +184,7 @@ mod tests {
         let (kind, user, by, detail) = told(&event);
         assert_eq!((kind, user, by), (Kind::RequestRefused, "anna", "urn:hmi"));
         assert!(detail.starts_with("session 5: Write refused: the right was recalled"), "{detail}");
-        let what = Happening::Note { text: "compare the clocks" };
+        let what = GateAuditKind::Note { text: "compare the clocks" };
         let event = of_gate(&GateEvent { moment: NOW, session: 0, client: "", subject: "", what });
         assert_eq!(told(&event), (Kind::Noted, "", "", "compare the clocks"));
     }
@@ -183,14 +193,14 @@ mod tests {
     async fn the_record_is_a_chain_that_can_be_verified() {
         let folder = std::env::temp_dir().join(format!("durward-opcua-audit-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
-        let chained = Chained::open(&folder, &IdentitySettings::default(), NOW).unwrap();
-        let what = Happening::Activated { token: "t1" };
+        let chained = ChainedAudit::open(&folder, &IdentitySettings::default(), NOW).unwrap();
+        let what = GateAuditKind::Activated { token: "t1" };
         chained.record(&GateEvent { moment: NOW, session: 1, client: "urn:hmi", subject: "anna", what });
         chained.close().await;
         let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.contains("\"user\":\"anna\"") && text.contains("t1"), "{text}");
-        let mut verifier = durward_session::identity::audit::Verifier::new(None);
+        let mut verifier = durward_session::identity::audit::ChainVerifier::new(None);
         verifier.file(text.as_bytes()).unwrap();
         assert_eq!(verifier.end().unwrap().unwrap().number(), 2);
         std::fs::remove_dir_all(folder).unwrap();

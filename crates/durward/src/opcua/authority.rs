@@ -8,26 +8,26 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use durward_opcua::authority::{
-    Audit, AuthorizationServer, AuthorizationService, Keep, Parts, RegisteredResource, ServiceSettings,
-    Subjects,
+    AuthorityAudit, AuthorityStore, AuthorizationServer, AuthorizationService, AuthorizationServiceParts,
+    AuthorizationServiceSettings, RegisteredResource, Subjects,
 };
-use durward_opcua::token::Target;
+use durward_opcua::token::CutoffTarget;
 use durward_session::identity::jwt::SigningKeys;
 use tokio::net::TcpListener;
 
-use super::application::{Application, failure, workers};
+use super::application::{OwnApplication, failure, workers};
 use super::decider::PolicyDecider;
 use super::keys;
-use super::subjects::{self, Recall};
-use crate::failure::Failure;
+use super::subjects::{self, TokenRevocation};
+use crate::failure::CommandError;
 
 /// How often files of policies are looked at.
 const POLICIES_LOOK: Duration = Duration::from_secs(1);
 
 /// What an authorization service is made of.
-pub(super) struct Authority {
+pub(super) struct AuthorityArguments {
     /// Its certificate; its URI is the issuer of tokens.
-    pub(super) application: Application,
+    pub(super) application: OwnApplication,
     /// The URL that clients and gates know.
     pub(super) url: String,
     /// Who decides.
@@ -35,13 +35,13 @@ pub(super) struct Authority {
     /// Who users are.
     pub(super) subjects: Arc<dyn Subjects>,
     /// Whose tokens are to end because they have changed; where somebody looks at that.
-    pub(super) recall: Option<Recall>,
+    pub(super) recall: Option<TokenRevocation>,
     /// What survives a restart.
-    pub(super) keep: Arc<dyn Keep>,
+    pub(super) keep: Arc<dyn AuthorityStore>,
     /// A file with the version of the policies in force, so that a restart recalls the tokens of others; where anything survives it.
     pub(super) policies_kept: Option<PathBuf>,
     /// What takes notes.
-    pub(super) audit: Arc<dyn Audit>,
+    pub(super) audit: Arc<dyn AuthorityAudit>,
     /// What signs tokens; replaced when it is rotated.
     pub(super) keys: Arc<ArcSwap<SigningKeys>>,
     /// How long tokens live at most.
@@ -50,14 +50,14 @@ pub(super) struct Authority {
     pub(super) resources: Vec<RegisteredResource>,
 }
 
-impl Authority {
+impl AuthorityArguments {
     /// Serves from now on; policies are looked at again while it runs.
     ///
     /// # Errors
     /// Settings that contradict each other; a store that cannot be read or written.
-    pub(super) fn start(self, listener: TcpListener) -> Result<Arc<AuthorizationServer>, Failure> {
+    pub(super) fn start(self, listener: TcpListener) -> Result<Arc<AuthorizationServer>, CommandError> {
         let channel = self.application.channel.clone();
-        let parts = Parts {
+        let parts = AuthorizationServiceParts {
             decider: self.decider.clone(),
             subjects: self.subjects,
             keep: self.keep,
@@ -67,11 +67,12 @@ impl Authority {
             // Not those of the channels: decisions must not hold up connections.
             workers: workers(),
         };
-        let mut settings = ServiceSettings::new(&self.application.uri, self.application.certificate());
+        let mut settings =
+            AuthorizationServiceSettings::new(&self.application.uri, self.application.certificate());
         settings.protocol.token_lifetime = self.token_lifetime;
         settings.protocol.cutoff_lifetime = settings.protocol.cutoff_lifetime.max(2 * self.token_lifetime);
         let service = AuthorizationService::new(settings, parts, self.resources).map_err(failure)?;
-        let policies_kept = PoliciesKept(self.policies_kept);
+        let policies_kept = PolicyVersionFile(self.policies_kept);
         if let Some(of) = policies_kept.to_recall(&self.decider.policies_in_force())? {
             tracing::info!(
                 "the policies before the start were not those in force now: tokens of {of} are recalled"
@@ -92,27 +93,27 @@ impl Authority {
 }
 
 /// The version of the policies whose tokens are out, in a file.
-struct PoliciesKept(Option<PathBuf>);
+struct PolicyVersionFile(Option<PathBuf>);
 
-impl PoliciesKept {
+impl PolicyVersionFile {
     /// Whose tokens other policies decided than those in force now. Everybody's may be, where no version was kept or it makes no sense.
     ///
     /// # Errors
     /// The file is there and cannot be read.
-    fn to_recall(&self, now: &str) -> Result<Option<Target<Arc<str>>>, Failure> {
+    fn to_recall(&self, now: &str) -> Result<Option<CutoffTarget<Arc<str>>>, CommandError> {
         let Some(path) = &self.0 else { return Ok(None) };
         let before = match fs::read_to_string(path) {
             Ok(before) => before,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {
-                return Ok(Some(Target::All));
+                return Ok(Some(CutoffTarget::All));
             }
-            Err(error) => return Err(Failure::unreadable(path, &error)),
+            Err(error) => return Err(CommandError::unreadable(path, &error)),
         };
         let is_version = before.len() == now.len() && before.bytes().all(|byte| byte.is_ascii_graphic());
         Ok(match before == now {
             true => None,
-            false if is_version => Some(Target::Policy(before.into())),
-            false => Some(Target::All),
+            false if is_version => Some(CutoffTarget::Policy(before.into())),
+            false => Some(CutoffTarget::All),
         })
     }
 
@@ -125,7 +126,7 @@ impl PoliciesKept {
 }
 
 /// Puts changed policies in force, and recalls the tokens that the old ones decided.
-async fn follow(decider: Arc<PolicyDecider>, service: AuthorizationService, kept: PoliciesKept) {
+async fn follow(decider: Arc<PolicyDecider>, service: AuthorizationService, kept: PolicyVersionFile) {
     let mut told = String::new();
     loop {
         tokio::time::sleep(POLICIES_LOOK).await;
@@ -162,19 +163,19 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("durward-opcua-authority-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("policies.version");
-        let kept = PoliciesKept(Some(path.clone()));
-        assert_eq!(kept.to_recall("abcd").unwrap(), Some(Target::All), "none was kept");
+        let kept = PolicyVersionFile(Some(path.clone()));
+        assert_eq!(kept.to_recall("abcd").unwrap(), Some(CutoffTarget::All), "none was kept");
         kept.keep("abcd");
         assert_eq!(kept.to_recall("abcd").unwrap(), None);
-        assert_eq!(kept.to_recall("efgh").unwrap(), Some(Target::Policy("abcd".into())));
+        assert_eq!(kept.to_recall("efgh").unwrap(), Some(CutoffTarget::Policy("abcd".into())));
         for broken in [&b""[..], b"ab", b"ab\0\0", &[0xff; 4]] {
             fs::write(&path, broken).unwrap();
-            assert_eq!(kept.to_recall("abcd").unwrap(), Some(Target::All), "{broken:?}");
+            assert_eq!(kept.to_recall("abcd").unwrap(), Some(CutoffTarget::All), "{broken:?}");
         }
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
         assert!(kept.to_recall("abcd").is_err(), "it cannot be read");
-        assert_eq!(PoliciesKept(None).to_recall("abcd").unwrap(), None);
+        assert_eq!(PolicyVersionFile(None).to_recall("abcd").unwrap(), None);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use durward_opcua::authority::decide::{Decider, Decision, Question};
+use durward_opcua::authority::decide::{RightsDecider, RightsDecision, RightsQuestion};
 use durward_opcua::error::Error;
 use durward_opcua::permission::Permission;
-use durward_opcua::token::{Thumbprint, Verdict};
+use durward_opcua::token::{GrantVerdict, Thumbprint};
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::path::Path;
@@ -26,15 +26,15 @@ use durward_pdp::{
 };
 use opcua_types::StatusCode;
 
-use super::question::{ENVIRONMENT, Facts};
-use crate::failure::Failure;
+use super::question::{ENVIRONMENT, QuestionFacts};
+use crate::failure::CommandError;
 use crate::policies;
 
 /// How often a question is asked again because other policies came into force meanwhile.
 const ATTEMPTS_MAX: usize = 4;
 
 /// Where policies come from. The files are looked at again.
-pub(super) struct Policies {
+pub(super) struct PolicyFiles {
     /// Files and directories.
     pub(super) paths: Vec<PathBuf>,
     /// How several roots are combined.
@@ -44,7 +44,7 @@ pub(super) struct Policies {
 /// A decision point with the version of its policies.
 pub(super) struct PolicyDecider {
     pdp: Pdp,
-    policies: Policies,
+    policies: PolicyFiles,
     version: RwLock<Arc<str>>,
     lifetime: Duration,
     /// Why changed files are not in force.
@@ -56,16 +56,21 @@ impl PolicyDecider {
     ///
     /// # Errors
     /// Policies that cannot be read or put in force.
-    pub(super) fn new(policies: Policies, lifetime: Duration) -> Result<PolicyDecider, Failure> {
+    pub(super) fn new(policies: PolicyFiles, lifetime: Duration) -> Result<PolicyDecider, CommandError> {
         let texts = policies::read_all(&policies.paths)?;
         PolicyDecider::of(texts, policies, lifetime)
     }
 
-    fn of(texts: Vec<PolicyText>, policies: Policies, lifetime: Duration) -> Result<PolicyDecider, Failure> {
+    fn of(
+        texts: Vec<PolicyText>,
+        policies: PolicyFiles,
+        lifetime: Duration,
+    ) -> Result<PolicyDecider, CommandError> {
         let version = version(&texts, policies.combining);
         // Without a clock: what the time has to say is not known for as long as a token lives.
-        let builder = Pdp::builder().combining(policies.combining).source(Announced).policies(texts);
-        let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
+        let builder =
+            Pdp::builder().combining(policies.combining).source(AnnouncedAttributes).policies(texts);
+        let pdp = builder.build().map_err(|errors| CommandError::policies(&errors))?;
         Ok(PolicyDecider {
             pdp,
             policies,
@@ -80,7 +85,7 @@ impl PolicyDecider {
     ///
     /// # Errors
     /// Policies that cannot be read or put in force; the old ones stay.
-    pub(super) fn reload(&self) -> Result<Option<Arc<str>>, Failure> {
+    pub(super) fn reload(&self) -> Result<Option<Arc<str>>, CommandError> {
         let reloaded = self.read_again();
         let problem = reloaded.as_ref().err().map(ToString::to_string);
         *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
@@ -97,20 +102,20 @@ impl PolicyDecider {
         self.version.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn read_again(&self) -> Result<Option<Arc<str>>, Failure> {
+    fn read_again(&self) -> Result<Option<Arc<str>>, CommandError> {
         let texts = policies::read_all(&self.policies.paths)?;
         let next = version(&texts, self.policies.combining);
         if next == self.policies_in_force() {
             return Ok(None);
         }
-        // Held while the policies change: no decision of the new ones goes by the name of the old ones. See `Decider::decide`.
+        // Held while the policies change: no decision of the new ones goes by the name of the old ones. See `RightsDecider::decide`.
         let mut in_force = self.version.write().unwrap_or_else(PoisonError::into_inner);
-        self.pdp.replace(&texts).map_err(|errors| Failure::policies(&errors))?;
+        self.pdp.replace(&texts).map_err(|errors| CommandError::policies(&errors))?;
         Ok(Some(std::mem::replace(&mut *in_force, next)))
     }
 
     /// All verdicts, by the policies in force.
-    fn verdicts(&self, question: &Question<'_>) -> Result<Vec<Verdict>, Error> {
+    fn verdicts(&self, question: &RightsQuestion<'_>) -> Result<Vec<GrantVerdict>, Error> {
         // As for `durward serve`: subscriptions, unless there is nothing but XACML.
         match self.pdp.mismatch(Asked::Subscription) {
             None => self.sapl(question),
@@ -118,29 +123,35 @@ impl PolicyDecider {
         }
     }
 
-    fn sapl(&self, question: &Question<'_>) -> Result<Vec<Verdict>, Error> {
-        let facts = Facts::of(question);
+    fn sapl(&self, question: &RightsQuestion<'_>) -> Result<Vec<GrantVerdict>, Error> {
+        let facts = QuestionFacts::of(question);
         let known = facts.known()?;
         let mut verdicts = Vec::with_capacity(question.table.len() * question.permissions.len());
         for node in question.nodes() {
             let resource = facts.resource(&node)?;
             for permission in question.permissions {
                 let subscription = known.subscription(&resource, *permission);
-                let known = Alone { subscription: &subscription, lacks_environment: Cell::new(false) };
+                let known =
+                    BareSubscription { subscription: &subscription, lacks_environment: Cell::new(false) };
                 let attempt = self.pdp.decide_known(&known);
-                verdicts.push(if known.lacks_environment.get() { Verdict::Ask } else { verdict(&attempt) });
+                verdicts.push(if known.lacks_environment.get() {
+                    GrantVerdict::Ask
+                } else {
+                    verdict(&attempt)
+                });
             }
         }
         Ok(verdicts)
     }
 
-    fn xacml(&self, question: &Question<'_>) -> Vec<Verdict> {
-        let (mut verdicts, live, facts) = (Vec::new(), Noted::default(), Facts::of(question));
+    fn xacml(&self, question: &RightsQuestion<'_>) -> Vec<GrantVerdict> {
+        let (mut verdicts, live, facts) =
+            (Vec::new(), MissingAttributeNote::default(), QuestionFacts::of(question));
         for node in question.nodes() {
             for permission in question.permissions {
                 let response = self.pdp.decide_with(&facts.request(&node, *permission), &live);
                 // Not only where it is a Permit: what is Deny without the attribute may be a Permit with it.
-                verdicts.push(if live.take() { Verdict::Ask } else { verdict_of(&response) });
+                verdicts.push(if live.take() { GrantVerdict::Ask } else { verdict_of(&response) });
             }
         }
         verdicts
@@ -153,41 +164,41 @@ impl PolicyDecider {
 /// Facts that no policy can be asked about.
 pub(super) fn explained(
     pdp: &Pdp,
-    facts: &Facts<'_>,
+    facts: &QuestionFacts<'_>,
     node: &str,
     permission: Permission,
-) -> Result<(Verdict, Explanation), Error> {
+) -> Result<(GrantVerdict, Explanation), Error> {
     match pdp.mismatch(Asked::Subscription) {
         None => {
             let subscription = facts.known()?.subscription(&facts.resource(node)?, permission);
-            let known = Alone { subscription: &subscription, lacks_environment: Cell::new(false) };
+            let known = BareSubscription { subscription: &subscription, lacks_environment: Cell::new(false) };
             let attempt = pdp.decide_known(&known);
-            let verdict = if known.lacks_environment.get() { Verdict::Ask } else { verdict(&attempt) };
+            let verdict = if known.lacks_environment.get() { GrantVerdict::Ask } else { verdict(&attempt) };
             Ok((verdict, pdp.explain_known(&subscription, &known)))
         }
         Some(_) => {
-            let (request, live) = (facts.request(node, permission), Noted::default());
+            let (request, live) = (facts.request(node, permission), MissingAttributeNote::default());
             let response = pdp.decide_with(&request, &live);
-            let verdict = if live.take() { Verdict::Ask } else { verdict_of(&response) };
+            let verdict = if live.take() { GrantVerdict::Ask } else { verdict_of(&response) };
             Ok((verdict, pdp.explain(&request)))
         }
     }
 }
 
-impl Decider for PolicyDecider {
+impl RightsDecider for PolicyDecider {
     fn policy_version(&self) -> Arc<str> {
         self.policies_in_force()
     }
 
-    fn decide(&self, question: &Question<'_>) -> Result<Decision, Error> {
+    fn decide(&self, question: &RightsQuestion<'_>) -> Result<RightsDecision, Error> {
         for _ in 0..ATTEMPTS_MAX {
             let policy = self.policy_version();
             let verdicts = self.verdicts(question)?;
             if self.policy_version() != policy {
                 continue;
             }
-            let is_live = verdicts.contains(&Verdict::Ask);
-            return Ok(Decision {
+            let is_live = verdicts.contains(&GrantVerdict::Ask);
+            return Ok(RightsDecision {
                 verdicts,
                 roles: question.subject.roles.clone(),
                 policy,
@@ -211,37 +222,37 @@ fn version(texts: &[PolicyText], combining: Algorithm) -> Arc<str> {
     Thumbprint::of(&all).to_string().into()
 }
 
-pub(super) fn verdict(attempt: &Attempt) -> Verdict {
+pub(super) fn verdict(attempt: &Attempt) -> GrantVerdict {
     if !attempt.needs.is_empty() {
-        return Verdict::Ask;
+        return GrantVerdict::Ask;
     }
     let decision = &attempt.decision;
     match decision.outcome {
         Outcome::Permit if decision.obligations().len() == 0 && decision.resource().is_none() => {
-            Verdict::Granted
+            GrantVerdict::Granted
         }
-        Outcome::Permit | Outcome::Suspend => Verdict::Ask,
-        Outcome::Deny | Outcome::NotApplicable | Outcome::Indeterminate => Verdict::Refused,
+        Outcome::Permit | Outcome::Suspend => GrantVerdict::Ask,
+        Outcome::Deny | Outcome::NotApplicable | Outcome::Indeterminate => GrantVerdict::Refused,
     }
 }
 
-pub(super) fn verdict_of(response: &Response) -> Verdict {
+pub(super) fn verdict_of(response: &Response) -> GrantVerdict {
     match response.results.first() {
-        Some(result) if result.decision != XacmlDecision::Permit => Verdict::Refused,
-        Some(result) if result.obligations.is_empty() => Verdict::Granted,
-        Some(_) => Verdict::Ask,
-        None => Verdict::Refused,
+        Some(result) if result.decision != XacmlDecision::Permit => GrantVerdict::Refused,
+        Some(result) if result.obligations.is_empty() => GrantVerdict::Granted,
+        Some(_) => GrantVerdict::Ask,
+        None => GrantVerdict::Refused,
     }
 }
 
 /// A subscription of which no attribute finder has said anything.
-struct Alone<'a> {
+struct BareSubscription<'a> {
     subscription: &'a Subscription,
     /// Policies of XACML, beside those of SAPL, asked for something of the environment that is not there, such as the time.
     lacks_environment: Cell<bool>,
 }
 
-impl Attributes for Alone<'_> {
+impl Attributes for BareSubscription<'_> {
     fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
         let reading = self.subscription.read(name, key);
         if matches!(reading, Reading::Absent) && name.category == ENVIRONMENT {
@@ -259,10 +270,10 @@ impl Attributes for Alone<'_> {
     }
 }
 
-/// Says that attributes of the environment come from somewhere, so that [`Noted`] is asked for them.
-pub(super) struct Announced;
+/// Says that attributes of the environment come from somewhere, so that [`MissingAttributeNote`] is asked for them.
+pub(super) struct AnnouncedAttributes;
 
-impl AttributeSource for Announced {
+impl AttributeSource for AnnouncedAttributes {
     fn provides(&self, name: &AttributeName) -> bool {
         name.category == ENVIRONMENT
     }
@@ -278,16 +289,16 @@ impl AttributeSource for Announced {
 
 /// Notes that a decision asked for an attribute of the environment that the request lacks.
 #[derive(Default)]
-pub(super) struct Noted(AtomicBool);
+pub(super) struct MissingAttributeNote(AtomicBool);
 
-impl Noted {
+impl MissingAttributeNote {
     /// Whether something was asked for since this was asked last.
     pub(super) fn take(&self) -> bool {
         self.0.swap(false, Ordering::Relaxed)
     }
 }
 
-impl AttributeSource for Noted {
+impl AttributeSource for MissingAttributeNote {
     fn provides(&self, name: &AttributeName) -> bool {
         name.category == ENVIRONMENT
     }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use durward_opcua::authority::{LogAudit, MemoryKeep, RegisteredResource, SubjectTable};
+use durward_opcua::authority::{AuthorityLogAudit, MemoryAuthorityStore, RegisteredResource, SubjectTable};
 use durward_opcua::client::{TokenClient, TokenClientSettings};
-use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
-use durward_opcua::plant::Users;
-use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
+use durward_opcua::gate::{Gate, GateAuthoritySettings, GateSettings, UpstreamSettings};
+use durward_opcua::plant::PasswordUsers;
+use durward_opcua::session::{ClientIdentity, ExpectedServer, PinnedApplication};
 use durward_pdp::Algorithm;
 use durward_server::{LogLevel, LogSettings, start_log};
 use durward_session::identity::jwt::{Algorithm as Signature, SigningKey, SigningKeys};
@@ -21,13 +21,13 @@ use durward_session::identity::user::HashCosts;
 use durward_session::identity::{Entropy, IdentityError, SystemEntropy, hex};
 use tokio::net::TcpListener;
 
-use super::application::{self, Application, clock};
-use super::authority::Authority;
-use super::decider::{Policies, PolicyDecider};
-use super::passwords::ByPassword;
+use super::application::{self, OwnApplication, clock};
+use super::authority::AuthorityArguments;
+use super::decider::{PolicyDecider, PolicyFiles};
+use super::passwords::PasswordTokens;
 use super::plant;
-use crate::demo::folder::Folder;
-use crate::failure::{Failure, Outcome, without_number};
+use crate::demo::folder::TemporaryFolder;
+use crate::failure::{CommandError, CommandResult, without_number};
 use crate::serve::stop_signal;
 use crate::to_stdout;
 
@@ -61,16 +61,16 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     let log = LogSettings { level: LogLevel::Error, ..LogSettings::default() };
-    start_log(&log).map_err(|error| Failure::new(error.to_string()))?;
-    let folder = Folder::new(&std::env::temp_dir(), &random()?)?;
+    start_log(&log).map_err(|error| CommandError::new(error.to_string()))?;
+    let folder = TemporaryFolder::new(&std::env::temp_dir(), &random()?)?;
     application::run(async {
         let (early, stop) = (stop_signal()?, stop_signal()?);
-        let demo = Demo::start(folder.path(), arguments.listen);
+        let demo = OpcuaDemo::start(folder.path(), arguments.listen);
         let demo = tokio::select! {
             demo = tokio::time::timeout(START_MAX, demo) => {
-                demo.map_err(|_| Failure::new("the demo does not begin: the machine is too slow, or out of ports"))??
+                demo.map_err(|_| CommandError::new("the demo does not begin: the machine is too slow, or out of ports"))??
             }
             () = early => return Ok(ExitCode::SUCCESS),
         };
@@ -82,24 +82,24 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// Everything that runs.
-struct Demo {
+struct OpcuaDemo {
     gate: Arc<Gate>,
     url: String,
 }
 
 /// The four applications, each trusting those that it talks with.
-struct Applications {
-    plant: Application,
-    gate: Application,
-    authority: Application,
-    client: Application,
+struct DemoApplications {
+    plant: OwnApplication,
+    gate: OwnApplication,
+    authority: OwnApplication,
+    client: OwnApplication,
 }
 
-impl Applications {
-    fn new(folder: &Path) -> Result<Applications, Failure> {
+impl DemoApplications {
+    fn new(folder: &Path) -> Result<DemoApplications, CommandError> {
         let create =
-            |name: &str| Application::create(&folder.join(name), &format!("urn:durward:demo:{name}"));
-        let made = Applications {
+            |name: &str| OwnApplication::create(&folder.join(name), &format!("urn:durward:demo:{name}"));
+        let made = DemoApplications {
             plant: create("plant")?,
             gate: create("gate")?,
             authority: create("authority")?,
@@ -121,12 +121,12 @@ impl Applications {
     }
 }
 
-impl Demo {
-    async fn start(folder: &Path, listen: Option<SocketAddr>) -> Result<Demo, Failure> {
-        let applications = Applications::new(folder)?;
+impl OpcuaDemo {
+    async fn start(folder: &Path, listen: Option<SocketAddr>) -> Result<OpcuaDemo, CommandError> {
+        let applications = DemoApplications::new(folder)?;
         let plant_password = random()?;
         let (listener, plant_url) = bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
-        let mut users = Users::default();
+        let mut users = PasswordUsers::default();
         users.passwords.insert(PLANT_USER.to_owned(), plant_password.as_bytes().to_vec().into());
         plant::start(&applications.plant, listener, &plant_url, users)?;
 
@@ -149,19 +149,19 @@ impl Demo {
         settings.endpoint_url.clone_from(&url);
         settings.authority_url.clone_from(&authority_url);
         let mut client = gate.client("durward gate");
-        client.server = ExpectedServer::pinned(Pin::ApplicationUri(settings.issuer.clone()));
-        settings.users = Some(ByPassword::new(&authority_url, &gate.uri, client));
-        settings.authority = Some(AuthoritySettings::new(authority_url, gate.client("durward gate")));
+        client.server = ExpectedServer::pinned(PinnedApplication::ApplicationUri(settings.issuer.clone()));
+        settings.users = Some(PasswordTokens::new(&authority_url, &gate.uri, client));
+        settings.authority = Some(GateAuthoritySettings::new(authority_url, gate.client("durward gate")));
         let gate = Arc::new(Gate::start(settings).map_err(application::failure)?);
         let serving = Arc::clone(&gate);
         tokio::spawn(async move { serving.serve(listener).await });
         wait(&applications.client, folder, &url).await?;
-        Ok(Demo { gate, url })
+        Ok(OpcuaDemo { gate, url })
     }
 }
 
 /// Waits until somebody gets a token and a session: only then does what is printed work.
-async fn wait(client: &Application, folder: &Path, url: &str) -> Result<(), Failure> {
+async fn wait(client: &OwnApplication, folder: &Path, url: &str) -> Result<(), CommandError> {
     let [(name, _), _] = USERS;
     let password = fs::read_to_string(password_file(folder, name))?;
     let mut settings = TokenClientSettings::new(url, client.client("durward demo"));
@@ -179,16 +179,16 @@ async fn wait(client: &Application, folder: &Path, url: &str) -> Result<(), Fail
 /// The authorization service, its policies in files that can be changed while it runs.
 fn authority(
     folder: &Path,
-    applications: &Applications,
+    applications: &DemoApplications,
     url: &str,
     keys: SigningKeys,
-) -> Result<Authority, Failure> {
+) -> Result<AuthorityArguments, CommandError> {
     let policies = folder.join("policies");
     fs::create_dir_all(&policies)?;
     fs::write(policies.join("boiler.sapl"), POLICY)?;
     fs::write(policies.join("pdp.json"), COMBINING)?;
     let combining = Algorithm::DenyOverrides;
-    let policies = Policies { paths: vec![policies], combining };
+    let policies = PolicyFiles { paths: vec![policies], combining };
     let decider = PolicyDecider::new(policies, TOKEN_LIFETIME)?;
     let subjects = SubjectTable::new(HashCosts::default()).map_err(failed)?;
     for (name, role) in USERS {
@@ -200,25 +200,25 @@ fn authority(
         id: applications.gate.uri.clone(),
         certificate: Some(applications.gate.certificate()),
     };
-    Ok(Authority {
-        application: Application::open(&folder.join("authority"))?,
+    Ok(AuthorityArguments {
+        application: OwnApplication::open(&folder.join("authority"))?,
         url: url.to_owned(),
         decider: Arc::new(decider),
         subjects: Arc::new(subjects),
         recall: None,
         policies_kept: None,
-        keep: Arc::new(MemoryKeep::default()),
-        audit: Arc::new(LogAudit),
+        keep: Arc::new(MemoryAuthorityStore::default()),
+        audit: Arc::new(AuthorityLogAudit),
         keys: Arc::new(ArcSwap::from_pointee(keys)),
         token_lifetime: TOKEN_LIFETIME,
         resources: vec![gate],
     })
 }
 
-async fn bind(address: SocketAddr) -> Result<(TcpListener, String), Failure> {
+async fn bind(address: SocketAddr) -> Result<(TcpListener, String), CommandError> {
     let failed = |error: io::Error| {
         let why = without_number(&error.to_string());
-        Failure::new(format!("cannot listen on {address}: {why}"))
+        CommandError::new(format!("cannot listen on {address}: {why}"))
             .hint("choose another address with `--listen`")
     };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
@@ -226,7 +226,7 @@ async fn bind(address: SocketAddr) -> Result<(TcpListener, String), Failure> {
     Ok((listener, url))
 }
 
-async fn bind_gate(listen: Option<SocketAddr>) -> Result<(TcpListener, String), Failure> {
+async fn bind_gate(listen: Option<SocketAddr>) -> Result<(TcpListener, String), CommandError> {
     if let Some(listen) = listen {
         return bind(listen).await;
     }
@@ -242,14 +242,14 @@ fn password_file(folder: &Path, name: &str) -> PathBuf {
 }
 
 /// 12 digits of chance.
-fn random() -> Result<String, Failure> {
+fn random() -> Result<String, CommandError> {
     let mut bytes = [0; 6];
     SystemEntropy.fill(&mut bytes).map_err(failed)?;
     Ok(hex(&bytes))
 }
 
-fn failed(error: IdentityError) -> Failure {
-    Failure::new(without_number(&error.to_string()))
+fn failed(error: IdentityError) -> CommandError {
+    CommandError::new(without_number(&error.to_string()))
 }
 
 /// What to try, each with the line to type: whole, so that any shell takes it.

@@ -4,21 +4,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use durward_opcua::authority::decide::{Client, Subject, SubjectKind};
+use durward_opcua::authority::decide::{SubjectKind, TokenClientApplication, TokenSubject};
 use durward_opcua::permission::Permission;
-use durward_opcua::token::{TableNode, Thumbprint, Verdict};
+use durward_opcua::token::{GrantVerdict, TableNode, Thumbprint};
 use durward_pdp::{Asked, Explanation, Pdp, PdpBuilder};
 use durward_server::Settings;
 use durward_session::identity::Moment;
 use serde_json::{Value as Json, json};
 
 use super::application::{self, clock};
-use super::decider::{Announced, explained};
-use super::live::{self, AtOnce};
-use super::question::{self, Facts};
+use super::decider::{AnnouncedAttributes, explained};
+use super::live::{self, ImmediateSubscription};
+use super::question::{self, QuestionFacts};
 use super::settings::{self, needed};
 use super::subjects;
-use crate::failure::{DIFFERENT, Failure, Outcome};
+use crate::failure::{CommandError, CommandResult, DIFFERENT};
 use crate::{policies, serve, to_stdout};
 
 const EXAMPLES: &str = "\
@@ -67,39 +67,43 @@ pub(super) struct Arguments {
 }
 
 fn node(text: &str) -> Result<TableNode, String> {
-    text.parse().map_err(|error: durward_opcua::token::TableError| error.to_string())
+    text.parse().map_err(|error: durward_opcua::token::NodeTableError| error.to_string())
 }
 
 /// What came out.
-struct Told<'t> {
-    verdict: Verdict,
+struct RightExplanation<'t> {
+    verdict: GrantVerdict,
     /// What the gate would say now, and why, where it is left to it.
-    now: Option<live::Decided>,
+    now: Option<live::LiveDecision>,
     explanation: Explanation,
-    facts: &'t Facts<'t>,
+    facts: &'t QuestionFacts<'t>,
 }
 
 impl Arguments {
-    fn settings(&self) -> Result<Settings, Failure> {
+    fn settings(&self) -> Result<Settings, CommandError> {
         let mut settings = settings::read(self.config.as_deref())?;
         settings.policies.path = self.policies.clone().unwrap_or_else(|| settings.policies.path.clone());
         settings.identity.users = self.users.clone().or(settings.identity.users);
         Ok(settings)
     }
 
-    fn client(&self) -> Client {
-        Client {
+    fn client(&self) -> TokenClientApplication {
+        TokenClientApplication {
             application_uri: self.application.as_str().into(),
             certificate_subject: "".into(),
             thumbprint: Thumbprint::of(b""),
         }
     }
 
-    fn subject(&self, settings: &Settings, client: &Client) -> Result<Subject, Failure> {
+    fn subject(
+        &self,
+        settings: &Settings,
+        client: &TokenClientApplication,
+    ) -> Result<TokenSubject, CommandError> {
         let Some(name) = &self.user else { return Ok(anonymous(client)) };
         if !self.role.is_empty() {
             // Of whom there is nothing in the file.
-            return Ok(Subject {
+            return Ok(TokenSubject {
                 name: name.as_str().into(),
                 kind: SubjectKind::User,
                 roles: self.role.iter().map(|role| Arc::from(role.as_str())).collect(),
@@ -112,13 +116,15 @@ impl Arguments {
         let path = needed(settings.identity.users.as_ref(), "identity.users", flags)?;
         let realm = &settings.opcua.authority.realm;
         subjects::of_file(&path, settings.identity.costs(), realm, name)?.ok_or_else(|| {
-            Failure::new("the user is not there, is disabled, or needs a second step, and so gets no token")
-                .hint("`durward users list` tells; `--role ROLE` asks as if they had that role")
-                .at(&path)
+            CommandError::new(
+                "the user is not there, is disabled, or needs a second step, and so gets no token",
+            )
+            .hint("`durward users list` tells; `--role ROLE` asks as if they had that role")
+            .at(&path)
         })
     }
 
-    fn resource(&self, settings: &Settings) -> Result<String, Failure> {
+    fn resource(&self, settings: &Settings) -> Result<String, CommandError> {
         let only = match settings.opcua.authority.resources.as_slice() {
             [only] => Some(only.id.clone()),
             _ => None,
@@ -126,28 +132,29 @@ impl Arguments {
         needed(self.resource.clone().or(only).as_ref(), "opcua.authority.resources", "--resource ID")
     }
 
-    pub(super) fn run(&self) -> Outcome {
+    pub(super) fn run(&self) -> CommandResult {
         let settings = self.settings()?;
         let now = clock()();
         let (client, resource) = (self.client(), self.resource(&settings)?);
         let subject = self.subject(&settings, &client)?;
-        let facts = Facts::about(&subject, &client, &resource, "SignAndEncrypt".to_owned());
+        let facts = QuestionFacts::about(&subject, &client, &resource, "SignAndEncrypt".to_owned());
         let node = self.node.to_string();
         let texts = policies::read_all(std::slice::from_ref(&settings.policies.path))?;
-        let builder = || Pdp::builder().combining(settings.policies.combining).source(Announced).explaining();
+        let builder =
+            || Pdp::builder().combining(settings.policies.combining).source(AnnouncedAttributes).explaining();
         let build = |builder: PdpBuilder| {
-            builder.policies(texts.clone()).build().map_err(|errors| Failure::policies(&errors))
+            builder.policies(texts.clone()).build().map_err(|errors| CommandError::policies(&errors))
         };
         let (verdict, mut explanation) =
             explained(&build(builder())?, &facts, &node, self.permission).map_err(application::failure)?;
         let mut decided = None;
-        if verdict == Verdict::Ask {
+        if verdict == GrantVerdict::Ask {
             let clock = serve::clock();
             let pdp = build(builder().clock(move || clock()))?;
             decided = Some(live::decide(&pdp, &facts, None, (&node, self.permission), now));
             explanation = explained_now(&pdp, &facts, &node, self.permission, now)?;
         }
-        let told = Told { verdict, now: decided, explanation, facts: &facts };
+        let told = RightExplanation { verdict, now: decided, explanation, facts: &facts };
         to_stdout(&if self.json {
             told.json(&node, self.permission)
         } else {
@@ -157,8 +164,8 @@ impl Arguments {
     }
 }
 
-fn anonymous(client: &Client) -> Subject {
-    Subject {
+fn anonymous(client: &TokenClientApplication) -> TokenSubject {
+    TokenSubject {
         name: format!("application:{}", client.application_uri).into(),
         kind: SubjectKind::Application,
         roles: Vec::new(),
@@ -171,26 +178,26 @@ fn anonymous(client: &Client) -> Subject {
 /// Why it is decided so at this moment.
 fn explained_now(
     pdp: &Pdp,
-    facts: &Facts<'_>,
+    facts: &QuestionFacts<'_>,
     node: &str,
     permission: Permission,
     now: Moment,
-) -> Result<Explanation, Failure> {
+) -> Result<Explanation, CommandError> {
     if pdp.mismatch(Asked::Subscription).is_some() {
         return Ok(pdp.explain(&facts.request(node, permission)));
     }
     let known = facts.known().map_err(application::failure)?;
     let resource = facts.resource(node).map_err(application::failure)?;
     let subscription = known.subscription(&resource, permission);
-    Ok(pdp.explain_known(&subscription, &AtOnce::new(&subscription, now)))
+    Ok(pdp.explain_known(&subscription, &ImmediateSubscription::new(&subscription, now)))
 }
 
-impl Told<'_> {
+impl RightExplanation<'_> {
     fn is_granted(&self) -> bool {
         match self.verdict {
-            Verdict::Granted => true,
-            Verdict::Refused => false,
-            Verdict::Ask => self.now.as_ref().is_some_and(|decided| decided.ruling.is_granted()),
+            GrantVerdict::Granted => true,
+            GrantVerdict::Refused => false,
+            GrantVerdict::Ask => self.now.as_ref().is_some_and(|decided| decided.ruling.is_granted()),
         }
     }
 
@@ -200,24 +207,24 @@ impl Told<'_> {
             false => format!("{} ({}; {})", self.facts.name, self.facts.kind, self.facts.roles.join(", ")),
         };
         let what = match (self.verdict, &self.now) {
-            (Verdict::Granted, _) => "granted by the token".to_owned(),
-            (Verdict::Refused, _) => "refused: the token does not have it".to_owned(),
-            (Verdict::Ask, Some(now)) if now.ruling.is_granted() => {
+            (GrantVerdict::Granted, _) => "granted by the token".to_owned(),
+            (GrantVerdict::Refused, _) => "refused: the token does not have it".to_owned(),
+            (GrantVerdict::Ask, Some(now)) if now.ruling.is_granted() => {
                 "left to the gate, which grants it at this moment if it has these policies".to_owned()
             }
-            (Verdict::Ask, Some(now)) => {
+            (GrantVerdict::Ask, Some(now)) => {
                 format!("left to the gate, which refuses it at this moment: {}", now.why)
             }
-            (Verdict::Ask, None) => "left to the gate".to_owned(),
+            (GrantVerdict::Ask, None) => "left to the gate".to_owned(),
         };
         format!("{who}: {} on {node}: {what}\n{}", question::action(permission), self.explanation)
     }
 
     fn json(&self, node: &str, permission: Permission) -> String {
         let verdict = match self.verdict {
-            Verdict::Granted => "granted",
-            Verdict::Refused => "refused",
-            Verdict::Ask => "ask",
+            GrantVerdict::Granted => "granted",
+            GrantVerdict::Refused => "refused",
+            GrantVerdict::Ask => "ask",
         };
         let now = self
             .now

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::application::clock;
 use super::settings;
-use crate::failure::{Failure, Outcome, without_number};
+use crate::failure::{CommandError, CommandResult, without_number};
 use crate::to_stdout;
 
 /// How often the keys are looked at.
@@ -44,30 +44,30 @@ service that runs takes it up by itself, and so does a gate whose file changes."
 #[command(disable_help_subcommand = true)]
 pub(super) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: KeysCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum KeysCommand {
     /// Put a new key beside those there are
-    Rotate(Rotate),
+    Rotate(RotateKeys),
     /// List the keys, and from when on each signs
-    Show(Show),
+    Show(ShowKeys),
 }
 
 #[derive(Debug, clap::Args)]
-struct Rotate {
+struct RotateKeys {
     #[command(flatten)]
-    place: Place,
+    place: KeyDirectory,
     /// A private key, PKCS #8 as PEM, of P-256, Ed25519 or RSA; otherwise one of P-256 is made
     #[arg(long, value_name = "FILE.pem")]
     key: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
-struct Show {
+struct ShowKeys {
     #[command(flatten)]
-    place: Place,
+    place: KeyDirectory,
     /// JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -75,30 +75,30 @@ struct Show {
 
 /// Where the keys lie.
 #[derive(Debug, clap::Args)]
-struct Place {
+struct KeyDirectory {
     /// The configuration of the authorization service; without it durward.toml, if there is one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
-impl Place {
-    fn keys(&self) -> Result<Keys, Failure> {
+impl KeyDirectory {
+    fn keys(&self) -> Result<AuthorityKeys, CommandError> {
         let settings = settings::read(self.config.as_deref())?;
-        Keys::open(&settings.opcua.authority, clock())
+        AuthorityKeys::open(&settings.opcua.authority, clock())
     }
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     match &arguments.what {
-        What::Rotate(rotate) => {
+        KeysCommand::Rotate(rotate) => {
             let keys = rotate.place.keys()?;
             let key = rotate.key.as_deref().map(read_key).transpose()?;
             let (name, from) = keys.store.replace(key, (keys.clock)()).map_err(failed)?;
             keys.publish()?;
             to_stdout(&format!("{name} signs from {} on; {}\n", at(from), keys.public.display()))?;
         }
-        What::Show(show) => {
+        KeysCommand::Show(show) => {
             let keys = show.place.keys()?;
             for (from, key) in keys.store.current((keys.clock)()).iter() {
                 let (name, algorithm, from) = (key.id(), key.algorithm().name(), at(from));
@@ -118,12 +118,12 @@ fn at(moment: Moment) -> String {
     datetime(moment).to_rfc3339()
 }
 
-fn failed(error: IdentityError) -> Failure {
-    Failure::new(without_number(&error.to_string()))
+fn failed(error: IdentityError) -> CommandError {
+    CommandError::new(without_number(&error.to_string()))
 }
 
 /// The keys of an authorization service.
-pub(super) struct Keys {
+pub(super) struct AuthorityKeys {
     store: KeyStore,
     /// A file that an operator may replace by a key of their own.
     own: PathBuf,
@@ -132,12 +132,15 @@ pub(super) struct Keys {
     shared: Arc<ArcSwap<SigningKeys>>,
 }
 
-impl Keys {
+impl AuthorityKeys {
     /// Opens the keys, makes the first where there is none, and publishes them.
     ///
     /// # Errors
     /// Files that cannot be read, written, or used.
-    pub(super) fn open(settings: &OpcuaAuthoritySettings, clock: Clock) -> Result<Keys, Failure> {
+    pub(super) fn open(
+        settings: &OpcuaAuthoritySettings,
+        clock: Clock,
+    ) -> Result<AuthorityKeys, CommandError> {
         let data = &settings.data;
         fs::create_dir_all(data).map_err(|error| cannot_write(data, &error))?;
         let (lifetime, overlap) =
@@ -148,7 +151,7 @@ impl Keys {
         let store =
             KeyStore::open(data, Algorithm::Es256, brought, lifetime, overlap, now).map_err(failed)?;
         let shared = Arc::new(ArcSwap::from_pointee(store.current(now)));
-        let keys = Keys { store, own, public: data.join(PUBLIC), clock, shared };
+        let keys = AuthorityKeys { store, own, public: data.join(PUBLIC), clock, shared };
         keys.publish()?;
         Ok(keys)
     }
@@ -159,7 +162,7 @@ impl Keys {
     }
 
     /// Hands the keys of this moment to whoever signs, and writes the public ones where the file has others. Whether they have changed.
-    fn publish(&self) -> Result<bool, Failure> {
+    fn publish(&self) -> Result<bool, CommandError> {
         let now = (self.clock)();
         let keys = self.store.current(now);
         let text = format!("{}\n", keys.to_jwks(now));
@@ -190,7 +193,7 @@ impl Keys {
         }
     }
 
-    fn look(&self) -> Result<(), Failure> {
+    fn look(&self) -> Result<(), CommandError> {
         if self.own.exists() {
             let now = (self.clock)();
             let key = read_key(&self.own)?;
@@ -222,8 +225,8 @@ impl Keys {
 }
 
 /// A private key. Of the operator's own it is PEM; earlier versions of durward wrote PKCS #8 as it is.
-fn read_key(path: &Path) -> Result<SigningKey, Failure> {
-    let bytes = fs::read(path).map_err(|error| Failure::unreadable(path, &error))?;
+fn read_key(path: &Path) -> Result<SigningKey, CommandError> {
+    let bytes = fs::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
     let key = match std::str::from_utf8(&bytes).ok().filter(|text| text.contains("-----BEGIN ")) {
         Some(pem) => SigningKey::read(pem),
         None => SigningKey::from_pkcs8(&bytes),
@@ -240,24 +243,24 @@ pub(super) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     fs::rename(&new, path)
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot write {}: {}", path.display(), without_number(&error.to_string())))
+fn cannot_write(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::new(format!("cannot write {}: {}", path.display(), without_number(&error.to_string())))
 }
 
 /// The public keys in a file.
 ///
 /// # Errors
 /// It cannot be read, or holds none.
-pub(super) fn read_public(path: &Path) -> Result<VerifyingKeys, Failure> {
+pub(super) fn read_public(path: &Path) -> Result<VerifyingKeys, CommandError> {
     let hint = "take the `jwks.json` that `durward opcua authority` writes into its directory of data at its first start";
     let text = settings::text(path).map_err(|failure| failure.hint(hint))?;
     let jwks = serde_json::from_str(&text)
-        .map_err(|error| Failure::new(format!("it is no JSON: {error}")).hint(hint).at(path))?;
-    VerifyingKeys::read(&jwks).map_err(|error| Failure::new(error.to_string()).hint(hint).at(path))
+        .map_err(|error| CommandError::new(format!("it is no JSON: {error}")).hint(hint).at(path))?;
+    VerifyingKeys::read(&jwks).map_err(|error| CommandError::new(error.to_string()).hint(hint).at(path))
 }
 
 /// The public keys of a file that changes while a gate runs.
-pub(super) struct PublicKeys {
+pub(super) struct PublicKeyFile {
     path: PathBuf,
     /// The text that is in force.
     text: String,
@@ -265,10 +268,10 @@ pub(super) struct PublicKeys {
     told: String,
 }
 
-impl PublicKeys {
-    pub(super) fn new(path: PathBuf) -> PublicKeys {
+impl PublicKeyFile {
+    pub(super) fn new(path: PathBuf) -> PublicKeyFile {
         let text = fs::read_to_string(&path).unwrap_or_default();
-        PublicKeys { path, text, told: String::new() }
+        PublicKeyFile { path, text, told: String::new() }
     }
 
     /// The keys, if they are others than before. What cannot be read leaves the old ones in force, and is said once.
@@ -344,7 +347,7 @@ mod tests {
     }
 
     /// The key that signs.
-    fn signing(keys: &Keys) -> String {
+    fn signing(keys: &AuthorityKeys) -> String {
         let request = durward_session::identity::jwt::Request {
             issuer: "urn:a",
             subject: "anna",
@@ -368,12 +371,12 @@ mod tests {
     fn a_new_key_is_published_before_it_signs_and_the_old_one_after() {
         let folder = folder("rotate");
         let (time, clock) = hand();
-        let keys = Keys::open(&settings(&folder), Arc::clone(&clock)).unwrap();
+        let keys = AuthorityKeys::open(&settings(&folder), Arc::clone(&clock)).unwrap();
         let old = signing(&keys);
         assert_eq!(published(&folder), [old.as_str()]);
 
         // Another process, as the command is.
-        let other = Keys::open(&settings(&folder), Arc::clone(&clock)).unwrap();
+        let other = AuthorityKeys::open(&settings(&folder), Arc::clone(&clock)).unwrap();
         let (new, _) = other.store.replace(None, clock()).unwrap();
         let after = |seconds: u64| {
             time.fetch_add(seconds, std::sync::atomic::Ordering::Relaxed);
@@ -389,7 +392,7 @@ mod tests {
         assert_eq!(published(&folder), [new.as_str()]);
 
         // After a restart.
-        let again = Keys::open(&settings(&folder), clock).unwrap();
+        let again = AuthorityKeys::open(&settings(&folder), clock).unwrap();
         assert_eq!(signing(&again), new);
         fs::remove_dir_all(folder).unwrap();
     }
@@ -404,7 +407,7 @@ mod tests {
             SigningKey::generate(Algorithm::Es256).unwrap(),
         );
         write(&first);
-        let keys = Keys::open(&settings(&folder), clock).unwrap();
+        let keys = AuthorityKeys::open(&settings(&folder), clock).unwrap();
         assert_eq!(
             (published(&folder), signing(&keys)),
             (vec![first.id().to_owned()], first.id().to_owned())
@@ -429,8 +432,8 @@ mod tests {
     fn a_gate_takes_up_keys_that_can_be_read_and_no_others() {
         let folder = folder("public");
         let (_, clock) = hand();
-        let keys = Keys::open(&settings(&folder), Arc::clone(&clock)).unwrap();
-        let mut public = PublicKeys::new(folder.join(PUBLIC));
+        let keys = AuthorityKeys::open(&settings(&folder), Arc::clone(&clock)).unwrap();
+        let mut public = PublicKeyFile::new(folder.join(PUBLIC));
         assert!(public.changed().is_none());
         fs::write(folder.join(PUBLIC), "{}").unwrap();
         assert!(public.changed().is_none());

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use durward_opcua::permission::{Permission, Ruling};
-use durward_opcua::token::{Live, LiveQuestion, Verdict};
+use durward_opcua::permission::{Permission, PermissionRuling};
+use durward_opcua::token::{GrantVerdict, LiveDecider, LiveQuestion};
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::path::Path;
@@ -23,9 +23,9 @@ use durward_pdp::{Asked, Pdp, Value};
 use durward_server::{PolicyWatch, Settings};
 use durward_session::identity::Moment;
 
-use super::decider::{Announced, Noted, verdict, verdict_of};
-use super::question::{ENVIRONMENT, Facts, Known, action};
-use crate::failure::Failure;
+use super::decider::{AnnouncedAttributes, MissingAttributeNote, verdict, verdict_of};
+use super::question::{CommonParts, ENVIRONMENT, QuestionFacts, action};
+use crate::failure::CommandError;
 use crate::serve;
 
 /// How long an answer is used again at most. Policies and times that change count no later than that.
@@ -46,7 +46,7 @@ const OF_STREAMS: &str = "time.toggle";
 
 /// The gate's decision point and the policies that it decides by.
 pub(super) struct GatePolicies {
-    pub(super) live: Arc<PolicyLive>,
+    pub(super) live: Arc<PolicyLiveDecider>,
     pub(super) watch: Arc<PolicyWatch>,
 }
 
@@ -54,18 +54,19 @@ pub(super) struct GatePolicies {
 ///
 /// # Errors
 /// Policies or keys that cannot be used.
-pub(super) fn start(settings: &Settings, resource: &str) -> Result<Option<GatePolicies>, Failure> {
+pub(super) fn start(settings: &Settings, resource: &str) -> Result<Option<GatePolicies>, CommandError> {
     let Some(policies) = settings.opcua.gate.policies.clone() else { return Ok(None) };
     let settings = Settings { policies, ..settings.clone() };
-    let watch = PolicyWatch::start(&settings, serve::clock(), Arc::new(Announced)).map_err(serve::failure)?;
+    let watch = PolicyWatch::start(&settings, serve::clock(), Arc::new(AnnouncedAttributes));
+    let watch = watch.map_err(|error| serve::failure(error.into()))?;
     let watch = Arc::new(watch);
     let watched = Arc::clone(&watch);
-    let live = PolicyLive::new(Box::new(move || watched.pdp()), resource);
+    let live = PolicyLiveDecider::new(Box::new(move || watched.pdp()), resource);
     Ok(Some(GatePolicies { live: Arc::new(live), watch }))
 }
 
 /// Gives the decision point with the policies in force, if there are any.
-pub(super) type InForce = Box<dyn Fn() -> Option<Arc<Pdp>> + Send + Sync>;
+pub(super) type PolicyProvider = Box<dyn Fn() -> Option<Arc<Pdp>> + Send + Sync>;
 
 /// What was decided here, for metrics.
 #[derive(Debug, Default)]
@@ -77,60 +78,65 @@ pub(super) struct LiveFigures {
 }
 
 /// Decides at the gate.
-pub(super) struct PolicyLive {
-    policies: InForce,
+pub(super) struct PolicyLiveDecider {
+    policies: PolicyProvider,
     /// The resource id of the gate.
     resource: String,
-    answers: Mutex<Answers>,
+    answers: Mutex<RememberedAnswers>,
     figures: Arc<LiveFigures>,
 }
 
 /// What is remembered, by the name of the token.
 #[derive(Default)]
-struct Answers {
-    of_tokens: HashMap<String, OfToken>,
+struct RememberedAnswers {
+    of_tokens: HashMap<String, TokenAnswers>,
     count: usize,
 }
 
 /// An answer, from when on and until when it holds.
-type Answer = (Ruling, Moment, Moment);
+type RememberedAnswer = (PermissionRuling, Moment, Moment);
 
 /// What is remembered of a token.
 #[derive(Default)]
-struct OfToken {
+struct TokenAnswers {
     /// The parts of subscriptions that all its questions share.
-    known: Option<Arc<Known>>,
+    known: Option<Arc<CommonParts>>,
     /// By row and permission.
-    answers: HashMap<(u32, Permission), Answer>,
+    answers: HashMap<(u32, Permission), RememberedAnswer>,
 }
 
 /// What was decided, until when it holds, and why it is no Permit.
-pub(super) struct Decided {
-    pub(super) ruling: Ruling,
+pub(super) struct LiveDecision {
+    pub(super) ruling: PermissionRuling,
     until: Moment,
     pub(super) why: String,
 }
 
-impl PolicyLive {
-    pub(super) fn new(policies: InForce, resource: impl Into<String>) -> PolicyLive {
-        PolicyLive { policies, resource: resource.into(), answers: Mutex::default(), figures: Arc::default() }
+impl PolicyLiveDecider {
+    pub(super) fn new(policies: PolicyProvider, resource: impl Into<String>) -> PolicyLiveDecider {
+        PolicyLiveDecider {
+            policies,
+            resource: resource.into(),
+            answers: Mutex::default(),
+            figures: Arc::default(),
+        }
     }
 
     pub(super) fn figures(&self) -> &Arc<LiveFigures> {
         &self.figures
     }
 
-    fn answers(&self) -> MutexGuard<'_, Answers> {
+    fn answers(&self) -> MutexGuard<'_, RememberedAnswers> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn decide(&self, question: &LiveQuestion<'_>) -> Decided {
+    fn decide(&self, question: &LiveQuestion<'_>) -> LiveDecision {
         let until = question.now.plus(HOLDS_MAX);
-        let refused = |why: String| Decided { ruling: Ruling::DENIED, until, why };
+        let refused = |why: String| LiveDecision { ruling: PermissionRuling::DENIED, until, why };
         let Some(pdp) = (self.policies)() else {
             return refused("the gate has no policies in force: see its log".to_owned());
         };
-        let Some(facts) = Facts::of_token(question, &self.resource) else {
+        let Some(facts) = QuestionFacts::of_token(question, &self.resource) else {
             return refused("the token does not say what is known of the subject".to_owned());
         };
         let Some(node) = question.node() else { return refused("the node has no name".to_owned()) };
@@ -148,15 +154,15 @@ impl PolicyLive {
 /// Decides at this moment, in the language in which the authorization service asks. `known` spares making it of the facts.
 pub(super) fn decide(
     pdp: &Pdp,
-    facts: &Facts<'_>,
-    known: Option<&Known>,
+    facts: &QuestionFacts<'_>,
+    known: Option<&CommonParts>,
     (node, permission): (&str, Permission),
     now: Moment,
-) -> Decided {
+) -> LiveDecision {
     let until = now.plus(HOLDS_MAX);
-    let refused = |why: String| Decided { ruling: Ruling::DENIED, until, why };
+    let refused = |why: String| LiveDecision { ruling: PermissionRuling::DENIED, until, why };
     if pdp.mismatch(Asked::Subscription).is_some() {
-        let noted = Noted::default();
+        let noted = MissingAttributeNote::default();
         let response = pdp.decide_with(&facts.request(node, permission), &noted);
         if noted.take() {
             return refused(
@@ -172,7 +178,7 @@ pub(super) fn decide(
         Ok(subscription) => subscription,
         Err(error) => return refused(error.reason().to_owned()),
     };
-    let known = AtOnce::new(&subscription, now);
+    let known = ImmediateSubscription::new(&subscription, now);
     let attempt = pdp.decide_known(&known);
     if let Some(lacking) = known.lacking.take() {
         return refused(format!("a policy asks for `{lacking}`, for which the gate has no source"));
@@ -182,25 +188,26 @@ pub(super) fn decide(
     decided(verdict(&attempt), until.min(next))
 }
 
-fn decided(verdict: Verdict, until: Moment) -> Decided {
+fn decided(verdict: GrantVerdict, until: Moment) -> LiveDecision {
     let (ruling, why) = match verdict {
-        Verdict::Granted => (Ruling::Granted, ""),
-        Verdict::Refused => (Ruling::DENIED, "the policies of the gate refuse it now"),
-        Verdict::Ask => {
-            (Ruling::DENIED, "a gate can fulfil no obligation, and put nothing in the place of a value")
-        }
+        GrantVerdict::Granted => (PermissionRuling::Granted, ""),
+        GrantVerdict::Refused => (PermissionRuling::DENIED, "the policies of the gate refuse it now"),
+        GrantVerdict::Ask => (
+            PermissionRuling::DENIED,
+            "a gate can fulfil no obligation, and put nothing in the place of a value",
+        ),
     };
-    Decided { ruling, until, why: why.to_owned() }
+    LiveDecision { ruling, until, why: why.to_owned() }
 }
 
-impl Live for PolicyLive {
-    fn rule(&self, question: &LiveQuestion<'_>) -> Ruling {
+impl LiveDecider for PolicyLiveDecider {
+    fn rule(&self, question: &LiveQuestion<'_>) -> PermissionRuling {
         let (token, key) = (question.token.id(), (question.row, question.permission));
         if let Some(ruling) = self.answers().find(token, key, question.now) {
             self.figures.reused.fetch_add(1, Ordering::Relaxed);
             return ruling;
         }
-        let Decided { ruling, until, why } = self.decide(question);
+        let LiveDecision { ruling, until, why } = self.decide(question);
         let counter = if ruling.is_granted() { &self.figures.granted } else { &self.figures.refused };
         counter.fetch_add(1, Ordering::Relaxed);
         tracing::debug!(
@@ -217,23 +224,23 @@ impl Live for PolicyLive {
     }
 }
 
-impl Answers {
+impl RememberedAnswers {
     /// An answer that holds. One from a moment that is still to come, by a clock that was set back, does not.
-    fn find(&self, token: &str, key: (u32, Permission), now: Moment) -> Option<Ruling> {
+    fn find(&self, token: &str, key: (u32, Permission), now: Moment) -> Option<PermissionRuling> {
         let (ruling, from, until) = *self.of_tokens.get(token)?.answers.get(&key)?;
         (from <= now && now < until).then_some(ruling)
     }
 
-    fn of_token(&mut self, token: &str) -> &mut OfToken {
+    fn of_token(&mut self, token: &str) -> &mut TokenAnswers {
         if !self.of_tokens.contains_key(token) {
             self.count += 1;
         }
         self.of_tokens.entry(token.to_owned()).or_default()
     }
 
-    fn put(&mut self, token: &str, key: (u32, Permission), answer: Answer) {
+    fn put(&mut self, token: &str, key: (u32, Permission), answer: RememberedAnswer) {
         if self.count >= ANSWERS_MAX {
-            *self = Answers::default();
+            *self = RememberedAnswers::default();
         }
         let before = self.of_token(token).answers.insert(key, answer);
         self.count += usize::from(before.is_none());
@@ -241,7 +248,7 @@ impl Answers {
 }
 
 /// A subscription, and what can be known of the moment without waiting.
-pub(super) struct AtOnce<'a> {
+pub(super) struct ImmediateSubscription<'a> {
     subscription: &'a Subscription,
     time: TimeFinder,
     now_ms: i64,
@@ -251,9 +258,9 @@ pub(super) struct AtOnce<'a> {
     lacking: RefCell<Option<String>>,
 }
 
-impl<'a> AtOnce<'a> {
-    pub(super) fn new(subscription: &'a Subscription, now: Moment) -> AtOnce<'a> {
-        AtOnce {
+impl<'a> ImmediateSubscription<'a> {
+    pub(super) fn new(subscription: &'a Subscription, now: Moment) -> ImmediateSubscription<'a> {
+        ImmediateSubscription {
             subscription,
             time: TimeFinder::default(),
             now_ms: i64::try_from(now.ms()).unwrap_or(i64::MAX),
@@ -263,7 +270,7 @@ impl<'a> AtOnce<'a> {
     }
 }
 
-impl Attributes for AtOnce<'_> {
+impl Attributes for ImmediateSubscription<'_> {
     fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
         let reading = self.subscription.read(name, key);
         if matches!(reading, Reading::Absent) && name.category == ENVIRONMENT && !CURRENT.contains(&&*name.id)

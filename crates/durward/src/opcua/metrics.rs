@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use durward_opcua::authority::{AuthorizationServer, Figures as AuthorityFigures, Reason};
-use durward_opcua::gate::mediate::service::Service;
-use durward_opcua::gate::{Figures as GateFigures, Gate};
+use durward_opcua::authority::{AuthorityCounters as AuthorityFigures, AuthorizationServer, RefusalReason};
+use durward_opcua::gate::mediate::service::ServiceKind;
+use durward_opcua::gate::{Gate, GateCounters as GateFigures};
 use durward_server::{Probed, ProbedHealth, metrics_text, serve_probe};
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
@@ -19,22 +19,22 @@ use tokio::net::TcpListener;
 
 use super::decider::PolicyDecider;
 use super::live::{GatePolicies, LiveFigures};
-use crate::failure::{Failure, without_number};
+use crate::failure::{CommandError, without_number};
 
 /// Beyond it the gate is not ready: heartbeats come every second.
 const STALENESS_MAX: Duration = Duration::from_secs(5);
 
 /// A metric with one label.
-type Labelled = Family<Vec<(&'static str, String)>, Counter>;
+type LabelledMetric = Family<Vec<(&'static str, String)>, Counter>;
 
 /// Serves metrics and health, from now on.
 ///
 /// # Errors
 /// The address is taken, or not of this machine.
-pub(super) async fn serve(listen: SocketAddr, probed: impl Probed) -> Result<(), Failure> {
+pub(super) async fn serve(listen: SocketAddr, probed: impl Probed) -> Result<(), CommandError> {
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         let why = without_number(&error.to_string());
-        Failure::new(format!("cannot listen on {listen}: {why}"))
+        CommandError::new(format!("cannot listen on {listen}: {why}"))
             .hint("choose another address with `--metrics`")
     })?;
     tracing::info!(address = %listener.local_addr()?, "/metrics and /health are served");
@@ -47,11 +47,11 @@ fn read(counter: &AtomicU64) -> u64 {
 }
 
 /// Metrics of one moment.
-struct Moment(Registry);
+struct MetricsSnapshot(Registry);
 
-impl Moment {
-    fn new(prefix: &str) -> Moment {
-        Moment(Registry::with_prefix(prefix))
+impl MetricsSnapshot {
+    fn new(prefix: &str) -> MetricsSnapshot {
+        MetricsSnapshot(Registry::with_prefix(prefix))
     }
 
     fn count(&mut self, name: &str, help: &str, value: u64) {
@@ -69,7 +69,7 @@ impl Moment {
         label: &'static str,
         values: impl IntoIterator<Item = (String, u64)>,
     ) {
-        let family = Labelled::default();
+        let family = LabelledMetric::default();
         for (value, count) in values {
             family.get_or_create(&vec![(label, value)]).inc_by(count);
         }
@@ -128,9 +128,9 @@ impl Probed for AuthorityProbe {
 }
 
 fn authority_text(figures: &AuthorityFigures, is_store_failing: bool) -> String {
-    let mut all = Moment::new("durward_opcua_authority");
+    let mut all = MetricsSnapshot::new("durward_opcua_authority");
     all.count("tokens", "Tokens issued", figures.issued());
-    let refused = Reason::ALL.map(|reason| (reason.name().to_owned(), figures.refused(reason)));
+    let refused = RefusalReason::ALL.map(|reason| (reason.name().to_owned(), figures.refused(reason)));
     all.counts("refusals", "Tokens and logins refused, by reason", "reason", refused);
     let decisions = [("decided".to_owned(), figures.decisions()), ("reused".to_owned(), figures.reused())];
     all.counts(
@@ -224,13 +224,14 @@ fn missing(figures: &GateFigures, has_table: bool) -> Vec<String> {
 }
 
 fn gate_text(figures: &GateFigures, live: Option<&LiveFigures>) -> String {
-    let mut all = Moment::new("durward_opcua_gate");
+    let mut all = MetricsSnapshot::new("durward_opcua_gate");
     all.level("sessions", "Sessions that are activated", read(&figures.sessions));
     let activations =
         [("ok".to_owned(), read(&figures.activated)), ("refused".to_owned(), read(&figures.refused))];
     all.counts("activations", "Activations, renewals included, by result", "result", activations);
     all.count("requests", "Requests of activated sessions", read(&figures.requests));
-    let refusals = Service::ALL.iter().map(|service| (format!("{service:?}"), figures.refusals_of(*service)));
+    let refusals =
+        ServiceKind::ALL.iter().map(|service| (format!("{service:?}"), figures.refusals_of(*service)));
     all.counts("refusals", "Requests refused as a whole, by service", "service", refusals);
     all.count("cutoffs", "Recalls that were heard of", read(&figures.cutoffs));
     all.count("sessions_ended", "Sessions that the gate ended because their right did", read(&figures.ended));
@@ -287,7 +288,7 @@ mod tests {
         let (figures, live) = (GateFigures::default(), LiveFigures::default());
         figures.sessions.store(3, Ordering::Relaxed);
         figures.staleness_ms.store(1_500, Ordering::Relaxed);
-        figures.refusals[Service::Write as usize].store(7, Ordering::Relaxed);
+        figures.refusals[ServiceKind::Write as usize].store(7, Ordering::Relaxed);
         live.refused.store(2, Ordering::Relaxed);
         let text = gate_text(&figures, Some(&live));
         for line in [

@@ -39,7 +39,7 @@ mod serve_gate;
 mod settings;
 mod subjects;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 pub(crate) use serve_authority::{no_users, start as start_authority};
 
 const EXAMPLES: &str = "\
@@ -61,17 +61,17 @@ docs/opcua.md tells what certificates are for and where they lie.";
 #[command(disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: OpcuaCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
-    Read(client::Read),
-    Write(client::Write),
-    Call(client::Call),
-    Browse(client::Browse),
-    Watch(client::Watch),
-    Token(client::Token),
+enum OpcuaCommand {
+    Read(client::ReadArguments),
+    Write(client::WriteArguments),
+    Call(client::CallArguments),
+    Browse(client::BrowseArguments),
+    Watch(client::WatchArguments),
+    Token(client::TokenArguments),
     Explain(explain::Arguments),
     Authority(serve_authority::Arguments),
     Gate(serve_gate::Arguments),
@@ -81,19 +81,19 @@ enum What {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     match &arguments.what {
-        What::Read(read) => read.run(),
-        What::Write(write) => write.run(),
-        What::Call(call) => call.run(),
-        What::Browse(browse) => browse.run(),
-        What::Watch(watch) => watch.run(),
-        What::Token(token) => token.run(),
-        What::Explain(arguments) => arguments.run(),
-        What::Authority(arguments) => arguments.run(),
-        What::Gate(arguments) => arguments.run(),
-        What::Plant(arguments) => arguments.run(),
-        What::Keys(arguments) => keys::run(arguments),
-        What::Pki(arguments) => pki::run(arguments),
+        OpcuaCommand::Read(read) => read.run(),
+        OpcuaCommand::Write(write) => write.run(),
+        OpcuaCommand::Call(call) => call.run(),
+        OpcuaCommand::Browse(browse) => browse.run(),
+        OpcuaCommand::Watch(watch) => watch.run(),
+        OpcuaCommand::Token(token) => token.run(),
+        OpcuaCommand::Explain(arguments) => arguments.run(),
+        OpcuaCommand::Authority(arguments) => arguments.run(),
+        OpcuaCommand::Gate(arguments) => arguments.run(),
+        OpcuaCommand::Plant(arguments) => arguments.run(),
+        OpcuaCommand::Keys(arguments) => keys::run(arguments),
+        OpcuaCommand::Pki(arguments) => pki::run(arguments),
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use durward_opcua::client::{FetchedToken, fetch_token, renew_token};
 use durward_opcua::error::Error;
-use durward_opcua::gate::{OnBehalf, UserClaim, UserKinds, UserRefusal, UserReply, UserRights};
-use durward_opcua::session::{ClientIdentity, ClientInfo, ClientSettings};
+use durward_opcua::gate::{DelegatedToken, UserClaim, UserKinds, UserRefusal, UserReply, UserRights};
+use durward_opcua::session::{ClientIdentity, ClientInfo, SessionClientSettings};
 use opcua_types::StatusCode;
 use zeroize::Zeroizing;
 
@@ -15,20 +15,20 @@ use zeroize::Zeroizing;
 const FETCH_MAX: Duration = Duration::from_secs(10);
 
 /// Gets tokens by password. They are bound to the gate's certificate, so that no client can use them elsewhere.
-pub(super) struct ByPassword {
+pub(super) struct PasswordTokens {
     authority: String,
     resource: String,
-    client: ClientSettings,
+    client: SessionClientSettings,
 }
 
-impl ByPassword {
+impl PasswordTokens {
     /// Users of the authorization service at this URL, for the server with this resource id, asked for by the gate as this client.
-    pub(super) fn new(authority: &str, resource: &str, client: ClientSettings) -> Arc<ByPassword> {
-        Arc::new(ByPassword { authority: authority.to_owned(), resource: resource.to_owned(), client })
+    pub(super) fn new(authority: &str, resource: &str, client: SessionClientSettings) -> Arc<PasswordTokens> {
+        Arc::new(PasswordTokens { authority: authority.to_owned(), resource: resource.to_owned(), client })
     }
 }
 
-impl UserRights for ByPassword {
+impl UserRights for PasswordTokens {
     fn kinds(&self) -> UserKinds {
         UserKinds { names: true, certificates: false }
     }
@@ -58,10 +58,12 @@ impl UserRights for ByPassword {
     }
 }
 
-async fn within(token: impl Future<Output = Result<FetchedToken, Error>>) -> Result<OnBehalf, UserRefusal> {
+async fn within(
+    token: impl Future<Output = Result<FetchedToken, Error>>,
+) -> Result<DelegatedToken, UserRefusal> {
     match tokio::time::timeout(FETCH_MAX, token).await {
         Ok(Ok(FetchedToken { token, refresh })) => {
-            Ok(OnBehalf { token: token.text().to_owned().into(), refresh })
+            Ok(DelegatedToken { token: token.text().to_owned().into(), refresh })
         }
         Ok(Err(error)) => Err(refused(&error)),
         Err(_) => Err(refusal(StatusCode::BadTimeout, "the authorization service does not answer")),

@@ -8,10 +8,10 @@ use std::time::Duration;
 use durward_opcua::channel::PeerRole;
 use durward_opcua::crypto::{Certificate, KeyLength};
 use durward_opcua::error::Error;
-use durward_opcua::pki::{CertificateDraft, Directory, read_certificate, self_signed, validate};
+use durward_opcua::pki::{CertificateDirectory, CertificateDraft, read_certificate, self_signed, validate};
 use durward_session::identity::Moment;
 
-use crate::failure::{DIFFERENT, Failure, Outcome};
+use crate::failure::{CommandError, CommandResult, DIFFERENT};
 use crate::serve::clock;
 use crate::to_stdout;
 
@@ -34,30 +34,30 @@ const THUMBPRINT_CHARS_MIN: usize = 6;
 #[command(disable_help_subcommand = true)]
 pub(super) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: PkiCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum PkiCommand {
     /// Make a key and a certificate that it signs itself
-    Create(Create),
+    Create(CreateCertificate),
     /// List the own certificate, those that are trusted and those that were rejected
-    Show(Place),
+    Show(PkiDirectory),
     /// Trust a certificate, of an application or an authority
-    Trust(Trust),
+    Trust(TrustCertificate),
 }
 
 #[derive(Debug, clap::Args)]
-struct Place {
+struct PkiDirectory {
     /// The directory
     #[arg(long, value_name = "DIR", default_value = "pki")]
     dir: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
-struct Create {
+struct CreateCertificate {
     #[command(flatten)]
-    place: Place,
+    place: PkiDirectory,
     /// The URI of the application, which its certificate proves: `urn:plant:gate`
     #[arg(long, value_name = "URI")]
     application_uri: String,
@@ -79,38 +79,38 @@ struct Create {
 }
 
 #[derive(Debug, clap::Args)]
-struct Trust {
+struct TrustCertificate {
     #[command(flatten)]
-    place: Place,
+    place: PkiDirectory,
     /// A file (DER or PEM), or the beginning of the thumbprint of a certificate that was rejected
     #[arg(value_name = "FILE|THUMBPRINT")]
     which: String,
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     match &arguments.what {
-        What::Create(arguments) => create(arguments),
-        What::Show(arguments) => show(arguments),
-        What::Trust(arguments) => trust(arguments),
+        PkiCommand::Create(arguments) => create(arguments),
+        PkiCommand::Show(arguments) => show(arguments),
+        PkiCommand::Trust(arguments) => trust(arguments),
     }
 }
 
-fn failure(error: Error) -> Failure {
-    Failure::new(error.reason().to_owned())
+fn failure(error: Error) -> CommandError {
+    CommandError::new(error.reason().to_owned())
 }
 
 /// The directory. Only `create` makes one: a name that was mistyped is not a new directory.
-fn open(place: &Place) -> Result<Directory, Failure> {
+fn open(place: &PkiDirectory) -> Result<CertificateDirectory, CommandError> {
     if !place.dir.is_dir() {
-        let failure = Failure::new(format!("there is no directory {}", place.dir.display()));
+        let failure = CommandError::new(format!("there is no directory {}", place.dir.display()));
         return Err(failure.hint("`durward opcua pki create` makes one with a certificate in it"));
     }
-    Directory::open(&place.dir).map_err(failure)
+    CertificateDirectory::open(&place.dir).map_err(failure)
 }
 
-fn create(arguments: &Create) -> Outcome {
-    let directory = Directory::open(&arguments.place.dir).map_err(failure)?;
+fn create(arguments: &CreateCertificate) -> CommandResult {
+    let directory = CertificateDirectory::open(&arguments.place.dir).map_err(failure)?;
     let length = match arguments.bits.as_str() {
         "3072" => KeyLength::Rsa3072,
         "4096" => KeyLength::Rsa4096,
@@ -136,7 +136,7 @@ fn create(arguments: &Create) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(arguments: &Place) -> Outcome {
+fn show(arguments: &PkiDirectory) -> CommandResult {
     let directory = open(arguments)?;
     let now = Moment::of(clock()());
     let lists = directory.lists().map_err(failure)?;
@@ -170,7 +170,7 @@ fn show(arguments: &Place) -> Outcome {
     Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
 }
 
-fn trust(arguments: &Trust) -> Outcome {
+fn trust(arguments: &TrustCertificate) -> CommandResult {
     let directory = open(&arguments.place)?;
     let certificate = match Path::new(&arguments.which) {
         file if file.is_file() => read_certificate(file).map_err(failure)?,
@@ -182,24 +182,24 @@ fn trust(arguments: &Trust) -> Outcome {
 }
 
 /// The one rejected certificate whose thumbprint begins so.
-fn rejected(directory: &Directory, beginning: &str) -> Result<Certificate, Failure> {
+fn rejected(directory: &CertificateDirectory, beginning: &str) -> Result<Certificate, CommandError> {
     let beginning = beginning.to_ascii_lowercase();
     let is_thumbprint = beginning.chars().all(|digit| digit.is_ascii_hexdigit());
     if !is_thumbprint || beginning.len() < THUMBPRINT_CHARS_MIN {
         let message = format!(
             "`{beginning}` is neither a file nor a thumbprint of {THUMBPRINT_CHARS_MIN} digits or more"
         );
-        return Err(Failure::new(message).hint("`durward opcua pki show` lists what was rejected"));
+        return Err(CommandError::new(message).hint("`durward opcua pki show` lists what was rejected"));
     }
     let mut found: Vec<Certificate> = directory.rejected().map_err(failure)?;
     found.retain(|one| one.thumbprint_hex().to_ascii_lowercase().starts_with(&beginning));
     match (found.pop(), found.is_empty()) {
         (Some(certificate), true) => Ok(certificate),
-        (None, _) => Err(Failure::new(format!(
+        (None, _) => Err(CommandError::new(format!(
             "no rejected certificate has a thumbprint that begins with `{beginning}`"
         ))
         .hint("`durward opcua pki show` lists what was rejected")),
-        (Some(_), false) => Err(Failure::new(format!(
+        (Some(_), false) => Err(CommandError::new(format!(
             "several rejected certificates begin with `{beginning}`: give more digits"
         ))),
     }

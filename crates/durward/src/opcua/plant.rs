@@ -1,4 +1,4 @@
-//! `durward opcua plant`: a small server with a boiler, to try a gate on.
+//! `durward opcua plant`: a small OPC UA server with a boiler, to try a gate with.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,15 +6,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use durward_opcua::crypto::SecurityPolicy;
-use durward_opcua::plant::{Host, HostService, Users, boiler};
-use durward_opcua::session::{Endpoint, Server, ServerLimits, ServerSettings, TokenKind};
+use durward_opcua::plant::{HostService, PasswordUsers, PlantHost, boiler};
+use durward_opcua::session::{Endpoint, ServerLimits, ServerSettings, SessionServer, UserTokenKind};
 use durward_server::{LogSettings, start_log};
 use opcua_types::MessageSecurityMode;
 use tokio::net::TcpListener;
 
-use super::application::{self, Application, clock};
+use super::application::{self, OwnApplication, clock};
 use super::settings::bind;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandError, CommandResult};
 use crate::serve::stop_signal;
 use crate::users::password;
 
@@ -47,10 +47,10 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    pub(super) fn run(&self) -> Outcome {
-        start_log(&LogSettings::default()).map_err(|error| Failure::new(error.to_string()))?;
-        let application = Application::open(&self.pki)?;
-        let mut users = Users { anonymous: self.user.is_none(), ..Users::default() };
+    pub(super) fn run(&self) -> CommandResult {
+        start_log(&LogSettings::default()).map_err(|error| CommandError::new(error.to_string()))?;
+        let application = OwnApplication::open(&self.pki)?;
+        let mut users = PasswordUsers { anonymous: self.user.is_none(), ..PasswordUsers::default() };
         if let Some(name) = &self.user {
             let password = password::read_known(self.password_file.as_deref())?;
             users.passwords.insert(name.clone(), password.into_bytes().into());
@@ -71,26 +71,26 @@ impl Arguments {
 /// # Errors
 /// Its certificate cannot be used.
 pub(super) fn start(
-    application: &Application,
+    application: &OwnApplication,
     listener: TcpListener,
     url: &str,
-    users: Users,
-) -> Result<(), Failure> {
+    users: PasswordUsers,
+) -> Result<(), CommandError> {
     start_with(application, listener, url, users, 0)
 }
 
 fn start_with(
-    application: &Application,
+    application: &OwnApplication,
     listener: TcpListener,
     url: &str,
-    users: Users,
+    users: PasswordUsers,
     tags: u32,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let clock = clock();
-    let space =
-        boiler(&application.uri, tags as usize, clock()).map_err(|error| Failure::new(error.to_string()))?;
-    let host = Host::new(space, move || clock());
-    let kinds = [if users.anonymous { TokenKind::Anonymous } else { TokenKind::UserName }];
+    let space = boiler(&application.uri, tags as usize, clock())
+        .map_err(|error| CommandError::new(error.to_string()))?;
+    let host = PlantHost::new(space, move || clock());
+    let kinds = [if users.anonymous { UserTokenKind::Anonymous } else { UserTokenKind::UserName }];
     let endpoint = |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &kinds);
     let settings = ServerSettings {
         channel: application.channel.clone(),
@@ -102,7 +102,7 @@ fn start_with(
         limits: ServerLimits::default(),
     };
     let service = HostService::new(Arc::clone(&host), users);
-    let server = Server::new(settings, Arc::new(service)).map_err(application::failure)?;
+    let server = SessionServer::new(settings, Arc::new(service)).map_err(application::failure)?;
     tokio::spawn(async move { server.serve(listener).await });
     tokio::spawn(async move { host.run().await });
     Ok(())

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use durward_opcua::authority::decide::{Client, Question, Subject};
+use durward_opcua::authority::decide::{RightsQuestion, TokenClientApplication, TokenSubject};
 use durward_opcua::error::Error;
 use durward_opcua::permission::Permission;
 use durward_opcua::token::LiveQuestion;
@@ -27,7 +27,7 @@ pub(super) const SERVER: &str = "urn:durward:opcua:resource:server";
 pub(super) const SECURITY_MODE: &str = "urn:durward:opcua:environment:security-mode";
 
 /// The facts that questions about all nodes and permissions share.
-pub(super) struct Facts<'f> {
+pub(super) struct QuestionFacts<'f> {
     pub(super) name: &'f str,
     pub(super) kind: &'f str,
     pub(super) roles: Vec<&'f str>,
@@ -42,35 +42,35 @@ pub(super) struct Facts<'f> {
 
 /// The parts of a subscription that do not depend on node and permission.
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct CommonParts {
     subject: Value,
     environment: Value,
 }
 
-impl Known {
-    /// The question in SAPL; the resource is that of [`Facts::resource`].
+impl CommonParts {
+    /// The question in SAPL; the resource is that of [`QuestionFacts::resource`].
     pub(super) fn subscription(&self, resource: &Value, permission: Permission) -> Subscription {
-        let Known { subject, environment } = self.clone();
+        let CommonParts { subject, environment } = self.clone();
         let action = Value::Text(action(permission).into());
         Subscription::new(subject, action, resource.clone(), environment)
     }
 }
 
-impl<'f> Facts<'f> {
+impl<'f> QuestionFacts<'f> {
     /// What the authorization service knows.
-    pub(super) fn of(question: &Question<'f>) -> Facts<'f> {
+    pub(super) fn of(question: &RightsQuestion<'f>) -> QuestionFacts<'f> {
         let mode = format!("{:?}", question.security_mode);
-        Facts::about(question.subject, question.client, question.resource, mode)
+        QuestionFacts::about(question.subject, question.client, question.resource, mode)
     }
 
     /// What is known of a subject and a client, for a resource, over a channel of that mode.
     pub(super) fn about(
-        subject: &'f Subject,
-        client: &'f Client,
+        subject: &'f TokenSubject,
+        client: &'f TokenClientApplication,
         resource: &'f str,
         security_mode: String,
-    ) -> Facts<'f> {
-        Facts {
+    ) -> QuestionFacts<'f> {
+        QuestionFacts {
             name: &subject.name,
             kind: subject.kind.name(),
             roles: subject.roles.iter().map(|role| &**role).collect(),
@@ -84,10 +84,10 @@ impl<'f> Facts<'f> {
     }
 
     /// What a token says that leaves something to the gate; `None` where it does not say all of it.
-    pub(super) fn of_token(question: &LiveQuestion<'f>, resource: &'f str) -> Option<Facts<'f>> {
+    pub(super) fn of_token(question: &LiveQuestion<'f>, resource: &'f str) -> Option<QuestionFacts<'f>> {
         let token = question.token;
         let facts = token.live_facts()?;
-        Some(Facts {
+        Some(QuestionFacts {
             name: token.subject(),
             kind: &facts.kind,
             roles: token.roles().iter().map(String::as_str).collect(),
@@ -121,7 +121,7 @@ impl<'f> Facts<'f> {
     /// The environment of subscriptions.
     ///
     /// # Errors
-    /// As of [`Facts::subject`].
+    /// As of [`QuestionFacts::subject`].
     pub(super) fn environment(&self) -> Result<Value, Error> {
         value(&json!({"securityMode": self.security_mode}))
     }
@@ -129,7 +129,7 @@ impl<'f> Facts<'f> {
     /// The resource of subscriptions about this node.
     ///
     /// # Errors
-    /// As of [`Facts::subject`].
+    /// As of [`QuestionFacts::subject`].
     pub(super) fn resource(&self, node: &str) -> Result<Value, Error> {
         value(&json!({"server": self.resource, "node": node}))
     }
@@ -137,9 +137,9 @@ impl<'f> Facts<'f> {
     /// What all subscriptions about this subject share.
     ///
     /// # Errors
-    /// As of [`Facts::subject`].
-    pub(super) fn known(&self) -> Result<Known, Error> {
-        Ok(Known { subject: self.subject()?, environment: self.environment()? })
+    /// As of [`QuestionFacts::subject`].
+    pub(super) fn known(&self) -> Result<CommonParts, Error> {
+        Ok(CommonParts { subject: self.subject()?, environment: self.environment()? })
     }
 
     /// The question in XACML.

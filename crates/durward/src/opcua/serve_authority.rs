@@ -6,23 +6,23 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::authority::{AuthorizationServer, LogAudit, RegisteredResource};
+use durward_opcua::authority::{AuthorityLogAudit, AuthorizationServer, RegisteredResource};
 use durward_opcua::pki::{self, read_certificate};
 use durward_server::{
     IdentitySettings, OpcuaAuthoritySettings, PolicySource, SessionMode, Settings, start_log, start_sessions,
 };
 use durward_session::Service;
 
-use super::application::{self, Application, clock};
-use super::audit::Chained;
-use super::authority::Authority;
-use super::decider::{Policies, PolicyDecider};
-use super::keep::FileKeep;
-use super::keys::Keys;
+use super::application::{self, OwnApplication, clock};
+use super::audit::ChainedAudit;
+use super::authority::AuthorityArguments;
+use super::decider::{PolicyDecider, PolicyFiles};
+use super::keep::FileAuthorityStore;
+use super::keys::AuthorityKeys;
 use super::metrics::{self, AuthorityProbe};
 use super::settings::{self, bind};
-use super::subjects::Users;
-use crate::failure::{Failure, Outcome, without_number};
+use super::subjects::SessionUsers;
+use crate::failure::{CommandError, CommandResult, without_number};
 use crate::serve::{self, raise_open_files, stop_signal};
 
 const EXAMPLES: &str = "\
@@ -58,7 +58,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    fn settings(&self) -> Result<Settings, Failure> {
+    fn settings(&self) -> Result<Settings, CommandError> {
         let mut settings = settings::read(self.config.as_deref())?;
         let own = &mut settings.opcua.authority;
         own.listen = self.listen.unwrap_or(own.listen);
@@ -71,19 +71,19 @@ impl Arguments {
         Ok(settings)
     }
 
-    pub(super) fn run(&self) -> Outcome {
+    pub(super) fn run(&self) -> CommandResult {
         let settings = self.settings()?;
-        start_log(&settings.log).map_err(|error| Failure::new(error.to_string()))?;
+        start_log(&settings.log).map_err(|error| CommandError::new(error.to_string()))?;
         raise_open_files();
         application::run(async {
             let stop = stop_signal()?;
             let own = &settings.opcua.authority;
             std::fs::create_dir_all(&own.data).map_err(|error| {
                 let why = without_number(&error.to_string());
-                Failure::new(format!("cannot make {}: {why}", own.data.display()))
+                CommandError::new(format!("cannot make {}: {why}", own.data.display()))
             })?;
             let sessions = start_sessions(&alone(&settings.identity, &own.data), &serve::clock())
-                .map_err(|error| Failure::new(without_number(&error.to_string())))?;
+                .map_err(|error| CommandError::new(without_number(&error.to_string())))?;
             let (sessions, running) = sessions.ok_or_else(no_users)?;
             let started = start(&settings, sessions).await?;
             stop.await;
@@ -96,12 +96,12 @@ impl Arguments {
 }
 
 /// An authorization service that serves.
-pub(crate) struct Started {
+pub(crate) struct StartedAuthority {
     server: Arc<AuthorizationServer>,
-    audit: Option<Chained>,
+    audit: Option<ChainedAudit>,
 }
 
-impl Started {
+impl StartedAuthority {
     /// Ends it.
     pub(crate) async fn stop(self) {
         self.server.shutdown();
@@ -115,11 +115,11 @@ impl Started {
 ///
 /// # Errors
 /// Settings, policies, keys or certificates that cannot be used; a socket that is taken.
-pub(crate) async fn start(settings: &Settings, sessions: Service) -> Result<Started, Failure> {
+pub(crate) async fn start(settings: &Settings, sessions: Service) -> Result<StartedAuthority, CommandError> {
     let own = &settings.opcua.authority;
     let (listener, url) = bind(own.listen, own.url.as_deref()).await?;
-    let keys = Keys::open(own, clock())?;
-    let audit = own.audit.as_deref().map(|path| Chained::open(path, &settings.identity, clock()()));
+    let keys = AuthorityKeys::open(own, clock())?;
+    let audit = own.audit.as_deref().map(|path| ChainedAudit::open(path, &settings.identity, clock()()));
     let audit = audit.transpose()?;
     let authority = authority(settings, url.clone(), sessions, &keys, audit.as_ref())?;
     let decider = Arc::clone(&authority.decider);
@@ -130,7 +130,7 @@ pub(crate) async fn start(settings: &Settings, sessions: Service) -> Result<Star
         metrics::serve(listen, AuthorityProbe::new(Arc::clone(&server), decider, users)).await?;
     }
     tracing::info!(url, "the authorization service listens");
-    Ok(Started { server, audit })
+    Ok(StartedAuthority { server, audit })
 }
 
 /// Users and sessions for a process that serves nothing but OPC UA. Sessions are those of a cluster, where there is one; else there are
@@ -146,8 +146,8 @@ fn alone(settings: &IdentitySettings, data: &Path) -> IdentitySettings {
 }
 
 /// What to do where there is nobody whom a token could be for.
-pub(crate) fn no_users() -> Failure {
-    Failure::new("there are no users").hint(
+pub(crate) fn no_users() -> CommandError {
+    CommandError::new("there are no users").hint(
         "name the file of `durward users`, `--users FILE`, or in durward.toml `identity.users` or `[[identity.ldap]]`",
     )
 }
@@ -156,14 +156,14 @@ fn authority(
     settings: &Settings,
     url: String,
     sessions: Service,
-    keys: &Keys,
-    audit: Option<&Chained>,
-) -> Result<Authority, Failure> {
+    keys: &AuthorityKeys,
+    audit: Option<&ChainedAudit>,
+) -> Result<AuthorityArguments, CommandError> {
     let own = &settings.opcua.authority;
     let lifetime = Duration::from_secs(own.token_lifetime_s);
-    let application = Application::open(&own.pki)?;
+    let application = OwnApplication::open(&own.pki)?;
     if settings.policies.source != PolicySource::Directory {
-        return Err(Failure::new(
+        return Err(CommandError::new(
             "the authorization service of OPC UA reads policies from a directory or file only",
         )
         .hint(
@@ -171,21 +171,21 @@ fn authority(
         ));
     }
     let policies =
-        Policies { paths: vec![settings.policies.path.clone()], combining: settings.policies.combining };
-    let certificates = own.user_pki.as_ref().map(pki::Directory::open).transpose();
+        PolicyFiles { paths: vec![settings.policies.path.clone()], combining: settings.policies.combining };
+    let certificates = own.user_pki.as_ref().map(pki::CertificateDirectory::open).transpose();
     let certificates = certificates.map_err(application::failure)?;
-    let (subjects, recall) = Users::new(sessions, &own.realm, certificates, lifetime);
-    Ok(Authority {
+    let (subjects, recall) = SessionUsers::new(sessions, &own.realm, certificates, lifetime);
+    Ok(AuthorityArguments {
         application,
         url,
         decider: Arc::new(PolicyDecider::new(policies, lifetime)?),
         subjects: Arc::new(subjects),
         recall: Some(recall),
         policies_kept: Some(own.data.join("policies.version")),
-        keep: Arc::new(FileKeep::open(&own.data.join("recalled.journal"))?),
+        keep: Arc::new(FileAuthorityStore::open(&own.data.join("recalled.journal"))?),
         audit: match audit {
             Some(audit) => Arc::new(audit.clone()),
-            None => Arc::new(LogAudit),
+            None => Arc::new(AuthorityLogAudit),
         },
         keys: keys.shared(),
         token_lifetime: lifetime,
@@ -193,7 +193,7 @@ fn authority(
     })
 }
 
-fn resources(own: &OpcuaAuthoritySettings) -> Result<Vec<RegisteredResource>, Failure> {
+fn resources(own: &OpcuaAuthoritySettings) -> Result<Vec<RegisteredResource>, CommandError> {
     let mut resources = Vec::new();
     for resource in &own.resources {
         let certificate = resource.certificate.as_deref().map(read_certificate).transpose();
@@ -202,7 +202,7 @@ fn resources(own: &OpcuaAuthoritySettings) -> Result<Vec<RegisteredResource>, Fa
         resources.push(RegisteredResource { id: resource.id.clone(), certificate });
     }
     if resources.is_empty() {
-        return Err(Failure::new("there is no server that tokens could be for")
+        return Err(CommandError::new("there is no server that tokens could be for")
             .hint("name its gate in durward.toml: `[[opcua.authority.resources]]`, `id` and `certificate`"));
     }
     Ok(resources)

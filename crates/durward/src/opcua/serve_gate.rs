@@ -6,19 +6,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, TokenEncryption, UpstreamSettings};
-use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
-use durward_opcua::token::{ByKind, Live};
+use durward_opcua::gate::{Gate, GateAuthoritySettings, GateSettings, TokenEncryption, UpstreamSettings};
+use durward_opcua::session::{ClientIdentity, ExpectedServer, PinnedApplication};
+use durward_opcua::token::{LiveDecider, PerRightKind};
 use durward_server::{OpcuaGateSettings, PolicySource, Settings, start_log};
 
-use super::application::{self, Application, clock};
-use super::audit::Chained;
-use super::keys::{PublicKeys, read_public};
+use super::application::{self, OwnApplication, clock};
+use super::audit::ChainedAudit;
+use super::keys::{PublicKeyFile, read_public};
 use super::live;
 use super::metrics::{self, GateProbe};
-use super::passwords::ByPassword;
+use super::passwords::PasswordTokens;
 use super::settings::{self, bind, needed, text};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandError, CommandResult};
 use crate::serve::{raise_open_files, stop_signal};
 
 const EXAMPLES: &str = "\
@@ -63,7 +63,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    fn settings(&self) -> Result<Settings, Failure> {
+    fn settings(&self) -> Result<Settings, CommandError> {
         let mut settings = settings::read(self.config.as_deref())?;
         let own = &mut settings.opcua.gate;
         own.listen = self.listen.unwrap_or(own.listen);
@@ -80,23 +80,24 @@ impl Arguments {
         Ok(settings)
     }
 
-    pub(super) fn run(&self) -> Outcome {
+    pub(super) fn run(&self) -> CommandResult {
         let settings = self.settings()?;
-        start_log(&settings.log).map_err(|error| Failure::new(error.to_string()))?;
+        start_log(&settings.log).map_err(|error| CommandError::new(error.to_string()))?;
         raise_open_files();
         let own = &settings.opcua.gate;
         let keys = needed(own.keys.as_ref(), "opcua.gate.keys", "--keys FILE")?;
         // Looked at before the keys are read: what changes in between is seen later.
-        let keys = PublicKeys::new(keys);
+        let keys = PublicKeyFile::new(keys);
         let mut gate = gate(own)?;
         let policies = live::start(&settings, &gate.application_uri)?;
-        gate.live = policies.as_ref().map(|policies| Arc::clone(&policies.live) as Arc<dyn Live>);
+        gate.live = policies.as_ref().map(|policies| Arc::clone(&policies.live) as Arc<dyn LiveDecider>);
         application::run(async {
             let stop = stop_signal()?;
             let (listener, url) = bind(own.listen, own.url.as_deref()).await?;
             gate.endpoint_url.clone_from(&url);
             let upstream = gate.upstream.url.clone();
-            let audit = own.audit.as_deref().map(|path| Chained::open(path, &settings.identity, clock()()));
+            let audit =
+                own.audit.as_deref().map(|path| ChainedAudit::open(path, &settings.identity, clock()()));
             let audit = audit.transpose()?;
             if let Some(audit) = &audit {
                 gate.audit = Arc::new(audit.clone());
@@ -125,15 +126,15 @@ impl Arguments {
     }
 }
 
-fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
+fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, CommandError> {
     let upstream_url = needed(own.upstream.as_ref(), "opcua.gate.upstream", "--upstream URL")?;
     let authority_url = needed(own.authority.as_ref(), "opcua.gate.authority", "--authority URL")?;
     let issuer = needed(own.issuer.as_ref(), "opcua.gate.issuer", "--issuer URI")?;
     let keys = needed(own.keys.as_ref(), "opcua.gate.keys", "--keys FILE")?;
-    let application = Application::open(&own.pki)?;
+    let application = OwnApplication::open(&own.pki)?;
     let mut upstream = UpstreamSettings::new(upstream_url, application.client("durward gate"));
     upstream.client.server = ExpectedServer {
-        pin: own.upstream_pin.as_deref().map(Pin::parse),
+        pin: own.upstream_pin.as_deref().map(PinnedApplication::parse),
         danger_any_host_name: own.danger_upstream_any_host_name,
     };
     upstream.danger_upstream_without_security = own.danger_upstream_without_security;
@@ -153,23 +154,23 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
     gate.shows_server_state = own.show_server_state;
     let away = own.out_of_reach;
     let hold = |seconds: Option<u64>| seconds.map(Duration::from_secs);
-    gate.reach.hold = ByKind {
+    gate.reach.hold = PerRightKind {
         reading: hold(away.hold_reading_s),
         writing: hold(away.hold_writing_s),
         calling: hold(away.hold_calling_s),
     };
-    gate.reach.grace = ByKind {
+    gate.reach.grace = PerRightKind {
         reading: Duration::from_secs(away.grace_reading_s),
         writing: Duration::from_secs(away.grace_writing_s),
         calling: Duration::from_secs(away.grace_calling_s),
     };
     let mut client = application.client("durward gate");
     client.server.danger_any_host_name = own.danger_authority_any_host_name;
-    let pin = own.authority_pin.as_deref().map(Pin::parse);
-    let mut authority = AuthoritySettings::new(&*authority_url, client.clone());
+    let pin = own.authority_pin.as_deref().map(PinnedApplication::parse);
+    let mut authority = GateAuthoritySettings::new(&*authority_url, client.clone());
     authority.server.clone_from(&pin);
-    client.server.pin = pin.or_else(|| Some(Pin::ApplicationUri(gate.issuer.clone())));
-    gate.users = Some(ByPassword::new(&authority_url, &application.uri, client));
+    client.server.pin = pin.or_else(|| Some(PinnedApplication::ApplicationUri(gate.issuer.clone())));
+    gate.users = Some(PasswordTokens::new(&authority_url, &application.uri, client));
     gate.authority = Some(authority);
     gate.authority_url = authority_url;
     Ok(gate)

@@ -6,17 +6,19 @@ use std::path::Path;
 use durward_server::Settings;
 use tokio::net::TcpListener;
 
-use crate::failure::{Failure, without_number};
+use crate::failure::{CommandError, without_number};
 use crate::serve::CONFIG_FILE;
 
 /// The settings of this file, or of `durward.toml` where there is one.
 ///
 /// # Errors
 /// The file cannot be read, or says something that no setting means.
-pub(super) fn read(config: Option<&Path>) -> Result<Settings, Failure> {
+pub(super) fn read(config: Option<&Path>) -> Result<Settings, CommandError> {
     let implied = Path::new(CONFIG_FILE);
     match config.or_else(|| implied.is_file().then_some(implied)) {
-        Some(path) => Settings::read(path).map_err(|error| Failure::new(without_number(&error.to_string()))),
+        Some(path) => {
+            Settings::read(path).map_err(|error| CommandError::new(without_number(&error.to_string())))
+        }
         None => Ok(Settings::default()),
     }
 }
@@ -25,9 +27,10 @@ pub(super) fn read(config: Option<&Path>) -> Result<Settings, Failure> {
 ///
 /// # Errors
 /// It is not given.
-pub(super) fn needed<T: Clone>(value: Option<&T>, name: &str, flag: &str) -> Result<T, Failure> {
+pub(super) fn needed<T: Clone>(value: Option<&T>, name: &str, flag: &str) -> Result<T, CommandError> {
     value.cloned().ok_or_else(|| {
-        Failure::new(format!("`{name}` is not set")).hint(format!("set it in durward.toml, or give `{flag}`"))
+        CommandError::new(format!("`{name}` is not set"))
+            .hint(format!("set it in durward.toml, or give `{flag}`"))
     })
 }
 
@@ -35,10 +38,13 @@ pub(super) fn needed<T: Clone>(value: Option<&T>, name: &str, flag: &str) -> Res
 ///
 /// # Errors
 /// The address is taken, or not of this machine.
-pub(super) async fn bind(listen: SocketAddr, url: Option<&str>) -> Result<(TcpListener, String), Failure> {
+pub(super) async fn bind(
+    listen: SocketAddr,
+    url: Option<&str>,
+) -> Result<(TcpListener, String), CommandError> {
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         let why = without_number(&error.to_string());
-        Failure::new(format!("cannot listen on {listen}: {why}"))
+        CommandError::new(format!("cannot listen on {listen}: {why}"))
             .hint("choose another address with `--listen`")
     })?;
     let url = match url {
@@ -52,6 +58,6 @@ pub(super) async fn bind(listen: SocketAddr, url: Option<&str>) -> Result<(TcpLi
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn text(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))
+pub(super) fn text(path: &Path) -> Result<String, CommandError> {
+    std::fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))
 }

@@ -2,7 +2,7 @@
 //! roles, attributes as they are.
 //!
 //! Whoever got a token is looked at again for as long as it may live: when a session ends, a user is disabled or changes groups, the
-//! tokens of before are recalled ([`Recall`]).
+//! tokens of before are recalled ([`TokenRevocation`]).
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -10,12 +10,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use durward_opcua::authority::decide::{Client, Subject, SubjectKind};
-use durward_opcua::authority::{AuthorizationService, Credential, SubjectRefusal, Subjects, User};
-use durward_opcua::channel::{PeerRole, Trust as _};
+use durward_opcua::authority::decide::{SubjectKind, TokenClientApplication, TokenSubject};
+use durward_opcua::authority::{AuthorizationService, CallerUser, Credential, SubjectRefusal, Subjects};
+use durward_opcua::channel::{PeerRole, PeerTrust as _};
 use durward_opcua::crypto::Certificate;
-use durward_opcua::pki::Directory as UserDirectory;
-use durward_opcua::token::{Target, Thumbprint};
+use durward_opcua::pki::CertificateDirectory as UserDirectory;
+use durward_opcua::token::{CutoffTarget, Thumbprint};
 use durward_session::identity::session::{Refusal, Session, SessionId, User as Named};
 use durward_session::identity::user::{Account, Directory, HashCosts, UserStore};
 use durward_session::identity::{IdentityError, Moment, SystemEntropy};
@@ -24,7 +24,7 @@ use serde_json::{Value as Json, json};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use crate::failure::{Failure, without_number};
+use crate::failure::{CommandError, without_number};
 
 /// How names of subjects begin that are no users.
 const APPLICATION: &str = "application:";
@@ -36,20 +36,20 @@ const SESSION_EVERY: Duration = Duration::from_secs(2);
 const USER_EVERY: Duration = Duration::from_secs(10);
 
 /// The users of a session service. Called on threads that may wait.
-pub(super) struct Users {
+pub(super) struct SessionUsers {
     service: Service,
     /// Of users who name none.
     realm: String,
     /// Whose certificates are trusted as those of users.
     certificates: Option<UserDirectory>,
     runtime: Handle,
-    watched: Arc<Watched>,
+    watched: Arc<WatchedHolders>,
 }
 
 /// Whose tokens are to end.
-pub(super) type Recall = mpsc::UnboundedReceiver<Target<Arc<str>>>;
+pub(super) type TokenRevocation = mpsc::UnboundedReceiver<CutoffTarget<Arc<str>>>;
 
-impl Users {
+impl SessionUsers {
     /// The users of a service, in this realm where they name none, and what is to be recalled because one of them has changed. Whoever
     /// gets a token is looked at for `lifetime` after that. Needs a runtime.
     pub(super) fn new(
@@ -57,10 +57,10 @@ impl Users {
         realm: &str,
         certificates: Option<UserDirectory>,
         lifetime: Duration,
-    ) -> (Users, Recall) {
+    ) -> (SessionUsers, TokenRevocation) {
         let (sender, recall) = mpsc::unbounded_channel();
         let runtime = Handle::current();
-        let watched = Watched {
+        let watched = WatchedHolders {
             service: service.clone(),
             runtime: runtime.clone(),
             lifetime,
@@ -68,11 +68,11 @@ impl Users {
             sender,
         };
         let (realm, watched) = (realm.to_owned(), Arc::new(watched));
-        (Users { service, realm, certificates, runtime, watched }, recall)
+        (SessionUsers { service, realm, certificates, runtime, watched }, recall)
     }
 
     /// The user whom a trusted certificate says.
-    fn certificate(&self, certificate: &Certificate, now: Moment) -> Result<User, SubjectRefusal> {
+    fn certificate(&self, certificate: &Certificate, now: Moment) -> Result<CallerUser, SubjectRefusal> {
         let directory = self.certificates.as_ref().ok_or(SubjectRefusal::Rejected)?;
         directory.check(&[certificate.der()], PeerRole::User, now).map_err(|error| {
             tracing::info!(subject = certificate.subject(), %error, "a user's certificate is not taken");
@@ -80,11 +80,11 @@ impl Users {
         })?;
         let name = certificate.common_name().ok_or(SubjectRefusal::Rejected)?;
         self.runtime.block_on(self.watched.user(&self.named(name)?))?;
-        Ok(User::Certificate(Arc::from(certificate.der())))
+        Ok(CallerUser::Certificate(Arc::from(certificate.der())))
     }
 
     /// The name of a session's user in policies and tokens. Of another realm it begins with that: nobody has the name of another realm's user.
-    fn name_of(&self, facts: &Facts) -> Option<String> {
+    fn name_of(&self, facts: &IssueFacts) -> Option<String> {
         subject_name(&self.realm, &facts.realm, &facts.user)
     }
 
@@ -93,14 +93,19 @@ impl Users {
         Named::new(&self.realm, name).map_err(|_| SubjectRefusal::Rejected)
     }
 
-    async fn password(&self, name: &str, password: &[u8], from: IpAddr) -> Result<User, SubjectRefusal> {
+    async fn password(
+        &self,
+        name: &str,
+        password: &[u8],
+        from: IpAddr,
+    ) -> Result<CallerUser, SubjectRefusal> {
         self.named(name)?;
         let password = std::str::from_utf8(password).map_err(|_| SubjectRefusal::Rejected)?;
         let mut request = LoginRequest::new(&self.realm, name, password, from);
         request.wanted = Wanted::Recognition;
         match self.service.login(request).await {
             Ok(Login::Recognized(account)) if is_let_in(&account) => {
-                Ok(User::Name(Arc::from(account.subject)))
+                Ok(CallerUser::Name(Arc::from(account.subject)))
             }
             // OPC UA has no place for a code: nobody who needs a second step comes in by the password alone.
             Ok(Login::Recognized(_) | Login::Granted(..) | Login::CodeNeeded(_)) => {
@@ -114,7 +119,7 @@ impl Users {
         }
     }
 
-    async fn session(&self, token: &[u8]) -> Result<User, SubjectRefusal> {
+    async fn session(&self, token: &[u8]) -> Result<CallerUser, SubjectRefusal> {
         let token = std::str::from_utf8(token).map_err(|_| SubjectRefusal::Rejected)?;
         let (who, _) = self.service.session(token, Purpose::Use).await.map_err(refusal)?;
         let handle: Arc<str> = Arc::from(who.id.to_string());
@@ -123,18 +128,18 @@ impl Users {
         if self.service.has_ended(&who) {
             return Err(SubjectRefusal::Rejected);
         }
-        self.watched.session(&handle, Holder { user: who.user, id: who.id }, news);
-        Ok(User::Token(handle))
+        self.watched.session(&handle, TokenHolder { user: who.user, id: who.id }, news);
+        Ok(CallerUser::Token(handle))
     }
 }
 
-impl Subjects for Users {
+impl Subjects for SessionUsers {
     fn login(
         &self,
         application: &str,
         credential: &Credential<'_>,
         now: Moment,
-    ) -> Result<User, SubjectRefusal> {
+    ) -> Result<CallerUser, SubjectRefusal> {
         match credential {
             Credential::Password { name, password } => {
                 let from = address_of(application);
@@ -145,10 +150,15 @@ impl Subjects for Users {
         }
     }
 
-    fn subject(&self, user: &User, client: &Client, now: Moment) -> Result<Subject, SubjectRefusal> {
+    fn subject(
+        &self,
+        user: &CallerUser,
+        client: &TokenClientApplication,
+        now: Moment,
+    ) -> Result<TokenSubject, SubjectRefusal> {
         match user {
             // Its channel has proven it; what it may do is for the policies to say.
-            User::Anonymous => Ok(Subject {
+            CallerUser::Anonymous => Ok(TokenSubject {
                 name: format!("{APPLICATION}{}", client.application_uri).into(),
                 kind: SubjectKind::Application,
                 roles: Vec::new(),
@@ -156,18 +166,18 @@ impl Subjects for Users {
                 session: None,
                 ends: None,
             }),
-            User::Name(name) => {
+            CallerUser::Name(name) => {
                 let named = self.named(name)?;
                 let facts = self.runtime.block_on(self.watched.user(&named))?;
                 self.watched.name(name, named, &facts);
                 Ok(facts.subject(Arc::clone(name), SubjectKind::User, None))
             }
-            User::Token(handle) => {
+            CallerUser::Token(handle) => {
                 let facts = self.runtime.block_on(self.watched.holder(handle))?;
                 let name = Arc::from(self.name_of(&facts).ok_or(SubjectRefusal::Rejected)?);
                 Ok(facts.subject(name, SubjectKind::Session, Some(Arc::clone(handle))))
             }
-            User::Certificate(der) => {
+            CallerUser::Certificate(der) => {
                 let certificate = Certificate::from_der(der).map_err(|_| SubjectRefusal::Rejected)?;
                 // Trust may have ended since.
                 self.certificate(&certificate, now)?;
@@ -226,7 +236,7 @@ fn subject_name(own_realm: &str, realm: &str, user: &str) -> Option<String> {
 
 /// What tokens are issued on.
 #[derive(Clone, Debug, PartialEq)]
-struct Facts {
+struct IssueFacts {
     realm: String,
     user: String,
     roles: Vec<String>,
@@ -234,10 +244,10 @@ struct Facts {
     ends: Option<Moment>,
 }
 
-impl Facts {
-    fn of(account: Account) -> Facts {
+impl IssueFacts {
+    fn of(account: Account) -> IssueFacts {
         let attributes = account.attributes.into_iter();
-        Facts {
+        IssueFacts {
             realm: account.realm,
             user: account.subject,
             roles: account.groups,
@@ -246,7 +256,7 @@ impl Facts {
         }
     }
 
-    fn with_session(mut self, session: &Session) -> Facts {
+    fn with_session(mut self, session: &Session) -> IssueFacts {
         let properties: BTreeMap<&str, &str> = session.properties.iter().collect();
         let told = json!({"level": session.level.0, "properties": properties});
         self.attributes.insert("session".to_owned(), told);
@@ -254,9 +264,9 @@ impl Facts {
         self
     }
 
-    fn subject(self, name: Arc<str>, kind: SubjectKind, session: Option<Arc<str>>) -> Subject {
+    fn subject(self, name: Arc<str>, kind: SubjectKind, session: Option<Arc<str>>) -> TokenSubject {
         let roles = self.roles.into_iter().map(Arc::from).collect();
-        Subject { name, kind, roles, attributes: self.attributes, session, ends: self.ends }
+        TokenSubject { name, kind, roles, attributes: self.attributes, session, ends: self.ends }
     }
 }
 
@@ -270,58 +280,58 @@ pub(super) fn of_file(
     costs: HashCosts,
     realm: &str,
     name: &str,
-) -> Result<Option<Subject>, Failure> {
-    let failed = |error: IdentityError| Failure::new(without_number(&error.to_string())).at(path);
+) -> Result<Option<TokenSubject>, CommandError> {
+    let failed = |error: IdentityError| CommandError::new(without_number(&error.to_string())).at(path);
     let directory = Directory::open(path, costs, Arc::new(SystemEntropy)).map_err(failed)?;
     let Ok(user) = Named::new(realm, name) else { return Ok(None) };
     let account = directory.account(&user).map_err(failed)?.filter(is_let_in);
-    Ok(account.map(|account| Facts::of(account).subject(Arc::from(name), SubjectKind::User, None)))
+    Ok(account.map(|account| IssueFacts::of(account).subject(Arc::from(name), SubjectKind::User, None)))
 }
 
 /// Whose session it is.
 #[derive(Clone)]
-struct Holder {
+struct TokenHolder {
     user: Named,
     id: SessionId,
 }
 
 /// Somebody who got a token, or is about to.
-struct Entry {
-    holder: Holder,
+struct HolderEntry {
+    holder: TokenHolder,
     /// What the next token is issued on, and the last one was.
-    facts: Option<Facts>,
+    facts: Option<IssueFacts>,
     /// How long a token of this may live.
     until: Moment,
 }
 
 /// All who may have tokens, by the handle of the session or the name of the user.
-struct Watched {
+struct WatchedHolders {
     service: Service,
     runtime: Handle,
     lifetime: Duration,
-    subjects: Mutex<HashMap<Key, Entry>>,
-    sender: mpsc::UnboundedSender<Target<Arc<str>>>,
+    subjects: Mutex<HashMap<HolderKey, HolderEntry>>,
+    sender: mpsc::UnboundedSender<CutoffTarget<Arc<str>>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Key {
+enum HolderKey {
     Session(Arc<str>),
     Name(Arc<str>),
 }
 
-impl Watched {
-    fn subjects(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
+impl WatchedHolders {
+    fn subjects(&self) -> MutexGuard<'_, HashMap<HolderKey, HolderEntry>> {
         self.subjects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn user(&self, named: &Named) -> Result<Facts, SubjectRefusal> {
+    async fn user(&self, named: &Named) -> Result<IssueFacts, SubjectRefusal> {
         let account = self.service.account(named).await.map_err(refusal)?;
-        account.filter(is_let_in).map(Facts::of).ok_or(SubjectRefusal::Disabled)
+        account.filter(is_let_in).map(IssueFacts::of).ok_or(SubjectRefusal::Disabled)
     }
 
     /// The facts about whom a session is of. They are those that the next token is issued on.
-    async fn holder(&self, handle: &Arc<str>) -> Result<Facts, SubjectRefusal> {
-        let key = Key::Session(Arc::clone(handle));
+    async fn holder(&self, handle: &Arc<str>) -> Result<IssueFacts, SubjectRefusal> {
+        let key = HolderKey::Session(Arc::clone(handle));
         let holder = self.subjects().get(&key).map(|entry| entry.holder.clone());
         let holder = holder.ok_or(SubjectRefusal::Disabled)?;
         let facts = self.of_session(&holder).await?;
@@ -329,36 +339,37 @@ impl Watched {
         Ok(facts)
     }
 
-    async fn of_session(&self, holder: &Holder) -> Result<Facts, SubjectRefusal> {
-        let Holder { user, id } = holder;
+    async fn of_session(&self, holder: &TokenHolder) -> Result<IssueFacts, SubjectRefusal> {
+        let TokenHolder { user, id } = holder;
         let session = self.service.standing(user, *id).await.map_err(|refused| refusal(refused.into()))?;
         let session = session.ok_or(SubjectRefusal::Disabled)?;
         let account = self.service.account(user).await.map_err(refusal)?;
         // A second step, where there is one, was taken as far as the session's level says.
         let account = account.filter(|account| !account.disabled).ok_or(SubjectRefusal::Disabled)?;
-        Ok(Facts::of(account).with_session(&session))
+        Ok(IssueFacts::of(account).with_session(&session))
     }
 
     /// Looks at a session until it ends.
-    fn session(self: &Arc<Watched>, handle: &Arc<str>, holder: Holder, news: SessionNews) {
-        let key = Key::Session(Arc::clone(handle));
+    fn session(self: &Arc<WatchedHolders>, handle: &Arc<str>, holder: TokenHolder, news: SessionNews) {
+        let key = HolderKey::Session(Arc::clone(handle));
         let mut subjects = self.subjects();
         // Who comes again is known by what the last token was issued on.
         if !subjects.contains_key(&key) {
-            subjects.insert(key.clone(), Entry { holder, facts: None, until: Moment::from_ms(u64::MAX) });
+            subjects
+                .insert(key.clone(), HolderEntry { holder, facts: None, until: Moment::from_ms(u64::MAX) });
             self.runtime.spawn(Arc::clone(self).look(key, Some(news)));
         }
     }
 
     /// Looks at a user for as long as a token that is issued now may live.
-    fn name(self: &Arc<Watched>, name: &Arc<str>, named: Named, facts: &Facts) {
-        let key = Key::Name(Arc::clone(name));
+    fn name(self: &Arc<WatchedHolders>, name: &Arc<str>, named: Named, facts: &IssueFacts) {
+        let key = HolderKey::Name(Arc::clone(name));
         let until = self.service.now().plus(self.lifetime);
         let id = SessionId([0; 16]);
-        let holder = Holder { user: named, id };
+        let holder = TokenHolder { user: named, id };
         let mut subjects = self.subjects();
         let is_new = !subjects.contains_key(&key);
-        let entry = subjects.entry(key.clone()).or_insert(Entry { holder, facts: None, until });
+        let entry = subjects.entry(key.clone()).or_insert(HolderEntry { holder, facts: None, until });
         entry.until = until;
         drop(subjects);
         self.take(&key, facts);
@@ -368,7 +379,7 @@ impl Watched {
     }
 
     /// Takes what the next token is issued on. Where the last one was issued on something else, it is recalled.
-    fn take(&self, key: &Key, facts: &Facts) {
+    fn take(&self, key: &HolderKey, facts: &IssueFacts) {
         let mut subjects = self.subjects();
         let Some(entry) = subjects.get_mut(key) else { return };
         let before = entry.facts.replace(facts.clone());
@@ -377,7 +388,7 @@ impl Watched {
         }
     }
 
-    async fn look(self: Arc<Watched>, key: Key, mut news: Option<SessionNews>) {
+    async fn look(self: Arc<WatchedHolders>, key: HolderKey, mut news: Option<SessionNews>) {
         loop {
             match &mut news {
                 Some(news) => tokio::select! {
@@ -393,7 +404,7 @@ impl Watched {
     }
 
     /// Whether there is more to look at. What has changed is recalled.
-    async fn still(&self, key: &Key) -> bool {
+    async fn still(&self, key: &HolderKey) -> bool {
         let known = self.subjects().get(key).map(|entry| (entry.holder.clone(), entry.until));
         let Some((holder, until)) = known else { return false };
         if until < self.service.now() {
@@ -401,8 +412,8 @@ impl Watched {
             return false;
         }
         let facts = match key {
-            Key::Session(_) => self.of_session(&holder).await,
-            Key::Name(_) => self.user(&holder.user).await,
+            HolderKey::Session(_) => self.of_session(&holder).await,
+            HolderKey::Name(_) => self.user(&holder.user).await,
         };
         match facts {
             Ok(facts) => {
@@ -419,10 +430,10 @@ impl Watched {
         }
     }
 
-    fn recall(&self, key: &Key) {
+    fn recall(&self, key: &HolderKey) {
         let target = match key {
-            Key::Session(handle) => Target::Session(Arc::clone(handle)),
-            Key::Name(name) => Target::Subject(Arc::clone(name)),
+            HolderKey::Session(handle) => CutoffTarget::Session(Arc::clone(handle)),
+            HolderKey::Name(name) => CutoffTarget::Subject(Arc::clone(name)),
         };
         // Nobody takes it only when the service is ending.
         let _ = self.sender.send(target);
@@ -430,7 +441,7 @@ impl Watched {
 }
 
 /// Recalls what is to be recalled, until there is nobody any more who says so.
-pub(super) async fn recall(mut recall: Recall, service: AuthorizationService) {
+pub(super) async fn recall(mut recall: TokenRevocation, service: AuthorizationService) {
     while let Some(target) = recall.recv().await {
         tracing::info!(of = %target, "a user or session has changed or ended: tokens are recalled");
         if let Err(error) = service.revoke(target).await {

@@ -6,26 +6,31 @@ use std::path::{Component, Path, PathBuf};
 
 use durward_pdp::DIRECTORY_DEPTH_MAX;
 use durward_pdp::sapl::syntax::DOCUMENT_BYTES_MAX;
-use durward_scenario::{Files, Folder};
+use durward_scenario::{FolderContents, ScenarioFiles};
 
-use crate::failure::{Failure, without_number};
+use crate::failure::{CommandError, without_number};
 
 /// All files with this extension below a directory, in the order of their paths. Links to directories and what is hidden
 /// (`.git`) are not looked into.
-pub(super) fn below(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn below(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, CommandError> {
     let mut found = Vec::new();
     collect(directory, extension, 0, &mut found)?;
     found.sort();
     Ok(found)
 }
 
-fn collect(directory: &Path, extension: &str, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
+fn collect(
+    directory: &Path,
+    extension: &str,
+    depth: usize,
+    found: &mut Vec<PathBuf>,
+) -> Result<(), CommandError> {
     if depth > DIRECTORY_DEPTH_MAX {
         let message =
             format!("{}: directories nest more than {DIRECTORY_DEPTH_MAX} deep", directory.display());
-        return Err(Failure::new(message));
+        return Err(CommandError::new(message));
     }
-    let unreadable = |error: io::Error| Failure::unreadable(directory, &error);
+    let unreadable = |error: io::Error| CommandError::unreadable(directory, &error);
     for entry in fs::read_dir(directory).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         let (path, kind) = (entry.path(), entry.file_type().map_err(unreadable)?);
@@ -58,8 +63,8 @@ pub(super) fn called(path: &Path) -> String {
 }
 
 /// A text, with one byte more than is read of texts if it is too long.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    read_some(path).map_err(|error| Failure::unreadable(path, &error))
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
+    read_some(path).map_err(|error| CommandError::unreadable(path, &error))
 }
 
 fn read_some(path: &Path) -> io::Result<Vec<u8>> {
@@ -77,11 +82,11 @@ pub(super) fn beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// What scenarios name by its path lies below this directory.
-pub(super) struct Below {
+pub(super) struct DirectoryFiles {
     pub(super) directory: PathBuf,
 }
 
-impl Below {
+impl DirectoryFiles {
     /// A test can come from somebody else than who runs it, so it reads nothing elsewhere.
     fn path(&self, path: &str) -> Result<PathBuf, String> {
         let inside = Path::new(path.trim_start_matches('/'));
@@ -102,11 +107,11 @@ impl Below {
     }
 }
 
-impl Files for Below {
-    fn folder(&self, path: &str) -> Result<Folder, String> {
+impl ScenarioFiles for DirectoryFiles {
+    fn folder(&self, path: &str) -> Result<FolderContents, String> {
         let path = self.path(path)?;
         let failed = |error: io::Error| format!("{}: {}", path.display(), without_number(&error.to_string()));
-        let mut folder = Folder::default();
+        let mut folder = FolderContents::default();
         for entry in fs::read_dir(&path).map_err(failed)? {
             let file = entry.map_err(failed)?.path();
             if !file.is_file() {
@@ -114,9 +119,9 @@ impl Files for Below {
             }
             let name = called(&file);
             if file.extension().is_some_and(|extension| extension == "sapl") {
-                folder.documents.push((name, Below::text(&file)?));
+                folder.documents.push((name, DirectoryFiles::text(&file)?));
             } else if file.file_name().is_some_and(|file| file == "pdp.json") {
-                folder.configuration = Some((name, Below::text(&file)?));
+                folder.configuration = Some((name, DirectoryFiles::text(&file)?));
             }
         }
         if folder.documents.is_empty() {
@@ -127,6 +132,6 @@ impl Files for Below {
 
     fn configuration(&self, path: &str) -> Result<(String, Vec<u8>), String> {
         let path = self.path(path)?;
-        Ok((called(&path), Below::text(&path)?))
+        Ok((called(&path), DirectoryFiles::text(&path)?))
     }
 }

@@ -1,10 +1,10 @@
 //! How much must be covered.
 
-use durward_scenario::{Coverage, Ratio};
+use durward_scenario::{CoverageRatio, PolicyCoverage};
 
 /// The least that must be covered, in percent.
 #[derive(Debug, clap::Args)]
-pub(super) struct Gate {
+pub(super) struct CoverageGate {
     /// How many of the policy sets that scenarios met must have applied, in percent
     #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
     policy_set_hit_ratio: f64,
@@ -24,11 +24,11 @@ fn percent(text: &str) -> Result<f64, String> {
     if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("a number from 0 to 100".to_owned()) }
 }
 
-impl Gate {
+impl CoverageGate {
     /// What is covered less than asked for, in lines; empty where there is nothing.
-    pub(super) fn missed(&self, coverage: &Coverage) -> String {
+    pub(super) fn missed(&self, coverage: &PolicyCoverage) -> String {
         let came = coverage.gates();
-        let checks: [(&str, Ratio, f64); 4] = [
+        let checks: [(&str, CoverageRatio, f64); 4] = [
             ("policy sets", came.policy_sets, self.policy_set_hit_ratio),
             ("policies", came.policies, self.policy_hit_ratio),
             ("conditions", came.conditions, self.condition_hit_ratio),

@@ -8,12 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use durward_scenario::{Documents, Report, Suite, TestText, report};
+use durward_scenario::{TestDocuments, TestReport, TestSuite, TestText, report};
 
-use crate::failure::{BAD_INPUT, DIFFERENT, Failure, Outcome, SUCCESS};
+use crate::failure::{BAD_INPUT, CommandError, CommandResult, DIFFERENT, SUCCESS};
 use crate::to_stdout;
-use files::{Below, beside};
-use gate::Gate;
+use files::{DirectoryFiles, beside};
+use gate::CoverageGate;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,16 +59,16 @@ pub(crate) struct Arguments {
     #[arg(long)]
     no_sonar: bool,
     #[command(flatten)]
-    gate: Gate,
+    gate: CoverageGate,
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     let testdir = arguments.testdir.as_deref().unwrap_or(&arguments.dir);
     let documents = documents(&arguments.dir)?;
     let tests = tests(testdir)?;
-    let below = Below { directory: arguments.dir.clone() };
-    let report = Suite::new(documents, &below).run(&tests);
+    let below = DirectoryFiles { directory: arguments.dir.clone() };
+    let report = TestSuite::new(documents, &below).run(&tests);
     to_stdout(&(report::scenarios(&report) + "\n" + &report::coverage(&report.coverage)))?;
     write(arguments, &report)?;
     let count = report.count();
@@ -84,12 +84,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::from(code))
 }
 
-fn documents(directory: &Path) -> Result<Documents, Failure> {
-    let mut documents = Documents::default();
+fn documents(directory: &Path) -> Result<TestDocuments, CommandError> {
+    let mut documents = TestDocuments::default();
     let found = files::below(directory, "sapl")?;
     if found.is_empty() {
         let message = format!("no documents `*.sapl` below {}", directory.display());
-        return Err(Failure::new(message).hint("say with `--dir` where they are"));
+        return Err(CommandError::new(message).hint("say with `--dir` where they are"));
     }
     for path in found {
         let text = files::read(&path)?;
@@ -98,17 +98,17 @@ fn documents(directory: &Path) -> Result<Documents, Failure> {
     Ok(documents)
 }
 
-fn tests(directory: &Path) -> Result<Vec<TestText>, Failure> {
+fn tests(directory: &Path) -> Result<Vec<TestText>, CommandError> {
     let found = files::below(directory, "sapltest")?;
     if found.is_empty() {
         let message = format!("no tests `*.sapltest` below {}", directory.display());
-        return Err(Failure::new(message).hint("say with `--testdir` where they are"));
+        return Err(CommandError::new(message).hint("say with `--testdir` where they are"));
     }
     let test = |path: &PathBuf| Ok(TestText { path: files::called(path), text: files::read(path)? });
     found.iter().map(test).collect()
 }
 
-fn write(arguments: &Arguments, tested: &Report) -> Result<(), Failure> {
+fn write(arguments: &Arguments, tested: &TestReport) -> Result<(), CommandError> {
     if !arguments.no_html {
         let directory = arguments.output.join("html");
         write_pages(&directory, tested).map_err(|error| unwritable(&directory, &error))?;
@@ -124,7 +124,7 @@ fn write(arguments: &Arguments, tested: &Report) -> Result<(), Failure> {
 }
 
 /// Pages that an earlier report left and this one does not have are removed: they would tell of documents that are gone.
-fn write_pages(directory: &Path, tested: &Report) -> io::Result<()> {
+fn write_pages(directory: &Path, tested: &TestReport) -> io::Result<()> {
     let pages = report::pages(tested);
     for page in &pages {
         beside(&directory.join(&page.name), page.text.as_bytes())?;
@@ -141,7 +141,8 @@ fn write_pages(directory: &Path, tested: &Report) -> io::Result<()> {
     Ok(())
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
+fn unwritable(path: &Path, error: &io::Error) -> CommandError {
     let why = crate::failure::without_number(&error.to_string());
-    Failure::new(format!("cannot write {}: {why}", path.display())).hint("say with `--output` where to write")
+    CommandError::new(format!("cannot write {}: {why}", path.display()))
+        .hint("say with `--output` where to write")
 }

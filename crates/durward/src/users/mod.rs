@@ -16,7 +16,7 @@ use durward_session::identity::user::{
 };
 use durward_session::identity::{IdentityError, Moment, SystemEntropy};
 
-use crate::failure::{Failure, Outcome, without_number};
+use crate::failure::{CommandError, CommandResult, without_number};
 use crate::serve::{CONFIG_FILE, clock};
 use crate::to_stdout;
 
@@ -31,7 +31,7 @@ Examples:
 
 Passwords are asked for on the terminal, or read from standard input or a file, never from the command line. Without
 --users, the file is the one that durward.toml names as `identity.users`. A server that has it open takes in what was
-changed by itself: whoever is disabled, removed or given another password loses his sessions within a second.";
+changed by itself: whoever is disabled, removed or given another password loses their sessions within a second.";
 
 /// Add, list, change and import users
 #[derive(Debug, clap::Args)]
@@ -39,31 +39,31 @@ changed by itself: whoever is disabled, removed or given another password loses 
 #[command(disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: UsersCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum UsersCommand {
     /// Add a user, with a password
-    Add(Add),
+    Add(AddArguments),
     /// List the users
-    List(Place),
-    /// Keep a user from logging in; his sessions end
-    Disable(Named),
+    List(UserDirectoryArguments),
+    /// Keep a user from logging in; their sessions end
+    Disable(NamedUser),
     /// Let a user log in again
-    Enable(Named),
-    /// Remove a user; his sessions end
-    Remove(Named),
-    /// Give a user another password; his sessions end
-    Passwd(Passwd),
-    /// Give a user a second step: prints what his device reads, and recovery codes, once
-    SecondStep(Named),
+    Enable(NamedUser),
+    /// Remove a user; their sessions end
+    Remove(NamedUser),
+    /// Give a user another password; their sessions end
+    Passwd(PasswdArguments),
+    /// Give a user a second step: prints what their device reads, and recovery codes, once
+    SecondStep(NamedUser),
     /// Add and change users by a file of JSON lines, with hashes of passwords as directories keep them
-    Import(Import),
+    Import(ImportArguments),
 }
 
 #[derive(Debug, clap::Args)]
-struct Place {
+struct UserDirectoryArguments {
     /// The file of the users
     #[arg(long, value_name = "FILE")]
     users: Option<PathBuf>,
@@ -73,44 +73,44 @@ struct Place {
 }
 
 #[derive(Debug, clap::Args)]
-struct Named {
+struct NamedUser {
     /// The user's name
     name: String,
     /// The realm
     #[arg(long, value_name = "REALM", default_value = "/")]
     realm: String,
     #[command(flatten)]
-    place: Place,
+    place: UserDirectoryArguments,
 }
 
 #[derive(Debug, clap::Args)]
-struct Passwd {
+struct PasswdArguments {
     #[command(flatten)]
-    named: Named,
+    named: NamedUser,
     /// A file with the password, its first line
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
-struct Add {
+struct AddArguments {
     #[command(flatten)]
-    passwd: Passwd,
-    /// A group that he belongs to; may be repeated
+    passwd: PasswdArguments,
+    /// A group that they belong to; may be repeated
     #[arg(long = "group", value_name = "GROUP")]
     groups: Vec<String>,
-    /// What is known of him, for decisions; may be repeated
+    /// What is known of them, for decisions; may be repeated
     #[arg(long = "attribute", value_name = "NAME=VALUE", value_parser = attribute)]
     attributes: Vec<(String, String)>,
 }
 
 #[derive(Debug, clap::Args)]
-struct Import {
+struct ImportArguments {
     /// One user a line: {"subject":"anna","password":"{SSHA}...","groups":["staff"]}; also realm, attributes, disabled. What a
     /// line does not say of a user who is there stays as it is
     file: PathBuf,
     #[command(flatten)]
-    place: Place,
+    place: UserDirectoryArguments,
 }
 
 fn attribute(text: &str) -> Result<(String, String), String> {
@@ -123,53 +123,55 @@ fn attribute(text: &str) -> Result<(String, String), String> {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     match &arguments.what {
-        What::Add(add) => add.run()?,
-        What::List(place) => list(&place.open()?.0)?,
-        What::Disable(named) => named.change(|account| account.disabled = true)?,
-        What::Enable(named) => named.change(|account| account.disabled = false)?,
-        What::Remove(named) => named.remove()?,
-        What::Passwd(passwd) => passwd.run()?,
-        What::SecondStep(named) => named.second_step()?,
-        What::Import(import) => import.run()?,
+        UsersCommand::Add(add) => add.run()?,
+        UsersCommand::List(place) => list(&place.open()?.0)?,
+        UsersCommand::Disable(named) => named.change(|account| account.disabled = true)?,
+        UsersCommand::Enable(named) => named.change(|account| account.disabled = false)?,
+        UsersCommand::Remove(named) => named.remove()?,
+        UsersCommand::Passwd(passwd) => passwd.run()?,
+        UsersCommand::SecondStep(named) => named.second_step()?,
+        UsersCommand::Import(import) => import.run()?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn failed(error: IdentityError) -> Failure {
-    Failure::new(without_number(&error.to_string()))
+fn failed(error: IdentityError) -> CommandError {
+    CommandError::new(without_number(&error.to_string()))
 }
 
-impl Place {
+impl UserDirectoryArguments {
     /// The users of a file that is there, and the settings that say what a hash costs.
-    fn open(&self) -> Result<(Directory, IdentitySettings), Failure> {
+    fn open(&self) -> Result<(Directory, IdentitySettings), CommandError> {
         self.open_file(|path| {
             if path.exists() {
                 return Ok(());
             }
-            let failure = Failure::new("there is no such file").at(path);
+            let failure = CommandError::new("there is no such file").at(path);
             Err(failure.hint("`durward users add` and `durward users import` begin one; is the name right?"))
         })
     }
 
     /// The same, of a file that is begun if it is not there.
-    fn open_or_begin(&self) -> Result<(Directory, IdentitySettings), Failure> {
+    fn open_or_begin(&self) -> Result<(Directory, IdentitySettings), CommandError> {
         self.open_file(|_| Ok(()))
     }
 
     fn open_file(
         &self,
-        check: impl FnOnce(&Path) -> Result<(), Failure>,
-    ) -> Result<(Directory, IdentitySettings), Failure> {
+        check: impl FnOnce(&Path) -> Result<(), CommandError>,
+    ) -> Result<(Directory, IdentitySettings), CommandError> {
         let implied = Path::new(CONFIG_FILE);
         let config = self.config.as_deref().or_else(|| implied.is_file().then_some(implied));
         let settings = match config {
-            Some(path) => Settings::read(path).map_err(|error| Failure::new(error.to_string()))?.identity,
+            Some(path) => {
+                Settings::read(path).map_err(|error| CommandError::new(error.to_string()))?.identity
+            }
             None => IdentitySettings::default(),
         };
         let Some(path) = self.users.as_ref().or(settings.users.as_ref()) else {
-            return Err(Failure::new("there is no file of users")
+            return Err(CommandError::new("there is no file of users")
                 .hint("name it with `--users FILE`, or in durward.toml as `identity.users`"));
         };
         check(path)?;
@@ -178,27 +180,27 @@ impl Place {
     }
 }
 
-impl Named {
-    fn user(&self) -> Result<User, Failure> {
+impl NamedUser {
+    fn user(&self) -> Result<User, CommandError> {
         User::new(&self.realm, &self.name).map_err(failed)
     }
 
-    fn nobody(&self) -> Failure {
-        Failure::new(format!("there is no user `{}` in the realm `{}`", self.name, self.realm))
+    fn nobody(&self) -> CommandError {
+        CommandError::new(format!("there is no user `{}` in the realm `{}`", self.name, self.realm))
             .hint("`durward users list` shows who there is")
     }
 
-    fn change(&self, change: impl FnOnce(&mut Account)) -> Result<(), Failure> {
+    fn change(&self, change: impl FnOnce(&mut Account)) -> Result<(), CommandError> {
         let (directory, _) = self.place.open()?;
         if directory.change(&self.user()?, change).map_err(failed)? { Ok(()) } else { Err(self.nobody()) }
     }
 
-    fn remove(&self) -> Result<(), Failure> {
+    fn remove(&self) -> Result<(), CommandError> {
         let (directory, _) = self.place.open()?;
         if directory.remove(now(), &self.user()?).map_err(failed)? { Ok(()) } else { Err(self.nobody()) }
     }
 
-    fn second_step(&self) -> Result<(), Failure> {
+    fn second_step(&self) -> Result<(), CommandError> {
         let totp = Totp::generate(&SystemEntropy).map_err(failed)?;
         let (codes, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(failed)?;
         let uri = totp.to_uri("durward", &self.name);
@@ -210,8 +212,8 @@ impl Named {
     }
 }
 
-impl Passwd {
-    fn run(&self) -> Result<(), Failure> {
+impl PasswdArguments {
+    fn run(&self) -> Result<(), CommandError> {
         let (directory, _) = self.named.place.open()?;
         let user = self.named.user()?;
         if directory.account(&user).map_err(failed)?.is_none() {
@@ -223,13 +225,13 @@ impl Passwd {
     }
 }
 
-impl Add {
-    fn run(&self) -> Result<(), Failure> {
+impl AddArguments {
+    fn run(&self) -> Result<(), CommandError> {
         let named = &self.passwd.named;
         let (directory, settings) = named.place.open_or_begin()?;
         let user = named.user()?;
         let is_there = || {
-            Failure::new(format!("there is a user `{}` already", named.name))
+            CommandError::new(format!("there is a user `{}` already", named.name))
                 .hint("`durward users passwd` gives another password")
         };
         if directory.account(&user).map_err(failed)?.is_some() {
@@ -245,16 +247,16 @@ impl Add {
         for (name, value) in &self.attributes {
             account.attributes.entry(name.clone()).or_default().push(value.clone());
         }
-        // Somebody else may have added him while the password was typed.
+        // Somebody else may have added the user while the password was typed.
         if directory.add(account).map_err(failed)? { Ok(()) } else { Err(is_there()) }
     }
 }
 
-impl Import {
-    fn run(&self) -> Result<(), Failure> {
+impl ImportArguments {
+    fn run(&self) -> Result<(), CommandError> {
         let (directory, _) = self.place.open_or_begin()?;
-        let text =
-            std::fs::read_to_string(&self.file).map_err(|error| Failure::unreadable(&self.file, &error))?;
+        let text = std::fs::read_to_string(&self.file)
+            .map_err(|error| CommandError::unreadable(&self.file, &error))?;
         let mut lines = Vec::new();
         for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
             let line: ImportLine =
@@ -262,16 +264,16 @@ impl Import {
             lines.push(line);
         }
         let imported = directory.import_lines(now(), lines);
-        let count = imported.map_err(|error| Failure::new(error.to_string()).at(&self.file))?;
+        let count = imported.map_err(|error| CommandError::new(error.to_string()).at(&self.file))?;
         to_stdout(&format!("{count} {}\n", if count == 1 { "user" } else { "users" }))
     }
 }
 
 /// A line that is no user: the place is in the file, and the line of JSON has no other.
-fn unread(file: &Path, number: usize, error: &serde_json::Error) -> Failure {
+fn unread(file: &Path, number: usize, error: &serde_json::Error) -> CommandError {
     let (text, column) = (error.to_string(), error.column());
     let said = text.strip_suffix(&format!(" at line {} column {column}", error.line())).unwrap_or(&text);
-    Failure::new(format!("{}:{number}:{column}: {said}", file.display()))
+    CommandError::new(format!("{}:{number}:{column}: {said}", file.display()))
 }
 
 /// The time, as sessions count.
@@ -279,7 +281,7 @@ fn now() -> Moment {
     Moment::of(clock()())
 }
 
-fn list(directory: &Directory) -> Result<(), Failure> {
+fn list(directory: &Directory) -> Result<(), CommandError> {
     let mut text = String::new();
     for account in directory.list() {
         let mut words = Vec::new();

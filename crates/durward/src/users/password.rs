@@ -5,21 +5,21 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// What is longer is no password; the directory says how long one may be.
 const INPUT_BYTES_MAX: u64 = 64 * 1024;
 
 /// A password: the first line of what is given.
-pub(super) fn read(file: Option<&Path>) -> Result<String, Failure> {
+pub(super) fn read(file: Option<&Path>) -> Result<String, CommandError> {
     let text = match file {
-        Some(path) => fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?,
+        Some(path) => fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?,
         None if io::stdin().is_terminal() => return ask(),
         None => first_line()?,
     };
     match text.lines().next() {
         Some(line) if !line.is_empty() => Ok(line.to_owned()),
-        Some(_) | None => Err(Failure::new("the password is empty")),
+        Some(_) | None => Err(CommandError::new("the password is empty")),
     }
 }
 
@@ -27,31 +27,31 @@ pub(super) fn read(file: Option<&Path>) -> Result<String, Failure> {
 ///
 /// # Errors
 /// As of [`read`].
-pub(crate) fn read_known(file: Option<&Path>) -> Result<String, Failure> {
+pub(crate) fn read_known(file: Option<&Path>) -> Result<String, CommandError> {
     if file.is_some() || !io::stdin().is_terminal() {
         return read(file);
     }
     let password = asked("password: ")?;
-    if password.is_empty() { Err(Failure::new("the password is empty")) } else { Ok(password) }
+    if password.is_empty() { Err(CommandError::new("the password is empty")) } else { Ok(password) }
 }
 
-fn first_line() -> Result<String, Failure> {
+fn first_line() -> Result<String, CommandError> {
     let mut line = String::new();
     io::stdin().lock().take(INPUT_BYTES_MAX).read_line(&mut line)?;
     Ok(line)
 }
 
-fn ask() -> Result<String, Failure> {
+fn ask() -> Result<String, CommandError> {
     let first = asked("password: ")?;
     if first.is_empty() {
-        return Err(Failure::new("the password is empty"));
+        return Err(CommandError::new("the password is empty"));
     }
-    if asked("again: ")? == first { Ok(first) } else { Err(Failure::new("the two are not the same")) }
+    if asked("again: ")? == first { Ok(first) } else { Err(CommandError::new("the two are not the same")) }
 }
 
-fn asked(prompt: &str) -> Result<String, Failure> {
+fn asked(prompt: &str) -> Result<String, CommandError> {
     let unseen = || {
-        Failure::new("the terminal cannot be kept from showing the password")
+        CommandError::new("the terminal cannot be kept from showing the password")
             .hint("give it in a file with `--password-file`, or on standard input")
     };
     write!(io::stderr(), "{prompt}")?;

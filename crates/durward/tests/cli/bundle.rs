@@ -196,7 +196,7 @@ fn what_nobody_could_use_is_no_bundle() {
     assert!(unknown.stderr.contains("durward bundle create --help"), "{}", unknown.stderr);
 }
 
-/// A bundle holds SAPL alone, and whoever reads one passes over what he does not know: a deny in XACML would be lost.
+/// A bundle holds SAPL alone, and whoever reads one passes over what they do not know: a deny in XACML would be lost.
 #[test]
 fn policies_of_xacml_are_refused_and_not_passed_over() {
     let place = Place::new();

@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
-use durward_lab::record::{FORMAT, Latency, Load, Point, Record, Second, StepResult};
+use durward_lab::record::{
+    FORMAT, LatencyRecord, MeasuredPoint, MeasuredSecond, PointLoad, RunRecord, StepResult,
+};
 
 use crate::durward;
 
 /// A record of three loads; each request takes so many times as long.
 fn record(times: u64) -> String {
     let point = |users: u64| {
-        let mut latency = Latency::default();
+        let mut latency = LatencyRecord::default();
         (0..2_000).for_each(|at| latency.record((users * 100_000 + at * 500) * times));
         let step = StepResult {
             name: "get".into(),
@@ -18,19 +20,22 @@ fn record(times: u64) -> String {
             since_sent: latency,
             ..StepResult::default()
         };
-        let second =
-            |at: u32| Second { at_s: f64::from(at), answered: 190 + u64::from(at), ..Second::default() };
-        Point {
+        let second = |at: u32| MeasuredSecond {
+            at_s: f64::from(at),
+            answered: 190 + u64::from(at),
+            ..MeasuredSecond::default()
+        };
+        MeasuredPoint {
             nodes: 1,
-            load: Load::Users(users),
+            load: PointLoad::Users(users),
             measured_s: 10.0,
             steps: vec![step],
             seconds: (0..10).map(second).collect(),
-            ..Point::default()
+            ..MeasuredPoint::default()
         }
     };
     let points = [1, 2, 4].map(point).into();
-    Record { format: FORMAT, points, ..Record::default() }.to_json().unwrap()
+    RunRecord { format: FORMAT, points, ..RunRecord::default() }.to_json().unwrap()
 }
 
 fn folder(name: &str) -> PathBuf {

@@ -420,7 +420,7 @@ fn a_user_comes_by_certificate() {
     assert!(refused.stderr.contains("BadIdentityTokenRejected"), "{}", refused.stderr);
 }
 
-/// A user who is disabled loses what a token says he may, without anybody telling the authorization service.
+/// A user who is disabled loses what a token grants them, without anybody telling the authorization service.
 #[test]
 fn a_user_who_is_disabled_loses_his_rights() {
     let site = Site::start("disabled");

@@ -37,7 +37,7 @@ fn start_fails(node: &Node) -> String {
     String::from_utf8(ran.stderr).unwrap()
 }
 
-/// Somebody of NATS' decentralized authentication, and his JWT (NATS documentation, "JWTs"; ADR-14).
+/// Somebody of NATS' decentralized authentication, and their JWT (NATS documentation, "JWTs"; ADR-14).
 struct Party {
     keys: KeyPair,
     jwt: String,

@@ -11,7 +11,7 @@ const WAYS: usize = 8;
 
 /// When a count makes wait, and for how long.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rule {
+pub(super) struct ThrottleRule {
     /// So many failures cost nothing.
     pub(super) free: u32,
     pub(super) delay: Duration,
@@ -19,7 +19,7 @@ pub(super) struct Rule {
     pub(super) forgotten_after: Duration,
 }
 
-impl Rule {
+impl ThrottleRule {
     fn delay_ms(&self, failures: u32) -> u32 {
         let Some(beyond) = failures.checked_sub(self.free + 1) else { return 0 };
         let doubled = self.delay.saturating_mul(1 << beyond.min(20));
@@ -29,7 +29,7 @@ impl Rule {
 
 /// Whether there is room for one more attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum AttemptRoom {
     /// There is.
     Free,
     /// There may be, when those under way are decided.
@@ -40,13 +40,13 @@ pub(super) enum Room {
 
 /// A count that an attempt under way is part of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct AttemptCount {
     key: u64,
     born: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Cell {
+struct CounterCell {
     /// 0 is nobody.
     key: u64,
     /// The last failure; of known pairs the last failure or login.
@@ -59,21 +59,21 @@ struct Cell {
     born: u32,
 }
 
-impl Cell {
+impl CounterCell {
     /// What is not forgotten of the failures.
-    fn failures(&self, now: Moment, rule: &Rule) -> u32 {
+    fn failures(&self, now: Moment, rule: &ThrottleRule) -> u32 {
         let forgotten = now.since(self.at).as_millis() / rule.forgotten_after.as_millis().max(1);
         self.failures.saturating_sub(u32::try_from(forgotten).unwrap_or(u32::MAX))
     }
 
-    fn room(&self, now: Moment, rule: &Rule) -> Room {
+    fn room(&self, now: Moment, rule: &ThrottleRule) -> AttemptRoom {
         let until = self.at.plus(Duration::from_millis(self.delay_ms.into()));
         if self.delay_ms > 0 && until > now {
-            return Room::Delayed(until);
+            return AttemptRoom::Delayed(until);
         }
         // Beyond what is free one at a time.
         let is_full = self.failures(now, rule).saturating_add(self.under_way) > rule.free;
-        if is_full && self.under_way > 0 { Room::Full } else { Room::Free }
+        if is_full && self.under_way > 0 { AttemptRoom::Full } else { AttemptRoom::Free }
     }
 
     /// How much would be lost with it.
@@ -83,19 +83,19 @@ impl Cell {
 }
 
 #[derive(Debug)]
-pub(super) struct Table {
-    cells: Box<[[Cell; WAYS]]>,
-    rule: Rule,
+pub(super) struct CounterTable {
+    cells: Box<[[CounterCell; WAYS]]>,
+    rule: ThrottleRule,
     born: u32,
 }
 
-impl Table {
-    pub(super) fn new(rule: Rule) -> Table {
-        Table { cells: vec![[Cell::default(); WAYS]; CELLS / WAYS].into(), rule, born: 0 }
+impl CounterTable {
+    pub(super) fn new(rule: ThrottleRule) -> CounterTable {
+        CounterTable { cells: vec![[CounterCell::default(); WAYS]; CELLS / WAYS].into(), rule, born: 0 }
     }
 
-    pub(super) fn room(&self, now: Moment, key: u64) -> Room {
-        self.get(key).map_or(Room::Free, |cell| cell.room(now, &self.rule))
+    pub(super) fn room(&self, now: Moment, key: u64) -> AttemptRoom {
+        self.get(key).map_or(AttemptRoom::Free, |cell| cell.room(now, &self.rule))
     }
 
     /// Whether something was noted for the key within this time.
@@ -104,8 +104,8 @@ impl Table {
     }
 
     /// An attempt is under way.
-    pub(super) fn begin(&mut self, now: Moment, key: u64) -> Part {
-        let mut part = Part { key, born: 0 };
+    pub(super) fn begin(&mut self, now: Moment, key: u64) -> AttemptCount {
+        let mut part = AttemptCount { key, born: 0 };
         if let Some(cell) = self.get_mut(now, key) {
             cell.under_way = cell.under_way.saturating_add(1);
             part.born = cell.born;
@@ -114,7 +114,7 @@ impl Table {
     }
 
     /// It is no longer.
-    pub(super) fn end(&mut self, part: Part) {
+    pub(super) fn end(&mut self, part: AttemptCount) {
         if let Some(cell) = self.find_mut(part.key).filter(|cell| cell.born == part.born) {
             cell.under_way = cell.under_way.saturating_sub(1);
         }
@@ -151,23 +151,23 @@ impl Table {
         }
     }
 
-    fn get(&self, key: u64) -> Option<&Cell> {
+    fn get(&self, key: u64) -> Option<&CounterCell> {
         self.cells.get(place(key))?.iter().find(|cell| cell.key == key)
     }
 
-    fn find_mut(&mut self, key: u64) -> Option<&mut Cell> {
+    fn find_mut(&mut self, key: u64) -> Option<&mut CounterCell> {
         self.cells.get_mut(place(key))?.iter_mut().find(|cell| cell.key == key)
     }
 
     /// The cell with the key; else the one with the least to lose, emptied for it.
-    fn get_mut(&mut self, now: Moment, key: u64) -> Option<&mut Cell> {
+    fn get_mut(&mut self, now: Moment, key: u64) -> Option<&mut CounterCell> {
         let cells = self.cells.get_mut(place(key))?;
         let at = cells.iter().position(|cell| cell.key == key);
-        let at = at.or_else(|| (0..WAYS).min_by_key(|at| cells.get(*at).map(Cell::weight)))?;
+        let at = at.or_else(|| (0..WAYS).min_by_key(|at| cells.get(*at).map(CounterCell::weight)))?;
         let cell = cells.get_mut(at)?;
         if cell.key != key {
             self.born = self.born.wrapping_add(1);
-            *cell = Cell { key, at: now, born: self.born, ..Cell::default() };
+            *cell = CounterCell { key, at: now, born: self.born, ..CounterCell::default() };
         }
         Some(cell)
     }
@@ -183,8 +183,8 @@ mod tests {
 
     const NOW: Moment = Moment::from_s(1_700_000_000);
 
-    fn table(free: u32) -> Table {
-        Table::new(Rule {
+    fn table(free: u32) -> CounterTable {
+        CounterTable::new(ThrottleRule {
             free,
             delay: Duration::from_secs(1),
             delay_max: Duration::from_secs(60),
@@ -198,15 +198,15 @@ mod tests {
         table.fail(NOW, 7);
         table.fail(NOW, 7);
         let first = table.begin(NOW, 7);
-        assert_eq!(table.room(NOW, 7), Room::Free);
+        assert_eq!(table.room(NOW, 7), AttemptRoom::Free);
         let _ = table.begin(NOW, 7);
-        assert_eq!(table.room(NOW, 7), Room::Full);
+        assert_eq!(table.room(NOW, 7), AttemptRoom::Full);
         table.end(first);
-        assert_eq!(table.room(NOW, 7), Room::Free);
+        assert_eq!(table.room(NOW, 7), AttemptRoom::Free);
         table.fail(NOW, 7);
-        assert_eq!(table.room(NOW, 7), Room::Full);
+        assert_eq!(table.room(NOW, 7), AttemptRoom::Full);
         table.fail(NOW, 7);
-        assert_eq!(table.room(NOW, 7), Room::Delayed(NOW.plus(Duration::from_secs(1))));
+        assert_eq!(table.room(NOW, 7), AttemptRoom::Delayed(NOW.plus(Duration::from_secs(1))));
     }
 
     /// Failures fade also where none follow.
@@ -218,9 +218,9 @@ mod tests {
         }
         let later = |failures: u64| NOW.plus(Duration::from_secs(300 * failures));
         let _ = table.begin(later(1), 7);
-        assert_eq!(table.room(later(1), 7), Room::Full, "one at a time");
-        assert_eq!(table.room(later(2), 7), Room::Full);
-        assert_eq!(table.room(later(3), 7), Room::Free);
+        assert_eq!(table.room(later(1), 7), AttemptRoom::Full, "one at a time");
+        assert_eq!(table.room(later(2), 7), AttemptRoom::Full);
+        assert_eq!(table.room(later(3), 7), AttemptRoom::Free);
     }
 
     #[test]
@@ -233,16 +233,16 @@ mod tests {
             table.fail(NOW, neighbour);
             table.fail(NOW, neighbour);
         }
-        assert_eq!(table.room(NOW, key), Room::Free, "pushed out");
+        assert_eq!(table.room(NOW, key), AttemptRoom::Free, "pushed out");
         let _ = table.begin(NOW, key);
         table.end(old);
-        assert_eq!(table.room(NOW, key), Room::Full);
+        assert_eq!(table.room(NOW, key), AttemptRoom::Full);
     }
 
     #[test]
     fn a_clock_that_goes_back_delays_nobody_who_has_not_failed() {
         let mut table = table(3);
         table.note(NOW, 7);
-        assert_eq!(table.room(Moment::from_s(1_600_000_000), 7), Room::Free);
+        assert_eq!(table.room(Moment::from_s(1_600_000_000), 7), AttemptRoom::Free);
     }
 }

@@ -1,14 +1,14 @@
 //! The link to the store: whether this node has all that the store has.
 
-use super::Node;
-use crate::protocol::message::Effect;
+use super::SessionNode;
+use crate::protocol::message::NodeEffect;
 use crate::protocol::settings::Mode;
-use crate::session::{Record, Revocation};
+use crate::session::{Revocation, SessionRecord};
 use crate::{IdentityError, Moment};
 
 /// The link to the store. In the mode `none`, the other nodes stand in its place at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Link {
+pub(super) enum StoreLink {
     Starting {
         until: Option<Moment>,
     },
@@ -24,28 +24,28 @@ pub(super) enum Link {
     Live,
 }
 
-impl Node {
+impl SessionNode {
     pub(super) fn is_connected(&self) -> bool {
         match self.link {
-            Link::CatchingUp { .. } | Link::Live => true,
-            Link::Starting { .. } | Link::Lost { .. } => false,
+            StoreLink::CatchingUp { .. } | StoreLink::Live => true,
+            StoreLink::Starting { .. } | StoreLink::Lost { .. } => false,
         }
     }
 
-    pub(super) fn connected(&mut self, now: Moment, last: u64, effects: &mut Vec<Effect>) {
+    pub(super) fn connected(&mut self, now: Moment, last: u64, effects: &mut Vec<NodeEffect>) {
         if last < self.applied {
             self.store_went_back(now, last, effects);
             return;
         }
-        self.link = Link::CatchingUp { target: last, since: self.since(now), asked: now };
-        effects.push(Effect::CatchUp { after: self.applied });
+        self.link = StoreLink::CatchingUp { target: last, since: self.since(now), asked: now };
+        effects.push(NodeEffect::CatchUp { after: self.applied });
         self.set_gate();
         self.send_again(now, true, effects);
     }
 
     /// The store has less than this node had from it.
-    pub(super) fn store_went_back(&mut self, now: Moment, last: u64, effects: &mut Vec<Effect>) {
-        effects.push(Effect::Trouble(IdentityError::new(format!(
+    pub(super) fn store_went_back(&mut self, now: Moment, last: u64, effects: &mut Vec<NodeEffect>) {
+        effects.push(NodeEffect::Trouble(IdentityError::new(format!(
             "the store ends with record {last}, and this node has seen record {}: the store has lost what it had \
              acknowledged; restore it, or restart the nodes to accept that",
             self.applied
@@ -55,16 +55,16 @@ impl Node {
 
     pub(super) fn since(&self, now: Moment) -> Moment {
         match self.link {
-            Link::Lost { since } | Link::CatchingUp { since, .. } => since,
-            Link::Starting { .. } | Link::Live => now,
+            StoreLink::Lost { since } | StoreLink::CatchingUp { since, .. } => since,
+            StoreLink::Starting { .. } | StoreLink::Live => now,
         }
     }
 
-    pub(super) fn lost(&mut self, now: Moment, effects: &mut Vec<Effect>) {
-        self.link = Link::Lost { since: self.since(now) };
+    pub(super) fn lost(&mut self, now: Moment, effects: &mut Vec<NodeEffect>) {
+        self.link = StoreLink::Lost { since: self.since(now) };
         self.set_gate();
         for ask in self.freshness.abandon() {
-            effects.push(Effect::Answer { ask, answer: self.permit_without_store() });
+            effects.push(NodeEffect::Answer { ask, answer: self.permit_without_store() });
         }
     }
 
@@ -78,7 +78,7 @@ impl Node {
         now: Moment,
         number: u64,
         after: u64,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<NodeEffect>,
     ) -> bool {
         if !self.is_connected() {
             return false;
@@ -95,23 +95,23 @@ impl Node {
     }
 
     /// Something up to a number did not come. It is asked for, though not for every record that shows so.
-    pub(super) fn missed(&mut self, now: Moment, number: u64, effects: &mut Vec<Effect>) {
+    pub(super) fn missed(&mut self, now: Moment, number: u64, effects: &mut Vec<NodeEffect>) {
         let (target, asked) = match self.link {
-            Link::CatchingUp { target, asked, .. } => (target.max(number), Some(asked)),
-            Link::Starting { .. } | Link::Lost { .. } | Link::Live => (number, None),
+            StoreLink::CatchingUp { target, asked, .. } => (target.max(number), Some(asked)),
+            StoreLink::Starting { .. } | StoreLink::Lost { .. } | StoreLink::Live => (number, None),
         };
         let is_asked = asked.is_some_and(|asked| now.since(asked) < self.settings.resend_after);
         if !is_asked {
-            effects.push(Effect::CatchUp { after: self.applied });
+            effects.push(NodeEffect::CatchUp { after: self.applied });
         }
         let asked = asked.filter(|_| is_asked).unwrap_or(now);
-        self.link = Link::CatchingUp { target, since: self.since(now), asked };
+        self.link = StoreLink::CatchingUp { target, since: self.since(now), asked };
         self.set_gate();
     }
 
-    pub(super) fn applied_up_to(&mut self, now: Moment, number: u64, effects: &mut Vec<Effect>) {
+    pub(super) fn applied_up_to(&mut self, now: Moment, number: u64, effects: &mut Vec<NodeEffect>) {
         self.applied = self.applied.max(number);
-        if let Link::CatchingUp { target, asked, .. } = &mut self.link {
+        if let StoreLink::CatchingUp { target, asked, .. } = &mut self.link {
             // As long as records come, nothing is asked for again.
             *asked = now.max(*asked);
             if *target <= self.applied {
@@ -122,29 +122,29 @@ impl Node {
     }
 
     pub(super) fn ready(&mut self) {
-        self.link = Link::Live;
+        self.link = StoreLink::Live;
         self.was_ready = true;
         self.set_gate();
     }
 
     /// Another node has said what it knows.
-    pub(super) fn learn(&mut self, now: Moment, records: Vec<Record>, effects: &mut Vec<Effect>) {
+    pub(super) fn learn(&mut self, now: Moment, records: Vec<SessionRecord>, effects: &mut Vec<NodeEffect>) {
         for record in records {
             self.apply(now, record, effects);
         }
-        if let Link::Starting { .. } = self.link {
+        if let StoreLink::Starting { .. } = self.link {
             self.ready();
         }
     }
 
     /// Without a store, the first to start finds nobody. The sessions of nodes that were there before have died with them: what they
     /// revoked is not known.
-    pub(super) fn start_alone(&mut self, now: Moment, effects: &mut Vec<Effect>) {
-        let (Mode::None, Link::Starting { until }) = (self.settings.mode, self.link) else { return };
+    pub(super) fn start_alone(&mut self, now: Moment, effects: &mut Vec<NodeEffect>) {
+        let (Mode::None, StoreLink::Starting { until }) = (self.settings.mode, self.link) else { return };
         match until {
             None => {
-                effects.push(Effect::AskPeers);
-                self.link = Link::Starting { until: Some(now.plus(self.settings.ask_within)) };
+                effects.push(NodeEffect::AskPeers);
+                self.link = StoreLink::Starting { until: Some(now.plus(self.settings.ask_within)) };
             }
             Some(until) if until <= now => {
                 let before = self.stamps.next(now);

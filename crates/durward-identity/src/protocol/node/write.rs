@@ -1,16 +1,17 @@
 //! Logins, ends and changes: what goes to the store, and what is answered when it comes back.
 
-use super::Node;
+use super::SessionNode;
 use crate::Moment;
-use crate::protocol::message::{Answer, AskId, Effect, Lack};
-use crate::protocol::outbox::{Pending, Then};
+use crate::protocol::message::{AskId, AskOutcome, Lack, NodeEffect};
+use crate::protocol::outbox::{OnStored, PendingRecord};
 use crate::protocol::settings::Mode;
-use crate::protocol::used::Use;
+use crate::protocol::used::CodeUse;
 use crate::session::{
-    Change, Gate, Level, Live, Properties, Record, Revocation, Session, SessionId, Standing, UsedCode, User,
+    Confirmation, Level, LiveSession, Properties, Revocation, Session, SessionChange, SessionId,
+    SessionRecord, UsedCode, User, ValidationGate,
 };
 
-impl Node {
+impl SessionNode {
     pub(super) fn login(
         &mut self,
         now: Moment,
@@ -18,10 +19,10 @@ impl Node {
         user: User,
         level: Level,
         properties: Properties,
-        effects: &mut Vec<Effect>,
-    ) -> Option<Answer> {
+        effects: &mut Vec<NodeEffect>,
+    ) -> Option<AskOutcome> {
         if let Some(lack) = self.cannot_write() {
-            return Some(Answer::Unavailable(lack));
+            return Some(AskOutcome::Unavailable(lack));
         }
         let under_way = match self.sessions.settings().per_user_max {
             Some(_) => self.outbox.logins_of(&user),
@@ -29,9 +30,11 @@ impl Node {
         };
         let must_end = match self.sessions.admit(&user, under_way) {
             Ok(sessions) => sessions,
-            Err(full) => return Some(Answer::Full(full)),
+            Err(full) => return Some(AskOutcome::Full(full)),
         };
-        let Ok(id) = SessionId::random(&*self.entropy) else { return Some(Answer::Unavailable(Lack::Key)) };
+        let Ok(id) = SessionId::random(&*self.entropy) else {
+            return Some(AskOutcome::Unavailable(Lack::Key));
+        };
         for session in must_end {
             let oldest = Revocation::Session { user: user.clone(), id: session.id, ends: session.ends };
             self.end(now, None, oldest, effects);
@@ -40,7 +43,7 @@ impl Node {
             let settings = self.sessions.settings();
             (now.plus(settings.lifetime_max), settings.idle_max)
         };
-        let live = Live { user, id, stamp: self.stamps.next(now), ends, idle, level, properties };
+        let live = LiveSession { user, id, stamp: self.stamps.next(now), ends, idle, level, properties };
         let deadline = now.plus(self.settings.write_within);
         self.begin(now, ask, deadline, live, effects)
     }
@@ -50,34 +53,34 @@ impl Node {
         now: Moment,
         ask: AskId,
         deadline: Moment,
-        live: Live,
-        effects: &mut Vec<Effect>,
-    ) -> Option<Answer> {
+        live: LiveSession,
+        effects: &mut Vec<NodeEffect>,
+    ) -> Option<AskOutcome> {
         match self.settings.mode {
             Mode::None => {
                 let answer = self.token(now, &live);
-                self.sessions.insert(&live, now, Standing::Confirmed);
-                effects.push(Effect::Tell { record: Record::Login(live) });
+                self.sessions.insert(&live, now, Confirmation::Confirmed);
+                effects.push(NodeEffect::Tell { record: SessionRecord::Login(live) });
                 Some(answer)
             }
             Mode::BestEffort => {
                 let answer = self.token(now, &live);
-                self.sessions.insert(&live, now, Standing::Unconfirmed);
-                self.store(now, Record::Login(live), Then::Nothing, effects);
+                self.sessions.insert(&live, now, Confirmation::Unconfirmed);
+                self.store(now, SessionRecord::Login(live), OnStored::Nothing, effects);
                 Some(answer)
             }
             Mode::AssuredWrite | Mode::AssuredRead => {
-                let record = Record::Login(live.clone());
-                self.store(now, record, Then::Token { ask, deadline, live }, effects);
+                let record = SessionRecord::Login(live.clone());
+                self.store(now, record, OnStored::Token { ask, deadline, live }, effects);
                 None
             }
         }
     }
 
-    pub(super) fn token(&self, now: Moment, live: &Live) -> Answer {
+    pub(super) fn token(&self, now: Moment, live: &LiveSession) -> AskOutcome {
         match self.sessions.seal(&*self.entropy, now, live) {
-            Ok(token) => Answer::Token { id: live.id, token },
-            Err(_) => Answer::Unavailable(Lack::Key),
+            Ok(token) => AskOutcome::Token { id: live.id, token },
+            Err(_) => AskOutcome::Unavailable(Lack::Key),
         }
     }
 
@@ -87,10 +90,10 @@ impl Node {
         now: Moment,
         ask: AskId,
         revocation: Revocation,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<NodeEffect>,
     ) {
         if self.is_overloaded() {
-            effects.push(Effect::Answer { ask, answer: Answer::Unavailable(Lack::Overload) });
+            effects.push(NodeEffect::Answer { ask, answer: AskOutcome::Unavailable(Lack::Overload) });
         } else {
             self.end(now, Some(ask), revocation, effects);
         }
@@ -108,11 +111,11 @@ impl Node {
         now: Moment,
         ask: Option<AskId>,
         revocation: Revocation,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<NodeEffect>,
     ) {
         self.sessions.revoke(&revocation, now);
-        effects.push(Effect::Ended(revocation.clone()));
-        self.publish(now, ask, Record::Revoked(revocation), effects);
+        effects.push(NodeEffect::Ended(revocation.clone()));
+        self.publish(now, ask, SessionRecord::Revoked(revocation), effects);
     }
 
     /// Lets the others know; answers `Done` when that is as sure as the mode promises.
@@ -120,20 +123,20 @@ impl Node {
         &mut self,
         now: Moment,
         ask: Option<AskId>,
-        record: Record,
-        effects: &mut Vec<Effect>,
+        record: SessionRecord,
+        effects: &mut Vec<NodeEffect>,
     ) {
         let deadline = now.plus(self.settings.write_within);
         match self.settings.mode {
-            Mode::None => effects.push(Effect::Tell { record }),
-            Mode::BestEffort => self.store(now, record, Then::Nothing, effects),
+            Mode::None => effects.push(NodeEffect::Tell { record }),
+            Mode::BestEffort => self.store(now, record, OnStored::Nothing, effects),
             Mode::AssuredWrite | Mode::AssuredRead => {
-                let then = ask.map_or(Then::Nothing, |ask| Then::Say { ask, deadline });
+                let then = ask.map_or(OnStored::Nothing, |ask| OnStored::Say { ask, deadline });
                 self.store(now, record, then, effects);
                 return;
             }
         }
-        effects.extend(ask.map(|ask| Effect::Answer { ask, answer: Answer::Done }));
+        effects.extend(ask.map(|ask| NodeEffect::Answer { ask, answer: AskOutcome::Done }));
     }
 
     /// Whether a code was good until now. In the assured modes the order of the store says so: of two nodes that take the same code at
@@ -143,22 +146,22 @@ impl Node {
         now: Moment,
         ask: AskId,
         code: UsedCode,
-        effects: &mut Vec<Effect>,
-    ) -> Option<Answer> {
+        effects: &mut Vec<NodeEffect>,
+    ) -> Option<AskOutcome> {
         if let Some(lack) = self.cannot_write() {
-            return Some(Answer::Unavailable(lack));
+            return Some(AskOutcome::Unavailable(lack));
         }
         if self.used.contains(&code) {
-            return Some(Answer::Used);
+            return Some(AskOutcome::Used);
         }
         if self.settings.mode.is_assured() {
             let deadline = now.plus(self.settings.write_within);
-            self.store(now, Record::Used(code), Then::First { ask, deadline }, effects);
+            self.store(now, SessionRecord::Used(code), OnStored::First { ask, deadline }, effects);
             return None;
         }
         self.used.insert(code.clone());
-        self.publish(now, None, Record::Used(code), effects);
-        Some(Answer::Done)
+        self.publish(now, None, SessionRecord::Used(code), effects);
+        Some(AskOutcome::Done)
     }
 
     /// The token that is answered with has the level of the one that was shown, unless the change itself raises it: whoever got hold of
@@ -169,31 +172,31 @@ impl Node {
         ask: AskId,
         user: User,
         id: SessionId,
-        (shown, change): (Level, Change),
-        effects: &mut Vec<Effect>,
-    ) -> Option<Answer> {
+        (shown, change): (Level, SessionChange),
+        effects: &mut Vec<NodeEffect>,
+    ) -> Option<AskOutcome> {
         if let Some(lack) = self.cannot_write() {
-            return Some(Answer::Unavailable(lack));
+            return Some(AskOutcome::Unavailable(lack));
         }
-        let Some(session) = self.sessions.get(&user, id) else { return Some(Answer::NoSession) };
+        let Some(session) = self.sessions.get(&user, id) else { return Some(AskOutcome::NoSession) };
         let live = live(&user, &session, session.level.min(shown).max(change.level));
-        let record = Record::Changed { user: user.clone(), id, change: change.clone() };
+        let record = SessionRecord::Changed { user: user.clone(), id, change: change.clone() };
         if self.settings.mode.is_assured() {
             let deadline = now.plus(self.settings.write_within);
-            self.store(now, record, Then::Token { ask, deadline, live }, effects);
+            self.store(now, record, OnStored::Token { ask, deadline, live }, effects);
             return None;
         }
         self.sessions.change(&user, id, &change);
-        effects.push(Effect::Changed(id));
+        effects.push(NodeEffect::Changed(id));
         self.publish(now, None, record, effects);
         Some(self.token(now, &live))
     }
 
-    pub(super) fn refresh(&self, now: Moment, user: &User, id: SessionId, shown: Level) -> Answer {
-        if self.sessions.gate() == Gate::Closed {
-            return Answer::Unavailable(self.lack().unwrap_or(Lack::Store));
+    pub(super) fn refresh(&self, now: Moment, user: &User, id: SessionId, shown: Level) -> AskOutcome {
+        if self.sessions.gate() == ValidationGate::Closed {
+            return AskOutcome::Unavailable(self.lack().unwrap_or(Lack::Store));
         }
-        let Some(session) = self.sessions.get(user, id) else { return Answer::NoSession };
+        let Some(session) = self.sessions.get(user, id) else { return AskOutcome::NoSession };
         self.token(now, &live(user, &session, session.level.min(shown)))
     }
 
@@ -210,23 +213,29 @@ impl Node {
     }
 
     /// Puts a record on its way to the store.
-    pub(super) fn store(&mut self, now: Moment, record: Record, then: Then, effects: &mut Vec<Effect>) {
+    pub(super) fn store(
+        &mut self,
+        now: Moment,
+        record: SessionRecord,
+        then: OnStored,
+        effects: &mut Vec<NodeEffect>,
+    ) {
         let is_spared = match &record {
-            Record::Touched(_) => true,
-            Record::Login(_) | Record::Changed { .. } | Record::Used(_) => {
+            SessionRecord::Touched(_) => true,
+            SessionRecord::Login(_) | SessionRecord::Changed { .. } | SessionRecord::Used(_) => {
                 !self.settings.mode.is_assured() && self.outbox.len() >= self.settings.outbox_max
             }
             // What nobody asked for, but a limit of sessions, in `best-effort`: it has ended here.
-            Record::Revoked(_) | Record::Recalled { .. } => {
+            SessionRecord::Revoked(_) | SessionRecord::Recalled { .. } => {
                 !self.settings.mode.is_assured() && self.is_overloaded()
             }
-            Record::Key(_) => false,
+            SessionRecord::Key(_) => false,
         };
         if is_spared {
             match (&record, self.is_connected()) {
-                (Record::Touched(_), true) => {
+                (SessionRecord::Touched(_), true) => {
                     let id = self.outbox.name();
-                    effects.push(Effect::Store { id, record });
+                    effects.push(NodeEffect::Store { id, record });
                 }
                 (_, _) => self.dropped += 1,
             }
@@ -234,62 +243,68 @@ impl Node {
         }
         let id = self.outbox.keep(record.clone(), then, now.plus(self.settings.resend_after), self.applied);
         if self.is_connected() {
-            effects.push(Effect::Store { id, record });
+            effects.push(NodeEffect::Store { id, record });
         }
     }
 
-    pub(super) fn send_again(&mut self, now: Moment, all: bool, effects: &mut Vec<Effect>) {
+    pub(super) fn send_again(&mut self, now: Moment, all: bool, effects: &mut Vec<NodeEffect>) {
         if !self.is_connected() {
             return;
         }
         let due = if all { Moment::from_ms(u64::MAX) } else { now };
         let again = self.outbox.due(due, now.plus(self.settings.resend_after));
-        effects.extend(again.into_iter().map(|(id, record)| Effect::Store { id, record }));
+        effects.extend(again.into_iter().map(|(id, record)| NodeEffect::Store { id, record }));
     }
 
-    pub(super) fn passed(&mut self, now: Moment, effects: &mut Vec<Effect>) {
+    pub(super) fn passed(&mut self, now: Moment, effects: &mut Vec<NodeEffect>) {
         for pending in self.outbox.passed(self.applied) {
-            self.arrived(now, pending, Use::Unclear, effects);
+            self.arrived(now, pending, CodeUse::Unclear, effects);
         }
     }
 
     /// An own record is where it should be. Of a code, what it was worth when the store came to it.
-    pub(super) fn arrived(&mut self, now: Moment, pending: Pending, code: Use, effects: &mut Vec<Effect>) {
+    pub(super) fn arrived(
+        &mut self,
+        now: Moment,
+        pending: PendingRecord,
+        code: CodeUse,
+        effects: &mut Vec<NodeEffect>,
+    ) {
         match pending.then {
-            Then::Nothing => {}
-            Then::First { ask, .. } => {
+            OnStored::Nothing => {}
+            OnStored::First { ask, .. } => {
                 let answer = match code {
-                    Use::First => Answer::Done,
-                    Use::Again => Answer::Used,
-                    Use::Unclear => Answer::Unknown,
+                    CodeUse::First => AskOutcome::Done,
+                    CodeUse::Again => AskOutcome::Used,
+                    CodeUse::Unclear => AskOutcome::Unknown,
                 };
-                effects.push(Effect::Answer { ask, answer });
+                effects.push(NodeEffect::Answer { ask, answer });
             }
-            Then::Say { ask, .. } => effects.push(Effect::Answer { ask, answer: Answer::Done }),
-            Then::End { live } => {
+            OnStored::Say { ask, .. } => effects.push(NodeEffect::Answer { ask, answer: AskOutcome::Done }),
+            OnStored::End { live } => {
                 // Of a change that nobody waits for any more, the session stays.
-                if matches!(pending.record, Record::Login(_)) {
-                    let Live { user, id, ends, .. } = live;
+                if matches!(pending.record, SessionRecord::Login(_)) {
+                    let LiveSession { user, id, ends, .. } = live;
                     self.end(now, None, Revocation::Session { user, id, ends }, effects);
                 }
             }
-            Then::Token { ask, live, .. } if self.sessions.get(&live.user, live.id).is_some() => {
+            OnStored::Token { ask, live, .. } if self.sessions.get(&live.user, live.id).is_some() => {
                 let answer = self.token(now, &live);
-                effects.push(Effect::Answer { ask, answer });
+                effects.push(NodeEffect::Answer { ask, answer });
             }
             // A revocation that the store has before a login has ended its session. Whether it was meant for this login, whose password
             // may have been looked at before, nobody knows: who asks again does so after it.
-            Then::Token { ask, .. } => {
-                let is_login = matches!(pending.record, Record::Login(_));
-                let answer = if is_login { Answer::Unknown } else { Answer::NoSession };
-                effects.push(Effect::Answer { ask, answer });
+            OnStored::Token { ask, .. } => {
+                let is_login = matches!(pending.record, SessionRecord::Login(_));
+                let answer = if is_login { AskOutcome::Unknown } else { AskOutcome::NoSession };
+                effects.push(NodeEffect::Answer { ask, answer });
             }
         }
     }
 }
 
 /// A session for a token of this level.
-fn live(user: &User, session: &Session, level: Level) -> Live {
+fn live(user: &User, session: &Session, level: Level) -> LiveSession {
     let Session { id, stamp, ends, idle, .. } = *session;
-    Live { user: user.clone(), id, stamp, ends, idle, level, properties: session.properties.clone() }
+    LiveSession { user: user.clone(), id, stamp, ends, idle, level, properties: session.properties.clone() }
 }

@@ -7,7 +7,7 @@ use super::checker::Life;
 use super::steps::user;
 use super::world::{NODES, USERS, Waits, World};
 use crate::Moment;
-use crate::protocol::{Answer, Event, Mode};
+use crate::protocol::{AskOutcome, Mode, NodeEvent};
 use crate::session::UsedCode;
 
 const STEP_MS: u64 = 30_000;
@@ -126,17 +126,18 @@ impl World {
         let (to, asked) = (self.places[node].life, self.now);
         self.codes.brought.push(Brought { code: code.clone(), to, asked, good: None });
         let ask = self.ask(node, Waits::Code(self.codes.brought.len() - 1));
-        self.handle(node, Event::UseCode { ask, code });
+        self.handle(node, NodeEvent::UseCode { ask, code });
     }
 
-    pub(super) fn heard_of_code(&mut self, number: usize, answer: &Answer) -> Result<(), String> {
+    pub(super) fn heard_of_code(&mut self, number: usize, answer: &AskOutcome) -> Result<(), String> {
         match answer {
-            Answer::Done => self.codes.good(self.checker.mode, number, self.now),
-            Answer::Used => self.codes.refused(number),
-            Answer::Unavailable(_) | Answer::Unknown => Ok(()),
-            Answer::Token { .. } | Answer::Permit(_) | Answer::NoSession | Answer::Full(_) => {
-                Err(format!("a code was answered {answer:?}"))
-            }
+            AskOutcome::Done => self.codes.good(self.checker.mode, number, self.now),
+            AskOutcome::Used => self.codes.refused(number),
+            AskOutcome::Unavailable(_) | AskOutcome::Unknown => Ok(()),
+            AskOutcome::Token { .. }
+            | AskOutcome::Permit(_)
+            | AskOutcome::NoSession
+            | AskOutcome::Full(_) => Err(format!("a code was answered {answer:?}")),
         }
     }
 

@@ -3,47 +3,49 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::protocol::{Answer, AskId, Effect, Event, Lack, Mode, Node, NodeSettings, RecordId};
+use crate::protocol::{
+    AskId, AskOutcome, Lack, Mode, NodeEffect, NodeEvent, NodeSettings, RecordId, SessionNode,
+};
 use crate::session::{
-    Change, ClusterKey, Level, Live, Properties, Record, Revocation, SessionId, SessionSettings, Sessions,
-    User,
+    ClusterKey, Level, LiveSession, Properties, Revocation, SessionChange, SessionId, SessionRecord,
+    SessionSettings, SessionTable, User,
 };
 use crate::{Moment, Stamp, SystemEntropy};
 
 const NOW: Moment = Moment::from_ms(1_700_000_000_000);
 
 struct Reader {
-    node: Node,
+    node: SessionNode,
     read: u64,
 }
 
 impl Reader {
     /// A node that has read all of an empty store.
     fn new(mode: Mode) -> Reader {
-        let sessions = Arc::new(Sessions::new(SessionSettings::default()));
+        let sessions = Arc::new(SessionTable::new(SessionSettings::default()));
         let settings = NodeSettings { mode, outbox_max: 3, ..NodeSettings::default() };
         let cluster = ClusterKey::new([1; 32]).unwrap();
-        let node = Node::new(settings, sessions, cluster, Arc::new(SystemEntropy)).unwrap();
+        let node = SessionNode::new(settings, sessions, cluster, Arc::new(SystemEntropy)).unwrap();
         let mut reader = Reader { node, read: 0 };
-        reader.handle(Event::Connected { last: 0 });
-        reader.handle(Event::Idle { last: 0, after: 0 });
+        reader.handle(NodeEvent::Connected { last: 0 });
+        reader.handle(NodeEvent::Idle { last: 0, after: 0 });
         reader
     }
 
-    fn handle(&mut self, event: Event) -> Vec<Effect> {
+    fn handle(&mut self, event: NodeEvent) -> Vec<NodeEffect> {
         let mut effects = Vec::new();
         self.node.handle(NOW, event, &mut effects);
         effects
     }
 
     /// The next record of the store.
-    fn reads(&mut self, id: RecordId, record: &Record) -> Vec<Effect> {
+    fn reads(&mut self, id: RecordId, record: &SessionRecord) -> Vec<NodeEffect> {
         self.read += 1;
         let (number, after) = (self.read, self.read - 1);
-        self.handle(Event::Delivered { number, after, id, record: record.clone() })
+        self.handle(NodeEvent::Delivered { number, after, id, record: record.clone() })
     }
 
-    fn reads_all(&mut self, records: &[Record]) {
+    fn reads_all(&mut self, records: &[SessionRecord]) {
         for record in records {
             let id = RecordId { node: 99, count: self.read };
             self.reads(id, record);
@@ -64,8 +66,8 @@ fn ends() -> Moment {
 }
 
 /// A session of Anna's; her login was so many seconds after now by the clock of the node that took it.
-fn login(number: u8, ahead_s: u64) -> Live {
-    Live {
+fn login(number: u8, ahead_s: u64) -> LiveSession {
+    LiveSession {
         user: anna(),
         id: SessionId([number; 16]),
         stamp: Stamp::from_us((NOW.ms() + ahead_s * 1000) * 1000),
@@ -76,8 +78,8 @@ fn login(number: u8, ahead_s: u64) -> Live {
     }
 }
 
-fn logout(of: &Live) -> Event {
-    Event::Logout { ask: AskId(1), user: of.user.clone(), id: of.id, ends: of.ends }
+fn logout(of: &LiveSession) -> NodeEvent {
+    NodeEvent::Logout { ask: AskId(1), user: of.user.clone(), id: of.id, ends: of.ends }
 }
 
 /// A node with a clock 30 s ahead took the first login. Another one, that had not heard of it, ended Anna's sessions. The store has
@@ -91,11 +93,11 @@ fn what_a_revocation_ends_follows_from_the_order_of_the_store_alone() {
     for revocation in revocations {
         let mut reader = Reader::new(Mode::AssuredWrite);
         let mut ended_here = Reader::new(Mode::AssuredWrite);
-        let begun = Record::Login(first.clone());
+        let begun = SessionRecord::Login(first.clone());
         reader.reads_all(std::slice::from_ref(&begun));
         ended_here.reads_all(&[begun]);
         ended_here.handle(logout(&first));
-        let rest = [Record::Revoked(revocation), Record::Login(second.clone())];
+        let rest = [SessionRecord::Revoked(revocation), SessionRecord::Login(second.clone())];
         reader.reads_all(&rest);
         ended_here.reads_all(&rest);
         assert_eq!(reader.lists(), [second.id]);
@@ -111,8 +113,13 @@ fn a_revocation_that_comes_late_or_twice_leaves_sessions_that_began_long_after_i
     for revocation in [Revocation::User { user: anna(), before }, Revocation::All { before }] {
         let mut reader = Reader::new(Mode::AssuredWrite);
         let (soon, later) = (login(1, 30), login(2, 121));
-        let again = Record::Revoked(revocation);
-        reader.reads_all(&[again.clone(), Record::Login(soon.clone()), Record::Login(later.clone()), again]);
+        let again = SessionRecord::Revoked(revocation);
+        reader.reads_all(&[
+            again.clone(),
+            SessionRecord::Login(soon.clone()),
+            SessionRecord::Login(later.clone()),
+            again,
+        ]);
         // Of the first, nobody can say whether it was meant: its node's clock may be ahead by so much.
         assert_eq!(reader.lists(), [later.id]);
     }
@@ -121,25 +128,25 @@ fn a_revocation_that_comes_late_or_twice_leaves_sessions_that_began_long_after_i
 /// A stream that was deleted and made anew counts from the beginning.
 #[test]
 fn a_store_that_begins_anew_is_not_believed() {
-    let restart = |mode: Mode, event: &dyn Fn(&mut Reader) -> Event| {
+    let restart = |mode: Mode, event: &dyn Fn(&mut Reader) -> NodeEvent| {
         let mut reader = Reader::new(mode);
-        reader.reads_all(&[Record::Login(login(1, 0)), Record::Login(login(2, 0))]);
+        reader.reads_all(&[SessionRecord::Login(login(1, 0)), SessionRecord::Login(login(2, 0))]);
         let event = event(&mut reader);
         let effects = reader.handle(event);
-        assert!(effects.iter().any(|effect| matches!(effect, Effect::Trouble(_))), "{effects:?}");
+        assert!(effects.iter().any(|effect| matches!(effect, NodeEffect::Trouble(_))), "{effects:?}");
         assert_eq!(reader.node.outlook().lack, Some(Lack::Store));
         effects
     };
     let effects = restart(Mode::AssuredRead, &|reader| {
-        let question = reader.handle(Event::Validate { ask: AskId(1) });
-        let [Effect::AskLast { question }] = question[..] else { panic!("{question:?}") };
-        Event::Last { question, last: 1 }
+        let question = reader.handle(NodeEvent::Validate { ask: AskId(1) });
+        let [NodeEffect::AskLast { question }] = question[..] else { panic!("{question:?}") };
+        NodeEvent::Last { question, last: 1 }
     });
-    let refused = Effect::Answer { ask: AskId(1), answer: Answer::Unavailable(Lack::Store) };
+    let refused = NodeEffect::Answer { ask: AskId(1), answer: AskOutcome::Unavailable(Lack::Store) };
     assert!(effects.contains(&refused), "{effects:?}");
     restart(Mode::AssuredWrite, &|reader| {
         let (id, _) = stored(&reader.handle(logout(&login(1, 0))));
-        Event::Stored { id, number: 2 }
+        NodeEvent::Stored { id, number: 2 }
     });
 }
 
@@ -148,18 +155,18 @@ fn a_store_that_begins_anew_is_not_believed() {
 fn a_session_that_ended_is_not_begun_anew_by_a_change() {
     let session = login(1, 0);
     let mut reader = Reader::new(Mode::AssuredWrite);
-    reader.reads_all(&[Record::Login(session.clone())]);
-    let key = reader.handle(Event::Rotate { ask: AskId(7) });
+    reader.reads_all(&[SessionRecord::Login(session.clone())]);
+    let key = reader.handle(NodeEvent::Rotate { ask: AskId(7) });
     let (id, record) = stored(&key);
     reader.reads(id, &record);
-    let change = Change { level: Level(1), properties: Vec::new() };
+    let change = SessionChange { level: Level(1), properties: Vec::new() };
     let (ask, user, shown) = (AskId(1), anna(), Level(0));
-    let effects = reader.handle(Event::Change { ask, user, id: session.id, shown, change });
+    let effects = reader.handle(NodeEvent::Change { ask, user, id: session.id, shown, change });
     let (id, change) = stored(&effects);
     let end = Revocation::Session { user: anna(), id: session.id, ends: session.ends };
-    reader.reads_all(&[Record::Revoked(end)]);
+    reader.reads_all(&[SessionRecord::Revoked(end)]);
     let effects = reader.reads(id, &change);
-    assert_eq!(effects.last(), Some(&Effect::Answer { ask: AskId(1), answer: Answer::NoSession }));
+    assert_eq!(effects.last(), Some(&NodeEffect::Answer { ask: AskId(1), answer: AskOutcome::NoSession }));
     assert_eq!(reader.lists(), []);
 }
 
@@ -168,18 +175,18 @@ fn a_session_that_ended_is_not_begun_anew_by_a_change() {
 fn logouts_wait_for_the_store_up_to_a_bound_and_are_refused_beyond() {
     for mode in [Mode::BestEffort, Mode::AssuredWrite, Mode::AssuredRead] {
         let mut reader = Reader::new(mode);
-        let sessions: Vec<Live> = (1..=8).map(|number| login(number, u64::from(number))).collect();
-        sessions.iter().for_each(|live| reader.reads_all(&[Record::Login(live.clone())]));
-        reader.handle(Event::Lost);
-        let refused = Effect::Answer { ask: AskId(1), answer: Answer::Unavailable(Lack::Overload) };
+        let sessions: Vec<LiveSession> = (1..=8).map(|number| login(number, u64::from(number))).collect();
+        sessions.iter().for_each(|live| reader.reads_all(&[SessionRecord::Login(live.clone())]));
+        reader.handle(NodeEvent::Lost);
+        let refused = NodeEffect::Answer { ask: AskId(1), answer: AskOutcome::Unavailable(Lack::Overload) };
         // Twice what makes a node refuse logins.
         let is_refused: Vec<bool> =
             sessions.iter().map(|live| reader.handle(logout(live)).contains(&refused)).collect();
         assert_eq!(is_refused, [false, false, false, false, false, false, true, true], "{mode:?}");
         assert_eq!(reader.lists(), [sessions[7].id, sessions[6].id], "{mode:?}");
         assert_eq!(reader.node.outlook().unsent, 6, "{mode:?}");
-        assert!(reader.handle(Event::RevokeAll { ask: AskId(1) }).contains(&refused), "{mode:?}");
-        assert!(reader.handle(Event::Rotate { ask: AskId(1) }).contains(&refused), "{mode:?}");
+        assert!(reader.handle(NodeEvent::RevokeAll { ask: AskId(1) }).contains(&refused), "{mode:?}");
+        assert!(reader.handle(NodeEvent::Rotate { ask: AskId(1) }).contains(&refused), "{mode:?}");
     }
 }
 
@@ -188,13 +195,13 @@ fn logouts_wait_for_the_store_up_to_a_bound_and_are_refused_beyond() {
 fn a_record_that_never_comes_back_is_done_when_the_store_is_past_it() {
     let mut reader = Reader::new(Mode::AssuredWrite);
     let session = login(1, 0);
-    reader.reads_all(&[Record::Login(session.clone())]);
+    reader.reads_all(&[SessionRecord::Login(session.clone())]);
     let (id, _) = stored(&reader.handle(logout(&session)));
-    assert_eq!(reader.handle(Event::Stored { id, number: 5 }), []);
-    assert_eq!(reader.handle(Event::Stored { id, number: 5 }), []);
-    let done = Effect::Answer { ask: AskId(1), answer: Answer::Done };
-    assert_eq!(reader.handle(Event::Idle { last: 5, after: 1 }), [done]);
-    assert_eq!(reader.handle(Event::Stored { id, number: 5 }), []);
+    assert_eq!(reader.handle(NodeEvent::Stored { id, number: 5 }), []);
+    assert_eq!(reader.handle(NodeEvent::Stored { id, number: 5 }), []);
+    let done = NodeEffect::Answer { ask: AskId(1), answer: AskOutcome::Done };
+    assert_eq!(reader.handle(NodeEvent::Idle { last: 5, after: 1 }), [done]);
+    assert_eq!(reader.handle(NodeEvent::Stored { id, number: 5 }), []);
     assert_eq!(reader.node.outlook().unsent, 0);
 }
 
@@ -203,18 +210,18 @@ fn what_was_revoked_with_all_is_not_listed_nor_refreshed_even_before_it_is_swept
     let mut reader = Reader::new(Mode::AssuredWrite);
     let session = login(1, 0);
     reader.reads_all(&[
-        Record::Login(session.clone()),
-        Record::Revoked(Revocation::All { before: session.stamp }),
+        SessionRecord::Login(session.clone()),
+        SessionRecord::Revoked(Revocation::All { before: session.stamp }),
     ]);
     assert_eq!(reader.lists(), []);
     let effects =
-        reader.handle(Event::Refresh { ask: AskId(1), user: anna(), id: session.id, shown: Level(0) });
-    assert_eq!(effects, [Effect::Answer { ask: AskId(1), answer: Answer::NoSession }]);
+        reader.handle(NodeEvent::Refresh { ask: AskId(1), user: anna(), id: session.id, shown: Level(0) });
+    assert_eq!(effects, [NodeEffect::Answer { ask: AskId(1), answer: AskOutcome::NoSession }]);
 }
 
-fn stored(effects: &[Effect]) -> (RecordId, Record) {
+fn stored(effects: &[NodeEffect]) -> (RecordId, SessionRecord) {
     let store = effects.iter().find_map(|effect| {
-        if let Effect::Store { id, record } = effect { Some((*id, record.clone())) } else { None }
+        if let NodeEffect::Store { id, record } = effect { Some((*id, record.clone())) } else { None }
     });
     store.unwrap()
 }

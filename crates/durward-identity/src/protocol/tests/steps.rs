@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::checker::{Known, Life, Scope};
 use super::world::{Fault, NODES, USERS, Waiting, Waits, World};
-use crate::protocol::{Answer, Event, Mode};
-use crate::session::{Change, Fresh, Level, Properties, Scratch, SessionId, User};
+use crate::protocol::{AskOutcome, Mode, NodeEvent};
+use crate::session::{FreshnessProof, Level, Properties, Scratch, SessionChange, SessionId, User};
 
 pub(super) fn user(number: usize) -> User {
     User::new("/", &format!("user{number}")).unwrap()
@@ -27,7 +27,7 @@ impl World {
             18 | 19 => self.change(node),
             24 if self.places[node].is_up && self.chance.once_in(10) => {
                 let ask = self.ask(node, Waits::Nothing);
-                self.handle(node, Event::Rotate { ask });
+                self.handle(node, NodeEvent::Rotate { ask });
             }
             25..=28 => self.bring_codes(node),
             // For longer than the store knows what it was sent.
@@ -45,7 +45,8 @@ impl World {
         }
         let number = self.chance.below(USERS as u64) as usize;
         let ask = self.ask(node, Waits::Login { user: number });
-        let login = Event::Login { ask, user: user(number), level: Level(0), properties: Properties::new() };
+        let login =
+            NodeEvent::Login { ask, user: user(number), level: Level(0), properties: Properties::new() };
         self.handle(node, login);
     }
 
@@ -67,7 +68,7 @@ impl World {
         let known = &self.checker.sessions[session];
         let (user, id) = (user(known.user), known.id);
         let ends = self.clock(node).plus(std::time::Duration::from_secs(3 * 3600));
-        self.handle(node, Event::Logout { ask, user, id, ends });
+        self.handle(node, NodeEvent::Logout { ask, user, id, ends });
         let ms = self.chance.below(60);
         self.pass(ms);
         self.validate_one(other, session);
@@ -78,8 +79,8 @@ impl World {
         let ask = self.ask(node, Waits::Change { session });
         let known = &self.checker.sessions[session];
         let (user, id, shown) = (user(known.user), known.id, Level(0));
-        let change = Change { level: Level(1), properties: Vec::new() };
-        self.handle(node, Event::Change { ask, user, id, shown, change });
+        let change = SessionChange { level: Level(1), properties: Vec::new() };
+        self.handle(node, NodeEvent::Change { ask, user, id, shown, change });
     }
 
     fn revoke_user(&mut self, node: usize) {
@@ -89,7 +90,7 @@ impl World {
         let number = self.chance.below(USERS as u64) as usize;
         let end = self.checker.ends(Scope::User(number), self.places[node].life, self.now);
         let ask = self.ask(node, Waits::End(end));
-        self.handle(node, Event::RevokeUser { ask, user: user(number) });
+        self.handle(node, NodeEvent::RevokeUser { ask, user: user(number) });
     }
 
     fn revoke_all(&mut self, node: usize) {
@@ -98,7 +99,7 @@ impl World {
         }
         let end = self.checker.ends(Scope::All, self.places[node].life, self.now);
         let ask = self.ask(node, Waits::End(end));
-        self.handle(node, Event::RevokeAll { ask });
+        self.handle(node, NodeEvent::RevokeAll { ask });
     }
 
     fn validate(&mut self, node: usize) {
@@ -117,10 +118,10 @@ impl World {
         }
         if self.checker.mode == Mode::AssuredRead && self.fault != Fault::NeverAsks {
             let ask = self.ask(node, Waits::Validation { session });
-            self.handle(node, Event::Validate { ask });
+            self.handle(node, NodeEvent::Validate { ask });
             return;
         }
-        let permit = (self.fault == Fault::NeverAsks).then_some(Fresh(()));
+        let permit = (self.fault == Fault::NeverAsks).then_some(FreshnessProof(()));
         let (at, now) = (self.places[node].life, self.now);
         if self.is_accepted(node, session, permit)
             && let Err(violation) = self.checker.accepted(&self.checker.sessions[session], at, now)
@@ -129,7 +130,7 @@ impl World {
         }
     }
 
-    fn is_accepted(&self, node: usize, session: usize, permit: Option<Fresh>) -> bool {
+    fn is_accepted(&self, node: usize, session: usize, permit: Option<FreshnessProof>) -> bool {
         let (place, mut scratch) = (&self.places[node], Scratch::new());
         let (now, token) = (self.clock(node), &self.checker.sessions[session].token);
         match permit {
@@ -139,32 +140,32 @@ impl World {
     }
 
     /// An answer from a node.
-    pub(super) fn heard(&mut self, waiting: Waiting, answer: Answer) -> Result<(), String> {
+    pub(super) fn heard(&mut self, waiting: Waiting, answer: AskOutcome) -> Result<(), String> {
         let Waiting { waits, at, asked } = waiting;
         match (waits, answer) {
-            (Waits::Login { user }, Answer::Token { id, token }) => {
+            (Waits::Login { user }, AskOutcome::Token { id, token }) => {
                 self.checker.sessions.push(Known { id, user, token, asked, answered: self.now });
             }
-            (Waits::End(end), Answer::Done) => self.checker.done(end, self.now),
-            (Waits::Validation { session }, Answer::Permit(permit)) => {
+            (Waits::End(end), AskOutcome::Done) => self.checker.done(end, self.now),
+            (Waits::Validation { session }, AskOutcome::Permit(permit)) => {
                 if self.is_accepted(at.node, session, Some(permit)) {
                     return self.checker.accepted(&self.checker.sessions[session], at, asked);
                 }
             }
-            (Waits::Change { session }, Answer::Token { id, token }) => {
+            (Waits::Change { session }, AskOutcome::Token { id, token }) => {
                 let known = self.checker.sessions[session].clone();
                 if id != known.id {
                     return Err(format!("a change of {known:?} gave the token of {id}"));
                 }
                 self.checker.sessions[session].token = token;
             }
-            (Waits::Change { .. }, Answer::NoSession) => {}
+            (Waits::Change { .. }, AskOutcome::NoSession) => {}
             (Waits::Code(code), answer) => return self.heard_of_code(code, &answer),
             (Waits::Nothing, _) => {}
-            (Waits::Login { .. }, answer @ (Answer::Unavailable(_) | Answer::Unknown)) => {
+            (Waits::Login { .. }, answer @ (AskOutcome::Unavailable(_) | AskOutcome::Unknown)) => {
                 self.last_refusal = Some(format!("{at:?}: {answer:?}"));
             }
-            (_, Answer::Unavailable(_) | Answer::Unknown) => {}
+            (_, AskOutcome::Unavailable(_) | AskOutcome::Unknown) => {}
             (waits, answer) => return Err(format!("{waits:?} was answered {answer:?}")),
         }
         Ok(())
@@ -204,7 +205,7 @@ impl World {
         for place in &self.places {
             for (number, known) in self.checker.sessions.iter().enumerate() {
                 let Life { node, .. } = place.life;
-                let is_accepted = self.is_accepted(node, number, Some(Fresh(())));
+                let is_accepted = self.is_accepted(node, number, Some(FreshnessProof(())));
                 let checked = self.checker.at_the_end(known, is_accepted, place.life, &lives);
                 checked
                     .map_err(|violation| format!("{violation}; the store has:{}", self.story(known.id)))?;

@@ -7,8 +7,10 @@ use std::time::Duration;
 use super::chance::Chance;
 use super::checker::{Checker, Life, Scope};
 use super::codes::Codes;
-use crate::protocol::{Answer, AskId, Effect, Event, Mode, Node, NodeSettings, OnLost, RecordId};
-use crate::session::{ClusterKey, Record, SessionSettings, Sessions};
+use crate::protocol::{
+    AskId, AskOutcome, Mode, NodeEffect, NodeEvent, NodeSettings, OnLost, RecordId, SessionNode,
+};
+use crate::session::{ClusterKey, SessionRecord, SessionSettings, SessionTable};
 use crate::{Entropy, IdentityError, Moment};
 
 /// What is broken in a simulated world, to see whether it is found out.
@@ -52,7 +54,7 @@ impl Entropy for Seeded {
 #[derive(Clone, Debug)]
 enum Message {
     Tick(usize),
-    ToNode(Life, Event),
+    ToNode(Life, NodeEvent),
     ToStore(Life, StoreAsk),
     /// A node notices that it lost the store, or finds it again.
     Notices(Life),
@@ -61,14 +63,14 @@ enum Message {
 #[derive(Clone, Debug)]
 enum StoreAsk {
     Connect,
-    Put(RecordId, Record),
+    Put(RecordId, SessionRecord),
     CatchUp(u64),
     Last(u64),
 }
 
 pub(super) struct Place {
-    pub(super) node: Node,
-    pub(super) sessions: Arc<Sessions>,
+    pub(super) node: SessionNode,
+    pub(super) sessions: Arc<SessionTable>,
     pub(super) life: Life,
     skew_ms: i64,
     pub(super) is_up: bool,
@@ -106,7 +108,7 @@ pub(super) struct World {
     pub(super) now: u64,
     pub(super) places: Vec<Place>,
     /// What the store has, and since when.
-    log: Vec<(RecordId, Record, u64)>,
+    log: Vec<(RecordId, SessionRecord, u64)>,
     queue: BTreeMap<(u64, u64), Message>,
     /// One message in so many takes long.
     slow_once_in: u64,
@@ -175,10 +177,10 @@ impl World {
 
     fn place(&self, life: Life, skew_ms: i64) -> Place {
         let settings = SessionSettings { told_every: Duration::from_secs(10), ..SessionSettings::default() };
-        let sessions = Arc::new(Sessions::seeded(settings, self.seed));
+        let sessions = Arc::new(SessionTable::seeded(settings, self.seed));
         let cluster = ClusterKey::new([9; 32]).unwrap();
         let mut node =
-            Node::new(self.settings.clone(), sessions.clone(), cluster, self.entropy.clone()).unwrap();
+            SessionNode::new(self.settings.clone(), sessions.clone(), cluster, self.entropy.clone()).unwrap();
         if self.fault == Fault::JoinsQuestion {
             node.break_freshness();
         }
@@ -232,7 +234,9 @@ impl World {
 
     /// What the store sends of its records comes in order, or not at all.
     fn in_order(&mut self, message: &Message, at: u64) -> u64 {
-        let Message::ToNode(life, Event::Delivered { .. } | Event::Idle { .. }) = message else { return at };
+        let Message::ToNode(life, NodeEvent::Delivered { .. } | NodeEvent::Idle { .. }) = message else {
+            return at;
+        };
         let place = &mut self.places[life.node];
         place.last_delivery = place.last_delivery.max(at);
         place.last_delivery
@@ -267,16 +271,16 @@ impl World {
             Message::Tick(node) => {
                 self.send_at(self.now + TICK_MS, Message::Tick(node));
                 if self.places[node].is_up {
-                    self.handle(node, Event::Tick);
+                    self.handle(node, NodeEvent::Tick);
                     self.say_idle(node);
                 }
             }
             Message::ToNode(life, event) if self.is_alive(life) => {
-                let is_from_store = !matches!(event, Event::Told { .. } | Event::Knows { .. });
+                let is_from_store = !matches!(event, NodeEvent::Told { .. } | NodeEvent::Knows { .. });
                 if is_from_store && self.places[life.node].is_cut {
                     return;
                 }
-                if matches!(event, Event::Connected { .. }) {
+                if matches!(event, NodeEvent::Connected { .. }) {
                     // The answer to an earlier try: the driver has given that up.
                     if self.places[life.node].is_connected {
                         return;
@@ -296,7 +300,7 @@ impl World {
         if place.is_cut && place.is_connected {
             place.is_connected = false;
             place.sent = None;
-            self.handle(life.node, Event::Lost);
+            self.handle(life.node, NodeEvent::Lost);
         } else if !place.is_cut && !place.is_connected {
             self.send(Message::ToStore(life, StoreAsk::Connect));
             // Tried again until it works.
@@ -308,25 +312,26 @@ impl World {
     fn store(&mut self, life: Life, ask: StoreAsk) {
         let last = self.log.len() as u64;
         let answer = match ask {
-            StoreAsk::Connect => Event::Connected { last },
+            StoreAsk::Connect => NodeEvent::Connected { last },
             StoreAsk::Last(question) => {
                 let lag = if self.fault == Fault::StaleReplica { self.chance.below(4) } else { 0 };
                 // What it says is nothing that the node could know to be old.
                 let applied = self.places[life.node].node.outlook().applied;
-                Event::Last { question, last: last.saturating_sub(lag).max(applied.min(last)) }
+                NodeEvent::Last { question, last: last.saturating_sub(lag).max(applied.min(last)) }
             }
             StoreAsk::CatchUp(after) => {
                 self.places[life.node].sent = Some(after);
                 self.deliver(life.node);
                 return;
             }
-            StoreAsk::Put(id, record) => Event::Stored { id, number: self.put(id, record) },
+            StoreAsk::Put(id, record) => NodeEvent::Stored { id, number: self.put(id, record) },
         };
         self.send(Message::ToNode(life, answer));
     }
 
-    fn put(&mut self, id: RecordId, record: Record) -> u64 {
-        let is_known = |(other, _, at): &(RecordId, Record, u64)| *other == id && self.now - at < KNOWN_MS;
+    fn put(&mut self, id: RecordId, record: SessionRecord) -> u64 {
+        let is_known =
+            |(other, _, at): &(RecordId, SessionRecord, u64)| *other == id && self.now - at < KNOWN_MS;
         if let Some(at) = self.log.iter().position(is_known) {
             return at as u64 + 1;
         }
@@ -343,7 +348,7 @@ impl World {
         let Some(mut sent) = self.places[node].sent else { return };
         let life = self.places[node].life;
         while let Some((id, record, _)) = self.log.get(sent as usize).cloned() {
-            let event = Event::Delivered { number: sent + 1, after: sent, id, record };
+            let event = NodeEvent::Delivered { number: sent + 1, after: sent, id, record };
             self.send(Message::ToNode(life, event));
             sent += 1;
         }
@@ -353,36 +358,40 @@ impl World {
     fn say_idle(&mut self, node: usize) {
         let place = &self.places[node];
         if let Some(sent) = place.sent.filter(|_| self.is_reachable(place.life)) {
-            let event = Event::Idle { last: sent, after: sent };
+            let event = NodeEvent::Idle { last: sent, after: sent };
             self.send(Message::ToNode(place.life, event));
         }
     }
 
     /// Gives an event to a node and does what it wants.
-    pub(super) fn handle(&mut self, node: usize, event: Event) {
+    pub(super) fn handle(&mut self, node: usize, event: NodeEvent) {
         let mut effects = Vec::new();
         let now = self.clock(node);
         self.places[node].node.handle(now, event, &mut effects);
         let life = self.places[node].life;
         for effect in effects {
             match effect {
-                Effect::Store { id, record } => self.send(Message::ToStore(life, StoreAsk::Put(id, record))),
-                Effect::CatchUp { after } => self.send(Message::ToStore(life, StoreAsk::CatchUp(after))),
-                Effect::AskLast { question } => self.send(Message::ToStore(life, StoreAsk::Last(question))),
-                Effect::Tell { record } => self.tell(node, &record),
-                Effect::AskPeers => self.ask_peers(life),
-                Effect::Answer { ask, answer } => self.answered(ask, answer),
-                Effect::Ended(_) | Effect::Changed(_) => {}
-                Effect::Trouble(error) => self.violation = Some(format!("trouble: {error}")),
+                NodeEffect::Store { id, record } => {
+                    self.send(Message::ToStore(life, StoreAsk::Put(id, record)))
+                }
+                NodeEffect::CatchUp { after } => self.send(Message::ToStore(life, StoreAsk::CatchUp(after))),
+                NodeEffect::AskLast { question } => {
+                    self.send(Message::ToStore(life, StoreAsk::Last(question)))
+                }
+                NodeEffect::Tell { record } => self.tell(node, &record),
+                NodeEffect::AskPeers => self.ask_peers(life),
+                NodeEffect::Answer { ask, answer } => self.answered(ask, answer),
+                NodeEffect::Ended(_) | NodeEffect::Changed(_) => {}
+                NodeEffect::Trouble(error) => self.violation = Some(format!("trouble: {error}")),
             }
         }
     }
 
-    fn tell(&mut self, from: usize, record: &Record) {
+    fn tell(&mut self, from: usize, record: &SessionRecord) {
         for node in (0..NODES).filter(|node| *node != from) {
             let life = self.places[node].life;
             if self.is_reachable(life) && !self.places[from].is_cut {
-                self.send(Message::ToNode(life, Event::Told { record: record.clone() }));
+                self.send(Message::ToNode(life, NodeEvent::Told { record: record.clone() }));
             }
         }
     }
@@ -398,7 +407,7 @@ impl World {
         else {
             return;
         };
-        self.send(Message::ToNode(asking, Event::Knows { records }));
+        self.send(Message::ToNode(asking, NodeEvent::Knows { records }));
     }
 
     /// A question to a node, that will be answered once.
@@ -409,7 +418,7 @@ impl World {
         ask
     }
 
-    fn answered(&mut self, ask: AskId, answer: Answer) {
+    fn answered(&mut self, ask: AskId, answer: AskOutcome) {
         let Some(waiting) = self.waiting.remove(&ask) else {
             self.violation = Some(format!("{ask:?} was answered twice: {answer:?}"));
             return;
@@ -467,7 +476,7 @@ impl World {
 
     /// What the store has of a session, for whoever reads a violation.
     pub(super) fn story(&self, id: crate::session::SessionId) -> String {
-        let text = |(at, (from, record, _)): (usize, &(RecordId, Record, u64))| {
+        let text = |(at, (from, record, _)): (usize, &(RecordId, SessionRecord, u64))| {
             let text = format!("{record:?}");
             let is_about = text.contains(&id.to_string()) || text.contains("before");
             is_about.then(|| format!("\n  {}: from {from}: {text}", at + 1))

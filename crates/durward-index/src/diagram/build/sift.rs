@@ -5,10 +5,10 @@
 //! not apart doubles the ways to go with every attribute. A sieve looks at each attribute once, keeps each child
 //! once, and its time grows slowly with their number.
 
-use super::{Maker, Step};
-use crate::diagram::division::{Child, Division, Path, Place, Splits};
-use crate::formula::{self, Formula};
-use crate::sieve::Candidate;
+use super::{DiagramBuilder, DiagramEdge};
+use crate::diagram::division::{ChildPosition, DiagramDivision, DividedChild, SlotPath, SplitScores};
+use crate::formula::{self, TargetFormula};
+use crate::sieve::SieveCandidate;
 
 /// Fewer children are better listed, or divided however often that copies them.
 const CHILDREN_MIN: usize = 64;
@@ -23,14 +23,14 @@ const LIMITING_MIN_PERCENT: usize = 40;
 /// A child in a sieve takes as much memory as so many entries of lists.
 const ENTRIES: usize = 8;
 
-impl Maker<'_> {
+impl DiagramBuilder<'_> {
     /// A sieve of these children; `None` where listing or forking them is better.
     pub(super) fn sift(
         &mut self,
-        division: &mut Division<'_>,
-        children: &[Place],
-        splits: &Splits,
-    ) -> Option<Step> {
+        division: &mut DiagramDivision<'_>,
+        children: &[ChildPosition],
+        splits: &SplitScores,
+    ) -> Option<DiagramEdge> {
         let length = children.len();
         if length < CHILDREN_MIN || self.sieves.conjunctions() >= self.conjunctions_max {
             return None;
@@ -49,15 +49,15 @@ impl Maker<'_> {
                 self.note_listed(child.id);
             }
             let formula = self.formula(child, &division.path).ways;
-            candidates.push(Candidate { node: child.id, place: child.rank, formula });
+            candidates.push(SieveCandidate { node: child.id, place: child.rank, formula });
         }
         division.spend(length * ENTRIES);
-        Some(Step { at: self.sieves.add(&candidates), kind: Step::SIEVE })
+        Some(DiagramEdge { at: self.sieves.add(&candidates), kind: DiagramEdge::SIEVE })
     }
 
     /// When the child applies, as far as that is not known on the way. What is known of slots that do not limit the
     /// child is not used: children that nothing on the way limits are divided once for all ways.
-    fn formula(&self, child: &Child<'_>, path: &Path) -> Formula {
+    fn formula(&self, child: &DividedChild<'_>, path: &SlotPath) -> TargetFormula {
         let has_target = child.node.target().is_some();
         let mut formula = formula::of(child.target, has_target, child.limits, self.ways_max);
         for way in &mut formula.ways {
@@ -70,7 +70,7 @@ impl Maker<'_> {
     }
 }
 
-fn divides_in_two(splits: &Splits, length: usize) -> bool {
+fn divides_in_two(splits: &SplitScores, length: usize) -> bool {
     splits.iter().any(|(_, split)| {
         let is_in_two = split.limiting < length && split.limiting * 100 >= length * LIMITING_MIN_PERCENT;
         is_in_two && split.left() * 2 <= split.limiting

@@ -1,34 +1,36 @@
-//! Making ready what the lists and sieves of a diagram hold.
+//! Builds the packed form of a diagram's lists and sieves.
 
 use durward_ir::combine::PlainFold;
 use durward_ir::program::{ExprId, Node, NodeId, Program, Quick, Rule};
 
-use super::{LISTS_MAX, Lookout, Mark, NUMBERS_MAX, PLACES_MAX, Swift, SwiftSet, Way};
-use crate::Map;
-use crate::diagram::{Branching, Diagram, Entry, Step};
+use super::{
+    LISTS_MAX, NUMBERS_MAX, PLACES_MAX, PackedDiagram, PackedEdge, PackedEntry, PackedNode, PackedSet,
+};
+use crate::BuildMap;
+use crate::diagram::{DiagramEdge, DiagramIndex, DiagramNode, ListEntry};
 use crate::plain::laden;
 
 /// Where more than one child in so many needs the evaluator, or has something that goes along with it, most questions
 /// would be looked at in vain.
 const UNREADY_PART: usize = 32;
 
-impl Swift {
+impl PackedDiagram {
     /// Makes ready what a diagram consists of.
-    pub(in crate::diagram) fn of(program: &Program, diagram: &Diagram) -> Swift {
-        let mut maker = Maker {
+    pub(in crate::diagram) fn of(program: &Program, diagram: &DiagramIndex) -> PackedDiagram {
+        let mut maker = PackedBuilder {
             program,
             diagram,
             is_order_free: is_order_free(program),
             ways: Vec::new(),
-            wide: Map::default(),
-            lists: Map::default(),
+            wide: BuildMap::default(),
+            lists: BuildMap::default(),
             marks: Vec::new(),
             whose: Vec::new(),
-            poured: vec![Mark::UNREADY; diagram.sieves.conjunctions()],
+            poured: vec![PackedEntry::UNREADY; diagram.sieves.conjunctions()],
             conditions: Vec::new(),
-            known: Map::default(),
+            known: BuildMap::default(),
             sets: Vec::new(),
-            known_sets: Map::default(),
+            known_sets: BuildMap::default(),
         };
         let mut nodes = Vec::with_capacity(diagram.nodes.len());
         for (place, node) in (0..).zip(&diagram.nodes) {
@@ -36,7 +38,7 @@ impl Swift {
         }
         let forks = diagram.forks.iter().map(|ways| ways.map(|step| maker.way(step))).collect();
         let entry = maker.set(program.entry(), false);
-        Swift {
+        PackedDiagram {
             nodes: nodes.into(),
             ways: maker.ways.into(),
             wide: maker.wide,
@@ -52,46 +54,46 @@ impl Swift {
 }
 
 /// Makes ready what a diagram consists of.
-struct Maker<'p> {
+struct PackedBuilder<'p> {
     program: &'p Program,
-    diagram: &'p Diagram,
+    diagram: &'p DiagramIndex,
     /// Whether it never matters in which order a list is looked at.
     is_order_free: bool,
-    ways: Vec<Way>,
-    wide: Map<(u32, u32), Way>,
+    ways: Vec<PackedEdge>,
+    wide: BuildMap<(u32, u32), PackedEdge>,
     /// Where the marks of a list are, by its place in the diagram.
-    lists: Map<(u32, u32), Way>,
-    marks: Vec<Mark>,
+    lists: BuildMap<(u32, u32), PackedEdge>,
+    marks: Vec<PackedEntry>,
     whose: Vec<NodeId>,
-    poured: Vec<Mark>,
+    poured: Vec<PackedEntry>,
     conditions: Vec<Quick>,
     /// The numbers of conditions; `None` of those that have to be evaluated.
-    known: Map<ExprId, Option<u32>>,
-    sets: Vec<SwiftSet>,
+    known: BuildMap<ExprId, Option<u32>>,
+    sets: Vec<PackedSet>,
     /// By set and whether its target is known to match.
-    known_sets: Map<(NodeId, bool), Option<u32>>,
+    known_sets: BuildMap<(NodeId, bool), Option<u32>>,
 }
 
-impl Maker<'_> {
-    fn lookout(&mut self, place: u32, node: &Branching) -> Lookout {
+impl PackedBuilder<'_> {
+    fn lookout(&mut self, place: u32, node: &DiagramNode) -> PackedNode {
         let branches = self.diagram.tables.branches(&node.table);
-        let low = branches.iter().map(|(number, _)| *number).min().unwrap_or(Lookout::STATES);
+        let low = branches.iter().map(|(number, _)| *number).min().unwrap_or(PackedNode::STATES);
         let high = branches.iter().map(|(number, _)| *number + 1).max().unwrap_or(low);
         let count = (high - low) as usize;
-        let ways_max = (branches.len() * Lookout::SPREAD_MAX).max(Lookout::WAYS_MIN);
+        let ways_max = (branches.len() * PackedNode::SPREAD_MAX).max(PackedNode::WAYS_MIN);
         let is_wide = count > ways_max;
         let (absent, other) = (self.way(node.absent), self.way(node.other));
         let first = self.ways.len();
         // In the order of the states' numbers.
-        self.ways.extend([absent, other, Way::LOST, Way::LOST, other]);
+        self.ways.extend([absent, other, PackedEdge::LOST, PackedEdge::LOST, other]);
         if is_wide {
-            self.ways.push(Way(Way::WIDE | place));
+            self.ways.push(PackedEdge(PackedEdge::WIDE | place));
             self.wide.insert((place, 0), other);
             for (number, step) in branches {
                 let way = self.way(step);
                 self.wide.insert((place, number), way);
             }
-            return Lookout { slot: node.slot, low, count: 0, first: first as u32 };
+            return PackedNode { slot: node.slot, low, count: 0, first: first as u32 };
         }
         let atoms = self.ways.len();
         self.ways.resize(atoms + count + 1, other);
@@ -101,78 +103,79 @@ impl Maker<'_> {
                 *entry = way;
             }
         }
-        Lookout { slot: node.slot, low, count: count as u32, first: first as u32 }
+        PackedNode { slot: node.slot, low, count: count as u32, first: first as u32 }
     }
 
-    fn way(&mut self, step: Step) -> Way {
+    fn way(&mut self, step: DiagramEdge) -> PackedEdge {
         let kind = match step.kind {
-            Step::NODE => Way::NODE,
-            Step::FORK => Way::FORK,
-            Step::SIEVE => return self.sieve(step.at),
-            Step::MANY | Step::ALL => return Way::LOST,
+            DiagramEdge::NODE => PackedEdge::NODE,
+            DiagramEdge::FORK => PackedEdge::FORK,
+            DiagramEdge::SIEVE => return self.sieve(step.at),
+            DiagramEdge::MANY | DiagramEdge::ALL => return PackedEdge::LOST,
             _ => return self.list(step),
         };
-        let places_max = if kind == Way::FORK { Way::SIEVE as usize - 1 } else { PLACES_MAX };
-        if step.at as usize > places_max { Way::LOST } else { Way(kind | step.at) }
+        let places_max = if kind == PackedEdge::FORK { PackedEdge::SIEVE as usize - 1 } else { PLACES_MAX };
+        if step.at as usize > places_max { PackedEdge::LOST } else { PackedEdge(kind | step.at) }
     }
 
-    fn sieve(&mut self, number: u32) -> Way {
+    fn sieve(&mut self, number: u32) -> PackedEdge {
         let (first, members) = self.diagram.sieves.members(number);
-        let marks: Vec<Mark> = members.map(|node| self.mark(node, true)).collect();
-        let needs_more = |mark: &&Mark| **mark == Mark::UNREADY || mark.0 & Mark::LADEN != 0;
+        let marks: Vec<PackedEntry> = members.map(|node| self.mark(node, true)).collect();
+        let needs_more =
+            |mark: &&PackedEntry| **mark == PackedEntry::UNREADY || mark.0 & PackedEntry::LADEN != 0;
         if marks.iter().filter(needs_more).count() > marks.len() / UNREADY_PART {
-            return Way::LOST;
+            return PackedEdge::LOST;
         }
         if let Some(places) = self.poured.get_mut(first..first + marks.len()) {
             places.copy_from_slice(&marks);
         }
-        Way::of_sieve(number)
+        PackedEdge::of_sieve(number)
     }
 
-    fn list(&mut self, step: Step) -> Way {
+    fn list(&mut self, step: DiagramEdge) -> PackedEdge {
         if let Some(way) = self.lists.get(&(step.at, step.kind)) {
             return *way;
         }
         let entries = self.diagram.list(step);
-        let mark = |entry: &Entry| (self.mark(entry.node, entry.is_known_match()), entry.node);
-        let mut marks: Vec<(Mark, NodeId)> = entries.iter().map(mark).collect();
+        let mark = |entry: &ListEntry| (self.mark(entry.node, entry.is_known_match()), entry.node);
+        let mut marks: Vec<(PackedEntry, NodeId)> = entries.iter().map(mark).collect();
         if self.is_order_free {
             // What is answered in the same way stands in the same places, so that it can be foreseen.
             marks.sort_by_key(|(mark, _)| self.way_to_answer(*mark));
         }
         let at = self.marks.len();
         // Not worth a look where the evaluator would have to be asked in the end.
-        let is_unready = marks.first().is_some_and(|(mark, _)| *mark == Mark::UNREADY);
+        let is_unready = marks.first().is_some_and(|(mark, _)| *mark == PackedEntry::UNREADY);
         let way = if is_unready || at > LISTS_MAX {
-            Way::LOST
+            PackedEdge::LOST
         } else {
-            let length = (marks.len() as u32).min(Way::LENGTH_MAX);
-            if length == Way::LENGTH_MAX {
-                self.push(Mark(marks.len() as u32), NodeId(u32::MAX));
+            let length = (marks.len() as u32).min(PackedEdge::LENGTH_MAX);
+            if length == PackedEdge::LENGTH_MAX {
+                self.push(PackedEntry(marks.len() as u32), NodeId(u32::MAX));
             }
             marks.into_iter().for_each(|(mark, node)| self.push(mark, node));
-            Way(Way::LIST | length << Way::LENGTH_SHIFT | at as u32)
+            PackedEdge(PackedEdge::LIST | length << PackedEdge::LENGTH_SHIFT | at as u32)
         };
         self.lists.insert((step.at, step.kind), way);
         way
     }
 
-    fn push(&mut self, mark: Mark, node: NodeId) {
+    fn push(&mut self, mark: PackedEntry, node: NodeId) {
         self.marks.push(mark);
         if self.program.is_extensible() {
             self.whose.push(node);
         }
     }
 
-    fn mark(&mut self, id: NodeId, is_known_match: bool) -> Mark {
+    fn mark(&mut self, id: NodeId, is_known_match: bool) -> PackedEntry {
         let mark = match self.program.node(id) {
             Node::Rule(rule) => self.rule(rule, is_known_match),
-            Node::Set(_) => self.set(id, is_known_match).map(Mark::of_set),
+            Node::Set(_) => self.set(id, is_known_match).map(PackedEntry::of_set),
         };
-        mark.unwrap_or(Mark::UNREADY)
+        mark.unwrap_or(PackedEntry::UNREADY)
     }
 
-    fn rule(&mut self, rule: &Rule, is_known_match: bool) -> Option<Mark> {
+    fn rule(&mut self, rule: &Rule, is_known_match: bool) -> Option<PackedEntry> {
         let target = rule.target.filter(|_| !is_known_match);
         let condition = match (target, rule.condition) {
             (None, None) => None,
@@ -181,15 +184,16 @@ impl Maker<'_> {
             (Some(_), Some(_)) => return None,
         };
         let is_laden = rule.transform.is_some() || rule.duties.iter().any(|duty| duty.on == rule.effect);
-        Some(Mark::of_rule(rule.effect, is_laden, condition))
+        Some(PackedEntry::of_rule(rule.effect, is_laden, condition))
     }
 
     /// A number for how a mark is answered; the evaluator first, since then the rest does not matter.
-    fn way_to_answer(&self, mark: Mark) -> u8 {
-        if mark == Mark::UNREADY {
+    fn way_to_answer(&self, mark: PackedEntry) -> u8 {
+        if mark == PackedEntry::UNREADY {
             return 0;
         }
-        let condition = (mark.0 >> Mark::SHIFT).checked_sub(1).filter(|_| mark.0 & Mark::SET == 0);
+        let condition =
+            (mark.0 >> PackedEntry::SHIFT).checked_sub(1).filter(|_| mark.0 & PackedEntry::SET == 0);
         condition.and_then(|at| self.conditions.get(at as usize)).map_or(1, |quick| 2 + quick.kind())
     }
 
@@ -219,7 +223,7 @@ impl Maker<'_> {
         number
     }
 
-    fn swift_set(&mut self, id: NodeId, is_known_match: bool) -> Option<SwiftSet> {
+    fn swift_set(&mut self, id: NodeId, is_known_match: bool) -> Option<PackedSet> {
         let Node::Set(set) = self.program.node(id) else { return None };
         let start = self.way(self.diagram.starts_of(id).deep);
         let fold = PlainFold::of(set.algorithm)?;
@@ -227,7 +231,7 @@ impl Maker<'_> {
             Some(target) => Some(self.condition(target)?),
             None => None,
         };
-        Some(SwiftSet { start, fold, laden: laden(set), target })
+        Some(PackedSet { start, fold, laden: laden(set), target })
     }
 }
 

@@ -1,26 +1,30 @@
-//! The same of what sieves leave, whose targets are known to match then.
+//! Combines what sieves leave; the targets of those children are known to match.
 
 use durward_ir::combine::{Effects, Flow};
 use durward_ir::program::{NodeId, Program};
 use durward_ir::question::Glance;
 
-use super::Way;
-use crate::Diagram;
+use super::PackedEdge;
+use crate::DiagramIndex;
 
-impl Way {
-    pub(super) fn of_sieve(number: u32) -> Way {
-        if number < Way::SIEVE { Way(Way::FORK | Way::SIEVE | number) } else { Way::LOST }
+impl PackedEdge {
+    pub(super) fn of_sieve(number: u32) -> PackedEdge {
+        if number < PackedEdge::SIEVE {
+            PackedEdge(PackedEdge::FORK | PackedEdge::SIEVE | number)
+        } else {
+            PackedEdge::LOST
+        }
     }
 
     /// The number of a sieve.
     #[inline]
     pub(super) fn as_sieve(self) -> Option<u32> {
-        let is_sieve = self.kind() == Way::FORK && self.0 & Way::SIEVE != 0;
-        is_sieve.then_some(self.0 & (Way::SIEVE - 1))
+        let is_sieve = self.kind() == PackedEdge::FORK && self.0 & PackedEdge::SIEVE != 0;
+        is_sieve.then_some(self.0 & (PackedEdge::SIEVE - 1))
     }
 }
 
-impl Diagram {
+impl DiagramIndex {
     /// Adds the effects of all that a sieve leaves.
     pub(super) fn gather_sieve(
         &self,

@@ -4,10 +4,10 @@ use durward_ir::combine::{Effects, PlainFold};
 use durward_ir::program::{NodeId, Program};
 use durward_ir::question::Glance;
 
-use super::{Mark, Way};
-use crate::Diagram;
+use super::{PackedEdge, PackedEntry};
+use crate::DiagramIndex;
 
-impl Diagram {
+impl DiagramIndex {
     /// How the votes of the root's children are combined, if that can be done at a glance: then also without those that
     /// are gone. `program` is the one that the diagrams are of.
     pub(crate) fn root_fold(&self, program: &Program) -> Option<PlainFold> {
@@ -17,7 +17,7 @@ impl Diagram {
         (is_root && is_told && set.laden == Effects::NONE).then_some(set.fold)
     }
 
-    fn root_way(&self) -> Option<Way> {
+    fn root_way(&self) -> Option<PackedEdge> {
         Some(self.swift.sets.get(self.swift.entry? as usize)?.start)
     }
 
@@ -39,13 +39,13 @@ impl Diagram {
     fn gather_without(
         &self,
         program: &Program,
-        way: Way,
+        way: PackedEdge,
         effects: &mut Effects,
         glance: &impl Glance,
         is_gone: &impl Fn(NodeId) -> bool,
     ) -> Option<()> {
         let way = self.glide(way, glance);
-        if way.kind() == Way::FORK {
+        if way.kind() == PackedEdge::FORK {
             return self.gather_both_without(program, way, effects, glance, is_gone);
         }
         for (mark, node) in self.listed(way)? {
@@ -57,7 +57,7 @@ impl Diagram {
     fn gather_both_without(
         &self,
         program: &Program,
-        fork: Way,
+        fork: PackedEdge,
         effects: &mut Effects,
         glance: &impl Glance,
         is_gone: &impl Fn(NodeId) -> bool,
@@ -94,7 +94,7 @@ impl Diagram {
     pub(super) fn says_unless(
         &self,
         program: &Program,
-        mark: Mark,
+        mark: PackedEntry,
         node: NodeId,
         glance: &impl Glance,
         is_gone: &impl Fn(NodeId) -> bool,
@@ -108,9 +108,9 @@ impl Diagram {
 
     /// A list, and whom its marks are of.
     #[inline]
-    fn listed(&self, way: Way) -> Option<impl Iterator<Item = (Mark, NodeId)>> {
+    fn listed(&self, way: PackedEdge) -> Option<impl Iterator<Item = (PackedEntry, NodeId)>> {
         let marks = self.marks(way)?;
-        let first = (way.0 as usize & super::LISTS_MAX) + usize::from(way.length() == Way::LENGTH_MAX);
+        let first = (way.0 as usize & super::LISTS_MAX) + usize::from(way.length() == PackedEdge::LENGTH_MAX);
         let whose = self.swift.whose.get(first..first + marks.len())?;
         Some(marks.iter().copied().zip(whose.iter().copied()))
     }

@@ -3,10 +3,10 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::super::link::{Event, Link};
-use super::super::message::{Part, ToAgent, ToLeader};
+use super::super::link::{AgentEvent, AgentLink};
+use super::super::message::{AgentResult, ToAgent, ToLeader};
 use super::merge;
-use crate::load::{Attend, Measured, Seconds, Setup};
+use crate::load::{LoadObserver, LoadResult, LoadSetup, SecondCount};
 
 /// How often whoever attends is asked whether to go on.
 const LOOK: Duration = Duration::from_millis(50);
@@ -17,11 +17,11 @@ const STOP_TIME_MAX: Duration = Duration::from_secs(10);
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// A load that agents make.
-pub(super) struct Course<'c> {
-    setup: &'c Setup<'c>,
+pub(super) struct AgentLoad<'c> {
+    setup: &'c LoadSetup<'c>,
     begun: Instant,
     threads: Vec<usize>,
-    seconds: Seconds,
+    seconds: SecondCount,
     /// When measuring begins and ends, in nanoseconds since the load began.
     from: Option<u64>,
     to: Option<u64>,
@@ -30,18 +30,18 @@ pub(super) struct Course<'c> {
     stopped: Option<(String, Instant)>,
     not_level: Option<String>,
     /// By agent: what came of it; the inner `None` of one that was lost.
-    parts: Vec<Option<Option<Part>>>,
+    parts: Vec<Option<Option<AgentResult>>>,
     pub(super) lost: Option<String>,
 }
 
-impl<'c> Course<'c> {
+impl<'c> AgentLoad<'c> {
     /// One that begins then, on so many threads of each agent.
-    pub(super) fn new(setup: &'c Setup<'c>, begun: Instant, threads: Vec<usize>) -> Course<'c> {
+    pub(super) fn new(setup: &'c LoadSetup<'c>, begun: Instant, threads: Vec<usize>) -> AgentLoad<'c> {
         let from = setup.measured_from();
-        Course {
+        AgentLoad {
             setup,
             begun,
-            seconds: Seconds::new(threads.len(), setup.second_shift()),
+            seconds: SecondCount::new(threads.len(), setup.second_shift()),
             from,
             to: from.map(|from| from + setup.measure_ns()),
             has_begun: false,
@@ -61,9 +61,9 @@ impl<'c> Course<'c> {
     /// Until all agents have ended or are lost.
     pub(super) fn follow(
         &mut self,
-        links: &[Link],
-        events: &Receiver<(usize, Event)>,
-        attend: &mut dyn Attend,
+        links: &[AgentLink],
+        events: &Receiver<(usize, AgentEvent)>,
+        attend: &mut dyn LoadObserver,
     ) {
         while self.parts.iter().any(Option::is_none) {
             let wait = self.look(links, attend).min(LOOK);
@@ -80,7 +80,7 @@ impl<'c> Course<'c> {
     }
 
     /// Heeds the borders of the measurement, and whoever wants it to end. How long until the next border.
-    fn look(&mut self, links: &[Link], attend: &mut dyn Attend) -> Duration {
+    fn look(&mut self, links: &[AgentLink], attend: &mut dyn LoadObserver) -> Duration {
         let now = self.now();
         if self.from.is_some_and(|from| now >= from) && !self.has_begun {
             self.has_begun = true;
@@ -107,7 +107,7 @@ impl<'c> Course<'c> {
         Duration::from_nanos(border.map_or(u64::MAX, |border| border - now))
     }
 
-    fn stop(&mut self, why: &str, links: &[Link]) {
+    fn stop(&mut self, why: &str, links: &[AgentLink]) {
         if self.stopped.is_some() {
             return;
         }
@@ -116,30 +116,30 @@ impl<'c> Course<'c> {
         links.iter().for_each(|link| link.send(ToAgent::Stop { why: why.to_owned() }));
     }
 
-    fn take(&mut self, number: usize, event: Event, links: &[Link], attend: &mut dyn Attend) {
+    fn take(&mut self, number: usize, event: AgentEvent, links: &[AgentLink], attend: &mut dyn LoadObserver) {
         if let Some(problem) = super::problem(&event) {
             let name = links.get(number).map_or("", |link| link.name.as_str());
             return self.lose(number, &format!("agent `{name}` {problem}"), links);
         }
         match event {
-            Event::Said(ToLeader::Second(tally)) => {
+            AgentEvent::Said(ToLeader::Second(tally)) => {
                 self.seconds.take(&tally);
                 self.tell(attend, false);
                 self.look_whether_level(links);
             }
-            Event::Said(ToLeader::Done(part)) => {
+            AgentEvent::Said(ToLeader::Done(part)) => {
                 if let Some(place) = self.parts.get_mut(number).filter(|place| place.is_none()) {
                     *place = Some(Some(*part));
                     self.seconds.leave();
                 }
             }
             // What belongs to no load.
-            Event::Said(_) | Event::Compared | Event::Lost(_) => {}
+            AgentEvent::Said(_) | AgentEvent::Compared | AgentEvent::Lost(_) => {}
         }
     }
 
     /// An agent measures no more: neither do the others, since what is asked of the target is not the load any more.
-    fn lose(&mut self, number: usize, why: &str, links: &[Link]) {
+    fn lose(&mut self, number: usize, why: &str, links: &[AgentLink]) {
         let Some(place) = self.parts.get_mut(number).filter(|place| place.is_none()) else { return };
         *place = Some(None);
         self.seconds.leave();
@@ -147,7 +147,7 @@ impl<'c> Course<'c> {
         self.stop(&format!("{why}; what it measured of this point is missing"), links);
     }
 
-    fn tell(&mut self, attend: &mut dyn Attend, is_over: bool) {
+    fn tell(&mut self, attend: &mut dyn LoadObserver, is_over: bool) {
         while let Some(tally) = self.seconds.next(is_over) {
             let (number, tally) = (tally.number, tally.clone());
             attend.second(&tally.second(self.seconds.at_s(number, self.from)), &tally);
@@ -155,7 +155,7 @@ impl<'c> Course<'c> {
     }
 
     /// Where the warm-up ends by itself: says when measuring begins, once all seconds together are level.
-    fn look_whether_level(&mut self, links: &[Link]) {
+    fn look_whether_level(&mut self, links: &[AgentLink]) {
         if self.from.is_some() || self.stopped.is_some() {
             return;
         }
@@ -167,11 +167,11 @@ impl<'c> Course<'c> {
     }
 
     /// What came of it, of all agents together.
-    pub(super) fn measured(self, links: &[Link]) -> Measured {
+    pub(super) fn measured(self, links: &[AgentLink]) -> LoadResult {
         let parts = self.parts.into_iter().map(Option::flatten);
         let parts = links.iter().zip(self.threads).zip(parts);
         let parts = parts.filter_map(|((link, threads), part)| Some((link, threads, part?)));
-        let mut all = merge::merged(parts.map(|(link, threads, part)| merge::Told {
+        let mut all = merge::merged(parts.map(|(link, threads, part)| merge::AgentReport {
             name: link.name.clone(),
             threads,
             clock_uncertain_us: link.difference().uncertain_us,

@@ -14,9 +14,9 @@ use hyper::header::{
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use sha2::{Digest, Sha256};
 
-use super::Shared;
-use super::events::Event;
-use super::stream::Events;
+use super::PageShared;
+use super::events::PageEvent;
+use super::stream::EventStream;
 
 const HTML: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -26,10 +26,10 @@ pub(super) const REPORT: &str = "/report/";
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// What is answered: bytes, or a stream of events.
-pub(super) type Answer = Response<Either<Full<Bytes>, Events>>;
+pub(super) type PageAnswer = Response<Either<Full<Bytes>, EventStream>>;
 
 /// Answers one request. `host` is the name that the page was asked for at.
-pub(super) fn answer<B>(request: &Request<B>, shared: &Shared, host: &str) -> Answer {
+pub(super) fn answer<B>(request: &Request<B>, shared: &PageShared, host: &str) -> PageAnswer {
     if !is_own_host(request.headers(), host) {
         let why = "this name is not this page's: open it by its address\n";
         return plain(StatusCode::MISDIRECTED_REQUEST, why);
@@ -65,7 +65,7 @@ fn is_own_host(headers: &HeaderMap, own: &str) -> bool {
     bare.parse::<IpAddr>().is_ok() || is_name("localhost") || (!own.is_empty() && is_name(own))
 }
 
-fn page() -> Answer {
+fn page() -> PageAnswer {
     static PAGE: OnceLock<(String, String)> = OnceLock::new();
     let (html, policy) = PAGE.get_or_init(|| {
         let html = format!(
@@ -86,7 +86,7 @@ fn page() -> Answer {
     bytes("text/html; charset=utf-8", policy, html.clone())
 }
 
-fn events(shared: &Shared) -> Answer {
+fn events(shared: &PageShared) -> PageAnswer {
     let joined = {
         let mut inner = shared.lock();
         inner.clients.add().map(|receiver| (receiver, inner.status.clone()))
@@ -94,12 +94,12 @@ fn events(shared: &Shared) -> Answer {
     let Some((receiver, status)) = joined else {
         return plain(StatusCode::SERVICE_UNAVAILABLE, "too many look at this page\n");
     };
-    let stream = Events::new(Event::all(&status), receiver);
+    let stream = EventStream::new(PageEvent::all(&status), receiver);
     with_headers(Either::Right(stream), "text/event-stream", "default-src 'none'")
 }
 
 /// A file of the report: one of those that were written, so no other file can be asked for.
-fn file(shared: &Shared, name: &str) -> Answer {
+fn file(shared: &PageShared, name: &str) -> PageAnswer {
     let path = {
         let inner = shared.lock();
         let is_there = inner.files.names.iter().any(|known| known == name);
@@ -121,21 +121,21 @@ fn file(shared: &Shared, name: &str) -> Answer {
     bytes(kind, policy, content)
 }
 
-fn not_found() -> Answer {
+fn not_found() -> PageAnswer {
     plain(StatusCode::NOT_FOUND, "nothing is here\n")
 }
 
-fn plain(status: StatusCode, text: &'static str) -> Answer {
+fn plain(status: StatusCode, text: &'static str) -> PageAnswer {
     let mut answer = bytes("text/plain; charset=utf-8", "default-src 'none'", text);
     *answer.status_mut() = status;
     answer
 }
 
-fn bytes(kind: &'static str, policy: &str, content: impl Into<Bytes>) -> Answer {
+fn bytes(kind: &'static str, policy: &str, content: impl Into<Bytes>) -> PageAnswer {
     with_headers(Either::Left(Full::new(content.into())), kind, policy)
 }
 
-fn with_headers(body: Either<Full<Bytes>, Events>, kind: &'static str, policy: &str) -> Answer {
+fn with_headers(body: Either<Full<Bytes>, EventStream>, kind: &'static str, policy: &str) -> PageAnswer {
     let mut answer = Response::new(body);
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));

@@ -4,7 +4,7 @@ use hyper::body::Bytes;
 use serde::Serialize;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::live::{Head, PointRow, SecondRow, Status};
+use crate::live::{PointStatusRow, RunStatus, SecondRow, StatusHead};
 
 /// Events that wait for one listener: half a minute of them.
 const QUEUE: usize = 32;
@@ -13,59 +13,64 @@ const CLIENTS_MAX: usize = 32;
 
 /// An event as it is sent.
 #[derive(Clone, Debug)]
-pub(super) struct Event(pub(super) Bytes);
+pub(super) struct PageEvent(pub(super) Bytes);
 
 #[derive(Serialize)]
-struct Told<'s> {
-    head: &'s Head,
+struct StatusUpdate<'s> {
+    head: &'s StatusHead,
     #[serde(skip_serializing_if = "Option::is_none")]
     second: Option<&'s SecondRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    point: Option<&'s PointRow>,
+    point: Option<&'s PointStatusRow>,
 }
 
-impl Event {
-    fn new(name: &str, data: &impl Serialize) -> Event {
+impl PageEvent {
+    fn new(name: &str, data: &impl Serialize) -> PageEvent {
         // JSON on one line has no line break, so it is one `data` field. Figures that JSON cannot say are null.
         let data = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());
-        Event(Bytes::from(format!("event: {name}\ndata: {data}\n\n")))
+        PageEvent(Bytes::from(format!("event: {name}\ndata: {data}\n\n")))
     }
 
     /// Everything, for whoever comes now.
-    pub(super) fn all(status: &Status) -> Event {
-        Event::new("all", status)
+    pub(super) fn all(status: &RunStatus) -> PageEvent {
+        PageEvent::new("all", status)
     }
 
     /// Where the run is.
-    pub(super) fn head(status: &Status) -> Event {
-        Event::told("head", status, None, None)
+    pub(super) fn head(status: &RunStatus) -> PageEvent {
+        PageEvent::told("head", status, None, None)
     }
 
     /// A second has passed.
-    pub(super) fn second(status: &Status) -> Event {
-        Event::told("second", status, status.seconds.back(), None)
+    pub(super) fn second(status: &RunStatus) -> PageEvent {
+        PageEvent::told("second", status, status.seconds.back(), None)
     }
 
     /// A point was measured.
-    pub(super) fn point(status: &Status) -> Event {
-        Event::told("point", status, None, status.points.last())
+    pub(super) fn point(status: &RunStatus) -> PageEvent {
+        PageEvent::told("point", status, None, status.points.last())
     }
 
     /// The run is over.
-    pub(super) fn end(status: &Status) -> Event {
-        Event::told("end", status, None, None)
+    pub(super) fn end(status: &RunStatus) -> PageEvent {
+        PageEvent::told("end", status, None, None)
     }
 
-    fn told(name: &str, status: &Status, second: Option<&SecondRow>, point: Option<&PointRow>) -> Event {
-        Event::new(name, &Told { head: &status.head, second, point })
+    fn told(
+        name: &str,
+        status: &RunStatus,
+        second: Option<&SecondRow>,
+        point: Option<&PointStatusRow>,
+    ) -> PageEvent {
+        PageEvent::new(name, &StatusUpdate { head: &status.head, second, point })
     }
 }
 
 /// Those who listen.
 #[derive(Debug, Default)]
-pub(super) struct Clients(Vec<Sender<Bytes>>);
+pub(super) struct EventClients(Vec<Sender<Bytes>>);
 
-impl Clients {
+impl EventClients {
     /// One more; `None` where there are too many.
     pub(super) fn add(&mut self) -> Option<Receiver<Bytes>> {
         self.0.retain(|client| !client.is_closed());
@@ -83,7 +88,7 @@ impl Clients {
     }
 
     /// Puts an event into everybody's queue; drops those whose queue is full, and never waits.
-    pub(super) fn tell(&mut self, event: &Event) {
+    pub(super) fn tell(&mut self, event: &PageEvent) {
         self.0.retain(|client| client.try_send(event.0.clone()).is_ok());
     }
 }

@@ -20,10 +20,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::{Ending, Status};
-use crate::record::Point;
-use crate::run::{Moment, Place, Watcher};
-use events::{Clients, Event};
+use super::{RunEnding, RunStatus};
+use crate::record::MeasuredPoint;
+use crate::run::{RunPosition, RunSecond, RunWatcher};
+use events::{EventClients, PageEvent};
 
 /// How often is looked whether somebody still looks.
 const LOOK: Duration = Duration::from_millis(100);
@@ -32,8 +32,8 @@ const AWAY: Duration = Duration::from_secs(3);
 
 /// A page that is served; it ends when this is dropped.
 #[derive(Debug)]
-pub struct Page {
-    shared: Arc<Shared>,
+pub struct LivePage {
+    shared: Arc<PageShared>,
     address: SocketAddr,
     host: String,
     stop: Option<oneshot::Sender<()>>,
@@ -42,7 +42,7 @@ pub struct Page {
 
 /// Files that the page links to in the end: those of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Files {
+pub struct PageFiles {
     /// Where they are.
     pub folder: PathBuf,
     /// Which of them are served; the first one is linked to.
@@ -51,28 +51,28 @@ pub struct Files {
 
 /// Tells a page what goes on.
 #[derive(Clone, Debug)]
-pub struct PageWatcher(Arc<Shared>);
+pub struct PageWatcher(Arc<PageShared>);
 
 /// What the run writes and the server reads.
 #[derive(Debug)]
-struct Shared {
-    inner: Mutex<Inner>,
+struct PageShared {
+    inner: Mutex<PageInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
-    status: Status,
-    clients: Clients,
-    files: Files,
+struct PageInner {
+    status: RunStatus,
+    clients: EventClients,
+    files: PageFiles,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+impl PageShared {
+    fn lock(&self) -> MutexGuard<'_, PageInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the status and tells everybody.
-    fn tell(&self, change: impl FnOnce(&mut Status), event: impl FnOnce(&Status) -> Event) {
+    fn tell(&self, change: impl FnOnce(&mut RunStatus), event: impl FnOnce(&RunStatus) -> PageEvent) {
         let mut inner = self.lock();
         change(&mut inner.status);
         let event = event(&inner.status);
@@ -80,25 +80,25 @@ impl Shared {
     }
 }
 
-impl Page {
+impl LivePage {
     /// Serves a page at `host:port`; at port 0 a free one is taken.
     ///
     /// # Errors
     /// An address that is none or not this machine's, a port that is taken, threads that the system refuses.
-    pub fn start(address: &str, status: Status) -> io::Result<Page> {
+    pub fn start(address: &str, status: RunStatus) -> io::Result<LivePage> {
         let candidates: Vec<SocketAddr> = address.to_socket_addrs()?.collect();
         let listener = TcpListener::bind(candidates.as_slice())?;
         listener.set_nonblocking(true)?;
         let bound = listener.local_addr()?;
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host).to_owned();
-        let inner = Inner { status, clients: Clients::default(), files: Files::default() };
-        let shared = Arc::new(Shared { inner: Mutex::new(inner) });
+        let inner = PageInner { status, clients: EventClients::default(), files: PageFiles::default() };
+        let shared = Arc::new(PageShared { inner: Mutex::new(inner) });
         let (stop, stopped) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-        let server = serve::Server::new(Arc::clone(&shared), host.clone());
+        let server = serve::PageServer::new(Arc::clone(&shared), host.clone());
         let serve = move || runtime.block_on(serve::serve(listener, server, stopped));
         let thread = thread::Builder::new().name("lab-page".to_owned()).spawn(serve)?;
-        Ok(Page { shared, address: bound, host, stop: Some(stop), thread: Some(thread) })
+        Ok(LivePage { shared, address: bound, host, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -129,11 +129,11 @@ impl Page {
     }
 
     /// Shows how the run ended. `files` are those of a report, if there is one.
-    pub fn finish(&self, ending: Ending, files: Option<Files>) {
+    pub fn finish(&self, ending: RunEnding, files: Option<PageFiles>) {
         let report = files.as_ref().and_then(|files| files.names.first());
         let report = report.map(|name| format!("{}{name}", answer::REPORT));
         self.shared.lock().files = files.unwrap_or_default();
-        self.shared.tell(|status| status.finish(Ending { report, ..ending }), Event::end);
+        self.shared.tell(|status| status.finish(RunEnding { report, ..ending }), PageEvent::end);
     }
 
     /// How many look at it now.
@@ -157,7 +157,7 @@ impl Page {
     }
 }
 
-impl Drop for Page {
+impl Drop for LivePage {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -167,27 +167,27 @@ impl Drop for Page {
     }
 }
 
-impl Watcher for PageWatcher {
+impl RunWatcher for PageWatcher {
     fn generator_limit(&mut self) {
-        self.0.tell(Status::generator_limit, Event::head);
+        self.0.tell(RunStatus::generator_limit, PageEvent::head);
     }
 
-    fn begin(&mut self, place: &Place) {
-        self.0.tell(|status| status.begin(place), Event::head);
+    fn begin(&mut self, place: &RunPosition) {
+        self.0.tell(|status| status.begin(place), PageEvent::head);
     }
 
-    fn second(&mut self, place: &Place, moment: &Moment) {
+    fn second(&mut self, place: &RunPosition, moment: &RunSecond) {
         let mut inner = self.0.lock();
-        let last = |status: &Status| status.seconds.back().map(|second| second.t);
+        let last = |status: &RunStatus| status.seconds.back().map(|second| second.t);
         let before = last(&inner.status);
         inner.status.second(place, moment);
         // Seconds behind the end of measuring are not kept.
         let is_new = last(&inner.status) != before;
-        let event = if is_new { Event::second(&inner.status) } else { Event::head(&inner.status) };
+        let event = if is_new { PageEvent::second(&inner.status) } else { PageEvent::head(&inner.status) };
         inner.clients.tell(&event);
     }
 
-    fn end(&mut self, place: &Place, point: &Point) {
-        self.0.tell(|status| status.end(place, point), Event::point);
+    fn end(&mut self, place: &RunPosition, point: &MeasuredPoint) {
+        self.0.tell(|status| status.end(place, point), PageEvent::point);
     }
 }

@@ -11,9 +11,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::Shared;
+use super::PageShared;
 use super::answer::answer;
-use super::stream::Patient;
+use super::stream::StallTimeout;
 
 /// Connections at once; more are closed at once.
 const CONNECTIONS_MAX: usize = 64;
@@ -26,20 +26,20 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// What every connection needs.
 #[derive(Clone, Debug)]
-pub(super) struct Server {
-    shared: Arc<Shared>,
+pub(super) struct PageServer {
+    shared: Arc<PageShared>,
     host: Arc<str>,
 }
 
-impl Server {
+impl PageServer {
     /// `host` is the name that the page was asked for at.
-    pub(super) fn new(shared: Arc<Shared>, host: String) -> Server {
-        Server { shared, host: host.into() }
+    pub(super) fn new(shared: Arc<PageShared>, host: String) -> PageServer {
+        PageServer { shared, host: host.into() }
     }
 }
 
 /// Serves until `stopped`, which is when its other end is dropped. Connections end with the runtime.
-pub(super) async fn serve(listener: TcpListener, server: Server, mut stopped: oneshot::Receiver<()>) {
+pub(super) async fn serve(listener: TcpListener, server: PageServer, mut stopped: oneshot::Receiver<()>) {
     // It does not block, so it fails only where the runtime is none.
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
@@ -64,7 +64,7 @@ pub(super) async fn serve(listener: TcpListener, server: Server, mut stopped: on
     }
 }
 
-async fn connection(socket: TcpStream, server: Server) {
+async fn connection(socket: TcpStream, server: PageServer) {
     // Events are small, and must not wait for one another.
     let _ = socket.set_nodelay(true);
     let service = service_fn(move |request| {
@@ -76,6 +76,6 @@ async fn connection(socket: TcpStream, server: Server) {
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME_MAX)
         .max_buf_size(HEAD_BYTES_MAX)
-        .serve_connection(TokioIo::new(Patient::new(socket)), service)
+        .serve_connection(TokioIo::new(StallTimeout::new(socket)), service)
         .await;
 }

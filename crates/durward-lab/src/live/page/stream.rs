@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::events::Event;
+use super::events::PageEvent;
 
 /// What a stream is silent for at most, so that proxies keep it and a reader who is gone is noticed.
 const SILENT: Duration = Duration::from_secs(10);
@@ -23,20 +23,20 @@ const STUCK: Duration = Duration::from_secs(20);
 const RETRY: &str = "retry: 2000\n";
 
 /// A stream of events, until whoever sends drops it.
-pub(super) struct Events {
+pub(super) struct EventStream {
     first: Option<Bytes>,
     receiver: Receiver<Bytes>,
     silent: Pin<Box<Sleep>>,
 }
 
-impl Events {
-    pub(super) fn new(first: Event, receiver: Receiver<Bytes>) -> Events {
+impl EventStream {
+    pub(super) fn new(first: PageEvent, receiver: Receiver<Bytes>) -> EventStream {
         let first = Some(Bytes::from([RETRY.as_bytes(), &first.0].concat()));
-        Events { first, receiver, silent: Box::pin(sleep(SILENT)) }
+        EventStream { first, receiver, silent: Box::pin(sleep(SILENT)) }
     }
 }
 
-impl Body for Events {
+impl Body for EventStream {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -60,15 +60,15 @@ impl Body for Events {
 }
 
 /// A connection whose writes fail once the other side has taken nothing for [`STUCK`].
-pub(super) struct Patient {
+pub(super) struct StallTimeout {
     socket: TcpStream,
     /// Runs while a write waits.
     stuck: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patient {
-    pub(super) fn new(socket: TcpStream) -> Patient {
-        Patient { socket, stuck: None }
+impl StallTimeout {
+    pub(super) fn new(socket: TcpStream) -> StallTimeout {
+        StallTimeout { socket, stuck: None }
     }
 
     /// Ends the wait of a write that went on, and begins that of one that did not.
@@ -83,7 +83,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for StallTimeout {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -93,7 +93,7 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for StallTimeout {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -8,7 +8,7 @@ use ureq::Agent;
 use ureq::http::Uri;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-use super::{Destination, Protocol, PushError};
+use super::{PushDestination, PushError, PushProtocol};
 
 /// An answer later than this is none.
 const TIME_MAX: Duration = Duration::from_secs(5);
@@ -16,7 +16,7 @@ const TIME_MAX: Duration = Duration::from_secs(5);
 const WHY_BYTES_MAX: u64 = 200;
 
 /// Posts to one URL.
-pub(super) struct Client {
+pub(super) struct PushClient {
     agent: Agent,
     url: String,
     headers: Vec<(&'static str, String)>,
@@ -24,15 +24,15 @@ pub(super) struct Client {
 
 /// Why a request was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum PushRefusal {
     /// It may be taken later: no connection, overload.
     Passing(String),
     /// It never will be.
     Final(String),
 }
 
-impl Client {
-    pub(super) fn new(destination: &Destination) -> Result<Client, PushError> {
+impl PushClient {
+    pub(super) fn new(destination: &PushDestination) -> Result<PushClient, PushError> {
         let url = checked(destination)?;
         let tls = if url.starts_with("https:") { Some(tls()?) } else { None };
         let mut config = Agent::config_builder()
@@ -46,21 +46,21 @@ impl Client {
             config = config.tls_config(tls);
         }
         let mut headers = vec![("content-type", "application/x-protobuf".to_owned())];
-        if destination.protocol == Protocol::RemoteWrite {
+        if destination.protocol == PushProtocol::RemoteWrite {
             headers.push(("content-encoding", "snappy".to_owned()));
             headers.push(("x-prometheus-remote-write-version", "0.1.0".to_owned()));
         }
         headers.extend(destination.authorization.clone().map(|value| ("authorization", value)));
-        Ok(Client { agent: config.build().new_agent(), url, headers })
+        Ok(PushClient { agent: config.build().new_agent(), url, headers })
     }
 
     /// Posts a body.
-    pub(super) fn send(&self, body: &[u8]) -> Result<(), Refusal> {
+    pub(super) fn send(&self, body: &[u8]) -> Result<(), PushRefusal> {
         let mut request = self.agent.post(&self.url);
         for (name, value) in &self.headers {
             request = request.header(*name, value);
         }
-        let mut answer = request.send(body).map_err(|error| Refusal::Passing(error.to_string()))?;
+        let mut answer = request.send(body).map_err(|error| PushRefusal::Passing(error.to_string()))?;
         let status = answer.status();
         if status.is_success() {
             return Ok(());
@@ -70,15 +70,15 @@ impl Client {
         let colon = if said.trim().is_empty() { "" } else { ": " };
         let problem = format!("status {}{colon}{}", status.as_u16(), said.trim());
         if status.is_server_error() || status.as_u16() == 429 {
-            Err(Refusal::Passing(problem))
+            Err(PushRefusal::Passing(problem))
         } else {
-            Err(Refusal::Final(problem))
+            Err(PushRefusal::Final(problem))
         }
     }
 }
 
 /// The URL that is posted to.
-fn checked(destination: &Destination) -> Result<String, PushError> {
+fn checked(destination: &PushDestination) -> Result<String, PushError> {
     let text = destination.url.as_str();
     // Whoever put a password there must not read it again in an error.
     let wrong = |problem: &str| PushError(format!("the URL for {} {problem}", destination.protocol.as_str()));
@@ -98,8 +98,8 @@ fn checked(destination: &Destination) -> Result<String, PushError> {
     const PATH: &str = "/v1/metrics";
     let bare = text.trim_end_matches('/');
     Ok(match destination.protocol {
-        Protocol::Otlp if !bare.ends_with(PATH) => format!("{bare}{PATH}"),
-        Protocol::Otlp | Protocol::RemoteWrite => text.to_owned(),
+        PushProtocol::Otlp if !bare.ends_with(PATH) => format!("{bare}{PATH}"),
+        PushProtocol::Otlp | PushProtocol::RemoteWrite => text.to_owned(),
     })
 }
 

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Kind, Measure};
-use crate::record::{Latency, Load, Point};
-use crate::run::{Moment, Place};
+use super::{SeriesValue, ValueKind};
+use crate::record::{LatencyRecord, MeasuredPoint, PointLoad};
+use crate::run::{RunPosition, RunSecond};
 
 /// Percentiles by the label `quantile`.
 const QUANTILES: [(&str, f64); 4] = [("0.5", 50.0), ("0.9", 90.0), ("0.99", 99.0), ("0.999", 99.9)];
 
 /// What was counted since the point began.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Measures {
+pub(super) struct PointCounters {
     counted: BTreeMap<(&'static str, &'static str, String), u64>,
     /// All batches that there were, dropped ones too; all clones count together.
     batches: Arc<AtomicU64>,
 }
 
-impl Measures {
+impl PointCounters {
     pub(super) fn count_batch(&self) {
         self.batches.fetch_add(1, Ordering::Relaxed);
     }
@@ -29,12 +29,12 @@ impl Measures {
     }
 
     /// A point begins: what it is, and counters at 0, so that their first rise is seen.
-    pub(super) fn begin(&mut self, place: &Place) -> Vec<Measure> {
+    pub(super) fn begin(&mut self, place: &RunPosition) -> Vec<SeriesValue> {
         self.counted.clear();
         let (kind, size) = match place.load {
             #[expect(clippy::cast_precision_loss, reason = "no more than a million users")]
-            Load::Users(users) => ("users", users as f64),
-            Load::Arrivals(rate) => ("arrivals_per_second", rate),
+            PointLoad::Users(users) => ("users", users as f64),
+            PointLoad::Arrivals(rate) => ("arrivals_per_second", rate),
         };
         let what = vec![
             ("configuration", place.configuration.clone()),
@@ -46,7 +46,7 @@ impl Measures {
     }
 
     /// A second has passed.
-    pub(super) fn second(&mut self, place: &Place, moment: &Moment) -> Vec<Measure> {
+    pub(super) fn second(&mut self, place: &RunPosition, moment: &RunSecond) -> Vec<SeriesValue> {
         let mut all = Vec::new();
         for step in &moment.steps {
             self.count(&mut all, place, "durward_lab_answers_total", "step", &step.name, step.answered);
@@ -73,8 +73,8 @@ impl Measures {
 
     fn count(
         &mut self,
-        all: &mut Vec<Measure>,
-        place: &Place,
+        all: &mut Vec<SeriesValue>,
+        place: &RunPosition,
         name: &'static str,
         label: &'static str,
         value: &str,
@@ -83,12 +83,12 @@ impl Measures {
         let counted = self.counted.entry((name, label, value.to_owned())).or_default();
         *counted += more;
         let labels = labels(place, vec![(label, value.to_owned())]);
-        all.push(Measure { name, kind: Kind::Counter, labels, value: float(*counted) });
+        all.push(SeriesValue { name, kind: ValueKind::Counter, labels, value: float(*counted) });
     }
 }
 
 /// What was measured at a point, without its warm-up.
-pub(super) fn of_point(place: &Place, point: &Point) -> Vec<Measure> {
+pub(super) fn of_point(place: &RunPosition, point: &MeasuredPoint) -> Vec<SeriesValue> {
     let mut all = Vec::new();
     for step in &point.steps {
         let label = [("step", step.name.clone())];
@@ -104,11 +104,11 @@ pub(super) fn of_point(place: &Place, point: &Point) -> Vec<Measure> {
 
 /// None of no answers: a wait of 0 would be a lie.
 fn quantiles(
-    place: &Place,
+    place: &RunPosition,
     name: &'static str,
     more: &[(&'static str, String)],
-    latency: &Latency,
-) -> Vec<Measure> {
+    latency: &LatencyRecord,
+) -> Vec<SeriesValue> {
     if latency.count() == 0 {
         return Vec::new();
     }
@@ -120,12 +120,17 @@ fn quantiles(
     QUANTILES.map(one).to_vec()
 }
 
-fn gauge(place: &Place, name: &'static str, more: Vec<(&'static str, String)>, value: f64) -> Measure {
-    Measure { name, kind: Kind::Gauge, labels: labels(place, more), value }
+fn gauge(
+    place: &RunPosition,
+    name: &'static str,
+    more: Vec<(&'static str, String)>,
+    value: f64,
+) -> SeriesValue {
+    SeriesValue { name, kind: ValueKind::Gauge, labels: labels(place, more), value }
 }
 
 /// With the point's, by their names. One without a value is left out, as series have it.
-fn labels(place: &Place, mut labels: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
+fn labels(place: &RunPosition, mut labels: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
     labels.push(("point", place.number.to_string()));
     labels.retain(|(_, value)| !value.is_empty());
     labels.sort();

@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use client::{Client, Refusal};
-use measures::Measures;
+use client::{PushClient, PushRefusal};
+use measures::PointCounters;
 
-use crate::record::Point;
-use crate::run::{Moment, Place, Watcher};
+use crate::record::MeasuredPoint;
+use crate::run::{RunPosition, RunSecond, RunWatcher};
 
 /// Batches that wait: one a second, so two minutes of them.
 const QUEUE: usize = 120;
@@ -33,28 +33,28 @@ const TRIES: u32 = 4;
 
 /// How figures are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
+pub enum PushProtocol {
     /// Prometheus remote write 1.0: to the URL as it is, `http://host:9090/api/v1/write`.
     RemoteWrite,
     /// OTLP/HTTP with protobuf: to the URL with `/v1/metrics` behind it, unless it ends so.
     Otlp,
 }
 
-impl Protocol {
+impl PushProtocol {
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
-            Protocol::RemoteWrite => "remote write",
-            Protocol::Otlp => "OTLP",
+            PushProtocol::RemoteWrite => "remote write",
+            PushProtocol::Otlp => "OTLP",
         }
     }
 }
 
 /// Where figures are sent.
 #[derive(Clone)]
-pub struct Destination {
+pub struct PushDestination {
     /// How.
-    pub protocol: Protocol,
+    pub protocol: PushProtocol,
     /// An `http` or `https` URL without credentials.
     pub url: String,
     /// The value of the header `Authorization`, which is said nowhere.
@@ -65,21 +65,21 @@ pub struct Destination {
     pub now_unix_ms: fn() -> u64,
 }
 
-impl fmt::Debug for Destination {
+impl fmt::Debug for PushDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Destination({}, {})", self.protocol.as_str(), self.url)
     }
 }
 
 /// Told, once, that something could not be delivered, on the thread that sends.
-pub type Say = Box<dyn Fn(&str) + Send>;
+pub type PushNotice = Box<dyn Fn(&str) + Send>;
 
 /// Figures on their way; call [`Push::finish`] in the end.
 #[derive(Debug)]
 pub struct Push {
     url: String,
-    protocol: Protocol,
-    counts: Arc<Counts>,
+    protocol: PushProtocol,
+    counts: Arc<DeliveryCounts>,
     thread: JoinHandle<()>,
     watcher: PushWatcher,
 }
@@ -87,9 +87,9 @@ pub struct Push {
 /// Puts the figures of a run into the queue.
 #[derive(Clone)]
 pub struct PushWatcher {
-    queue: SyncSender<Batch>,
-    counts: Arc<Counts>,
-    measures: Measures,
+    queue: SyncSender<MetricBatch>,
+    counts: Arc<DeliveryCounts>,
+    measures: PointCounters,
     now_unix_ms: fn() -> u64,
 }
 
@@ -101,7 +101,7 @@ impl fmt::Debug for PushWatcher {
 
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Delivery {
+pub struct DeliveryOutcome {
     /// How, and to where.
     pub to: String,
     /// Batches that were taken: one a second, and one a point.
@@ -113,7 +113,7 @@ pub struct Delivery {
 }
 
 /// In words.
-impl fmt::Display for Delivery {
+impl fmt::Display for DeliveryOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.delivered + self.dropped;
         write!(f, "{}: {} of {all} batches delivered", self.to, self.delivered)?;
@@ -138,9 +138,9 @@ impl std::error::Error for PushError {}
 
 /// One value of one series.
 #[derive(Clone, Debug, PartialEq)]
-struct Measure {
+struct SeriesValue {
     name: &'static str,
-    kind: Kind,
+    kind: ValueKind,
     /// Beside that of the run: in the order of their names.
     labels: Vec<(&'static str, String)>,
     value: f64,
@@ -148,7 +148,7 @@ struct Measure {
 
 /// What a value says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ValueKind {
     /// How something is now.
     Gauge,
     /// What was counted since the point began.
@@ -157,19 +157,19 @@ enum Kind {
 
 /// The values of one moment.
 #[derive(Clone, Debug, PartialEq)]
-struct Batch {
+struct MetricBatch {
     at_unix_ms: u64,
-    measures: Vec<Measure>,
+    measures: Vec<SeriesValue>,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct DeliveryCounts {
     delivered: AtomicU64,
     dropped: AtomicU64,
     problem: Mutex<Option<String>>,
 }
 
-impl Counts {
+impl DeliveryCounts {
     fn drop_of(&self, count: usize, why: &str) {
         self.dropped.fetch_add(count as u64, Ordering::Relaxed);
         *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_owned());
@@ -181,21 +181,21 @@ impl Push {
     ///
     /// # Errors
     /// A URL that is none or holds credentials, certificates that cannot be read, a thread that the system refuses.
-    pub fn start(destination: Destination, say: Say) -> Result<Push, PushError> {
-        let client = Client::new(&destination)?;
+    pub fn start(destination: PushDestination, say: PushNotice) -> Result<Push, PushError> {
+        let client = PushClient::new(&destination)?;
         let (queue, waiting) = sync_channel(QUEUE);
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(DeliveryCounts::default());
         let counted = Arc::clone(&counts);
-        let Destination { protocol, url, run, now_unix_ms, .. } = destination;
+        let PushDestination { protocol, url, run, now_unix_ms, .. } = destination;
         let started_unix_ms = now_unix_ms();
-        let encode = move |batches: &[Batch]| match protocol {
-            Protocol::RemoteWrite => remote_write::request(&run, batches),
-            Protocol::Otlp => otlp::request(&run, started_unix_ms, batches),
+        let encode = move |batches: &[MetricBatch]| match protocol {
+            PushProtocol::RemoteWrite => remote_write::request(&run, batches),
+            PushProtocol::Otlp => otlp::request(&run, started_unix_ms, batches),
         };
         let deliver = move || deliver(&waiting, &client, &encode, &counted, &say);
         let thread = thread::Builder::new().name("lab-push".to_owned()).spawn(deliver);
         let thread = thread.map_err(|error| PushError(format!("cannot send: {error}")))?;
-        let measures = Measures::default();
+        let measures = PointCounters::default();
         let watcher = PushWatcher { queue, counts: Arc::clone(&counts), measures, now_unix_ms };
         Ok(Push { url, protocol, counts, thread, watcher })
     }
@@ -206,7 +206,7 @@ impl Push {
     }
 
     /// Sends what still waits, for no longer than `within`, and tells what came of all. Watchers must have been dropped.
-    pub fn finish(self, within: Duration) -> Delivery {
+    pub fn finish(self, within: Duration) -> DeliveryOutcome {
         let Push { url, protocol, counts, thread, watcher } = self;
         let PushWatcher { queue, measures, .. } = watcher;
         // The thread ends when nobody can put anything into the queue.
@@ -217,7 +217,7 @@ impl Push {
         }
         let is_over = thread.is_finished();
         let problem = counts.problem.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut delivery = Delivery {
+        let mut delivery = DeliveryOutcome {
             to: format!("{} to {url}", protocol.as_str()),
             delivered: counts.delivered.load(Ordering::Relaxed),
             dropped: counts.dropped.load(Ordering::Relaxed),
@@ -232,9 +232,9 @@ impl Push {
 }
 
 impl PushWatcher {
-    fn put(&self, measures: Vec<Measure>) {
+    fn put(&self, measures: Vec<SeriesValue>) {
         self.measures.count_batch();
-        let batch = Batch { at_unix_ms: (self.now_unix_ms)(), measures };
+        let batch = MetricBatch { at_unix_ms: (self.now_unix_ms)(), measures };
         match self.queue.try_send(batch) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => self.counts.drop_of(1, "it takes less than there is"),
@@ -243,18 +243,18 @@ impl PushWatcher {
     }
 }
 
-impl Watcher for PushWatcher {
-    fn begin(&mut self, place: &Place) {
+impl RunWatcher for PushWatcher {
+    fn begin(&mut self, place: &RunPosition) {
         let measures = self.measures.begin(place);
         self.put(measures);
     }
 
-    fn second(&mut self, place: &Place, moment: &Moment) {
+    fn second(&mut self, place: &RunPosition, moment: &RunSecond) {
         let measures = self.measures.second(place, moment);
         self.put(measures);
     }
 
-    fn end(&mut self, place: &Place, point: &Point) {
+    fn end(&mut self, place: &RunPosition, point: &MeasuredPoint) {
         let measures = measures::of_point(place, point);
         self.put(measures);
     }
@@ -262,11 +262,11 @@ impl Watcher for PushWatcher {
 
 /// Sends what is put into the queue until nobody can put anything into it.
 fn deliver(
-    waiting: &Receiver<Batch>,
-    client: &Client,
-    encode: &dyn Fn(&[Batch]) -> Vec<u8>,
-    counts: &Counts,
-    say: &Say,
+    waiting: &Receiver<MetricBatch>,
+    client: &PushClient,
+    encode: &dyn Fn(&[MetricBatch]) -> Vec<u8>,
+    counts: &DeliveryCounts,
+    say: &PushNotice,
 ) {
     let mut has_said = false;
     while let Ok(first) = waiting.recv() {
@@ -285,14 +285,14 @@ fn deliver(
 }
 
 /// Sends one request, and again where that may help.
-fn send(client: &Client, body: &[u8]) -> Result<(), String> {
+fn send(client: &PushClient, body: &[u8]) -> Result<(), String> {
     let mut pause = AGAIN;
     for attempt in 1.. {
         match client.send(body) {
             Ok(()) => return Ok(()),
-            Err(Refusal::Final(problem)) => return Err(problem),
-            Err(Refusal::Passing(problem)) if attempt >= TRIES => return Err(problem),
-            Err(Refusal::Passing(_)) => {
+            Err(PushRefusal::Final(problem)) => return Err(problem),
+            Err(PushRefusal::Passing(problem)) if attempt >= TRIES => return Err(problem),
+            Err(PushRefusal::Passing(_)) => {
                 thread::sleep(pause);
                 pause *= 2;
             }

@@ -2,7 +2,7 @@
 
 use prost::{Message, Oneof};
 
-use super::{Batch, Kind, Measure};
+use super::{MetricBatch, SeriesValue, ValueKind};
 
 const NS_PER_MS: u64 = 1_000_000;
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE`.
@@ -10,7 +10,7 @@ const CUMULATIVE: i32 = 2;
 
 /// `opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest`.
 #[derive(Clone, PartialEq, Message)]
-struct Request {
+struct ExportMetricsRequest {
     #[prost(message, repeated, tag = "1")]
     resource_metrics: Vec<ResourceMetrics>,
 }
@@ -18,13 +18,13 @@ struct Request {
 #[derive(Clone, PartialEq, Message)]
 struct ResourceMetrics {
     #[prost(message, optional, tag = "1")]
-    resource: Option<Resource>,
+    resource: Option<OtlpResource>,
     #[prost(message, repeated, tag = "2")]
     scope_metrics: Vec<ScopeMetrics>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Resource {
+struct OtlpResource {
     #[prost(message, repeated, tag = "1")]
     attributes: Vec<KeyValue>,
 }
@@ -32,43 +32,43 @@ struct Resource {
 #[derive(Clone, PartialEq, Message)]
 struct ScopeMetrics {
     #[prost(message, optional, tag = "1")]
-    scope: Option<Scope>,
+    scope: Option<OtlpScope>,
     #[prost(message, repeated, tag = "2")]
-    metrics: Vec<Metric>,
+    metrics: Vec<OtlpMetric>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Scope {
+struct OtlpScope {
     #[prost(string, tag = "1")]
     name: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Metric {
+struct OtlpMetric {
     #[prost(string, tag = "1")]
     name: String,
     #[prost(string, tag = "3")]
     unit: String,
-    #[prost(oneof = "Data", tags = "5, 7")]
-    data: Option<Data>,
+    #[prost(oneof = "OtlpData", tags = "5, 7")]
+    data: Option<OtlpData>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
-enum Data {
+enum OtlpData {
     #[prost(message, tag = "5")]
-    Gauge(Gauge),
+    Gauge(OtlpGauge),
     #[prost(message, tag = "7")]
-    Sum(Sum),
+    Sum(OtlpSum),
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Gauge {
+struct OtlpGauge {
     #[prost(message, repeated, tag = "1")]
     data_points: Vec<DataPoint>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Sum {
+struct OtlpSum {
     #[prost(message, repeated, tag = "1")]
     data_points: Vec<DataPoint>,
     #[prost(int32, tag = "2")]
@@ -106,45 +106,52 @@ struct AnyValue {
 }
 
 /// The body of a request with these values.
-pub(super) fn request(run: &str, started_unix_ms: u64, batches: &[Batch]) -> Vec<u8> {
+pub(super) fn request(run: &str, started_unix_ms: u64, batches: &[MetricBatch]) -> Vec<u8> {
     let start_time_unix_nano = started_unix_ms * NS_PER_MS;
-    let mut metrics: Vec<Metric> = Vec::new();
+    let mut metrics: Vec<OtlpMetric> = Vec::new();
     for batch in batches {
         for measure in &batch.measures {
             let point = DataPoint {
-                start_time_unix_nano: if measure.kind == Kind::Counter { start_time_unix_nano } else { 0 },
+                start_time_unix_nano: if measure.kind == ValueKind::Counter {
+                    start_time_unix_nano
+                } else {
+                    0
+                },
                 time_unix_nano: batch.at_unix_ms * NS_PER_MS,
                 value: Some(measure.value),
                 attributes: measure.labels.iter().map(|(key, value)| pair(key, value)).collect(),
             };
             match metrics.iter_mut().find(|metric| metric.name == measure.name) {
                 Some(metric) => metric.add(point),
-                None => metrics.push(Metric::new(measure, point)),
+                None => metrics.push(OtlpMetric::new(measure, point)),
             }
         }
     }
-    let resource = Resource { attributes: vec![pair("service.name", "durward-lab"), pair("run", run)] };
-    let scope_metrics = vec![ScopeMetrics { scope: Some(Scope { name: "durward-lab".to_owned() }), metrics }];
+    let resource = OtlpResource { attributes: vec![pair("service.name", "durward-lab"), pair("run", run)] };
+    let scope_metrics =
+        vec![ScopeMetrics { scope: Some(OtlpScope { name: "durward-lab".to_owned() }), metrics }];
     let resource_metrics = vec![ResourceMetrics { resource: Some(resource), scope_metrics }];
-    Request { resource_metrics }.encode_to_vec()
+    ExportMetricsRequest { resource_metrics }.encode_to_vec()
 }
 
-impl Metric {
-    fn new(measure: &Measure, point: DataPoint) -> Metric {
+impl OtlpMetric {
+    fn new(measure: &SeriesValue, point: DataPoint) -> OtlpMetric {
         let data_points = vec![point];
         let data = match measure.kind {
-            Kind::Gauge => Data::Gauge(Gauge { data_points }),
-            Kind::Counter => {
-                Data::Sum(Sum { data_points, aggregation_temporality: CUMULATIVE, is_monotonic: true })
-            }
+            ValueKind::Gauge => OtlpData::Gauge(OtlpGauge { data_points }),
+            ValueKind::Counter => OtlpData::Sum(OtlpSum {
+                data_points,
+                aggregation_temporality: CUMULATIVE,
+                is_monotonic: true,
+            }),
         };
-        Metric { name: measure.name.to_owned(), unit: unit(measure.name).to_owned(), data: Some(data) }
+        OtlpMetric { name: measure.name.to_owned(), unit: unit(measure.name).to_owned(), data: Some(data) }
     }
 
     fn add(&mut self, point: DataPoint) {
         match &mut self.data {
-            Some(Data::Gauge(gauge)) => gauge.data_points.push(point),
-            Some(Data::Sum(sum)) => sum.data_points.push(point),
+            Some(OtlpData::Gauge(gauge)) => gauge.data_points.push(point),
+            Some(OtlpData::Sum(sum)) => sum.data_points.push(point),
             None => {}
         }
     }

@@ -3,7 +3,7 @@
 
 use prost::Message;
 
-use super::{Batch, Measure};
+use super::{MetricBatch, SeriesValue};
 
 /// `prometheus.WriteRequest`.
 #[derive(Clone, PartialEq, Message)]
@@ -15,13 +15,13 @@ struct WriteRequest {
 #[derive(Clone, PartialEq, Message)]
 struct TimeSeries {
     #[prost(message, repeated, tag = "1")]
-    labels: Vec<Label>,
+    labels: Vec<PrometheusLabel>,
     #[prost(message, repeated, tag = "2")]
-    samples: Vec<Sample>,
+    samples: Vec<PrometheusSample>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Label {
+struct PrometheusLabel {
     #[prost(string, tag = "1")]
     name: String,
     #[prost(string, tag = "2")]
@@ -29,7 +29,7 @@ struct Label {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Sample {
+struct PrometheusSample {
     #[prost(double, tag = "1")]
     value: f64,
     /// Milliseconds since 1970.
@@ -38,12 +38,12 @@ struct Sample {
 }
 
 /// The body of a request with these values, in the order of their times.
-pub(super) fn request(run: &str, batches: &[Batch]) -> Vec<u8> {
+pub(super) fn request(run: &str, batches: &[MetricBatch]) -> Vec<u8> {
     let mut timeseries = Vec::new();
     for batch in batches {
         let timestamp = i64::try_from(batch.at_unix_ms).unwrap_or(i64::MAX);
         for measure in &batch.measures {
-            let samples = vec![Sample { value: measure.value, timestamp }];
+            let samples = vec![PrometheusSample { value: measure.value, timestamp }];
             timeseries.push(TimeSeries { labels: labels(run, measure), samples });
         }
     }
@@ -53,8 +53,8 @@ pub(super) fn request(run: &str, batches: &[Batch]) -> Vec<u8> {
 }
 
 /// Sorted by name, as the specification demands.
-fn labels(run: &str, measure: &Measure) -> Vec<Label> {
-    let label = |name: &str, value: &str| Label { name: name.to_owned(), value: value.to_owned() };
+fn labels(run: &str, measure: &SeriesValue) -> Vec<PrometheusLabel> {
+    let label = |name: &str, value: &str| PrometheusLabel { name: name.to_owned(), value: value.to_owned() };
     let mut labels = vec![label("__name__", measure.name), label("job", "durward-lab"), label("run", run)];
     labels.extend(measure.labels.iter().map(|(name, value)| label(name, value)));
     labels.sort_by(|one, other| one.name.cmp(&other.name));
@@ -63,14 +63,14 @@ fn labels(run: &str, measure: &Measure) -> Vec<Label> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Kind;
+    use super::super::ValueKind;
     use super::*;
 
     #[test]
     fn a_request_is_what_the_specification_says() {
         let labels = vec![("node", "a".to_owned()), ("point", "1".to_owned())];
-        let measure = Measure { name: "x_total", kind: Kind::Counter, labels, value: 2.5 };
-        let body = request("r", &[Batch { at_unix_ms: 1000, measures: vec![measure] }]);
+        let measure = SeriesValue { name: "x_total", kind: ValueKind::Counter, labels, value: 2.5 };
+        let body = request("r", &[MetricBatch { at_unix_ms: 1000, measures: vec![measure] }]);
         let message = snap::raw::Decoder::new().decompress_vec(&body).unwrap();
         // By hand, from the definition: field 1 of length 74, in it labels (field 1) and a sample (field 2).
         let mut series = Vec::new();

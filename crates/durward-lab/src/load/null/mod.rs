@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
-use speech::Speech;
+use speech::NullProtocol;
 
 const LISTENER: Token = Token(0);
 /// How often it looks whether it is to end.
@@ -38,7 +38,8 @@ impl NullServer {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
         let serve = move || {
-            let mut server = Server { poll, listener, connections: Vec::new(), buffer: vec![0; 64 * 1024] };
+            let mut server =
+                NullServerLoop { poll, listener, connections: Vec::new(), buffer: vec![0; 64 * 1024] };
             // A server that cannot go on answers nothing, which the generator counts.
             let _ = server.serve(&over);
         };
@@ -67,22 +68,22 @@ impl Drop for NullServer {
     }
 }
 
-struct Server {
+struct NullServerLoop {
     poll: Poll,
     listener: TcpListener,
     /// By token, from 1; `None` where one was closed.
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<NullConnection>>,
     buffer: Vec<u8>,
 }
 
-struct Connection {
+struct NullConnection {
     stream: TcpStream,
-    speech: Speech,
+    speech: NullProtocol,
     /// Answers that could not be written.
     out: Vec<u8>,
 }
 
-impl Server {
+impl NullServerLoop {
     fn serve(&mut self, is_over: &AtomicBool) -> io::Result<()> {
         let mut events = Events::with_capacity(1024);
         while !is_over.load(Ordering::Relaxed) {
@@ -119,7 +120,11 @@ impl Server {
             stream.set_nodelay(true)?;
             let token = Token(self.connections.len() + 1);
             self.poll.registry().register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
-            self.connections.push(Some(Connection { stream, speech: Speech::default(), out: Vec::new() }));
+            self.connections.push(Some(NullConnection {
+                stream,
+                speech: NullProtocol::default(),
+                out: Vec::new(),
+            }));
         }
     }
 
@@ -146,7 +151,7 @@ impl Server {
     }
 }
 
-impl Connection {
+impl NullConnection {
     fn write(&mut self) -> io::Result<bool> {
         while !self.out.is_empty() {
             match self.stream.write(&self.out) {

@@ -1,4 +1,4 @@
-//! What the server that does nothing says: as little as each protocol allows.
+//! The answers of the null server: as little as each protocol allows.
 
 use memchr::memmem;
 
@@ -18,15 +18,15 @@ const PERMIT: &[u8] = &[8, 1];
 
 /// One connection's protocol.
 #[derive(Debug, Default)]
-pub(super) struct Speech {
+pub(super) struct NullProtocol {
     /// `None` until the first bytes tell it.
-    protocol: Option<Protocol>,
+    protocol: Option<NullProtocolState>,
     /// Bytes that are no whole request yet.
     left: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
+enum NullProtocolState {
     Http1 {
         /// Bytes of a body still to come.
         body: usize,
@@ -35,7 +35,7 @@ enum Protocol {
     Rsocket,
 }
 
-impl Speech {
+impl NullProtocol {
     /// Takes bytes and appends an answer for each whole request; whether the connection goes on.
     pub(super) fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
         let mut joined = std::mem::take(&mut self.left);
@@ -45,13 +45,13 @@ impl Speech {
             bytes = &joined;
         }
         let rest = match self.begin(bytes, out) {
-            Some((Protocol::Http1 { body }, rest)) => {
+            Some((NullProtocolState::Http1 { body }, rest)) => {
                 let (body, rest) = http1(body, rest, out);
-                self.protocol = Some(Protocol::Http1 { body });
+                self.protocol = Some(NullProtocolState::Http1 { body });
                 rest
             }
-            Some((Protocol::Http2, rest)) => http2(rest, out),
-            Some((Protocol::Rsocket, rest)) => rsocket(rest, out),
+            Some((NullProtocolState::Http2, rest)) => http2(rest, out),
+            Some((NullProtocolState::Rsocket, rest)) => rsocket(rest, out),
             None => bytes,
         };
         self.left.extend_from_slice(rest);
@@ -59,20 +59,20 @@ impl Speech {
     }
 
     /// Tells the protocol; `None` where more bytes must come.
-    fn begin<'b>(&mut self, bytes: &'b [u8], out: &mut Vec<u8>) -> Option<(Protocol, &'b [u8])> {
+    fn begin<'b>(&mut self, bytes: &'b [u8], out: &mut Vec<u8>) -> Option<(NullProtocolState, &'b [u8])> {
         if let Some(protocol) = self.protocol {
             return Some((protocol, bytes));
         }
         let (protocol, rest) = match bytes {
             [] => return None,
             // Frames of RSocket begin with their length, and no setup is so long that it would be a letter.
-            [0, ..] => (Protocol::Rsocket, bytes),
+            [0, ..] => (NullProtocolState::Rsocket, bytes),
             _ if PREFACE.starts_with(bytes.get(..PREFACE.len()).unwrap_or(bytes)) => {
                 let rest = bytes.get(PREFACE.len()..)?;
                 out.extend_from_slice(SETTINGS);
-                (Protocol::Http2, rest)
+                (NullProtocolState::Http2, rest)
             }
-            _ => (Protocol::Http1 { body: 0 }, bytes),
+            _ => (NullProtocolState::Http1 { body: 0 }, bytes),
         };
         self.protocol = Some(protocol);
         Some((protocol, rest))

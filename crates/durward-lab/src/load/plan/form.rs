@@ -1,22 +1,22 @@
 //! What a request is written as, in each protocol: the parts that do not change are written once, before the load.
 
 use bytes::BytesMut;
-use durward_rsocket::Credentials;
+use durward_wire::rsocket::Credentials;
 use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Uri};
 
-use super::super::address::Node;
-use super::super::cause::Cause;
-use super::super::wire::sapl::{self, Message};
-use super::super::wire::{Protocol, Setup};
-use super::compile::Compiler;
-use super::{Fill, Missing, Piece, drop_controls, text_of, write, write_length};
-use crate::scenario::template::{self, Filter, Part, Reference};
-use crate::scenario::{DataOrder, HttpVersion, Scenario, ScenarioError, Step, Table};
+use super::super::address::TargetNode;
+use super::super::cause::FailureCause;
+use super::super::wire::sapl::{self, SaplMessage};
+use super::super::wire::{LoadProtocol, RsocketSetup};
+use super::compile::PlanCompiler;
+use super::{FillSource, MissingCapture, RequestPiece, drop_controls, text_of, write, write_length};
+use crate::scenario::template::{self, TemplateFilter, TemplatePart, TemplateReference};
+use crate::scenario::{DataOrder, DataTable, HttpVersion, Scenario, ScenarioError, ScenarioStep};
 
 /// What a request is written as.
 #[derive(Debug)]
-pub(in super::super) enum Form {
+pub(in super::super) enum RequestForm {
     Http1(Http1Form),
     Http2(Box<Http2Form>),
     Rsocket(RsocketForm),
@@ -26,8 +26,8 @@ pub(in super::super) enum Form {
 #[derive(Debug)]
 pub(in super::super) struct Http1Form {
     /// By node: the head up to the length of the body.
-    heads: Vec<Vec<Piece>>,
-    body: Vec<Piece>,
+    heads: Vec<Vec<RequestPiece>>,
+    body: Vec<RequestPiece>,
     has_length: bool,
 }
 
@@ -36,11 +36,11 @@ pub(in super::super) struct Http1Form {
 pub(in super::super) struct Http2Form {
     method: Method,
     /// By node: the whole URI, read where it does not change.
-    uris: Vec<(Vec<Piece>, Option<Uri>)>,
+    uris: Vec<(Vec<RequestPiece>, Option<Uri>)>,
     /// Headers that do not change.
     fixed: HeaderMap,
-    filled: Vec<(HeaderName, Vec<Piece>)>,
-    body: Vec<Piece>,
+    filled: Vec<(HeaderName, Vec<RequestPiece>)>,
+    body: Vec<RequestPiece>,
     has_length: bool,
 }
 
@@ -52,24 +52,24 @@ pub(in super::super) struct RsocketForm {
     /// How many items of a stream are asked for at once.
     pub(in super::super) demand: u32,
     /// What is answered.
-    pub(in super::super) message: Message,
+    pub(in super::super) message: SaplMessage,
     /// The question as JSON.
-    question: Vec<Piece>,
+    question: Vec<RequestPiece>,
     /// The same as it is sent, where it does not change.
     written: Option<Vec<u8>>,
 }
 
-impl Form {
+impl RequestForm {
     /// Calls this for all that is filled in when a request is sent.
-    pub(super) fn each_piece(&mut self, mut see: impl FnMut(&mut Piece)) {
+    pub(super) fn each_piece(&mut self, mut see: impl FnMut(&mut RequestPiece)) {
         match self {
-            Form::Http1(form) => form.heads.iter_mut().flatten().chain(&mut form.body).for_each(see),
-            Form::Http2(form) => {
+            RequestForm::Http1(form) => form.heads.iter_mut().flatten().chain(&mut form.body).for_each(see),
+            RequestForm::Http2(form) => {
                 let uris = form.uris.iter_mut().flat_map(|(pieces, _)| pieces);
                 let filled = form.filled.iter_mut().flat_map(|(_, pieces)| pieces);
                 uris.chain(filled).chain(&mut form.body).for_each(&mut see);
             }
-            Form::Rsocket(form) => form.question.iter_mut().for_each(see),
+            RequestForm::Rsocket(form) => form.question.iter_mut().for_each(see),
         }
     }
 }
@@ -79,23 +79,23 @@ impl Http1Form {
     pub(in super::super) fn write(
         &self,
         node: usize,
-        fill: &Fill<'_>,
-        tables: &[(Table, DataOrder)],
+        fill: &FillSource<'_>,
+        tables: &[(DataTable, DataOrder)],
         body: &mut Vec<u8>,
         out: &mut Vec<u8>,
-    ) -> Result<(), Missing> {
-        let head = self.heads.get(node).ok_or(Missing)?;
+    ) -> Result<(), MissingCapture> {
+        let head = self.heads.get(node).ok_or(MissingCapture)?;
         for piece in head {
             let start = out.len();
             write(piece, fill, tables, out)?;
-            if !matches!(piece, Piece::Text(_)) {
+            if !matches!(piece, RequestPiece::Text(_)) {
                 drop_controls(out, start);
             }
         }
         match self.body.as_slice() {
             [] if self.has_length => out.extend_from_slice(b"Content-Length: 0\r\n\r\n"),
             [] => out.extend_from_slice(b"\r\n"),
-            [Piece::Text(text)] => {
+            [RequestPiece::Text(text)] => {
                 write_length(out, text.len());
                 out.extend_from_slice(text);
             }
@@ -115,24 +115,24 @@ impl Http2Form {
     pub(in super::super) fn build(
         &self,
         node: usize,
-        fill: &Fill<'_>,
-        tables: &[(Table, DataOrder)],
+        fill: &FillSource<'_>,
+        tables: &[(DataTable, DataOrder)],
         body: &mut Vec<u8>,
-    ) -> Result<http::Request<()>, Cause> {
-        let (pieces, fixed) = self.uris.get(node).ok_or(Missing)?;
+    ) -> Result<http::Request<()>, FailureCause> {
+        let (pieces, fixed) = self.uris.get(node).ok_or(MissingCapture)?;
         let mut request = http::Request::new(());
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = match fixed {
             Some(uri) => uri.clone(),
             None => {
                 let text = filled(pieces, fill, tables)?;
-                Uri::try_from(text.as_slice()).map_err(|_| Cause::Unwritable)?
+                Uri::try_from(text.as_slice()).map_err(|_| FailureCause::Unwritable)?
             }
         };
         let mut headers = self.fixed.clone();
         for (name, pieces) in &self.filled {
             let value = HeaderValue::from_bytes(&filled(pieces, fill, tables)?);
-            headers.insert(name.clone(), value.map_err(|_| Cause::Unwritable)?);
+            headers.insert(name.clone(), value.map_err(|_| FailureCause::Unwritable)?);
         }
         body.clear();
         self.body.iter().try_for_each(|piece| write(piece, fill, tables, body))?;
@@ -145,12 +145,16 @@ impl Http2Form {
 }
 
 /// A path or a header's value, without control characters of captures and tables.
-fn filled(pieces: &[Piece], fill: &Fill<'_>, tables: &[(Table, DataOrder)]) -> Result<Vec<u8>, Missing> {
+fn filled(
+    pieces: &[RequestPiece],
+    fill: &FillSource<'_>,
+    tables: &[(DataTable, DataOrder)],
+) -> Result<Vec<u8>, MissingCapture> {
     let mut out = Vec::new();
     for piece in pieces {
         let start = out.len();
         write(piece, fill, tables, &mut out)?;
-        if !matches!(piece, Piece::Text(_)) {
+        if !matches!(piece, RequestPiece::Text(_)) {
             drop_controls(&mut out, start);
         }
     }
@@ -161,31 +165,31 @@ impl RsocketForm {
     /// The message of the question.
     pub(in super::super) fn data<'d>(
         &'d self,
-        fill: &Fill<'_>,
-        tables: &[(Table, DataOrder)],
+        fill: &FillSource<'_>,
+        tables: &[(DataTable, DataOrder)],
         room: &'d mut Vec<u8>,
-    ) -> Result<&'d [u8], Cause> {
+    ) -> Result<&'d [u8], FailureCause> {
         if let Some(written) = &self.written {
             return Ok(written);
         }
         room.clear();
         self.question.iter().try_for_each(|piece| write(piece, fill, tables, room))?;
         let mut out = BytesMut::new();
-        sapl::write(self.message, room, &mut out).map_err(|_| Cause::Unwritable)?;
+        sapl::write(self.message, room, &mut out).map_err(|_| FailureCause::Unwritable)?;
         room.clear();
         room.extend_from_slice(&out);
         Ok(room)
     }
 }
 
-impl Compiler<'_> {
+impl PlanCompiler<'_> {
     /// What is spoken to the nodes: all of them speak the same.
-    pub(super) fn protocol_of(&self, scenario: &Scenario) -> Result<Protocol, ScenarioError> {
+    pub(super) fn protocol_of(&self, scenario: &Scenario) -> Result<LoadProtocol, ScenarioError> {
         let rsocket = self.nodes.iter().filter(|node| node.is_rsocket).count();
         if rsocket == 0 {
             return Ok(match scenario.load.http {
-                HttpVersion::One => Protocol::Http1,
-                HttpVersion::Two => Protocol::Http2,
+                HttpVersion::One => LoadProtocol::Http1,
+                HttpVersion::Two => LoadProtocol::Http2,
             });
         }
         let wrong = |key: &str, problem: &str| Err(ScenarioError::at(key, problem));
@@ -216,22 +220,22 @@ impl Compiler<'_> {
             (None, None) => Credentials::None,
         };
         let (keep_alive, lifetime) = (scenario.rsocket.keep_alive.0, scenario.rsocket.lifetime.0);
-        Ok(Protocol::Rsocket(Setup { credentials, keep_alive, lifetime }))
+        Ok(LoadProtocol::Rsocket(RsocketSetup { credentials, keep_alive, lifetime }))
     }
 
     /// What a step is written as.
-    pub(super) fn form(&self, step: &Step) -> Result<Form, String> {
+    pub(super) fn form(&self, step: &ScenarioStep) -> Result<RequestForm, String> {
         match (&self.protocol, &step.rsocket) {
-            (Protocol::Rsocket(_), Some(_)) => self.rsocket(step),
-            (Protocol::Http1, None) => self.http1(step),
-            (Protocol::Http2, None) => self.http2(step),
-            (Protocol::Rsocket(_), None) => {
+            (LoadProtocol::Rsocket(_), Some(_)) => self.rsocket(step),
+            (LoadProtocol::Http1, None) => self.http1(step),
+            (LoadProtocol::Http2, None) => self.http2(step),
+            (LoadProtocol::Rsocket(_), None) => {
                 let name = self.nodes.first().map_or("", |node| &node.name);
                 Err(format!(
                     "is a request of HTTP, and `{name}` speaks RSocket: `use` a step such as `sapl-rsocket-decide-once`"
                 ))
             }
-            (Protocol::Http1 | Protocol::Http2, Some(_)) => {
+            (LoadProtocol::Http1 | LoadProtocol::Http2, Some(_)) => {
                 let name = self.nodes.first().map_or("", |node| &node.name);
                 Err(format!(
                     "asks over RSocket, and `{name}` speaks HTTP: write the address as `rsocket://host:port`"
@@ -240,16 +244,16 @@ impl Compiler<'_> {
         }
     }
 
-    fn http1(&self, step: &Step) -> Result<Form, String> {
+    fn http1(&self, step: &ScenarioStep) -> Result<RequestForm, String> {
         let body = self.body(step)?;
         let heads = self.nodes.iter().map(|node| self.head(step, node)).collect::<Result<_, _>>()?;
-        Ok(Form::Http1(Http1Form { heads, has_length: has_length(step, &body), body }))
+        Ok(RequestForm::Http1(Http1Form { heads, has_length: has_length(step, &body), body }))
     }
 
-    fn http2(&self, step: &Step) -> Result<Form, String> {
+    fn http2(&self, step: &ScenarioStep) -> Result<RequestForm, String> {
         let body = self.body(step)?;
         let method = Method::from_bytes(step.method().as_bytes()).map_err(|error| error.to_string())?;
-        let uri = |node: &Node| {
+        let uri = |node: &TargetNode| {
             let scheme = if node.is_tls { "https" } else { "http" };
             let path = step.path.as_deref().unwrap_or("/");
             let pieces = self.pieces(&format!(
@@ -258,7 +262,7 @@ impl Compiler<'_> {
                 escaped(&node.base)
             ))?;
             let fixed = match pieces.as_slice() {
-                [Piece::Text(text)] => {
+                [RequestPiece::Text(text)] => {
                     let wrong = |error| format!("has the path `{path}`, which is none: {error}");
                     Some(Uri::try_from(text.as_slice()).map_err(wrong)?)
                 }
@@ -276,7 +280,7 @@ impl Compiler<'_> {
             }
             let known = HeaderName::from_bytes(name.as_bytes()).map_err(|error| wrong(error.to_string()))?;
             match self.pieces(&value)?.as_slice() {
-                [Piece::Text(text)] => {
+                [RequestPiece::Text(text)] => {
                     let text = HeaderValue::from_bytes(text).map_err(|error| wrong(error.to_string()))?;
                     fixed.insert(known, text);
                 }
@@ -284,19 +288,19 @@ impl Compiler<'_> {
             }
         }
         let has_length = has_length(step, &body);
-        Ok(Form::Http2(Box::new(Http2Form { method, uris, fixed, filled, body, has_length })))
+        Ok(RequestForm::Http2(Box::new(Http2Form { method, uris, fixed, filled, body, has_length })))
     }
 
-    fn rsocket(&self, step: &Step) -> Result<Form, String> {
+    fn rsocket(&self, step: &ScenarioStep) -> Result<RequestForm, String> {
         let route = step.rsocket.clone().unwrap_or_default();
         let message = match route.as_str() {
-            "multi-decide" => Message::Identified,
-            "multi-decide-all" | "multi-decide-all-once" => Message::Multi,
-            _ => Message::Decision,
+            "multi-decide" => SaplMessage::Identified,
+            "multi-decide-all" | "multi-decide-all-once" => SaplMessage::Multi,
+            _ => SaplMessage::Decision,
         };
         let question = self.body(step)?;
         let written = match question.as_slice() {
-            [Piece::Text(text)] => {
+            [RequestPiece::Text(text)] => {
                 let mut out = BytesMut::new();
                 sapl::write(message, text, &mut out)?;
                 Some(out.to_vec())
@@ -304,22 +308,22 @@ impl Compiler<'_> {
             _ => None,
         };
         let demand = step.events.as_ref().and_then(|events| events.request_n);
-        Ok(Form::Rsocket(RsocketForm {
+        Ok(RequestForm::Rsocket(RsocketForm {
             is_stream: !route.ends_with("-once"),
             route,
-            demand: demand.unwrap_or(durward_rsocket::frame::UNBOUNDED),
+            demand: demand.unwrap_or(durward_wire::rsocket::frame::UNBOUNDED),
             message,
             question,
             written,
         }))
     }
 
-    fn body(&self, step: &Step) -> Result<Vec<Piece>, String> {
+    fn body(&self, step: &ScenarioStep) -> Result<Vec<RequestPiece>, String> {
         if let Some(path) = &step.body_file {
             let bytes = self.folder.read(path).map_err(|error| {
                 format!("needs {}, which cannot be read: {error}", self.folder.join(path).display())
             })?;
-            return Ok(vec![Piece::Text(bytes.to_vec())]);
+            return Ok(vec![RequestPiece::Text(bytes.to_vec())]);
         }
         match (&step.json, &step.body) {
             (Some(value), _) => self.pieces(&json_text(value)?),
@@ -328,7 +332,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn head(&self, step: &Step, node: &Node) -> Result<Vec<Piece>, String> {
+    fn head(&self, step: &ScenarioStep, node: &TargetNode) -> Result<Vec<RequestPiece>, String> {
         let path = step.path.as_deref().unwrap_or("/");
         let mut head = format!(
             "{} {}{path} HTTP/1.1\r\nHost: {}\r\n",
@@ -344,7 +348,11 @@ impl Compiler<'_> {
         }
         let pieces = self.pieces(&head)?;
         let lines = pieces.iter().map(|piece| {
-            if let Piece::Text(text) = piece { text.iter().filter(|byte| **byte == b'\n').count() } else { 0 }
+            if let RequestPiece::Text(text) = piece {
+                text.iter().filter(|byte| **byte == b'\n').count()
+            } else {
+                0
+            }
         });
         if lines.sum::<usize>() != head.matches('\n').count() {
             return Err("has a secret or a varied value with a line break in its path or headers".to_owned());
@@ -359,12 +367,12 @@ fn escaped(text: &str) -> String {
 }
 
 /// Whether the length of a body is said, even of none.
-fn has_length(step: &Step, body: &[Piece]) -> bool {
+fn has_length(step: &ScenarioStep, body: &[RequestPiece]) -> bool {
     !body.is_empty() || !matches!(step.method(), "GET" | "HEAD" | "DELETE" | "OPTIONS")
 }
 
 /// The headers of a step, with those that it leaves to the generator.
-fn headers(step: &Step) -> Vec<(String, String)> {
+fn headers(step: &ScenarioStep) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> =
         step.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let has = |name: &str| step.headers.keys().any(|key| key.eq_ignore_ascii_case(name));
@@ -383,9 +391,9 @@ fn headers(step: &Step) -> Vec<(String, String)> {
 }
 
 /// The text of pieces that are known before the run.
-fn fixed_text(pieces: &[Piece]) -> Result<Vec<u8>, String> {
-    if pieces.iter().all(|piece| matches!(piece, Piece::Text(_))) {
-        let fill = Fill { captures: &[], rows: &[], user: 0, request: 0 };
+fn fixed_text(pieces: &[RequestPiece]) -> Result<Vec<u8>, String> {
+    if pieces.iter().all(|piece| matches!(piece, RequestPiece::Text(_))) {
+        let fill = FillSource { captures: &[], rows: &[], user: 0, request: 0 };
         Ok(text_of(pieces, &fill, &[]))
     } else {
         Err("is known before the run: `${env.NAME}`, `${file:PATH}`, `${vary.NAME}`".to_owned())
@@ -397,14 +405,22 @@ fn json_text(value: &toml::Value) -> Result<String, String> {
     fn quoted(value: &toml::Value) -> Result<serde_json::Value, String> {
         Ok(match value {
             toml::Value::String(text) => {
-                let parts = template::parse(text)?;
+                let parts = template::parse(text).map_err(|error| error.to_string())?;
                 // Escaped only once: the quotes around it are written with the rest.
-                let write = |part: &Part| match part {
-                    Part::Text(text) => text.replace("${", "$${"),
-                    Part::Value(reference, Filter::Plain) => format!("${{{}|json}}", name_of(reference)),
-                    Part::Value(reference, Filter::Url) => format!("${{{}|url}}", name_of(reference)),
-                    Part::Value(reference, Filter::Json) => format!("${{{}|json}}", name_of(reference)),
-                    Part::Value(reference, Filter::Base64) => format!("${{{}|base64}}", name_of(reference)),
+                let write = |part: &TemplatePart| match part {
+                    TemplatePart::Text(text) => text.replace("${", "$${"),
+                    TemplatePart::Value(reference, TemplateFilter::Plain) => {
+                        format!("${{{}|json}}", name_of(reference))
+                    }
+                    TemplatePart::Value(reference, TemplateFilter::Url) => {
+                        format!("${{{}|url}}", name_of(reference))
+                    }
+                    TemplatePart::Value(reference, TemplateFilter::Json) => {
+                        format!("${{{}|json}}", name_of(reference))
+                    }
+                    TemplatePart::Value(reference, TemplateFilter::Base64) => {
+                        format!("${{{}|base64}}", name_of(reference))
+                    }
                 };
                 parts.iter().map(write).collect::<String>().into()
             }
@@ -422,15 +438,15 @@ fn json_text(value: &toml::Value) -> Result<String, String> {
     Ok(quoted(value)?.to_string())
 }
 
-fn name_of(reference: &Reference) -> String {
+fn name_of(reference: &TemplateReference) -> String {
     match reference {
-        Reference::Capture(name) => name.clone(),
-        Reference::Data(Some(table), column) => format!("data.{table}.{column}"),
-        Reference::Data(None, column) => format!("data.{column}"),
-        Reference::Vary(name) => format!("vary.{name}"),
-        Reference::Environment(name) => format!("env.{name}"),
-        Reference::File(path) => format!("file:{path}"),
-        Reference::User => "user".to_owned(),
-        Reference::Request => "request".to_owned(),
+        TemplateReference::Capture(name) => name.clone(),
+        TemplateReference::Data(Some(table), column) => format!("data.{table}.{column}"),
+        TemplateReference::Data(None, column) => format!("data.{column}"),
+        TemplateReference::Vary(name) => format!("vary.{name}"),
+        TemplateReference::Environment(name) => format!("env.{name}"),
+        TemplateReference::File(path) => format!("file:{path}"),
+        TemplateReference::User => "user".to_owned(),
+        TemplateReference::Request => "request".to_owned(),
     }
 }

@@ -8,37 +8,37 @@ use std::time::Duration;
 
 use regex::bytes::Regex;
 
-use super::address::Node;
-use super::wire::{Protocol, Wants};
-use crate::scenario::template::{self, Filter};
-use crate::scenario::{DataOrder, Scenario, ScenarioError, Step, Table, Think};
-use compile::Compiler;
-pub(super) use form::Form;
+use super::address::TargetNode;
+use super::wire::{AnswerWants, LoadProtocol};
+use crate::scenario::template::{self, TemplateFilter};
+use crate::scenario::{DataOrder, DataTable, Scenario, ScenarioError, ScenarioStep, ThinkTime};
+use compile::PlanCompiler;
+pub(super) use form::RequestForm;
 
 /// What stands for captures while the generator is measured against a server that answers nothing to capture.
 const STAND_IN: &str = "durward-lab-stand-in-0123456789ab";
 
 /// What each user does, for all nodes.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct LoadPlan {
     /// The program; at its end it begins again.
-    pub(super) ops: Vec<Op>,
+    pub(super) ops: Vec<PlanOp>,
     /// What is asked, in the order of the scenario.
-    pub(super) requests: Vec<Request>,
+    pub(super) requests: Vec<PlannedRequest>,
     /// How many captures and loops a user has.
     pub(super) capture_count: usize,
     pub(super) loop_count: usize,
-    pub(super) tables: Vec<(Table, DataOrder)>,
-    pub(super) nodes: Vec<Node>,
+    pub(super) tables: Vec<(DataTable, DataOrder)>,
+    pub(super) nodes: Vec<TargetNode>,
     /// What is spoken to all of them.
-    pub(super) protocol: Protocol,
+    pub(super) protocol: LoadProtocol,
 }
 
 /// One instruction.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Op {
+pub(super) enum PlanOp {
     /// Goes on at `to` unless the condition holds and chance has it.
-    Unless { condition: Condition, percent: f64, to: usize },
+    Unless { condition: CaptureCondition, percent: f64, to: usize },
     /// Asks.
     Ask(usize),
     /// Goes back so many times in all.
@@ -47,7 +47,7 @@ pub(super) enum Op {
 
 /// What captures must be like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Condition {
+pub(super) enum CaptureCondition {
     Always,
     Has(usize),
     Lacks(usize),
@@ -55,22 +55,22 @@ pub(super) enum Condition {
 
 /// One request.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct PlannedRequest {
     pub(super) name: String,
     /// What is written.
-    pub(super) form: Form,
-    pub(super) wants: Wants,
-    pub(super) check: Check,
+    pub(super) form: RequestForm,
+    pub(super) wants: AnswerWants,
+    pub(super) check: AnswerCheck,
     /// The user thinks so long before it; `None`: as `load.think` says.
-    pub(super) think: Option<Think>,
+    pub(super) think: Option<ThinkTime>,
     pub(super) timeout_ns: u64,
     /// How long its stream is held; `None` where one answer is expected.
-    pub(super) hold: Option<Hold>,
+    pub(super) hold: Option<StreamHold>,
 }
 
 /// How long a stream is held, from its first item on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Hold {
+pub(super) struct StreamHold {
     /// For so long; `None`: as long as items come in time, until there were `count`.
     pub(super) time_ns: Option<u64>,
     /// Until so many items came.
@@ -79,50 +79,50 @@ pub(super) struct Hold {
 
 /// Part of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum RequestPiece {
     Text(Vec<u8>),
-    Capture(usize, Filter),
-    Data { table: usize, column: usize, filter: Filter },
+    Capture(usize, TemplateFilter),
+    Data { table: usize, column: usize, filter: TemplateFilter },
     User,
     Request,
 }
 
 /// What a right answer is, and what is taken from it.
 #[derive(Debug, Default)]
-pub(super) struct Check {
+pub(super) struct AnswerCheck {
     pub(super) statuses: Vec<u16>,
-    pub(super) json: Vec<(String, Expected)>,
-    pub(super) contains: Vec<Vec<Piece>>,
-    pub(super) captures: Vec<(usize, String, Extract)>,
+    pub(super) json: Vec<(String, ExpectedValue)>,
+    pub(super) contains: Vec<Vec<RequestPiece>>,
+    pub(super) captures: Vec<(usize, String, CaptureSource)>,
     pub(super) forget: Vec<usize>,
     pub(super) forget_on_error: Vec<usize>,
 }
 
 /// What stands at a JSON pointer.
 #[derive(Debug)]
-pub(super) enum Expected {
+pub(super) enum ExpectedValue {
     Value(serde_json::Value),
-    Text(Vec<Piece>),
+    Text(Vec<RequestPiece>),
 }
 
 /// Where a capture is.
 #[derive(Debug)]
-pub(super) enum Extract {
+pub(super) enum CaptureSource {
     Json(String),
-    /// The number of the header among [`Wants::headers`].
+    /// The number of the header among [`AnswerWants::headers`].
     Header(usize, Option<Regex>),
     Body(Regex),
 }
 
 /// What fills a request.
-pub(super) struct Fill<'u> {
+pub(super) struct FillSource<'u> {
     pub(super) captures: &'u [Option<Box<str>>],
     pub(super) rows: &'u [u32],
     pub(super) user: u64,
     pub(super) request: u64,
 }
 
-impl Plan {
+impl LoadPlan {
     /// What reports call the steps that ask, in the order of the scenario.
     pub(crate) fn step_names(&self) -> impl Iterator<Item = &str> {
         self.requests.iter().map(|request| request.name.as_str())
@@ -140,49 +140,50 @@ impl Plan {
     pub(crate) fn new(
         scenario: &Scenario,
         vary: &BTreeMap<String, String>,
-        nodes: &[Node],
-    ) -> Result<Plan, ScenarioError> {
-        let mut compiler = Compiler::new(scenario, vary, nodes)?;
+        nodes: &[TargetNode],
+    ) -> Result<LoadPlan, ScenarioError> {
+        let mut compiler = PlanCompiler::new(scenario, vary, nodes)?;
         for (line, step) in scenario.outer_steps() {
             compiler.step(step).map_err(|error| error.in_line(line))?;
         }
-        let Compiler { ops, requests, captures, loop_count, tables, protocol, .. } = compiler;
+        let PlanCompiler { ops, requests, captures, loop_count, tables, protocol, .. } = compiler;
         let tables = tables.into_iter().map(|(_, table, order)| (table, order)).collect();
         let nodes = nodes.to_vec();
-        Ok(Plan { ops, requests, capture_count: captures.len(), loop_count, tables, nodes, protocol })
+        Ok(LoadPlan { ops, requests, capture_count: captures.len(), loop_count, tables, nodes, protocol })
     }
 
     /// The same requests, whose answers may be anything: for a server that does nothing.
-    pub(crate) fn blind(mut self) -> Plan {
+    pub(crate) fn blind(mut self) -> LoadPlan {
         for request in &mut self.requests {
-            request.check = Check::default();
-            request.wants = Wants { is_head: request.wants.is_head, ..Wants::default() };
+            request.check = AnswerCheck::default();
+            request.wants = AnswerWants { is_head: request.wants.is_head, ..AnswerWants::default() };
             // Over RSocket a stream stays one, and is given up after its first item.
-            let is_stream = matches!(&request.form, Form::Rsocket(form) if form.is_stream);
-            request.hold = is_stream.then_some(Hold { time_ns: None, count: 1 });
+            let is_stream = matches!(&request.form, RequestForm::Rsocket(form) if form.is_stream);
+            request.hold = is_stream.then_some(StreamHold { time_ns: None, count: 1 });
             request.form.each_piece(|piece| {
-                if matches!(piece, Piece::Capture(..)) {
-                    *piece = Piece::Text(STAND_IN.as_bytes().to_vec());
+                if matches!(piece, RequestPiece::Capture(..)) {
+                    *piece = RequestPiece::Text(STAND_IN.as_bytes().to_vec());
                 }
             });
         }
-        self.ops.retain(|op| matches!(op, Op::Ask(_)));
+        self.ops.retain(|op| matches!(op, PlanOp::Ask(_)));
         self
     }
 
     /// The request that a turn begins with, as far as that is the same for all.
     pub(super) fn first(&self) -> usize {
         let first =
-            self.ops.iter().find_map(|op| if let Op::Ask(request) = op { Some(*request) } else { None });
+            self.ops.iter().find_map(|op| if let PlanOp::Ask(request) = op { Some(*request) } else { None });
         first.unwrap_or(0)
     }
 }
 
 impl Scenario {
-    fn outer_steps(&self) -> Vec<(usize, &Step)> {
+    fn outer_steps(&self) -> Vec<(usize, &ScenarioStep)> {
         let lines = self.all_steps();
-        let line_of =
-            |step: &Step| lines.iter().find(|(_, one)| std::ptr::eq(*one, step)).map_or(1, |(line, _)| *line);
+        let line_of = |step: &ScenarioStep| {
+            lines.iter().find(|(_, one)| std::ptr::eq(*one, step)).map_or(1, |(line, _)| *line)
+        };
         self.steps.iter().map(|step| (line_of(step.get_ref()), step.get_ref())).collect()
     }
 }
@@ -194,11 +195,11 @@ pub(super) fn ns(time: Duration) -> u64 {
 
 /// A capture that a request needs is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Missing;
+pub(super) struct MissingCapture;
 
-impl From<Missing> for super::cause::Cause {
-    fn from(_: Missing) -> super::cause::Cause {
-        super::cause::Cause::NoCapture
+impl From<MissingCapture> for super::cause::FailureCause {
+    fn from(_: MissingCapture) -> super::cause::FailureCause {
+        super::cause::FailureCause::NoCapture
     }
 }
 
@@ -224,7 +225,11 @@ fn drop_controls(out: &mut Vec<u8>, start: usize) {
 }
 
 /// Appends pieces as text, such as what an answer must contain.
-pub(super) fn text_of(pieces: &[Piece], fill: &Fill<'_>, tables: &[(Table, DataOrder)]) -> Vec<u8> {
+pub(super) fn text_of(
+    pieces: &[RequestPiece],
+    fill: &FillSource<'_>,
+    tables: &[(DataTable, DataOrder)],
+) -> Vec<u8> {
     let mut out = Vec::new();
     // A capture that is missing makes the text one that no answer has to contain: what it was is unknown.
     let _ = pieces.iter().try_for_each(|piece| write(piece, fill, tables, &mut out));
@@ -232,23 +237,23 @@ pub(super) fn text_of(pieces: &[Piece], fill: &Fill<'_>, tables: &[(Table, DataO
 }
 
 fn write(
-    piece: &Piece,
-    fill: &Fill<'_>,
-    tables: &[(Table, DataOrder)],
+    piece: &RequestPiece,
+    fill: &FillSource<'_>,
+    tables: &[(DataTable, DataOrder)],
     out: &mut Vec<u8>,
-) -> Result<(), Missing> {
+) -> Result<(), MissingCapture> {
     match piece {
-        Piece::Text(text) => out.extend_from_slice(text),
-        Piece::User => write_number(out, fill.user),
-        Piece::Request => write_number(out, fill.request),
-        Piece::Capture(capture, filter) => {
-            let value = fill.captures.get(*capture).and_then(Option::as_deref).ok_or(Missing)?;
+        RequestPiece::Text(text) => out.extend_from_slice(text),
+        RequestPiece::User => write_number(out, fill.user),
+        RequestPiece::Request => write_number(out, fill.request),
+        RequestPiece::Capture(capture, filter) => {
+            let value = fill.captures.get(*capture).and_then(Option::as_deref).ok_or(MissingCapture)?;
             template::write(out, value, *filter);
         }
-        Piece::Data { table, column, filter } => {
+        RequestPiece::Data { table, column, filter } => {
             let row = fill.rows.get(*table).copied().unwrap_or(0) as usize;
             let rows = tables.get(*table).map(|(table, _)| &table.rows);
-            let cell = rows.and_then(|rows| rows.get(row)?.get(*column)).ok_or(Missing)?;
+            let cell = rows.and_then(|rows| rows.get(row)?.get(*column)).ok_or(MissingCapture)?;
             template::write(out, cell, *filter);
         }
     }

@@ -1,5 +1,5 @@
 //! HTTP/2: many requests under way on one connection. Frames, header compression and flow control are the crate `h2`'s, which
-//! is driven by hand over memory: whatever it waits for comes by [`Http2::feed`], so it is polled then and no runtime is there.
+//! is driven by hand over memory: whatever it waits for comes by [`Http2Connection::feed`], so it is polled then and no runtime is there.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -12,13 +12,13 @@ use bytes::Bytes;
 use h2::client::{Connection, ResponseFuture, SendRequest};
 use h2::{Reason, RecvStream, SendStream};
 
-use super::super::answer::Answer;
-use super::super::cause::Cause;
-use super::super::plan::{Form, Request};
+use super::super::answer::LoadAnswer;
+use super::super::cause::FailureCause;
+use super::super::plan::{PlannedRequest, RequestForm};
 use super::pipe::Pipe;
 use super::reader::{BODY_BYTES_MAX, is_event_stream};
-use super::sse::Events;
-use super::{Asking, Event, Wants};
+use super::sse::SseEvents;
+use super::{AnswerWants, OutgoingRequest, WireEvent};
 
 /// Windows of streams and of the connection: answers of common sizes never wait for leave.
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
@@ -29,52 +29,52 @@ const FIRST_BYTES: usize = 9;
 const SETTINGS: u8 = 4;
 
 /// One connection of HTTP/2.
-pub(crate) struct Http2 {
+pub(crate) struct Http2Connection {
     pipe: Pipe,
     /// `None` where not even the preface could be written.
     send: Option<SendRequest<Bytes>>,
     connection: Option<Connection<Pipe, Bytes>>,
     streams_max: usize,
     /// By handle; `None` where it is free.
-    streams: Vec<Option<Stream>>,
+    streams: Vec<Option<Http2Stream>>,
     free: Vec<u32>,
-    ready: Arc<Ready>,
-    happened: VecDeque<Happened>,
-    answer: Answer,
+    ready: Arc<ReadyStreams>,
+    happened: VecDeque<Http2Event>,
+    answer: LoadAnswer,
     /// Bytes of the first frame, as far as they came; `None` when it is known to be one.
     first: Option<Vec<u8>>,
     is_draining: bool,
-    broken: Option<Cause>,
+    broken: Option<FailureCause>,
 }
 
 /// One request under way.
-struct Stream {
+struct Http2Stream {
     tag: u32,
     request: u32,
     response: Option<ResponseFuture>,
     body: Option<RecvStream>,
     send: SendStream<Bytes>,
-    answer: Answer,
-    events: Option<Events>,
+    answer: LoadAnswer,
+    events: Option<SseEvents>,
     is_over: bool,
     waker: Arc<StreamWaker>,
 }
 
 /// An event, and the item's data that belongs to it.
-struct Happened {
+struct Http2Event {
     handle: u32,
-    event: Event,
+    event: WireEvent,
     data: Vec<u8>,
 }
 
 /// Streams that have news.
 #[derive(Default)]
-struct Ready(Mutex<Vec<u32>>);
+struct ReadyStreams(Mutex<Vec<u32>>);
 
 struct StreamWaker {
     handle: u32,
     is_queued: AtomicBool,
-    ready: Arc<Ready>,
+    ready: Arc<ReadyStreams>,
 }
 
 impl Wake for StreamWaker {
@@ -89,14 +89,14 @@ impl Wake for StreamWaker {
     }
 }
 
-impl std::fmt::Debug for Http2 {
+impl std::fmt::Debug for Http2Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Http2").field("under_way", &self.under_way()).finish_non_exhaustive()
     }
 }
 
-impl Http2 {
-    pub(super) fn new(streams_max: usize) -> Http2 {
+impl Http2Connection {
+    pub(super) fn new(streams_max: usize) -> Http2Connection {
         let pipe = Pipe::default();
         let mut builder = h2::client::Builder::new();
         builder
@@ -111,9 +111,9 @@ impl Http2 {
             Poll::Ready(Ok((send, connection))) => (Some(send), Some(connection)),
             Poll::Ready(Err(_)) | Poll::Pending => (None, None),
         };
-        Http2 {
+        Http2Connection {
             pipe,
-            broken: connection.is_none().then_some(Cause::NotHttp2),
+            broken: connection.is_none().then_some(FailureCause::NotHttp2),
             send,
             connection,
             streams_max,
@@ -121,7 +121,7 @@ impl Http2 {
             free: Vec::new(),
             ready: Arc::default(),
             happened: VecDeque::new(),
-            answer: Answer::default(),
+            answer: LoadAnswer::default(),
             first: Some(Vec::new()),
             is_draining: false,
         }
@@ -149,19 +149,19 @@ impl Http2 {
     }
 
     /// The other side closed: why, where it said so before (GOAWAY).
-    pub(super) fn closed(&mut self) -> Cause {
-        let Some(send) = self.send.as_mut() else { return Cause::Closed };
+    pub(super) fn closed(&mut self) -> FailureCause {
+        let Some(send) = self.send.as_mut() else { return FailureCause::Closed };
         match send.poll_ready(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Err(error)) => cause_of(&error),
-            Poll::Ready(Ok(())) | Poll::Pending => Cause::Closed,
+            Poll::Ready(Ok(())) | Poll::Pending => FailureCause::Closed,
         }
     }
 
-    pub(super) fn begin(&mut self, asking: Asking<'_>) -> Result<u32, Cause> {
-        let Asking { tag, number, request, node, fill, tables, body } = asking;
-        let Form::Http2(form) = &request.form else { return Err(Cause::NotHttp2) };
+    pub(super) fn begin(&mut self, asking: OutgoingRequest<'_>) -> Result<u32, FailureCause> {
+        let OutgoingRequest { tag, number, request, node, fill, tables, body } = asking;
+        let RequestForm::Http2(form) = &request.form else { return Err(FailureCause::NotHttp2) };
         let head = form.build(node, &fill, tables, body)?;
-        let send = self.send.as_mut().ok_or(Cause::NotHttp2)?;
+        let send = self.send.as_mut().ok_or(FailureCause::NotHttp2)?;
         let has_body = !body.is_empty();
         // A handle of its own: one that waits for the server's leave takes no second request.
         let (response, mut stream) =
@@ -178,13 +178,13 @@ impl Http2 {
         // Looked at once, so that it says when there is more.
         waker.wake_by_ref();
         if let Some(place) = self.streams.get_mut(handle as usize) {
-            *place = Some(Stream {
+            *place = Some(Http2Stream {
                 tag,
                 request: number,
                 response: Some(response),
                 body: None,
                 send: stream,
-                answer: Answer::default(),
+                answer: LoadAnswer::default(),
                 events: None,
                 is_over: false,
                 waker,
@@ -193,12 +193,12 @@ impl Http2 {
         Ok(handle)
     }
 
-    pub(super) fn feed(&mut self, bytes: &[u8], requests: &[Request]) -> Result<(), Cause> {
+    pub(super) fn feed(&mut self, bytes: &[u8], requests: &[PlannedRequest]) -> Result<(), FailureCause> {
         if let Some(first) = &mut self.first {
             first.extend(bytes.iter().take(FIRST_BYTES - first.len()));
             match first.as_slice() {
                 [_, _, _, SETTINGS, _, 0, 0, 0, 0] => self.first = None,
-                [_, _, _, _, _, _, _, _, _] => return Err(Cause::NotHttp2),
+                [_, _, _, _, _, _, _, _, _] => return Err(FailureCause::NotHttp2),
                 _ => {}
             }
         }
@@ -224,7 +224,7 @@ impl Http2 {
         }
     }
 
-    fn look_at_ready(&mut self, requests: &[Request]) {
+    fn look_at_ready(&mut self, requests: &[PlannedRequest]) {
         loop {
             let ready = std::mem::take(&mut *self.ready.0.lock().unwrap_or_else(PoisonError::into_inner));
             if ready.is_empty() {
@@ -239,24 +239,24 @@ impl Http2 {
         }
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Event>, Cause> {
-        let Some(Happened { handle, event, data }) = self.happened.pop_front() else {
+    pub(super) fn next(&mut self) -> Result<Option<WireEvent>, FailureCause> {
+        let Some(Http2Event { handle, event, data }) = self.happened.pop_front() else {
             return self.broken.clone().map_or(Ok(None), Err);
         };
         let Some(Some(stream)) = self.streams.get_mut(handle as usize) else { return Ok(None) };
         match event {
-            Event::Answer(_) => self.answer = std::mem::take(&mut stream.answer),
-            Event::Item(_) => {
+            WireEvent::Answer(_) => self.answer = std::mem::take(&mut stream.answer),
+            WireEvent::Item(_) => {
                 self.answer.status = stream.answer.status;
                 self.answer.headers.clone_from(&stream.answer.headers);
                 self.answer.body = data;
             }
-            Event::End(_) | Event::Failed(..) | Event::Unprocessed(_) => {}
+            WireEvent::End(_) | WireEvent::Failed(..) | WireEvent::Unprocessed(_) => {}
         }
         Ok(Some(event))
     }
 
-    pub(super) fn answer(&self) -> &Answer {
+    pub(super) fn answer(&self) -> &LoadAnswer {
         &self.answer
     }
 
@@ -280,9 +280,9 @@ impl Http2 {
     }
 }
 
-impl Stream {
+impl Http2Stream {
     /// Takes what has come, and notes what follows from it.
-    fn look(&mut self, handle: u32, wants: &Wants, happened: &mut VecDeque<Happened>) {
+    fn look(&mut self, handle: u32, wants: &AnswerWants, happened: &mut VecDeque<Http2Event>) {
         if self.is_over {
             return;
         }
@@ -290,17 +290,17 @@ impl Stream {
         let waker = Waker::from(Arc::clone(&self.waker));
         let event = self.poll(&mut Context::from_waker(&waker), wants);
         let tag = self.tag;
-        while let Some(data) = self.events.as_mut().and_then(Events::next) {
-            happened.push_back(Happened { handle, event: Event::Item(tag), data });
+        while let Some(data) = self.events.as_mut().and_then(SseEvents::next) {
+            happened.push_back(Http2Event { handle, event: WireEvent::Item(tag), data });
         }
         if let Some(event) = event {
             self.is_over = true;
-            happened.push_back(Happened { handle, event, data: Vec::new() });
+            happened.push_back(Http2Event { handle, event, data: Vec::new() });
         }
     }
 
     /// How it ended, if it did.
-    fn poll(&mut self, context: &mut Context<'_>, wants: &Wants) -> Option<Event> {
+    fn poll(&mut self, context: &mut Context<'_>, wants: &AnswerWants) -> Option<WireEvent> {
         if let Some(response) = &mut self.response {
             match Pin::new(response).poll(context) {
                 Poll::Pending => return None,
@@ -318,15 +318,15 @@ impl Stream {
                     let _ = body.flow_control().release_capacity(bytes.len());
                     if self.keep(&bytes, wants).is_err() {
                         self.send.send_reset(Reason::CANCEL);
-                        return Some(Event::Failed(self.tag, Cause::TooLong));
+                        return Some(WireEvent::Failed(self.tag, FailureCause::TooLong));
                     }
                 }
             }
         }
-        Some(if self.events.is_some() { Event::End(self.tag) } else { Event::Answer(self.tag) })
+        Some(if self.events.is_some() { WireEvent::End(self.tag) } else { WireEvent::Answer(self.tag) })
     }
 
-    fn take_head(&mut self, response: http::Response<RecvStream>, wants: &Wants) {
+    fn take_head(&mut self, response: http::Response<RecvStream>, wants: &AnswerWants) {
         let (head, body) = response.into_parts();
         self.response = None;
         self.body = Some(body);
@@ -336,45 +336,49 @@ impl Stream {
         };
         self.answer.headers = wants.headers.iter().map(|name| value(name)).collect();
         if wants.events && is_event_stream(self.answer.status, value("content-type").as_deref()) {
-            self.events = Some(Events::default());
+            self.events = Some(SseEvents::default());
         }
     }
 
-    fn keep(&mut self, bytes: &[u8], wants: &Wants) -> Result<(), super::Fault> {
+    fn keep(&mut self, bytes: &[u8], wants: &AnswerWants) -> Result<(), super::AnswerFault> {
         if let Some(events) = &mut self.events {
             return events.feed(bytes);
         }
         if wants.body {
             if self.answer.body.len() + bytes.len() > BODY_BYTES_MAX {
-                return Err(super::Fault::TooLong);
+                return Err(super::AnswerFault::TooLong);
             }
             self.answer.body.extend_from_slice(bytes);
         }
         Ok(())
     }
 
-    fn failed(&self, error: &h2::Error) -> Event {
+    fn failed(&self, error: &h2::Error) -> WireEvent {
         // RFC 9113, 6.8: what a server that goes away did not look at may be sent again.
         let is_unprocessed = error.is_go_away()
             && error.is_remote()
             && error.reason() == Some(Reason::NO_ERROR)
             && self.body.is_none();
-        if is_unprocessed { Event::Unprocessed(self.tag) } else { Event::Failed(self.tag, cause_of(error)) }
+        if is_unprocessed {
+            WireEvent::Unprocessed(self.tag)
+        } else {
+            WireEvent::Failed(self.tag, cause_of(error))
+        }
     }
 }
 
-fn cause_of(error: &h2::Error) -> Cause {
+fn cause_of(error: &h2::Error) -> FailureCause {
     let code = error.reason().map_or(0, u32::from);
     if !error.is_io() && error.reason().is_none() {
         // It is this side that asked for what cannot be.
-        Cause::Unwritable
+        FailureCause::Unwritable
     } else if error.is_io() {
-        Cause::Closed
+        FailureCause::Closed
     } else if error.is_remote() && error.is_go_away() {
-        Cause::GoAway(code)
+        FailureCause::GoAway(code)
     } else if error.is_remote() && error.is_reset() {
-        Cause::Reset(code)
+        FailureCause::Reset(code)
     } else {
-        Cause::NotHttp2
+        FailureCause::NotHttp2
     }
 }

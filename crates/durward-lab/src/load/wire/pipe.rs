@@ -11,16 +11,16 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Both ends of a connection in memory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pipe(Arc<Mutex<Ends>>);
+pub(super) struct Pipe(Arc<Mutex<PipeEnds>>);
 
 #[derive(Debug, Default)]
-struct Ends {
+struct PipeEnds {
     input: BytesMut,
     output: Vec<u8>,
 }
 
 impl Pipe {
-    fn ends(&self) -> MutexGuard<'_, Ends> {
+    fn ends(&self) -> MutexGuard<'_, PipeEnds> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -2,8 +2,8 @@
 
 use httparse::{Response, Status};
 
-use super::super::answer::Answer;
-use super::sse::Events;
+use super::super::answer::LoadAnswer;
+use super::sse::SseEvents;
 
 /// The longest head of an answer.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -14,7 +14,7 @@ pub(crate) const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// What is looked at in an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wants {
+pub(crate) struct AnswerWants {
     /// Whether the body is kept.
     pub(crate) body: bool,
     /// Names of headers whose values are kept.
@@ -27,7 +27,7 @@ pub(crate) struct Wants {
 
 /// Why bytes are no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum AnswerFault {
     /// They are not HTTP.
     NotHttp,
     /// The head, or a body that is looked at, is too long.
@@ -38,20 +38,20 @@ pub(crate) enum Fault {
 
 /// Reads one answer after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
-    state: State,
+pub(crate) struct AnswerReader {
+    state: AnswerState,
     /// Bytes that came and could not be used yet.
     left: Vec<u8>,
     /// The answer: the body as far as it came.
-    pub(crate) answer: Answer,
+    pub(crate) answer: LoadAnswer,
     /// Whether the connection may be used again.
     pub(crate) is_kept: bool,
     /// The events of an event stream, where the answer is one and they are wanted.
-    pub(crate) events: Option<Box<Events>>,
+    pub(crate) events: Option<Box<SseEvents>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum AnswerState {
     #[default]
     Head,
     /// So many bytes of the body are missing.
@@ -65,10 +65,10 @@ enum State {
     Done,
 }
 
-impl Reader {
+impl AnswerReader {
     /// Prepares for the next answer.
     pub(crate) fn begin(&mut self) {
-        self.state = State::Head;
+        self.state = AnswerState::Head;
         self.left.clear();
         self.answer.begin();
         self.events = None;
@@ -76,7 +76,7 @@ impl Reader {
 
     /// Whether the whole answer came.
     pub(crate) fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == AnswerState::Done
     }
 
     /// Gives back memory that a large answer took.
@@ -94,7 +94,7 @@ impl Reader {
     ///
     /// # Errors
     /// Bytes that are no answer.
-    pub(crate) fn feed(&mut self, bytes: &[u8], wants: &Wants) -> Result<bool, Fault> {
+    pub(crate) fn feed(&mut self, bytes: &[u8], wants: &AnswerWants) -> Result<bool, AnswerFault> {
         if self.left.is_empty() {
             let used = self.read(bytes, wants)?;
             self.left.extend_from_slice(bytes.get(used..).unwrap_or_default());
@@ -105,43 +105,46 @@ impl Reader {
             all.drain(..used);
             self.left = all;
         }
-        let is_done = self.state == State::Done;
+        let is_done = self.state == AnswerState::Done;
         self.is_kept &= !is_done || self.left.is_empty();
         Ok(is_done)
     }
 
     /// The other side closed; `Ok` where that is the end of the answer.
-    pub(crate) fn close(&mut self) -> Result<(), Fault> {
+    pub(crate) fn close(&mut self) -> Result<(), AnswerFault> {
         self.is_kept = false;
-        if self.state != State::UntilClose {
-            return Err(Fault::Closed);
+        if self.state != AnswerState::UntilClose {
+            return Err(AnswerFault::Closed);
         }
-        self.state = State::Done;
+        self.state = AnswerState::Done;
         Ok(())
     }
 
     /// Reads as much as there is; how many bytes were used.
-    fn read(&mut self, bytes: &[u8], wants: &Wants) -> Result<usize, Fault> {
+    fn read(&mut self, bytes: &[u8], wants: &AnswerWants) -> Result<usize, AnswerFault> {
         let mut used = 0;
         loop {
             let rest = bytes.get(used..).unwrap_or_default();
             let step = match self.state {
-                State::Head => self.read_head(rest, wants)?,
-                State::Length(missing) => self.read_body(rest, missing, wants, State::Length, State::Done)?,
-                State::Chunk(missing) => {
-                    self.read_body(rest, missing, wants, State::Chunk, State::ChunkEnd)?
+                AnswerState::Head => self.read_head(rest, wants)?,
+                AnswerState::Length(missing) => {
+                    self.read_body(rest, missing, wants, AnswerState::Length, AnswerState::Done)?
                 }
-                State::ChunkSize => self.read_chunk_size(rest)?,
-                State::ChunkEnd => self.read_line(rest, |line| {
-                    if line.is_empty() { Ok(State::ChunkSize) } else { Err(Fault::NotHttp) }
+                AnswerState::Chunk(missing) => {
+                    self.read_body(rest, missing, wants, AnswerState::Chunk, AnswerState::ChunkEnd)?
+                }
+                AnswerState::ChunkSize => self.read_chunk_size(rest)?,
+                AnswerState::ChunkEnd => self.read_line(rest, |line| {
+                    if line.is_empty() { Ok(AnswerState::ChunkSize) } else { Err(AnswerFault::NotHttp) }
                 })?,
-                State::Trailer => self
-                    .read_line(rest, |line| Ok(if line.is_empty() { State::Done } else { State::Trailer }))?,
-                State::UntilClose => {
+                AnswerState::Trailer => self.read_line(rest, |line| {
+                    Ok(if line.is_empty() { AnswerState::Done } else { AnswerState::Trailer })
+                })?,
+                AnswerState::UntilClose => {
                     self.keep(rest, wants)?;
                     Some(rest.len()).filter(|count| *count > 0)
                 }
-                State::Done => None,
+                AnswerState::Done => None,
             };
             match step {
                 Some(count) => used += count,
@@ -151,7 +154,7 @@ impl Reader {
     }
 
     /// How many bytes the head took; `None` where more must come.
-    fn read_head(&mut self, bytes: &[u8], wants: &Wants) -> Result<Option<usize>, Fault> {
+    fn read_head(&mut self, bytes: &[u8], wants: &AnswerWants) -> Result<Option<usize>, AnswerFault> {
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -159,10 +162,10 @@ impl Reader {
         let mut response = Response::new(&mut headers);
         let length = match response.parse(bytes) {
             Ok(Status::Complete(length)) => length,
-            Ok(Status::Partial) if bytes.len() > HEAD_BYTES_MAX => return Err(Fault::TooLong),
+            Ok(Status::Partial) if bytes.len() > HEAD_BYTES_MAX => return Err(AnswerFault::TooLong),
             Ok(Status::Partial) => return Ok(None),
-            Err(httparse::Error::TooManyHeaders) => return Err(Fault::TooLong),
-            Err(_) => return Err(Fault::NotHttp),
+            Err(httparse::Error::TooManyHeaders) => return Err(AnswerFault::TooLong),
+            Err(_) => return Err(AnswerFault::NotHttp),
         };
         let status = response.code.unwrap_or(0);
         // 100 and 103 come before the answer proper.
@@ -175,8 +178,8 @@ impl Reader {
         for header in response.headers.iter() {
             let name = header.name;
             if name.eq_ignore_ascii_case("content-length") {
-                let text = std::str::from_utf8(header.value).map_err(|_| Fault::NotHttp)?;
-                content_length = Some(text.trim().parse().map_err(|_| Fault::NotHttp)?);
+                let text = std::str::from_utf8(header.value).map_err(|_| AnswerFault::NotHttp)?;
+                content_length = Some(text.trim().parse().map_err(|_| AnswerFault::NotHttp)?);
             } else if name.eq_ignore_ascii_case("transfer-encoding") {
                 is_chunked = header.value.to_ascii_lowercase().ends_with(b"chunked");
             } else if name.eq_ignore_ascii_case("connection") {
@@ -189,11 +192,11 @@ impl Reader {
             self.events = Some(Box::default());
         }
         self.state = match content_length {
-            _ if wants.is_head || status == 204 || status == 304 => State::Done,
-            _ if is_chunked => State::ChunkSize,
-            Some(0) => State::Done,
-            Some(length) => State::Length(length),
-            None => State::UntilClose,
+            _ if wants.is_head || status == 204 || status == 304 => AnswerState::Done,
+            _ if is_chunked => AnswerState::ChunkSize,
+            Some(0) => AnswerState::Done,
+            Some(length) => AnswerState::Length(length),
+            None => AnswerState::UntilClose,
         };
         Ok(Some(length))
     }
@@ -202,10 +205,10 @@ impl Reader {
         &mut self,
         bytes: &[u8],
         missing: u64,
-        wants: &Wants,
-        more: fn(u64) -> State,
-        then: State,
-    ) -> Result<Option<usize>, Fault> {
+        wants: &AnswerWants,
+        more: fn(u64) -> AnswerState,
+        then: AnswerState,
+    ) -> Result<Option<usize>, AnswerFault> {
         let count = usize::try_from(missing).unwrap_or(usize::MAX).min(bytes.len());
         if count == 0 {
             return Ok(None);
@@ -216,19 +219,19 @@ impl Reader {
         Ok(Some(count))
     }
 
-    fn read_chunk_size(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+    fn read_chunk_size(&mut self, bytes: &[u8]) -> Result<Option<usize>, AnswerFault> {
         match httparse::parse_chunk_size(bytes) {
             Ok(Status::Complete((used, 0))) => {
-                self.state = State::Trailer;
+                self.state = AnswerState::Trailer;
                 Ok(Some(used))
             }
             Ok(Status::Complete((used, size))) => {
-                self.state = State::Chunk(size);
+                self.state = AnswerState::Chunk(size);
                 Ok(Some(used))
             }
-            Ok(Status::Partial) if bytes.len() > HEAD_BYTES_MAX => Err(Fault::TooLong),
+            Ok(Status::Partial) if bytes.len() > HEAD_BYTES_MAX => Err(AnswerFault::TooLong),
             Ok(Status::Partial) => Ok(None),
-            Err(_) => Err(Fault::NotHttp),
+            Err(_) => Err(AnswerFault::NotHttp),
         }
     }
 
@@ -236,17 +239,17 @@ impl Reader {
     fn read_line(
         &mut self,
         bytes: &[u8],
-        then: impl Fn(&[u8]) -> Result<State, Fault>,
-    ) -> Result<Option<usize>, Fault> {
+        then: impl Fn(&[u8]) -> Result<AnswerState, AnswerFault>,
+    ) -> Result<Option<usize>, AnswerFault> {
         let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
-            return if bytes.len() > HEAD_BYTES_MAX { Err(Fault::TooLong) } else { Ok(None) };
+            return if bytes.len() > HEAD_BYTES_MAX { Err(AnswerFault::TooLong) } else { Ok(None) };
         };
         let line = bytes.get(..end).unwrap_or_default();
         self.state = then(line.strip_suffix(b"\r").unwrap_or(line))?;
         Ok(Some(end + 1))
     }
 
-    fn keep(&mut self, bytes: &[u8], wants: &Wants) -> Result<(), Fault> {
+    fn keep(&mut self, bytes: &[u8], wants: &AnswerWants) -> Result<(), AnswerFault> {
         if let Some(events) = &mut self.events {
             return events.feed(bytes);
         }
@@ -254,7 +257,7 @@ impl Reader {
             return Ok(());
         }
         if self.answer.body.len() + bytes.len() > BODY_BYTES_MAX {
-            return Err(Fault::TooLong);
+            return Err(AnswerFault::TooLong);
         }
         self.answer.body.extend_from_slice(bytes);
         Ok(())
@@ -276,18 +279,18 @@ fn value_of(headers: &[httparse::Header<'_>], name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn wants() -> Wants {
-        Wants { body: true, headers: vec!["x-a".into()], ..Wants::default() }
+    fn wants() -> AnswerWants {
+        AnswerWants { body: true, headers: vec!["x-a".into()], ..AnswerWants::default() }
     }
 
     /// What is read, however the bytes are cut: status, body, kept, header.
-    fn read(text: &str, wants: &Wants) -> Result<(u16, String, bool, Option<String>), Fault> {
+    fn read(text: &str, wants: &AnswerWants) -> Result<(u16, String, bool, Option<String>), AnswerFault> {
         let mut first = None;
         for size in [1, 2, 7, text.len().max(1)] {
-            let mut reader = Reader::default();
+            let mut reader = AnswerReader::default();
             reader.begin();
             let mut is_done = false;
-            let result: Result<(), Fault> = text.as_bytes().chunks(size).try_for_each(|part| {
+            let result: Result<(), AnswerFault> = text.as_bytes().chunks(size).try_for_each(|part| {
                 is_done |= reader.feed(part, wants)?;
                 Ok(())
             });
@@ -330,37 +333,37 @@ mod tests {
     #[test]
     fn what_is_no_answer_is_a_fault() {
         for (text, fault) in [
-            ("SSH-2.0-OpenSSH\r\n", Fault::NotHttp),
-            ("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", Fault::NotHttp),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", Fault::NotHttp),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", Fault::NotHttp),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi", Fault::Closed),
-            ("HTTP/1.1 200 O", Fault::Closed),
-            ("", Fault::Closed),
+            ("SSH-2.0-OpenSSH\r\n", AnswerFault::NotHttp),
+            ("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", AnswerFault::NotHttp),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", AnswerFault::NotHttp),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", AnswerFault::NotHttp),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi", AnswerFault::Closed),
+            ("HTTP/1.1 200 O", AnswerFault::Closed),
+            ("", AnswerFault::Closed),
         ] {
-            let mut reader = Reader::default();
+            let mut reader = AnswerReader::default();
             reader.begin();
             let result = reader.feed(text.as_bytes(), &wants()).and_then(|_| reader.close());
             assert_eq!(result, Err(fault), "{text}");
         }
         let long = format!("HTTP/1.1 200 OK\r\nx: {}\r\n", "y".repeat(70_000));
-        let mut reader = Reader::default();
-        assert_eq!(reader.feed(long.as_bytes(), &wants()), Err(Fault::TooLong));
+        let mut reader = AnswerReader::default();
+        assert_eq!(reader.feed(long.as_bytes(), &wants()), Err(AnswerFault::TooLong));
     }
 
     #[test]
     fn bytes_behind_an_answer_end_the_connection() {
-        let mut reader = Reader::default();
+        let mut reader = AnswerReader::default();
         reader.begin();
         let text = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK";
-        assert_eq!(reader.feed(text, &Wants::default()), Ok(true));
+        assert_eq!(reader.feed(text, &AnswerWants::default()), Ok(true));
         assert!(!reader.is_kept && reader.answer.body.is_empty());
     }
 
     #[test]
     fn heads_have_no_body() {
-        let mut reader = Reader::default();
-        let wants = Wants { is_head: true, ..Wants::default() };
+        let mut reader = AnswerReader::default();
+        let wants = AnswerWants { is_head: true, ..AnswerWants::default() };
         assert_eq!(reader.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", &wants), Ok(true));
     }
 }

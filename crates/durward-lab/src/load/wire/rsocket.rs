@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes};
-use durward_rsocket::Credentials;
-use durward_rsocket::requester::{Closed, Event as Happened, Limits, Refused, Requester};
+use durward_wire::rsocket::Credentials;
+use durward_wire::rsocket::requester::{Closed, Event as Happened, Limits, Refused, Requester};
 
-use super::super::answer::Answer;
-use super::super::cause::Cause;
-use super::super::plan::{Form, Request};
-use super::{Asking, Event, sapl};
+use super::super::answer::LoadAnswer;
+use super::super::cause::FailureCause;
+use super::super::plan::{PlannedRequest, RequestForm};
+use super::{OutgoingRequest, WireEvent, sapl};
 
 /// The longest payload: what a frame can announce.
 const PAYLOAD_BYTES_MAX: usize = 0xFF_FFFF;
@@ -19,7 +19,7 @@ const FIRST_BYTES: usize = 7;
 
 /// How a connection introduces itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Setup {
+pub(crate) struct RsocketSetup {
     pub(crate) credentials: Credentials,
     pub(crate) keep_alive: Duration,
     pub(crate) lifetime: Duration,
@@ -27,12 +27,12 @@ pub(crate) struct Setup {
 
 /// One connection of RSocket.
 #[derive(Debug)]
-pub(crate) struct Rsocket {
+pub(crate) struct RsocketConnection {
     requester: Requester,
     streams_max: usize,
     /// By stream.
-    open: HashMap<u32, Open>,
-    answer: Answer,
+    open: HashMap<u32, OpenRequest>,
+    answer: LoadAnswer,
     /// Bytes of the first frame, as far as they came; `None` when it is known to be one.
     first: Option<Vec<u8>>,
     /// The stream whose last item was told of and whose end was not.
@@ -42,26 +42,26 @@ pub(crate) struct Rsocket {
 
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenRequest {
     tag: u32,
     request: u32,
     /// Of a stream: how many items may still come before more are asked for.
     demand: u32,
 }
 
-impl Rsocket {
-    pub(super) fn new(setup: &Setup, streams_max: usize) -> Rsocket {
+impl RsocketConnection {
+    pub(super) fn new(setup: &RsocketSetup, streams_max: usize) -> RsocketConnection {
         let limits = Limits {
             payload_bytes_max: PAYLOAD_BYTES_MAX,
             keep_alive: setup.keep_alive,
             lifetime: setup.lifetime,
         };
         let now = Instant::now();
-        Rsocket {
+        RsocketConnection {
             requester: Requester::new(limits, &setup.credentials, now),
             streams_max,
             open: HashMap::new(),
-            answer: Answer::default(),
+            answer: LoadAnswer::default(),
             first: Some(Vec::new()),
             ended: None,
             now,
@@ -80,8 +80,8 @@ impl Rsocket {
         self.requester.closed().is_none()
     }
 
-    pub(super) fn begin(&mut self, asking: Asking<'_>) -> Result<u32, Cause> {
-        let Form::Rsocket(form) = &asking.request.form else { return Err(Cause::NotRsocket) };
+    pub(super) fn begin(&mut self, asking: OutgoingRequest<'_>) -> Result<u32, FailureCause> {
+        let RequestForm::Rsocket(form) = &asking.request.form else { return Err(FailureCause::NotRsocket) };
         let data = form.data(&asking.fill, asking.tables, asking.body)?;
         let route = form.route.as_bytes();
         let stream = if form.is_stream {
@@ -90,14 +90,15 @@ impl Rsocket {
             self.requester.ask(route, data)
         };
         let stream = stream.map_err(|refused| match refused {
-            Refused::TooLong => Cause::TooLong,
-            Refused::Over => Cause::Closed,
+            Refused::TooLong => FailureCause::TooLong,
+            Refused::Over => FailureCause::Closed,
         })?;
-        self.open.insert(stream, Open { tag: asking.tag, request: asking.number, demand: form.demand });
+        self.open
+            .insert(stream, OpenRequest { tag: asking.tag, request: asking.number, demand: form.demand });
         Ok(stream)
     }
 
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<(), Cause> {
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<(), FailureCause> {
         self.now = Instant::now();
         if let Some(first) = &mut self.first {
             first.extend(bytes.iter().take(FIRST_BYTES - first.len()));
@@ -105,7 +106,7 @@ impl Rsocket {
                 let stream = first.get(3..).unwrap_or_default().try_get_u32().unwrap_or(0) & 0x7FFF_FFFF;
                 // A server speaks on streams that this side opened, or of the connection.
                 if stream != 0 && !self.open.contains_key(&stream) {
-                    return Err(Cause::NotRsocket);
+                    return Err(FailureCause::NotRsocket);
                 }
                 self.first = None;
             }
@@ -115,29 +116,32 @@ impl Rsocket {
     }
 
     /// A server that closes says why before, where it has a reason.
-    pub(super) fn close(&mut self) -> Result<(), Cause> {
-        Err(self.broken().unwrap_or(Cause::Closed))
+    pub(super) fn close(&mut self) -> Result<(), FailureCause> {
+        Err(self.broken().unwrap_or(FailureCause::Closed))
     }
 
-    fn broken(&self) -> Option<Cause> {
+    fn broken(&self) -> Option<FailureCause> {
         self.requester.closed().map(|closed| match closed {
-            Closed::ByServer { code, .. } => Cause::RsocketClosed(*code),
-            Closed::Nonsense(_) => Cause::NotRsocket,
-            Closed::Silent => Cause::Silent,
+            Closed::ByServer { code, .. } => FailureCause::RsocketClosed(*code),
+            Closed::Nonsense(_) => FailureCause::NotRsocket,
+            Closed::Silent => FailureCause::Silent,
         })
     }
 
-    pub(super) fn next(&mut self, requests: &[Request]) -> Result<Option<Event>, Cause> {
+    pub(super) fn next(&mut self, requests: &[PlannedRequest]) -> Result<Option<WireEvent>, FailureCause> {
         if let Some(open) = self.ended.take().and_then(|stream| self.open.remove(&stream)) {
-            return Ok(Some(Event::End(open.tag)));
+            return Ok(Some(WireEvent::End(open.tag)));
         }
         while let Some(happened) = self.requester.next_event(self.now) {
             let event = match happened {
                 Happened::Answer { stream, data, is_last } => self.take(stream, &data, is_last, requests),
-                Happened::Completed { stream } => self.open.remove(&stream).map(|open| Event::End(open.tag)),
-                Happened::Failed { stream, code, .. } => {
-                    self.open.remove(&stream).map(|open| Event::Failed(open.tag, Cause::Rsocket(code)))
+                Happened::Completed { stream } => {
+                    self.open.remove(&stream).map(|open| WireEvent::End(open.tag))
                 }
+                Happened::Failed { stream, code, .. } => self
+                    .open
+                    .remove(&stream)
+                    .map(|open| WireEvent::Failed(open.tag, FailureCause::Rsocket(code))),
             };
             if event.is_some() {
                 return Ok(event);
@@ -146,16 +150,22 @@ impl Rsocket {
         self.broken().map_or(Ok(None), Err)
     }
 
-    fn take(&mut self, stream: u32, data: &Bytes, is_last: bool, requests: &[Request]) -> Option<Event> {
+    fn take(
+        &mut self,
+        stream: u32,
+        data: &Bytes,
+        is_last: bool,
+        requests: &[PlannedRequest],
+    ) -> Option<WireEvent> {
         let open = self.open.get_mut(&stream)?;
         let request = requests.get(open.request as usize)?;
-        let Form::Rsocket(form) = &request.form else { return None };
+        let RequestForm::Rsocket(form) = &request.form else { return None };
         let (tag, is_stream) = (open.tag, form.is_stream);
         self.answer.json = match sapl::read(form.message, data, request.wants.body) {
             Ok(json) => Some(json),
             Err(_) => {
                 self.release(stream);
-                return Some(Event::Failed(tag, Cause::NotSapl));
+                return Some(WireEvent::Failed(tag, FailureCause::NotSapl));
             }
         };
         if is_stream && is_last {
@@ -167,10 +177,10 @@ impl Rsocket {
                 self.requester.demand(stream, form.demand);
             }
         }
-        Some(if is_stream { Event::Item(tag) } else { Event::Answer(tag) })
+        Some(if is_stream { WireEvent::Item(tag) } else { WireEvent::Answer(tag) })
     }
 
-    pub(super) fn answer(&self) -> &Answer {
+    pub(super) fn answer(&self) -> &LoadAnswer {
         &self.answer
     }
 

@@ -11,7 +11,7 @@
 //! ```
 
 use bytes::BytesMut;
-use durward_rsocket::protobuf::{DecodeError, Field, Reader, error, put_bytes, put_message, put_number};
+use durward_wire::protobuf::{DecodeError, Field, Reader, error, put_bytes, put_message, put_number};
 use serde_json::{Map, Value};
 
 /// Deepest nesting of values that is read: as deep as JSON is.
@@ -23,7 +23,7 @@ const FIELDS: [&str; 5] = ["subject", "action", "resource", "environment", "secr
 
 /// What an answer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Message {
+pub(crate) enum SaplMessage {
     /// One decision.
     Decision,
     /// Decisions by the ids of what was asked.
@@ -36,16 +36,16 @@ pub(crate) enum Message {
 ///
 /// # Errors
 /// Bytes that are no such message.
-pub(super) fn read(message: Message, bytes: &[u8], is_wanted: bool) -> Result<Value, DecodeError> {
+pub(super) fn read(message: SaplMessage, bytes: &[u8], is_wanted: bool) -> Result<Value, DecodeError> {
     match message {
-        Message::Decision if !is_wanted => look(bytes).map(|()| Value::Null),
-        Message::Decision => decision(bytes),
-        Message::Identified => {
+        SaplMessage::Decision if !is_wanted => look(bytes).map(|()| Value::Null),
+        SaplMessage::Decision => decision(bytes),
+        SaplMessage::Identified => {
             let (id, decision) = identified(bytes)?;
             Ok(Map::from_iter([("subscriptionId".to_owned(), id.into()), ("decision".to_owned(), decision)])
                 .into())
         }
-        Message::Multi => {
+        SaplMessage::Multi => {
             let mut all = Map::new();
             let mut reader = Reader::new(bytes);
             while let Some(Field { number, content }) = reader.next()? {
@@ -182,12 +182,12 @@ fn object(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn write(message: Message, text: &[u8], out: &mut BytesMut) -> Result<(), String> {
+pub(crate) fn write(message: SaplMessage, text: &[u8], out: &mut BytesMut) -> Result<(), String> {
     let json: Value =
         serde_json::from_slice(text).map_err(|error| format!("has a question that is no JSON: {error}"))?;
     match message {
-        Message::Decision => put_subscription(out, &json),
-        Message::Multi | Message::Identified => {
+        SaplMessage::Decision => put_subscription(out, &json),
+        SaplMessage::Multi | SaplMessage::Identified => {
             let Value::Object(all) = &json else {
                 return Err("asks for several decisions: its question is an object of ids and subscriptions"
                     .to_owned());
@@ -273,8 +273,8 @@ mod tests {
             (written(99, &json!([]), None), json!({"decision": "INDETERMINATE"})),
             (BytesMut::new(), json!({"decision": "INDETERMINATE"})),
         ] {
-            assert_eq!(read(Message::Decision, &bytes, true).unwrap(), said);
-            assert_eq!(read(Message::Decision, &bytes, false).unwrap(), Value::Null);
+            assert_eq!(read(SaplMessage::Decision, &bytes, true).unwrap(), said);
+            assert_eq!(read(SaplMessage::Decision, &bytes, false).unwrap(), Value::Null);
         }
     }
 
@@ -284,34 +284,34 @@ mod tests {
         put_bytes(&mut one, 1, b"a");
         put_bytes(&mut one, 2, &written(1, &json!([]), None));
         let said = json!({"subscriptionId": "a", "decision": {"decision": "PERMIT"}});
-        assert_eq!(read(Message::Identified, &one, true).unwrap(), said);
+        assert_eq!(read(SaplMessage::Identified, &one, true).unwrap(), said);
         let mut all = BytesMut::new();
         put_bytes(&mut all, 1, &one);
-        assert_eq!(read(Message::Multi, &all, true).unwrap(), json!({"a": {"decision": "PERMIT"}}));
+        assert_eq!(read(SaplMessage::Multi, &all, true).unwrap(), json!({"a": {"decision": "PERMIT"}}));
     }
 
     #[test]
     fn what_is_no_message_is_refused() {
         let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
         for bytes in [&b"\xff"[..], b"\x0a\x01x", b"\x12\x05x", b"\x22\x03\x1a\x01x", b"\x22\x02\x42\x00"] {
-            assert!(read(Message::Decision, bytes, true).is_err(), "{bytes:?}");
+            assert!(read(SaplMessage::Decision, bytes, true).is_err(), "{bytes:?}");
         }
-        assert!(read(Message::Decision, &written(1, &json!([deep]), None), true).is_err());
+        assert!(read(SaplMessage::Decision, &written(1, &json!([deep]), None), true).is_err());
     }
 
     #[test]
     fn questions_are_written_as_the_clients_of_sapl_do() {
         let mut out = BytesMut::new();
         let text = br#"{"subject":"alice","action":"read","resource":"document"}"#;
-        write(Message::Decision, text, &mut out).unwrap();
+        write(SaplMessage::Decision, text, &mut out).unwrap();
         let bytes = b"\x0a\x07\x22\x05alice\x12\x06\x22\x04read\x1a\x0a\x22\x08document\x22\x02\x38\x01\x2a\x02\x38\x01";
         assert_eq!(&out[..], bytes);
         for (message, text, said) in [
-            (Message::Decision, "{", "no JSON"),
-            (Message::Decision, "[]", "no object"),
-            (Message::Decision, r#"{"sbject":1}"#, "`sbject`"),
-            (Message::Multi, "[]", "object of ids"),
-            (Message::Identified, r#"{"a":1}"#, "no object"),
+            (SaplMessage::Decision, "{", "no JSON"),
+            (SaplMessage::Decision, "[]", "no object"),
+            (SaplMessage::Decision, r#"{"sbject":1}"#, "`sbject`"),
+            (SaplMessage::Multi, "[]", "object of ids"),
+            (SaplMessage::Identified, r#"{"a":1}"#, "no object"),
         ] {
             let error = write(message, text.as_bytes(), &mut BytesMut::new()).unwrap_err();
             assert!(error.contains(said), "{error}");

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::reader::{BODY_BYTES_MAX, Fault};
+use super::reader::{AnswerFault, BODY_BYTES_MAX};
 
 /// The events of one stream, in the order in which they came.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
+pub(crate) struct SseEvents {
     /// The beginning of a line.
     line: Vec<u8>,
     /// Data of the event that is not whole.
@@ -18,12 +18,12 @@ pub(crate) struct Events {
     whole: VecDeque<Vec<u8>>,
 }
 
-impl Events {
+impl SseEvents {
     /// Takes bytes of the body.
     ///
     /// # Errors
     /// An event that is longer than any answer may be.
-    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<(), AnswerFault> {
         let mut rest = bytes;
         while let Some((byte, more)) = rest.split_first() {
             if std::mem::take(&mut self.was_return) && *byte == b'\n' {
@@ -40,7 +40,7 @@ impl Events {
             self.end_line();
             rest = ended.get(1..).unwrap_or_default();
         }
-        if self.line.len() + self.data.len() > BODY_BYTES_MAX { Err(Fault::TooLong) } else { Ok(()) }
+        if self.line.len() + self.data.len() > BODY_BYTES_MAX { Err(AnswerFault::TooLong) } else { Ok(()) }
     }
 
     /// The data of the next whole event.
@@ -86,7 +86,7 @@ mod tests {
     fn read(text: &str) -> Vec<String> {
         let mut first = None;
         for size in [1, 2, 3, text.len().max(1)] {
-            let mut events = Events::default();
+            let mut events = SseEvents::default();
             text.as_bytes().chunks(size).for_each(|part| events.feed(part).unwrap());
             let all: Vec<String> =
                 std::iter::from_fn(|| events.next()).map(|data| String::from_utf8(data).unwrap()).collect();
@@ -114,9 +114,9 @@ mod tests {
 
     #[test]
     fn an_event_without_an_end_is_too_long() {
-        let mut events = Events::default();
+        let mut events = SseEvents::default();
         let part = vec![b'x'; 1 << 20];
         let result = (0..17).try_for_each(|_| events.feed(&part));
-        assert_eq!(result, Err(Fault::TooLong));
+        assert_eq!(result, Err(AnswerFault::TooLong));
     }
 }

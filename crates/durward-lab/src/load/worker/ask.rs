@@ -6,16 +6,16 @@ use std::time::Instant;
 
 use mio::Token;
 
-use super::super::cause::Cause;
+use super::super::cause::FailureCause;
 use super::super::clock::NEVER;
-use super::super::stream::Stream;
+use super::super::stream::NonblockingSocket;
 use super::super::user::NONE;
-use super::super::wire::{Asking, Wire};
-use super::receive::Outcome;
-use super::{Connection, EMPTY_TURN_NS, Flight, Worker};
-use crate::scenario::Balance;
+use super::super::wire::{OutgoingRequest, WireConnection};
+use super::receive::RequestOutcome;
+use super::{EMPTY_TURN_NS, LoadConnection, LoadWorker, RequestInFlight};
+use crate::scenario::NodeChoice;
 
-impl Worker<'_> {
+impl LoadWorker<'_> {
     /// Sends the request of a user that is due, or lets it wait for a connection.
     pub(super) fn ask(&mut self, number: u32) {
         let Some(user) = self.users.get_mut(number as usize) else { return };
@@ -45,7 +45,7 @@ impl Worker<'_> {
 
     /// Whether users have connections of their own.
     pub(super) fn has_own(&self) -> bool {
-        let is_sticky = self.setup.balance == Balance::Sticky || self.plan.nodes.len() == 1;
+        let is_sticky = self.setup.balance == NodeChoice::Sticky || self.plan.nodes.len() == 1;
         is_sticky
             && !self.plan.protocol.is_shared()
             && self.setup.load.connections.is_none()
@@ -55,21 +55,22 @@ impl Worker<'_> {
     /// Opens a connection for a user, whose request is sent as soon as it is there.
     fn open(&mut self, user: u32, node: usize) {
         let Some(target) = self.plan.nodes.get(node) else { return };
-        let stream = Stream::connect(target.address, self.setup.tls.get(node).and_then(Option::as_ref));
+        let stream =
+            NonblockingSocket::connect(target.address, self.setup.tls.get(node).and_then(Option::as_ref));
         let number = self.free.pop().unwrap_or_else(|| {
-            self.connections.push(Connection::default());
+            self.connections.push(LoadConnection::default());
             u32::try_from(self.connections.len() - 1).unwrap_or(NONE)
         });
         let mut stream = match stream {
             Ok(stream) => stream,
-            Err(error) => return self.never_open(number, user, &Cause::from(&error)),
+            Err(error) => return self.never_open(number, user, &FailureCause::from(&error)),
         };
         if let Err(error) = stream.register(self.poll.registry(), Token(number as usize + 1)) {
-            return self.never_open(number, user, &Cause::from(&error));
+            return self.never_open(number, user, &FailureCause::from(&error));
         }
         let Some(connection) = self.connections.get_mut(number as usize) else { return };
         (connection.stream, connection.is_open) = (Some(stream), false);
-        connection.wire = Wire::new(&self.plan.protocol, self.setup.streams);
+        connection.wire = WireConnection::new(&self.plan.protocol, self.setup.streams);
         connection.node = u32::try_from(node).unwrap_or(0);
         if let Some(pool) = self.pools.get_mut(node) {
             pool.open += 1;
@@ -94,11 +95,11 @@ impl Worker<'_> {
     }
 
     /// No connection can be had: the user's request failed, and whoever waits tries again.
-    fn never_open(&mut self, connection: u32, user: u32, cause: &Cause) {
+    fn never_open(&mut self, connection: u32, user: u32, cause: &FailureCause) {
         self.free.push(connection);
         let now = self.shared.clock.now();
         let Some(asker) = self.users.get(user as usize) else { return };
-        let flight = Flight {
+        let flight = RequestInFlight {
             user,
             request: asker.request,
             due: asker.due,
@@ -110,7 +111,7 @@ impl Worker<'_> {
         };
         let node = asker.node;
         self.shared.nodes.count(node as usize, -1);
-        self.conclude(flight, node, Outcome::Failed(cause.clone()), now);
+        self.conclude(flight, node, RequestOutcome::Failed(cause.clone()), now);
         if let Some(next) = self.pools.get_mut(node as usize).and_then(|pool| pool.waiting.pop_front()) {
             self.shared.nodes.count(node as usize, -1);
             self.timers.push(Reverse((now + EMPTY_TURN_NS, next)));
@@ -126,7 +127,7 @@ impl Worker<'_> {
         self.request_number += self.request_stride;
         let Some(connection) = self.connections.get_mut(number as usize) else { return };
         self.buffers.request.clear();
-        let asking = Asking {
+        let asking = OutgoingRequest {
             tag: user,
             number: asker.request,
             request,
@@ -139,7 +140,7 @@ impl Worker<'_> {
         if is_measured && asker.due >= asker.free_since {
             self.tally.lateness.record(now - asker.due.min(now));
         }
-        let flight = Flight {
+        let flight = RequestInFlight {
             user,
             request: asker.request,
             due: asker.due,
@@ -173,11 +174,11 @@ impl Worker<'_> {
         let mut rest = self.buffers.request.as_slice();
         let failed = loop {
             match stream.write(rest) {
-                Ok(0) => break Some(Cause::Closed),
+                Ok(0) => break Some(FailureCause::Closed),
                 Ok(count) => rest = rest.get(count..).unwrap_or_default(),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break None,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => break Some(Cause::from(&error)),
+                Err(error) => break Some(FailureCause::from(&error)),
             }
             if rest.is_empty() {
                 break None;
@@ -220,9 +221,9 @@ impl Worker<'_> {
     }
 
     /// Requests whose time is over fail.
-    pub(super) fn sweep(&mut self, now: u64, cause: &Cause) {
+    pub(super) fn sweep(&mut self, now: u64, cause: &FailureCause) {
         let over = self.flights.iter().flatten().filter(|flight| flight.deadline <= now || now == NEVER);
-        let over: Vec<Flight> = over.copied().collect();
+        let over: Vec<RequestInFlight> = over.copied().collect();
         for flight in over {
             let connection = self.connections.get(flight.connection as usize);
             // A connection that never came to be is nothing to go on with.
@@ -233,7 +234,7 @@ impl Worker<'_> {
                 Some(_) | None => continue,
             }
             if is_shared {
-                self.finish(flight.user, Outcome::of(flight.held, cause.clone()), now);
+                self.finish(flight.user, RequestOutcome::of(flight.held, cause.clone()), now);
                 self.note_unwritten(flight.connection);
             } else {
                 self.break_off(flight.connection, cause.clone());

@@ -12,16 +12,16 @@ use std::sync::mpsc::Sender;
 
 use mio::{Events, Poll};
 
-use super::Setup;
-use super::arrivals::Schedule;
-use super::balance::Nodes;
-use super::cause::Cause;
-use super::clock::{Clock, NEVER, Sleep, TIMER, thread_cpu_s};
-use super::plan::{Plan, ns};
-use super::stream::Stream;
-use super::tally::{SecondTally, Tally};
-use super::user::{NONE, Next, User};
-use super::wire::Wire;
+use super::LoadSetup;
+use super::arrivals::ArrivalSchedule;
+use super::balance::NodeBalance;
+use super::cause::FailureCause;
+use super::clock::{LoadClock, NEVER, SocketWait, TIMER, thread_cpu_s};
+use super::plan::{LoadPlan, ns};
+use super::stream::NonblockingSocket;
+use super::tally::{SecondTally, ThreadTally};
+use super::user::{LoadUser, NONE, NextAction};
+use super::wire::WireConnection;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -37,35 +37,35 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// What all threads of a load share.
 #[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) clock: Clock,
-    pub(super) nodes: Nodes,
+pub(super) struct WorkerShared {
+    pub(super) clock: LoadClock,
+    pub(super) nodes: NodeBalance,
 }
 
 /// One thread of the generator.
 #[derive(Debug)]
-pub(super) struct Worker<'l> {
-    setup: &'l Setup<'l>,
-    plan: &'l Plan,
-    shared: &'l Shared,
+pub(super) struct LoadWorker<'l> {
+    setup: &'l LoadSetup<'l>,
+    plan: &'l LoadPlan,
+    shared: &'l WorkerShared,
     poll: Poll,
-    sleep: Sleep,
-    users: Vec<User>,
+    sleep: SocketWait,
+    users: Vec<LoadUser>,
     /// What each user has under way, by user.
-    flights: Vec<Option<Flight>>,
-    connections: Vec<Connection>,
+    flights: Vec<Option<RequestInFlight>>,
+    connections: Vec<LoadConnection>,
     /// Numbers of connections that are closed and may be used anew.
     free: Vec<u32>,
     /// Numbers of those that are being closed.
     closed: Vec<u32>,
-    pools: Vec<Pool>,
+    pools: Vec<NodeConnections>,
     /// When users send their next request.
     timers: BinaryHeap<Reverse<(u64, u32)>>,
     /// When users close the streams that they hold; those whose stream is gone by then mean nothing.
     holds: BinaryHeap<Reverse<(u64, u32)>>,
     /// Users who go on now.
     ready: VecDeque<u32>,
-    arrivals: Option<Arrivals>,
+    arrivals: Option<WorkerArrivals>,
     in_flight: usize,
     /// Connections that carry several requests and have something to write.
     unwritten: Vec<u32>,
@@ -73,8 +73,8 @@ pub(super) struct Worker<'l> {
     /// Requests that this thread numbers: its own number, and so many further on each time.
     request_number: u64,
     request_stride: u64,
-    buffers: Buffers,
-    tally: Tally,
+    buffers: WorkerBuffers,
+    tally: ThreadTally,
     second: SecondTally,
     /// Processor time of this thread when the second began.
     second_cpu_s: f64,
@@ -82,7 +82,7 @@ pub(super) struct Worker<'l> {
 }
 
 #[derive(Debug)]
-struct Buffers {
+struct WorkerBuffers {
     read: Box<[u8]>,
     request: Vec<u8>,
     body: Vec<u8>,
@@ -90,15 +90,15 @@ struct Buffers {
 
 /// A connection, or room for one.
 #[derive(Debug, Default)]
-struct Connection {
-    stream: Option<Stream>,
+struct LoadConnection {
+    stream: Option<NonblockingSocket>,
     is_open: bool,
     node: u32,
     /// The user whose own it is.
     owner: u32,
     /// What could not be written yet.
     out: Vec<u8>,
-    wire: Wire,
+    wire: WireConnection,
     /// Whether it is among those of its pool that take a request.
     is_listed: bool,
     /// Whether it is among those that have something to write.
@@ -107,7 +107,7 @@ struct Connection {
 
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
-struct Flight {
+struct RequestInFlight {
     user: u32,
     request: u32,
     due: u64,
@@ -117,12 +117,12 @@ struct Flight {
     /// By which its connection knows it.
     handle: u32,
     /// Of a stream whose first event came.
-    held: Option<Held>,
+    held: Option<HeldStream>,
 }
 
 /// A stream that is held.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct HeldStream {
     /// When it is closed; [`NEVER`] where only events end it.
     until: u64,
     /// When its last event came.
@@ -133,7 +133,7 @@ struct Held {
 
 /// Connections of one node that users share.
 #[derive(Debug, Default)]
-struct Pool {
+struct NodeConnections {
     /// Those that take a request; of HTTP/1.1 the one that was used last is at the end.
     idle: VecDeque<u32>,
     open: usize,
@@ -142,8 +142,8 @@ struct Pool {
 }
 
 #[derive(Debug)]
-struct Arrivals {
-    schedule: Schedule,
+struct WorkerArrivals {
+    schedule: ArrivalSchedule,
     /// Every so many arrivals one is this thread's.
     stride: usize,
     next: Option<u64>,
@@ -152,7 +152,7 @@ struct Arrivals {
     idle: VecDeque<u32>,
 }
 
-impl Arrivals {
+impl WorkerArrivals {
     fn take(&mut self) -> Option<u64> {
         let due = self.next?;
         // Other threads and agents take those between.
@@ -161,28 +161,28 @@ impl Arrivals {
     }
 }
 
-impl<'l> Worker<'l> {
+impl<'l> LoadWorker<'l> {
     /// The thread of this number. No socket is opened yet.
     pub(super) fn new(
-        setup: &'l Setup<'l>,
-        shared: &'l Shared,
+        setup: &'l LoadSetup<'l>,
+        shared: &'l WorkerShared,
         number: usize,
         seconds: Sender<SecondTally>,
-    ) -> io::Result<Worker<'l>> {
+    ) -> io::Result<LoadWorker<'l>> {
         let (plan, threads) = (setup.plan, setup.threads);
         let poll = Poll::new()?;
-        let sleep = Sleep::new(&poll)?;
+        let sleep = SocketWait::new(&poll)?;
         let share = setup.share.of_thread(number, threads);
-        let users: Vec<User> =
-            share.numbers(setup.users).map(|user| User::new(user, setup.seed, plan)).collect();
+        let users: Vec<LoadUser> =
+            share.numbers(setup.users).map(|user| LoadUser::new(user, setup.seed, plan)).collect();
         let arrivals = setup.schedule.clone().map(|mut schedule| {
             let next = schedule.by_ref().nth(usize::try_from(share.number).unwrap_or(usize::MAX));
             let idle = (0..u32::try_from(users.len()).unwrap_or(NONE)).collect();
             let stride = usize::try_from(share.of).unwrap_or(usize::MAX);
-            Arrivals { schedule, stride, next, backlog: VecDeque::new(), idle }
+            WorkerArrivals { schedule, stride, next, backlog: VecDeque::new(), idle }
         });
         let flights = users.iter().map(|_| None).collect();
-        let mut worker = Worker {
+        let mut worker = LoadWorker {
             setup,
             plan,
             shared,
@@ -193,7 +193,7 @@ impl<'l> Worker<'l> {
             connections: Vec::new(),
             free: Vec::new(),
             closed: Vec::new(),
-            pools: plan.nodes.iter().map(|_| Pool::default()).collect(),
+            pools: plan.nodes.iter().map(|_| NodeConnections::default()).collect(),
             timers: BinaryHeap::new(),
             holds: BinaryHeap::new(),
             ready: VecDeque::new(),
@@ -203,8 +203,12 @@ impl<'l> Worker<'l> {
             is_closing: false,
             request_number: share.number,
             request_stride: share.of,
-            buffers: Buffers { read: vec![0; READ_BYTES].into(), request: Vec::new(), body: Vec::new() },
-            tally: Tally::new(plan.requests.len(), plan.nodes.len()),
+            buffers: WorkerBuffers {
+                read: vec![0; READ_BYTES].into(),
+                request: Vec::new(),
+                body: Vec::new(),
+            },
+            tally: ThreadTally::new(plan.requests.len(), plan.nodes.len()),
             second: SecondTally::default(),
             second_cpu_s: 0.0,
             seconds,
@@ -226,10 +230,11 @@ impl<'l> Worker<'l> {
         let ramp = ns(self.setup.load.ramp.0) as f64;
         let pause = match (self.setup.load.pace, self.setup.load.think) {
             (Some(pace), _) => ns(pace.0),
-            (None, crate::scenario::Think::Constant(mean) | crate::scenario::Think::Exponential(mean)) => {
-                ns(mean.0)
-            }
-            (None, crate::scenario::Think::None) => 0,
+            (
+                None,
+                crate::scenario::ThinkTime::Constant(mean) | crate::scenario::ThinkTime::Exponential(mean),
+            ) => ns(mean.0),
+            (None, crate::scenario::ThinkTime::None) => 0,
         };
         for (at, user) in self.users.iter_mut().enumerate() {
             let share = user.number as f64 / self.setup.users.max(1) as f64;
@@ -239,7 +244,7 @@ impl<'l> Worker<'l> {
     }
 
     /// Makes load until measuring has ended and the last answers have come.
-    pub(super) fn run(mut self) -> io::Result<Tally> {
+    pub(super) fn run(mut self) -> io::Result<ThreadTally> {
         let mut events = Events::with_capacity(EVENTS);
         let sweep_every = self
             .plan
@@ -271,10 +276,10 @@ impl<'l> Worker<'l> {
                 break;
             }
             if now >= self.shared.clock.abandon() {
-                self.sweep(NEVER, &Cause::CutShort);
+                self.sweep(NEVER, &FailureCause::CutShort);
             }
             if now >= next_sweep {
-                self.sweep(now, &Cause::Timeout);
+                self.sweep(now, &FailureCause::Timeout);
                 self.tick();
                 self.write_all();
                 next_sweep = now + sweep_every;
@@ -410,9 +415,9 @@ impl<'l> Worker<'l> {
         let Some(user) = self.users.get_mut(number as usize) else { return };
         for _ in 0..2 {
             match user.next(self.plan) {
-                Next::Ask(request) => return self.plan_request(number, request),
-                Next::TurnOver if is_open => return self.leave(number),
-                Next::TurnOver => {}
+                NextAction::Ask(request) => return self.plan_request(number, request),
+                NextAction::TurnOver if is_open => return self.leave(number),
+                NextAction::TurnOver => {}
             }
         }
         // Nothing to ask in a whole turn: chance may have it otherwise next time.

@@ -1,9 +1,9 @@
 //! Connections that users share: which of them takes the next request.
 
 use super::super::clock::NEVER;
-use super::Worker;
+use super::LoadWorker;
 
-impl Worker<'_> {
+impl LoadWorker<'_> {
     /// A connection to this node that takes a request. Of HTTP/1.1 the one used last, so that few are in use; of protocols that
     /// carry several requests each in turn.
     pub(super) fn take_idle(&mut self, node: usize) -> Option<u32> {

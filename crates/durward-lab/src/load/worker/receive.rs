@@ -1,60 +1,60 @@
-//! Takes answers: reads, judges, counts, and lets users go on.
+//! Receives answers: reads, checks and counts them, and lets users go on.
 
 use std::cmp::Reverse;
 use std::io::ErrorKind;
 
-use super::super::answer::{Captured, judge};
-use super::super::cause::Cause;
+use super::super::answer::{CapturedValue, judge};
+use super::super::cause::FailureCause;
 use super::super::clock::NEVER;
 use super::super::user::NONE;
-use super::super::wire::{Event, Protocol, Wire};
-use super::{Flight, Held, READ_BYTES, Worker};
+use super::super::wire::{LoadProtocol, WireConnection, WireEvent};
+use super::{HeldStream, LoadWorker, READ_BYTES, RequestInFlight};
 
 /// When a request that a server did not look at is sent again.
 const AGAIN_NS: u64 = 100_000;
 
-/// What came of a request.
-pub(super) enum Outcome {
+/// The outcome of a request.
+pub(super) enum RequestOutcome {
     /// A right answer.
-    Answered(Captured),
+    Answered(CapturedValue),
     /// No right answer.
-    Failed(Cause),
+    Failed(FailureCause),
     /// A stream, whose first event was counted, was closed by its user.
     Held,
     /// A stream, whose first event was counted, ended before.
-    Broken(Cause),
+    Broken(FailureCause),
 }
 
-impl Outcome {
+impl RequestOutcome {
     /// That of a failure, for a request or for a stream that is held.
-    pub(super) fn of(held: Option<Held>, cause: Cause) -> Outcome {
-        if held.is_some() { Outcome::Broken(cause) } else { Outcome::Failed(cause) }
+    pub(super) fn of(held: Option<HeldStream>, cause: FailureCause) -> RequestOutcome {
+        if held.is_some() { RequestOutcome::Broken(cause) } else { RequestOutcome::Failed(cause) }
     }
 }
 
-/// What came of looking at a socket.
-enum Looked {
+/// The outcome of polling a socket.
+enum SocketPoll {
     /// Nothing more for now.
     Wait,
     /// Something may have happened.
     News,
     /// The connection is of no more use.
-    Broken(Cause),
+    Broken(FailureCause),
 }
 
-impl Worker<'_> {
+impl LoadWorker<'_> {
     /// Does what can be done with a connection of which the system has news.
     pub(super) fn serve(&mut self, number: usize, is_closed: bool) {
         let number = u32::try_from(number).unwrap_or(NONE);
         match self.write_rest(number) {
-            Looked::Wait | Looked::News => {}
-            Looked::Broken(cause) => return self.break_off(number, cause),
+            SocketPoll::Wait | SocketPoll::News => {}
+            SocketPoll::Broken(cause) => return self.break_off(number, cause),
         }
         loop {
             match self.look(number, is_closed) {
-                (Looked::Wait, _) => return,
-                (Looked::Broken(cause), _) => return self.break_off(number, cause),
-                (Looked::News, is_drained) => {
+                (SocketPoll::Wait, _) => return,
+                (SocketPoll::Broken(cause), _) => return self.break_off(number, cause),
+                (SocketPoll::News, is_drained) => {
                     self.take_events(number);
                     if is_drained {
                         return;
@@ -90,28 +90,28 @@ impl Worker<'_> {
     }
 
     #[inline]
-    fn happened(&mut self, event: Event, now: u64) {
+    fn happened(&mut self, event: WireEvent, now: u64) {
         match event {
-            Event::Answer(user) => self.answered(user, now),
-            Event::Item(user) => self.item(user, now),
-            Event::End(user) => self.ended(user, now),
-            Event::Failed(user, cause) => {
+            WireEvent::Answer(user) => self.answered(user, now),
+            WireEvent::Item(user) => self.item(user, now),
+            WireEvent::End(user) => self.ended(user, now),
+            WireEvent::Failed(user, cause) => {
                 let held = self.flights.get(user as usize).and_then(|flight| flight.as_ref()?.held);
-                self.finish(user, Outcome::of(held, cause), now);
+                self.finish(user, RequestOutcome::of(held, cause), now);
             }
-            Event::Unprocessed(user) => self.ask_again(user, now),
+            WireEvent::Unprocessed(user) => self.ask_again(user, now),
         }
     }
 
     /// Writes what waits, once the connection is there.
-    fn write_rest(&mut self, number: u32) -> Looked {
-        let Some(connection) = self.connections.get_mut(number as usize) else { return Looked::Wait };
-        let Some(stream) = &mut connection.stream else { return Looked::Wait };
+    fn write_rest(&mut self, number: u32) -> SocketPoll {
+        let Some(connection) = self.connections.get_mut(number as usize) else { return SocketPoll::Wait };
+        let Some(stream) = &mut connection.stream else { return SocketPoll::Wait };
         if !connection.is_open {
             match stream.is_connected() {
                 Ok(true) => connection.is_open = true,
-                Ok(false) => return Looked::Wait,
-                Err(error) => return Looked::Broken(Cause::from(&error)),
+                Ok(false) => return SocketPoll::Wait,
+                Err(error) => return SocketPoll::Broken(FailureCause::from(&error)),
             }
         }
         let mut written = 0;
@@ -133,45 +133,47 @@ impl Worker<'_> {
             connection.out = Vec::new();
         }
         match result {
-            Ok(()) => Looked::Wait,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Looked::Wait,
-            Err(error) => Looked::Broken(Cause::from(&error)),
+            Ok(()) => SocketPoll::Wait,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => SocketPoll::Wait,
+            Err(error) => SocketPoll::Broken(FailureCause::from(&error)),
         }
     }
 
     /// Reads until there is an answer or nothing more; with it, whether nothing more can be there.
-    fn look(&mut self, number: u32, is_closed: bool) -> (Looked, bool) {
-        let Some(connection) = self.connections.get_mut(number as usize) else { return (Looked::Wait, true) };
+    fn look(&mut self, number: u32, is_closed: bool) -> (SocketPoll, bool) {
+        let Some(connection) = self.connections.get_mut(number as usize) else {
+            return (SocketPoll::Wait, true);
+        };
         let is_open = connection.is_open;
         let Some(stream) = connection.stream.as_mut().filter(|_| is_open) else {
-            return (Looked::Wait, true);
+            return (SocketPoll::Wait, true);
         };
         loop {
             let count = match stream.read(&mut self.buffers.read) {
                 Ok(0) => {
                     let closed = connection.wire.close();
-                    return (closed.map_or_else(Looked::Broken, |()| Looked::News), true);
+                    return (closed.map_or_else(SocketPoll::Broken, |()| SocketPoll::News), true);
                 }
                 Ok(count) => count,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return (Looked::Wait, true),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return (SocketPoll::Wait, true),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    let cause = Cause::from(&error);
+                    let cause = FailureCause::from(&error);
                     // A server that gives up a connection may have said why before.
-                    let is_told = cause == Cause::Closed && self.plan.protocol.is_shared();
+                    let is_told = cause == FailureCause::Closed && self.plan.protocol.is_shared();
                     let told = if is_told { connection.wire.close().err() } else { None };
-                    return (Looked::Broken(told.unwrap_or(cause)), true);
+                    return (SocketPoll::Broken(told.unwrap_or(cause)), true);
                 }
             };
             // A read that did not fill the room has emptied a plain socket: what comes later is a new event.
             let is_drained = count < READ_BYTES && !stream.is_tls() && !is_closed;
-            if self.plan.protocol == Protocol::Http2 && !stream.has_agreed_on(b"h2") {
-                return (Looked::Broken(Cause::NoHttp2), true);
+            if self.plan.protocol == LoadProtocol::Http2 && !stream.has_agreed_on(b"h2") {
+                return (SocketPoll::Broken(FailureCause::NoHttp2), true);
             }
             let bytes = self.buffers.read.get(..count).unwrap_or_default();
             return match connection.wire.feed(bytes, &self.plan.requests) {
-                Ok(()) => (Looked::News, is_drained),
-                Err(cause) => (Looked::Broken(cause), true),
+                Ok(()) => (SocketPoll::News, is_drained),
+                Err(cause) => (SocketPoll::Broken(cause), true),
             };
         }
     }
@@ -184,15 +186,15 @@ impl Worker<'_> {
         let Some(request) = self.plan.requests.get(flight.request as usize) else { return };
         let result = judge(&request.check, connection.wire.answer(), &user.fill(0), &self.plan.tables);
         let outcome = match result {
-            Ok(_) if request.hold.is_some() => Outcome::Failed(Cause::NoEvents),
-            Ok(captured) => Outcome::Answered(captured),
-            Err(cause) => Outcome::Failed(cause),
+            Ok(_) if request.hold.is_some() => RequestOutcome::Failed(FailureCause::NoEvents),
+            Ok(captured) => RequestOutcome::Answered(captured),
+            Err(cause) => RequestOutcome::Failed(cause),
         };
         self.finish(number, outcome, now);
     }
 
     /// Closes a connection; what is under way on it failed.
-    pub(super) fn break_off(&mut self, number: u32, cause: Cause) {
+    pub(super) fn break_off(&mut self, number: u32, cause: FailureCause) {
         let now = self.shared.clock.now();
         let Some(connection) = self.connections.get_mut(number as usize) else { return };
         let users = connection.wire.tags();
@@ -200,13 +202,13 @@ impl Worker<'_> {
         self.drop_stream(number);
         for user in users {
             let held = self.flights.get(user as usize).and_then(|flight| flight.as_ref()?.held);
-            self.finish(user, Outcome::of(held, cause.clone()), now);
+            self.finish(user, RequestOutcome::of(held, cause.clone()), now);
         }
         self.retire(number);
     }
 
     /// A request has ended: its connection is free or closed, and its user goes on.
-    pub(super) fn finish(&mut self, user: u32, outcome: Outcome, now: u64) {
+    pub(super) fn finish(&mut self, user: u32, outcome: RequestOutcome, now: u64) {
         let Some(flight) = self.flights.get_mut(user as usize).and_then(Option::take) else { return };
         let number = flight.connection;
         let Some(connection) = self.connections.get_mut(number as usize) else { return };
@@ -229,13 +231,13 @@ impl Worker<'_> {
     }
 
     /// A request that could not be written has ended; nothing of it was sent.
-    pub(super) fn finish_unsent(&mut self, user: u32, cause: Cause, now: u64) {
+    pub(super) fn finish_unsent(&mut self, user: u32, cause: FailureCause, now: u64) {
         let Some(flight) = self.flights.get_mut(user as usize).and_then(Option::take) else { return };
         let Some(connection) = self.connections.get(flight.connection as usize) else { return };
         let (node, is_there) = (connection.node, connection.stream.is_some());
         self.in_flight -= 1;
         self.shared.nodes.count(node as usize, -1);
-        self.conclude(flight, node, Outcome::Failed(cause), now);
+        self.conclude(flight, node, RequestOutcome::Failed(cause), now);
         if is_there && !self.has_own() {
             self.reuse(flight.connection, node as usize);
         }
@@ -246,7 +248,7 @@ impl Worker<'_> {
         let Some(Some(flight)) = self.flights.get(user as usize).copied() else { return };
         let timeout = self.plan.requests.get(flight.request as usize).map_or(0, |request| request.timeout_ns);
         if self.is_closing || now >= flight.due.saturating_add(timeout) {
-            return self.finish(user, Outcome::Failed(Cause::GoAway(0)), now);
+            return self.finish(user, RequestOutcome::Failed(FailureCause::GoAway(0)), now);
         }
         let Some(connection) = self.connections.get_mut(flight.connection as usize) else { return };
         connection.wire.release(flight.handle);
@@ -296,7 +298,7 @@ impl Worker<'_> {
         let Some(at) = self.closed.iter().position(|closed| *closed == number) else { return };
         self.closed.swap_remove(at);
         let Some(connection) = self.connections.get_mut(number as usize) else { return };
-        connection.wire = Wire::default();
+        connection.wire = WireConnection::default();
         let node = connection.node as usize;
         self.free.push(number);
         if let Some(user) = self.pools.get_mut(node).and_then(|pool| pool.waiting.pop_front()) {
@@ -306,36 +308,46 @@ impl Worker<'_> {
     }
 
     /// Counts a request, and lets its user go on.
-    pub(super) fn conclude(&mut self, flight: Flight, node: u32, outcome: Outcome, now: u64) {
+    pub(super) fn conclude(&mut self, flight: RequestInFlight, node: u32, outcome: RequestOutcome, now: u64) {
         match &outcome {
-            Outcome::Answered(_) => self.count(flight, node, None, now),
-            Outcome::Failed(cause) => self.count(flight, node, Some(cause), now),
+            RequestOutcome::Answered(_) => self.count(flight, node, None, now),
+            RequestOutcome::Failed(cause) => self.count(flight, node, Some(cause), now),
             // It belongs to the moment at which it broke.
-            Outcome::Broken(cause) => self.count(Flight { due: now, ..flight }, node, Some(cause), now),
+            RequestOutcome::Broken(cause) => {
+                self.count(RequestInFlight { due: now, ..flight }, node, Some(cause), now)
+            }
             // Counted when its first event came.
-            Outcome::Held => {}
+            RequestOutcome::Held => {}
         }
         let Some(user) = self.users.get_mut(flight.user as usize) else { return };
         let Some(request) = self.plan.requests.get(flight.request as usize) else { return };
         user.free_since = now;
         user.request = NONE;
         match outcome {
-            Outcome::Answered(captured) => {
+            RequestOutcome::Answered(captured) => {
                 captured.into_iter().for_each(|(number, value)| user.capture(number, value));
                 user.forget(&request.check.forget);
             }
-            Outcome::Held => user.forget(&request.check.forget),
-            Outcome::Failed(cause) | Outcome::Broken(cause) => {
+            RequestOutcome::Held => user.forget(&request.check.forget),
+            RequestOutcome::Failed(cause) | RequestOutcome::Broken(cause) => {
                 user.forget(&request.check.forget_on_error);
                 user.end_turn();
-                user.has_to_pause =
-                    !matches!(cause, Cause::Status(_) | Cause::WrongAnswer(_) | Cause::Timeout);
+                user.has_to_pause = !matches!(
+                    cause,
+                    FailureCause::Status(_) | FailureCause::WrongAnswer(_) | FailureCause::Timeout
+                );
             }
         }
         self.ready.push_back(flight.user);
     }
 
-    pub(super) fn count(&mut self, flight: Flight, node: u32, cause: Option<&Cause>, now: u64) {
+    pub(super) fn count(
+        &mut self,
+        flight: RequestInFlight,
+        node: u32,
+        cause: Option<&FailureCause>,
+        now: u64,
+    ) {
         self.roll(now);
         let since_due = now.saturating_sub(flight.due);
         self.second.count(flight.request, node, cause, since_due);

@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 
 use super::super::answer::judge;
-use super::super::cause::Cause;
+use super::super::cause::FailureCause;
 use super::super::clock::NEVER;
-use super::receive::Outcome;
-use super::{Held, Worker};
+use super::receive::RequestOutcome;
+use super::{HeldStream, LoadWorker};
 
-impl Worker<'_> {
+impl LoadWorker<'_> {
     /// An event of a user's stream came.
     pub(super) fn item(&mut self, user: u32, now: u64) {
         match self.flights.get(user as usize).and_then(|flight| flight.as_ref()).map(|flight| flight.held) {
@@ -28,7 +28,7 @@ impl Worker<'_> {
         let result = judge(&request.check, connection.wire.answer(), &user.fill(0), &self.plan.tables);
         let captured = match result {
             Ok(captured) => captured,
-            Err(cause) => return self.finish(number, Outcome::Failed(cause), now),
+            Err(cause) => return self.finish(number, RequestOutcome::Failed(cause), now),
         };
         self.count(flight, node, None, now);
         self.count_event(flight.request, None, now);
@@ -36,11 +36,11 @@ impl Worker<'_> {
             captured.into_iter().for_each(|(name, value)| user.capture(name, value));
         }
         let hold = request.hold.filter(|hold| hold.count > 1 && !self.is_closing);
-        let Some(hold) = hold else { return self.finish(number, Outcome::Held, now) };
+        let Some(hold) = hold else { return self.finish(number, RequestOutcome::Held, now) };
         let until = hold.time_ns.map_or(NEVER, |time| now.saturating_add(time));
         let deadline = if until == NEVER { now + request.timeout_ns } else { NEVER };
         if let Some(Some(flight)) = self.flights.get_mut(number as usize) {
-            flight.held = Some(Held { until, last: now, left: hold.count - 1 });
+            flight.held = Some(HeldStream { until, last: now, left: hold.count - 1 });
             flight.deadline = deadline;
         }
         if until != NEVER {
@@ -48,18 +48,18 @@ impl Worker<'_> {
         }
     }
 
-    fn further_item(&mut self, number: u32, held: Held, now: u64) {
+    fn further_item(&mut self, number: u32, held: HeldStream, now: u64) {
         let Some(Some(flight)) = self.flights.get_mut(number as usize) else { return };
         let Some(request) = self.plan.requests.get(flight.request as usize) else { return };
         let left = held.left - 1;
-        flight.held = Some(Held { last: now, left, ..held });
+        flight.held = Some(HeldStream { last: now, left, ..held });
         if held.until == NEVER {
             flight.deadline = now + request.timeout_ns;
         }
         let request = flight.request;
         self.count_event(request, Some(now.saturating_sub(held.last)), now);
         if left == 0 {
-            self.finish(number, Outcome::Held, now);
+            self.finish(number, RequestOutcome::Held, now);
         }
     }
 
@@ -78,7 +78,7 @@ impl Worker<'_> {
     /// The server ended a user's stream.
     pub(super) fn ended(&mut self, user: u32, now: u64) {
         let Some(Some(flight)) = self.flights.get(user as usize) else { return };
-        let outcome = Outcome::of(flight.held, Cause::Ended);
+        let outcome = RequestOutcome::of(flight.held, FailureCause::Ended);
         self.finish(user, outcome, now);
     }
 
@@ -87,7 +87,7 @@ impl Worker<'_> {
         let Some(Some(flight)) = self.flights.get(user as usize) else { return };
         if flight.held.is_some_and(|held| held.until == until) {
             let now = self.shared.clock.now();
-            self.finish(user, Outcome::Held, now);
+            self.finish(user, RequestOutcome::Held, now);
         }
     }
 
@@ -96,6 +96,6 @@ impl Worker<'_> {
         let now = self.shared.clock.now();
         let held = self.flights.iter().flatten().filter(|flight| flight.held.is_some());
         let users: Vec<u32> = held.map(|flight| flight.user).collect();
-        users.into_iter().for_each(|user| self.finish(user, Outcome::Held, now));
+        users.into_iter().for_each(|user| self.finish(user, RequestOutcome::Held, now));
     }
 }

@@ -1,7 +1,7 @@
 //! How sure a difference is: intervals that hold the change 19 times out of 20.
 
-use crate::random::Random;
-use crate::record::Latency;
+use crate::random::LabRandom;
+use crate::record::LatencyRecord;
 
 /// How often is resampled.
 const RESAMPLES: usize = 1_000;
@@ -15,7 +15,7 @@ pub(super) struct Side {
     /// The figure of each replicate.
     pub(super) replicates: Vec<f64>,
     /// All times together.
-    pub(super) latency: Latency,
+    pub(super) latency: LatencyRecord,
     /// Right answers in each second.
     pub(super) seconds: Vec<f64>,
     /// Events of the figure, and all that could have been.
@@ -45,16 +45,17 @@ pub(super) fn of_ratio(before: &Side, after: &Side, percent: Option<f64>, seed: 
             method: "replicates (Welch's t)",
         };
     }
-    let mut random = Random::new(seed);
+    let mut random = LabRandom::new(seed);
     if let Some(percent) = percent {
         let (old, new) = (Cumulated::of(&before.latency), Cumulated::of(&after.latency));
-        let ratio = |random: &mut Random| new.resampled(percent, random) / old.resampled(percent, random);
+        let ratio = |random: &mut LabRandom| new.resampled(percent, random) / old.resampled(percent, random);
         return Interval { ends: middle(|| ratio(&mut random)), method: "bootstrap of the histograms" };
     }
     if before.seconds.len() >= SECONDS_MIN && after.seconds.len() >= SECONDS_MIN {
         // Resampled means of the seconds around the rate that was measured.
-        let ratio = |random: &mut Random| {
-            let part = |seconds: &[f64], random: &mut Random| mean_resampled(seconds, random) / mean(seconds);
+        let ratio = |random: &mut LabRandom| {
+            let part =
+                |seconds: &[f64], random: &mut LabRandom| mean_resampled(seconds, random) / mean(seconds);
             (after.value() * part(&after.seconds, random)) / (before.value() * part(&before.seconds, random))
         };
         return Interval { ends: middle(|| ratio(&mut random)), method: "bootstrap of the seconds" };
@@ -133,7 +134,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-fn mean_resampled(values: &[f64], random: &mut Random) -> f64 {
+fn mean_resampled(values: &[f64], random: &mut LabRandom) -> f64 {
     let drawn: Vec<f64> =
         (0..values.len()).filter_map(|_| values.get(index(values.len(), random)).copied()).collect();
     mean(&drawn)
@@ -145,7 +146,7 @@ fn mean_resampled(values: &[f64], random: &mut Random) -> f64 {
     clippy::cast_sign_loss,
     reason = "a part of a small count, never below 0"
 )]
-fn index(count: usize, random: &mut Random) -> usize {
+fn index(count: usize, random: &mut LabRandom) -> usize {
     (random.unit() * count as f64) as usize
 }
 
@@ -165,7 +166,7 @@ struct Cumulated(Vec<(u64, f64)>);
 
 impl Cumulated {
     #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-    fn of(latency: &Latency) -> Cumulated {
+    fn of(latency: &LatencyRecord) -> Cumulated {
         let sum = |sum: &mut u64, (value, count): (u64, u64)| {
             *sum += count;
             Some((value, *sum as f64))
@@ -176,7 +177,7 @@ impl Cumulated {
     /// A percentile of as many requests, drawn from these with replacement. It lies at or below a value exactly if so many of the
     /// draws do, which is a number of heads; for that the normal distribution stands.
     #[expect(clippy::cast_precision_loss, reason = "no hour has 2^53 nanoseconds")]
-    fn resampled(&self, percent: f64, random: &mut Random) -> f64 {
+    fn resampled(&self, percent: f64, random: &mut LabRandom) -> f64 {
         let count = self.0.last().map_or(0.0, |(_, count)| *count);
         let part = percent / 100.0;
         // Box and Muller.
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     fn uniform(count: u64, scale: u64) -> Side {
-        let mut latency = Latency::default();
+        let mut latency = LatencyRecord::default();
         (1..=count).for_each(|at| latency.record(at * scale));
         Side { replicates: vec![latency.percentile_ns(50.0) as f64], latency, ..Side::default() }
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use self::interval::{Interval, Side};
 use super::machine;
 use super::select::point_in_words;
-use crate::record::{Latency, Point, Record, nodes_in_words};
+use crate::record::{LatencyRecord, MeasuredPoint, RunRecord, nodes_in_words};
 
 pub use page::{comparison_document, text_table};
 
@@ -166,7 +166,7 @@ pub struct Comparison {
 }
 
 /// Compares a record with the one before it: every load that both have.
-pub fn compare(before: &Record, after: &Record, options: &CompareOptions) -> Comparison {
+pub fn compare(before: &RunRecord, after: &RunRecord, options: &CompareOptions) -> Comparison {
     let (old, new) = (loads(before), loads(after));
     let mut comparison = Comparison { warnings: warnings(before, after), ..Comparison::default() };
     let mut seed = options.seed;
@@ -174,8 +174,11 @@ pub fn compare(before: &Record, after: &Record, options: &CompareOptions) -> Com
         let Some((_, others)) = new.iter().find(|(other, _)| other == key) else { continue };
         compare_load(&mut comparison.differences, points, others, &mut seed);
     }
-    let is_in = |all: &[(Key, Vec<&Point>)], key: &Key| all.iter().any(|(other, _)| other == key);
-    let lone = |side: &str, of: &[(Key, Vec<&Point>)], other: &[(Key, Vec<&Point>)]| -> Vec<String> {
+    let is_in = |all: &[(Key, Vec<&MeasuredPoint>)], key: &Key| all.iter().any(|(other, _)| other == key);
+    let lone = |side: &str,
+                of: &[(Key, Vec<&MeasuredPoint>)],
+                other: &[(Key, Vec<&MeasuredPoint>)]|
+     -> Vec<String> {
         of.iter()
             .filter(|(key, _)| !is_in(other, key))
             .map(|(key, _)| format!("{}: only {side}", key.0))
@@ -191,8 +194,8 @@ pub fn compare(before: &Record, after: &Record, options: &CompareOptions) -> Com
 struct Key(String);
 
 /// The measurements of each load that count, replicates together; all of them where none counts.
-fn loads(record: &Record) -> Vec<(Key, Vec<&Point>)> {
-    let mut found: Vec<(Key, Vec<&Point>)> = Vec::new();
+fn loads(record: &RunRecord) -> Vec<(Key, Vec<&MeasuredPoint>)> {
+    let mut found: Vec<(Key, Vec<&MeasuredPoint>)> = Vec::new();
     for point in &record.points {
         let (load, nodes) = (point.load.to_string(), nodes_in_words(point.nodes));
         let parts = [point.configuration.as_str(), &nodes, &load];
@@ -211,9 +214,14 @@ fn loads(record: &Record) -> Vec<(Key, Vec<&Point>)> {
     found
 }
 
-fn compare_load(differences: &mut Vec<Difference>, before: &[&Point], after: &[&Point], seed: &mut u64) {
+fn compare_load(
+    differences: &mut Vec<Difference>,
+    before: &[&MeasuredPoint],
+    after: &[&MeasuredPoint],
+    seed: &mut u64,
+) {
     let Some(first) = before.first() else { return };
-    let at = point_in_words(&Point { replicate: 0, ..Point::clone(first) });
+    let at = point_in_words(&MeasuredPoint { replicate: 0, ..MeasuredPoint::clone(first) });
     let mut steps: Vec<Option<&str>> = vec![None];
     let names: Vec<&str> = first.steps.iter().map(|step| step.name.as_str()).collect();
     // One step alone says the same as all together.
@@ -265,14 +273,14 @@ fn difference(at: &str, step: Option<&str>, metric: Metric, old: &Side, new: &Si
 
 /// What one record says of a figure; `None` where it says nothing.
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-fn side(points: &[&Point], step: Option<&str>, metric: Metric) -> Option<Side> {
-    let latency = |point: &Point| match step {
+fn side(points: &[&MeasuredPoint], step: Option<&str>, metric: Metric) -> Option<Side> {
+    let latency = |point: &MeasuredPoint| match step {
         None => point.since_due(),
         Some(name) => {
-            Latency::merged(point.steps.iter().filter(|it| it.name == name).map(|it| &it.since_due))
+            LatencyRecord::merged(point.steps.iter().filter(|it| it.name == name).map(|it| &it.since_due))
         }
     };
-    let of = |point: &Point, failed: bool| -> u64 {
+    let of = |point: &MeasuredPoint, failed: bool| -> u64 {
         let steps = point.steps.iter().filter(|it| step.is_none_or(|name| it.name == name));
         steps.map(|it| if failed { it.failed.values().sum::<u64>() + it.not_sent } else { it.answered }).sum()
     };
@@ -281,7 +289,7 @@ fn side(points: &[&Point], step: Option<&str>, metric: Metric) -> Option<Side> {
     let mut side = Side { all: (answered + failed) as f64, hits: failed as f64, ..Side::default() };
     match metric {
         Metric::Rate => {
-            let rate = |point: &&Point| of(point, false) as f64 / point.measured_s;
+            let rate = |point: &&MeasuredPoint| of(point, false) as f64 / point.measured_s;
             side.replicates =
                 points.iter().map(rate).filter(|rate| *rate > 0.0 && rate.is_finite()).collect();
             side.hits = answered as f64;
@@ -303,10 +311,10 @@ fn side(points: &[&Point], step: Option<&str>, metric: Metric) -> Option<Side> {
         }
         Metric::P50 | Metric::P90 | Metric::P99 | Metric::P999 => {
             let percent = metric.percent()?;
-            let all: Vec<Latency> =
+            let all: Vec<LatencyRecord> =
                 points.iter().map(|point| latency(point)).filter(|it| it.count() > 0).collect();
             side.replicates = all.iter().map(|it| it.percentile_ns(percent) as f64).collect();
-            side.latency = Latency::merged(&all);
+            side.latency = LatencyRecord::merged(&all);
         }
     }
     Some(side).filter(|side| !side.replicates.is_empty())
@@ -368,7 +376,7 @@ fn judge(comparison: &mut Comparison, options: &CompareOptions) {
 }
 
 /// What differs in what was run, or on what.
-fn warnings(before: &Record, after: &Record) -> Vec<String> {
+fn warnings(before: &RunRecord, after: &RunRecord) -> Vec<String> {
     let mut said = Vec::new();
     let mut differs = |what: &str, old: String, new: String| {
         if old != new {
@@ -376,14 +384,14 @@ fn warnings(before: &Record, after: &Record) -> Vec<String> {
             said.push(format!("{what} differ: `{}` before, `{}` after.", short(&old), short(&new)));
         }
     };
-    let machines = |record: &Record| {
+    let machines = |record: &RunRecord| {
         let one = |it: &crate::record::MachineInfo| {
             format!("{}, {} threads, {}", it.processor.clone().unwrap_or_default(), it.cores, it.system)
         };
         record.machines.iter().map(one).collect::<Vec<_>>().join("; ")
     };
     differs("Machines", machines(before), machines(after));
-    let limits = |record: &Record| {
+    let limits = |record: &RunRecord| {
         let one = |it: &crate::record::TargetInfo| format!("{}: {}", it.name, it.limits.join(", "));
         record.about.targets.iter().map(one).collect::<Vec<_>>().join("; ")
     };

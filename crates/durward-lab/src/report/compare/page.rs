@@ -2,8 +2,8 @@
 
 use super::{Comparison, Difference};
 use crate::draw::{AxisSpec, Chart, Dash, SERIES_MAX, Scale, Spot, count, percent, shortened, time};
-use crate::fit::By;
-use crate::record::{Point, Record};
+use crate::fit::LoadUnit;
+use crate::record::{MeasuredPoint, RunRecord};
 use crate::report::document::{Block, Document};
 use crate::report::{latency, select, throughput};
 
@@ -69,7 +69,7 @@ fn row(of: &Difference) -> Vec<String> {
 
 /// A comparison as a report: the verdict, overlaid curves, every figure. `records` are named as they are to be called; the first is
 /// what the others, each with its comparison, are compared with.
-pub fn comparison_document(records: &[(String, &Record)], comparisons: &[Comparison]) -> Document {
+pub fn comparison_document(records: &[(String, &RunRecord)], comparisons: &[Comparison]) -> Document {
     let mut document = Document::new("Comparison of runs");
     let names: Vec<&String> = records.iter().skip(1).map(|(name, _)| name).collect();
     let before = records.first().map_or("", |(name, _)| name.as_str());
@@ -102,16 +102,16 @@ pub fn comparison_document(records: &[(String, &Record)], comparisons: &[Compari
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an hour has fewer than 2^53 nanoseconds")]
-fn overlaid(document: &mut Document, records: &[(String, &Record)]) {
+fn overlaid(document: &mut Document, records: &[(String, &RunRecord)]) {
     let Some((_, first)) = records.first() else { return };
-    let by = if records.iter().any(|(_, record)| crate::fit::by(record) == By::Nodes) {
-        By::Nodes
+    let by = if records.iter().any(|(_, record)| crate::fit::by(record) == LoadUnit::Nodes) {
+        LoadUnit::Nodes
     } else {
-        By::Users
+        LoadUnit::Users
     };
     document.heading("Overlaid");
     let y = AxisSpec { label: "right answers/s".to_owned(), scale: Scale::Linear, format: count };
-    let rate = |point: &Point| point.throughput();
+    let rate = |point: &MeasuredPoint| point.throughput();
     let chart = overlay("Throughput", throughput::axis(first, by), y, records, by, &rate);
     document.figure(
         "compare-throughput",
@@ -121,7 +121,7 @@ fn overlaid(document: &mut Document, records: &[(String, &Record)]) {
     for (percent, name) in latency::PERCENTILES {
         let y =
             AxisSpec { label: "time since the request was due".to_owned(), scale: Scale::Log, format: time };
-        let of = |point: &Point| point.since_due().percentile_ns(percent) as f64;
+        let of = |point: &MeasuredPoint| point.since_due().percentile_ns(percent) as f64;
         let chart =
             overlay(&format!("{name} of all steps"), throughput::axis(first, by), y, records, by, &of);
         document.figure(&format!("compare-{name}"), chart.scene(), "Lower is better.");
@@ -132,9 +132,9 @@ fn overlay(
     title: &str,
     x: AxisSpec,
     y: AxisSpec,
-    records: &[(String, &Record)],
-    by: By,
-    of: &dyn Fn(&Point) -> f64,
+    records: &[(String, &RunRecord)],
+    by: LoadUnit,
+    of: &dyn Fn(&MeasuredPoint) -> f64,
 ) -> Chart {
     let mut chart = Chart::new(title, &format!("{title} of several runs, against load."), x, y);
     let mut number = 0;
@@ -143,7 +143,7 @@ fn overlay(
             if number == SERIES_MAX {
                 return chart;
             }
-            let spot = |point: &&Point| Spot {
+            let spot = |point: &&MeasuredPoint| Spot {
                 x: select::n_of(point, by),
                 y: of(point),
                 is_hollow: !point.is_fitted(),

@@ -1,7 +1,7 @@
 //! How a limit is found: what is tried next, when it is decided, and what to say of it. No load, no clock.
 
 use crate::draw::{count, time};
-use crate::record::{Latency, Point, SearchResult};
+use crate::record::{LatencyRecord, MeasuredPoint, SearchResult};
 
 /// Two doublings of users that bring less than this together show saturation.
 const GROWTH_MIN: f64 = 0.05;
@@ -12,11 +12,11 @@ const RATE_MAX: f64 = 10_000_000.0;
 
 /// Whether twice as many users still bring more.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Growth {
+pub(super) struct UserGrowth {
     seen: Vec<(u64, f64)>,
 }
 
-impl Growth {
+impl UserGrowth {
     pub(super) fn note(&mut self, users: u64, rate: f64) {
         self.seen.push((users, rate));
     }
@@ -45,16 +45,16 @@ impl Growth {
 
 /// Between which rates the limit is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bracket {
+pub(super) struct RateBracket {
     from: f64,
     precision: f64,
     held: Option<f64>,
     failed: Option<f64>,
 }
 
-impl Bracket {
-    pub(super) fn new(from: f64, precision: f64) -> Bracket {
-        Bracket { from, precision, held: None, failed: None }
+impl RateBracket {
+    pub(super) fn new(from: f64, precision: f64) -> RateBracket {
+        RateBracket { from, precision, held: None, failed: None }
     }
 
     /// The rate to try next; `None` where the limit is known well enough, or is not to be found.
@@ -90,15 +90,15 @@ impl Bracket {
 
 /// Repeated tries of one rate: the majority decides, and what is decided is not tried again.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Votes {
+pub(super) struct RateVotes {
     most: u32,
     held: u32,
     failed: u32,
 }
 
-impl Votes {
-    pub(super) fn new(most: u32) -> Votes {
-        Votes { most, held: 0, failed: 0 }
+impl RateVotes {
+    pub(super) fn new(most: u32) -> RateVotes {
+        RateVotes { most, held: 0, failed: 0 }
     }
 
     pub(super) fn add(&mut self, holds: bool) {
@@ -129,7 +129,7 @@ pub(super) fn median(rates: &mut [f64]) -> Option<f64> {
 
 /// What was found, in words.
 #[expect(clippy::cast_precision_loss, reason = "an hour has fewer than 2^53 nanoseconds")]
-pub(super) fn verdict(result: &SearchResult, shares: &[(f64, Vec<Point>)]) -> String {
+pub(super) fn verdict(result: &SearchResult, shares: &[(f64, Vec<MeasuredPoint>)]) -> String {
     let mut said = Vec::new();
     if let Some(saturation) = result.saturation {
         let users = result.saturation_users;
@@ -161,11 +161,12 @@ pub(super) fn verdict(result: &SearchResult, shares: &[(f64, Vec<Point>)]) -> St
         );
     }
     for (percent, points) in shares.iter().filter(|(_, points)| !points.is_empty()) {
-        let latency =
-            Latency::merged(points.iter().flat_map(|point| point.steps.iter().map(|step| &step.since_due)));
-        let rate = points.iter().map(Point::throughput).sum::<f64>() / points.len() as f64;
+        let latency = LatencyRecord::merged(
+            points.iter().flat_map(|point| point.steps.iter().map(|step| &step.since_due)),
+        );
+        let rate = points.iter().map(MeasuredPoint::throughput).sum::<f64>() / points.len() as f64;
         let at = |percentile| time(latency.percentile_ns(percentile) as f64);
-        let marked = if points.iter().all(Point::is_fitted) { "" } else { " (marked)" };
+        let marked = if points.iter().all(MeasuredPoint::is_fitted) { "" } else { " (marked)" };
         said.push(format!(
             "At {percent} %, {}/s: p50 {}, p99 {}, p99.9 {}{marked}.",
             count(rate),
@@ -186,7 +187,7 @@ mod tests {
 
     /// Finds the limit of something that holds up to a rate. What was tried, and between which rates it is.
     fn find(limit: f64, from: f64, precision: f64) -> (usize, Option<f64>, Option<f64>) {
-        let mut bracket = Bracket::new(from, precision);
+        let mut bracket = RateBracket::new(from, precision);
         let mut count = 0;
         while let Some(rate) = bracket.next() {
             bracket.note(rate, rate <= limit);
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn the_majority_of_tries_decides() {
         let decided = |most, seen: &[bool]| {
-            let mut votes = Votes::new(most);
+            let mut votes = RateVotes::new(most);
             seen.iter()
                 .map(|holds| {
                     votes.add(*holds);
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn saturation_is_where_two_doublings_bring_nothing() {
-        let mut growth = Growth::default();
+        let mut growth = UserGrowth::default();
         let mut overs = Vec::new();
         for (users, rate) in [(1, 100.0), (2, 200.0), (4, 390.0), (8, 400.0), (16, 395.0)] {
             growth.note(users, rate);
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(overs, [false, false, false, false, true]);
         assert_eq!((growth.best_users(), growth.best_rate()), (8, 400.0));
         // One point that stays behind is no end.
-        let mut growth = Growth::default();
+        let mut growth = UserGrowth::default();
         for (users, rate) in [(1, 100.0), (2, 90.0), (4, 190.0)] {
             growth.note(users, rate);
             assert!(!growth.is_over());

@@ -3,12 +3,12 @@
 
 mod find;
 
-use super::sweep::{Job, Progress, Sweep};
-use super::{RunError, Watcher, thresholds};
-use crate::load::Askers;
-use crate::record::{Mark, Point, SearchResult, Tried};
-use crate::scenario::{ArrivalShape, Search, Trial};
-use find::{Bracket, Growth, Votes};
+use super::sweep::{PointJob, RunInProgress, SweepProgress};
+use super::{RunError, RunWatcher, thresholds};
+use crate::load::LoadGenerators;
+use crate::record::{MeasuredPoint, PointWarning, SearchAttempt, SearchResult};
+use crate::scenario::{ArrivalShape, SearchSpec, SearchTrial};
+use find::{RateBracket, RateVotes, UserGrowth};
 
 /// What is measured in the search for saturation, as a part of the curve's label.
 const SATURATION: &str = "saturation";
@@ -20,16 +20,16 @@ const SHARES: &str = "at load";
 const FROM: f64 = 100.0;
 
 /// One configuration's search under way.
-pub(super) struct Searching<'a, 's> {
-    pub(super) sweep: &'a mut Sweep<'s>,
-    pub(super) search: &'a Search,
-    pub(super) progress: &'a mut Progress,
-    pub(super) watcher: &'a mut dyn Watcher,
+pub(super) struct ConfigurationSearch<'a, 's> {
+    pub(super) sweep: &'a mut RunInProgress<'s>,
+    pub(super) search: &'a SearchSpec,
+    pub(super) progress: &'a mut SweepProgress,
+    pub(super) watcher: &'a mut dyn RunWatcher,
     /// The configuration that is measured, with its label.
-    pub(super) job: Job,
+    pub(super) job: PointJob,
 }
 
-impl Searching<'_, '_> {
+impl ConfigurationSearch<'_, '_> {
     /// Searches and measures. `false` where the run has to end.
     pub(super) fn run(mut self) -> Result<bool, RunError> {
         let mut result = SearchResult {
@@ -46,7 +46,7 @@ impl Searching<'_, '_> {
             goes_on = self.promise(&mut result)?;
         }
         let base = if self.search.promise.all.is_empty() { result.saturation } else { result.rate };
-        let mut shares: Vec<(f64, Vec<Point>)> = Vec::new();
+        let mut shares: Vec<(f64, Vec<MeasuredPoint>)> = Vec::new();
         let search = self.search;
         for percent in &search.fractions {
             let Some(base) = base.filter(|_| goes_on) else { break };
@@ -70,7 +70,7 @@ impl Searching<'_, '_> {
 
     /// Twice as many users each time, until the rate grows no more.
     fn saturate(&mut self, result: &mut SearchResult) -> Result<bool, RunError> {
-        let mut growth = Growth::default();
+        let mut growth = UserGrowth::default();
         let mut users = 1;
         loop {
             let (point, more) = self.closed(users, 0)?;
@@ -99,11 +99,11 @@ impl Searching<'_, '_> {
         Ok(result.saturation.is_some())
     }
 
-    fn closed(&mut self, users: u64, replicate: u32) -> Result<(Point, bool), RunError> {
-        let trial = Trial { is_saturating: true, ..self.trial() };
-        let job = Job {
+    fn closed(&mut self, users: u64, replicate: u32) -> Result<(MeasuredPoint, bool), RunError> {
+        let trial = SearchTrial { is_saturating: true, ..self.trial() };
+        let job = PointJob {
             configuration: self.label(SATURATION),
-            askers: Askers::Users(users),
+            askers: LoadGenerators::Users(users),
             replicate,
             trial: Some(trial),
             ..self.job.clone()
@@ -114,9 +114,9 @@ impl Searching<'_, '_> {
     /// Doubles the rate while the promise holds, then halves the interval.
     fn promise(&mut self, result: &mut SearchResult) -> Result<bool, RunError> {
         let from = self.search.from.or(result.saturation.map(|rate| rate / 8.0)).unwrap_or(FROM);
-        let mut bracket = Bracket::new(from.max(1.0), self.search.precision.0);
+        let mut bracket = RateBracket::new(from.max(1.0), self.search.precision.0);
         while let Some(rate) = bracket.next() {
-            let mut votes = Votes::new(self.search.tries);
+            let mut votes = RateVotes::new(self.search.tries);
             let mut replicate = 0;
             let holds = loop {
                 let job = self.arrivals(TRIES, rate, replicate, Some(self.trial()));
@@ -124,7 +124,7 @@ impl Searching<'_, '_> {
                 let broken = broken(self.search, &point);
                 votes.add(broken.is_none());
                 result.is_at_generator_limit |= broken.is_some()
-                    && point.marks.iter().any(|mark| matches!(mark, Mark::GeneratorLimit(_)));
+                    && point.marks.iter().any(|mark| matches!(mark, PointWarning::GeneratorLimit(_)));
                 result.tried.push(tried(&point, Some(broken)));
                 if !more {
                     return Ok(false);
@@ -141,10 +141,10 @@ impl Searching<'_, '_> {
         Ok(result.rate.is_some())
     }
 
-    fn arrivals(&self, what: &str, rate: f64, replicate: u32, trial: Option<Trial>) -> Job {
-        Job {
+    fn arrivals(&self, what: &str, rate: f64, replicate: u32, trial: Option<SearchTrial>) -> PointJob {
+        PointJob {
             configuration: self.label(what),
-            askers: Askers::Arrivals(ArrivalShape::Rate(rate, self.search.distribution)),
+            askers: LoadGenerators::Arrivals(ArrivalShape::Rate(rate, self.search.distribution)),
             replicate,
             trial,
             ..self.job.clone()
@@ -152,8 +152,8 @@ impl Searching<'_, '_> {
     }
 
     /// How a try differs: it is short.
-    fn trial(&self) -> Trial {
-        Trial { warm_up: self.search.warm_up.0, measure: self.search.measure.0, is_saturating: false }
+    fn trial(&self) -> SearchTrial {
+        SearchTrial { warm_up: self.search.warm_up.0, measure: self.search.measure.0, is_saturating: false }
     }
 
     fn label(&self, what: &str) -> String {
@@ -164,7 +164,7 @@ impl Searching<'_, '_> {
     }
 
     /// Measures and records a point; with it, whether the run goes on.
-    fn measure(&mut self, job: &Job, is_try: bool) -> Result<(Point, bool), RunError> {
+    fn measure(&mut self, job: &PointJob, is_try: bool) -> Result<(MeasuredPoint, bool), RunError> {
         let goes_on = self.sweep.measure(job, is_try, self.progress, self.watcher)?;
         let point = self.sweep.record.points.last().cloned().unwrap_or_default();
         Ok((point, goes_on && !self.sweep.is_stopped()))
@@ -172,7 +172,7 @@ impl Searching<'_, '_> {
 }
 
 /// Which part of the promise a point breaks, with what was measured; `None` where it holds.
-fn broken(search: &Search, point: &Point) -> Option<String> {
+fn broken(search: &SearchSpec, point: &MeasuredPoint) -> Option<String> {
     let held = thresholds::held(&search.promise, std::slice::from_ref(point));
     let broken: Vec<String> = held
         .into_iter()
@@ -182,8 +182,8 @@ fn broken(search: &Search, point: &Point) -> Option<String> {
     (!broken.is_empty()).then(|| broken.join(", "))
 }
 
-fn tried(point: &Point, broken: Option<Option<String>>) -> Tried {
-    Tried {
+fn tried(point: &MeasuredPoint, broken: Option<Option<String>>) -> SearchAttempt {
+    SearchAttempt {
         load: point.load,
         rate: point.throughput(),
         holds: broken.as_ref().map(Option::is_none),

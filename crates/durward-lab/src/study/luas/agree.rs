@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::policies::Question;
-use crate::load::Node;
+use super::policies::StudyQuestion;
+use crate::load::TargetNode;
 use crate::scenario::Scenario;
 use crate::target::http;
 
@@ -21,7 +21,7 @@ const NO_DECISION: &str = "no decision";
 
 /// What an engine answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Answers {
+pub(super) struct EngineAnswers {
     /// Of which policies, questions and target.
     of: String,
     /// How long it took from its start until it was ready, in milliseconds.
@@ -30,26 +30,26 @@ pub(super) struct Answers {
     pub(super) decisions: Vec<String>,
 }
 
-impl Answers {
+impl EngineAnswers {
     /// Starts the engine of this scenario and asks; or reads what it answered before, where a file has that.
     ///
     /// # Errors
     /// An engine that does not start, or ends; a host that is not this machine.
     pub(super) fn of(
         scenario: &str,
-        questions: &[Question],
+        questions: &[StudyQuestion],
         fingerprint: &str,
         file: &Path,
         is_resumed: bool,
         stop: &AtomicBool,
-    ) -> Result<Answers, String> {
+    ) -> Result<EngineAnswers, String> {
         let of = super::fingerprint([scenario, fingerprint]);
         let known =
-            fs::read_to_string(file).ok().and_then(|text| serde_json::from_str::<Answers>(&text).ok());
+            fs::read_to_string(file).ok().and_then(|text| serde_json::from_str::<EngineAnswers>(&text).ok());
         if let Some(known) = known.filter(|known| is_resumed && known.of == of) {
             return Ok(known);
         }
-        let answers = Answers { of, ..ask(scenario, questions, stop)? };
+        let answers = EngineAnswers { of, ..ask(scenario, questions, stop)? };
         if let Ok(text) = serde_json::to_string(&answers) {
             // Without it the questions are asked again.
             let _ = fs::write(file, text);
@@ -58,10 +58,10 @@ impl Answers {
     }
 }
 
-fn ask(scenario: &str, questions: &[Question], stop: &AtomicBool) -> Result<Answers, String> {
+fn ask(scenario: &str, questions: &[StudyQuestion], stop: &AtomicBool) -> Result<EngineAnswers, String> {
     let spec = Scenario::read(scenario).map_err(|error| error.to_string())?.target;
     for address in &spec.addresses {
-        let node = Node::resolve(address).map_err(|error| error.to_string())?;
+        let node = TargetNode::resolve(address).map_err(|error| error.to_string())?;
         if !node.is_local() {
             return Err(format!("`{}` is not this machine, and the study measures what is here", node.host));
         }
@@ -94,7 +94,7 @@ fn ask(scenario: &str, questions: &[Question], stop: &AtomicBool) -> Result<Answ
     }
     // What there is to say of a target that ends, its runs will say.
     let _ = running.stop();
-    Ok(Answers { of: String::new(), ready_ms, decisions })
+    Ok(EngineAnswers { of: String::new(), ready_ms, decisions })
 }
 
 /// The decision in an XACML response, whatever prefix its element has.
@@ -106,7 +106,7 @@ fn decision(xml: &str) -> Option<String> {
 }
 
 /// The right decisions: those that were recorded, else what most engines say; `None` where no decision has most of them.
-pub(super) fn right(questions: &[Question], answers: &[&Answers]) -> Vec<Option<String>> {
+pub(super) fn right(questions: &[StudyQuestion], answers: &[&EngineAnswers]) -> Vec<Option<String>> {
     let most = |number: usize| {
         let mut votes: BTreeMap<&str, usize> = BTreeMap::new();
         let said = answers.iter().filter_map(|one| one.decisions.get(number));
@@ -117,15 +117,16 @@ pub(super) fn right(questions: &[Question], answers: &[&Answers]) -> Vec<Option<
         let winner = winners.next()?.0;
         winners.next().is_none().then(|| (*winner).to_owned())
     };
-    let one = |(number, question): (usize, &Question)| question.decision.clone().or_else(|| most(number));
+    let one =
+        |(number, question): (usize, &StudyQuestion)| question.decision.clone().or_else(|| most(number));
     questions.iter().enumerate().map(one).collect()
 }
 
 /// How many decisions of an engine differ from the right ones, and the first that does, in words.
 pub(super) fn wrong(
-    questions: &[Question],
+    questions: &[StudyQuestion],
     right: &[Option<String>],
-    answers: &Answers,
+    answers: &EngineAnswers,
 ) -> (usize, Option<String>) {
     let all = questions.iter().zip(right).zip(&answers.decisions);
     let mut wrong = all.filter_map(|((question, right), said)| {
@@ -141,13 +142,17 @@ pub(super) fn wrong(
 mod tests {
     use super::*;
 
-    fn answers(decisions: &[&str]) -> Answers {
+    fn answers(decisions: &[&str]) -> EngineAnswers {
         let decisions = decisions.iter().map(|word| (*word).to_owned()).collect();
-        Answers { decisions, ..Answers::default() }
+        EngineAnswers { decisions, ..EngineAnswers::default() }
     }
 
-    fn question(id: &str, decision: Option<&str>) -> Question {
-        Question { id: id.to_owned(), xml: "<Request/>".to_owned(), decision: decision.map(str::to_owned) }
+    fn question(id: &str, decision: Option<&str>) -> StudyQuestion {
+        StudyQuestion {
+            id: id.to_owned(),
+            xml: "<Request/>".to_owned(),
+            decision: decision.map(str::to_owned),
+        }
     }
 
     #[test]

@@ -8,11 +8,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::engine::Shipped;
+use super::engine::EngineFile;
 
 /// An engine from Maven Central, with what makes a server of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Java {
+pub(super) struct JavaEngine {
     /// The name of its folder, and of the engine.
     pub(super) name: &'static str,
     /// Name and version, as the Maven file has it.
@@ -26,7 +26,7 @@ pub(super) struct Java {
 /// A Java engine's folder of `crates/durward-lab/peers`.
 macro_rules! java {
     ($name:literal, $title:literal, $jar:literal) => {
-        Java {
+        JavaEngine {
             name: $name,
             title: $title,
             jar: $jar,
@@ -37,7 +37,7 @@ macro_rules! java {
 }
 
 /// All of them.
-pub(super) const ALL: [Java; 3] = [
+pub(super) const ALL: [JavaEngine; 3] = [
     java!("balana", "Balana 1.2.24", "org.wso2.balana-"),
     java!("att", "AT&T XACML 4.0.0", "xacml-"),
     java!("authzforce", "AuthzForce 21.0.1", "authzforce-ce-"),
@@ -56,7 +56,7 @@ pub(super) const FLAGS: [&str; 3] = ["-XX:MaxRAM=512m", "-XX:ActiveProcessorCoun
 const BUILD_TIME_MAX: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(50);
 
-impl Java {
+impl JavaEngine {
     /// Where it lies, once it is built. Another version of it lies elsewhere.
     fn place(self, cache: &Path) -> PathBuf {
         let texts = [self.pom, self.peer].into_iter().chain(COMMON.map(|(_, text)| text));
@@ -138,16 +138,16 @@ impl Java {
     }
 
     /// What must be brought to a machine for it.
-    pub(super) fn shipped(self, cache: &Path) -> Vec<Shipped> {
+    pub(super) fn shipped(self, cache: &Path) -> Vec<EngineFile> {
         let place = self.place(cache);
         let is_own =
             |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(self.jar));
         let mut shipped = vec![
-            Shipped { what: "the engine's own jars".to_owned(), bytes: size(&place.join("lib"), &is_own) },
-            Shipped { what: "all jars".to_owned(), bytes: size(&place.join("lib"), &|_| true) },
+            EngineFile { what: "the engine's own jars".to_owned(), bytes: size(&place.join("lib"), &is_own) },
+            EngineFile { what: "all jars".to_owned(), bytes: size(&place.join("lib"), &|_| true) },
         ];
         if let Some(home) = java_home() {
-            shipped.push(Shipped {
+            shipped.push(EngineFile {
                 what: "the Java runtime on this machine".to_owned(),
                 bytes: size(&home, &|_| true),
             });

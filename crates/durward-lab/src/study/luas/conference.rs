@@ -7,8 +7,8 @@
 
 use std::fmt::Write;
 
-use super::policies::Question;
-use crate::random::Random;
+use super::policies::StudyQuestion;
+use crate::random::LabRandom;
 
 /// Kind of resource, how many sets there are for it, one within the other, and how many policies in all of them: the numbers
 /// of CONTINUE, which come to 111 sets with the one around all, and 266 policies.
@@ -62,33 +62,33 @@ const EQUAL: &str = "urn:oasis:names:tc:xacml:1.0:function:string-equal";
 /// Policies and questions about them.
 #[derive(Clone, Debug)]
 pub(super) struct Conference {
-    resources: Vec<Resource>,
+    resources: Vec<ConferenceResource>,
 }
 
 #[derive(Clone, Debug)]
-struct Resource {
+struct ConferenceResource {
     name: &'static str,
     /// From the outermost set to the innermost.
-    levels: Vec<Vec<Policy>>,
+    levels: Vec<Vec<ConferencePolicy>>,
 }
 
 /// Applies to one of its roles (to all where it has none) with one of its actions, where its relation is as it says.
 #[derive(Clone, Debug, Default)]
-struct Policy {
+struct ConferencePolicy {
     role: Option<&'static str>,
     actions: Vec<&'static str>,
     relation: Option<(&'static str, bool)>,
-    rules: Vec<Rule>,
+    rules: Vec<ConferenceRule>,
 }
 
 #[derive(Clone, Debug)]
-struct Rule {
+struct ConferenceRule {
     relation: Option<(&'static str, bool)>,
     is_permit: bool,
 }
 
 /// What is asked.
-struct Asked {
+struct ConferenceQuestion {
     resource: &'static str,
     role: &'static str,
     action: &'static str,
@@ -98,7 +98,7 @@ struct Asked {
 impl Conference {
     /// The policies that follow from this seed.
     pub(super) fn new(seed: u64) -> Conference {
-        let mut random = Random::of_part(seed, 1);
+        let mut random = LabRandom::of_part(seed, 1);
         let mut long_left = LONG_POLICIES;
         let mut resource = |(name, sets, policies): (&'static str, usize, usize)| {
             let is_report = name.starts_with("talk-report");
@@ -109,7 +109,7 @@ impl Conference {
             let share = |level: usize| policies / levels + usize::from(level < policies % levels);
             let level = |level: usize| {
                 let is_last = level + 1 == levels;
-                let mut all: Vec<Policy> = (0..share(level)).map(|_| policy(&mut random)).collect();
+                let mut all: Vec<ConferencePolicy> = (0..share(level)).map(|_| policy(&mut random)).collect();
                 if std::mem::take(&mut has_long)
                     && let Some(first) = all.first_mut()
                 {
@@ -117,32 +117,32 @@ impl Conference {
                 }
                 if is_last && let Some(last) = all.last_mut() {
                     // What nothing else decides is denied.
-                    *last = Policy {
-                        rules: vec![Rule { relation: None, is_permit: false }],
-                        ..Policy::default()
+                    *last = ConferencePolicy {
+                        rules: vec![ConferenceRule { relation: None, is_permit: false }],
+                        ..ConferencePolicy::default()
                     };
                 }
                 all
             };
-            Resource { name, levels: (0..levels).map(level).collect() }
+            ConferenceResource { name, levels: (0..levels).map(level).collect() }
         };
         Conference { resources: RESOURCES.into_iter().map(&mut resource).collect() }
     }
 
     /// So many questions, with what is right.
-    pub(super) fn questions(&self, seed: u64, count: usize) -> Vec<Question> {
-        let mut random = Random::of_part(seed, 2);
+    pub(super) fn questions(&self, seed: u64, count: usize) -> Vec<StudyQuestion> {
+        let mut random = LabRandom::of_part(seed, 2);
         let one = |number: usize| {
-            let known = |random: &mut Random, name: &'static str| {
+            let known = |random: &mut LabRandom, name: &'static str| {
                 (pick(random, 2) == 0).then(|| (name, pick(random, 2) == 0))
             };
-            let asked = Asked {
+            let asked = ConferenceQuestion {
                 resource: RESOURCES.get(pick(&mut random, RESOURCES.len())).map_or("", |one| one.0),
                 role: choice(&mut random, &ROLES),
                 action: choice(&mut random, &ACTIONS),
                 known: RELATIONS.into_iter().filter_map(|name| known(&mut random, name)).collect(),
             };
-            Question {
+            StudyQuestion {
                 id: format!("conference-{number:05}"),
                 xml: asked.xml(number),
                 decision: self.decide(&asked).map(str::to_owned),
@@ -152,7 +152,7 @@ impl Conference {
     }
 
     /// The first policy that applies decides, and of it the first rule that does.
-    fn decide(&self, asked: &Asked) -> Option<&'static str> {
+    fn decide(&self, asked: &ConferenceQuestion) -> Option<&'static str> {
         let resource = self.resources.iter().find(|resource| resource.name == asked.resource)?;
         let policies = resource.levels.iter().flatten().filter(|policy| policy.applies(asked));
         let mut rules = policies.flat_map(|policy| &policy.rules).filter(|rule| asked.has(rule.relation));
@@ -181,31 +181,31 @@ impl Conference {
 }
 
 /// By lot: a role, one or two actions, now and then a relation.
-fn policy(random: &mut Random) -> Policy {
+fn policy(random: &mut LabRandom) -> ConferencePolicy {
     let mut actions = vec![choice(random, &ACTIONS)];
     if pick(random, 3) == 0 {
         actions.push(choice(random, &ACTIONS));
         actions.dedup();
     }
     let relation = (pick(random, 2) == 0).then(|| (choice(random, &RELATIONS), pick(random, 4) > 0));
-    let rules = vec![Rule { relation: None, is_permit: pick(random, 4) > 0 }];
-    Policy { role: Some(choice(random, &ROLES)), actions, relation, rules }
+    let rules = vec![ConferenceRule { relation: None, is_permit: pick(random, 4) > 0 }];
+    ConferencePolicy { role: Some(choice(random, &ROLES)), actions, relation, rules }
 }
 
-fn rule(random: &mut Random) -> Rule {
-    Rule { relation: Some((choice(random, &RELATIONS), true)), is_permit: pick(random, 2) == 0 }
+fn rule(random: &mut LabRandom) -> ConferenceRule {
+    ConferenceRule { relation: Some((choice(random, &RELATIONS), true)), is_permit: pick(random, 2) == 0 }
 }
 
-fn pick(random: &mut Random, count: usize) -> usize {
+fn pick(random: &mut LabRandom, count: usize) -> usize {
     random.below(count)
 }
 
-fn choice(random: &mut Random, of: &[&'static str]) -> &'static str {
+fn choice(random: &mut LabRandom, of: &[&'static str]) -> &'static str {
     of.get(pick(random, of.len())).copied().unwrap_or_default()
 }
 
-impl Policy {
-    fn applies(&self, asked: &Asked) -> bool {
+impl ConferencePolicy {
+    fn applies(&self, asked: &ConferenceQuestion) -> bool {
         self.role.is_none_or(|role| role == asked.role)
             && (self.actions.is_empty() || self.actions.contains(&asked.action))
             && asked.has(self.relation)
@@ -274,7 +274,7 @@ fn word(is: bool) -> &'static str {
     if is { "true" } else { "false" }
 }
 
-impl Asked {
+impl ConferenceQuestion {
     fn has(&self, relation: Option<(&'static str, bool)>) -> bool {
         relation.is_none_or(|relation| self.known.contains(&relation))
     }

@@ -4,22 +4,22 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::build::{ALL, Java};
+use super::build::{ALL, JavaEngine};
 
 /// An engine that is measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Engine {
+pub struct StudyEngine {
     /// Its name: letters, digits and `-`.
     pub name: String,
     /// What reports call it.
     pub title: String,
     /// How it is started.
-    pub start: Start,
+    pub start: EngineStart,
 }
 
 /// How an engine is started.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Start {
+pub enum EngineStart {
     /// Durward: the program.
     Durward(String),
     /// An engine in Java that is built here, by its name; `anew`: it reads its policies for every request.
@@ -51,7 +51,7 @@ impl std::error::Error for EngineError {}
 
 /// Something that must be brought to a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shipped {
+pub struct EngineFile {
     /// What it is.
     pub what: String,
     /// How large it is.
@@ -62,37 +62,37 @@ pub struct Shipped {
 pub(super) const ANEW: &str = "att-anew";
 
 /// Those of the study: durward, Balana, AT&T, AuthzForce, and AT&T reading its policies for every request.
-pub fn known(durward: &str, version: &str) -> Vec<Engine> {
-    let mut all = vec![Engine {
+pub fn known(durward: &str, version: &str) -> Vec<StudyEngine> {
+    let mut all = vec![StudyEngine {
         name: "durward".to_owned(),
         title: format!("durward {version}"),
-        start: Start::Durward(durward.to_owned()),
+        start: EngineStart::Durward(durward.to_owned()),
     }];
-    all.extend(ALL.map(|java| Engine {
+    all.extend(ALL.map(|java| StudyEngine {
         name: java.name.to_owned(),
         title: java.title.to_owned(),
-        start: Start::Java { name: java.name.to_owned(), is_anew: false },
+        start: EngineStart::Java { name: java.name.to_owned(), is_anew: false },
     }));
     let att = ALL.into_iter().find(|java| ANEW.starts_with(java.name));
-    all.extend(att.map(|java| Engine {
+    all.extend(att.map(|java| StudyEngine {
         name: ANEW.to_owned(),
         title: format!("{}, policies read for every request", java.title),
-        start: Start::Java { name: java.name.to_owned(), is_anew: true },
+        start: EngineStart::Java { name: java.name.to_owned(), is_anew: true },
     }));
     all
 }
 
-impl Engine {
+impl StudyEngine {
     /// Reads `NAME=COMMAND`, `NAME=URL` or `NAME=image:PORT:IMAGE`. Words of a command are told apart by blanks; quotes hold them
     /// together.
     ///
     /// # Errors
     /// See [`EngineError`].
-    pub fn read(text: &str) -> Result<Engine, EngineError> {
-        Engine::parse(text).map_err(EngineError)
+    pub fn read(text: &str) -> Result<StudyEngine, EngineError> {
+        StudyEngine::parse(text).map_err(EngineError)
     }
 
-    fn parse(text: &str) -> Result<Engine, String> {
+    fn parse(text: &str) -> Result<StudyEngine, String> {
         let (name, what) = text
             .split_once('=')
             .ok_or_else(|| "write NAME=COMMAND, NAME=URL or NAME=image:PORT:IMAGE".to_owned())?;
@@ -101,7 +101,7 @@ impl Engine {
             return Err(format!("`{name}` is no name: letters, digits and `-`"));
         }
         let start = if what.starts_with("http://") || what.starts_with("https://") {
-            Start::Address(what.trim_end_matches('/').to_owned())
+            EngineStart::Address(what.trim_end_matches('/').to_owned())
         } else if let Some(image) = what.strip_prefix("image:") {
             let parts =
                 image.split_once(':').and_then(|(port, image)| Some((port.parse::<u16>().ok()?, image)));
@@ -111,7 +111,7 @@ impl Engine {
                         "`{what}` is no image: write image:8080:REGISTRY/NAME, with the port where it listens"
                     )
                 })?;
-            Start::Image(image.to_owned(), port)
+            EngineStart::Image(image.to_owned(), port)
         } else {
             let words = words(what)?;
             if !words.iter().any(|word| word.contains("{port}") || word.contains("{address}")) {
@@ -119,21 +119,24 @@ impl Engine {
                     "a command must be told where to listen: put `{port}` or `{address}` into it".to_owned()
                 );
             }
-            Start::Command(words)
+            EngineStart::Command(words)
         };
-        Ok(Engine { name: name.to_owned(), title: name.to_owned(), start })
+        Ok(StudyEngine { name: name.to_owned(), title: name.to_owned(), start })
     }
 
     /// Whether it reads its policies for every request.
     pub(super) fn is_anew(&self) -> bool {
-        matches!(&self.start, Start::Java { is_anew: true, .. })
+        matches!(&self.start, EngineStart::Java { is_anew: true, .. })
     }
 
     /// The engine in Java that it is made of.
-    pub(super) fn java(&self) -> Option<Java> {
+    pub(super) fn java(&self) -> Option<JavaEngine> {
         match &self.start {
-            Start::Java { name, .. } => ALL.into_iter().find(|java| java.name == name),
-            Start::Durward(_) | Start::Command(_) | Start::Image(..) | Start::Address(_) => None,
+            EngineStart::Java { name, .. } => ALL.into_iter().find(|java| java.name == name),
+            EngineStart::Durward(_)
+            | EngineStart::Command(_)
+            | EngineStart::Image(..)
+            | EngineStart::Address(_) => None,
         }
     }
 
@@ -142,31 +145,31 @@ impl Engine {
         let list = |words: &[String]| toml::Value::from(words.to_vec()).to_string();
         let with = |words: &[String], ready: &str| format!("command = {}\nready = \"{ready}\"", list(words));
         let how = match &self.start {
-            Start::Durward(program) => {
+            EngineStart::Durward(program) => {
                 let words = [program.as_str(), "serve", "--policies", policies, "--listen", "{address}"];
                 with(&words.map(str::to_owned), "/health/ready")
             }
-            Start::Java { is_anew, .. } => {
+            EngineStart::Java { is_anew, .. } => {
                 let flag = if *is_anew { "--serve-anew" } else { "--serve" };
                 let words = self.java().map(|java| java.command(cache, policies, flag)).unwrap_or_default();
                 with(&words, "/health")
             }
-            Start::Command(words) => {
+            EngineStart::Command(words) => {
                 let words: Vec<String> =
                     words.iter().map(|word| word.replace("{policies}", policies)).collect();
                 with(&words, "tcp")
             }
-            Start::Image(image, port) => {
+            EngineStart::Image(image, port) => {
                 format!("image = {}\nimage_port = {port}", toml::Value::from(image.as_str()))
             }
-            Start::Address(url) => format!("addresses = {}", list(std::slice::from_ref(url))),
+            EngineStart::Address(url) => format!("addresses = {}", list(std::slice::from_ref(url))),
         };
         format!("name = {}\n{how}\n", toml::Value::from(self.title.as_str()))
     }
 
     /// Whether limits can be set for it: not for a server that runs already.
     pub(super) fn is_limited(&self) -> bool {
-        !matches!(self.start, Start::Address(_))
+        !matches!(self.start, EngineStart::Address(_))
     }
 }
 
@@ -199,18 +202,18 @@ mod tests {
 
     #[test]
     fn engines_are_read_from_words() {
-        let engine = Engine::read("mine=./pdp --at '{address}' \"--in={policies}\"").unwrap();
+        let engine = StudyEngine::read("mine=./pdp --at '{address}' \"--in={policies}\"").unwrap();
         let words = ["./pdp", "--at", "{address}", "--in={policies}"].map(str::to_owned).to_vec();
-        assert_eq!((engine.name.as_str(), &engine.start), ("mine", &Start::Command(words)));
+        assert_eq!((engine.name.as_str(), &engine.start), ("mine", &EngineStart::Command(words)));
         let target = engine.target(Path::new("/cache"), "/p");
         assert!(target.contains("\"--in=/p\"") && target.contains("{address}"), "{target}");
         assert_eq!(
-            Engine::read("a=http://[::1]:80/x/").unwrap().start,
-            Start::Address("http://[::1]:80/x".into())
+            StudyEngine::read("a=http://[::1]:80/x/").unwrap().start,
+            EngineStart::Address("http://[::1]:80/x".into())
         );
         assert_eq!(
-            Engine::read("luas=image:8080:x/luas:1").unwrap().start,
-            Start::Image("x/luas:1".into(), 8080)
+            StudyEngine::read("luas=image:8080:x/luas:1").unwrap().start,
+            EngineStart::Image("x/luas:1".into(), 8080)
         );
         for (wrong, why) in [
             ("mine", "write NAME=COMMAND"),
@@ -221,7 +224,7 @@ mod tests {
             ("a=image:x", "is no image"),
             ("a=image:0:x", "is no image"),
         ] {
-            assert!(Engine::read(wrong).unwrap_err().to_string().contains(why), "{wrong}");
+            assert!(StudyEngine::read(wrong).unwrap_err().to_string().contains(why), "{wrong}");
         }
     }
 }

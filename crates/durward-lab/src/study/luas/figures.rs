@@ -3,42 +3,42 @@
 use std::collections::BTreeMap;
 
 use super::paper::SENT;
-use super::{EngineFacts, Facts};
+use super::{EngineFacts, StudyFacts};
 use crate::record::UsedSample;
-use crate::study::{Digest, PointDigest, StepDigest};
+use crate::study::{PointDigest, StepDigest, StudyDigest};
 
 const MIB: f64 = 1_048_576.0;
 
 /// How an engine was when it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum State {
+pub(super) enum EngineState {
     /// Just started, as the paper's containers.
     Cold,
     /// After a while under the same load.
     Warm,
 }
 
-impl State {
+impl EngineState {
     pub(super) fn word(self) -> &'static str {
         match self {
-            State::Cold => "cold",
-            State::Warm => "warm",
+            EngineState::Cold => "cold",
+            EngineState::Warm => "warm",
         }
     }
 }
 
 /// An engine under one load, all times that it was measured.
-pub(super) struct Row<'d> {
+pub(super) struct EngineRow<'d> {
     pub(super) engine: &'d EngineFacts,
-    pub(super) state: State,
+    pub(super) state: EngineState,
     /// Requests that were due in each measurement.
     pub(super) sent: u64,
     pub(super) points: Vec<&'d PointDigest>,
 }
 
 /// All rows, by engine in the order of the facts, then state, then load.
-pub(super) fn rows<'d>(digest: &'d Digest, facts: &'d Facts) -> Vec<Row<'d>> {
-    let mut rows: Vec<Row<'d>> = Vec::new();
+pub(super) fn rows<'d>(digest: &'d StudyDigest, facts: &'d StudyFacts) -> Vec<EngineRow<'d>> {
+    let mut rows: Vec<EngineRow<'d>> = Vec::new();
     for engine in &facts.engines {
         let begin = rows.len();
         for run in &digest.runs {
@@ -47,9 +47,9 @@ pub(super) fn rows<'d>(digest: &'d Digest, facts: &'d Facts) -> Vec<Row<'d>> {
                 continue;
             };
             let state = match rest {
-                "warm" => State::Warm,
+                "warm" => EngineState::Warm,
                 // A run of one load is named after it.
-                rest if rest == "cold" || rest.parse::<u64>().is_ok() => State::Cold,
+                rest if rest == "cold" || rest.parse::<u64>().is_ok() => EngineState::Cold,
                 _ => continue,
             };
             for point in &run.points {
@@ -57,7 +57,7 @@ pub(super) fn rows<'d>(digest: &'d Digest, facts: &'d Facts) -> Vec<Row<'d>> {
                 let of_engine = rows.get_mut(begin..).unwrap_or_default();
                 match of_engine.iter_mut().find(|row| row.state == state && row.sent == sent) {
                     Some(row) => row.points.push(point),
-                    None => rows.push(Row { engine, state, sent, points: vec![point] }),
+                    None => rows.push(EngineRow { engine, state, sent, points: vec![point] }),
                 }
             }
         }
@@ -76,19 +76,19 @@ fn sent(point: &PointDigest) -> u64 {
 
 /// Median, least and greatest of several measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Spread {
+pub(super) struct MeasurementSpread {
     pub(super) median: f64,
     pub(super) least: f64,
     pub(super) greatest: f64,
 }
 
-impl Spread {
-    pub(super) fn of(mut values: Vec<f64>) -> Option<Spread> {
+impl MeasurementSpread {
+    pub(super) fn of(mut values: Vec<f64>) -> Option<MeasurementSpread> {
         values.sort_by(f64::total_cmp);
         let (least, greatest) = (*values.first()?, *values.last()?);
         let low = *values.get((values.len() - 1) / 2)?;
         let high = *values.get(values.len() / 2)?;
-        Some(Spread { median: f64::midpoint(low, high), least, greatest })
+        Some(MeasurementSpread { median: f64::midpoint(low, high), least, greatest })
     }
 
     /// `5.1`, or `5.1 (4.9 to 6)` of several.
@@ -111,15 +111,15 @@ pub(super) fn short(value: f64) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53, no machine has 2^53 bytes")]
-impl Row<'_> {
+impl EngineRow<'_> {
     fn all(&self) -> impl Iterator<Item = &StepDigest> {
         self.points.iter().filter_map(|point| point.step("all"))
     }
 
     /// A figure of each measurement.
-    pub(super) fn spread(&self, of: impl Fn(&StepDigest) -> f64) -> Option<Spread> {
+    pub(super) fn spread(&self, of: impl Fn(&StepDigest) -> f64) -> Option<MeasurementSpread> {
         // Without an answer there is no latency.
-        Spread::of(self.all().filter(|all| all.answered > 0).map(of).collect())
+        MeasurementSpread::of(self.all().filter(|all| all.answered > 0).map(of).collect())
     }
 
     /// Right answers in time, of all that were due: in all measurements together.
@@ -167,8 +167,8 @@ impl Row<'_> {
     }
 
     /// Microseconds of processor time for each right answer.
-    pub(super) fn cpu_us(&self) -> Option<Spread> {
-        Spread::of(self.points.iter().filter_map(|point| point.cpu_us_per_request()).collect())
+    pub(super) fn cpu_us(&self) -> Option<MeasurementSpread> {
+        MeasurementSpread::of(self.points.iter().filter_map(|point| point.cpu_us_per_request()).collect())
     }
 
     /// The share of periods in which the quota of processor time held it back.
@@ -210,11 +210,11 @@ impl Row<'_> {
 
 /// The row of an engine in this state at the load of this number in the paper.
 pub(super) fn at_paper<'r, 'd>(
-    rows: &'r [Row<'d>],
+    rows: &'r [EngineRow<'d>],
     engine: &str,
-    state: State,
+    state: EngineState,
     number: usize,
-) -> Option<&'r Row<'d>> {
+) -> Option<&'r EngineRow<'d>> {
     let sent = SENT.get(number)?;
     rows.iter().find(|row| row.engine.name == engine && row.state == state && row.sent == *sent)
 }
@@ -232,22 +232,22 @@ mod tests {
         PointDigest { steps: vec![all], last_answer_s: Some(5.0), ..PointDigest::default() }
     }
 
-    fn digest(runs: &[(&str, Vec<PointDigest>)]) -> Digest {
+    fn digest(runs: &[(&str, Vec<PointDigest>)]) -> StudyDigest {
         let run = |(name, points): &(&str, Vec<PointDigest>)| RunDigest {
             name: (*name).to_owned(),
             points: points.clone(),
             ..RunDigest::default()
         };
-        Digest { runs: runs.iter().map(run).collect(), ..Digest::default() }
+        StudyDigest { runs: runs.iter().map(run).collect(), ..StudyDigest::default() }
     }
 
-    fn facts(engines: &[(&str, usize)]) -> Facts {
+    fn facts(engines: &[(&str, usize)]) -> StudyFacts {
         let one = |(name, wrong): &(&str, usize)| EngineFacts {
             name: (*name).to_owned(),
             wrong: *wrong,
             ..EngineFacts::default()
         };
-        Facts { engines: engines.iter().map(one).collect(), ..Facts::default() }
+        StudyFacts { engines: engines.iter().map(one).collect(), ..StudyFacts::default() }
     }
 
     #[test]
@@ -263,13 +263,13 @@ mod tests {
         assert_eq!(
             keys,
             [
-                ("att", State::Cold, 500),
-                ("att", State::Cold, 1000),
-                ("att", State::Warm, 500),
-                ("att-anew", State::Cold, 500)
+                ("att", EngineState::Cold, 500),
+                ("att", EngineState::Cold, 1000),
+                ("att", EngineState::Warm, 500),
+                ("att-anew", EngineState::Cold, 500)
             ]
         );
-        let twice = at_paper(&rows, "att", State::Cold, 0).unwrap();
+        let twice = at_paper(&rows, "att", EngineState::Cold, 0).unwrap();
         assert_eq!((twice.answered(), twice.due(), twice.counts()), (999, 1000, false));
         assert_eq!(twice.spread(|all| all.p99_ms).unwrap().text(), "5.00 (4.00 to 6.00)");
         assert_eq!(twice.failures(), BTreeMap::from([("timeout", 1)]));

@@ -22,12 +22,12 @@ use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
-pub use engine::{Engine, EngineError, Shipped, Start, known};
-pub use policies::{Policies, PoliciesError, Question};
+pub use engine::{EngineError, EngineFile, EngineStart, StudyEngine, known};
+pub use policies::{PoliciesError, StudyPolicies, StudyQuestion};
 
-use super::{Digest, Run, Study};
+use super::{Study, StudyDigest, StudyRun};
 use crate::report::Document;
-use agree::Answers;
+use agree::EngineAnswers;
 use paper::{BURSTS, CORES, MEMORY, SENT, TIMEOUT_ATT_S, TIMEOUT_S, USERS};
 
 /// Seconds that are watched after a fresh start: five of bursts, and as many of rest.
@@ -43,7 +43,7 @@ const INPUT: &str = "input";
 
 /// What is measured, and where.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct LuasSetup {
     /// Whether each load is measured several times.
     pub is_full: bool,
     /// Requests in all, in place of the paper's 500 to 2000.
@@ -51,9 +51,9 @@ pub struct Setup {
     /// Seconds of warm-up of a warm engine, and of measuring, in place of the study's own.
     pub seconds: Option<(f64, f64)>,
     /// In their order.
-    pub engines: Vec<Engine>,
+    pub engines: Vec<StudyEngine>,
     /// What they get.
-    pub policies: Policies,
+    pub policies: StudyPolicies,
     /// Where engines are built.
     pub cache: PathBuf,
     /// The study's directory, from the root.
@@ -66,7 +66,7 @@ pub struct Setup {
 
 /// What is known of the engines beside what was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct StudyFacts {
     /// What the policies are, in words.
     pub policies: String,
     /// How many questions were asked.
@@ -101,7 +101,7 @@ pub struct EngineFacts {
     pub ready_ms: f64,
     /// What must be brought to a machine for it.
     #[serde(default)]
-    pub shipped: Vec<Shipped>,
+    pub shipped: Vec<EngineFile>,
 }
 
 /// Why the study cannot be prepared.
@@ -130,27 +130,27 @@ impl fmt::Display for PrepareError {
 impl std::error::Error for PrepareError {}
 
 /// All runs of the study, before it is known which can be made here: to list them.
-pub fn study(setup: &Setup) -> Study {
+pub fn study(setup: &LuasSetup) -> Study {
     let runs = setup.engines.iter().flat_map(|engine| setup.runs(engine)).collect();
     let form = if setup.is_full { "full" } else { "quick" };
     Study { name: "luas", form: form.to_owned(), runs, document }
 }
 
 /// What the figures of a run of the study come to.
-pub fn document(digest: &Digest) -> Document {
+pub fn document(digest: &StudyDigest) -> Document {
     page::document(digest)
 }
 
-/// Builds engines, asks them, writes what the runs need. Gives the runs that can be made here, and what [`Digest::facts`] is to
+/// Builds engines, asks them, writes what the runs need. Gives the runs that can be made here, and what [`StudyDigest::facts`] is to
 /// hold. An engine that cannot be had or started is left out, and the facts say why.
 ///
 /// # Errors
 /// See [`PrepareError`].
 pub fn prepare(
-    setup: &Setup,
+    setup: &LuasSetup,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
-) -> Result<(Study, Facts), PrepareError> {
+) -> Result<(Study, StudyFacts), PrepareError> {
     let put = |path: &Path, text: &str| {
         let folder = path.parent().unwrap_or(path);
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
@@ -159,7 +159,7 @@ pub fn prepare(
     put(&setup.policy(), &setup.policies.xml)?;
     let mut facts = Vec::new();
     let mut answers = Vec::new();
-    let wanted = |engine: &&Engine| setup.runs(engine).iter().any(|run| setup.is_wanted(run));
+    let wanted = |engine: &&StudyEngine| setup.runs(engine).iter().any(|run| setup.is_wanted(run));
     for engine in setup.engines.iter().filter(wanted) {
         match setup.ask(engine, stop, tell) {
             Ok(said) => answers.push((engine, said)),
@@ -196,22 +196,22 @@ pub fn prepare(
         });
     }
     facts.sort_by_key(|one| setup.engines.iter().position(|engine| engine.name == one.name));
-    let facts = Facts {
+    let facts = StudyFacts {
         policies: setup.policies.about.clone(),
         questions: questions.len(),
         known: right.iter().flatten().count(),
         engines: facts,
     };
-    let has = |engine: &Engine| answers.iter().any(|(one, _)| one.name == engine.name);
+    let has = |engine: &StudyEngine| answers.iter().any(|(one, _)| one.name == engine.name);
     let runs = setup.engines.iter().filter(|engine| has(engine)).flat_map(|engine| setup.runs(engine));
     let study = Study { runs: runs.filter(|run| setup.is_wanted(run)).collect(), ..study(setup) };
     Ok((study, facts))
 }
 
 /// Lines with a question and what is right, for the load; `None` where nothing is known.
-fn with_decisions(questions: &[Question], right: &[Option<String>]) -> Option<String> {
+fn with_decisions(questions: &[StudyQuestion], right: &[Option<String>]) -> Option<String> {
     let known = questions.iter().zip(right).filter_map(|(question, right)| Some((question, right.as_ref()?)));
-    let line = |(question, right): (&Question, &String)| {
+    let line = |(question, right): (&StudyQuestion, &String)| {
         // A request may lie on several lines, which the load sends as they are.
         serde_json::json!({ "id": question.id, "xml": question.xml, "decision": right }).to_string() + "\n"
     };
@@ -220,13 +220,13 @@ fn with_decisions(questions: &[Question], right: &[Option<String>]) -> Option<St
 }
 
 impl EngineFacts {
-    fn of(engine: &Engine) -> EngineFacts {
+    fn of(engine: &StudyEngine) -> EngineFacts {
         EngineFacts { name: engine.name.clone(), title: engine.title.clone(), ..EngineFacts::default() }
     }
 }
 
-impl Setup {
-    fn is_wanted(&self, run: &Run) -> bool {
+impl LuasSetup {
+    fn is_wanted(&self, run: &StudyRun) -> bool {
         self.only.is_empty() || self.only.contains(&run.name)
     }
 
@@ -239,7 +239,12 @@ impl Setup {
     }
 
     /// Builds an engine and lets it decide every question.
-    fn ask(&self, engine: &Engine, stop: &AtomicBool, tell: &mut dyn FnMut(&str)) -> Result<Answers, String> {
+    fn ask(
+        &self,
+        engine: &StudyEngine,
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<EngineAnswers, String> {
         if let Some(java) = engine.java() {
             fs::create_dir_all(&self.cache).map_err(|error| format!("{}: {error}", self.cache.display()))?;
             java.build(&self.cache, stop, tell)?;
@@ -250,28 +255,32 @@ impl Setup {
         tell(&format!("{} decides {} questions", engine.title, questions.len()));
         let file = self.directory.join(INPUT).join(format!("answers-{}.json", engine.name));
         let scenario = self.scenario(engine, "cold", &self.cold(1));
-        Answers::of(&scenario, questions, &self.policies.fingerprint(), &file, self.is_resumed, stop)
+        EngineAnswers::of(&scenario, questions, &self.policies.fingerprint(), &file, self.is_resumed, stop)
     }
 
-    fn shipped(&self, engine: &Engine) -> Vec<Shipped> {
+    fn shipped(&self, engine: &StudyEngine) -> Vec<EngineFile> {
         match (&engine.start, engine.java()) {
             (_, Some(java)) => java.shipped(&self.cache),
-            (Start::Durward(program), None) => {
+            (EngineStart::Durward(program), None) => {
                 let bytes = fs::metadata(program).map_or(0, |file| file.len());
-                vec![Shipped { what: "the program".to_owned(), bytes }]
+                vec![EngineFile { what: "the program".to_owned(), bytes }]
             }
-            (Start::Java { .. } | Start::Command(_) | Start::Image(..) | Start::Address(_), None) => {
-                Vec::new()
-            }
+            (
+                EngineStart::Java { .. }
+                | EngineStart::Command(_)
+                | EngineStart::Image(..)
+                | EngineStart::Address(_),
+                None,
+            ) => Vec::new(),
         }
     }
 
     /// What is measured of an engine.
-    fn runs(&self, engine: &Engine) -> Vec<Run> {
+    fn runs(&self, engine: &StudyEngine) -> Vec<StudyRun> {
         let repeat = if self.is_full { FULL_REPEAT } else { 1 };
         let run = |name: &str, about: &str, load: &str| {
             let about = format!("{}, {about}", engine.title);
-            Run::new(&format!("{}-{name}", engine.name), &about, self.scenario(engine, name, load))
+            StudyRun::new(&format!("{}-{name}", engine.name), &about, self.scenario(engine, name, load))
         };
         if engine.is_anew() {
             // Minutes each: the quick form has the smallest.
@@ -311,22 +320,22 @@ impl Setup {
 
     fn cold(&self, repeat: u32) -> String {
         let measure = self.seconds.map_or(COLD_S, |(_, measure)| measure);
-        let bursts = Setup::count(measure);
+        let bursts = LuasSetup::count(measure);
         format!(
             "arrivals = {{ burst = {:?}, every = \"1s\", bursts = {bursts} }}\nwarm_up = \"0s\"\nmeasure = \"{measure}s\"\n\
              restart = true\nrepeat = {repeat}\ntimeout = \"{TIMEOUT_S}s\"\n",
-            Setup::bursts(self.sent(), bursts)
+            LuasSetup::bursts(self.sent(), bursts)
         )
     }
 
     fn warm(&self, repeat: u32) -> String {
         let (warm_up, measure) = self.seconds.unwrap_or(WARM_S);
         // All bursts that are due are counted: as many as there are seconds.
-        let bursts = Setup::count(measure);
+        let bursts = LuasSetup::count(measure);
         format!(
             "arrivals = {{ burst = {:?}, every = \"1s\" }}\nwarm_up = \"{warm_up}s\"\nmeasure = \"{measure}s\"\nrepeat = {repeat}\n\
              timeout = \"{TIMEOUT_S}s\"\n",
-            Setup::bursts(self.sent(), bursts)
+            LuasSetup::bursts(self.sent(), bursts)
         )
     }
 
@@ -335,16 +344,16 @@ impl Setup {
         let timeout = if sent > 1000 { TIMEOUT_ATT_S } else { TIMEOUT_S };
         #[expect(clippy::cast_precision_loss, reason = "seconds")]
         let measure = self.seconds.map_or((timeout + BURSTS) as f64, |(_, measure)| measure);
-        let bursts = Setup::count(measure);
+        let bursts = LuasSetup::count(measure);
         format!(
             "arrivals = {{ burst = {:?}, every = \"1s\", bursts = {bursts} }}\nwarm_up = \"0s\"\nmeasure = \"{measure}s\"\n\
              timeout = \"{timeout}s\"\n",
-            Setup::bursts(&[sent], bursts)
+            LuasSetup::bursts(&[sent], bursts)
         )
     }
 
     /// The scenario of a run.
-    fn scenario(&self, engine: &Engine, name: &str, load: &str) -> String {
+    fn scenario(&self, engine: &StudyEngine, name: &str, load: &str) -> String {
         let policies = self.policy();
         let policies = policies.parent().unwrap_or(&self.directory).display().to_string();
         let limits = if engine.is_limited() {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::engine::ANEW;
-use super::figures::{Row, State, at_paper, rows, short};
+use super::figures::{EngineRow, EngineState, at_paper, rows, short};
 use super::paper::{ENDED, LESS_MEMORY, PDPS, SAMPLED_S, SENT};
-use super::{EngineFacts, Facts, pictures};
+use super::{EngineFacts, StudyFacts, pictures};
 use crate::draw::{bytes, percent, whole};
 use crate::report::{Block, Document};
-use crate::study::{Digest, Number, number_table};
+use crate::study::{PaperNumber, StudyDigest, number_table};
 
 /// The engine that stands where the paper has Luas.
 const OURS: &str = "durward";
@@ -16,8 +16,8 @@ const OURS: &str = "durward";
 const GREATEST: usize = SENT.len() - 1;
 
 /// What the figures come to.
-pub(super) fn document(digest: &Digest) -> Document {
-    let facts: Facts = serde_json::from_value(digest.facts.clone()).unwrap_or_default();
+pub(super) fn document(digest: &StudyDigest) -> Document {
+    let facts: StudyFacts = serde_json::from_value(digest.facts.clone()).unwrap_or_default();
     let rows = rows(digest, &facts);
     let mut document = Document::new("The Luas study: decision points under bursts");
     document.blocks.push(Block::Verdict(verdict(&facts, &rows)));
@@ -33,12 +33,12 @@ pub(super) fn document(digest: &Digest) -> Document {
 }
 
 /// The fastest first: of those that decide rightly and answered all.
-fn verdict(facts: &Facts, rows: &[Row<'_>]) -> Vec<String> {
+fn verdict(facts: &StudyFacts, rows: &[EngineRow<'_>]) -> Vec<String> {
     let mut said = Vec::new();
     let greatest = rows.iter().map(|row| row.sent).max().unwrap_or(0);
-    for state in [State::Cold, State::Warm] {
+    for state in [EngineState::Cold, EngineState::Warm] {
         let of_state = rows.iter().filter(|row| row.state == state && row.sent == greatest && row.counts());
-        let mut ranked: Vec<(f64, &Row<'_>)> =
+        let mut ranked: Vec<(f64, &EngineRow<'_>)> =
             of_state.filter_map(|row| Some((row.spread(|all| all.p99_ms)?.median, row))).collect();
         ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
         if ranked.is_empty() {
@@ -47,8 +47,8 @@ fn verdict(facts: &Facts, rows: &[Row<'_>]) -> Vec<String> {
         let each: Vec<String> =
             ranked.iter().map(|(p99, row)| format!("{} {} ms", row.engine.title, short(*p99))).collect();
         let how = match state {
-            State::Cold => "Freshly started, as the paper's containers were",
-            State::Warm => "Warm",
+            EngineState::Cold => "Freshly started, as the paper's containers were",
+            EngineState::Warm => "Warm",
         };
         said.push(format!(
             "{how}: the 99th percentile of {} requests in bursts is {}.",
@@ -85,7 +85,7 @@ fn verdict(facts: &Facts, rows: &[Row<'_>]) -> Vec<String> {
     said
 }
 
-fn warnings(document: &mut Document, digest: &Digest, facts: &Facts, rows: &[Row<'_>]) {
+fn warnings(document: &mut Document, digest: &StudyDigest, facts: &StudyFacts, rows: &[EngineRow<'_>]) {
     for engine in &facts.engines {
         if let Some(why) = &engine.missing {
             document.blocks.push(Block::Warning(format!("{} was not measured: {why}.", engine.title)));
@@ -108,7 +108,7 @@ fn warnings(document: &mut Document, digest: &Digest, facts: &Facts, rows: &[Row
     }
 }
 
-fn setting(document: &mut Document, digest: &Digest, facts: &Facts) {
+fn setting(document: &mut Document, digest: &StudyDigest, facts: &StudyFacts) {
     document.heading("What was measured, and on what");
     document.text(
         "The study is F. Zhang, B. Butler, B. Jennings, \"An Access Control Implementation Targeting Resource-constrained \
@@ -154,17 +154,17 @@ fn setting(document: &mut Document, digest: &Digest, facts: &Facts) {
 }
 
 /// Tables I and II, sizes and claims, number by number.
-fn paper(document: &mut Document, facts: &Facts, rows: &[Row<'_>]) {
+fn paper(document: &mut Document, facts: &StudyFacts, rows: &[EngineRow<'_>]) {
     document.heading("The paper's numbers beside ours");
-    let reliability = |row: &Row<'_>| format!("{} of {}", row.answered(), row.due());
-    let completed: Vec<Number> = numbers("table I", rows, &reliability, &|pdp, number| {
+    let reliability = |row: &EngineRow<'_>| format!("{} of {}", row.answered(), row.due());
+    let completed: Vec<PaperNumber> = numbers("table I", rows, &reliability, &|pdp, number| {
         pdp.completed
             .get(number)
             .map(|count| format!("{count} of {}", SENT.get(number).copied().unwrap_or(0)))
     });
     number_table(document, "Reliability: answers in time, of requests sent.", &completed);
     for (name, is_p95) in [("95th", true), ("99th", false)] {
-        let ours = |row: &Row<'_>| {
+        let ours = |row: &EngineRow<'_>| {
             let spread = if is_p95 { row.spread(|all| all.p95_ms) } else { row.spread(|all| all.p99_ms) };
             let text =
                 spread.map_or_else(|| "none answered".to_owned(), |spread| format!("{} ms", spread.text()));
@@ -181,20 +181,20 @@ fn paper(document: &mut Document, facts: &Facts, rows: &[Row<'_>]) {
 /// One number of the paper for each of its engines and loads.
 fn numbers(
     place: &str,
-    rows: &[Row<'_>],
-    ours: &dyn Fn(&Row<'_>) -> String,
-    paper: &dyn Fn(&super::paper::Pdp, usize) -> Option<String>,
-) -> Vec<Number> {
+    rows: &[EngineRow<'_>],
+    ours: &dyn Fn(&EngineRow<'_>) -> String,
+    paper: &dyn Fn(&super::paper::PaperPdp, usize) -> Option<String>,
+) -> Vec<PaperNumber> {
     let mut numbers = Vec::new();
     for pdp in &PDPS {
         for (number, sent) in SENT.iter().enumerate() {
             let engine = pdp.ours.unwrap_or(OURS);
-            let both: Vec<String> = [State::Cold, State::Warm]
+            let both: Vec<String> = [EngineState::Cold, EngineState::Warm]
                 .into_iter()
                 .filter_map(|state| Some((state, at_paper(rows, engine, state, number)?)))
                 .map(|(state, row)| format!("{} {}", state.word(), ours(row)))
                 .collect();
-            let anew = at_paper(rows, ANEW, State::Cold, number).filter(|_| engine == "att");
+            let anew = at_paper(rows, ANEW, EngineState::Cold, number).filter(|_| engine == "att");
             let because = match (pdp.ours, anew) {
                 (None, _) => "durward in the place of Luas".to_owned(),
                 (Some(_), Some(row)) => {
@@ -203,7 +203,7 @@ fn numbers(
                 (Some(_), None) => "the same product, policies read once".to_owned(),
             };
             let what = format!("{}, {} requests", pdp.name, whole(as_f64(*sent)));
-            numbers.push(Number::new(
+            numbers.push(PaperNumber::new(
                 place,
                 &what,
                 &paper(pdp, number).unwrap_or_default(),
@@ -215,7 +215,7 @@ fn numbers(
     numbers
 }
 
-fn claims(facts: &Facts, rows: &[Row<'_>]) -> Vec<Number> {
+fn claims(facts: &StudyFacts, rows: &[EngineRow<'_>]) -> Vec<PaperNumber> {
     let mut numbers = Vec::new();
     let engine = |name: &str| facts.engines.iter().find(|engine| engine.name == name);
     let part = |engine: &EngineFacts, number: usize| {
@@ -235,14 +235,14 @@ fn claims(facts: &Facts, rows: &[Row<'_>]) -> Vec<Number> {
         } else {
             "durward in the place of Luas: one program, which needs no runtime"
         };
-        numbers.push(Number::new(
+        numbers.push(PaperNumber::new(
             "text",
             &name("image of its container"),
             &format!("{} MB", pdp.image_mb),
             &whole,
             because,
         ));
-        numbers.push(Number::new(
+        numbers.push(PaperNumber::new(
             "text",
             &name("what is shipped"),
             &format!("{} kB", pdp.bundle_kb),
@@ -250,7 +250,8 @@ fn claims(facts: &Facts, rows: &[Row<'_>]) -> Vec<Number> {
             because,
         ));
     }
-    let memory = |name: &str| at_paper(rows, name, State::Cold, GREATEST).and_then(Row::memory_mib);
+    let memory =
+        |name: &str| at_paper(rows, name, EngineState::Cold, GREATEST).and_then(EngineRow::memory_mib);
     for (name, less) in LESS_MEMORY {
         let theirs = PDPS.iter().find(|pdp| pdp.name == name).and_then(|pdp| pdp.ours).and_then(memory);
         let ours = theirs.zip(memory(OURS)).map(|(theirs, ours)| {
@@ -260,19 +261,19 @@ fn claims(facts: &Facts, rows: &[Row<'_>]) -> Vec<Number> {
         let what = format!("memory of Luas at 2,000 requests, against {name}");
         let paper = format!("about {} less", percent(less));
         let because = "durward in the place of Luas, cold; the peak of its control group";
-        numbers.push(Number::new("figure 2", &what, &paper, &ours.unwrap_or_default(), because));
+        numbers.push(PaperNumber::new("figure 2", &what, &paper, &ours.unwrap_or_default(), because));
     }
     for (name, ended) in ENDED {
         let ours = PDPS.iter().find(|pdp| pdp.name == name).map_or(OURS, |pdp| pdp.ours.unwrap_or(OURS));
-        let row = at_paper(rows, ours, State::Cold, GREATEST);
+        let row = at_paper(rows, ours, EngineState::Cold, GREATEST);
         let ours = row.and_then(|row| Some(format!("{} s", row.ended_s()?))).unwrap_or_default();
-        let anew = at_paper(rows, ANEW, State::Cold, GREATEST).filter(|_| name == "AT&T");
+        let anew = at_paper(rows, ANEW, EngineState::Cold, GREATEST).filter(|_| name == "AT&T");
         let anew = anew
-            .and_then(Row::ended_s)
+            .and_then(EngineRow::ended_s)
             .map(|end| format!("; read for every request: {end} s"))
             .unwrap_or_default();
         let because = format!("from the first request to the last answer, cold, policies read once{anew}");
-        numbers.push(Number::new(
+        numbers.push(PaperNumber::new(
             "figures 2 and 3",
             &format!("{name}, end of the run of 2,000"),
             ended,
@@ -284,7 +285,7 @@ fn claims(facts: &Facts, rows: &[Row<'_>]) -> Vec<Number> {
 }
 
 /// All that was measured.
-fn measured(document: &mut Document, rows: &[Row<'_>]) {
+fn measured(document: &mut Document, rows: &[EngineRow<'_>]) {
     document.heading("Reliability and latency");
     if let Some(scene) = pictures::latency(rows) {
         document.figure(
@@ -294,8 +295,8 @@ fn measured(document: &mut Document, rows: &[Row<'_>]) {
              and loads at which an engine left requests without an answer are hollow.",
         );
     }
-    let row = |row: &Row<'_>| {
-        let ms = |spread: Option<super::figures::Spread>| {
+    let row = |row: &EngineRow<'_>| {
+        let ms = |spread: Option<super::figures::MeasurementSpread>| {
             spread.map_or_else(|| "–".to_owned(), |spread| spread.text())
         };
         let failures: Vec<String> =
@@ -325,12 +326,12 @@ fn measured(document: &mut Document, rows: &[Row<'_>]) {
     );
 }
 
-fn used(document: &mut Document, rows: &[Row<'_>]) {
+fn used(document: &mut Document, rows: &[EngineRow<'_>]) {
     document.heading("Memory and processor");
     for (name, scene, caption) in pictures::resources(rows) {
         document.figure(name, scene, caption);
     }
-    let row = |row: &Row<'_>| {
+    let row = |row: &EngineRow<'_>| {
         let share = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), percent);
         vec![
             row.engine.title.clone(),
@@ -348,8 +349,9 @@ fn used(document: &mut Document, rows: &[Row<'_>]) {
         2,
         rows.iter().map(row).collect(),
     );
-    let greatest = rows.iter().filter(|row| row.state == State::Cold).map(|row| row.sent).max().unwrap_or(0);
-    let course = rows.iter().filter(|row| row.state == State::Cold && row.sent == greatest);
+    let greatest =
+        rows.iter().filter(|row| row.state == EngineState::Cold).map(|row| row.sent).max().unwrap_or(0);
+    let course = rows.iter().filter(|row| row.state == EngineState::Cold && row.sent == greatest);
     let table: Vec<Vec<String>> = course
         .flat_map(|row| {
             row.course_every(SAMPLED_S).into_iter().map(move |(at, memory, processor)| {
@@ -365,7 +367,7 @@ fn used(document: &mut Document, rows: &[Row<'_>]) {
     );
 }
 
-fn decisions(document: &mut Document, facts: &Facts) {
+fn decisions(document: &mut Document, facts: &StudyFacts) {
     document.heading("Decisions, starts and sizes");
     let row = |engine: &EngineFacts| {
         let shipped: Vec<String> = engine
@@ -399,10 +401,10 @@ fn decisions(document: &mut Document, facts: &Facts) {
     );
 }
 
-fn why(document: &mut Document, rows: &[Row<'_>]) {
+fn why(document: &mut Document, rows: &[EngineRow<'_>]) {
     document.heading("What differs, and why");
     let mut list = Vec::new();
-    let att: Vec<&Row<'_>> = rows.iter().filter(|row| row.engine.name == "att").collect();
+    let att: Vec<&EngineRow<'_>> = rows.iter().filter(|row| row.engine.name == "att").collect();
     if !att.is_empty() && att.iter().all(|row| row.answered() == row.due()) {
         list.push(
             "The paper's AT&T left up to half of its requests without an answer within minutes. The engine itself is not that slow: with \

@@ -20,7 +20,7 @@ pub const SAMPLED_S: f64 = 2.0;
 
 /// What the paper prints of one decision point.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pdp {
+pub struct PaperPdp {
     /// As the paper calls it.
     pub name: &'static str,
     /// Which of our engines is the same product; `None` where it cannot be had.
@@ -36,8 +36,8 @@ pub struct Pdp {
 }
 
 /// All of them, in the paper's order.
-pub const PDPS: [Pdp; 3] = [
-    Pdp {
+pub const PDPS: [PaperPdp; 3] = [
+    PaperPdp {
         name: "AT&T",
         ours: Some("att"),
         completed: [500, 610, 795, 1020],
@@ -45,7 +45,7 @@ pub const PDPS: [Pdp; 3] = [
         image_mb: 668,
         bundle_kb: 329,
     },
-    Pdp {
+    PaperPdp {
         name: "Balana",
         ours: Some("balana"),
         completed: [500, 1000, 1500, 2000],
@@ -53,7 +53,7 @@ pub const PDPS: [Pdp; 3] = [
         image_mb: 660,
         bundle_kb: 485,
     },
-    Pdp {
+    PaperPdp {
         name: "Luas",
         ours: None,
         completed: [500, 1000, 1500, 2000],

@@ -1,11 +1,11 @@
 //! The pictures of the study.
 
-use super::figures::{Row, State, short};
+use super::figures::{EngineRow, EngineState, short};
 use super::paper::{PDPS, SENT};
 use crate::draw::{AxisSpec, Chart, Colour, Dash, Scale, Scene, Spot, whole};
 
 /// The 99th percentile by load, with the paper's; `None` where nothing was measured.
-pub(super) fn latency(rows: &[Row<'_>]) -> Option<Scene> {
+pub(super) fn latency(rows: &[EngineRow<'_>]) -> Option<Scene> {
     let x = AxisSpec { label: "requests in bursts".to_owned(), scale: Scale::Log, format: whole };
     let y = AxisSpec { label: "99th percentile, ms".to_owned(), scale: Scale::Log, format: short };
     let mut chart = Chart::new(
@@ -16,9 +16,12 @@ pub(super) fn latency(rows: &[Row<'_>]) -> Option<Scene> {
     );
     let mut is_empty = true;
     for (number, (label, of)) in series(rows).into_iter().enumerate() {
-        let dash =
-            if of.first().is_some_and(|row| row.state == State::Warm) { Dash::Dotted } else { Dash::Solid };
-        let spot = |row: &&Row<'_>| {
+        let dash = if of.first().is_some_and(|row| row.state == EngineState::Warm) {
+            Dash::Dotted
+        } else {
+            Dash::Solid
+        };
+        let spot = |row: &&EngineRow<'_>| {
             let p99 = row.spread(|all| all.p99_ms)?;
             Some(Spot {
                 x: as_f64(row.sent),
@@ -42,8 +45,8 @@ pub(super) fn latency(rows: &[Row<'_>]) -> Option<Scene> {
 }
 
 /// Rows of one engine in one state, of engines that decide rightly.
-fn series<'r, 'd>(rows: &'r [Row<'d>]) -> Vec<(String, Vec<&'r Row<'d>>)> {
-    let mut all: Vec<(String, Vec<&Row<'_>>)> = Vec::new();
+fn series<'r, 'd>(rows: &'r [EngineRow<'d>]) -> Vec<(String, Vec<&'r EngineRow<'d>>)> {
+    let mut all: Vec<(String, Vec<&EngineRow<'_>>)> = Vec::new();
     for row in rows.iter().filter(|row| row.engine.wrong == 0) {
         let label = format!("{}, {}", row.engine.title, row.state.word());
         match all.last_mut().filter(|(last, _)| *last == label) {
@@ -55,10 +58,11 @@ fn series<'r, 'd>(rows: &'r [Row<'d>]) -> Vec<(String, Vec<&'r Row<'d>>)> {
 }
 
 /// Memory and processor over time, at the greatest load, cold: name, picture, caption.
-pub(super) fn resources(rows: &[Row<'_>]) -> Vec<(&'static str, Scene, &'static str)> {
-    let greatest = rows.iter().filter(|row| row.state == State::Cold).map(|row| row.sent).max().unwrap_or(0);
-    let of: Vec<&Row<'_>> =
-        rows.iter().filter(|row| row.state == State::Cold && row.sent == greatest).collect();
+pub(super) fn resources(rows: &[EngineRow<'_>]) -> Vec<(&'static str, Scene, &'static str)> {
+    let greatest =
+        rows.iter().filter(|row| row.state == EngineState::Cold).map(|row| row.sent).max().unwrap_or(0);
+    let of: Vec<&EngineRow<'_>> =
+        rows.iter().filter(|row| row.state == EngineState::Cold && row.sent == greatest).collect();
     let caption_memory = "The paper's figure 2. In percent of 512 MB, what the control group counts: heap, code, and files that were read.";
     let caption_processor = "The paper's figure 3. In percent of one core.";
     let memory = course(&of, greatest, "Memory", "memory, % of 512 MB", |sample| sample.1);
@@ -69,7 +73,7 @@ pub(super) fn resources(rows: &[Row<'_>]) -> Vec<(&'static str, Scene, &'static 
 }
 
 fn course(
-    rows: &[&Row<'_>],
+    rows: &[&EngineRow<'_>],
     sent: u64,
     title: &str,
     label: &str,

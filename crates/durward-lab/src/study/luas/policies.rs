@@ -18,18 +18,18 @@ const QUESTIONS: usize = 4000;
 
 /// Policies, and questions about them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Policies {
+pub struct StudyPolicies {
     /// Where they come from, in words.
     pub about: String,
     /// The policy set, as text of XACML 3.0.
     pub xml: String,
     /// Questions, at least one.
-    pub questions: Vec<Question>,
+    pub questions: Vec<StudyQuestion>,
 }
 
 /// One question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
+pub struct StudyQuestion {
     /// Its name.
     pub id: String,
     /// The request, as text of XACML 3.0.
@@ -75,11 +75,11 @@ impl fmt::Display for PoliciesError {
 
 impl std::error::Error for PoliciesError {}
 
-impl Policies {
+impl StudyPolicies {
     /// What is at hand without any file: another conference of the same size as CONTINUE.
-    pub fn stand_in() -> Policies {
+    pub fn stand_in() -> StudyPolicies {
         let conference = Conference::new(SEED);
-        Policies {
+        StudyPolicies {
             about: "a stand-in for CONTINUE: another conference with the same number of policy sets (111), policies (266) and \
                     rules (298) in the same arrangement, and 4,000 questions. CONTINUE itself is not ours to ship: `--policies DIR`"
                 .to_owned(),
@@ -94,7 +94,7 @@ impl Policies {
     ///
     /// # Errors
     /// See [`PoliciesError`].
-    pub fn read(directory: &Path) -> Result<Policies, PoliciesError> {
+    pub fn read(directory: &Path) -> Result<StudyPolicies, PoliciesError> {
         let files = files(directory)?;
         let (name, xml) = policy(directory, &files)?;
         let known = decisions(directory)?;
@@ -102,7 +102,7 @@ impl Policies {
         for file in &files {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             if name.starts_with("requests") && name.ends_with(".jsonl") {
-                questions.extend(lines::<Question>(file)?);
+                questions.extend(lines::<StudyQuestion>(file)?);
             }
         }
         for question in &mut questions {
@@ -119,7 +119,7 @@ impl Policies {
             count(&xml, "Rule"),
             questions.len()
         );
-        Ok(Policies { about, xml, questions })
+        Ok(StudyPolicies { about, xml, questions })
     }
 
     /// Changes with any change of policies or questions.
@@ -177,7 +177,7 @@ fn count(xml: &str, name: &str) -> usize {
 
 fn decisions(directory: &Path) -> Result<BTreeMap<String, String>, PoliciesError> {
     #[derive(Deserialize)]
-    struct Line {
+    struct QuestionLine {
         id: String,
         decision: String,
     }
@@ -185,7 +185,7 @@ fn decisions(directory: &Path) -> Result<BTreeMap<String, String>, PoliciesError
     if !path.is_file() {
         return Ok(BTreeMap::new());
     }
-    Ok(lines::<Line>(&path)?.into_iter().map(|line| (line.id, line.decision)).collect())
+    Ok(lines::<QuestionLine>(&path)?.into_iter().map(|line| (line.id, line.decision)).collect())
 }
 
 fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>, PoliciesError> {
@@ -215,7 +215,7 @@ mod tests {
         }
 
         fn error(&self) -> String {
-            Policies::read(&self.0).unwrap_err().to_string().replace(&*self.0.to_string_lossy(), "DIR")
+            StudyPolicies::read(&self.0).unwrap_err().to_string().replace(&*self.0.to_string_lossy(), "DIR")
         }
     }
 
@@ -240,7 +240,7 @@ mod tests {
             "{\"id\":\"1\",\"xml\":\"<Request/>\",\"json\":{}}\n{\"id\":\"2\",\"xml\":\"<R/>\"}\n",
         );
         folder.put("decisions.jsonl", "{\"id\":\"2\",\"decision\":\"Deny\"}\n");
-        let read = Policies::read(&folder.0).unwrap();
+        let read = StudyPolicies::read(&folder.0).unwrap();
         assert_eq!(read.xml, xml);
         let decisions: Vec<_> = read.questions.iter().map(|one| one.decision.as_deref()).collect();
         assert_eq!(decisions, [None, Some("Deny")]);
@@ -260,10 +260,10 @@ mod tests {
 
     #[test]
     fn the_stand_in_knows_what_is_right() {
-        let policies = Policies::stand_in();
+        let policies = StudyPolicies::stand_in();
         assert!(is_policy(&policies.xml));
         assert_eq!(policies.questions.iter().filter(|one| one.decision.is_some()).count(), QUESTIONS);
-        let other = Policies { xml: policies.xml.clone() + " ", ..policies.clone() };
+        let other = StudyPolicies { xml: policies.xml.clone() + " ", ..policies.clone() };
         assert_ne!(policies.fingerprint(), other.fingerprint());
     }
 }

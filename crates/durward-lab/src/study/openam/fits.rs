@@ -1,44 +1,44 @@
 //! What is fitted to our points: as the paper did, and as it should be.
 
-use super::super::{Digest, PointDigest, RunDigest};
+use super::super::{PointDigest, RunDigest, StudyDigest};
 use super::paper;
-use crate::fit::{self, By, Lambda, Law, Observation, Options, Report};
-use crate::record::Mark;
+use crate::fit::{self, FitOptions, FitReport, Lambda, Law, LoadUnit, Observation};
+use crate::record::PointWarning;
 
 /// One of our curves of users who pause, in the paper's units: users of each node, and users effectively served of each.
 #[derive(Clone, Debug)]
-pub(super) struct Curve<'d> {
+pub(super) struct MeasuredCurve<'d> {
     /// Users of each node, users served of each node, and the point.
     pub(super) points: Vec<(f64, f64, &'d PointDigest)>,
     /// The paper's own method: transformed, C(1) = 1. `None` with fewer than three points.
     pub(super) as_paper: Option<Law>,
     /// The law in X by users, as it should not be done.
-    pub(super) by_users: Report,
+    pub(super) by_users: FitReport,
 }
 
 /// Fits that are shown without intervals need no resamples.
 const RESAMPLES: usize = 500;
 
-fn options(n_is: By, lambda: Lambda) -> Options {
-    Options { n_is, lambda, resamples: RESAMPLES, ..Options::default() }
+fn options(n_is: LoadUnit, lambda: Lambda) -> FitOptions {
+    FitOptions { n_is, lambda, resamples: RESAMPLES, ..FitOptions::default() }
 }
 
 /// Whether a point counts. What a neighbour took is said and not left out here: on a machine that others use, nothing would be left.
 pub(super) fn counts(point: &PointDigest) -> bool {
-    let spoils = |mark: &Mark| match mark {
-        Mark::CutShort(_) | Mark::Errors(_) => true,
-        Mark::GeneratorLimit(_) | Mark::Neighbour(_) | Mark::NotSteady(_) => false,
+    let spoils = |mark: &PointWarning| match mark {
+        PointWarning::CutShort(_) | PointWarning::Errors(_) => true,
+        PointWarning::GeneratorLimit(_) | PointWarning::Neighbour(_) | PointWarning::NotSteady(_) => false,
     };
     !point.marks.iter().any(spoils)
 }
 
 /// The curve of a run and configuration, where at least one point was measured.
-pub(super) fn curve<'d>(digest: &'d Digest, ours: paper::Ours) -> Option<Curve<'d>> {
+pub(super) fn curve<'d>(digest: &'d StudyDigest, ours: paper::OwnCurve) -> Option<MeasuredCurve<'d>> {
     curve_of(digest.run(ours.run)?, ours.configuration)
 }
 
 /// The curve of a configuration.
-pub(super) fn curve_of<'d>(run: &'d RunDigest, configuration: &str) -> Option<Curve<'d>> {
+pub(super) fn curve_of<'d>(run: &'d RunDigest, configuration: &str) -> Option<MeasuredCurve<'d>> {
     let of: Vec<&PointDigest> =
         run.points.iter().filter(|point| point.configuration == configuration).collect();
     let first = of.first()?;
@@ -59,10 +59,10 @@ pub(super) fn curve_of<'d>(run: &'d RunDigest, configuration: &str) -> Option<Cu
     let mut observations: Vec<Observation> =
         counted.map(|(users, served, _)| Observation::new(*users, *served)).collect();
     observations.push(Observation::new(1.0, 1.0));
-    let by_users = fit::of(&observations, &options(By::Users, Lambda::Free));
+    let by_users = fit::of(&observations, &options(LoadUnit::Users, Lambda::Free));
     let as_paper =
         by_users.fits.usl_transformed.as_ref().map(|fit| fit.law).filter(|_| observations.len() > 3);
-    Some(Curve { points, as_paper, by_users })
+    Some(MeasuredCurve { points, as_paper, by_users })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run has 2^53 nodes")]
@@ -75,7 +75,7 @@ fn per_node(point: &PointDigest, value: f64) -> (f64, f64) {
     (point.load_number() / nodes(point), value / nodes(point))
 }
 
-impl Curve<'_> {
+impl MeasuredCurve<'_> {
     /// Users served of each node at this load of each; `None` where it was not measured.
     pub(super) fn served_at(&self, users: f64) -> Option<f64> {
         self.points.iter().find(|(at, ..)| *at == users).map(|(_, served, _)| *served)
@@ -95,15 +95,15 @@ impl Curve<'_> {
 }
 
 /// The law by requests under way, of users who do not pause.
-pub(super) fn by_concurrency(digest: &Digest) -> Option<Report> {
+pub(super) fn by_concurrency(digest: &StudyDigest) -> Option<FitReport> {
     let run = digest.run("concurrency")?;
     let of = |point: &PointDigest| Observation::new(point.concurrency, point.throughput());
     let observations: Vec<Observation> = run.points.iter().filter(|point| counts(point)).map(of).collect();
-    Some(fit::of(&observations, &options(By::Concurrency, Lambda::Free)))
+    Some(fit::of(&observations, &options(LoadUnit::Concurrency, Lambda::Free)))
 }
 
 /// The points of the law of nodes: prefix of the runs' names, and the balance. One node needs none.
-pub(super) fn of_nodes<'d>(digest: &'d Digest, prefix: &str, balance: &str) -> Vec<&'d PointDigest> {
+pub(super) fn of_nodes<'d>(digest: &'d StudyDigest, prefix: &str, balance: &str) -> Vec<&'d PointDigest> {
     let is_one_of = |run: &&RunDigest| {
         let number = run.name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-'));
         number.is_some_and(|number| number.parse::<usize>().is_ok())
@@ -114,10 +114,10 @@ pub(super) fn of_nodes<'d>(digest: &'d Digest, prefix: &str, balance: &str) -> V
 }
 
 /// The law by nodes.
-pub(super) fn by_nodes(points: &[&PointDigest]) -> Option<Report> {
+pub(super) fn by_nodes(points: &[&PointDigest]) -> Option<FitReport> {
     let counted = points.iter().filter(|point| counts(point));
     let observations: Vec<Observation> = counted.map(|point| point.observation(nodes(point))).collect();
-    (!observations.is_empty()).then(|| fit::of(&observations, &options(By::Nodes, Lambda::Free)))
+    (!observations.is_empty()).then(|| fit::of(&observations, &options(LoadUnit::Nodes, Lambda::Free)))
 }
 
 /// Nodes that use less of their slices are not what limits.
@@ -138,7 +138,7 @@ pub(super) fn limited_by_machine(points: &[&PointDigest]) -> Option<String> {
 }
 
 /// The fit of the generator's own users.
-pub(super) fn of_generator(digest: &Digest) -> Option<(Curve<'_>, &RunDigest)> {
+pub(super) fn of_generator(digest: &StudyDigest) -> Option<(MeasuredCurve<'_>, &RunDigest)> {
     let run = digest.run("dummy-users")?;
     Some((curve_of(run, "")?, run))
 }

@@ -7,8 +7,10 @@ pub mod paper;
 mod pictures;
 mod scenario;
 
-use super::{Run, Study};
-use scenario::{Hash, Mode, Nodes, Times, Users, of_nobody, of_nodes, of_server};
+use super::{Study, StudyRun};
+use scenario::{
+    IdentityMode, PasswordHash, PointTimes, StudyNodes, StudyUsers, of_nobody, of_nodes, of_server,
+};
 
 /// Cores' worth of processor time of each node under users who pause.
 pub const SLICE: f64 = 0.2;
@@ -43,7 +45,7 @@ pub const OPENAM_RECORDED: [(&str, u32, u32); 11] = [
 
 /// What this machine has for the study, and how long it may take.
 #[derive(Clone, Debug, Default)]
-pub struct Setup {
+pub struct OpenAmSetup {
     /// The program `durward`.
     pub durward: String,
     /// The program `nats-server`; without it only runs of one node are made.
@@ -72,20 +74,20 @@ pub struct OpenAm {
 }
 
 /// The study for this machine.
-pub fn study(setup: &Setup) -> Study {
+pub fn study(setup: &OpenAmSetup) -> Study {
     let mut runs = Vec::new();
     setup.add_generator(&mut runs);
     setup.add_users(&mut runs);
     setup.add_law(&mut runs);
     setup.add_openam(&mut runs);
-    let runs = runs.into_iter().map(Run::without_samples).collect();
+    let runs = runs.into_iter().map(StudyRun::without_samples).collect();
     let form = if setup.is_full { "full" } else { "quick" };
     Study { name: "openam", form: form.to_owned(), runs, document: page::document }
 }
 
 /// The users of the paper: one request every 250 ms, 5 % logouts, all at one node.
-fn of_paper(counts: Vec<u64>) -> Users {
-    Users {
+fn of_paper(counts: Vec<u64>) -> StudyUsers {
+    StudyUsers {
         counts,
         think_ms: 250,
         logout_percent: vec![5],
@@ -95,20 +97,20 @@ fn of_paper(counts: Vec<u64>) -> Users {
     }
 }
 
-impl Setup {
+impl OpenAmSetup {
     fn users(&self) -> Vec<u64> {
         let own = if self.is_full { USERS_FULL.to_vec() } else { USERS_QUICK.to_vec() };
         self.users.clone().unwrap_or(own)
     }
 
     /// The paper's times: 15 s to settle, of which users begin over five; 60 s; 30 s of rest.
-    fn times(&self) -> Times {
+    fn times(&self) -> PointTimes {
         match (self.seconds, self.is_full) {
             (Some((warm_up, measure)), _) => {
-                Times { ramp: warm_up / 2.0, warm_up: warm_up / 2.0, measure, cool_down: 0.0 }
+                PointTimes { ramp: warm_up / 2.0, warm_up: warm_up / 2.0, measure, cool_down: 0.0 }
             }
-            (None, true) => Times { ramp: 5.0, warm_up: 10.0, measure: 60.0, cool_down: 30.0 },
-            (None, false) => Times { ramp: 2.0, warm_up: 1.0, measure: 3.0, cool_down: 0.0 },
+            (None, true) => PointTimes { ramp: 5.0, warm_up: 10.0, measure: 60.0, cool_down: 30.0 },
+            (None, false) => PointTimes { ramp: 2.0, warm_up: 1.0, measure: 3.0, cool_down: 0.0 },
         }
     }
 
@@ -117,35 +119,42 @@ impl Setup {
     }
 
     /// One node in a slice of a core, with everything as in the paper's first figure.
-    fn one(&self) -> Nodes<'_> {
-        Nodes {
+    fn one(&self) -> StudyNodes<'_> {
+        StudyNodes {
             durward: &self.durward,
             nats_server: self.nats_server.as_deref(),
             count: 1,
             slice: SLICE,
-            mode: Mode::AssuredRead,
-            hash: Hash::Cheap,
+            mode: IdentityMode::AssuredRead,
+            hash: PasswordHash::Cheap,
         }
     }
 
     /// Adds a run of nodes, or why it is left out.
-    fn add(&self, runs: &mut Vec<Run>, name: &str, about: &str, nodes: &Nodes<'_>, users: &Users) {
+    fn add(
+        &self,
+        runs: &mut Vec<StudyRun>,
+        name: &str,
+        about: &str,
+        nodes: &StudyNodes<'_>,
+        users: &StudyUsers,
+    ) {
         if nodes.count > 1 && self.nats_server.is_none() {
             let why = "several nodes need `nats-server`, which was not found; name it with --nats-server";
-            runs.push(Run::left_out(name, about, why));
+            runs.push(StudyRun::left_out(name, about, why));
         } else {
             // Users who do not pause are a few, and need not begin one after the other.
             let ramp = if users.think_ms == 0 { 0.0 } else { self.times().ramp };
-            let times = Times { ramp, ..self.times() };
-            runs.push(Run::new(name, about, of_nodes(name, nodes, users, times)));
+            let times = PointTimes { ramp, ..self.times() };
+            runs.push(StudyRun::new(name, about, of_nodes(name, nodes, users, times)));
         }
     }
 
     /// What the generator does by itself, as the paper's dummy users.
-    fn add_generator(&self, runs: &mut Vec<Run>) {
+    fn add_generator(&self, runs: &mut Vec<StudyRun>) {
         let Some(url) = &self.nobody else { return };
         let about = "dummy users, empty requests to a server that does nothing";
-        runs.push(Run::new(
+        runs.push(StudyRun::new(
             "dummy-users",
             about,
             of_nobody("dummy-users", url, &of_paper(self.users()), self.times()),
@@ -153,22 +162,22 @@ impl Setup {
     }
 
     /// Figures 3 to 9: users who pause.
-    fn add_users(&self, runs: &mut Vec<Run>) {
+    fn add_users(&self, runs: &mut Vec<StudyRun>) {
         let one = self.one();
-        let mixes = Users { logout_percent: vec![0, 5, 10, 20], ..of_paper(self.users()) };
+        let mixes = StudyUsers { logout_percent: vec![0, 5, 10, 20], ..of_paper(self.users()) };
         self.add(runs, "logout", "one node, 0, 5, 10 and 20 % logouts", &one, &mixes);
         for (name, count) in [("two-nodes", 2), ("three-nodes", 3)] {
             let counts = self.users().into_iter().map(|users| users * count as u64).collect();
-            let users = Users { balance: vec!["sticky", "random"], ..of_paper(counts) };
+            let users = StudyUsers { balance: vec!["sticky", "random"], ..of_paper(counts) };
             let about = format!("{count} nodes, 5 % logouts, sticky and not");
-            self.add(runs, name, &about, &Nodes { count, ..one }, &users);
+            self.add(runs, name, &about, &StudyNodes { count, ..one }, &users);
         }
-        for mode in [Mode::AssuredWrite, Mode::BestEffort, Mode::None] {
+        for mode in [IdentityMode::AssuredWrite, IdentityMode::BestEffort, IdentityMode::None] {
             let about = format!("one node, 5 % logouts, identity.mode = \"{}\"", mode.name());
-            self.add(runs, mode.name(), &about, &Nodes { mode, ..one }, &of_paper(self.users()));
+            self.add(runs, mode.name(), &about, &StudyNodes { mode, ..one }, &of_paper(self.users()));
         }
         let about = "one node with a whole core, 5 % logouts, passwords as durward keeps them by default";
-        let usual = Nodes { hash: Hash::Usual, slice: 1.0, ..one };
+        let usual = StudyNodes { hash: PasswordHash::Usual, slice: 1.0, ..one };
         self.add(runs, "argon2id", about, &usual, &of_paper(self.few()));
     }
 
@@ -179,12 +188,14 @@ impl Setup {
     }
 
     /// What the paper does not have: the law by concurrency and by nodes, of users who do not pause.
-    fn add_law(&self, runs: &mut Vec<Run>) {
+    fn add_law(&self, runs: &mut Vec<StudyRun>) {
         let one = self.one();
         let counts = self.users.clone().unwrap_or_else(|| USERS_WITHOUT_PAUSE.to_vec());
-        let users = Users { think_ms: 0, ..of_paper(counts) };
+        let users = StudyUsers { think_ms: 0, ..of_paper(counts) };
         self.add(runs, "concurrency", "one node, 5 % logouts, users without pause", &one, &users);
-        for (prefix, mode) in [("nodes", Mode::AssuredRead), ("nodes-best-effort", Mode::BestEffort)] {
+        for (prefix, mode) in
+            [("nodes", IdentityMode::AssuredRead), ("nodes-best-effort", IdentityMode::BestEffort)]
+        {
             for count in self.nodes() {
                 let name = format!("{prefix}-{count}");
                 let about = format!(
@@ -192,24 +203,30 @@ impl Setup {
                     crate::record::nodes_in_words(count),
                     mode.name()
                 );
-                let users = Users {
+                let users = StudyUsers {
                     think_ms: 0,
                     balance: vec!["sticky", "random"],
                     repeat: 2,
                     ..of_paper(vec![USERS_OF_MANY * count as u64])
                 };
-                self.add(runs, &name, &about, &Nodes { count, slice: SLICE_OF_MANY, mode, ..one }, &users);
+                self.add(
+                    runs,
+                    &name,
+                    &about,
+                    &StudyNodes { count, slice: SLICE_OF_MANY, mode, ..one },
+                    &users,
+                );
             }
         }
     }
 
     /// A real OpenAM, and durward by the same calls, which are those of OpenAM today.
-    fn add_openam(&self, runs: &mut Vec<Run>) {
+    fn add_openam(&self, runs: &mut Vec<StudyRun>) {
         let Some(openam) = &self.openam else { return };
         let counts = self.users.clone().unwrap_or_else(|| vec![10, 25, 50, 100, 200, 400]);
-        let users = Users { calls: "openam-json", logout_percent: vec![0, 5, 20], ..of_paper(counts) };
+        let users = StudyUsers { calls: "openam-json", logout_percent: vec![0, 5, 20], ..of_paper(counts) };
         let text = of_server("openam", &openam.url, &openam.user, &users, self.times());
-        runs.push(Run::new("openam", "a real OpenAM by its REST calls, 0, 5 and 20 % logouts", text));
+        runs.push(StudyRun::new("openam", "a real OpenAM by its REST calls, 0, 5 and 20 % logouts", text));
         let about = "durward by the same calls";
         self.add(runs, "durward-rest", about, &self.one(), &users);
     }
@@ -219,21 +236,21 @@ impl Setup {
 mod tests {
     use super::*;
 
-    fn setup() -> Setup {
-        Setup {
+    fn setup() -> OpenAmSetup {
+        OpenAmSetup {
             durward: "durward".to_owned(),
             nats_server: Some("nats-server".to_owned()),
             nobody: Some("http://127.0.0.1:1".to_owned()),
-            ..Setup::default()
+            ..OpenAmSetup::default()
         }
     }
 
     #[test]
     fn quick_takes_a_quarter_of_an_hour_and_full_takes_hours() {
-        let minutes = |setup: &Setup| study(setup).expected().unwrap().as_secs_f64() / 60.0;
+        let minutes = |setup: &OpenAmSetup| study(setup).expected().unwrap().as_secs_f64() / 60.0;
         let quick = minutes(&setup());
         assert!((8.0..16.0).contains(&quick), "{quick}");
-        let full = minutes(&Setup { is_full: true, ..setup() });
+        let full = minutes(&OpenAmSetup { is_full: true, ..setup() });
         assert!((200.0..400.0).contains(&full), "{full}");
     }
 
@@ -249,7 +266,7 @@ mod tests {
 
     #[test]
     fn without_stores_several_nodes_are_left_out_and_said() {
-        let study = study(&Setup { nats_server: None, ..setup() });
+        let study = study(&OpenAmSetup { nats_server: None, ..setup() });
         let left_out = |name: &str| study.runs.iter().find(|run| run.name == name).unwrap().scenario.is_err();
         assert!(left_out("two-nodes") && left_out("nodes-8") && !left_out("logout") && !left_out("nodes-1"));
     }

@@ -11,7 +11,7 @@ pub const REQUESTS_PER_S: f64 = 4.0;
 
 /// One curve of figures 3 to 6.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Curve {
+pub struct PaperCurve {
     /// The figure in which it is printed.
     pub figure: u32,
     /// Its label there.
@@ -25,20 +25,20 @@ pub struct Curve {
     /// Of 100 verifications, after so many is a logout.
     pub logout_percent: u32,
     /// Where the figures of ours come from.
-    pub ours: Ours,
+    pub ours: OwnCurve,
 }
 
 /// Which of our curves stands beside one of the paper's: the run, and the configuration in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ours {
+pub struct OwnCurve {
     /// The name of the run.
     pub run: &'static str,
     /// The configuration of its points.
     pub configuration: &'static str,
 }
 
-const fn of(run: &'static str, configuration: &'static str) -> Ours {
-    Ours { run, configuration }
+const fn of(run: &'static str, configuration: &'static str) -> OwnCurve {
+    OwnCurve { run, configuration }
 }
 
 const fn curve(
@@ -46,21 +46,21 @@ const fn curve(
     label: &'static str,
     (sigma, kappa): (f64, f64),
     (instances, logout_percent): (usize, u32),
-    ours: Ours,
-) -> Curve {
-    Curve { figure, label, sigma, kappa, instances, logout_percent, ours }
+    ours: OwnCurve,
+) -> PaperCurve {
+    PaperCurve { figure, label, sigma, kappa, instances, logout_percent, ours }
 }
 
 const ONE: (f64, f64) = (2.47e-9, 1.56e-7);
 const TWO: (f64, f64) = (1.6e-9, 1.47e-7);
 const THREE: (f64, f64) = (2.08e-9, 2.22e-7);
-const ONE_NODE: Ours = of("logout", "logout_percent 5");
-const TWO_STICKY: Ours = of("two-nodes", "sticky");
-const THREE_STICKY: Ours = of("three-nodes", "sticky");
+const ONE_NODE: OwnCurve = of("logout", "logout_percent 5");
+const TWO_STICKY: OwnCurve = of("two-nodes", "sticky");
+const THREE_STICKY: OwnCurve = of("three-nodes", "sticky");
 
 /// The fifteen curves. The caption of figure 5 exchanges sticky and not sticky: by the paper's text (IV-C and V-A e), and since its
 /// "Not sticky" repeats the coefficients of figure 4, `Sticky` there is read as not sticky. Labels are as printed.
-pub const CURVES: [Curve; 15] = [
+pub const CURVES: [PaperCurve; 15] = [
     curve(3, "0% logout", (2.41e-9, 3.95e-8), (1, 0), of("logout", "logout_percent 0")),
     curve(3, "5% logout", ONE, (1, 5), ONE_NODE),
     curve(3, "10% logout", (1.14e-5, 2.81e-7), (1, 10), of("logout", "logout_percent 10")),
@@ -80,7 +80,7 @@ pub const CURVES: [Curve; 15] = [
 
 /// What its text says in numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Text {
+pub struct PaperText {
     /// Figure 4: the load of each instance.
     pub load_per_instance: u64,
     /// Users effectively served of it by each of one, two and three instances.
@@ -96,7 +96,7 @@ pub struct Text {
 }
 
 /// The numbers of its text.
-pub const TEXT: Text = Text {
+pub const TEXT: PaperText = PaperText {
     load_per_instance: 2400,
     users_served: [1224, 1296, 1024],
     mix_load: 1200,
@@ -105,7 +105,7 @@ pub const TEXT: Text = Text {
     generator_kappa: 2.31e-13,
 };
 
-impl Curve {
+impl PaperCurve {
     /// The printed law, in users effectively served of each instance: C(1) = 1.
     pub fn law(&self) -> Law {
         Law { lambda: 1.0, sigma: self.sigma, kappa: self.kappa }
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn labels_are_told_apart() {
         for (at, curve) in CURVES.iter().enumerate() {
-            let same = |other: &&Curve| other.figure == curve.figure && other.label == curve.label;
+            let same = |other: &&PaperCurve| other.figure == curve.figure && other.label == curve.label;
             assert_eq!(CURVES.iter().position(|other| same(&other)), Some(at));
         }
     }

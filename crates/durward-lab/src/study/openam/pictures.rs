@@ -1,8 +1,8 @@
 //! The figures of the paper, with ours in them.
 
-use super::super::{Digest, PointDigest};
-use super::fits::{self, Curve};
-use super::paper::{self, CURVES, Ours};
+use super::super::{PointDigest, StudyDigest};
+use super::fits::{self, MeasuredCurve};
+use super::paper::{self, CURVES, OwnCurve};
 use crate::draw::{AxisSpec, Chart, Colour, Dash, Scale, Spot, count, time};
 use crate::record::nodes_in_words;
 use crate::report::Document;
@@ -23,8 +23,8 @@ fn law(of: &crate::fit::Law, greatest: f64) -> Vec<(f64, f64)> {
 }
 
 /// Figures 3 to 6: users served of each node against users of each node. Ours with marks and lines, the paper's law dashed.
-pub(super) fn capacity(document: &mut Document, digest: &Digest, figure: u32, caption: &str) {
-    let mut seen: Vec<Ours> = Vec::new();
+pub(super) fn capacity(document: &mut Document, digest: &StudyDigest, figure: u32, caption: &str) {
+    let mut seen: Vec<OwnCurve> = Vec::new();
     let title = format!("Figure {figure}: users served of each node");
     let description = "Measured here with marks, the law that the paper prints dashed.";
     let mut chart = Chart::new(
@@ -53,19 +53,19 @@ pub(super) fn capacity(document: &mut Document, digest: &Digest, figure: u32, ca
 }
 
 /// What ours is beside a curve of the paper, in a few words.
-pub(super) fn name(printed: &paper::Curve) -> String {
+pub(super) fn name(printed: &paper::PaperCurve) -> String {
     let nodes = nodes_in_words(printed.instances);
     match (printed.figure, printed.ours) {
         (3, _) => format!("{} % logouts", printed.logout_percent),
-        (_, Ours { configuration: "sticky", .. }) => format!("{nodes}, sticky"),
-        (_, Ours { configuration: "random", .. }) => format!("{nodes}, not sticky"),
-        (6, Ours { run: "logout", .. }) => "assured-read".to_owned(),
-        (6, Ours { run, .. }) => run.to_owned(),
+        (_, OwnCurve { configuration: "sticky", .. }) => format!("{nodes}, sticky"),
+        (_, OwnCurve { configuration: "random", .. }) => format!("{nodes}, not sticky"),
+        (6, OwnCurve { run: "logout", .. }) => "assured-read".to_owned(),
+        (6, OwnCurve { run, .. }) => run.to_owned(),
         _ => nodes,
     }
 }
 
-fn spots(curve: &Curve<'_>) -> Vec<Spot> {
+fn spots(curve: &MeasuredCurve<'_>) -> Vec<Spot> {
     let spot = |(users, served, point): &(f64, f64, &PointDigest)| Spot {
         x: *users,
         y: *served,
@@ -76,7 +76,13 @@ fn spots(curve: &Curve<'_>) -> Vec<Spot> {
 }
 
 /// Figures 7 to 9: residence times by kind of request.
-pub(super) fn residence(document: &mut Document, digest: &Digest, figure: u32, what: &str, ours: Ours) {
+pub(super) fn residence(
+    document: &mut Document,
+    digest: &StudyDigest,
+    figure: u32,
+    what: &str,
+    ours: OwnCurve,
+) {
     let Some(curve) = fits::curve(digest, ours) else { return };
     let title = format!("Figure {figure}: residence times, {what}");
     let mut chart = Chart::new(
@@ -107,7 +113,7 @@ pub(super) fn residence(document: &mut Document, digest: &Digest, figure: u32, w
 }
 
 /// The law of nodes, and Amdahl's beside it, as the paper's figure 10 has them.
-pub(super) fn nodes(document: &mut Document, digest: &Digest) {
+pub(super) fn nodes(document: &mut Document, digest: &StudyDigest) {
     let mut chart = Chart::new(
         "Throughput by nodes, and the laws",
         "Requests a second of 1 to 8 nodes in equal slices of a core, with users who do not pause.",

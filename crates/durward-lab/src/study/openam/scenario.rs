@@ -9,27 +9,27 @@ const SECRET: &str = "5eed";
 
 /// What is promised about sessions: durward's `identity.mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum IdentityMode {
     AssuredRead,
     AssuredWrite,
     BestEffort,
     None,
 }
 
-impl Mode {
+impl IdentityMode {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Mode::AssuredRead => "assured-read",
-            Mode::AssuredWrite => "assured-write",
-            Mode::BestEffort => "best-effort",
-            Mode::None => "none",
+            IdentityMode::AssuredRead => "assured-read",
+            IdentityMode::AssuredWrite => "assured-write",
+            IdentityMode::BestEffort => "best-effort",
+            IdentityMode::None => "none",
         }
     }
 }
 
 /// How passwords are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hash {
+pub(super) enum PasswordHash {
     /// At the least that Argon2id takes: about what OpenAM's directory spends with salted SHA-1.
     Cheap,
     /// As durward does unless it is told otherwise.
@@ -38,7 +38,7 @@ pub(super) enum Hash {
 
 /// Who asks, and by which calls.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Users {
+pub(super) struct StudyUsers {
     /// Loads, of all nodes together.
     pub(super) counts: Vec<u64>,
     /// Milliseconds between an answer and the next request; 0: none.
@@ -55,7 +55,7 @@ pub(super) struct Users {
 
 /// Seconds of a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Times {
+pub(super) struct PointTimes {
     pub(super) ramp: f64,
     pub(super) warm_up: f64,
     pub(super) measure: f64,
@@ -64,7 +64,7 @@ pub(super) struct Times {
 
 /// durward, started for one run.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Nodes<'s> {
+pub(super) struct StudyNodes<'s> {
     /// The program.
     pub(super) durward: &'s str,
     /// The program of the stores; `None`: one node keeps a journal of its own.
@@ -72,8 +72,8 @@ pub(super) struct Nodes<'s> {
     pub(super) count: usize,
     /// Cores' worth of processor time of each node.
     pub(super) slice: f64,
-    pub(super) mode: Mode,
-    pub(super) hash: Hash,
+    pub(super) mode: IdentityMode,
+    pub(super) hash: PasswordHash,
 }
 
 /// A text for TOML: a text of JSON is one.
@@ -82,7 +82,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The scenario of durward's own nodes.
-pub(super) fn of_nodes(name: &str, nodes: &Nodes<'_>, users: &Users, times: Times) -> String {
+pub(super) fn of_nodes(name: &str, nodes: &StudyNodes<'_>, users: &StudyUsers, times: PointTimes) -> String {
     let mut text = head(name);
     let secret = SECRET.repeat(16);
     let start = format!(
@@ -112,7 +112,7 @@ pub(super) fn of_nodes(name: &str, nodes: &Nodes<'_>, users: &Users, times: Time
 }
 
 /// The scenario of a server that runs already, by OpenAM's calls. `password` is filled in when it is run.
-pub(super) fn of_server(name: &str, url: &str, user: &str, users: &Users, times: Times) -> String {
+pub(super) fn of_server(name: &str, url: &str, user: &str, users: &StudyUsers, times: PointTimes) -> String {
     let (address, base) = split(url);
     let mut text = head(name);
     let _ = writeln!(text, "name = \"OpenAM\"\naddresses = [{}]\nready = \"tcp\"", quoted(address));
@@ -122,7 +122,7 @@ pub(super) fn of_server(name: &str, url: &str, user: &str, users: &Users, times:
 }
 
 /// The scenario of dummy users, who send empty requests to a server that does nothing.
-pub(super) fn of_nobody(name: &str, url: &str, users: &Users, times: Times) -> String {
+pub(super) fn of_nobody(name: &str, url: &str, users: &StudyUsers, times: PointTimes) -> String {
     let mut text = head(name);
     let _ = writeln!(text, "name = \"nothing\"\naddresses = [{}]", quoted(url));
     load(&mut text, users, times);
@@ -130,11 +130,11 @@ pub(super) fn of_nobody(name: &str, url: &str, users: &Users, times: Times) -> S
     text
 }
 
-impl Nodes<'_> {
+impl StudyNodes<'_> {
     /// The program of the stores, where they are used.
     fn stores(&self) -> Option<&str> {
         // A single node that promises nothing has nothing to store.
-        self.nats_server.filter(|_| self.mode != Mode::None || self.count > 1)
+        self.nats_server.filter(|_| self.mode != IdentityMode::None || self.count > 1)
     }
 }
 
@@ -142,7 +142,7 @@ fn head(name: &str) -> String {
     format!("name = {}\nseed = 2014\n\n[target]\n", quoted(name))
 }
 
-fn settings(nodes: &Nodes<'_>) -> String {
+fn settings(nodes: &StudyNodes<'_>) -> String {
     let mut text = format!(
         "policies.path = \"policies\"\n\n[server]\nlisten = \"{{address}}\"\nworkers = 1\nconnections_max = 20000\n\n\
          [log]\nformat = \"text\"\nlevel = \"warn\"\n\n[openam]\non = true\ndanger_legacy_identity = true\n\n\
@@ -150,7 +150,7 @@ fn settings(nodes: &Nodes<'_>) -> String {
          hashing_wait_ms_max = 60000\naddress_failures_free = 1000000\nuser_failures_free = 1000000\n",
         nodes.mode.name()
     );
-    if nodes.hash == Hash::Cheap {
+    if nodes.hash == PasswordHash::Cheap {
         text += "hash_memory_kib = 8\nhash_passes = 1\n";
     }
     match nodes.stores() {
@@ -158,7 +158,7 @@ fn settings(nodes: &Nodes<'_>) -> String {
             text += "\n[identity.nats]\nservers = [\"nats://127.0.0.1:{stores.port}\", \
                      \"nats://127.0.0.1:{stores.port.b}\", \"nats://127.0.0.1:{stores.port.c}\"]\n";
         }
-        None if nodes.mode == Mode::None => {}
+        None if nodes.mode == IdentityMode::None => {}
         None => text += "data = \"sessions\"\n",
     }
     text
@@ -186,8 +186,8 @@ fn stores(text: &mut String, program: &str) {
     }
 }
 
-fn load(text: &mut String, users: &Users, times: Times) {
-    let Times { ramp, warm_up, measure, cool_down } = times;
+fn load(text: &mut String, users: &StudyUsers, times: PointTimes) {
+    let PointTimes { ramp, warm_up, measure, cool_down } = times;
     let _ = write!(
         text,
         "\n[load]\nusers = {:?}\nthink = \"{}ms\"\nramp = \"{ramp}s\"\nwarm_up = \"{warm_up}s\"\nmeasure = \"{measure}s\"\n\
@@ -196,7 +196,7 @@ fn load(text: &mut String, users: &Users, times: Times) {
     );
 }
 
-fn steps(text: &mut String, users: &Users, user: &str, password: &str, base: &str) {
+fn steps(text: &mut String, users: &StudyUsers, user: &str, password: &str, base: &str) {
     let percent = match users.logout_percent.as_slice() {
         [one] => one.to_string(),
         several => {
@@ -204,7 +204,7 @@ fn steps(text: &mut String, users: &Users, user: &str, password: &str, base: &st
             "\"${vary.logout_percent}\"".to_owned()
         }
     };
-    let Users { calls, .. } = users;
+    let StudyUsers { calls, .. } = users;
     let base = quoted(base);
     let _ = write!(
         text,
@@ -229,10 +229,10 @@ mod tests {
     use super::*;
     use crate::scenario::Scenario;
 
-    const TIMES: Times = Times { ramp: 0.0, warm_up: 0.1, measure: 0.2, cool_down: 0.0 };
+    const TIMES: PointTimes = PointTimes { ramp: 0.0, warm_up: 0.1, measure: 0.2, cool_down: 0.0 };
 
-    fn users() -> Users {
-        Users {
+    fn users() -> StudyUsers {
+        StudyUsers {
             counts: vec![2, 4],
             think_ms: 250,
             logout_percent: vec![0, 5],
@@ -244,19 +244,19 @@ mod tests {
 
     #[test]
     fn every_text_is_a_scenario() {
-        let nodes = Nodes {
+        let nodes = StudyNodes {
             durward: "/opt/a \"b\"/durward",
             nats_server: Some("nats-server"),
             count: 2,
             slice: 0.1,
-            mode: Mode::AssuredRead,
-            hash: Hash::Cheap,
+            mode: IdentityMode::AssuredRead,
+            hash: PasswordHash::Cheap,
         };
         let read = Scenario::read(&of_nodes("two", &nodes, &users(), TIMES)).unwrap();
         assert_eq!((read.target.nodes.as_slice(), read.variants().len()), ([2].as_slice(), 2));
         assert_eq!(read.target.command[3], "/opt/a \"b\"/durward");
         assert_eq!(read.target.before.len(), 1);
-        let alone = Nodes { nats_server: None, hash: Hash::Usual, count: 1, ..nodes };
+        let alone = StudyNodes { nats_server: None, hash: PasswordHash::Usual, count: 1, ..nodes };
         let text = of_nodes("one", &alone, &users(), TIMES);
         assert!(text.contains("data = \"sessions\"") && !text.contains("hash_passes"), "{text}");
         let read =

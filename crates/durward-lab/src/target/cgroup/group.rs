@@ -8,23 +8,23 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use super::parent::{make, write};
-use super::{Controller, Layout, Parent};
+use super::{CgroupLayout, CgroupParent, Controller};
 
 /// A group whose processes were killed is free a moment later.
 const REMOVE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Of control groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::target) enum Version {
+pub(in crate::target) enum CgroupVersion {
     One,
     Two,
 }
 
 /// A group of a node's own; or one that somebody else made, such as a container's, which is only read.
 #[derive(Debug, Default)]
-pub(in crate::target) struct Group {
+pub(in crate::target) struct Cgroup {
     /// Where a controller's files are, or why there are none.
-    files: BTreeMap<Controller, Result<(Version, PathBuf), String>>,
+    files: BTreeMap<Controller, Result<(CgroupVersion, PathBuf), String>>,
     /// Its directory of version 2, which has pressure and processor time without any controller.
     unified: Option<PathBuf>,
     /// All directories, each once, those that this made: empty for a group of somebody else.
@@ -33,10 +33,10 @@ pub(in crate::target) struct Group {
     closed: Mutex<Vec<PathBuf>>,
 }
 
-impl Group {
+impl Cgroup {
     /// Makes one below the own group of this process. Where that does not work, it has reasons in place of files.
-    pub(in crate::target) fn make(parent: &Parent, name: &str, needs_cpuset: bool) -> Group {
-        let mut group = Group::default();
+    pub(in crate::target) fn make(parent: &CgroupParent, name: &str, needs_cpuset: bool) -> Cgroup {
+        let mut group = Cgroup::default();
         for controller in Controller::ALL {
             // A set of processors must be filled before anything can enter the group.
             if controller == Controller::Cpuset && !needs_cpuset {
@@ -56,15 +56,18 @@ impl Group {
     }
 
     /// The group in which a process stands: figures only.
-    pub(in crate::target) fn of_process(pid: u32) -> Option<Group> {
-        Layout::of_process(pid).ok().map(Group::existing)
+    pub(in crate::target) fn of_process(pid: u32) -> Option<Cgroup> {
+        CgroupLayout::of_process(pid).ok().map(Cgroup::existing)
     }
 
-    fn existing(layout: Layout) -> Group {
-        let mut group = Group::default();
+    fn existing(layout: CgroupLayout) -> Cgroup {
+        let mut group = Cgroup::default();
         for controller in Controller::ALL {
-            let one = layout.v1.get(controller.name(Version::One)).map(|path| (Version::One, path.clone()));
-            let two = || layout.v2.as_ref().map(|path| (Version::Two, path.clone()));
+            let one = layout
+                .v1
+                .get(controller.name(CgroupVersion::One))
+                .map(|path| (CgroupVersion::One, path.clone()));
+            let two = || layout.v2.as_ref().map(|path| (CgroupVersion::Two, path.clone()));
             let files = one.or_else(two).ok_or_else(|| "there is no such controller".to_owned());
             group.files.insert(controller, files);
         }
@@ -87,11 +90,11 @@ impl Group {
     }
 
     /// Which version has a controller's files, or why there are none.
-    pub(in crate::target) fn version(&self, controller: Controller) -> Result<Version, String> {
+    pub(in crate::target) fn version(&self, controller: Controller) -> Result<CgroupVersion, String> {
         self.place(controller).map(|(version, _)| version)
     }
 
-    fn place(&self, controller: Controller) -> Result<(Version, &Path), String> {
+    fn place(&self, controller: Controller) -> Result<(CgroupVersion, &Path), String> {
         match self.files.get(&controller) {
             Some(Ok((version, path))) if self.is_entered(path) => Ok((*version, path)),
             Some(Ok((_, path))) => Err(format!("{} cannot be entered", path.display())),
@@ -145,7 +148,7 @@ impl Group {
         }
     }
 
-    /// Whether a process that entered is in any of its directories, so that [`Group::members`] tells all.
+    /// Whether a process that entered is in any of its directories, so that [`Cgroup::members`] tells all.
     pub(in crate::target) fn holds_processes(&self) -> bool {
         self.made.iter().any(|path| self.is_entered(path))
     }

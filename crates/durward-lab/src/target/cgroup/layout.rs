@@ -6,32 +6,32 @@ use std::{fs, io};
 
 /// The directories of this process's own group, by hierarchy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::target) struct Layout {
+pub(in crate::target) struct CgroupLayout {
     /// Of version 1, by controller: `cpu`, `memory`, .... Controllers mounted together have the same one.
     pub(in crate::target) v1: BTreeMap<String, PathBuf>,
     /// Of version 2.
     pub(in crate::target) v2: Option<PathBuf>,
 }
 
-impl Layout {
+impl CgroupLayout {
     /// Reads that of this process. Empty where there are no control groups.
-    pub(in crate::target) fn read() -> io::Result<Layout> {
+    pub(in crate::target) fn read() -> io::Result<CgroupLayout> {
         let groups = fs::read_to_string("/proc/self/cgroup")?;
         let mounts = fs::read_to_string("/proc/self/mountinfo")?;
-        Ok(Layout::of(&groups, &mounts))
+        Ok(CgroupLayout::of(&groups, &mounts))
     }
 
     /// Reads that of another process, in our mounts. Empty where it has ended.
-    pub(in crate::target) fn of_process(pid: u32) -> io::Result<Layout> {
+    pub(in crate::target) fn of_process(pid: u32) -> io::Result<CgroupLayout> {
         let groups = fs::read_to_string(format!("/proc/{pid}/cgroup"))?;
         let mounts = fs::read_to_string("/proc/self/mountinfo")?;
-        Ok(Layout::of(&groups, &mounts))
+        Ok(CgroupLayout::of(&groups, &mounts))
     }
 
     /// Joins the texts of `/proc/PID/cgroup` and `/proc/PID/mountinfo`.
-    pub(in crate::target) fn of(groups: &str, mounts: &str) -> Layout {
-        let mounts: Vec<Mount> = mounts.lines().filter_map(Mount::read).collect();
-        let mut layout = Layout::default();
+    pub(in crate::target) fn of(groups: &str, mounts: &str) -> CgroupLayout {
+        let mounts: Vec<CgroupMount> = mounts.lines().filter_map(CgroupMount::read).collect();
+        let mut layout = CgroupLayout::default();
         for line in groups.lines() {
             let mut parts = line.splitn(3, ':');
             let (Some(number), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
@@ -46,8 +46,9 @@ impl Layout {
             for controller in
                 controllers.split(',').filter(|name| !name.is_empty() && !name.starts_with("name="))
             {
-                let of_it =
-                    |mount: &&Mount| !mount.is_v2 && mount.options.iter().any(|option| option == controller);
+                let of_it = |mount: &&CgroupMount| {
+                    !mount.is_v2 && mount.options.iter().any(|option| option == controller)
+                };
                 let found = mounts.iter().filter(of_it).find_map(|mount| mount.directory(path));
                 if let Some(directory) = found {
                     layout.v1.insert(controller.to_owned(), directory);
@@ -59,7 +60,7 @@ impl Layout {
 }
 
 /// One mount of control groups.
-struct Mount {
+struct CgroupMount {
     /// Which group of the hierarchy is its root.
     root: PathBuf,
     point: PathBuf,
@@ -68,9 +69,9 @@ struct Mount {
     options: Vec<String>,
 }
 
-impl Mount {
+impl CgroupMount {
     /// Reads a line of `mountinfo`; `None` of mounts that are no control groups.
-    fn read(line: &str) -> Option<Mount> {
+    fn read(line: &str) -> Option<CgroupMount> {
         let (mount, kind) = line.split_once(" - ")?;
         let mut kind = kind.split(' ');
         let is_v2 = match kind.next()? {
@@ -80,7 +81,7 @@ impl Mount {
         };
         let options = kind.nth(1).unwrap_or_default().split(',').map(str::to_owned).collect();
         let mut words = mount.split(' ').skip(3);
-        Some(Mount { root: path_of(words.next()?), point: path_of(words.next()?), is_v2, options })
+        Some(CgroupMount { root: path_of(words.next()?), point: path_of(words.next()?), is_v2, options })
     }
 
     /// The directory of a group; `None` of one outside of this mount (`/..`, as in a container's view of its host).
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
 
     fn shown(groups: &str, mounts: &str) -> Vec<String> {
-        let layout = Layout::of(groups, mounts);
+        let layout = CgroupLayout::of(groups, mounts);
         let mut all: Vec<String> =
             layout.v1.iter().map(|(name, path)| format!("{name} {}", path.display())).collect();
         all.extend(layout.v2.iter().map(|path| format!("v2 {}", path.display())));

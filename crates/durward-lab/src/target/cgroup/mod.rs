@@ -6,9 +6,9 @@ mod parent;
 #[cfg(test)]
 mod tests;
 
-pub(super) use group::{Group, Version};
-pub(super) use layout::Layout;
-pub(super) use parent::Parent;
+pub(super) use group::{Cgroup, CgroupVersion};
+pub(super) use layout::CgroupLayout;
+pub(super) use parent::CgroupParent;
 
 /// What limits or counts something. Version 1 has other names for some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,15 +35,15 @@ impl Controller {
         Controller::Io,
     ];
 
-    fn name(self, version: Version) -> &'static str {
+    fn name(self, version: CgroupVersion) -> &'static str {
         match (self, version) {
             (Controller::Cpu, _) => "cpu",
             (Controller::Cpuacct, _) => "cpuacct",
             (Controller::Cpuset, _) => "cpuset",
             (Controller::Memory, _) => "memory",
             (Controller::Pids, _) => "pids",
-            (Controller::Io, Version::One) => "blkio",
-            (Controller::Io, Version::Two) => "io",
+            (Controller::Io, CgroupVersion::One) => "blkio",
+            (Controller::Io, CgroupVersion::Two) => "io",
         }
     }
 }

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::{fs, io, process};
 
-use super::{Controller, Layout, Version};
+use super::{CgroupLayout, CgroupVersion, Controller};
 
-static SHARED: Mutex<Weak<Parent>> = Mutex::new(Weak::new());
+static SHARED: Mutex<Weak<CgroupParent>> = Mutex::new(Weak::new());
 
 /// Where groups of nodes are made. What it changed is put back when it is dropped, after the groups below it.
 #[derive(Debug, Default)]
-pub(in crate::target) struct Parent {
-    pub(super) layout: Layout,
+pub(in crate::target) struct CgroupParent {
+    pub(super) layout: CgroupLayout,
     /// Why a controller cannot be had.
     pub(super) refused: BTreeMap<Controller, String>,
     /// Controllers that were given to groups below by this.
@@ -25,43 +25,43 @@ pub(in crate::target) struct Parent {
     leaf: Option<PathBuf>,
 }
 
-impl Parent {
+impl CgroupParent {
     /// That of this process: one for all targets that run at the same time, since each takes back what it gave.
-    pub(in crate::target) fn shared() -> Arc<Parent> {
+    pub(in crate::target) fn shared() -> Arc<CgroupParent> {
         let mut known = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         known.upgrade().unwrap_or_else(|| {
-            let parent = Arc::new(Parent::of_this_process());
+            let parent = Arc::new(CgroupParent::of_this_process());
             *known = Arc::downgrade(&parent);
             parent
         })
     }
 
-    fn of_this_process() -> Parent {
-        match Layout::read() {
-            Ok(layout) => Parent::of(layout, process::id()),
-            Err(error) => Parent::refusing(&format!("/proc does not tell the control groups: {error}")),
+    fn of_this_process() -> CgroupParent {
+        match CgroupLayout::read() {
+            Ok(layout) => CgroupParent::of(layout, process::id()),
+            Err(error) => CgroupParent::refusing(&format!("/proc does not tell the control groups: {error}")),
         }
     }
 
     /// One below which no group can be made.
-    fn refusing(because: &str) -> Parent {
-        let mut parent = Parent::default();
+    fn refusing(because: &str) -> CgroupParent {
+        let mut parent = CgroupParent::default();
         parent.refused =
             Controller::ALL.into_iter().map(|controller| (controller, because.to_owned())).collect();
         parent
     }
 
     /// That of a process which stands at this place.
-    pub(super) fn of(layout: Layout, pid: u32) -> Parent {
-        if layout == Layout::default() {
-            return Parent::refusing("no control groups are mounted");
+    pub(super) fn of(layout: CgroupLayout, pid: u32) -> CgroupParent {
+        if layout == CgroupLayout::default() {
+            return CgroupParent::refusing("no control groups are mounted");
         }
-        let mut parent = Parent::default();
+        let mut parent = CgroupParent::default();
         parent.layout = layout;
         if let Some(own) = parent.layout.v2.clone() {
             let offered = fs::read_to_string(own.join("cgroup.controllers")).unwrap_or_default();
             for controller in Controller::ALL {
-                let name = controller.name(Version::Two);
+                let name = controller.name(CgroupVersion::Two);
                 if !offered.split_ascii_whitespace().any(|offer| offer == name) {
                     continue;
                 }
@@ -74,20 +74,21 @@ impl Parent {
     }
 
     /// The directory of this process's own group in the hierarchy that has the controller.
-    pub(super) fn own(&self, controller: Controller) -> Result<(Version, PathBuf), String> {
-        if let Some(path) = self.layout.v1.get(controller.name(Version::One)) {
-            return Ok((Version::One, path.clone()));
+    pub(super) fn own(&self, controller: Controller) -> Result<(CgroupVersion, PathBuf), String> {
+        if let Some(path) = self.layout.v1.get(controller.name(CgroupVersion::One)) {
+            return Ok((CgroupVersion::One, path.clone()));
         }
         if let Some(because) = self.refused.get(&controller) {
             return Err(because.clone());
         }
-        let missing =
-            || format!("there is no control group with the controller `{}`", controller.name(Version::Two));
+        let missing = || {
+            format!("there is no control group with the controller `{}`", controller.name(CgroupVersion::Two))
+        };
         let own = self.layout.v2.as_ref().ok_or_else(missing)?;
         let given = fs::read_to_string(own.join("cgroup.subtree_control")).unwrap_or_default();
-        let name = controller.name(Version::Two);
+        let name = controller.name(CgroupVersion::Two);
         let is_given = given.split_ascii_whitespace().any(|word| word == name);
-        if is_given { Ok((Version::Two, own.clone())) } else { Err(missing()) }
+        if is_given { Ok((CgroupVersion::Two, own.clone())) } else { Err(missing()) }
     }
 
     fn enable(&mut self, own: &Path, name: &'static str, pid: u32) -> Result<(), String> {
@@ -128,7 +129,7 @@ impl Parent {
     }
 }
 
-impl Drop for Parent {
+impl Drop for CgroupParent {
     fn drop(&mut self) {
         let Some(own) = &self.layout.v2 else { return };
         // Errors here leave a controller switched on, which limits nothing.

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
-use super::{Controller, Group, Layout, Parent, Version};
+use super::{Cgroup, CgroupLayout, CgroupParent, CgroupVersion, Controller};
 use crate::target::bytes::Bytes;
 use crate::target::figures;
 use crate::target::limits::apply;
-use crate::target::processes::Member;
-use crate::target::spec::Limits;
+use crate::target::processes::NodeProcess;
+use crate::target::spec::NodeLimits;
 
 /// Directories of the test's own, removed with it.
 struct Tree(PathBuf);
@@ -54,23 +54,23 @@ impl Drop for Sleeper {
     }
 }
 
-fn v2(root: &Path) -> Layout {
-    Layout { v2: Some(root.to_owned()), ..Layout::default() }
+fn v2(root: &Path) -> CgroupLayout {
+    CgroupLayout { v2: Some(root.to_owned()), ..CgroupLayout::default() }
 }
 
-fn v1(root: &Path, controllers: &[&str]) -> Layout {
+fn v1(root: &Path, controllers: &[&str]) -> CgroupLayout {
     let v1 = controllers.iter().map(|name| ((*name).to_owned(), root.join(name))).collect();
-    Layout { v1, v2: None }
+    CgroupLayout { v1, v2: None }
 }
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> NodeLimits {
+    NodeLimits {
         cpus: Some(0.4),
         cores: vec![0],
         memory: Some(Bytes(64 << 20)),
         swap: Some(Bytes(1 << 20)),
         pids: Some(50),
-        ..Limits::default()
+        ..NodeLimits::default()
     }
 }
 
@@ -93,8 +93,8 @@ fn version_2_is_written_and_read() {
         "node/cpu.pressure",
         "some avg10=0.00 avg60=0.00 avg300=0.00 total=77\nfull avg10=0.00 total=5\n",
     );
-    let parent = Parent::of(v2(&tree.0), 1);
-    let group = Group::make(&parent, "node", true);
+    let parent = CgroupParent::of(v2(&tree.0), 1);
+    let group = Cgroup::make(&parent, "node", true);
     let child = Sleeper::start();
     let applied = apply(&limits(), &group, child.0.id(), 0);
     assert_eq!(applied.missing, Vec::<String>::new());
@@ -111,14 +111,15 @@ fn version_2_is_written_and_read() {
     assert_eq!(written, ["40000 100000", "0", "67108864", "1048576", "50"]);
     assert_eq!(tree.read("node/cgroup.procs"), child.0.id().to_string());
 
-    let member = Member::of_group(child.0.id(), group, &applied);
+    let member = NodeProcess::of_group(child.0.id(), group, &applied);
     let (quick, full) = (figures::quick(&member), figures::full(&member));
     assert_eq!(
         (quick.cpu_s, quick.memory_bytes, quick.periods, quick.throttled_periods),
         (1.5, 1 << 20, 50, 49)
     );
     assert!((quick.throttled_s - 3.896547).abs() < 1e-9);
-    let used = figures::used(&member, (&quick, &figures::Full::default()), (&quick, &full), Vec::new());
+    let used =
+        figures::used(&member, (&quick, &figures::BorderReader::default()), (&quick, &full), Vec::new());
     assert_eq!((used.source.as_str(), used.cores, used.memory_max_bytes), ("cgroup v2", 0.4, Some(64 << 20)));
     assert_eq!(used.memory_peak_bytes, 2 << 20);
     let names =
@@ -155,8 +156,8 @@ fn version_1_is_written_and_read() {
         "blkio/node/blkio.throttle.io_service_bytes_recursive",
         "8:0 Read 512\n8:0 Write 1024\nTotal 1536\n",
     );
-    let parent = Parent::of(v1(&tree.0, &controllers), 1);
-    let group = Group::make(&parent, "node", true);
+    let parent = CgroupParent::of(v1(&tree.0, &controllers), 1);
+    let group = Cgroup::make(&parent, "node", true);
     let child = Sleeper::start();
     let applied = apply(&limits(), &group, child.0.id(), 0);
     assert_eq!(applied.missing, Vec::<String>::new());
@@ -183,14 +184,15 @@ fn version_1_is_written_and_read() {
         assert_eq!(read(&format!("{controller}/node/cgroup.procs")), child.0.id().to_string());
     }
 
-    let member = Member::of_group(child.0.id(), group, &applied);
+    let member = NodeProcess::of_group(child.0.id(), group, &applied);
     tree.file("memory/node/memory.max_usage_in_bytes", "99999999\n");
     figures::reset_peak(&member);
     assert!(read("memory/node/memory.max_usage_in_bytes").starts_with('0'));
     let (quick, full) = (figures::quick(&member), figures::full(&member));
     assert_eq!((quick.memory_bytes, quick.periods, quick.throttled_periods), (745_472, 15, 14));
     assert!((quick.cpu_s - 0.318_633_47).abs() < 1e-9 && (quick.throttled_s - 0.872_396_858).abs() < 1e-9);
-    let used = figures::used(&member, (&quick, &figures::Full::default()), (&quick, &full), Vec::new());
+    let used =
+        figures::used(&member, (&quick, &figures::BorderReader::default()), (&quick, &full), Vec::new());
     let names = ["io_read_bytes", "io_written_bytes", "oom_kills"];
     assert_eq!(
         (used.source.as_str(), names.map(|name| used.more[name])),
@@ -205,7 +207,7 @@ fn controllers_of_version_2_are_given_on_and_taken_back() {
     tree.file("cgroup.controllers", "cpu memory pids\n");
     tree.file("cgroup.subtree_control", "");
     tree.file("cgroup.procs", "");
-    let parent = Parent::of(v2(&tree.0), 1);
+    let parent = CgroupParent::of(v2(&tree.0), 1);
     // A directory takes each write in turn; the kernel would add up.
     assert!(tree.read("cgroup.subtree_control").starts_with("+pids"));
     drop(parent);
@@ -217,10 +219,11 @@ fn what_cannot_be_written_is_told_with_its_place() {
     let tree = Tree::new("refused");
     // A cpu controller that has no quota (a kernel built without), and memory that is not there at all.
     tree.file("cpu/node/cgroup.procs", "");
-    let parent = Parent::of(v1(&tree.0, &["cpu"]), 1);
-    let group = Group::make(&parent, "node", true);
+    let parent = CgroupParent::of(v1(&tree.0, &["cpu"]), 1);
+    let group = Cgroup::make(&parent, "node", true);
     let child = Sleeper::start();
-    let limits = Limits { cpus: Some(0.4), memory: Some(Bytes(1 << 30)), pids: Some(5), ..Limits::default() };
+    let limits =
+        NodeLimits { cpus: Some(0.4), memory: Some(Bytes(1 << 30)), pids: Some(5), ..NodeLimits::default() };
     let applied = apply(&limits, &group, child.0.id(), 0);
     assert!(applied.missing[0].starts_with("cpus = 0.4: "), "{applied:?}");
     assert!(
@@ -240,19 +243,19 @@ fn a_group_that_cannot_be_entered_limits_nothing() {
     // No cgroup.procs in it.
     tree.file("cpu/node/cpu.cfs_quota_us", "");
     tree.file("cpu/node/cpu.cfs_period_us", "");
-    let parent = Parent::of(v1(&tree.0, &["cpu"]), 1);
-    let group = Group::make(&parent, "node", false);
+    let parent = CgroupParent::of(v1(&tree.0, &["cpu"]), 1);
+    let group = Cgroup::make(&parent, "node", false);
     let child = Sleeper::start();
-    let applied = apply(&Limits { cpus: Some(0.5), ..Limits::default() }, &group, child.0.id(), 0);
+    let applied = apply(&NodeLimits { cpus: Some(0.5), ..NodeLimits::default() }, &group, child.0.id(), 0);
     assert!(applied.missing[0].contains("node cannot be entered"), "{applied:?}");
     assert!(!group.holds_processes() && group.version(Controller::Cpu).is_err());
-    assert_ne!(group.version(Controller::Cpu), Ok(Version::One));
+    assert_ne!(group.version(Controller::Cpu), Ok(CgroupVersion::One));
 }
 
 #[test]
 fn without_control_groups_each_limit_is_refused() {
-    let parent = Parent::of(Layout::default(), 1);
-    let group = Group::make(&parent, "node", true);
+    let parent = CgroupParent::of(CgroupLayout::default(), 1);
+    let group = Cgroup::make(&parent, "node", true);
     assert_eq!(group.version(Controller::Memory).unwrap_err(), "no control groups are mounted");
     assert!(group.paths().is_empty() && group.remove().is_empty());
 }

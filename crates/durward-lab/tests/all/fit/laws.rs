@@ -1,18 +1,18 @@
 //! Fits of points whose law is known, and of points that no law was made for.
 
-use durward_lab::fit::{self, Fit, Lambda, Law, Observation, Options, Refusal, Report};
-use durward_lab::random::Random;
+use durward_lab::fit::{self, Fit, FitOptions, FitRefusal, FitReport, Lambda, Law, Observation};
+use durward_lab::random::LabRandom;
 
 fn observations(points: &[(f64, f64)]) -> Vec<Observation> {
     points.iter().map(|(n, x)| Observation::new(*n, *x)).collect()
 }
 
-fn of(points: &[(f64, f64)]) -> Report {
-    fit::of(&observations(points), &Options { resamples: 100, ..Options::default() })
+fn of(points: &[(f64, f64)]) -> FitReport {
+    fit::of(&observations(points), &FitOptions { resamples: 100, ..FitOptions::default() })
 }
 
 fn quick(points: &[(f64, f64)]) -> Fit {
-    fit::of(&observations(points), &Options { resamples: 0, ..Options::default() }).fits.usl.unwrap()
+    fit::of(&observations(points), &FitOptions { resamples: 0, ..FitOptions::default() }).fits.usl.unwrap()
 }
 
 fn near(what: &str, ours: f64, truth: f64, part: f64, scale: f64) {
@@ -20,13 +20,13 @@ fn near(what: &str, ours: f64, truth: f64, part: f64, scale: f64) {
 }
 
 /// From the first to the second, as likely at each size.
-fn between(random: &mut Random, low: f64, high: f64) -> f64 {
+fn between(random: &mut LabRandom, low: f64, high: f64) -> f64 {
     (low.ln() + (high.ln() - low.ln()) * random.unit()).exp()
 }
 
 #[test]
 fn points_on_a_law_give_its_coefficients() {
-    let mut random = Random::new(1);
+    let mut random = LabRandom::new(1);
     for case in 0..300 {
         let last = between(&mut random, 6.0, 1e6);
         let sigma = if random.happens(20.0) { 0.0 } else { between(&mut random, 0.1 / last, 0.9) };
@@ -108,15 +108,15 @@ fn too_few_points_are_refused_and_nothing_is_made_up() {
         &[(4.0, 5.0), (4.0, 6.0), (4.0, 5.5), (4.0, 6.5), (4.0, 5.1), (4.0, 6.2)],
     ] {
         let report = of(points);
-        assert_eq!(report.refused, [Refusal::FewPoints], "{points:?}: {}", report.verdict);
+        assert_eq!(report.refused, [FitRefusal::FewPoints], "{points:?}: {}", report.verdict);
         assert!(report.fits.usl.is_none() && report.bootstrap.n_star.is_none(), "{points:?}");
     }
     let three = of(&[(1.0, 63.0), (8.0, 147.0), (32.0, 138.0)]);
     assert_eq!(three.fits.usl.unwrap().standard_errors, None);
-    assert_eq!(three.refused, [Refusal::FewPoints]);
+    assert_eq!(three.refused, [FitRefusal::FewPoints]);
     // Six points, but at three places: they show replicates, no shape.
     let places = [(1.0, 63.0), (8.0, 147.0), (32.0, 138.0), (1.0, 62.0), (8.0, 150.0), (32.0, 133.0)];
-    assert!(of(&places).refused.contains(&Refusal::FewPoints));
+    assert!(of(&places).refused.contains(&FitRefusal::FewPoints));
 }
 
 const DOUBLING: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
@@ -152,7 +152,7 @@ fn throughput_that_falls_from_the_start_has_no_peak_to_go_to() {
 fn a_peak_beyond_the_last_point_is_refused() {
     let law = Law { lambda: 100.0, sigma: 0.02, kappa: 1e-4 };
     let report = of(&[1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0].map(|n| (n, law.x(n))));
-    assert_eq!(report.refused, [Refusal::NoPointPastTheKnee], "{}", report.verdict);
+    assert_eq!(report.refused, [FitRefusal::NoPointPastTheKnee], "{}", report.verdict);
     assert!(report.verdict.contains("lies 24 % beyond the last point (80)"), "{}", report.verdict);
     // A point past it, and nothing is wrong.
     let report = of(&[1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 120.0].map(|n| (n, law.x(n))));
@@ -165,18 +165,18 @@ fn users_who_pace_themselves_are_told_apart() {
     let soft = |n: f64| (n / 1.02) / (1.0 + (n / 1.02 / 200.0).powi(9)).powf(1.0 / 9.0);
     let report =
         of(&[1.0, 20.0, 50.0, 100.0, 150.0, 190.0, 220.0, 250.0, 300.0, 400.0].map(|n| (n, soft(n))));
-    assert!(report.refused.contains(&Refusal::PacedUsers), "{}", report.verdict);
+    assert!(report.refused.contains(&FitRefusal::PacedUsers), "{}", report.verdict);
     // Amdahl's law bends as well, but never so sharply.
     let law = Law { lambda: 1.0, sigma: 0.05, kappa: 0.0 };
     let report = of(&DOUBLING.map(|n| (n, law.x(n) * (1.0 + 0.01 * f64::sin(n)))));
-    assert!(!report.refused.contains(&Refusal::PacedUsers), "{}", report.verdict);
+    assert!(!report.refused.contains(&FitRefusal::PacedUsers), "{}", report.verdict);
 }
 
 #[test]
 fn super_linear_points_are_refused_and_noise_is_not() {
     let law = Law { lambda: 10.0, sigma: -0.02, kappa: 4e-4 };
     let report = of(&[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 48.0, 64.0].map(|n| (n, law.x(n))));
-    assert!(report.refused.contains(&Refusal::SuperLinear), "{}", report.verdict);
+    assert!(report.refused.contains(&FitRefusal::SuperLinear), "{}", report.verdict);
     let noisy = [
         (1.0, 96.0),
         (2.0, 204.0),
@@ -187,7 +187,7 @@ fn super_linear_points_are_refused_and_noise_is_not() {
         (64.0, 6_300.0),
     ];
     let report = of(&noisy);
-    assert!(!report.refused.contains(&Refusal::SuperLinear), "{}", report.verdict);
+    assert!(!report.refused.contains(&FitRefusal::SuperLinear), "{}", report.verdict);
     let report = of(&DOUBLING.map(|n| (n, 98.0 * n)));
     assert!(report.refused.is_empty(), "{}", report.verdict);
     assert!(report.verdict.contains("Linear as far as was measured"), "{}", report.verdict);
@@ -197,14 +197,14 @@ fn super_linear_points_are_refused_and_noise_is_not() {
 fn a_first_point_far_past_the_knee_leaves_lambda_open() {
     // The law with lambda and sigma both without end, in the same proportion.
     let report = of(&[50.0, 80.0, 100.0, 200.0, 400.0, 800.0].map(|n| (n, 1_000.0 * n / (n - 1.0))));
-    assert_eq!(report.refused, [Refusal::LambdaNotDetermined], "{}", report.verdict);
+    assert_eq!(report.refused, [FitRefusal::LambdaNotDetermined], "{}", report.verdict);
     assert!(report.verdict.contains("measure at N = 1, or fix lambda"), "{}", report.verdict);
 }
 
 #[test]
 fn nothing_answered_is_refused() {
     let report = of(&DOUBLING.map(|n| (n, 0.0)));
-    assert_eq!(report.refused, [Refusal::NoThroughput]);
+    assert_eq!(report.refused, [FitRefusal::NoThroughput]);
     assert!(report.verdict.contains("throughput is 0"), "{}", report.verdict);
     // A system that collapses at the end is one like others.
     let report =
@@ -216,7 +216,7 @@ fn nothing_answered_is_refused() {
 fn points_that_cannot_be_are_left_out_and_named() {
     let mut points = observations(&DOUBLING.map(|n| (n, 100.0 * n / (1.0 + 0.1 * (n - 1.0)))));
     points.extend(observations(&[(0.0, 5.0), (3.0, f64::NAN), (f64::INFINITY, 3.0), (5.0, -1.0)]));
-    let report = fit::of(&points, &Options::default());
+    let report = fit::of(&points, &FitOptions::default());
     assert_eq!((report.points.len(), report.left_out.len()), (8, 4));
     near("sigma", report.fits.usl.unwrap().law.sigma, 0.1, 1e-9, 0.0);
 }
@@ -226,8 +226,9 @@ fn lambda_is_held_where_it_is_asked_to_be() {
     let law = Law { lambda: 100.0, sigma: 0.05, kappa: 1e-3 };
     let mut points = DOUBLING.map(|n| (n, law.x(n)));
     points[0].1 = 70.0;
-    let report =
-        |lambda| fit::of(&observations(&points), &Options { lambda, resamples: 50, ..Options::default() });
+    let report = |lambda| {
+        fit::of(&observations(&points), &FitOptions { lambda, resamples: 50, ..FitOptions::default() })
+    };
     let of = |lambda| report(lambda).fits.usl.unwrap();
     assert_eq!(of(Lambda::X1).law.lambda, 70.0);
     assert_eq!(of(Lambda::X1).law, report(Lambda::Free).fits.usl_lambda_is_x1.unwrap().law);
@@ -244,7 +245,7 @@ fn points_of_great_weight_pull_more() {
     let off = |weight: f64| {
         let mut weighted = points.clone();
         weighted[6].weight = weight;
-        let report = fit::of(&weighted, &Options { resamples: 0, ..Options::default() });
+        let report = fit::of(&weighted, &FitOptions { resamples: 0, ..FitOptions::default() });
         (report.fits.usl.unwrap().law.sigma - 0.05).abs()
     };
     assert!(
@@ -258,13 +259,19 @@ fn points_of_great_weight_pull_more() {
 
 #[test]
 fn the_curve_says_where_it_is_measured_and_where_it_is_not() {
-    use durward_lab::fit::Zone;
+    use durward_lab::fit::ExtrapolationZone;
     let law = Law { lambda: 100.0, sigma: 0.05, kappa: 1e-3 };
     let report = of(&DOUBLING.map(|n| (n, law.x(n) * (1.0 + 0.02 * f64::sin(n)))));
     let zone = |n: f64| report.curve.iter().find(|place| place.n >= n).unwrap().zone;
     assert_eq!(
         [zone(1.0), zone(128.0), zone(129.0), zone(256.0), zone(257.0)],
-        [Zone::Measured, Zone::Measured, Zone::Extrapolated, Zone::Extrapolated, Zone::Grey]
+        [
+            ExtrapolationZone::Measured,
+            ExtrapolationZone::Measured,
+            ExtrapolationZone::Extrapolated,
+            ExtrapolationZone::Extrapolated,
+            ExtrapolationZone::Grey
+        ]
     );
     assert!(
         report
@@ -289,7 +296,7 @@ fn the_point_that_moves_the_curve_most_comes_first() {
 /// Whatever the points, there is a report, it can be written and read, and no refusal is without its reason.
 #[test]
 fn any_points_give_a_report_that_can_be_written() {
-    let mut random = Random::new(5);
+    let mut random = LabRandom::new(5);
     for case in 0..150 {
         let count = random.below(12);
         let points: Vec<(f64, f64)> = (0..count)
@@ -303,14 +310,14 @@ fn any_points_give_a_report_that_can_be_written() {
                 (n, x)
             })
             .collect();
-        let report = fit::of(&observations(&points), &Options { resamples: 10, ..Options::default() });
+        let report = fit::of(&observations(&points), &FitOptions { resamples: 10, ..FitOptions::default() });
         assert!(
             !report.verdict.is_empty() && !report.verdict.contains("NaN"),
             "case {case}: {}",
             report.verdict
         );
         let text = serde_json::to_string(&report).unwrap();
-        let back: Report =
+        let back: FitReport =
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("case {case}, {error}: {text}"));
         assert_eq!(
             (back.refused.len(), back.reasons.len()),

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use durward_lab::fit::{self, Errors, Fit, Lambda, Observation, Options, Report};
+use durward_lab::fit::{self, Fit, FitOptions, FitReport, Lambda, Observation, StandardErrors};
 use serde_json::Value;
 
 /// One data set: `oracledb/N >= 1 only`.
@@ -18,13 +18,13 @@ impl Set {
         points.map(|pair| Observation::new(pair[0].as_f64().unwrap(), pair[1].as_f64().unwrap())).collect()
     }
 
-    fn report(&self, lambda: Lambda) -> Report {
-        fit::of(&self.points(), &Options { lambda, ..Options::default() })
+    fn report(&self, lambda: Lambda) -> FitReport {
+        fit::of(&self.points(), &FitOptions { lambda, ..FitOptions::default() })
     }
 
     /// Without resampling, which takes most of the time.
-    fn fits(&self) -> Report {
-        fit::of(&self.points(), &Options { resamples: 0, ..Options::default() })
+    fn fits(&self) -> FitReport {
+        fit::of(&self.points(), &FitOptions { resamples: 0, ..FitOptions::default() })
     }
 }
 
@@ -86,7 +86,7 @@ fn same(what: &str, ours: Option<f64>, theirs: &Value, part: f64, scale: f64) {
     assert!((ours - expected).abs() <= allowed, "{what}: {ours} instead of {expected}");
 }
 
-fn same_errors(what: &str, ours: &Option<Errors>, theirs: &Value) {
+fn same_errors(what: &str, ours: &Option<StandardErrors>, theirs: &Value) {
     if !theirs.is_object() {
         return;
     }

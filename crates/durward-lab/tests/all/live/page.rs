@@ -6,9 +6,9 @@ use std::net::TcpStream;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use durward_lab::live::page::{Files, Page};
-use durward_lab::live::{Ending, Status};
-use durward_lab::run::{NodeNow, Options, Watcher, run};
+use durward_lab::live::page::{LivePage, PageFiles};
+use durward_lab::live::{RunEnding, RunStatus};
+use durward_lab::run::{NodeNow, RunOptions, RunWatcher, run};
 use durward_lab::scenario::Scenario;
 use serde_json::Value;
 use ureq::Agent;
@@ -17,8 +17,8 @@ use ureq::http::Response;
 use super::status::{moment, place, point, scenario};
 use crate::run::server::Server;
 
-fn page() -> Page {
-    Page::start("127.0.0.1:0", Status::new(&scenario("http://127.0.0.1:1", "users = 8"))).unwrap()
+fn page() -> LivePage {
+    LivePage::start("127.0.0.1:0", RunStatus::new(&scenario("http://127.0.0.1:1", "users = 8"))).unwrap()
 }
 
 fn agent() -> Agent {
@@ -29,11 +29,11 @@ fn agent() -> Agent {
         .into()
 }
 
-fn get(page: &Page, path: &str) -> Response<ureq::Body> {
+fn get(page: &LivePage, path: &str) -> Response<ureq::Body> {
     agent().get(format!("{}{}", page.url().trim_end_matches('/'), path)).call().unwrap()
 }
 
-fn text(page: &Page, path: &str) -> String {
+fn text(page: &LivePage, path: &str) -> String {
     get(page, path).body_mut().read_to_string().unwrap()
 }
 
@@ -41,7 +41,7 @@ fn text(page: &Page, path: &str) -> String {
 struct Events(Box<dyn BufRead + Send>);
 
 impl Events {
-    fn open(page: &Page) -> Events {
+    fn open(page: &LivePage) -> Events {
         let answer = get(page, "/events");
         assert_eq!(answer.status().as_u16(), 200);
         assert_eq!(answer.headers()["content-type"], "text/event-stream");
@@ -73,15 +73,15 @@ fn a_page_follows_a_run_to_its_end() {
     let server = Server::plain();
     let scenario =
         scenario(&server.url, "users = [1, 2]\nwarm_up = \"1s\"\nmeasure = \"1s\"\nthink = \"1ms\"");
-    let page = Page::start("127.0.0.1:0", Status::new(&scenario)).unwrap();
+    let page = LivePage::start("127.0.0.1:0", RunStatus::new(&scenario)).unwrap();
     let mut events = Events::open(&page);
     let mut watcher = page.watcher();
     let runner = std::thread::spawn(move || {
-        let options = Options { generator_limit: Duration::from_millis(200), ..Options::default() };
+        let options = RunOptions { generator_limit: Duration::from_millis(200), ..RunOptions::default() };
         run(&scenario, &options, &mut watcher).unwrap()
     });
     let record = runner.join().unwrap();
-    page.finish(Ending::of(&record), None);
+    page.finish(RunEnding::of(&record), None);
     let mut names = Vec::new();
     let mut seconds = Vec::new();
     let mut points = Vec::new();
@@ -234,7 +234,7 @@ fn a_client_that_does_not_read_never_holds_the_run_back() {
     }
     assert_eq!(page.viewers(), 1, "the stuck client was dropped, the other was not");
     assert!(longest < Duration::from_secs(1), "{longest:?}");
-    page.finish(Ending::default(), None);
+    page.finish(RunEnding::default(), None);
     assert_eq!(reading.join().unwrap(), count);
 }
 
@@ -252,10 +252,10 @@ fn secrets_are_not_on_the_page() {
         file.display()
     );
     let scenario = Scenario::read(&text_of).unwrap();
-    let page = Page::start("127.0.0.1:0", Status::new(&scenario)).unwrap();
-    let options = Options { generator_limit: Duration::ZERO, ..Options::default() };
+    let page = LivePage::start("127.0.0.1:0", RunStatus::new(&scenario)).unwrap();
+    let options = RunOptions { generator_limit: Duration::ZERO, ..RunOptions::default() };
     let record = run(&scenario, &options, &mut page.watcher()).unwrap();
-    page.finish(Ending::of(&record), None);
+    page.finish(RunEnding::of(&record), None);
     let status = text(&page, "/status.json");
     fs::remove_file(&file).unwrap();
     // The answers were wrong, so the cause is told; the secret is not.
@@ -272,7 +272,7 @@ fn the_end_links_to_the_report_and_to_no_other_file() {
     let names = vec!["index.html".to_owned(), "gone.svg".to_owned()];
     page.watcher().begin(&place(1, 1));
     page.watcher().end(&place(1, 1), &point());
-    page.finish(Ending::default(), Some(Files { folder: folder.clone(), names }));
+    page.finish(RunEnding::default(), Some(PageFiles { folder: folder.clone(), names }));
     let status: Value = serde_json::from_str(&text(&page, "/status.json")).unwrap();
     assert_eq!(status["head"]["ending"]["report"], "/report/index.html");
     assert_eq!(text(&page, "/report/index.html"), "<!DOCTYPE html>the report");
@@ -303,8 +303,10 @@ fn a_page_stays_while_somebody_looks() {
 #[test]
 fn an_address_that_is_taken_is_an_error() {
     let page = page();
-    let again =
-        Page::start(&page.address().to_string(), Status::new(&scenario("http://127.0.0.1:1", "users = 1")));
+    let again = LivePage::start(
+        &page.address().to_string(),
+        RunStatus::new(&scenario("http://127.0.0.1:1", "users = 1")),
+    );
     assert!(again.is_err());
     assert!(!page.is_public() && page.url().starts_with("http://127.0.0.1:"));
 }

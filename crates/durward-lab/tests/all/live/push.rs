@@ -5,8 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use durward_lab::live::push::{Delivery, Destination, Protocol, Push};
-use durward_lab::run::{Options, Watcher, run};
+use durward_lab::live::push::{DeliveryOutcome, Push, PushDestination, PushProtocol};
+use durward_lab::run::{RunOptions, RunWatcher, run};
 use serde_json::Value;
 
 use super::status::{moment, place, point, scenario};
@@ -17,8 +17,8 @@ fn now() -> u64 {
     u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
 }
 
-fn destination(protocol: Protocol, url: &str) -> Destination {
-    Destination {
+fn destination(protocol: PushProtocol, url: &str) -> PushDestination {
+    PushDestination {
         protocol,
         url: url.to_owned(),
         authorization: None,
@@ -28,7 +28,7 @@ fn destination(protocol: Protocol, url: &str) -> Destination {
 }
 
 /// Pushes three seconds and a point; what came of it, and what was said.
-fn pushed(destination: Destination) -> (Delivery, Vec<String>) {
+fn pushed(destination: PushDestination) -> (DeliveryOutcome, Vec<String>) {
     let said = Arc::new(Mutex::new(Vec::new()));
     let saying = Arc::clone(&said);
     let push =
@@ -87,10 +87,12 @@ fn receiver(answer: &'static str) -> (String, Got) {
 
 #[test]
 fn figures_are_posted_as_the_protocols_have_it() {
-    for (protocol, path) in [(Protocol::RemoteWrite, "/api/v1/write"), (Protocol::Otlp, "/base/v1/metrics")] {
+    for (protocol, path) in
+        [(PushProtocol::RemoteWrite, "/api/v1/write"), (PushProtocol::Otlp, "/base/v1/metrics")]
+    {
         let (url, got) = receiver("204 No Content\r\nContent-Length: 0");
         let url = format!("{url}{}", path.trim_end_matches("/v1/metrics"));
-        let to = Destination { authorization: Some("Bearer abc".into()), ..destination(protocol, &url) };
+        let to = PushDestination { authorization: Some("Bearer abc".into()), ..destination(protocol, &url) };
         let (delivery, said) = pushed(to);
         assert_eq!((delivery.delivered, delivery.dropped, said.len()), (5, 0, 0), "{delivery}");
         assert!(!delivery.to_string().contains("abc"), "{delivery}");
@@ -103,7 +105,7 @@ fn figures_are_posted_as_the_protocols_have_it() {
             );
             assert_eq!(
                 head.contains("content-encoding: snappy"),
-                protocol == Protocol::RemoteWrite,
+                protocol == PushProtocol::RemoteWrite,
                 "{head}"
             );
             assert!(*length > 50, "{length}");
@@ -114,7 +116,7 @@ fn figures_are_posted_as_the_protocols_have_it() {
 #[test]
 fn what_is_refused_is_said_once_and_counted() {
     let (url, got) = receiver("400 Bad Request\r\nContent-Length: 11\r\n\r\nout of line");
-    let (delivery, said) = pushed(destination(Protocol::RemoteWrite, &url));
+    let (delivery, said) = pushed(destination(PushProtocol::RemoteWrite, &url));
     assert_eq!((delivery.delivered, delivery.dropped), (0, 5));
     assert_eq!(said, ["status 400: out of line"]);
     assert!(
@@ -133,11 +135,11 @@ fn a_receiver_that_is_not_there_costs_the_run_nothing() {
     let said = Arc::new(Mutex::new(Vec::new()));
     let saying = Arc::clone(&said);
     let push = Push::start(
-        destination(Protocol::Otlp, &format!("http://{free}")),
+        destination(PushProtocol::Otlp, &format!("http://{free}")),
         Box::new(move |why| saying.lock().unwrap().push(why.to_owned())),
     )
     .unwrap();
-    let options = Options { generator_limit: Duration::ZERO, ..Options::default() };
+    let options = RunOptions { generator_limit: Duration::ZERO, ..RunOptions::default() };
     let begun = Instant::now();
     let record = run(&scenario, &options, &mut push.watcher()).unwrap();
     assert!(record.cut_short.is_none() && record.points[0].answered() > 100);
@@ -151,7 +153,7 @@ fn a_receiver_that_is_not_there_costs_the_run_nothing() {
 fn a_receiver_that_never_answers_fills_no_memory_and_holds_nothing_back() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
-    let push = Push::start(destination(Protocol::RemoteWrite, &url), Box::new(|_| {})).unwrap();
+    let push = Push::start(destination(PushProtocol::RemoteWrite, &url), Box::new(|_| {})).unwrap();
     let mut watcher = push.watcher();
     watcher.begin(&place(1, 1));
     let begun = Instant::now();
@@ -172,8 +174,9 @@ fn urls_with_passwords_or_without_a_scheme_are_refused() {
         ("ftp://127.0.0.1/", "must begin with"),
         ("not a url", "is none"),
     ] {
-        let error =
-            Push::start(destination(Protocol::RemoteWrite, url), Box::new(|_| {})).unwrap_err().to_string();
+        let error = Push::start(destination(PushProtocol::RemoteWrite, url), Box::new(|_| {}))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(said) && !error.contains("secret"), "{error}");
     }
 }
@@ -241,9 +244,9 @@ fn a_real_prometheus_has_the_figures_of_a_run() {
     let server = Server::plain();
     let scenario =
         scenario(&server.url, "users = [1, 2]\nwarm_up = \"1s\"\nmeasure = \"2s\"\nthink = \"1ms\"");
-    let to = destination(Protocol::RemoteWrite, &format!("{}/api/v1/write", prometheus.url));
+    let to = destination(PushProtocol::RemoteWrite, &format!("{}/api/v1/write", prometheus.url));
     let push = Push::start(to, Box::new(|why| panic!("{why}"))).unwrap();
-    let options = Options { generator_limit: Duration::ZERO, ..Options::default() };
+    let options = RunOptions { generator_limit: Duration::ZERO, ..RunOptions::default() };
     let record = run(&scenario, &options, &mut push.watcher()).unwrap();
     let delivery = push.finish(Duration::from_secs(10));
     assert_eq!((delivery.dropped, delivery.delivered >= 10), (0, true), "{delivery}");

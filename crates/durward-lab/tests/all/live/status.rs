@@ -3,9 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use durward_lab::live::{Board, Ending, Phase, SECONDS_KEPT, Status, clock};
-use durward_lab::record::{Latency, Load, Mark, Point, Second, StepResult};
-use durward_lab::run::{Moment, NodeNow, Options, Place, StepNow, Watcher, Watchers, run};
+use durward_lab::live::{RunEnding, RunPhase, RunStatus, SECONDS_KEPT, StatusBoard, clock};
+use durward_lab::record::{
+    LatencyRecord, MeasuredPoint, MeasuredSecond, PointLoad, PointWarning, StepResult,
+};
+use durward_lab::run::{NodeNow, RunOptions, RunPosition, RunSecond, RunWatcher, StepNow, Watchers, run};
 use durward_lab::scenario::Scenario;
 
 use crate::run::server::{Reply, Server, ok};
@@ -17,17 +19,24 @@ pub(super) fn scenario(url: &str, load: &str) -> Scenario {
     Scenario::read(&text).unwrap()
 }
 
-pub(super) fn place(number: usize, count: usize) -> Place {
-    Place { number, count, configuration: "sticky".into(), nodes: 2, load: Load::Users(8), replicate: 0 }
+pub(super) fn place(number: usize, count: usize) -> RunPosition {
+    RunPosition {
+        number,
+        count,
+        configuration: "sticky".into(),
+        nodes: 2,
+        load: PointLoad::Users(8),
+        replicate: 0,
+    }
 }
 
 /// A second with 100 right answers of 2 ms and 3 failed requests.
-pub(super) fn moment(at_s: f64) -> Moment {
-    let mut since_due = Latency::default();
+pub(super) fn moment(at_s: f64) -> RunSecond {
+    let mut since_due = LatencyRecord::default();
     since_due.record_many(2_000_000, 100);
     let node = |name: &str| NodeNow { name: name.into(), answered: 50, ..NodeNow::default() };
-    Moment {
-        second: Second { at_s, answered: 100, failed: 3, p50_ns: 2_000_000, p99_ns: 2_000_000 },
+    RunSecond {
+        second: MeasuredSecond { at_s, answered: 100, failed: 3, p50_ns: 2_000_000, p99_ns: 2_000_000 },
         since_due,
         causes: [("timeout".to_owned(), 3)].into(),
         steps: vec![StepNow { name: "ask".into(), answered: 100, failed: 3 }],
@@ -36,27 +45,34 @@ pub(super) fn moment(at_s: f64) -> Moment {
     }
 }
 
-pub(super) fn point() -> Point {
+pub(super) fn point() -> MeasuredPoint {
     let mut step = StepResult { name: "ask".into(), answered: 200, ..StepResult::default() };
     step.since_due.record_many(2_000_000, 200);
-    let marks = vec![Mark::NotSteady("it rose".into())];
-    Point { load: Load::Users(8), nodes: 2, measured_s: 2.0, steps: vec![step], marks, ..Point::default() }
+    let marks = vec![PointWarning::NotSteady("it rose".into())];
+    MeasuredPoint {
+        load: PointLoad::Users(8),
+        nodes: 2,
+        measured_s: 2.0,
+        steps: vec![step],
+        marks,
+        ..MeasuredPoint::default()
+    }
 }
 
 #[test]
 fn a_status_follows_a_run() {
     let scenario = scenario("http://127.0.0.1:1", "users = 8\nwarm_up = \"1s\"\nmeasure = \"2s\"");
-    let mut status = Status::new(&scenario);
-    assert_eq!((status.head.phase, status.head.left_s), (Phase::Waiting, None));
+    let mut status = RunStatus::new(&scenario);
+    assert_eq!((status.head.phase, status.head.left_s), (RunPhase::Waiting, None));
     status.generator_limit();
-    assert_eq!(status.head.phase, Phase::GeneratorLimit);
+    assert_eq!(status.head.phase, RunPhase::GeneratorLimit);
     status.begin(&place(1, 4));
     let left = status.head.left_s.unwrap();
     assert!((11.9..=12.0).contains(&left), "four points of three seconds: {left}");
     status.second(&place(1, 4), &moment(-1.0));
-    assert_eq!((status.head.phase, status.head.so_far.p50), (Phase::WarmUp, 0.0));
+    assert_eq!((status.head.phase, status.head.so_far.p50), (RunPhase::WarmUp, 0.0));
     status.second(&place(1, 4), &moment(0.0));
-    assert_eq!(status.head.phase, Phase::Measuring);
+    assert_eq!(status.head.phase, RunPhase::Measuring);
     assert!((status.head.so_far.p50 - 2.0).abs() < 0.01, "{:?}", status.head.so_far);
     // What comes after measuring is not shown: the last answers are waited for.
     status.second(&place(1, 4), &moment(2.0));
@@ -64,21 +80,21 @@ fn a_status_follows_a_run() {
     status.end(&place(1, 4), &point());
     assert_eq!((status.points[0].rate, status.points[0].size), (100.0, 8.0));
     assert_eq!(status.points[0].marks, ["not steady: it rose"]);
-    status.finish(Ending::default());
-    assert_eq!((status.head.phase, status.head.progress, status.head.left_s), (Phase::Ended, 1.0, None));
+    status.finish(RunEnding::default());
+    assert_eq!((status.head.phase, status.head.progress, status.head.left_s), (RunPhase::Ended, 1.0, None));
 }
 
 #[test]
 fn a_run_that_was_cut_short_is_not_whole() {
-    let mut status = Status::new(&scenario("http://127.0.0.1:1", "users = 8"));
+    let mut status = RunStatus::new(&scenario("http://127.0.0.1:1", "users = 8"));
     status.begin(&place(1, 4));
-    status.finish(Ending { cut_short: Some("stopped".into()), ..Ending::default() });
+    status.finish(RunEnding { cut_short: Some("stopped".into()), ..RunEnding::default() });
     assert!(status.head.progress < 0.1, "{}", status.head.progress);
 }
 
 #[test]
 fn what_is_kept_is_bounded() {
-    let mut status = Status::new(&scenario("http://127.0.0.1:1", "users = 8\nmeasure = \"10h\""));
+    let mut status = RunStatus::new(&scenario("http://127.0.0.1:1", "users = 8\nmeasure = \"10h\""));
     status.begin(&place(1, 1));
     for at in 0..SECONDS_KEPT as u32 + 100 {
         let mut moment = moment(f64::from(at));
@@ -102,11 +118,11 @@ fn several_watchers_see_a_real_run_with_its_causes_and_nodes() {
     });
     let scenario =
         scenario(&server.url, "users = [1, 2]\nwarm_up = \"0s\"\nmeasure = \"2s\"\nthink = \"1ms\"");
-    let (one, other) = (Board::new(&scenario), Board::new(&scenario));
+    let (one, other) = (StatusBoard::new(&scenario), StatusBoard::new(&scenario));
     let mut watchers = Watchers::default();
     watchers.add(one.clone());
     watchers.add(other.clone());
-    let options = Options { generator_limit: Duration::ZERO, ..Options::default() };
+    let options = RunOptions { generator_limit: Duration::ZERO, ..RunOptions::default() };
     let record = run(&scenario, &options, &mut watchers).unwrap();
     for board in [one, other] {
         board.with(|status| {
@@ -128,7 +144,7 @@ fn several_watchers_see_a_real_run_with_its_causes_and_nodes() {
             assert!(second.busy > 0.0 && second.busy <= 1.0, "{second:?}");
             // A server of this process can be seen: it is this process.
             assert!(node.memory.is_some_and(|bytes| bytes > 1 << 20), "{node:?}");
-            let rates: Vec<f64> = record.points.iter().map(Point::throughput).collect();
+            let rates: Vec<f64> = record.points.iter().map(MeasuredPoint::throughput).collect();
             assert!(
                 (status.points[0].rate - rates[0]).abs() < 0.01
                     && (status.points[1].rate - rates[1]).abs() < 0.01
@@ -141,8 +157,8 @@ fn several_watchers_see_a_real_run_with_its_causes_and_nodes() {
 #[derive(Default)]
 struct Moments(Vec<f64>);
 
-impl Watcher for Moments {
-    fn second(&mut self, _: &Place, moment: &Moment) {
+impl RunWatcher for Moments {
+    fn second(&mut self, _: &RunPosition, moment: &RunSecond) {
         self.0.push(moment.second.at_s);
     }
 }
@@ -152,7 +168,7 @@ fn seconds_of_a_warm_up_that_ends_by_itself_are_before_measuring() {
     let server = Server::plain();
     let scenario = scenario(&server.url, "users = 1\nwarm_up = \"auto\"\nmeasure = \"2s\"\npace = \"20ms\"");
     let mut moments = Moments::default();
-    let options = Options { generator_limit: Duration::ZERO, ..Options::default() };
+    let options = RunOptions { generator_limit: Duration::ZERO, ..RunOptions::default() };
     let record = run(&scenario, &options, &mut moments).unwrap();
     let before = moments.0.iter().filter(|at_s| **at_s < 0.0).count();
     assert!(before >= 4 && before as f64 >= record.points[0].warm_up_s - 1.5, "{:?}", moments.0);
@@ -162,7 +178,7 @@ fn seconds_of_a_warm_up_that_ends_by_itself_are_before_measuring() {
 
 #[test]
 fn a_watcher_may_be_a_board() {
-    let mut board = Board::new(&scenario("http://127.0.0.1:1", "users = 8"));
+    let mut board = StatusBoard::new(&scenario("http://127.0.0.1:1", "users = 8"));
     board.begin(&place(2, 3));
     board.with(|status| assert_eq!(status.head.place.as_ref().unwrap().number, 2));
 }

@@ -1,6 +1,6 @@
 //! Comparisons of records.
 
-use durward_lab::record::{Point, Record};
+use durward_lab::record::{MeasuredPoint, RunRecord};
 use durward_lab::report::{
     self, CompareOptions, Judgement, Links, Metric, compare, comparison_document, text_table,
 };
@@ -8,11 +8,11 @@ use durward_lab::report::{
 use super::fixtures;
 
 /// The same run, each request so many times as long, and the rate so many times as great.
-fn changed(record: &Record, longer: f64, rate: f64) -> Record {
+fn changed(record: &RunRecord, longer: f64, rate: f64) -> RunRecord {
     let mut changed = record.clone();
     for point in &mut changed.points {
         for step in &mut point.steps {
-            let mut since_due = durward_lab::record::Latency::default();
+            let mut since_due = durward_lab::record::LatencyRecord::default();
             step.since_due
                 .counts()
                 .for_each(|(ns, count)| since_due.record_many((ns as f64 * longer) as u64, count));
@@ -23,9 +23,9 @@ fn changed(record: &Record, longer: f64, rate: f64) -> Record {
     changed
 }
 
-fn single(seed: u64) -> Record {
+fn single(seed: u64) -> RunRecord {
     let mut record = fixtures::by_users(seed);
-    record.points.retain(|point: &Point| point.replicate == 0);
+    record.points.retain(|point: &MeasuredPoint| point.replicate == 0);
     record
 }
 
@@ -57,7 +57,7 @@ fn what_is_slower_is_found_with_and_without_replicates() {
 
 #[test]
 fn the_method_of_each_interval_is_said() {
-    let of = |record: &Record, metric| {
+    let of = |record: &RunRecord, metric| {
         let all = compare(record, record, &CompareOptions::default()).differences;
         all.iter().find(|it| it.metric == metric && it.step.is_none()).unwrap().method
     };

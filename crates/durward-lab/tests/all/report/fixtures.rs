@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use durward_lab::fit::Law;
-use durward_lab::random::Random;
+use durward_lab::random::LabRandom;
 use durward_lab::record::{
-    About, FORMAT, GeneratorLimit, GeneratorUse, Latency, Load, MachineInfo, Mark, NodeResult, Point, Record,
-    Second, StepResult, TargetInfo, ThresholdResult, Used, UsedSample,
+    FORMAT, GeneratorLimit, GeneratorUse, LatencyRecord, MachineInfo, MeasuredPoint, MeasuredSecond,
+    NodeResult, NodeUse, PointLoad, PointWarning, RunInfo, RunRecord, StepResult, TargetInfo,
+    ThresholdResult, UsedSample,
 };
 
 const SECONDS: u32 = 20;
@@ -14,10 +15,10 @@ const SECONDS: u32 = 20;
 /// What a target does.
 pub const LAW: Law = Law { lambda: 1_800.0, sigma: 0.06, kappa: 0.0008 };
 
-fn base(name: &str) -> Record {
-    Record {
+fn base(name: &str) -> RunRecord {
+    RunRecord {
         format: FORMAT,
-        about: About {
+        about: RunInfo {
             name: name.into(),
             version: "0.1.0".into(),
             command: ["durward", "lab", "run", "shop front.toml"].map(str::to_owned).into(),
@@ -41,12 +42,12 @@ fn base(name: &str) -> Record {
             ..MachineInfo::default()
         }],
         generator_limit: Some(GeneratorLimit { requests_per_s: 58_000.0, busy: 0.99, threads: 2 }),
-        ..Record::default()
+        ..RunRecord::default()
     }
 }
 
 fn step(name: &str, answered: u64, mean_ns: f64, seed: u64) -> StepResult {
-    let mut random = Random::new(seed);
+    let mut random = LabRandom::new(seed);
     let mut step = StepResult { name: name.into(), answered, ..StepResult::default() };
     // Few draws, each for many requests: percentiles of an exponential time above a floor.
     let draws = answered.clamp(1, 4_000);
@@ -59,16 +60,16 @@ fn step(name: &str, answered: u64, mean_ns: f64, seed: u64) -> StepResult {
     step
 }
 
-fn point(load: Load, nodes: usize, rate: f64, mean_ns: f64, seed: u64) -> Point {
+fn point(load: PointLoad, nodes: usize, rate: f64, mean_ns: f64, seed: u64) -> MeasuredPoint {
     let total = rate * f64::from(SECONDS);
     let steps = vec![
         step("login", (total * 0.1) as u64, mean_ns * 3.0, seed),
         step("validate", (total * 0.8) as u64, mean_ns, seed + 1),
         step("logout", (total * 0.1) as u64, mean_ns * 1.4, seed + 2),
     ];
-    let mut random = Random::new(seed + 3);
+    let mut random = LabRandom::new(seed + 3);
     let seconds = (-3..SECONDS as i32)
-        .map(|at| Second {
+        .map(|at| MeasuredSecond {
             at_s: f64::from(at),
             answered: (rate * (0.95 + 0.1 * random.unit()) * if at < 0 { 0.8 } else { 1.0 }) as u64,
             failed: 0,
@@ -77,7 +78,7 @@ fn point(load: Load, nodes: usize, rate: f64, mean_ns: f64, seed: u64) -> Point 
         })
         .collect();
     let answered: u64 = steps.iter().map(|step| step.answered).sum();
-    Point {
+    MeasuredPoint {
         nodes,
         load,
         started_unix_ms: 1_795_400_000_000 + seed * 40_000,
@@ -94,12 +95,12 @@ fn point(load: Load, nodes: usize, rate: f64, mean_ns: f64, seed: u64) -> Point 
         },
         steps,
         seconds,
-        ..Point::default()
+        ..MeasuredPoint::default()
     }
 }
 
 fn node_result(node: usize, nodes: usize, answered: u64, rate: f64, seed: u64) -> NodeResult {
-    let mut random = Random::new(seed + 100 + node as u64);
+    let mut random = LabRandom::new(seed + 100 + node as u64);
     let busy = (rate / nodes as f64 / 11_000.0).min(0.98);
     let samples = (0..SECONDS).map(|at| UsedSample {
         at_s: f64::from(at),
@@ -112,7 +113,7 @@ fn node_result(node: usize, nodes: usize, answered: u64, rate: f64, seed: u64) -
         answered: answered / nodes as u64,
         failed: 0,
         since_due: step("node", 500, 2e6, seed).since_due,
-        used: Some(Used {
+        used: Some(NodeUse {
             source: "cgroup v1".into(),
             cpu_s: busy * f64::from(SECONDS),
             cores: 1.0,
@@ -129,14 +130,19 @@ fn node_result(node: usize, nodes: usize, answered: u64, rate: f64, seed: u64) -
 }
 
 /// Users from 1 to 64, three replicates each; the last two points limited by the generator and by errors.
-pub fn by_users(seed: u64) -> Record {
+pub fn by_users(seed: u64) -> RunRecord {
     let mut record = base("Login and validate, one node");
-    let mut random = Random::new(seed);
+    let mut random = LabRandom::new(seed);
     for users in [1_u64, 2, 4, 8, 16, 24, 32, 48, 64] {
         for replicate in 0..3 {
             let rate = LAW.x(users as f64) * (0.98 + 0.04 * random.unit());
-            let mut point =
-                point(Load::Users(users), 1, rate, users as f64 / rate * 1e9 / 1.24, random.next_u64() >> 40);
+            let mut point = point(
+                PointLoad::Users(users),
+                1,
+                rate,
+                users as f64 / rate * 1e9 / 1.24,
+                random.next_u64() >> 40,
+            );
             point.replicate = replicate;
             if users == 64 {
                 point.steps[1].failed = BTreeMap::from([("status 503".into(), 900), ("timeout".into(), 41)]);
@@ -145,13 +151,13 @@ pub fn by_users(seed: u64) -> Record {
             record.points.push(point);
         }
     }
-    let mut limited = point(Load::Users(96), 1, 5_000.0, 1.9e7, 77);
+    let mut limited = point(PointLoad::Users(96), 1, 5_000.0, 1.9e7, 77);
     limited.generator.busy = 0.97;
-    limited.marks = vec![Mark::GeneratorLimit("97 % of its cores were in use".into())];
+    limited.marks = vec![PointWarning::GeneratorLimit("97 % of its cores were in use".into())];
     record.points.push(limited);
-    let mut unsteady = point(Load::Users(80), 1, 8_500.0, 9e6, 78);
+    let mut unsteady = point(PointLoad::Users(80), 1, 8_500.0, 9e6, 78);
     unsteady.marks =
-        vec![Mark::NotSteady("the rate still rose by 4 % in the last 5 s of the warm-up".into())];
+        vec![PointWarning::NotSteady("the rate still rose by 4 % in the last 5 s of the warm-up".into())];
     record.points.push(unsteady);
     record.thresholds = vec![
         ThresholdResult { threshold: "p99 < 50ms".into(), measured: "31ms".into(), is_kept: true },
@@ -161,9 +167,9 @@ pub fn by_users(seed: u64) -> Record {
 }
 
 /// Nodes from 1 to 8, sticky and at random.
-pub fn by_nodes(seed: u64) -> Record {
+pub fn by_nodes(seed: u64) -> RunRecord {
     let mut record = base("Cluster of 1 to 8, sticky and at random");
-    let mut random = Random::new(seed);
+    let mut random = LabRandom::new(seed);
     for (configuration, sigma, kappa) in
         [("sticky, 5 % logout", 0.03, 0.0004), ("random, 5 % logout", 0.12, 0.012)]
     {
@@ -174,7 +180,7 @@ pub fn by_nodes(seed: u64) -> Record {
                     * if users > 16 * nodes as u64 { 1.0 } else { 0.7 }
                     * (0.98 + 0.04 * random.unit());
                 let mut point = point(
-                    Load::Users(users),
+                    PointLoad::Users(users),
                     nodes,
                     rate,
                     users as f64 / rate * 1e9,
@@ -189,12 +195,17 @@ pub fn by_nodes(seed: u64) -> Record {
 }
 
 /// Arrivals by a schedule.
-pub fn open(seed: u64) -> Record {
+pub fn open(seed: u64) -> RunRecord {
     let mut record = base("Open arrivals");
     record.generator_limit = None;
     for (number, rate) in [500.0, 1_000.0, 2_000.0, 4_000.0, 6_000.0, 7_500.0].into_iter().enumerate() {
-        let mut point =
-            point(Load::Arrivals(rate), 1, rate, 1e6 / (1.0 - rate / 8_000.0), seed + number as u64 * 10);
+        let mut point = point(
+            PointLoad::Arrivals(rate),
+            1,
+            rate,
+            1e6 / (1.0 - rate / 8_000.0),
+            seed + number as u64 * 10,
+        );
         point.by_node.iter_mut().for_each(|node| node.used = None);
         record.points.push(point);
     }
@@ -203,7 +214,7 @@ pub fn open(seed: u64) -> Record {
 }
 
 /// Nothing but names, each of which tries to be more.
-pub fn hostile() -> Record {
+pub fn hostile() -> RunRecord {
     let evil =
         format!("<script>alert(1)</script>]]>&\"'\u{0}\u{7}\u{1b}[31m\u{202e}=cmd()|{}", "x".repeat(10_000));
     let mut record = open(3);
@@ -227,7 +238,7 @@ pub fn hostile() -> Record {
         vec![ThresholdResult { threshold: evil.clone(), measured: evil.clone(), is_kept: false }];
     for (number, point) in record.points.iter_mut().enumerate() {
         point.configuration = format!("{number}{evil}");
-        point.marks = vec![Mark::Neighbour(evil.clone())];
+        point.marks = vec![PointWarning::Neighbour(evil.clone())];
         point.by_node.iter_mut().for_each(|node| node.name = evil.clone());
         point.steps[0].name = evil.clone();
         point.steps[0].failed = BTreeMap::from([(evil.clone(), 5)]);
@@ -236,10 +247,10 @@ pub fn hostile() -> Record {
 }
 
 /// So many points of one curve.
-pub fn long(count: u64) -> Record {
+pub fn long(count: u64) -> RunRecord {
     let mut record = base("Long");
     for users in 1..=count {
-        let mut latency = Latency::default();
+        let mut latency = LatencyRecord::default();
         latency.record_many(1_000_000 + users * 1_000, 500);
         let step = StepResult {
             name: "get".into(),
@@ -248,33 +259,33 @@ pub fn long(count: u64) -> Record {
             since_sent: latency,
             ..StepResult::default()
         };
-        record.points.push(Point {
-            load: Load::Users(users),
+        record.points.push(MeasuredPoint {
+            load: PointLoad::Users(users),
             nodes: 1,
             measured_s: 1.0,
             steps: vec![step],
-            ..Point::default()
+            ..MeasuredPoint::default()
         });
     }
     record
 }
 
 /// One point at which nothing was answered.
-pub fn silent() -> Record {
+pub fn silent() -> RunRecord {
     let mut record = base("Silent");
     let failed = BTreeMap::from([("refused".into(), 10)]);
     let step = StepResult { name: "get".into(), failed, ..StepResult::default() };
-    record.points.push(Point {
-        load: Load::Users(3),
+    record.points.push(MeasuredPoint {
+        load: PointLoad::Users(3),
         nodes: 1,
         measured_s: 1.0,
         steps: vec![step],
-        ..Point::default()
+        ..MeasuredPoint::default()
     });
     record
 }
 
 /// A record without points.
-pub fn empty() -> Record {
+pub fn empty() -> RunRecord {
     base("Empty")
 }

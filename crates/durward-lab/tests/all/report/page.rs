@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use durward_lab::draw;
-use durward_lab::record::{Load, Point, Record};
+use durward_lab::record::{MeasuredPoint, PointLoad, RunRecord};
 use durward_lab::report::{self, Block, Document, Links, Options};
 
 use super::fixtures;
@@ -12,7 +12,7 @@ use super::fixtures;
 /// What one record makes.
 struct Made {
     name: &'static str,
-    record: Record,
+    record: RunRecord,
     document: Document,
 }
 
@@ -29,7 +29,7 @@ fn all() -> &'static [Made] {
             ("silent", fixtures::silent()),
             ("empty", fixtures::empty()),
         ];
-        let made = |(name, record): (&'static str, Record)| {
+        let made = |(name, record): (&'static str, RunRecord)| {
             let document = report::document(std::slice::from_ref(&record));
             Made { name, record, document }
         };
@@ -141,10 +141,10 @@ fn tables_hold_the_numbers_of_the_record() {
             .unwrap_or_else(|| panic!("no table {begin}"))
     };
     // Measured in an order by chance, listed by load.
-    let mut listed: Vec<&Point> = record.points.iter().collect();
+    let mut listed: Vec<&MeasuredPoint> = record.points.iter().collect();
     listed.sort_by_key(|point| match point.load {
-        Load::Users(users) => (users, point.replicate),
-        Load::Arrivals(rate) => panic!("{rate}: these are users"),
+        PointLoad::Users(users) => (users, point.replicate),
+        PointLoad::Arrivals(rate) => panic!("{rate}: these are users"),
     });
     let points = table("Points");
     assert_eq!(points.rows.len(), record.points.len());
@@ -168,14 +168,14 @@ fn tables_hold_the_numbers_of_the_record() {
     }));
 }
 
-fn set(record: &mut Record, change: fn(&mut durward_lab::record::Used)) {
+fn set(record: &mut RunRecord, change: fn(&mut durward_lab::record::NodeUse)) {
     let nodes = record.points.iter_mut().flat_map(|point| &mut point.by_node);
     nodes.filter_map(|node| node.used.as_mut()).for_each(change);
 }
 
 #[test]
 fn the_verdict_names_what_the_machine_shows_and_nothing_else() {
-    let said = |record: &Record| {
+    let said = |record: &RunRecord| {
         let document = report::document(std::slice::from_ref(record));
         let verdict = document.blocks.iter().find_map(|block| match block {
             Block::Verdict(said) => Some(said.join("\n")),
@@ -211,7 +211,7 @@ fn a_report_is_a_page_pictures_and_data() {
         assert!(folder.join(name).metadata().unwrap().len() > 0, "{name}");
     }
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
-    let again = Record::read(&read("record.json")).unwrap();
+    let again = RunRecord::read(&read("record.json")).unwrap();
     assert_eq!((again.about, &again.points[3].steps), (record.about.clone(), &record.points[3].steps));
     assert_eq!(read("points.csv").lines().count(), 1 + record.points.len() * 3);
     let page = read("index.html");

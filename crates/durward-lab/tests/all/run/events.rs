@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use durward_lab::record::Point;
+use durward_lab::record::MeasuredPoint;
 
 use super::server::{Server, ok, one_point};
 
@@ -39,7 +39,7 @@ fn chunk(stream: &mut TcpStream, text: &str) -> std::io::Result<()> {
     stream.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())
 }
 
-fn point(url: &str, load: &str, step: &str) -> Point {
+fn point(url: &str, load: &str, step: &str) -> MeasuredPoint {
     one_point(&[url], load, &format!("path = \"/\"\n{step}"))
 }
 

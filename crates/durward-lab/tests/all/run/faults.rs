@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::server::{Reply, Server, ok, one_point, run_text, run_with};
-use durward_lab::record::{Mark, Point};
-use durward_lab::run::{Options, RunError, Unwatched, run};
+use durward_lab::record::{MeasuredPoint, PointWarning};
+use durward_lab::run::{NoWatcher, RunError, RunOptions, run};
 use durward_lab::scenario::Scenario;
 
 const SHORT: &str =
@@ -89,7 +89,7 @@ fn slow_answers_time_out_and_take_as_long_as_that() {
     assert_eq!(only(&step.failed), "timeout");
     let wait = step.failed_since_due.percentile_ns(50.0) as f64 / 1e6;
     assert!((150.0..200.0).contains(&wait), "{wait}");
-    assert!(point.marks.iter().any(|mark| matches!(mark, Mark::Errors(_))), "{:?}", point.marks);
+    assert!(point.marks.iter().any(|mark| matches!(mark, PointWarning::Errors(_))), "{:?}", point.marks);
 }
 
 #[test]
@@ -139,8 +139,8 @@ fn connections_may_be_closed_after_each_request() {
 
 fn error(text: &str) -> RunError {
     let scenario = Scenario::read(text).unwrap();
-    let options = Options { generator_limit: Duration::ZERO, ..Options::default() };
-    run(&scenario, &options, &mut Unwatched).unwrap_err()
+    let options = RunOptions { generator_limit: Duration::ZERO, ..RunOptions::default() };
+    run(&scenario, &options, &mut NoWatcher).unwrap_err()
 }
 
 #[test]
@@ -186,7 +186,8 @@ fn secrets_are_sent_and_not_recorded() {
 fn a_run_cut_short_keeps_what_was_measured() {
     let server = Server::plain();
     let stop = Arc::new(AtomicBool::new(false));
-    let options = Options { generator_limit: Duration::ZERO, stop: Arc::clone(&stop), ..Options::default() };
+    let options =
+        RunOptions { generator_limit: Duration::ZERO, stop: Arc::clone(&stop), ..RunOptions::default() };
     let text = format!(
         "[target]\naddresses = [\"{}\"]\n[load]\nusers = [1, 2]\nthink = \"2ms\"\nwarm_up = \"0s\"\nmeasure = \"20s\"\n[[steps]]\npath = \"/\"",
         server.url
@@ -199,12 +200,12 @@ fn a_run_cut_short_keeps_what_was_measured() {
     let record = run_with(&text, &options);
     assert!(begun.elapsed() < Duration::from_secs(3));
     assert_eq!((record.cut_short.as_deref(), record.points.len()), (Some("the run was stopped"), 1));
-    let point: &Point = &record.points[0];
+    let point: &MeasuredPoint = &record.points[0];
     assert!(
         point.answered() > 50 && (0.3..0.6).contains(&point.measured_s),
         "{} {}",
         point.answered(),
         point.measured_s
     );
-    assert!(matches!(point.marks[0], Mark::CutShort(_)) && !point.is_fitted(), "{:?}", point.marks);
+    assert!(matches!(point.marks[0], PointWarning::CutShort(_)) && !point.is_fitted(), "{:?}", point.marks);
 }

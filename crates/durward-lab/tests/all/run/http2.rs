@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use durward_lab::record::Point;
-use durward_lab::run::Options;
+use durward_lab::record::MeasuredPoint;
+use durward_lab::run::RunOptions;
 
 use super::server::{Server, run_text, run_with};
 
@@ -107,7 +107,7 @@ fn node(name: &str) -> Option<Other> {
     start(command, port, folder)
 }
 
-fn point(address: &str, load: &str, steps: &str) -> Point {
+fn point(address: &str, load: &str, steps: &str) -> MeasuredPoint {
     run_text(&format!(
         "[target]\naddresses = [\"{address}\"]\n[load]\nhttp = \"2\"\nthreads = 1\nwarm_up = \"100ms\"\nmeasure = \"600ms\"\nerror_pause = \"20ms\"\n{load}\n{steps}"
     ))
@@ -117,7 +117,7 @@ fn point(address: &str, load: &str, steps: &str) -> Point {
 
 const LOOK: &str = "[[steps]]\npath = \"/\"\nexpect.contains = \"hello\"";
 
-fn causes(point: &Point) -> Vec<&str> {
+fn causes(point: &MeasuredPoint) -> Vec<&str> {
     point.steps.iter().flat_map(|step| step.failed.keys()).map(String::as_str).collect()
 }
 
@@ -225,7 +225,7 @@ fn the_generator_is_measured_over_http2() {
         "[target]\naddresses = [\"http://127.0.0.1:{}\"]\n[load]\nhttp = \"2\"\nusers = 1\nthreads = 1\nwarm_up = \"0s\"\nmeasure = \"100ms\"\n[[steps]]\npath = \"/\"\nbody = \"x\"",
         server.port
     );
-    let options = Options { generator_limit: Duration::from_millis(300), ..Options::default() };
+    let options = RunOptions { generator_limit: Duration::from_millis(300), ..RunOptions::default() };
     let limit = run_with(&text, &options).generator_limit.unwrap();
     assert!(limit.requests_per_s > 1000.0, "{limit:?}");
 }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::server::{Asked, Reply, Server, ok, one_point, run_text, run_with};
-use durward_lab::run::Options;
+use durward_lab::run::RunOptions;
 
 #[test]
 fn arrivals_that_a_slow_target_holds_back_are_counted() {
@@ -343,7 +343,7 @@ fn the_generator_is_measured_with_the_requests_of_the_scenario() {
         "[target]\naddresses = [\"{}\"]\n[load]\nusers = 1\nthink = \"10ms\"\nwarm_up = \"0s\"\nmeasure = \"200ms\"\n[[steps]]\nuse = \"durward-login\"\nwith = {{ user = \"a\", password = \"b\" }}\n[[steps]]\nuse = \"durward-validate\"",
         server.url
     );
-    let options = Options { generator_limit: Duration::from_millis(500), ..Options::default() };
+    let options = RunOptions { generator_limit: Duration::from_millis(500), ..RunOptions::default() };
     let record = run_with(&text, &options);
     let limit = record.generator_limit.unwrap();
     // Unoptimised and beside other tests; what counts is that answers which capture nothing do not end it.

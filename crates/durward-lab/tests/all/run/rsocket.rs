@@ -8,11 +8,11 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use durward_lab::record::Point;
-use durward_lab::run::{Options, Unwatched, run};
+use durward_lab::record::MeasuredPoint;
+use durward_lab::run::{NoWatcher, RunOptions, run};
 use durward_lab::scenario::Scenario;
-use durward_rsocket::frame::{ErrorCode, Frame, Interaction, flag, split};
-use durward_rsocket::{Credentials, write};
+use durward_wire::rsocket::frame::{ErrorCode, Frame, Interaction, flag, split};
+use durward_wire::rsocket::{Credentials, write};
 
 use super::server::run_text;
 
@@ -92,7 +92,7 @@ fn say(out: &mut BytesMut, stream: u32, flags: u16, data: &[u8]) {
     write::payload(out, stream, flags, |out| out.extend_from_slice(data));
 }
 
-fn point(url: &str, load: &str, step: &str) -> Point {
+fn point(url: &str, load: &str, step: &str) -> MeasuredPoint {
     let text = format!(
         "[target]\naddresses = [{url:?}]\n[load]\nthreads = 1\nwarm_up = \"100ms\"\nmeasure = \"400ms\"\n{load}\n[[steps]]\nname = \"ask\"\n{step}"
     );
@@ -102,7 +102,7 @@ fn point(url: &str, load: &str, step: &str) -> Point {
 const ONCE: &str = "use = \"sapl-rsocket-decide-once\"\nwith = { body = '{\"subject\":\"u${user}\",\"action\":\"read\",\"resource\":1}', decision = \"PERMIT\" }";
 const STREAM: &str = "use = \"sapl-rsocket-decide\"\nwith = { body = '{\"subject\":\"a\",\"action\":\"read\",\"resource\":1}', decision = \"PERMIT\" }";
 
-fn one_cause(point: &Point) -> Vec<&str> {
+fn one_cause(point: &MeasuredPoint) -> Vec<&str> {
     point.steps[0].failed.keys().map(String::as_str).collect()
 }
 
@@ -264,8 +264,8 @@ fn scenarios_that_mix_protocols_are_refused() {
         let scenario = Scenario::read(text)?;
         match run(
             &scenario,
-            &Options { generator_limit: Duration::ZERO, ..Options::default() },
-            &mut Unwatched,
+            &RunOptions { generator_limit: Duration::ZERO, ..RunOptions::default() },
+            &mut NoWatcher,
         ) {
             Ok(_) => panic!("{text}"),
             Err(durward_lab::run::RunError::Scenario(error)) => Err::<(), _>(error),
@@ -350,7 +350,7 @@ fn the_generator_is_measured_on_the_protocol_in_use() {
         let text = format!(
             "[target]\naddresses = [{url:?}]\n[load]\nusers = 1\nthreads = 1\nwarm_up = \"0s\"\nmeasure = \"100ms\"\n[[steps]]\n{step}"
         );
-        let options = Options { generator_limit: Duration::from_millis(300), ..Options::default() };
+        let options = RunOptions { generator_limit: Duration::from_millis(300), ..RunOptions::default() };
         let record = super::server::run_with(&text, &options);
         let limit = record.generator_limit.unwrap();
         assert!(limit.requests_per_s > 1000.0, "{limit:?}");

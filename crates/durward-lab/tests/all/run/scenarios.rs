@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::server::{Asked, Reply, Server, ok};
-use durward_lab::record::{Load, Record};
-use durward_lab::run::{Options, Unwatched, run};
+use durward_lab::record::{PointLoad, RunRecord};
+use durward_lab::run::{NoWatcher, RunOptions, run};
 use durward_lab::scenario::Scenario;
 
 fn folder() -> PathBuf {
@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
 }
 
 /// Runs a shipped scenario in some seconds: these words of it are replaced.
-fn shipped(file: &str, server: &Server, replace: &[(&str, &str)]) -> Record {
+fn shipped(file: &str, server: &Server, replace: &[(&str, &str)]) -> RunRecord {
     let mut text = std::fs::read_to_string(folder().join(file)).unwrap();
     let address = ("http://127.0.0.1:8080", server.url.as_str());
     for (from, to) in replace.iter().chain([&address]) {
@@ -23,8 +23,8 @@ fn shipped(file: &str, server: &Server, replace: &[(&str, &str)]) -> Record {
     }
     let scenario =
         Scenario::read(&text).unwrap_or_else(|error| panic!("{file}: {error}")).in_folder(folder());
-    let options = Options { generator_limit: Duration::ZERO, ..Options::default() };
-    run(&scenario, &options, &mut Unwatched).unwrap_or_else(|error| panic!("{file}: {error}"))
+    let options = RunOptions { generator_limit: Duration::ZERO, ..RunOptions::default() };
+    run(&scenario, &options, &mut NoWatcher).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
 const USERS: (&str, &str) = ("[50, 100, 200, 400, 600, 800, 1000, 1200, 1600, 2000]", "[20]");
@@ -101,11 +101,11 @@ fn the_testbeds_bursts_are_as_large_as_there() {
         ("repeat = 3", "repeat = 1"),
     ];
     let record = shipped("luas.toml", &server, &short);
-    let mut sizes: Vec<(Load, u64)> =
+    let mut sizes: Vec<(PointLoad, u64)> =
         record.points.iter().map(|point| (point.load, point.answered())).collect();
     sizes.sort_by_key(|(_, count)| *count);
     let expected =
-        [100, 200, 300, 400].map(|size| (Load::Arrivals(f64::from(size)), u64::try_from(size).unwrap()));
+        [100, 200, 300, 400].map(|size| (PointLoad::Arrivals(f64::from(size)), u64::try_from(size).unwrap()));
     assert_eq!(sizes, expected);
     let asked = asked.lock().unwrap();
     assert_eq!(asked[0].header("content-type"), Some("application/xacml+json"));

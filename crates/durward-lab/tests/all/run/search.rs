@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use durward_lab::record::{Load, Record};
+use durward_lab::record::{PointLoad, RunRecord};
 use durward_lab::scenario::Scenario;
 
 use super::server::{Server, ok, run_text};
@@ -19,7 +19,7 @@ fn slow() -> Server {
     })
 }
 
-fn search(server: &Server, measure: &str, table: &str, more: &str) -> Record {
+fn search(server: &Server, measure: &str, table: &str, more: &str) -> RunRecord {
     run_text(&format!(
         "[target]\naddresses = [{:?}]\n[load]\nthreads = 1\nwarm_up = \"100ms\"\nmeasure = \"500ms\"\n[load.search]\nwarm_up = \"100ms\"\nmeasure = \"{measure}\"\n{table}\n[[steps]]\nname = \"ask\"\npath = \"/\"\n{more}",
         server.url
@@ -40,7 +40,7 @@ fn saturation_and_a_promise_are_found_and_measured_at_shares() {
     assert!(beyond - rate <= 0.2 * beyond, "{found:?}");
     assert_eq!(found.promise, ["errors <= 1%", "p90 <= 60ms"]);
     // What was tried is recorded: users first, then rates, those that broke it with why.
-    assert!(matches!(found.tried[0].load, Load::Users(1)) && found.tried[0].holds.is_none());
+    assert!(matches!(found.tried[0].load, PointLoad::Users(1)) && found.tried[0].holds.is_none());
     let broken = found.tried.iter().find(|one| one.holds == Some(false)).unwrap();
     assert!(broken.broken.contains("p90") || broken.broken.contains("errors"), "{broken:?}");
     // The shares are points like others; what was tried is not held to thresholds.
@@ -48,7 +48,7 @@ fn saturation_and_a_promise_are_found_and_measured_at_shares() {
         .points
         .iter()
         .filter(|point| point.configuration == "at load")
-        .map(|point| if let Load::Arrivals(at) = point.load { at / rate } else { 0.0 })
+        .map(|point| if let PointLoad::Arrivals(at) = point.load { at / rate } else { 0.0 })
         .collect();
     assert!(
         shares.len() == 2 && (shares[0] - 0.1).abs() < 1e-9 && (shares[1] - 0.5).abs() < 1e-9,

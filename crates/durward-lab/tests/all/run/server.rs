@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use durward_lab::record::{Point, Record};
-use durward_lab::run::{Options, Unwatched, run};
+use durward_lab::record::{MeasuredPoint, RunRecord};
+use durward_lab::run::{NoWatcher, RunOptions, run};
 use durward_lab::scenario::Scenario;
 
 /// A request that came.
@@ -138,18 +138,18 @@ fn read(input: &mut impl BufRead) -> Option<Asked> {
 }
 
 /// Runs a scenario without measuring the generator first.
-pub(crate) fn run_text(text: &str) -> Record {
-    let options = Options { generator_limit: Duration::ZERO, ..Options::default() };
+pub(crate) fn run_text(text: &str) -> RunRecord {
+    let options = RunOptions { generator_limit: Duration::ZERO, ..RunOptions::default() };
     run_with(text, &options)
 }
 
-pub(crate) fn run_with(text: &str, options: &Options) -> Record {
+pub(crate) fn run_with(text: &str, options: &RunOptions) -> RunRecord {
     let scenario = Scenario::read(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    run(&scenario, options, &mut Unwatched).unwrap()
+    run(&scenario, options, &mut NoWatcher).unwrap()
 }
 
 /// The one point of a scenario of one step for these addresses, with these lines of `[load]`.
-pub(crate) fn one_point(addresses: &[&str], load: &str, step: &str) -> Point {
+pub(crate) fn one_point(addresses: &[&str], load: &str, step: &str) -> MeasuredPoint {
     let threads = if load.contains("threads") { "" } else { "threads = 1\n" };
     let text = format!(
         "[target]\naddresses = {addresses:?}\n[load]\n{threads}warm_up = \"100ms\"\n{load}\n[[steps]]\nname = \"ask\"\n{step}"

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::server::{Server, ok, one_point, since_start};
-use durward_lab::record::{Latency, Point};
+use durward_lab::record::{LatencyRecord, MeasuredPoint};
 
 const EVERY: Duration = Duration::from_secs(5);
 const STALL: Duration = Duration::from_millis(200);
@@ -26,7 +26,7 @@ fn stalling() -> Server {
 }
 
 /// One period of a load: on the server that stalls, and on one that does not.
-fn measured(load: &str) -> (Point, Point) {
+fn measured(load: &str) -> (MeasuredPoint, MeasuredPoint) {
     let (server, control) = (stalling(), Server::plain());
     let load = format!("{load}\nmeasure = \"5s\"");
     thread::scope(|scope| {
@@ -35,14 +35,14 @@ fn measured(load: &str) -> (Point, Point) {
     })
 }
 
-fn ms(latency: &Latency, percent: f64) -> f64 {
+fn ms(latency: &LatencyRecord, percent: f64) -> f64 {
     latency.percentile_ns(percent) as f64 / 1e6
 }
 
 /// Each percentile since requests were due is that of the schedule: not less by more than due moments are apart (`grid_ms`), nor more by
 /// more than that, the time in which 100 requests that waited are answered, and what one of 1000 requests of the control took.
 #[track_caller]
-fn is_exact(point: &Point, control: &Point, grid_ms: f64) {
+fn is_exact(point: &MeasuredPoint, control: &MeasuredPoint, grid_ms: f64) {
     // On a busy machine the last ones before the border may find no connection.
     assert!(point.failed() <= 5 && control.failed() <= 5, "{} {}", point.failed(), control.failed());
     let noise = 10.0 + ms(&control.since_due(), 99.9);
@@ -94,7 +94,7 @@ fn paced_users_are_due_while_they_wait() {
 #[test]
 fn thinking_users_meet_a_stall_once_each() {
     let (point, control) = measured("users = 10\nthink = \"20ms\"");
-    let slower = |point: &Point, bound_ms: f64| -> u64 {
+    let slower = |point: &MeasuredPoint, bound_ms: f64| -> u64 {
         let counts: Vec<(u64, u64)> = point.since_due().counts().collect();
         counts.iter().filter(|(ns, _)| *ns as f64 / 1e6 > bound_ms).map(|(_, count)| count).sum()
     };

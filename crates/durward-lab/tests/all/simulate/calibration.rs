@@ -1,9 +1,9 @@
 //! A record that was simulated is a deployment whose truth is known: calibrated by its lightest point, the others must come out alike.
 
-use durward_lab::record::{MachineInfo, Record};
-use durward_lab::simulate::{self, Deployment, Times};
+use durward_lab::record::{MachineInfo, RunRecord};
+use durward_lab::simulate::{self, Deployment, TimeDistribution};
 
-fn record(service: &str, delay: &str, rates: &[f64]) -> Record {
+fn record(service: &str, delay: &str, rates: &[f64]) -> RunRecord {
     let all: Vec<_> = rates
         .iter()
         .map(|rate| {
@@ -15,7 +15,7 @@ fn record(service: &str, delay: &str, rates: &[f64]) -> Record {
             (deployment, outcome)
         })
         .collect();
-    Record::read(&simulate::record(&all, "test", Vec::new()).to_json().unwrap()).unwrap()
+    RunRecord::read(&simulate::record(&all, "test", Vec::new()).to_json().unwrap()).unwrap()
 }
 
 #[test]
@@ -40,7 +40,10 @@ fn work_and_waiting_are_told_apart_by_processor_time() {
     assert!(calibration.notes.is_empty(), "{:?}", calibration.notes);
     let step = &calibration.deployment.steps[0];
     assert!((step.service.mean_s() - 0.002).abs() < 0.0001, "{}", step.service.mean_s());
-    assert!(matches!(step.service, Times::ConstantMs(_)) && (step.delay.mean_s() - 0.006).abs() < 0.0003);
+    assert!(
+        matches!(step.service, TimeDistribution::ConstantMs(_))
+            && (step.delay.mean_s() - 0.006).abs() < 0.0003
+    );
     // Without processor time all of it is taken to be work, and that is said.
     let mut blind = record("{ constant_ms = 2 }", "{ exponential_ms = 6 }", &[40.0]);
     blind.points[0].by_node.iter_mut().for_each(|node| node.used = None);
@@ -48,13 +51,16 @@ fn work_and_waiting_are_told_apart_by_processor_time() {
     assert!((calibration.deployment.steps[0].service.mean_s() - 0.008).abs() < 0.0004);
     assert!(calibration.notes.iter().any(|note| note.contains("no processor time")));
     assert!(
-        simulate::calibrate(&Record::default()).unwrap_err().to_string().contains("no point of the record")
+        simulate::calibrate(&RunRecord::default())
+            .unwrap_err()
+            .to_string()
+            .contains("no point of the record")
     );
 }
 
 /// As the kernel tells it of a node that works with so many cores at once and is always held back by a quota of 0.3 cores: each of them
 /// is held back for the period without the time in which all of them spend the quota.
-fn held_back(cores: f64) -> Record {
+fn held_back(cores: f64) -> RunRecord {
     let mut record = record("{ constant_ms = 2 }", "{ constant_ms = 0 }", &[40.0]);
     record.machines.push(MachineInfo { cores: 4, ..MachineInfo::default() });
     record.about.targets[0].limits =

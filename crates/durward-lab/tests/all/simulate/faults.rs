@@ -8,7 +8,7 @@ const STEPS: &str = "steps = [
     { name = 'logout', kind = 'logout', weight = 5, service = { constant_ms = 1 } }]";
 
 /// 2,000 users log in within a second on two cores that do 40 logins a second.
-fn flood(nodes: &str) -> durward_lab::simulate::Outcome {
+fn flood(nodes: &str) -> durward_lab::simulate::SimulationOutcome {
     simulate(&format!(
         "seconds = 30\nwarm_up_s = 5\nnodes = {{ count = 2, {nodes} }}\nbalance = 'sticky'\nload = {{ users = 5000, think_s = 50 }}\n{STEPS}
         [[events]]\nflood = {{ at_s = 1, users = 600, within_s = 1 }}"
@@ -18,7 +18,7 @@ fn flood(nodes: &str) -> durward_lab::simulate::Outcome {
 #[test]
 fn a_throttle_keeps_validations_from_waiting_for_logins() {
     let (with, without) = (flood("cores = 2, logins_at_once = 1"), flood("cores = 2"));
-    let p99 = |outcome: &durward_lab::simulate::Outcome, step: usize| {
+    let p99 = |outcome: &durward_lab::simulate::SimulationOutcome, step: usize| {
         outcome.steps[step].since_due.percentile_ns(99.0) / 1_000_000
     };
     assert!(p99(&without, 1) > 3_000, "{}", p99(&without, 1));
@@ -31,7 +31,7 @@ fn a_throttle_keeps_validations_from_waiting_for_logins() {
     assert!(refusing.steps[0].failed["refused"] > 100);
 }
 
-fn failure(replication: &str, storm: &str) -> durward_lab::simulate::Outcome {
+fn failure(replication: &str, storm: &str) -> durward_lab::simulate::SimulationOutcome {
     simulate(&format!(
         "seconds = 30\nwarm_up_s = 5\nnodes = {{ count = 4 }}\nbalance = 'sticky'\nload = {{ users = 4000, think_s = 20 }}\n{replication}\n{STEPS}
         [[events]]\nfail = {{ at_s = 10, detect_s = 1{storm} }}"
@@ -47,7 +47,7 @@ fn sessions_die_with_their_node_unless_they_are_replicated() {
     );
     // 4000 users, 5 % logouts: about 10 logins a second, once those who logged out first have thought, for 20 s on average. A node's
     // thousand log in again as they come.
-    let logins = |outcome: &durward_lab::simulate::Outcome| outcome.steps[0].answered;
+    let logins = |outcome: &durward_lab::simulate::SimulationOutcome| outcome.steps[0].answered;
     assert!((130..230).contains(&logins(&kept)), "{}", logins(&kept));
     assert!((650..1_300).contains(&logins(&lost)), "{}", logins(&lost));
     // Until the failure is detected, requests to the node fail: some 50 a second.
@@ -58,7 +58,9 @@ fn sessions_die_with_their_node_unless_they_are_replicated() {
 
 #[test]
 fn a_reconnection_storm_is_worse_than_coming_back_when_needed() {
-    let p99 = |outcome: &durward_lab::simulate::Outcome| outcome.since_due().percentile_ns(99.0) / 1_000_000;
+    let p99 = |outcome: &durward_lab::simulate::SimulationOutcome| {
+        outcome.since_due().percentile_ns(99.0) / 1_000_000
+    };
     let (storm, calm) = (failure("", ", reconnect_within_s = 0.5"), failure("", ""));
     assert!(p99(&storm) > 3 * p99(&calm), "{} {}", p99(&storm), p99(&calm));
     let fullest = storm.seconds.iter().map(|second| second.fullest).max().unwrap();

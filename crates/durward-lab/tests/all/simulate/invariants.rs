@@ -1,11 +1,11 @@
 //! What holds in every simulation: no request is lost, Little's law, the same seed gives the same.
 
-use durward_lab::random::Random;
+use durward_lab::random::LabRandom;
 use durward_lab::simulate::{Deployment, run};
 
 /// A deployment drawn at random, of every kind there is.
 fn drawn(seed: u64) -> String {
-    let mut random = Random::new(seed);
+    let mut random = LabRandom::new(seed);
     let mut one_of = |all: &[&str]| all[random.below(all.len())].to_owned();
     let load = one_of(&[
         "{ rate = 900 }",
@@ -75,7 +75,7 @@ fn the_same_seed_gives_the_same_and_another_does_not() {
         let first = run(&deployment).unwrap();
         assert_eq!(first, run(&deployment).unwrap());
         let text = serde_json::to_string(&first).unwrap();
-        assert_eq!(serde_json::from_str::<durward_lab::simulate::Outcome>(&text).unwrap(), first);
+        assert_eq!(serde_json::from_str::<durward_lab::simulate::SimulationOutcome>(&text).unwrap(), first);
         deployment.seed += 1_000_000;
         assert_ne!(first, run(&deployment).unwrap());
     }

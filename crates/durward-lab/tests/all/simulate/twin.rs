@@ -1,13 +1,13 @@
 //! Plain twins: the recursion of Kiefer and Wolfowitz (1955; of one server, Lindley's, 1952) for requests that wait for cores, and an
 //! hour cut into small steps for quotas and sharing.
 
-use durward_lab::random::Random;
-use durward_lab::record::Latency;
+use durward_lab::random::LabRandom;
+use durward_lab::record::LatencyRecord;
 use durward_lab::simulate::{Deployment, run};
 
 /// Draws what the simulation draws, in its order, and computes each request's time from those before it on the same node.
-fn recursion(deployment: &Deployment, service_ms: f64, is_round_robin: bool) -> Latency {
-    let mut random = Random::new(deployment.seed);
+fn recursion(deployment: &Deployment, service_ms: f64, is_round_robin: bool) -> LatencyRecord {
+    let mut random = LabRandom::new(deployment.seed);
     let nodes = deployment.nodes.count as usize;
     (0..nodes).for_each(|_| {
         random.unit();
@@ -16,7 +16,7 @@ fn recursion(deployment: &Deployment, service_ms: f64, is_round_robin: bool) -> 
     let every_ns = 1e9 / deployment.load.rate.unwrap();
     let begin = (deployment.warm_up_s * 1e9) as u64;
     let end = begin + (deployment.seconds * 1e9) as u64;
-    let mut times = Latency::default();
+    let mut times = LatencyRecord::default();
     let mut next = random.exponential(every_ns);
     let mut turn = 0;
     while (next as u64) < end {

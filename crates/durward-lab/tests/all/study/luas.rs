@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use durward_lab::study::luas::{document, paper};
-use durward_lab::study::{Digest, markdown};
+use durward_lab::study::{StudyDigest, markdown};
 use serde_json::Value;
 
 /// What was typed out of the paper.
@@ -45,7 +45,7 @@ fn the_papers_numbers_are_those_that_were_recorded() {
 fn the_page_of_the_manual_is_made_of_its_figures() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let text = fs::read_to_string(docs.join("study-luas.json")).unwrap();
-    let digest = Digest::read(&text).unwrap();
+    let digest = StudyDigest::read(&text).unwrap();
     let document = document(&digest);
     let page = fs::read_to_string(docs.join("study-luas.md")).unwrap();
     assert_eq!(markdown(&document, "pictures"), page, "make it anew: durward lab study luas --page docs");

@@ -9,11 +9,13 @@ use std::time::Duration;
 use durward_lab::draw::svg_file;
 use durward_lab::load::NullServer;
 use durward_lab::report::Document;
-use durward_lab::run::{Options, Unwatched, Watcher};
+use durward_lab::run::{NoWatcher, RunOptions, RunWatcher};
 use durward_lab::scenario::Scenario;
 use durward_lab::study::openam::paper::{CURVES, TEXT};
-use durward_lab::study::openam::{OPENAM_RECORDED, Setup};
-use durward_lab::study::{self, Digest, Doing, Earlier, Progress, Run, Study, StudyError, openam};
+use durward_lab::study::openam::{OPENAM_RECORDED, OpenAmSetup};
+use durward_lab::study::{
+    self, EarlierRecords, RunAction, Study, StudyDigest, StudyError, StudyProgress, StudyRun, openam,
+};
 use serde_json::Value;
 
 /// A directory of a test's own.
@@ -36,27 +38,27 @@ impl Drop for Folder {
 /// Keeps what it is told, and stops the study when a run of this name begins.
 #[derive(Default)]
 struct Told {
-    doings: Vec<(String, Doing)>,
+    doings: Vec<(String, RunAction)>,
     stop: Arc<AtomicBool>,
     stop_at: &'static str,
 }
 
-impl Progress for Told {
-    fn run(&mut self, _: usize, _: usize, run: &Run, what: &Doing) {
+impl StudyProgress for Told {
+    fn run(&mut self, _: usize, _: usize, run: &StudyRun, what: &RunAction) {
         if run.name == self.stop_at {
             self.stop.store(true, Ordering::Relaxed);
         }
         self.doings.push((run.name.clone(), what.clone()));
     }
 
-    fn watcher(&mut self, _: &Scenario) -> Box<dyn Watcher> {
-        Box::new(Unwatched)
+    fn watcher(&mut self, _: &Scenario) -> Box<dyn RunWatcher> {
+        Box::new(NoWatcher)
     }
 }
 
 impl Told {
     fn measured(&self) -> Vec<&str> {
-        let is_measured = |(_, doing): &&(String, Doing)| matches!(doing, Doing::Measuring(_));
+        let is_measured = |(_, doing): &&(String, RunAction)| matches!(doing, RunAction::Measuring(_));
         self.doings.iter().filter(is_measured).map(|(name, _)| name.as_str()).collect()
     }
 }
@@ -67,15 +69,20 @@ fn scenario(url: &str, measure: &str) -> String {
     )
 }
 
-fn of(runs: Vec<Run>) -> Study {
+fn of(runs: Vec<StudyRun>) -> Study {
     Study { name: "example", form: "quick".to_owned(), runs, document: |digest| Document::new(&digest.study) }
 }
 
-fn options(stop: &Arc<AtomicBool>) -> Options {
-    Options { generator_limit: Duration::ZERO, stop: Arc::clone(stop), ..Options::default() }
+fn options(stop: &Arc<AtomicBool>) -> RunOptions {
+    RunOptions { generator_limit: Duration::ZERO, stop: Arc::clone(stop), ..RunOptions::default() }
 }
 
-fn run(study: &Study, folder: &Path, earlier: Earlier, told: &mut Told) -> Result<Digest, StudyError> {
+fn run(
+    study: &Study,
+    folder: &Path,
+    earlier: EarlierRecords,
+    told: &mut Told,
+) -> Result<StudyDigest, StudyError> {
     let options = options(&told.stop);
     study::run(study, folder, earlier, &options, told)
 }
@@ -85,19 +92,20 @@ fn a_run_that_cannot_start_does_not_end_a_study() {
     let (folder, server) = (Folder::new("start"), NullServer::start().unwrap());
     let broken = "[target]\ncommand = [\"/no/such/program\"]\n[load]\nusers = 1\n[[steps]]\npath = \"/\"\n";
     let runs = vec![
-        Run::new("broken", "a server that is not there", broken.to_owned()),
-        Run::left_out("absent", "a peer", "not installed"),
-        Run::new("pages", "a page", scenario(&server.url(), "100ms")),
+        StudyRun::new("broken", "a server that is not there", broken.to_owned()),
+        StudyRun::left_out("absent", "a peer", "not installed"),
+        StudyRun::new("pages", "a page", scenario(&server.url(), "100ms")),
     ];
     let mut told = Told::default();
-    let digest = run(&of(runs.clone()), &folder.0, Earlier::Replaced, &mut told).unwrap();
+    let digest = run(&of(runs.clone()), &folder.0, EarlierRecords::Replaced, &mut told).unwrap();
     let failed: Vec<&str> = digest.runs.iter().filter_map(|run| run.failed.as_deref()).collect();
     assert!(failed[0].contains("/no/such/program") && failed[1] == "not installed", "{failed:?}");
     let pages = digest.run("pages").unwrap();
     assert_eq!((pages.points.len(), pages.points[1].load_number()), (2, 2.0));
     assert!(pages.points[0].throughput() > 0.0 && digest.run("broken").is_none());
-    assert_eq!(Digest::read(&digest.to_json().unwrap()).unwrap(), digest);
-    let error = run(&of(runs[..2].to_vec()), &folder.0, Earlier::Replaced, &mut Told::default()).unwrap_err();
+    assert_eq!(StudyDigest::read(&digest.to_json().unwrap()).unwrap(), digest);
+    let error =
+        run(&of(runs[..2].to_vec()), &folder.0, EarlierRecords::Replaced, &mut Told::default()).unwrap_err();
     assert!(error.to_string().starts_with("nothing was measured; run `broken`: "), "{error}");
 }
 
@@ -107,26 +115,26 @@ fn a_study_goes_on_where_it_was_stopped() {
     let runs = |measure| {
         let text = |measure| scenario(&server.url(), measure);
         vec![
-            Run::new("first", "", text("100ms")),
-            Run::new("second", "", text(measure)),
-            Run::new("third", "", text("100ms")),
+            StudyRun::new("first", "", text("100ms")),
+            StudyRun::new("second", "", text(measure)),
+            StudyRun::new("third", "", text("100ms")),
         ]
     };
     let mut told = Told { stop_at: "second", ..Told::default() };
-    let digest = run(&of(runs("150ms")), &folder.0, Earlier::Kept, &mut told).unwrap();
+    let digest = run(&of(runs("150ms")), &folder.0, EarlierRecords::Kept, &mut told).unwrap();
     assert_eq!(told.measured(), ["first", "second"]);
     assert!(digest.runs[1].cut_short.is_some() && digest.runs[2].failed.is_some(), "{digest:?}");
     let mut told = Told::default();
-    let whole = run(&of(runs("150ms")), &folder.0, Earlier::Kept, &mut told).unwrap();
+    let whole = run(&of(runs("150ms")), &folder.0, EarlierRecords::Kept, &mut told).unwrap();
     assert_eq!(told.measured(), ["second", "third"]);
     assert_eq!(whole.runs[0], digest.runs[0], "a record that is whole was measured again");
     assert!(whole.runs.iter().all(|run| run.points.len() == 2 && run.cut_short.is_none()));
     // Another scenario under the same name is another run.
     let mut told = Told::default();
-    run(&of(runs("120ms")), &folder.0, Earlier::Kept, &mut told).unwrap();
+    run(&of(runs("120ms")), &folder.0, EarlierRecords::Kept, &mut told).unwrap();
     assert_eq!(told.measured(), ["second"]);
     let mut told = Told::default();
-    run(&of(runs("120ms")), &folder.0, Earlier::Replaced, &mut told).unwrap();
+    run(&of(runs("120ms")), &folder.0, EarlierRecords::Replaced, &mut told).unwrap();
     assert_eq!(told.measured().len(), 3);
 }
 
@@ -134,11 +142,11 @@ fn a_study_goes_on_where_it_was_stopped() {
 fn a_scenario_that_is_none_is_found_before_anything_is_run() {
     let (folder, server) = (Folder::new("broken"), NullServer::start().unwrap());
     let runs = vec![
-        Run::new("good", "", scenario(&server.url(), "100ms")),
-        Run::new("bad", "", "[load]\nusres = 1".to_owned()),
+        StudyRun::new("good", "", scenario(&server.url(), "100ms")),
+        StudyRun::new("bad", "", "[load]\nusres = 1".to_owned()),
     ];
     let mut told = Told::default();
-    let error = run(&of(runs), &folder.0, Earlier::Replaced, &mut told).unwrap_err();
+    let error = run(&of(runs), &folder.0, EarlierRecords::Replaced, &mut told).unwrap_err();
     assert_eq!(error.to_string(), "run `bad`: line 2: `usres` is unknown; did you mean `users`?");
     assert!(told.doings.is_empty());
 }
@@ -195,8 +203,8 @@ fn the_openam_that_was_recorded_is_told_as_it_was() {
 fn the_page_of_the_openam_study_comes_of_its_figures() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let text = fs::read_to_string(docs.join("study-openam.json")).unwrap();
-    let digest = Digest::read(&text).unwrap();
-    let study = openam::study(&Setup::default());
+    let digest = StudyDigest::read(&text).unwrap();
+    let study = openam::study(&OpenAmSetup::default());
     let document = (study.document)(&digest);
     let page = fs::read_to_string(docs.join("study-openam.md")).unwrap();
     let again = "docs/study-openam.md is not what its JSON says: run `durward lab study openam --redraw docs/study-openam.json --page docs`";

@@ -1,5 +1,5 @@
 use super::*;
-use crate::x509::{Validity, validity};
+use crate::x509::{CertificateValidity, validity};
 
 fn certificate(name: &str) -> &'static str {
     file(&format!("{name}.crt"))
@@ -200,7 +200,7 @@ fn certificates_are_valid_from_the_first_to_the_last_second() {
             Err(format!("Invalid timestamp: Invalid ISO 8601 timestamp format: {wrong}."))
         );
     }
-    let expected = Validity { not_before_s: 1_709_208_000, not_after_s: 2_024_784_000 };
+    let expected = CertificateValidity { not_before_s: 1_709_208_000, not_after_s: 2_024_784_000 };
     assert_eq!(validity(certificate("named")).unwrap(), expected);
     assert!(validity("x").unwrap_err().message.starts_with("Failed to parse certificate: "));
 }

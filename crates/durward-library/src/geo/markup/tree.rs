@@ -9,19 +9,19 @@ use crate::document::READ_DEPTH_MAX;
 
 /// An element: what it is called, and what is in it.
 #[derive(Debug, Default)]
-pub(super) struct Element {
+pub(super) struct MarkupElement {
     /// Without a prefix.
     pub(super) name: String,
     /// Whether it is of the language's namespace, or of none.
     pub(super) is_own: bool,
     attributes: Vec<(String, String)>,
     pub(super) text: String,
-    pub(super) children: Vec<Element>,
+    pub(super) children: Vec<MarkupElement>,
 }
 
-impl Element {
+impl MarkupElement {
     /// The children of this name.
-    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
+    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a MarkupElement> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
@@ -34,9 +34,9 @@ impl Element {
 ///
 /// # Errors
 /// The document is not well-formed, uses a prefix that it does not declare, or is nested too deep.
-pub(super) fn read(text: &str, namespace: &str) -> Result<Element, Refused> {
+pub(super) fn read(text: &str, namespace: &str) -> Result<MarkupElement, Refused> {
     let mut reader = NsReader::from_str(text);
-    let mut open: Vec<Element> = Vec::new();
+    let mut open: Vec<MarkupElement> = Vec::new();
     let mut root = None;
     loop {
         let (resolved, event) = reader.read_resolved_event().map_err(|_| Refused::Invalid)?;
@@ -66,18 +66,18 @@ pub(super) fn read(text: &str, namespace: &str) -> Result<Element, Refused> {
     if open.is_empty() { root.ok_or(Refused::Invalid) } else { Err(Refused::Invalid) }
 }
 
-fn element(tag: &BytesStart<'_>, is_own: bool) -> Result<Element, Refused> {
+fn element(tag: &BytesStart<'_>, is_own: bool) -> Result<MarkupElement, Refused> {
     let name = tag.local_name().as_ref().to_string();
     let mut attributes = Vec::new();
     for attribute in tag.attributes() {
         let attribute = attribute.map_err(|_| Refused::Invalid)?;
         attributes.push((attribute.key.local_name().as_ref().to_string(), attribute.value.to_string()));
     }
-    Ok(Element { name, is_own, attributes, ..Element::default() })
+    Ok(MarkupElement { name, is_own, attributes, ..MarkupElement::default() })
 }
 
 /// Text, where there may be some. Only numbers are read from it, which need no references.
-fn characters(event: &Event<'_>, inside: Option<&mut Element>) -> Result<(), Refused> {
+fn characters(event: &Event<'_>, inside: Option<&mut MarkupElement>) -> Result<(), Refused> {
     match (event, inside) {
         (Event::Text(text), Some(element)) => element.text.push_str(text),
         (Event::CData(text), Some(element)) => element.text.push_str(text),

@@ -1,13 +1,13 @@
 //! Definitions of schemas (specification, section 3).
 
-use super::{Parsed, Parser};
+use super::{GraphqlParser, GraphqlResult};
 use crate::graphql::ast::{
     EnumValue, FieldDefinition, InputValue, OperationKind, SystemDefinition, SystemKind,
 };
-use crate::graphql::lexer::Kind;
+use crate::graphql::lexer::GraphqlTokenKind;
 
-impl<'t> Parser<'t> {
-    pub(super) fn system_definition(&mut self) -> Parsed<SystemDefinition<'t>> {
+impl<'t> GraphqlParser<'t> {
+    pub(super) fn system_definition(&mut self) -> GraphqlResult<SystemDefinition<'t>> {
         let first = self.token;
         let is_described = self.description()?;
         const WORDS: [&str; 8] =
@@ -17,7 +17,7 @@ impl<'t> Parser<'t> {
             return self.wrong_at(first, super::OFFENDING);
         }
         let is_extension = !is_described && self.take_word("extend")?;
-        if self.token.kind != Kind::Name {
+        if self.token.kind != GraphqlTokenKind::Name {
             return self.wrong();
         }
         let word = self.token.text;
@@ -39,21 +39,21 @@ impl<'t> Parser<'t> {
             "type" => SystemKind::Object { interfaces, fields: self.field_definitions()? },
             "interface" => SystemKind::Interface { interfaces, fields: self.field_definitions()? },
             "union" => self.members().map(|()| SystemKind::Union)?,
-            "enum" => SystemKind::Enum(self.optional("{", "}", Parser::enum_value)?),
-            _ => SystemKind::Input(self.optional("{", "}", Parser::input_value)?),
+            "enum" => SystemKind::Enum(self.optional("{", "}", GraphqlParser::enum_value)?),
+            _ => SystemKind::Input(self.optional("{", "}", GraphqlParser::input_value)?),
         };
         Ok(SystemDefinition { is_extension, name, directives, kind })
     }
 
-    fn description(&mut self) -> Parsed<bool> {
-        if self.token.kind != Kind::Text {
+    fn description(&mut self) -> GraphqlResult<bool> {
+        if self.token.kind != GraphqlTokenKind::Text {
             return Ok(false);
         }
         self.advance().map(|_| true)
     }
 
-    fn operation_types(&mut self, is_extension: bool) -> Parsed<Vec<(OperationKind, &'t str)>> {
-        let one = |parser: &mut Parser<'t>| {
+    fn operation_types(&mut self, is_extension: bool) -> GraphqlResult<Vec<(OperationKind, &'t str)>> {
+        let one = |parser: &mut GraphqlParser<'t>| {
             parser.description()?;
             let Some(kind) = OperationKind::ALL.into_iter().find(|kind| parser.is_word(kind.as_str())) else {
                 return parser.wrong();
@@ -66,21 +66,21 @@ impl<'t> Parser<'t> {
     }
 
     /// `implements & A & B`, the first `&` optional.
-    fn interfaces(&mut self) -> Parsed<Vec<&'t str>> {
+    fn interfaces(&mut self) -> GraphqlResult<Vec<&'t str>> {
         if !self.take_word("implements")? {
             return Ok(Vec::new());
         }
         self.take("&")?;
         let mut names = vec![self.name()?];
         // Before 2018 names stood beside each other.
-        while self.take("&")? || self.token.kind == Kind::Name {
+        while self.take("&")? || self.token.kind == GraphqlTokenKind::Name {
             names.push(self.name()?);
         }
         Ok(names)
     }
 
     /// Braces may be empty, as in graphql-java.
-    fn field_definitions(&mut self) -> Parsed<Vec<FieldDefinition<'t>>> {
+    fn field_definitions(&mut self) -> GraphqlResult<Vec<FieldDefinition<'t>>> {
         let mut fields = Vec::new();
         if self.take("{")? {
             while !self.take("}")? {
@@ -90,16 +90,16 @@ impl<'t> Parser<'t> {
         Ok(fields)
     }
 
-    fn field_definition(&mut self) -> Parsed<FieldDefinition<'t>> {
+    fn field_definition(&mut self) -> GraphqlResult<FieldDefinition<'t>> {
         self.description()?;
         let name = self.name()?;
-        let arguments = self.optional("(", ")", Parser::input_value)?;
+        let arguments = self.optional("(", ")", GraphqlParser::input_value)?;
         self.expect(":")?;
         let of = self.type_ref()?;
         Ok(FieldDefinition { name, arguments, of, directives: self.directives()? })
     }
 
-    fn input_value(&mut self) -> Parsed<InputValue<'t>> {
+    fn input_value(&mut self) -> GraphqlResult<InputValue<'t>> {
         self.description()?;
         let name = self.name()?;
         self.expect(":")?;
@@ -108,7 +108,7 @@ impl<'t> Parser<'t> {
         Ok(InputValue { name, of, default, directives: self.directives()? })
     }
 
-    fn enum_value(&mut self) -> Parsed<EnumValue<'t>> {
+    fn enum_value(&mut self) -> GraphqlResult<EnumValue<'t>> {
         self.description()?;
         if matches!(self.token.text, "true" | "false" | "null") {
             return self.wrong();
@@ -117,7 +117,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The members of a union, of which nothing is wanted.
-    fn members(&mut self) -> Parsed<()> {
+    fn members(&mut self) -> GraphqlResult<()> {
         if self.take("=")? {
             self.take("|")?;
             self.name()?;
@@ -128,10 +128,10 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn directive_definition(&mut self) -> Parsed<SystemDefinition<'t>> {
+    fn directive_definition(&mut self) -> GraphqlResult<SystemDefinition<'t>> {
         self.expect("@")?;
         let name = self.name()?;
-        let arguments = self.optional("(", ")", Parser::input_value)?;
+        let arguments = self.optional("(", ")", GraphqlParser::input_value)?;
         let is_repeatable = self.take_word("repeatable")?;
         if !self.take_word("on")? {
             return self.wrong();

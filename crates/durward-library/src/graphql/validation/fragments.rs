@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Validator;
+use super::QueryValidator;
 use crate::graphql::analysis::spreads;
 
-impl<'t> Validator<'t> {
+impl<'t> QueryValidator<'t> {
     /// For each fragment, whether it holds itself.
     pub(super) fn fragment_cycles(&self) -> Vec<bool> {
         let fragments = &self.document.fragments;

@@ -4,15 +4,15 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::Validator;
-use crate::graphql::ast::{Field, Selection};
+use super::QueryValidator;
+use crate::graphql::ast::{GraphqlField, Selection};
 
 /// The most fields that are laid side by side: fragments in fragments can bring any number together.
 const STEPS_MAX: usize = 500_000;
 
-impl<'t> Validator<'t> {
+impl<'t> QueryValidator<'t> {
     pub(super) fn overlaps(&mut self) {
-        let mut merger = Merger { seen: HashSet::new(), steps: 0, is_exhausted: false };
+        let mut merger = FieldMerger { seen: HashSet::new(), steps: 0, is_exhausted: false };
         // A fragment that no operation spreads is an error already.
         for operation in &self.document.operations {
             let mut open = vec![(vec![operation.selections.as_slice()], Vec::new())];
@@ -36,7 +36,7 @@ impl<'t> Validator<'t> {
         }
     }
 
-    fn same(&mut self, key: &str, fields: &[&'t Field<'t>], path: &[&'t str]) {
+    fn same(&mut self, key: &str, fields: &[&'t GraphqlField<'t>], path: &[&'t str]) {
         let Some((first, others)) = fields.split_first() else { return };
         let Some(other) =
             others.iter().find(|other| other.name != first.name || !have_same_arguments(first, other))
@@ -54,28 +54,28 @@ impl<'t> Validator<'t> {
     }
 }
 
-fn have_same_arguments(a: &Field<'_>, b: &Field<'_>) -> bool {
+fn have_same_arguments(a: &GraphqlField<'_>, b: &GraphqlField<'_>) -> bool {
     a.arguments.len() == b.arguments.len()
         && a.arguments
             .iter()
             .all(|one| b.arguments.iter().any(|other| one.name == other.name && one.value == other.value))
 }
 
-struct Merger {
+struct FieldMerger {
     /// Sets of fields whose selections were merged already.
     seen: HashSet<Vec<u32>>,
     steps: usize,
     is_exhausted: bool,
 }
 
-impl Merger {
+impl FieldMerger {
     /// The fields of these selections together, fragments included, by their keys.
     fn by_key<'t>(
         &mut self,
-        validator: &Validator<'t>,
+        validator: &QueryValidator<'t>,
         selections: &[&'t [Selection<'t>]],
-    ) -> BTreeMap<&'t str, Vec<&'t Field<'t>>> {
-        let mut fields: BTreeMap<&'t str, Vec<&'t Field<'t>>> = BTreeMap::new();
+    ) -> BTreeMap<&'t str, Vec<&'t GraphqlField<'t>>> {
+        let mut fields: BTreeMap<&'t str, Vec<&'t GraphqlField<'t>>> = BTreeMap::new();
         let mut visited = HashSet::new();
         let mut open: Vec<&'t [Selection<'t>]> = selections.to_vec();
         while let Some(selections) = open.pop() {
@@ -105,7 +105,7 @@ impl Merger {
         fields
     }
 
-    fn is_new(&mut self, fields: &[&Field<'_>]) -> bool {
+    fn is_new(&mut self, fields: &[&GraphqlField<'_>]) -> bool {
         self.seen.insert(fields.iter().map(|field| field.id).collect())
     }
 }

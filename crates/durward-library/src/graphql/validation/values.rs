@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::{Validator, nullable};
-use crate::graphql::ast::{Argument, InputValue, Literal, TypeRef};
-use crate::graphql::schema::{Schema, Type};
+use super::{QueryValidator, nullable};
+use crate::graphql::ast::{GraphqlArgument, GraphqlLiteral, InputValue, TypeRef};
+use crate::graphql::schema::{GraphqlSchema, GraphqlType};
 
-impl<'t> Validator<'t> {
-    pub(super) fn argument(&mut self, argument: &'t Argument<'t>, known: &InputValue<'t>) {
-        if argument.value == Literal::Null && known.of.is_required() {
+impl<'t> QueryValidator<'t> {
+    pub(super) fn argument(&mut self, argument: &'t GraphqlArgument<'t>, known: &InputValue<'t>) {
+        if argument.value == GraphqlLiteral::Null && known.of.is_required() {
             let message = format!("Null value for non-null field argument '{}'", known.name);
             return self.error("NullValueForNonNullArgument", message);
         }
@@ -20,10 +20,10 @@ impl<'t> Validator<'t> {
         }
     }
 
-    pub(super) fn unique_keys(&mut self, value: &'t Literal<'t>) {
+    pub(super) fn unique_keys(&mut self, value: &'t GraphqlLiteral<'t>) {
         match value {
-            Literal::List(values) => values.iter().for_each(|value| self.unique_keys(value)),
-            Literal::Object(fields) => {
+            GraphqlLiteral::List(values) => values.iter().for_each(|value| self.unique_keys(value)),
+            GraphqlLiteral::Object(fields) => {
                 let mut names = HashSet::new();
                 for (name, value) in fields {
                     if !names.insert(*name) {
@@ -33,25 +33,29 @@ impl<'t> Validator<'t> {
                     self.unique_keys(value);
                 }
             }
-            Literal::Variable(_)
-            | Literal::Int(_)
-            | Literal::Float(_)
-            | Literal::Text(_)
-            | Literal::Boolean(_)
-            | Literal::Null
-            | Literal::Enum(_) => {}
+            GraphqlLiteral::Variable(_)
+            | GraphqlLiteral::Int(_)
+            | GraphqlLiteral::Float(_)
+            | GraphqlLiteral::Text(_)
+            | GraphqlLiteral::Boolean(_)
+            | GraphqlLiteral::Null
+            | GraphqlLiteral::Enum(_) => {}
         }
     }
 }
 
 /// Whether a value is one of a type; if not, why. Variables are looked at elsewhere.
-pub(super) fn fits(schema: &Schema<'_>, value: &Literal<'_>, of: &TypeRef<'_>) -> Result<(), String> {
+pub(super) fn fits(
+    schema: &GraphqlSchema<'_>,
+    value: &GraphqlLiteral<'_>,
+    of: &TypeRef<'_>,
+) -> Result<(), String> {
     match (value, of) {
-        (Literal::Variable(_), _) => Ok(()),
-        (Literal::Null, TypeRef::NonNull(_)) => Err("must not be null".to_owned()),
-        (Literal::Null, _) => Ok(()),
+        (GraphqlLiteral::Variable(_), _) => Ok(()),
+        (GraphqlLiteral::Null, TypeRef::NonNull(_)) => Err("must not be null".to_owned()),
+        (GraphqlLiteral::Null, _) => Ok(()),
         (value, TypeRef::NonNull(inner)) => fits(schema, value, inner),
-        (Literal::List(values), TypeRef::List(inner)) => {
+        (GraphqlLiteral::List(values), TypeRef::List(inner)) => {
             values.iter().try_for_each(|value| fits(schema, value, inner))
         }
         // A single value stands for a list of it.
@@ -60,35 +64,35 @@ pub(super) fn fits(schema: &Schema<'_>, value: &Literal<'_>, of: &TypeRef<'_>) -
     }
 }
 
-fn fits_named(schema: &Schema<'_>, value: &Literal<'_>, name: &str) -> Result<(), String> {
+fn fits_named(schema: &GraphqlSchema<'_>, value: &GraphqlLiteral<'_>, name: &str) -> Result<(), String> {
     let is_one = match (schema.get(name), value) {
-        (Some(Type::Scalar(scalar)), value) => is_scalar(scalar, value),
-        (Some(Type::Enum(names)), Literal::Enum(name)) => names.contains(name),
-        (Some(Type::Input(fields)), Literal::Object(given)) => {
+        (Some(GraphqlType::Scalar(scalar)), value) => is_scalar(scalar, value),
+        (Some(GraphqlType::Enum(names)), GraphqlLiteral::Enum(name)) => names.contains(name),
+        (Some(GraphqlType::Input(fields)), GraphqlLiteral::Object(given)) => {
             return fits_input(schema, given, fields, name);
         }
-        (Some(Type::Input(_)), _) => return Err("must be an object type".to_owned()),
-        (Some(Type::Enum(_) | Type::Object(_)), _) => false,
+        (Some(GraphqlType::Input(_)), _) => return Err("must be an object type".to_owned()),
+        (Some(GraphqlType::Enum(_) | GraphqlType::Object(_)), _) => false,
         // A type that is not there is an error of its own.
         (None, _) => true,
     };
     if is_one { Ok(()) } else { Err(format!("is not a valid '{name}'")) }
 }
 
-fn is_scalar(name: &str, value: &Literal<'_>) -> bool {
+fn is_scalar(name: &str, value: &GraphqlLiteral<'_>) -> bool {
     match name {
-        "Int" => matches!(value, Literal::Int(digits) if digits.parse::<i32>().is_ok()),
-        "Float" => matches!(value, Literal::Int(text) | Literal::Float(text)
+        "Int" => matches!(value, GraphqlLiteral::Int(digits) if digits.parse::<i32>().is_ok()),
+        "Float" => matches!(value, GraphqlLiteral::Int(text) | GraphqlLiteral::Float(text)
             if text.parse::<f64>().is_ok_and(f64::is_finite)),
-        "String" => matches!(value, Literal::Text(_)),
-        "Boolean" => matches!(value, Literal::Boolean(_)),
-        _ => matches!(value, Literal::Text(_) | Literal::Int(_)),
+        "String" => matches!(value, GraphqlLiteral::Text(_)),
+        "Boolean" => matches!(value, GraphqlLiteral::Boolean(_)),
+        _ => matches!(value, GraphqlLiteral::Text(_) | GraphqlLiteral::Int(_)),
     }
 }
 
 fn fits_input(
-    schema: &Schema<'_>,
-    given: &[(&str, Literal<'_>)],
+    schema: &GraphqlSchema<'_>,
+    given: &[(&str, GraphqlLiteral<'_>)],
     fields: &[&InputValue<'_>],
     name: &str,
 ) -> Result<(), String> {
@@ -133,7 +137,7 @@ fn is_compatible(of: &TypeRef<'_>, wanted: &TypeRef<'_>) -> bool {
 }
 
 /// A value as it could be written, cut when it is long.
-pub(super) fn shown(value: &Literal<'_>) -> String {
+pub(super) fn shown(value: &GraphqlLiteral<'_>) -> String {
     const CHARS_MAX: usize = 80;
     let mut out = String::new();
     write(value, &mut out);
@@ -143,17 +147,19 @@ pub(super) fn shown(value: &Literal<'_>) -> String {
     out
 }
 
-fn write(value: &Literal<'_>, out: &mut String) {
+fn write(value: &GraphqlLiteral<'_>, out: &mut String) {
     match value {
-        Literal::Variable(name) => {
+        GraphqlLiteral::Variable(name) => {
             out.push('$');
             out.push_str(name);
         }
-        Literal::Int(text) | Literal::Float(text) | Literal::Enum(text) => out.push_str(text),
-        Literal::Text(text) => durward_ir::value::write_json_text(text, out),
-        Literal::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
-        Literal::Null => out.push_str("null"),
-        Literal::List(values) => {
+        GraphqlLiteral::Int(text) | GraphqlLiteral::Float(text) | GraphqlLiteral::Enum(text) => {
+            out.push_str(text)
+        }
+        GraphqlLiteral::Text(text) => durward_ir::value::write_json_text(text, out),
+        GraphqlLiteral::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
+        GraphqlLiteral::Null => out.push_str("null"),
+        GraphqlLiteral::List(values) => {
             out.push('[');
             for (at, value) in values.iter().enumerate() {
                 out.push_str(if at > 0 { ", " } else { "" });
@@ -161,7 +167,7 @@ fn write(value: &Literal<'_>, out: &mut String) {
             }
             out.push(']');
         }
-        Literal::Object(fields) => {
+        GraphqlLiteral::Object(fields) => {
             out.push('{');
             for (at, (name, value)) in fields.iter().enumerate() {
                 out.push_str(if at > 0 { ", " } else { "" });

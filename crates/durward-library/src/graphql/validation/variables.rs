@@ -2,21 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Validator;
+use super::QueryValidator;
 use super::values::{fits, is_allowed, shown};
 use crate::graphql::ast::{
-    Argument, Directive, InputValue, Literal, Operation, Selection, TypeRef, Variable,
+    Directive, GraphqlArgument, GraphqlLiteral, GraphqlOperation, GraphqlVariable, InputValue, Selection,
+    TypeRef,
 };
-use crate::graphql::schema::Type;
+use crate::graphql::schema::GraphqlType;
 
 /// One use of a variable: where it stands, and what is wanted there when that is known.
-struct Use<'t> {
+struct VariableUse<'t> {
     name: &'t str,
     wanted: Option<(&'t TypeRef<'t>, bool)>,
 }
 
-impl<'t> Validator<'t> {
-    pub(super) fn variable_definitions(&mut self, operation: &'t Operation<'t>) {
+impl<'t> QueryValidator<'t> {
+    pub(super) fn variable_definitions(&mut self, operation: &'t GraphqlOperation<'t>) {
         let mut names = HashSet::new();
         for variable in &operation.variables {
             let name = variable.name;
@@ -36,7 +37,7 @@ impl<'t> Validator<'t> {
         }
     }
 
-    fn default(&mut self, variable: &'t Variable<'t>) {
+    fn default(&mut self, variable: &'t GraphqlVariable<'t>) {
         let Some(default) = &variable.default else { return };
         self.unique_keys(default);
         if fits(self.schema, default, &variable.of).is_err() {
@@ -46,7 +47,7 @@ impl<'t> Validator<'t> {
     }
 
     /// Every variable that is used is defined, fits there, and every one that is defined is used.
-    pub(super) fn variable_uses(&mut self, operation: &'t Operation<'t>) {
+    pub(super) fn variable_uses(&mut self, operation: &'t GraphqlOperation<'t>) {
         let mut uses = Vec::new();
         self.uses_in_directives(&operation.directives, &mut uses);
         let root = self.schema.root(operation.kind).unwrap_or_default();
@@ -63,16 +64,17 @@ impl<'t> Validator<'t> {
                 }
             }
         }
-        let defined: HashMap<&str, &Variable<'t>> =
+        let defined: HashMap<&str, &GraphqlVariable<'t>> =
             operation.variables.iter().map(|variable| (variable.name, variable)).collect();
         let mut used = HashSet::new();
-        for Use { name, wanted } in uses {
+        for VariableUse { name, wanted } in uses {
             used.insert(name);
             let Some(variable) = defined.get(name) else {
                 self.error("UndefinedVariable", format!("Undefined variable '{name}'"));
                 continue;
             };
-            let has_default = variable.default.as_ref().is_some_and(|default| *default != Literal::Null);
+            let has_default =
+                variable.default.as_ref().is_some_and(|default| *default != GraphqlLiteral::Null);
             if let Some((wanted, wanted_default)) = wanted
                 && !is_allowed(&variable.of, has_default, wanted, wanted_default)
             {
@@ -93,7 +95,7 @@ impl<'t> Validator<'t> {
         selections: &'t [Selection<'t>],
         parent: &'t str,
         spread: &mut Vec<&'t str>,
-        uses: &mut Vec<Use<'t>>,
+        uses: &mut Vec<VariableUse<'t>>,
     ) {
         for selection in selections {
             match selection {
@@ -117,7 +119,7 @@ impl<'t> Validator<'t> {
         }
     }
 
-    fn uses_in_directives(&self, directives: &'t [Directive<'t>], uses: &mut Vec<Use<'t>>) {
+    fn uses_in_directives(&self, directives: &'t [Directive<'t>], uses: &mut Vec<VariableUse<'t>>) {
         for directive in directives {
             let known = self.schema.directives.get(directive.name);
             self.uses_in_arguments(
@@ -130,9 +132,9 @@ impl<'t> Validator<'t> {
 
     fn uses_in_arguments(
         &self,
-        arguments: &'t [Argument<'t>],
+        arguments: &'t [GraphqlArgument<'t>],
         known: &'t [InputValue<'t>],
-        uses: &mut Vec<Use<'t>>,
+        uses: &mut Vec<VariableUse<'t>>,
     ) {
         for argument in arguments {
             let known = known.iter().find(|known| known.name == argument.name);
@@ -146,35 +148,36 @@ impl<'t> Validator<'t> {
 
     fn uses_in_value(
         &self,
-        value: &'t Literal<'t>,
+        value: &'t GraphqlLiteral<'t>,
         wanted: Option<(&'t TypeRef<'t>, bool)>,
-        uses: &mut Vec<Use<'t>>,
+        uses: &mut Vec<VariableUse<'t>>,
     ) {
         match value {
-            Literal::Variable(name) => uses.push(Use { name, wanted }),
-            Literal::List(values) => {
+            GraphqlLiteral::Variable(name) => uses.push(VariableUse { name, wanted }),
+            GraphqlLiteral::List(values) => {
                 let inner = wanted.map(|(of, _)| (element(of), false));
                 for value in values {
                     self.uses_in_value(value, inner, uses);
                 }
             }
-            Literal::Object(fields) => {
+            GraphqlLiteral::Object(fields) => {
                 for (name, value) in fields {
                     let of = wanted.and_then(|(of, _)| self.schema.types.get(of.name()));
                     let wanted = match of {
-                        Some(Type::Input(inputs)) => inputs.iter().find(|input| input.name == *name),
-                        Some(Type::Scalar(_) | Type::Object(_) | Type::Enum(_)) | None => None,
+                        Some(GraphqlType::Input(inputs)) => inputs.iter().find(|input| input.name == *name),
+                        Some(GraphqlType::Scalar(_) | GraphqlType::Object(_) | GraphqlType::Enum(_))
+                        | None => None,
                     };
                     let wanted = wanted.map(|input| (&input.of, input.default.is_some()));
                     self.uses_in_value(value, wanted, uses);
                 }
             }
-            Literal::Int(_)
-            | Literal::Float(_)
-            | Literal::Text(_)
-            | Literal::Boolean(_)
-            | Literal::Null
-            | Literal::Enum(_) => {}
+            GraphqlLiteral::Int(_)
+            | GraphqlLiteral::Float(_)
+            | GraphqlLiteral::Text(_)
+            | GraphqlLiteral::Boolean(_)
+            | GraphqlLiteral::Null
+            | GraphqlLiteral::Enum(_) => {}
         }
     }
 }

@@ -5,41 +5,41 @@ use std::sync::Arc;
 use durward_ir::fault::Evaluated;
 use durward_ir::value::{Object, Value};
 
-use super::{Compiler, integer, nonsense};
+use super::{SchemaCompiler, integer, nonsense};
 use crate::jsonschema::keyword::{Contains, Keyword, OfArray};
-use crate::jsonschema::scan::{Dialect, Place};
+use crate::jsonschema::scan::{SchemaDialect, SchemaLocation};
 
-impl Compiler {
+impl SchemaCompiler {
     pub(super) fn of_array(
         &mut self,
-        place: &Place,
+        place: &SchemaLocation,
         object: &Object,
         name: &str,
         value: &Value,
     ) -> Evaluated<Option<OfArray>> {
         let dialect = self.dialect(place);
         Ok(match name {
-            "prefixItems" if dialect == Dialect::Draft202012 => {
+            "prefixItems" if dialect == SchemaDialect::Draft202012 => {
                 Some(OfArray::PrefixItems { name: "prefixItems", schemas: self.list(place, name, value)? })
             }
             "items" => Some(self.items(place, object, value)?),
-            "additionalItems" if dialect < Dialect::Draft202012 => {
+            "additionalItems" if dialect < SchemaDialect::Draft202012 => {
                 self.additional_items(place, object, value)?
             }
-            "contains" if dialect > Dialect::Draft4 => self.contains(place, object, value)?,
+            "contains" if dialect > SchemaDialect::Draft4 => self.contains(place, object, value)?,
             "uniqueItems" => matches!(value, Value::Boolean(true)).then_some(OfArray::UniqueItems),
             "minItems" => integer(value).map(OfArray::MinItems),
             "maxItems" => Some(OfArray::MaxItems(integer(value).unwrap_or(0))),
-            "unevaluatedItems" if dialect > Dialect::Draft7 => {
+            "unevaluatedItems" if dialect > SchemaDialect::Draft7 => {
                 Some(OfArray::UnevaluatedItems(self.rest(place, name, value)?))
             }
             _ => None,
         })
     }
 
-    fn items(&mut self, place: &Place, object: &Object, value: &Value) -> Evaluated<OfArray> {
+    fn items(&mut self, place: &SchemaLocation, object: &Object, value: &Value) -> Evaluated<OfArray> {
         let name = "items";
-        if self.dialect(place) < Dialect::Draft202012 {
+        if self.dialect(place) < SchemaDialect::Draft202012 {
             if matches!(value, Value::Array(_)) {
                 return Ok(OfArray::PrefixItems { name, schemas: self.list(place, name, value)? });
             }
@@ -55,7 +55,7 @@ impl Compiler {
 
     fn additional_items(
         &mut self,
-        place: &Place,
+        place: &SchemaLocation,
         object: &Object,
         value: &Value,
     ) -> Evaluated<Option<OfArray>> {
@@ -65,11 +65,16 @@ impl Compiler {
         Ok(Some(OfArray::Items { name, from: schemas.len(), rest }))
     }
 
-    fn contains(&mut self, place: &Place, object: &Object, value: &Value) -> Evaluated<Option<OfArray>> {
+    fn contains(
+        &mut self,
+        place: &SchemaLocation,
+        object: &Object,
+        value: &Value,
+    ) -> Evaluated<Option<OfArray>> {
         if !matches!(value, Value::Object(_) | Value::Boolean(_)) {
             return Ok(None);
         }
-        let is_unbounded = self.dialect(place) < Dialect::Draft201909;
+        let is_unbounded = self.dialect(place) < SchemaDialect::Draft201909;
         let bound = |name: &str| object.get(name).filter(|_| !is_unbounded).and_then(integer);
         let (min, max) = (bound("minContains").unwrap_or(1), bound("maxContains"));
         let node = self.child(place, "/contains", value)?;

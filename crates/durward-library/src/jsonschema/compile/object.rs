@@ -4,16 +4,16 @@ use durward_ir::fault::Evaluated;
 use durward_ir::value::{Object, Value};
 use smol_str::SmolStr;
 
-use super::{Compiler, integer, nonsense, texts};
-use crate::jsonschema::keyword::{Additional, Dependency, OfObject, Rest};
-use crate::jsonschema::pattern::Pattern;
+use super::{SchemaCompiler, integer, nonsense, texts};
+use crate::jsonschema::keyword::{Additional, Dependency, OfObject, RemainingItems};
+use crate::jsonschema::pattern::SchemaPattern;
 use crate::jsonschema::reference::push;
-use crate::jsonschema::scan::{Dialect, Place};
+use crate::jsonschema::scan::{SchemaDialect, SchemaLocation};
 
-impl Compiler {
+impl SchemaCompiler {
     pub(super) fn of_object(
         &mut self,
-        place: &Place,
+        place: &SchemaLocation,
         object: &Object,
         name: &str,
         value: &Value,
@@ -23,17 +23,17 @@ impl Compiler {
             "properties" => Some(OfObject::Properties(self.named(place, name, value)?)),
             "patternProperties" => Some(self.pattern_properties(place, value)?),
             "additionalProperties" => Some(self.additional_properties(place, object, value)?),
-            "unevaluatedProperties" if dialect > Dialect::Draft7 => {
+            "unevaluatedProperties" if dialect > SchemaDialect::Draft7 => {
                 Some(OfObject::UnevaluatedProperties(self.rest(place, name, value)?))
             }
-            "propertyNames" if dialect > Dialect::Draft4 => {
+            "propertyNames" if dialect > SchemaDialect::Draft4 => {
                 Some(OfObject::PropertyNames(self.child(place, "/propertyNames", value)?))
             }
             "required" => Some(OfObject::Required(texts(value))),
-            "dependentRequired" if dialect > Dialect::Draft7 => {
+            "dependentRequired" if dialect > SchemaDialect::Draft7 => {
                 Some(OfObject::DependentRequired(dependent_required(value)))
             }
-            "dependentSchemas" if dialect > Dialect::Draft7 => {
+            "dependentSchemas" if dialect > SchemaDialect::Draft7 => {
                 Some(OfObject::DependentSchemas(self.named(place, name, value)?))
             }
             "dependencies" => Some(self.dependencies(place, value)?),
@@ -43,36 +43,36 @@ impl Compiler {
         })
     }
 
-    fn pattern_properties(&mut self, place: &Place, value: &Value) -> Evaluated<OfObject> {
+    fn pattern_properties(&mut self, place: &SchemaLocation, value: &Value) -> Evaluated<OfObject> {
         if !matches!(value, Value::Object(_)) {
             return Err(nonsense("patternProperties", "an object"));
         }
         let schemas = self.named(place, "patternProperties", value)?;
-        let compiled = schemas.iter().map(|(pattern, node)| Ok((Pattern::compile(pattern)?, *node)));
+        let compiled = schemas.iter().map(|(pattern, node)| Ok((SchemaPattern::compile(pattern)?, *node)));
         Ok(OfObject::PatternProperties(compiled.collect::<Evaluated<_>>()?))
     }
 
     fn additional_properties(
         &mut self,
-        place: &Place,
+        place: &SchemaLocation,
         object: &Object,
         value: &Value,
     ) -> Evaluated<OfObject> {
         let mut known = keys(object.get("properties"));
         known.sort_unstable();
         let patterns = keys(object.get("patternProperties"));
-        let patterns = patterns.iter().map(|text| Pattern::compile(text)).collect::<Evaluated<_>>()?;
+        let patterns = patterns.iter().map(|text| SchemaPattern::compile(text)).collect::<Evaluated<_>>()?;
         let rest = if matches!(value, Value::Boolean(true)) {
             None
         } else if matches!(value, Value::Object(_)) {
-            Some(Rest::Schema(self.child(place, "/additionalProperties", value)?))
+            Some(RemainingItems::Schema(self.child(place, "/additionalProperties", value)?))
         } else {
-            Some(Rest::Refused)
+            Some(RemainingItems::Refused)
         };
         Ok(OfObject::AdditionalProperties(Box::new(Additional { known: known.into(), patterns, rest })))
     }
 
-    fn dependencies(&mut self, place: &Place, value: &Value) -> Evaluated<OfObject> {
+    fn dependencies(&mut self, place: &SchemaLocation, value: &Value) -> Evaluated<OfObject> {
         let Value::Object(dependencies) = value else { return Ok(OfObject::Dependencies(Box::default())) };
         let mut compiled = Vec::with_capacity(dependencies.len());
         for (key, dependency) in dependencies.iter() {

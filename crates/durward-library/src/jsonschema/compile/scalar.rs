@@ -7,7 +7,7 @@ use durward_ir::value::{Object, Value};
 use super::{integer, nonsense};
 use crate::jsonschema::format;
 use crate::jsonschema::keyword::{OfNumber, OfText};
-use crate::jsonschema::pattern::Pattern;
+use crate::jsonschema::pattern::SchemaPattern;
 
 pub(super) fn of_text(name: &str, value: &Value, is_format_held: bool) -> Evaluated<Option<OfText>> {
     Ok(match name {
@@ -19,7 +19,7 @@ pub(super) fn of_text(name: &str, value: &Value, is_format_held: bool) -> Evalua
         "maxLength" => integer(value).map(OfText::MaxLength),
         "pattern" => {
             let Value::Text(text) = value else { return Ok(None) };
-            Some(OfText::Pattern(Pattern::compile(text)?))
+            Some(OfText::Pattern(SchemaPattern::compile(text)?))
         }
         _ => None,
     })

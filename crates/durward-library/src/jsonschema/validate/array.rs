@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use durward_ir::fault::Evaluated;
 use durward_ir::value::Value;
 
-use super::{NodeId, Rest, Run, Seen, Step};
+use super::{EvaluatedParts, LocationStep, RemainingItems, SchemaEvaluation, SubschemaId};
 use crate::jsonschema::keyword::{Contains, OfArray};
 use crate::jsonschema::message;
 
-impl<'a> Run<'a> {
+impl<'a> SchemaEvaluation<'a> {
     pub(super) fn array(
         &mut self,
         keyword: &'a OfArray,
         items: &'a [Value],
-        seen: Option<&mut Seen<'a>>,
+        seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         match keyword {
             OfArray::PrefixItems { schemas, .. } => self.prefix_items(schemas, items, seen),
@@ -36,14 +36,14 @@ impl<'a> Run<'a> {
 
     fn prefix_items(
         &mut self,
-        schemas: &'a [NodeId],
+        schemas: &'a [SubschemaId],
         items: &'a [Value],
-        seen: Option<&mut Seen<'a>>,
+        seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let mut complies = true;
         for (at, (schema, item)) in schemas.iter().zip(items).enumerate() {
-            self.schema_path.push(Step::Index(at));
-            let result = self.apply_to_part(Step::Index(at), *schema, item);
+            self.schema_path.push(LocationStep::Index(at));
+            let result = self.apply_to_part(LocationStep::Index(at), *schema, item);
             self.schema_path.pop();
             complies &= result?;
         }
@@ -56,15 +56,15 @@ impl<'a> Run<'a> {
     fn items(
         &mut self,
         from: usize,
-        rest: &'a Rest,
+        rest: &'a RemainingItems,
         items: &'a [Value],
-        seen: Option<&mut Seen<'a>>,
+        seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let mut complies = true;
         for (at, item) in items.iter().enumerate().skip(from) {
             complies &= match rest {
-                Rest::Schema(schema) => self.apply_to_part(Step::Index(at), *schema, item)?,
-                Rest::Refused => self.violated(|| {
+                RemainingItems::Schema(schema) => self.apply_to_part(LocationStep::Index(at), *schema, item)?,
+                RemainingItems::Refused => self.violated(|| {
                     let at = message::length(at);
                     format!(
                         "index '{at}' is not defined in the schema and the schema does not allow additional items"
@@ -85,7 +85,7 @@ impl<'a> Run<'a> {
         &mut self,
         contains: &'a Contains,
         items: &'a [Value],
-        mut seen: Option<&mut Seen<'a>>,
+        mut seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let mut found: i64 = 0;
         for (at, item) in items.iter().enumerate() {
@@ -141,9 +141,9 @@ impl<'a> Run<'a> {
 
     fn unevaluated_items(
         &mut self,
-        rest: &'a Rest,
+        rest: &'a RemainingItems,
         items: &'a [Value],
-        seen: Option<&mut Seen<'a>>,
+        seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let Some(seen) = seen else { return Ok(true) };
         let mut complies = true;
@@ -152,8 +152,10 @@ impl<'a> Run<'a> {
                 continue;
             }
             complies &= match rest {
-                Rest::Schema(schema) => self.apply_to_part(Step::Index(at), *schema, item)?,
-                Rest::Refused => self.violated(|| {
+                RemainingItems::Schema(schema) => {
+                    self.apply_to_part(LocationStep::Index(at), *schema, item)?
+                }
+                RemainingItems::Refused => self.violated(|| {
                     let at = message::length(at);
                     format!("index '{at}' is not evaluated and the schema does not allow unevaluated items")
                 })?,

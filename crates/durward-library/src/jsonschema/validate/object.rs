@@ -4,19 +4,19 @@ use durward_ir::fault::Evaluated;
 use durward_ir::value::{Object, Value};
 use smol_str::SmolStr;
 
-use super::{NodeId, Rest, Run, Seen, Step};
+use super::{EvaluatedParts, LocationStep, RemainingItems, SchemaEvaluation, SubschemaId};
 use crate::jsonschema::keyword::{Additional, Dependency, OfObject};
 use crate::jsonschema::message;
-use crate::jsonschema::pattern::Pattern;
+use crate::jsonschema::pattern::SchemaPattern;
 
-impl<'a> Run<'a> {
+impl<'a> SchemaEvaluation<'a> {
     /// `value` is the object as a value.
     pub(super) fn object(
         &mut self,
         keyword: &'a OfObject,
         object: &'a Object,
         value: &'a Value,
-        seen: Option<&mut Seen<'a>>,
+        seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         match keyword {
             OfObject::Properties(schemas) => self.properties(schemas, object, seen),
@@ -41,18 +41,24 @@ impl<'a> Run<'a> {
     }
 
     /// Holds the value of a property against a schema that the schema knows by the name `key`.
-    fn property(&mut self, key: &'a str, name: &'a str, schema: NodeId, value: &'a Value) -> Evaluated<bool> {
-        self.schema_path.push(Step::Key(key));
-        let result = self.apply_to_part(Step::Key(name), schema, value);
+    fn property(
+        &mut self,
+        key: &'a str,
+        name: &'a str,
+        schema: SubschemaId,
+        value: &'a Value,
+    ) -> Evaluated<bool> {
+        self.schema_path.push(LocationStep::Key(key));
+        let result = self.apply_to_part(LocationStep::Key(name), schema, value);
         self.schema_path.pop();
         result
     }
 
     fn properties(
         &mut self,
-        schemas: &'a [(SmolStr, NodeId)],
+        schemas: &'a [(SmolStr, SubschemaId)],
         object: &'a Object,
-        mut seen: Option<&mut Seen<'a>>,
+        mut seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let mut complies = true;
         for (name, schema) in schemas {
@@ -70,9 +76,9 @@ impl<'a> Run<'a> {
 
     fn pattern_properties(
         &mut self,
-        schemas: &'a [(Pattern, NodeId)],
+        schemas: &'a [(SchemaPattern, SubschemaId)],
         object: &'a Object,
-        mut seen: Option<&mut Seen<'a>>,
+        mut seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let mut complies = true;
         for (name, value) in object.iter() {
@@ -93,7 +99,7 @@ impl<'a> Run<'a> {
         &mut self,
         additional: &'a Additional,
         object: &'a Object,
-        mut seen: Option<&mut Seen<'a>>,
+        mut seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let mut complies = true;
         for (name, value) in object.iter() {
@@ -105,8 +111,8 @@ impl<'a> Run<'a> {
             }
             complies &= match additional.rest {
                 None => true,
-                Some(Rest::Schema(schema)) => self.apply_to_part(Step::Key(name), schema, value)?,
-                Some(Rest::Refused) => self.violated(|| {
+                Some(RemainingItems::Schema(schema)) => self.apply_to_part(LocationStep::Key(name), schema, value)?,
+                Some(RemainingItems::Refused) => self.violated(|| {
                     format!(
                         "property '{name}' is not defined in the schema and the schema does not allow additional \
                          properties"
@@ -135,7 +141,7 @@ impl<'a> Run<'a> {
     }
 
     /// Each violation of a name is one of the object.
-    fn property_names(&mut self, schema: NodeId, object: &'a Object) -> Evaluated<bool> {
+    fn property_names(&mut self, schema: SubschemaId, object: &'a Object) -> Evaluated<bool> {
         let mut complies = true;
         for name in object.keys() {
             let Some(messages) = self.faults_of_name(schema, &Value::Text(name.clone()))? else { continue };
@@ -151,8 +157,8 @@ impl<'a> Run<'a> {
     }
 
     /// What is wrong with a name, if anything.
-    fn faults_of_name(&mut self, schema: NodeId, name: &Value) -> Evaluated<Option<Vec<String>>> {
-        let mut run = Run {
+    fn faults_of_name(&mut self, schema: SubschemaId, name: &Value) -> Evaluated<Option<Vec<String>>> {
+        let mut run = SchemaEvaluation {
             schema: self.schema,
             is_reporting: self.is_reporting,
             violations: Vec::new(),
@@ -201,16 +207,16 @@ impl<'a> Run<'a> {
 
     fn dependent_schemas(
         &mut self,
-        schemas: &'a [(SmolStr, NodeId)],
+        schemas: &'a [(SmolStr, SubschemaId)],
         object: &'a Object,
         value: &'a Value,
-        mut seen: Option<&mut Seen<'a>>,
+        mut seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let mut complies = true;
         for present in object.keys() {
             self.spend(schemas.len())?;
             let Some((key, schema)) = schemas.iter().find(|(key, _)| key == present) else { continue };
-            complies &= self.apply_at(Step::Key(key), *schema, value, seen.as_deref_mut())?;
+            complies &= self.apply_at(LocationStep::Key(key), *schema, value, seen.as_deref_mut())?;
         }
         Ok(complies)
     }
@@ -220,7 +226,7 @@ impl<'a> Run<'a> {
         dependencies: &'a [(SmolStr, Dependency)],
         object: &'a Object,
         value: &'a Value,
-        mut seen: Option<&mut Seen<'a>>,
+        mut seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let mut complies = true;
         for present in object.keys() {
@@ -230,7 +236,7 @@ impl<'a> Run<'a> {
             };
             match dependency {
                 Dependency::Schema(schema) => {
-                    complies &= self.apply_at(Step::Key(key), *schema, value, seen.as_deref_mut())?;
+                    complies &= self.apply_at(LocationStep::Key(key), *schema, value, seen.as_deref_mut())?;
                 }
                 Dependency::Required(names) => {
                     for _ in names.iter().filter(|name| !object.contains_key(name)) {
@@ -246,9 +252,9 @@ impl<'a> Run<'a> {
 
     fn unevaluated_properties(
         &mut self,
-        rest: &'a Rest,
+        rest: &'a RemainingItems,
         object: &'a Object,
-        seen: Option<&mut Seen<'a>>,
+        seen: Option<&mut EvaluatedParts<'a>>,
     ) -> Evaluated<bool> {
         let Some(seen) = seen else { return Ok(true) };
         let mut complies = true;
@@ -257,8 +263,8 @@ impl<'a> Run<'a> {
                 continue;
             }
             complies &= match rest {
-                Rest::Schema(schema) => self.apply_to_part(Step::Key(name), *schema, value)?,
-                Rest::Refused => self.violated(|| {
+                RemainingItems::Schema(schema) => self.apply_to_part(LocationStep::Key(name), *schema, value)?,
+                RemainingItems::Refused => self.violated(|| {
                     format!("property '{name}' is not evaluated and the schema does not allow unevaluated properties")
                 })?,
             };

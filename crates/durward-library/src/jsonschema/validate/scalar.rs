@@ -7,11 +7,11 @@ use durward_ir::fault::Evaluated;
 use durward_ir::value::Value;
 use num_bigint::BigInt;
 
-use super::{Run, type_of};
+use super::{SchemaEvaluation, type_of};
 use crate::jsonschema::keyword::{OfNumber, OfText, Types};
 use crate::jsonschema::message;
 
-impl<'a> Run<'a> {
+impl<'a> SchemaEvaluation<'a> {
     pub(super) fn type_is(&mut self, types: &'a Types, value: &Value) -> Evaluated<bool> {
         if types.allows(value) {
             return Ok(true);

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
-use super::priority::Priority;
+use super::priority::WorkerPriority;
 
 /// What a thread does.
-pub(super) trait Work: Send + Sync {
+pub(super) trait WorkFn: Send + Sync {
     /// Does it, unless nobody waits for it any more.
     fn run(&self);
 
@@ -18,43 +18,43 @@ pub(super) trait Work: Send + Sync {
     fn give_up(&self);
 }
 
-pub(super) type Job = Arc<dyn Work>;
+pub(super) type LaneJob = Arc<dyn WorkFn>;
 
 /// So many threads of one priority. They begin with the first job, and end when the lane is dropped.
-pub(super) struct Lane {
+pub(super) struct WorkerLane {
     count: usize,
-    priority: Priority,
-    queue: Arc<Queue>,
+    priority: WorkerPriority,
+    queue: Arc<LaneQueue>,
     /// How many have begun.
     threads: OnceLock<usize>,
 }
 
 #[derive(Default)]
-struct Queue {
-    state: Mutex<State>,
+struct LaneQueue {
+    state: Mutex<LaneState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    waiting: VecDeque<Job>,
-    running: Vec<Running>,
+struct LaneState {
+    waiting: VecDeque<LaneJob>,
+    running: Vec<RunningJob>,
     is_ended: bool,
 }
 
-struct Running {
-    job: Job,
+struct RunningJob {
+    job: LaneJob,
     /// It takes too long: another thread does it.
     is_taken_back: bool,
 }
 
-impl Lane {
-    pub(super) fn new(count: usize, priority: Priority) -> Lane {
-        Lane { count, priority, queue: Arc::default(), threads: OnceLock::new() }
+impl WorkerLane {
+    pub(super) fn new(count: usize, priority: WorkerPriority) -> WorkerLane {
+        WorkerLane { count, priority, queue: Arc::default(), threads: OnceLock::new() }
     }
 
     /// Adds a job. Where there is no thread, nothing comes of it.
-    pub(super) fn push(&self, job: Job) {
+    pub(super) fn push(&self, job: LaneJob) {
         if self.threads() > 0 {
             self.queue.state().waiting.push_back(job);
             self.queue.changed.notify_one();
@@ -62,7 +62,7 @@ impl Lane {
     }
 
     /// Adds a job that can be taken back; gives it back at once where every thread is busy with one that was taken back.
-    pub(super) fn give(&self, job: Job) -> Result<Given<'_>, Job> {
+    pub(super) fn give(&self, job: LaneJob) -> Result<JobHandle<'_>, LaneJob> {
         let threads = self.threads();
         let mut state = self.queue.state();
         if state.running.iter().filter(|running| running.is_taken_back).count() >= threads {
@@ -71,11 +71,11 @@ impl Lane {
         state.waiting.push_back(Arc::clone(&job));
         drop(state);
         self.queue.changed.notify_one();
-        Ok(Given { lane: self, job: Some(job) })
+        Ok(JobHandle { lane: self, job: Some(job) })
     }
 
     /// Whether no thread had begun with it.
-    fn take_back(&self, job: &Job) -> bool {
+    fn take_back(&self, job: &LaneJob) -> bool {
         let mut state = self.queue.state();
         let was_waiting = state.remove(job);
         if let Some(running) = state.running.iter_mut().find(|running| Arc::ptr_eq(&running.job, job)) {
@@ -105,23 +105,23 @@ impl Lane {
     }
 }
 
-impl Drop for Lane {
+impl Drop for WorkerLane {
     fn drop(&mut self) {
         self.queue.state().is_ended = true;
         self.queue.changed.notify_all();
     }
 }
 
-impl State {
+impl LaneState {
     /// Whether it was waiting.
-    fn remove(&mut self, job: &Job) -> bool {
+    fn remove(&mut self, job: &LaneJob) -> bool {
         let place = self.waiting.iter().position(|waiting| Arc::ptr_eq(waiting, job));
         place.and_then(|place| self.waiting.remove(place)).is_some()
     }
 }
 
-impl Queue {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl LaneQueue {
+    fn state(&self) -> MutexGuard<'_, LaneState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -137,7 +137,7 @@ impl Queue {
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
-        state.running.push(Running { job: Arc::clone(&job), is_taken_back: false });
+        state.running.push(RunningJob { job: Arc::clone(&job), is_taken_back: false });
         drop(state);
         job.run();
         self.state().running.retain(|running| !Arc::ptr_eq(&running.job, &job));
@@ -145,22 +145,22 @@ impl Queue {
     }
 }
 
-/// A job that was given to a lane. When this is dropped, nobody waits for it any more.
-pub(super) struct Given<'a> {
-    lane: &'a Lane,
-    job: Option<Job>,
+/// The handle of a queued job. Dropping it abandons the result.
+pub(super) struct JobHandle<'a> {
+    lane: &'a WorkerLane,
+    job: Option<LaneJob>,
 }
 
-impl Given<'_> {
+impl JobHandle<'_> {
     /// Takes the job back, for another lane. A thread that has begun with it goes on.
-    pub(super) fn take_back(mut self) -> Option<Job> {
+    pub(super) fn take_back(mut self) -> Option<LaneJob> {
         let job = self.job.take()?;
         self.lane.take_back(&job);
         Some(job)
     }
 
     /// Takes the job back if no thread has begun with it. Otherwise that thread counts as busy, and others have its turn.
-    pub(super) fn take_back_unbegun(mut self) -> Option<Job> {
+    pub(super) fn take_back_unbegun(mut self) -> Option<LaneJob> {
         let job = self.job.take()?;
         if self.lane.take_back(&job) {
             return Some(job);
@@ -170,7 +170,7 @@ impl Given<'_> {
     }
 }
 
-impl Drop for Given<'_> {
+impl Drop for JobHandle<'_> {
     fn drop(&mut self) {
         if let Some(job) = self.job.take() {
             self.lane.take_back(&job);

@@ -1,4 +1,4 @@
-//! Threads for work that computes: RSA, looking at certificates and tokens.
+//! Threads for CPU-bound work: RSA, verification of certificates and tokens.
 //!
 //! Requests of sessions go first. On Linux `nice` does not do that alone: since Linux 6.6 a thread keeps its core to the end of its slice, which is longer
 //! than an RSA operation, whoever wakes meanwhile. Only a thread with the policy SCHED_IDLE (`sched(7)`) is interrupted at once; but where other
@@ -18,9 +18,9 @@ use opcua_types::StatusCode;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
-use self::lane::{Given, Job, Lane};
-use self::priority::Priority;
-use self::task::{Once, Task, not_done};
+use self::lane::{JobHandle, LaneJob, WorkerLane};
+use self::priority::WorkerPriority;
+use self::task::{RunOnce, SharedTask, not_done};
 use crate::error::Error;
 
 /// Work that can be done once only is given to a thread that is interrupted where it takes no more than this of a core.
@@ -32,29 +32,29 @@ const PATIENCE_MIN: Duration = Duration::from_millis(5);
 /// And after so many times what such work takes of a core.
 const PATIENCE_FACTOR: u32 = 4;
 
-/// Runs work that computes off the tasks that read and write, so much at a time, on threads of its own. Who waits for a turn holds no thread.
+/// Runs CPU-bound work off the tasks that read and write, so much at a time, on threads of its own. Who waits for a turn holds no thread.
 #[derive(Clone)]
 pub struct Workers {
     turns: Arc<Semaphore>,
-    lanes: Arc<Lanes>,
+    lanes: Arc<PriorityLanes>,
 }
 
-struct Lanes {
-    idle: Lane,
-    fair: Lane,
+struct PriorityLanes {
+    idle: WorkerLane,
+    fair: WorkerLane,
     /// Of [`Workers::run`].
-    usual_once: Arc<Usual>,
+    usual_once: Arc<UsualCost>,
     /// Of [`Workers::compute`].
-    usual: Arc<Usual>,
+    usual: Arc<UsualCost>,
 }
 
 impl Workers {
     /// So many at a time: the number of cores is right.
     pub fn new(count: usize) -> Workers {
         let count = count.max(1);
-        let lanes = Lanes {
-            idle: Lane::new(count, Priority::OnlyWhenIdle),
-            fair: Lane::new(count, Priority::GivesWay),
+        let lanes = PriorityLanes {
+            idle: WorkerLane::new(count, WorkerPriority::OnlyWhenIdle),
+            fair: WorkerLane::new(count, WorkerPriority::GivesWay),
             usual_once: Arc::default(),
             usual: Arc::default(),
         };
@@ -75,7 +75,7 @@ impl Workers {
         if usual.get() > SHORT_MAX {
             return self.run_long(move || usual.time(work)).await;
         }
-        let once = Once::new(move || usual.time(work));
+        let once = RunOnce::new(move || usual.time(work));
         let (task, done) = self.begin(move || once.run()).await?;
         self.finish(Arc::new(task), done, BEGIN_MAX, |given| given.take_back_unbegun()).await
     }
@@ -89,7 +89,7 @@ impl Workers {
         T: Send + 'static,
         W: FnOnce() -> Result<T, Error> + Send + 'static,
     {
-        let once = Once::new(work);
+        let once = RunOnce::new(work);
         let (task, done) = self.begin(move || once.run()).await?;
         self.lanes.fair.push(Arc::new(task));
         done.await.map_err(|_| not_done())?
@@ -114,12 +114,12 @@ impl Workers {
     /// Waits for what comes of a job: of a thread that is interrupted, and where it is taken back after a time, of the other ones.
     async fn finish<T>(
         &self,
-        job: Job,
+        job: LaneJob,
         mut done: oneshot::Receiver<Result<T, Error>>,
         patience: Duration,
-        take_back: fn(Given<'_>) -> Option<Job>,
+        take_back: fn(JobHandle<'_>) -> Option<LaneJob>,
     ) -> Result<T, Error> {
-        let Lanes { idle, fair, .. } = &*self.lanes;
+        let PriorityLanes { idle, fair, .. } = &*self.lanes;
         match idle.give(job) {
             Err(job) => fair.push(job),
             Ok(given) => {
@@ -133,10 +133,13 @@ impl Workers {
     }
 
     /// Waits for a turn, which the task holds until it is done.
-    async fn begin<T, W>(&self, work: W) -> Result<(Task<T, W>, oneshot::Receiver<Result<T, Error>>), Error> {
+    async fn begin<T, W>(
+        &self,
+        work: W,
+    ) -> Result<(SharedTask<T, W>, oneshot::Receiver<Result<T, Error>>), Error> {
         let turn = Arc::clone(&self.turns).acquire_owned().await;
         let turn = turn.map_err(|_| Error::new(StatusCode::BadShutdown, "the program ends"))?;
-        Ok(Task::new(work, turn))
+        Ok(SharedTask::new(work, turn))
     }
 }
 
@@ -148,9 +151,9 @@ impl fmt::Debug for Workers {
 
 /// What work takes of a core, in nanoseconds: a moving average.
 #[derive(Default)]
-struct Usual(AtomicU64);
+struct UsualCost(AtomicU64);
 
-impl Usual {
+impl UsualCost {
     fn time<T>(&self, work: impl FnOnce() -> T) -> T {
         let begun = priority::cpu_time();
         let result = work();

@@ -1,4 +1,4 @@
-//! How threads stand to those that read and write. Of Linux only: elsewhere a priority would be the whole program's.
+//! Scheduling priority of worker threads. Linux only: elsewhere a priority would apply to the whole process.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 pub(super) const NICE: i32 = 5;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Priority {
+pub(super) enum WorkerPriority {
     /// Any other thread interrupts it.
     OnlyWhenIdle,
     /// Has a smaller share of the cores.
@@ -15,7 +15,7 @@ pub(super) enum Priority {
 }
 
 #[cfg(target_os = "linux")]
-impl Priority {
+impl WorkerPriority {
     pub(super) fn is_there(self) -> bool {
         true
     }
@@ -27,11 +27,11 @@ impl Priority {
             thread_native_id,
         };
         match self {
-            Priority::OnlyWhenIdle => {
+            WorkerPriority::OnlyWhenIdle => {
                 let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
                 let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy);
             }
-            Priority::GivesWay => {
+            WorkerPriority::GivesWay => {
                 let _ = rustix::process::setpriority_process(None, NICE);
             }
         }
@@ -39,9 +39,9 @@ impl Priority {
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Priority {
+impl WorkerPriority {
     pub(super) fn is_there(self) -> bool {
-        self == Priority::GivesWay
+        self == WorkerPriority::GivesWay
     }
 
     pub(super) fn take(self) {}

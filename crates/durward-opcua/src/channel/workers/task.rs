@@ -1,4 +1,4 @@
-//! Work, and who waits for it.
+//! A unit of work, and the task that waits for it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use opcua_types::StatusCode;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::lane::Work;
+use super::lane::WorkFn;
 use crate::error::Error;
 
 pub(super) fn not_done() -> Error {
@@ -15,30 +15,30 @@ pub(super) fn not_done() -> Error {
 }
 
 /// Work that may be done by two threads at the same time.
-pub(super) struct Task<T, W> {
+pub(super) struct SharedTask<T, W> {
     work: W,
     runtime: Handle,
     /// Who waits, and the turn; taken by the first thread that is done.
-    reply: Mutex<Option<Reply<T>>>,
+    reply: Mutex<Option<TaskReply<T>>>,
 }
 
-struct Reply<T> {
+struct TaskReply<T> {
     sender: oneshot::Sender<Result<T, Error>>,
     turn: Option<OwnedSemaphorePermit>,
 }
 
-impl<T, W> Task<T, W> {
+impl<T, W> SharedTask<T, W> {
     /// What comes of it is received; an error there means that nothing does.
     pub(super) fn new(
         work: W,
         turn: OwnedSemaphorePermit,
-    ) -> (Task<T, W>, oneshot::Receiver<Result<T, Error>>) {
+    ) -> (SharedTask<T, W>, oneshot::Receiver<Result<T, Error>>) {
         let (sender, done) = oneshot::channel();
-        let reply = Mutex::new(Some(Reply { sender, turn: Some(turn) }));
-        (Task { work, runtime: Handle::current(), reply }, done)
+        let reply = Mutex::new(Some(TaskReply { sender, turn: Some(turn) }));
+        (SharedTask { work, runtime: Handle::current(), reply }, done)
     }
 
-    fn take(&self) -> Option<Reply<T>> {
+    fn take(&self) -> Option<TaskReply<T>> {
         self.reply.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -47,7 +47,7 @@ impl<T, W> Task<T, W> {
     }
 }
 
-impl<T, W> Work for Task<T, W>
+impl<T, W> WorkFn for SharedTask<T, W>
 where
     T: Send,
     W: Fn() -> Result<T, Error> + Send + Sync,
@@ -59,7 +59,7 @@ where
         let _runtime = self.runtime.enter();
         let result = catch_unwind(AssertUnwindSafe(&self.work));
         // The first result counts. Of work that panicked there is none, and whoever waits hears so.
-        let Some(Reply { sender, turn }) = self.take() else { return };
+        let Some(TaskReply { sender, turn }) = self.take() else { return };
         drop(turn);
         if let Ok(result) = result {
             let _ = sender.send(result);
@@ -78,11 +78,11 @@ where
 }
 
 /// Work that can be done once only.
-pub(super) struct Once<W>(Mutex<Option<W>>);
+pub(super) struct RunOnce<W>(Mutex<Option<W>>);
 
-impl<W> Once<W> {
-    pub(super) fn new(work: W) -> Once<W> {
-        Once(Mutex::new(Some(work)))
+impl<W> RunOnce<W> {
+    pub(super) fn new(work: W) -> RunOnce<W> {
+        RunOnce(Mutex::new(Some(work)))
     }
 
     pub(super) fn run<T>(&self) -> Result<T, Error>

@@ -51,10 +51,10 @@ async fn what_a_starved_thread_does_not_do_another_one_does() {
     assert_eq!(workers.compute(work).await.unwrap(), 1, "the second thread did it");
     assert_eq!(workers.run(seven).await.unwrap(), 7);
     // The first thread is stuck still: nothing waits for it.
-    assert!(workers.lanes.idle.give(Arc::new(Task::new(seven, turn()).0)).is_err());
+    assert!(workers.lanes.idle.give(Arc::new(SharedTask::new(seven, turn()).0)).is_err());
     assert_eq!(workers.compute(seven).await.unwrap(), 7);
     drop(release);
-    while workers.lanes.idle.give(Arc::new(Task::new(seven, turn()).0)).is_err() {
+    while workers.lanes.idle.give(Arc::new(SharedTask::new(seven, turn()).0)).is_err() {
         tokio::task::yield_now().await;
     }
     assert_eq!(workers.compute(seven).await.unwrap(), 7);
@@ -83,7 +83,7 @@ async fn what_has_begun_is_done_once() {
 async fn what_has_not_begun_is_done_by_another_thread() {
     let workers = Workers::new(1);
     let (release, work) = stuck_once();
-    let stuck = workers.lanes.idle.give(Arc::new(Task::new(work, turn()).0)).ok().unwrap();
+    let stuck = workers.lanes.idle.give(Arc::new(SharedTask::new(work, turn()).0)).ok().unwrap();
     assert_eq!(workers.run(seven).await.unwrap(), 7);
     drop((stuck, release));
 }
@@ -108,7 +108,7 @@ async fn who_does_not_wait_any_more_gives_the_turn_back() {
 
 #[test]
 fn work_that_takes_long_by_itself_has_more_time() {
-    let usual = Usual::default();
+    let usual = UsualCost::default();
     assert_eq!(usual.patience(), PATIENCE_MIN);
     usual.0.store(10_000_000, Ordering::Relaxed);
     assert_eq!(usual.patience(), Duration::from_millis(40));

@@ -1,12 +1,12 @@
-//! Which permission an attribute asks for, what nobody may see through the gate, and the attributes that tell a user's rights.
+//! Which permission an attribute requires, what is always hidden, and the attributes that tell a user's rights.
 
 use std::collections::HashMap;
 
 use opcua_types::{Identifier, NodeId, ObjectId, StatusCode};
 
-use super::put::Put;
-use super::walk::{Garbled, Walked, Walker};
-use crate::permission::{Permission, Rights, Ruling};
+use super::put::PutEncoded;
+use super::walk::{DecodeError, WalkResult, Walker};
+use crate::permission::{Permission, PermissionRuling, SessionRights};
 
 /// Attribute ids (Part 6, Annex A.1) that are treated apart.
 pub(super) mod attribute {
@@ -72,12 +72,12 @@ pub(super) type Aliases = HashMap<NodeId, NodeId>;
 
 /// A session's rights, asked with its aliases resolved.
 #[derive(Clone, Copy)]
-pub(super) struct Lens<'a> {
-    pub(super) rights: &'a dyn Rights,
+pub(super) struct ResolvedRights<'a> {
+    pub(super) rights: &'a dyn SessionRights,
     pub(super) aliases: &'a Aliases,
 }
 
-impl Lens<'_> {
+impl ResolvedRights<'_> {
     /// The node that is meant, where the id is an alias.
     pub(super) fn real<'n>(&'n self, node: &'n NodeId) -> &'n NodeId {
         self.aliases.get(node).unwrap_or(node)
@@ -90,12 +90,12 @@ impl Lens<'_> {
             return Err(StatusCode::BadNodeIdUnknown);
         }
         match self.rights.rule(permission, node) {
-            Ruling::Granted => Ok(()),
-            Ruling::Refused(status) if !status.is_bad() => Err(StatusCode::BadUserAccessDenied),
-            Ruling::Refused(StatusCode::BadUserAccessDenied) if !self.sees(node) => {
+            PermissionRuling::Granted => Ok(()),
+            PermissionRuling::Refused(status) if !status.is_bad() => Err(StatusCode::BadUserAccessDenied),
+            PermissionRuling::Refused(StatusCode::BadUserAccessDenied) if !self.sees(node) => {
                 Err(StatusCode::BadNodeIdUnknown)
             }
-            Ruling::Refused(status) => Err(status),
+            PermissionRuling::Refused(status) => Err(status),
         }
     }
 
@@ -111,15 +111,17 @@ impl Lens<'_> {
     }
 
     /// How the value of an attribute that tells rights is to be edited; `None` where it passes as it is.
-    pub(super) fn effective(&self, attribute: u32, node: &NodeId) -> Option<Effective> {
+    pub(super) fn effective(&self, attribute: u32, node: &NodeId) -> Option<EffectiveAttribute> {
         let has = |permission| self.has(permission, node);
         let effective = match attribute {
-            attribute::USER_WRITE_MASK => Effective::WriteMask(self.write_mask(node)),
-            attribute::USER_ACCESS_LEVEL => Effective::AccessLevel(self.access_level(node)),
-            attribute::USER_EXECUTABLE => Effective::Executable(has(Permission::Call)),
+            attribute::USER_WRITE_MASK => EffectiveAttribute::WriteMask(self.write_mask(node)),
+            attribute::USER_ACCESS_LEVEL => EffectiveAttribute::AccessLevel(self.access_level(node)),
+            attribute::USER_EXECUTABLE => EffectiveAttribute::Executable(has(Permission::Call)),
             attribute::USER_ROLE_PERMISSIONS => {
                 let granted = Permission::ALL.into_iter().filter(|permission| has(*permission));
-                Effective::RolePermissions(granted.fold(0, |mask, permission| mask | permission.bit()))
+                EffectiveAttribute::RolePermissions(
+                    granted.fold(0, |mask, permission| mask | permission.bit()),
+                )
             }
             _ => return None,
         };
@@ -166,21 +168,21 @@ impl Lens<'_> {
 
 /// What is left of an attribute that tells a user's rights: the server's value AND what is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effective {
+pub(super) enum EffectiveAttribute {
     AccessLevel(u8),
     Executable(bool),
     WriteMask(u32),
     RolePermissions(u32),
 }
 
-impl Effective {
+impl EffectiveAttribute {
     fn changes_nothing(self) -> bool {
         match self {
-            Effective::AccessLevel(mask) => mask == u8::MAX,
-            Effective::Executable(is_executable) => is_executable,
-            Effective::WriteMask(mask) => mask == u32::MAX,
+            EffectiveAttribute::AccessLevel(mask) => mask == u8::MAX,
+            EffectiveAttribute::Executable(is_executable) => is_executable,
+            EffectiveAttribute::WriteMask(mask) => mask == u32::MAX,
             // Unknown bits of the server are taken out even where all permissions are granted.
-            Effective::RolePermissions(_) => false,
+            EffectiveAttribute::RolePermissions(_) => false,
         }
     }
 
@@ -188,7 +190,7 @@ impl Effective {
     pub(super) fn edit(self, data_value: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         out.put_bytes(data_value);
-        let edited = out.get_mut(start..).ok_or(Garbled).and_then(|bytes| self.edit_in_place(bytes));
+        let edited = out.get_mut(start..).ok_or(DecodeError).and_then(|bytes| self.edit_in_place(bytes));
         if edited.is_err() {
             out.truncate(start);
             put_refused_value(out, StatusCode::BadUserAccessDenied);
@@ -196,7 +198,7 @@ impl Effective {
     }
 
     /// The edits keep all lengths.
-    fn edit_in_place(self, bytes: &mut [u8]) -> Walked<()> {
+    fn edit_in_place(self, bytes: &mut [u8]) -> WalkResult<()> {
         let mut walker = Walker::new(bytes);
         if walker.u8()? & 1 == 0 {
             return Ok(());
@@ -205,32 +207,34 @@ impl Effective {
         let at = walker.at();
         match (kind, self) {
             (0, _) => Ok(()),
-            (3, Effective::AccessLevel(mask)) => and(bytes, at, &[mask]),
-            (1, Effective::Executable(is_executable)) => and(bytes, at, &[u8::from(is_executable) * 0xff]),
-            (7, Effective::WriteMask(mask)) => and(bytes, at, &mask.to_le_bytes()),
-            (0x96, Effective::RolePermissions(mask)) => {
+            (3, EffectiveAttribute::AccessLevel(mask)) => and(bytes, at, &[mask]),
+            (1, EffectiveAttribute::Executable(is_executable)) => {
+                and(bytes, at, &[u8::from(is_executable) * 0xff])
+            }
+            (7, EffectiveAttribute::WriteMask(mask)) => and(bytes, at, &mask.to_le_bytes()),
+            (0x96, EffectiveAttribute::RolePermissions(mask)) => {
                 let ends = role_permissions(bytes, at)?;
                 ends.into_iter().try_for_each(|at| and(bytes, at, &mask.to_le_bytes()))
             }
             (
                 _,
-                Effective::AccessLevel(_)
-                | Effective::Executable(_)
-                | Effective::WriteMask(_)
-                | Effective::RolePermissions(_),
-            ) => Err(Garbled),
+                EffectiveAttribute::AccessLevel(_)
+                | EffectiveAttribute::Executable(_)
+                | EffectiveAttribute::WriteMask(_)
+                | EffectiveAttribute::RolePermissions(_),
+            ) => Err(DecodeError),
         }
     }
 }
 
-fn and(bytes: &mut [u8], at: usize, mask: &[u8]) -> Walked<()> {
-    let target = bytes.get_mut(at..at + mask.len()).ok_or(Garbled)?;
+fn and(bytes: &mut [u8], at: usize, mask: &[u8]) -> WalkResult<()> {
+    let target = bytes.get_mut(at..at + mask.len()).ok_or(DecodeError)?;
     target.iter_mut().zip(mask).for_each(|(byte, mask)| *byte &= mask);
     Ok(())
 }
 
 /// Where the permissions stand in an array of `RolePermissionType` (Part 3, 8.48) that begins at `at`.
-fn role_permissions(bytes: &[u8], at: usize) -> Walked<Vec<usize>> {
+fn role_permissions(bytes: &[u8], at: usize) -> WalkResult<Vec<usize>> {
     let mut walker = Walker::new(bytes);
     walker.take(at)?;
     let count = walker.count()?;
@@ -238,9 +242,9 @@ fn role_permissions(bytes: &[u8], at: usize) -> Walked<Vec<usize>> {
     for _ in 0..count {
         let extension = walker.extension()?;
         if !extension.is(ObjectId::RolePermissionType_Encoding_DefaultBinary) {
-            return Err(Garbled);
+            return Err(DecodeError);
         }
-        let mut body = Walker::new(extension.binary.ok_or(Garbled)?);
+        let mut body = Walker::new(extension.binary.ok_or(DecodeError)?);
         body.skip_node_id()?;
         body.u32()?;
         body.end()?;

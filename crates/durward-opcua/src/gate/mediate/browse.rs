@@ -1,34 +1,34 @@
-//! Browse and BrowseNext (Part 4, 5.9.2 and 5.9.3): what may not be browsed is not there.
+//! Browse and BrowseNext (Part 4, 5.9.2 and 5.9.3): hidden nodes appear not to exist.
 
 use opcua_types::{NodeId, StatusCode};
 
-use super::access::{Aliases, Lens, is_type_of_session_diagnostics};
-use super::pending::Pending;
-use super::points::Points;
-use super::put::Put;
-use super::splice::{Shape, Sieve, Sifted};
-use super::walk::{Expanded, Garbled, Walked, Walker};
-use super::{Mediator, Planned};
-use crate::permission::{Permission, Rights};
+use super::access::{Aliases, ResolvedRights, is_type_of_session_diagnostics};
+use super::pending::ResponseRepair;
+use super::points::ContinuationPoints;
+use super::put::PutEncoded;
+use super::splice::{EntryFilter, FilteredRequest, ResultShape};
+use super::walk::{DecodeError, ExpandedNodeIdView, WalkResult, Walker};
+use super::{Mediator, PlannedRequest};
+use crate::permission::{Permission, SessionRights};
 
 /// A browse that went upstream.
 #[derive(Debug)]
 pub(super) struct PendingBrowse {
-    pub(super) sieve: Sieve,
+    pub(super) sieve: EntryFilter,
     /// From where was browsed, of the entries that were forwarded: continuation points belong to them.
-    starts: Vec<Start>,
+    starts: Vec<BrowseStart>,
 }
 
 /// From where is browsed, and what for.
 #[derive(Clone, Debug)]
-pub(super) struct Start {
+pub(super) struct BrowseStart {
     node: NodeId,
     /// Whether the client asked for type definitions. The gate does in any case: nodes are hidden by their types.
     wants_type: bool,
 }
 
 /// Continuation points of browses.
-pub(super) type BrowsePoints = Points<Start>;
+pub(super) type BrowsePoints = ContinuationPoints<BrowseStart>;
 
 /// Bit of `BrowseResultMask` (Part 4, 7.6).
 const TYPE_DEFINITION: u8 = 1 << 5;
@@ -37,15 +37,15 @@ const TYPE_DEFINITION: u8 = 1 << 5;
 const NO_NODE: [u8; 2] = [0, 0];
 
 /// A `ReferenceDescription`.
-struct Reference<'a> {
-    target: Expanded,
+struct BrowsedReference<'a> {
+    target: ExpandedNodeIdView,
     /// All that stands before the type definition of the target.
     before_type: &'a [u8],
-    type_definition: Expanded,
+    type_definition: ExpandedNodeIdView,
 }
 
 /// Passes a `ReferenceDescription`.
-fn reference<'a>(walker: &mut Walker<'a>) -> Walked<Reference<'a>> {
+fn reference<'a>(walker: &mut Walker<'a>) -> WalkResult<BrowsedReference<'a>> {
     let at = walker.at();
     walker.skip_node_id()?;
     walker.boolean()?;
@@ -54,16 +54,16 @@ fn reference<'a>(walker: &mut Walker<'a>) -> Walked<Reference<'a>> {
     walker.skip_localized_text()?;
     walker.i32()?;
     let before_type = walker.since(at);
-    Ok(Reference { target, before_type, type_definition: walker.expanded_node_id()? })
+    Ok(BrowsedReference { target, before_type, type_definition: walker.expanded_node_id()? })
 }
 
 /// Passes a `ReferenceDescription`.
-pub(super) fn skip_reference(walker: &mut Walker<'_>) -> Walked<()> {
+pub(super) fn skip_reference(walker: &mut Walker<'_>) -> WalkResult<()> {
     reference(walker).map(drop)
 }
 
 impl Mediator {
-    pub(super) fn browse<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn browse<'a>(&self, rights: &dyn SessionRights, body: &'a [u8]) -> PlannedRequest<'a> {
         let lens = self.lens(rights);
         let mut walker = Walker::new(body);
         let view = walker.node_id()?;
@@ -74,7 +74,7 @@ impl Mediator {
         }
         let mut starts = Vec::new();
         let mut masks_without_type = Vec::new();
-        let sifted = Sifted::new(body, &mut walker, self.room(), |_, walker| {
+        let sifted = FilteredRequest::new(body, &mut walker, self.room(), |_, walker| {
             let node = walker.node_id()?;
             // Direction.
             walker.i32()?;
@@ -88,31 +88,35 @@ impl Mediator {
             }
             let verdict = lens.rule(Permission::Browse, &node);
             if verdict.is_ok() {
-                starts.push(Start { node: lens.real(&node).clone(), wants_type });
+                starts.push(BrowseStart { node: lens.real(&node).clone(), wants_type });
             }
             Ok(verdict)
         })?;
         walker.end()?;
-        let pending = |sieve| Pending::Browse(PendingBrowse { sieve, starts });
+        let pending = |sieve| ResponseRepair::Browse(PendingBrowse { sieve, starts });
         if masks_without_type.is_empty() {
-            return Ok(sifted.plan(Shape::Browse, pending));
+            return Ok(sifted.plan(ResultShape::Browse, pending));
         }
         let mut edited = body.to_vec();
         for at in masks_without_type {
             edited.get_mut(at).into_iter().for_each(|mask| *mask |= TYPE_DEFINITION);
         }
-        Ok(sifted.over(&edited).plan(Shape::Browse, pending).into_owned())
+        Ok(sifted.over(&edited).plan(ResultShape::Browse, pending).into_owned())
     }
 
-    pub(super) fn browse_next<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn browse_next<'a>(
+        &mut self,
+        rights: &dyn SessionRights,
+        body: &'a [u8],
+    ) -> PlannedRequest<'a> {
         let room = self.room();
-        let lens = Lens { rights, aliases: &self.aliases };
+        let lens = ResolvedRights { rights, aliases: &self.aliases };
         let points = &mut self.browse_points;
         let mut walker = Walker::new(body);
         // Whether to release the points.
         walker.boolean()?;
         let mut starts = Vec::new();
-        let sifted = Sifted::new(body, &mut walker, room, |_, walker| {
+        let sifted = FilteredRequest::new(body, &mut walker, room, |_, walker| {
             let point = walker.text()?.unwrap_or_default();
             let Some(start) = points.take(point) else {
                 return Ok(Err(StatusCode::BadContinuationPointInvalid));
@@ -124,7 +128,7 @@ impl Mediator {
             Ok(verdict)
         })?;
         walker.end()?;
-        Ok(sifted.plan(Shape::Browse, |sieve| Pending::Browse(PendingBrowse { sieve, starts })))
+        Ok(sifted.plan(ResultShape::Browse, |sieve| ResponseRepair::Browse(PendingBrowse { sieve, starts })))
     }
 }
 
@@ -133,20 +137,20 @@ impl PendingBrowse {
     /// client goes on with BrowseNext, as it does with a server that has run out of time.
     pub(super) fn mend(
         &self,
-        rights: &dyn Rights,
+        rights: &dyn SessionRights,
         aliases: &Aliases,
         points: &mut BrowsePoints,
         body: &[u8],
-    ) -> Walked<Vec<u8>> {
-        let lens = Lens { rights, aliases };
+    ) -> WalkResult<Vec<u8>> {
+        let lens = ResolvedRights { rights, aliases };
         let mut starts = self.starts.iter();
         let mut walker = Walker::new(body);
         let mut out = Vec::with_capacity(body.len());
-        self.sieve.merge(&mut walker, &mut out, Shape::Browse, |_, walker, out| {
-            let start = starts.next().ok_or(Garbled)?;
+        self.sieve.merge(&mut walker, &mut out, ResultShape::Browse, |_, walker, out| {
+            let start = starts.next().ok_or(DecodeError)?;
             if let Err(status) = lens.rule(Permission::Browse, &start.node) {
-                Shape::Browse.skip(walker)?;
-                Shape::Browse.put_refused(out, status);
+                ResultShape::Browse.skip(walker)?;
+                ResultShape::Browse.put_refused(out, status);
                 return Ok(());
             }
             out.put_status(walker.status()?);
@@ -157,7 +161,7 @@ impl PendingBrowse {
             let leads_to_sessions = is_type_of_session_diagnostics(&start.node);
             filter_array(walker, out, |walker, out| {
                 let at = walker.at();
-                let Reference { target, before_type, type_definition } = reference(walker)?;
+                let BrowsedReference { target, before_type, type_definition } = reference(walker)?;
                 // A node of another server is not of those that the session's rights speak of.
                 let is_seen = target.is_local
                     && lens.sees(&target.node)
@@ -182,8 +186,8 @@ impl PendingBrowse {
 pub(super) fn filter_array<'a>(
     walker: &mut Walker<'a>,
     out: &mut Vec<u8>,
-    mut element: impl FnMut(&mut Walker<'a>, &mut Vec<u8>) -> Walked<bool>,
-) -> Walked<usize> {
+    mut element: impl FnMut(&mut Walker<'a>, &mut Vec<u8>) -> WalkResult<bool>,
+) -> WalkResult<usize> {
     let count = walker.count()?;
     let count_at = out.len();
     out.put_count(0);

@@ -8,13 +8,13 @@
 
 use opcua_types::{Identifier, NodeId, StatusCode};
 
-use super::pending::Pending;
-use super::put::Put;
-use super::splice::{Shape, Sieve, Sifted};
-use super::subscriptions::Subscriptions;
-use super::walk::{Garbled, Walked, Walker};
-use super::{Mediator, Planned};
-use crate::permission::{Permission, Rights};
+use super::pending::ResponseRepair;
+use super::put::PutEncoded;
+use super::splice::{EntryFilter, FilteredRequest, ResultShape};
+use super::subscriptions::MediatedSubscriptions;
+use super::walk::{DecodeError, WalkResult, Walker};
+use super::{Mediator, PlannedRequest};
+use crate::permission::{Permission, SessionRights};
 
 /// `GetMonitoredItems` of the server object and of its type.
 const GET_MONITORED_ITEMS: [u32; 2] = [11492, 11489];
@@ -36,11 +36,11 @@ const UINT32: u8 = 7;
 const UINT32_ARRAY: u8 = 0x80 | UINT32;
 
 impl Mediator {
-    pub(super) fn call<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn call<'a>(&self, rights: &dyn SessionRights, body: &'a [u8]) -> PlannedRequest<'a> {
         let lens = self.lens(rights);
         let mut item_lists = Vec::new();
         let mut walker = Walker::of_request(body);
-        let sifted = Sifted::new(body, &mut walker, self.room(), |entry, walker| {
+        let sifted = FilteredRequest::new(body, &mut walker, self.room(), |entry, walker| {
             let object = walker.node_id()?;
             let method = walker.node_id()?;
             let at = walker.at();
@@ -59,12 +59,12 @@ impl Mediator {
             }))
         })?;
         walker.end()?;
-        Ok(sifted.plan(Shape::Call, |sieve| Pending::Call { sieve, item_lists }))
+        Ok(sifted.plan(ResultShape::Call, |sieve| ResponseRepair::Call { sieve, item_lists }))
     }
 }
 
 /// The subscription that the arguments name first.
-fn own_subscription(subscriptions: &Subscriptions, arguments: &[u8]) -> Result<u32, StatusCode> {
+fn own_subscription(subscriptions: &MediatedSubscriptions, arguments: &[u8]) -> Result<u32, StatusCode> {
     let mut walker = Walker::new(arguments);
     if walker.count()? == 0 {
         return Err(StatusCode::BadArgumentsMissing);
@@ -78,20 +78,20 @@ fn own_subscription(subscriptions: &Subscriptions, arguments: &[u8]) -> Result<u
 
 /// Results of calls; lists of items are told in the client's own handles.
 pub(super) fn mend(
-    sieve: &Sieve,
+    sieve: &EntryFilter,
     item_lists: &[(u32, u32)],
-    subscriptions: &Subscriptions,
+    subscriptions: &MediatedSubscriptions,
     body: &[u8],
-) -> Walked<Vec<u8>> {
+) -> WalkResult<Vec<u8>> {
     let mut walker = Walker::new(body);
     let mut out = Vec::with_capacity(body.len());
     let mut item_lists = item_lists.iter().peekable();
-    sieve.merge(&mut walker, &mut out, Shape::Call, |entry, walker, out| {
+    sieve.merge(&mut walker, &mut out, ResultShape::Call, |entry, walker, out| {
         match item_lists.next_if(|(listed, _)| *listed == entry) {
             Some((_, subscription)) => put_item_list(subscriptions, *subscription, walker, out),
             None => {
                 let at = walker.at();
-                Shape::Call.skip(walker)?;
+                ResultShape::Call.skip(walker)?;
                 out.put_bytes(walker.since(at));
                 Ok(())
             }
@@ -103,11 +103,11 @@ pub(super) fn mend(
 
 /// Output of `GetMonitoredItems` (Part 5, 9.1): server handles and client handles.
 fn put_item_list(
-    subscriptions: &Subscriptions,
+    subscriptions: &MediatedSubscriptions,
     subscription: u32,
     walker: &mut Walker<'_>,
     out: &mut Vec<u8>,
-) -> Walked<()> {
+) -> WalkResult<()> {
     let at = walker.at();
     let status = walker.status()?;
     walker.skip_array(|walker| walker.u32().map(drop))?;
@@ -117,7 +117,7 @@ fn put_item_list(
     if outputs != 2 || status.is_bad() {
         (0..outputs).try_for_each(|_| walker.skip_variant())?;
         if !status.is_bad() {
-            return Err(Garbled);
+            return Err(DecodeError);
         }
         out.put_null();
         return Ok(());
@@ -136,14 +136,14 @@ fn put_item_list(
     Ok(())
 }
 
-fn numbers(walker: &mut Walker<'_>) -> Walked<Vec<u32>> {
+fn numbers(walker: &mut Walker<'_>) -> WalkResult<Vec<u32>> {
     match walker.u8()? {
         0 => Ok(Vec::new()),
         UINT32_ARRAY => {
             let count = walker.count()?;
             (0..count).map(|_| walker.u32()).collect()
         }
-        _ => Err(Garbled),
+        _ => Err(DecodeError),
     }
 }
 

@@ -5,10 +5,10 @@
 
 use opcua_types::{NodeId, ObjectId, ObjectTypeId, StatusCode};
 
-use super::access::{Lens, attribute};
+use super::access::{ResolvedRights, attribute};
 use super::browse::filter_array;
-use super::put::Put;
-use super::walk::{Extension, Garbled, Walked, Walker};
+use super::put::PutEncoded;
+use super::walk::{DecodeError, ExtensionObjectView, WalkResult, Walker};
 use crate::permission::Permission;
 
 /// More fields than any type of event has.
@@ -50,7 +50,7 @@ pub(super) fn select_source(walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Resul
 }
 
 /// Type definition, browse path, attribute, index range.
-pub(super) fn skip_simple_operand(walker: &mut Walker<'_>) -> Walked<()> {
+pub(super) fn skip_simple_operand(walker: &mut Walker<'_>) -> WalkResult<()> {
     walker.skip_node_id()?;
     walker.skip_array(Walker::skip_qualified_name)?;
     walker.u32()?;
@@ -74,14 +74,14 @@ fn check_element(walker: &mut Walker<'_>) -> Result<(), StatusCode> {
     }
     let operands = walker.count()?;
     for _ in 0..operands {
-        check_operand(&walker.extension()?).map_err(|Garbled| StatusCode::BadFilterOperandInvalid)?;
+        check_operand(&walker.extension()?).map_err(|DecodeError| StatusCode::BadFilterOperandInvalid)?;
     }
     Ok(())
 }
 
 /// An operand that speaks of the event only. A literal that holds a structure is none of those: its length may lie, and then another operand hides
 /// behind it.
-fn check_operand(operand: &Extension<'_>) -> Walked<()> {
+fn check_operand(operand: &ExtensionObjectView<'_>) -> WalkResult<()> {
     let walked = if operand.is(ObjectId::LiteralOperand_Encoding_DefaultBinary) {
         operand.by_type(Walker::skip_variant)?
     } else if operand.is(ObjectId::ElementOperand_Encoding_DefaultBinary) {
@@ -89,16 +89,16 @@ fn check_operand(operand: &Extension<'_>) -> Walked<()> {
     } else if operand.is(ObjectId::SimpleAttributeOperand_Encoding_DefaultBinary) {
         operand.by_type(skip_simple_operand)?
     } else {
-        return Err(Garbled);
+        return Err(DecodeError);
     };
-    if walked.structures() == 0 { Ok(()) } else { Err(Garbled) }
+    if walked.structures() == 0 { Ok(()) } else { Err(DecodeError) }
 }
 
 /// The filter of an item for events.
 ///
 /// # Errors
 /// Those of [`select_source`]; `BadMonitoredItemFilterInvalid` where it is no event filter.
-pub(super) fn put_filter(filter: &Extension<'_>, out: &mut Vec<u8>) -> Result<(), StatusCode> {
+pub(super) fn put_filter(filter: &ExtensionObjectView<'_>, out: &mut Vec<u8>) -> Result<(), StatusCode> {
     let Some(body) = filter.binary.filter(|_| filter.is(ObjectId::EventFilter_Encoding_DefaultBinary)) else {
         return Err(StatusCode::BadMonitoredItemFilterInvalid);
     };
@@ -111,7 +111,7 @@ pub(super) fn put_filter(filter: &Extension<'_>, out: &mut Vec<u8>) -> Result<()
 }
 
 /// The result of a filter, without what it says about the clause that the gate added.
-pub(super) fn put_filter_result(walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<()> {
+pub(super) fn put_filter_result(walker: &mut Walker<'_>, out: &mut Vec<u8>) -> WalkResult<()> {
     let start = walker.at();
     let result = walker.extension()?;
     let Some(body) = result.binary.filter(|_| result.is(ObjectId::EventFilterResult_Encoding_DefaultBinary))
@@ -131,8 +131,8 @@ pub(super) fn put_filter_result(walker: &mut Walker<'_>, out: &mut Vec<u8>) -> W
 fn put_all_but_last<'a>(
     walker: &mut Walker<'a>,
     out: &mut Vec<u8>,
-    mut skip: impl FnMut(&mut Walker<'a>) -> Walked<()>,
-) -> Walked<()> {
+    mut skip: impl FnMut(&mut Walker<'a>) -> WalkResult<()>,
+) -> WalkResult<()> {
     let count = walker.count()?;
     out.put_count(count.saturating_sub(1));
     for number in 0..count {
@@ -147,7 +147,11 @@ fn put_all_but_last<'a>(
 
 /// Copies the fields of an event without the last, where the last says that it comes from a node whose events may be received.
 /// Gives whether it does.
-pub(super) fn put_fields(lens: Lens<'_>, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<bool> {
+pub(super) fn put_fields(
+    lens: ResolvedRights<'_>,
+    walker: &mut Walker<'_>,
+    out: &mut Vec<u8>,
+) -> WalkResult<bool> {
     let count = walker.count()?;
     out.put_count(count.saturating_sub(1));
     let mut comes_from_granted = false;
@@ -164,22 +168,22 @@ pub(super) fn put_fields(lens: Lens<'_>, walker: &mut Walker<'_>, out: &mut Vec<
 }
 
 /// A null source: the event speaks of no node in particular (Part 5, 6.4.2). Then the item's own node decides, and has.
-fn is_granted_source(lens: Lens<'_>, field: &[u8]) -> bool {
+fn is_granted_source(lens: ResolvedRights<'_>, field: &[u8]) -> bool {
     const NODE_ID: u8 = 17;
     let mut walker = Walker::new(field);
     let source = match walker.u8() {
         Ok(NODE_ID) => walker.node_id(),
-        Ok(_) | Err(Garbled) => Err(Garbled),
+        Ok(_) | Err(DecodeError) => Err(DecodeError),
     };
     source.is_ok_and(|source| source.is_null() || lens.has(Permission::ReceiveEvents, &source))
 }
 
 /// Copies a list of event fields (`HistoryEvent`, Part 11, 6.6.4) without the events of other sources; gives which ones stayed.
 pub(super) fn filter_history(
-    lens: Lens<'_>,
+    lens: ResolvedRights<'_>,
     walker: &mut Walker<'_>,
     out: &mut Vec<u8>,
-) -> Walked<Vec<bool>> {
+) -> WalkResult<Vec<bool>> {
     let mut stayed = Vec::new();
     filter_array(walker, out, |walker, out| {
         let start = out.len();

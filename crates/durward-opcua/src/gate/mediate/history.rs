@@ -2,59 +2,63 @@
 
 use opcua_types::{NodeId, ObjectId, StatusCode};
 
-use super::access::{Aliases, Lens};
+use super::access::{Aliases, ResolvedRights};
 use super::browse::filter_array;
 use super::event::{check_filter, filter_history, select_source, skip_simple_operand};
-use super::pending::{Pending, Plan};
-use super::points::Points;
-use super::put::Put;
-use super::splice::{Shape, Sieve, Sifted};
-use super::walk::{Extension, Garbled, Walked, Walker};
-use super::{Mediator, Planned};
-use crate::permission::{Permission, Rights};
+use super::pending::{RequestPlan, ResponseRepair};
+use super::points::ContinuationPoints;
+use super::put::PutEncoded;
+use super::splice::{EntryFilter, FilteredRequest, ResultShape};
+use super::walk::{DecodeError, ExtensionObjectView, WalkResult, Walker};
+use super::{Mediator, PlannedRequest};
+use crate::permission::{Permission, SessionRights};
 
 /// What kind of history is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum History {
+pub(super) enum HistoryKind {
     Values,
     Events,
 }
 
 /// Continuation points of histories. One of events goes on with events, also where it is asked with details for values: those would pass unfiltered.
-pub(super) type HistoryPoints = Points<(NodeId, History)>;
+pub(super) type HistoryPoints = ContinuationPoints<(NodeId, HistoryKind)>;
 
 /// History that is being read.
 #[derive(Debug)]
 pub(super) struct PendingHistory {
-    pub(super) sieve: Sieve,
+    pub(super) sieve: EntryFilter,
     /// The nodes of the entries that were forwarded: continuation points belong to them.
     nodes: Vec<NodeId>,
-    history: History,
+    history: HistoryKind,
 }
 
 impl Mediator {
-    pub(super) fn history_read<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn history_read<'a>(
+        &mut self,
+        rights: &dyn SessionRights,
+        body: &'a [u8],
+    ) -> PlannedRequest<'a> {
         let mut walker = Walker::of_request(body);
         let details = walker.extension()?;
         match kind_of_read(&details)? {
-            History::Values => self.history_read_entries(rights, body, History::Values),
-            History::Events => {
+            HistoryKind::Values => self.history_read_entries(rights, body, HistoryKind::Values),
+            HistoryKind::Events => {
                 let mut edited = Vec::with_capacity(body.len() + 40);
                 put_event_details(&details, &mut edited)?;
                 edited.put_bytes(walker.rest());
-                self.history_read_entries(rights, &edited, History::Events).map(Plan::into_owned)
+                self.history_read_entries(rights, &edited, HistoryKind::Events).map(RequestPlan::into_owned)
             }
         }
     }
 
     fn history_read_entries<'a>(
         &mut self,
-        rights: &dyn Rights,
+        rights: &dyn SessionRights,
         body: &'a [u8],
-        history: History,
-    ) -> Planned<'a> {
+        history: HistoryKind,
+    ) -> PlannedRequest<'a> {
         let room = self.room();
-        let lens = Lens { rights, aliases: &self.aliases };
+        let lens = ResolvedRights { rights, aliases: &self.aliases };
         let points = &mut self.history_points;
         let mut nodes = Vec::new();
         let mut walker = Walker::of_request(body);
@@ -62,7 +66,7 @@ impl Mediator {
         walker.extension()?;
         // Timestamps, whether to release the points.
         walker.take(4 + 1)?;
-        let sifted = Sifted::new(body, &mut walker, room, |_, walker| {
+        let sifted = FilteredRequest::new(body, &mut walker, room, |_, walker| {
             let node = walker.node_id()?;
             walker.text()?;
             walker.skip_qualified_name()?;
@@ -82,13 +86,18 @@ impl Mediator {
             Ok(verdict)
         })?;
         walker.end()?;
-        Ok(sifted
-            .plan(Shape::HistoryRead, |sieve| Pending::History(PendingHistory { sieve, nodes, history })))
+        Ok(sifted.plan(ResultShape::HistoryRead, |sieve| {
+            ResponseRepair::History(PendingHistory { sieve, nodes, history })
+        }))
     }
 
-    pub(super) fn history_update<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn history_update<'a>(
+        &self,
+        rights: &dyn SessionRights,
+        body: &'a [u8],
+    ) -> PlannedRequest<'a> {
         let lens = self.lens(rights);
-        self.sift_list(body, Shape::HistoryUpdate, |walker| {
+        self.sift_list(body, ResultShape::HistoryUpdate, |walker| {
             let update = read_update(&walker.extension()?);
             Ok(update.and_then(|(update, inner)| {
                 walker.add_structures(&inner);
@@ -100,7 +109,7 @@ impl Mediator {
 
 /// What is read. Details for values are walked here, those for events by [`put_event_details`], to their exact end: the list of nodes stands behind
 /// them, and a server that reads them by their type must find it there.
-fn kind_of_read(details: &Extension<'_>) -> Result<History, StatusCode> {
+fn kind_of_read(details: &ExtensionObjectView<'_>) -> Result<HistoryKind, StatusCode> {
     use ObjectId as O;
     let events = [
         O::ReadEventDetails_Encoding_DefaultBinary,
@@ -110,7 +119,7 @@ fn kind_of_read(details: &Extension<'_>) -> Result<History, StatusCode> {
     if details.binary.is_none() {
         return Err(StatusCode::BadHistoryOperationUnsupported);
     } else if events.into_iter().any(|encoding| details.is(encoding)) {
-        return Ok(History::Events);
+        return Ok(HistoryKind::Events);
     } else if details.is(O::ReadRawModifiedDetails_Encoding_DefaultBinary) {
         // Whether modified ones are read, start, end, number of values, whether to return bounds.
         details.by_type(|walker| walker.take(1 + 8 + 8 + 4 + 1).map(drop))?;
@@ -132,15 +141,15 @@ fn kind_of_read(details: &Extension<'_>) -> Result<History, StatusCode> {
     } else {
         return Err(StatusCode::BadHistoryOperationUnsupported);
     }
-    Ok(History::Values)
+    Ok(HistoryKind::Values)
 }
 
-fn skip_time(walker: &mut Walker<'_>) -> Walked<()> {
+fn skip_time(walker: &mut Walker<'_>) -> WalkResult<()> {
     walker.take(8).map(drop)
 }
 
 /// All three begin with the number of events, start and end, and the filter.
-fn put_event_details(details: &Extension<'_>, out: &mut Vec<u8>) -> Result<(), StatusCode> {
+fn put_event_details(details: &ExtensionObjectView<'_>, out: &mut Vec<u8>) -> Result<(), StatusCode> {
     let mut walker = Walker::of_request(details.binary.unwrap_or_default());
     let mut body = Vec::new();
     body.put_bytes(walker.take(4 + 8 + 8)?);
@@ -165,13 +174,13 @@ fn put_event_details(details: &Extension<'_>, out: &mut Vec<u8>) -> Result<(), S
 }
 
 /// What an update asks for.
-struct Update {
+struct HistoryUpdate {
     node: NodeId,
     permissions: &'static [Permission],
 }
 
 /// Walks over the details of an update by their type, to their exact end (Part 11, 6.9). Gives the walker, for the structures in the values.
-fn read_update<'a>(details: &Extension<'a>) -> Result<(Update, Walker<'a>), StatusCode> {
+fn read_update<'a>(details: &ExtensionObjectView<'a>) -> Result<(HistoryUpdate, Walker<'a>), StatusCode> {
     use ObjectId as O;
     let unsupported = StatusCode::BadHistoryOperationUnsupported;
     let mut walker = Walker::of_request(details.binary.ok_or(unsupported)?);
@@ -179,25 +188,25 @@ fn read_update<'a>(details: &Extension<'a>) -> Result<(Update, Walker<'a>), Stat
     let update = if is(O::UpdateDataDetails_Encoding_DefaultBinary)
         || is(O::UpdateStructureDataDetails_Encoding_DefaultBinary)
     {
-        let update = Update::performed(&mut walker)?;
+        let update = HistoryUpdate::performed(&mut walker)?;
         walker.skip_array(Walker::skip_data_value)?;
         update
     } else if is(O::UpdateEventDetails_Encoding_DefaultBinary) {
-        let update = Update::performed(&mut walker)?;
+        let update = HistoryUpdate::performed(&mut walker)?;
         check_filter(&mut walker)?;
         walker.skip_array(|walker| walker.skip_array(Walker::skip_variant).map(drop))?;
         update
     } else if is(O::DeleteRawModifiedDetails_Encoding_DefaultBinary) {
-        let update = Update::deletion(&mut walker)?;
+        let update = HistoryUpdate::deletion(&mut walker)?;
         // Whether modified ones are deleted, start, end.
         walker.take(1 + 8 + 8)?;
         update
     } else if is(O::DeleteAtTimeDetails_Encoding_DefaultBinary) {
-        let update = Update::deletion(&mut walker)?;
+        let update = HistoryUpdate::deletion(&mut walker)?;
         walker.skip_array(skip_time)?;
         update
     } else if is(O::DeleteEventDetails_Encoding_DefaultBinary) {
-        let update = Update::deletion(&mut walker)?;
+        let update = HistoryUpdate::deletion(&mut walker)?;
         walker.skip_array(|walker| walker.text().map(drop))?;
         update
     } else {
@@ -208,12 +217,12 @@ fn read_update<'a>(details: &Extension<'a>) -> Result<(Update, Walker<'a>), Stat
 }
 
 /// The permissions that an update asks for (Part 3, 8.55).
-impl Update {
-    fn deletion(walker: &mut Walker<'_>) -> Walked<Update> {
-        Ok(Update { node: walker.node_id()?, permissions: &[Permission::DeleteHistory] })
+impl HistoryUpdate {
+    fn deletion(walker: &mut Walker<'_>) -> WalkResult<HistoryUpdate> {
+        Ok(HistoryUpdate { node: walker.node_id()?, permissions: &[Permission::DeleteHistory] })
     }
 
-    fn performed(walker: &mut Walker<'_>) -> Result<Update, StatusCode> {
+    fn performed(walker: &mut Walker<'_>) -> Result<HistoryUpdate, StatusCode> {
         let node = walker.node_id()?;
         // PerformInsertReplace: insert, replace, update (which does either), remove.
         let permissions: &[Permission] = match walker.i32()? {
@@ -223,37 +232,37 @@ impl Update {
             4 => &[Permission::DeleteHistory],
             _ => return Err(StatusCode::BadHistoryOperationInvalid),
         };
-        Ok(Update { node, permissions })
+        Ok(HistoryUpdate { node, permissions })
     }
 }
 
 impl PendingHistory {
     pub(super) fn mend(
         &self,
-        rights: &dyn Rights,
+        rights: &dyn SessionRights,
         aliases: &Aliases,
         points: &mut HistoryPoints,
         body: &[u8],
-    ) -> Walked<Vec<u8>> {
-        let lens = Lens { rights, aliases };
+    ) -> WalkResult<Vec<u8>> {
+        let lens = ResolvedRights { rights, aliases };
         let mut nodes = self.nodes.iter();
         let mut walker = Walker::new(body);
         let mut out = Vec::with_capacity(body.len());
-        self.sieve.merge(&mut walker, &mut out, Shape::HistoryRead, |_, walker, out| {
+        self.sieve.merge(&mut walker, &mut out, ResultShape::HistoryRead, |_, walker, out| {
             let status = walker.status()?;
             let point = walker.text()?;
             let history = walker.extension()?;
-            let node = nodes.next().ok_or(Garbled)?;
+            let node = nodes.next().ok_or(DecodeError)?;
             if let Err(status) = lens.rule(Permission::ReadHistory, node) {
-                Shape::HistoryRead.put_refused(out, status);
+                ResultShape::HistoryRead.put_refused(out, status);
                 return Ok(());
             }
             out.put_status(status);
             out.put_text(point);
             points.keep(point, (node.clone(), self.history))?;
             match self.history {
-                History::Values => put_value_history(&history, out),
-                History::Events => put_event_history(lens, &history, out),
+                HistoryKind::Values => put_value_history(&history, out),
+                HistoryKind::Events => put_event_history(lens, &history, out),
             }
         })?;
         walker.end()?;
@@ -262,26 +271,30 @@ impl PendingHistory {
 }
 
 /// Values, as they are; nothing else, which would have to be filtered.
-fn put_value_history(history: &Extension<'_>, out: &mut Vec<u8>) -> Walked<()> {
+fn put_value_history(history: &ExtensionObjectView<'_>, out: &mut Vec<u8>) -> WalkResult<()> {
     let Some(body) = history.binary else {
         out.put_no_extension();
         return Ok(());
     };
     let values =
         [ObjectId::HistoryData_Encoding_DefaultBinary, ObjectId::HistoryModifiedData_Encoding_DefaultBinary];
-    let encoding = values.into_iter().find(|encoding| history.is(*encoding)).ok_or(Garbled)?;
+    let encoding = values.into_iter().find(|encoding| history.is(*encoding)).ok_or(DecodeError)?;
     out.put_extension(encoding, body);
     Ok(())
 }
 
-fn put_event_history(lens: Lens<'_>, history: &Extension<'_>, out: &mut Vec<u8>) -> Walked<()> {
+fn put_event_history(
+    lens: ResolvedRights<'_>,
+    history: &ExtensionObjectView<'_>,
+    out: &mut Vec<u8>,
+) -> WalkResult<()> {
     let Some(body) = history.binary else {
         out.put_no_extension();
         return Ok(());
     };
     let is_modified = history.is(ObjectId::HistoryModifiedEvent_Encoding_DefaultBinary);
     if !is_modified && !history.is(ObjectId::HistoryEvent_Encoding_DefaultBinary) {
-        return Err(Garbled);
+        return Err(DecodeError);
     }
     let mut walker = Walker::new(body);
     let mut edited = Vec::with_capacity(body.len());
@@ -297,14 +310,14 @@ fn put_event_history(lens: Lens<'_>, history: &Extension<'_>, out: &mut Vec<u8>)
 }
 
 /// The `ModificationInfo` of each event that stayed.
-fn put_modifications(stayed: &[bool], walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<()> {
+fn put_modifications(stayed: &[bool], walker: &mut Walker<'_>, out: &mut Vec<u8>) -> WalkResult<()> {
     let mut stayed = stayed.iter();
     filter_array(walker, out, |walker, out| {
         let at = walker.at();
         // Time, kind, user.
         walker.take(8 + 4)?;
         walker.text()?;
-        let stays = *stayed.next().ok_or(Garbled)?;
+        let stays = *stayed.next().ok_or(DecodeError)?;
         if stays {
             out.put_bytes(walker.since(at));
         }

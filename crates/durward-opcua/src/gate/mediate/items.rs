@@ -5,18 +5,18 @@
 
 use opcua_types::{ObjectId, StatusCode};
 
-use super::access::Lens;
+use super::access::ResolvedRights;
 use super::event::{put_filter, put_filter_result};
-use super::pending::{Pending, Plan};
-use super::put::Put;
+use super::pending::{RequestPlan, ResponseRepair};
+use super::put::PutEncoded;
 use super::read::read_value_id;
-use super::service::Service;
-use super::splice::{Results, Shape, Sieve, Sifted, count_within};
-use super::subscription::Item;
+use super::service::ServiceKind;
+use super::splice::{EntryFilter, FilteredRequest, ResultShape, SplicedResults, count_within};
+use super::subscription::MediatedItem;
 use super::subscriptions::mend_statuses;
-use super::walk::{Encoding, Extension, Garbled, Walked, Walker};
-use super::{Mediator, Planned, UpstreamRequest};
-use crate::permission::Rights;
+use super::walk::{DecodeError, ExtensionEncoding, ExtensionObjectView, WalkResult, Walker};
+use super::{Mediator, PlannedRequest, UpstreamRequest};
+use crate::permission::SessionRights;
 
 /// `MonitoringMode`: disabled, sampling, reporting.
 const DISABLED: i32 = 0;
@@ -29,7 +29,7 @@ const ITEMS_PER_REQUEST: usize = 1000;
 #[derive(Debug)]
 pub(super) struct PendingCreate {
     subscription: u32,
-    pub(super) sieve: Sieve,
+    pub(super) sieve: EntryFilter,
     /// The handles of those that went upstream.
     handles: Vec<u32>,
 }
@@ -38,29 +38,29 @@ pub(super) struct PendingCreate {
 #[derive(Debug)]
 pub(super) struct PendingModify {
     subscription: u32,
-    pub(super) sieve: Sieve,
+    pub(super) sieve: EntryFilter,
     /// The gate's handles of those that went upstream, and the client's new ones.
     handles: Vec<(u32, u32)>,
 }
 
 /// `MonitoringParameters` (Part 4, 7.21).
-struct Parameters<'a> {
+struct MonitoringParameters<'a> {
     client_handle: u32,
     sampling: &'a [u8],
-    filter: Extension<'a>,
+    filter: ExtensionObjectView<'a>,
     filter_bytes: &'a [u8],
     queue: &'a [u8],
 }
 
-impl<'a> Parameters<'a> {
-    fn read(walker: &mut Walker<'a>) -> Walked<Self> {
+impl<'a> MonitoringParameters<'a> {
+    fn read(walker: &mut Walker<'a>) -> WalkResult<Self> {
         let client_handle = walker.u32()?;
         let sampling = walker.take(8)?;
         let at = walker.at();
         let filter = walker.extension()?;
         let filter_bytes = walker.since(at);
         let queue = walker.take(4 + 1)?;
-        Ok(Parameters { client_handle, sampling, filter, filter_bytes, queue })
+        Ok(MonitoringParameters { client_handle, sampling, filter, filter_bytes, queue })
     }
 
     /// With the gate's handle, and the filter of events completed.
@@ -79,8 +79,8 @@ impl<'a> Parameters<'a> {
 }
 
 /// The filter of an item for values. It is walked by its type, since more stands behind it: so only filters of the standard pass (Part 4, 7.22).
-fn check_value_filter(filter: &Extension<'_>) -> Result<(), StatusCode> {
-    let walked = if filter.encoding == Encoding::None {
+fn check_value_filter(filter: &ExtensionObjectView<'_>) -> Result<(), StatusCode> {
+    let walked = if filter.encoding == ExtensionEncoding::None {
         return Ok(());
     } else if filter.is(ObjectId::DataChangeFilter_Encoding_DefaultBinary) {
         // Trigger, deadband.
@@ -97,12 +97,12 @@ fn check_value_filter(filter: &Extension<'_>) -> Result<(), StatusCode> {
     } else {
         return Err(StatusCode::BadMonitoredItemFilterUnsupported);
     };
-    walked.map(drop).map_err(|Garbled| StatusCode::BadMonitoredItemFilterInvalid)
+    walked.map(drop).map_err(|DecodeError| StatusCode::BadMonitoredItemFilterInvalid)
 }
 
 /// Adds an entry to a list; what was written of a refused one is taken back.
 fn put_entry<T>(
-    sieve: &mut Sieve,
+    sieve: &mut EntryFilter,
     out: &mut Vec<u8>,
     entry: impl FnOnce(&mut Vec<u8>) -> Result<T, StatusCode>,
 ) -> Option<T> {
@@ -117,26 +117,31 @@ fn put_entry<T>(
 }
 
 impl Mediator {
-    pub(super) fn create_items<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn create_items<'a>(
+        &mut self,
+        rights: &dyn SessionRights,
+        body: &'a [u8],
+    ) -> PlannedRequest<'a> {
         let room = self.room();
         let items_left = self.limits.monitored_items.saturating_sub(self.subscriptions.item_count());
-        let lens = Lens { rights, aliases: &self.aliases };
+        let lens = ResolvedRights { rights, aliases: &self.aliases };
         let mut walker = Walker::of_request(body);
         let id = walker.u32()?;
         let subscription = self.subscriptions.own_mut(id)?;
         let timestamps = walker.i32()?;
         let count = count_within(&mut walker, room)?;
-        let mut sieve = Sieve::default();
-        let mut made: Vec<(u32, Item)> = Vec::new();
+        let mut sieve = EntryFilter::default();
+        let mut made: Vec<(u32, MediatedItem)> = Vec::new();
         let mut entries = Vec::new();
         for _ in 0..count {
             let at = walker.at();
             let (node, attribute) = read_value_id(&mut walker)?;
             let value_id = walker.since(at);
             let mode = walker.i32()?;
-            let parameters = Parameters::read(&mut walker)?;
+            let parameters = MonitoringParameters::read(&mut walker)?;
             let item = put_entry(&mut sieve, &mut entries, |out| {
-                let item = Item::new(lens.real(&node).clone(), attribute, parameters.client_handle, mode)?;
+                let item =
+                    MediatedItem::new(lens.real(&node).clone(), attribute, parameters.client_handle, mode)?;
                 lens.rule(item.permission, &node)?;
                 check_mode(mode)?;
                 if made.len() >= items_left {
@@ -152,23 +157,23 @@ impl Mediator {
         }
         walker.end()?;
         if sieve.refuses_all() {
-            return Ok(Plan::Answer(Shape::CreateItem.refuse_all(&sieve)));
+            return Ok(RequestPlan::Answer(ResultShape::CreateItem.refuse_all(&sieve)));
         }
         let out = list_of(id, timestamps, sieve.forwarded(), &entries);
         let handles = made.iter().map(|(handle, _)| *handle).collect();
         subscription.items.extend(made);
         let pending = PendingCreate { subscription: id, sieve, handles };
-        Ok(Plan::Forward(out.into(), Pending::CreateItems(pending)))
+        Ok(RequestPlan::Forward(out.into(), ResponseRepair::CreateItems(pending)))
     }
 
-    pub(super) fn mend_create_items(&mut self, pending: &PendingCreate, body: &[u8]) -> Walked<Vec<u8>> {
+    pub(super) fn mend_create_items(&mut self, pending: &PendingCreate, body: &[u8]) -> WalkResult<Vec<u8>> {
         let mut ids = Vec::new();
         let mut handles = pending.handles.iter();
         let mut walker = Walker::new(body);
         let mut out = Vec::with_capacity(body.len());
         let subscription = self.subscriptions.own(pending.subscription).ok();
-        pending.sieve.merge(&mut walker, &mut out, Shape::CreateItem, |_, walker, out| {
-            let handle = *handles.next().ok_or(Garbled)?;
+        pending.sieve.merge(&mut walker, &mut out, ResultShape::CreateItem, |_, walker, out| {
+            let handle = *handles.next().ok_or(DecodeError)?;
             let at = walker.at();
             let status = walker.status()?;
             let id = walker.u32()?;
@@ -197,20 +202,24 @@ impl Mediator {
         }
     }
 
-    pub(super) fn modify_items<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn modify_items<'a>(
+        &mut self,
+        rights: &dyn SessionRights,
+        body: &'a [u8],
+    ) -> PlannedRequest<'a> {
         let room = self.room();
-        let lens = Lens { rights, aliases: &self.aliases };
+        let lens = ResolvedRights { rights, aliases: &self.aliases };
         let mut walker = Walker::of_request(body);
         let id = walker.u32()?;
         let subscription = self.subscriptions.own_mut(id)?;
         let timestamps = walker.i32()?;
         let count = count_within(&mut walker, room)?;
-        let mut sieve = Sieve::default();
+        let mut sieve = EntryFilter::default();
         let mut handles = Vec::new();
         let mut entries = Vec::new();
         for _ in 0..count {
             let item_id = walker.u32()?;
-            let parameters = Parameters::read(&mut walker)?;
+            let parameters = MonitoringParameters::read(&mut walker)?;
             let modified = put_entry(&mut sieve, &mut entries, |out| {
                 let (handle, item) = subscription.by_id(item_id)?;
                 lens.rule(item.permission, &item.node)?;
@@ -222,21 +231,21 @@ impl Mediator {
         }
         walker.end()?;
         if sieve.refuses_all() {
-            return Ok(Plan::Answer(Shape::ModifyItem.refuse_all(&sieve)));
+            return Ok(RequestPlan::Answer(ResultShape::ModifyItem.refuse_all(&sieve)));
         }
         let out = list_of(id, timestamps, sieve.forwarded(), &entries);
         let pending = PendingModify { subscription: id, sieve, handles };
-        Ok(Plan::Forward(out.into(), Pending::ModifyItems(pending)))
+        Ok(RequestPlan::Forward(out.into(), ResponseRepair::ModifyItems(pending)))
     }
 
-    pub(super) fn mend_modify_items(&mut self, pending: &PendingModify, body: &[u8]) -> Walked<Vec<u8>> {
+    pub(super) fn mend_modify_items(&mut self, pending: &PendingModify, body: &[u8]) -> WalkResult<Vec<u8>> {
         let mut modified = Vec::new();
         let mut handles = pending.handles.iter();
         let mut walker = Walker::new(body);
         let mut out = Vec::with_capacity(body.len());
         let subscription = self.subscriptions.own(pending.subscription).ok();
-        pending.sieve.merge(&mut walker, &mut out, Shape::ModifyItem, |_, walker, out| {
-            let (handle, client_handle) = *handles.next().ok_or(Garbled)?;
+        pending.sieve.merge(&mut walker, &mut out, ResultShape::ModifyItem, |_, walker, out| {
+            let (handle, client_handle) = *handles.next().ok_or(DecodeError)?;
             let at = walker.at();
             if !walker.status()?.is_bad() {
                 modified.push((handle, client_handle));
@@ -257,14 +266,18 @@ impl Mediator {
     }
 
     /// An item is enabled only where its right is granted still.
-    pub(super) fn set_monitoring_mode<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn set_monitoring_mode<'a>(
+        &mut self,
+        rights: &dyn SessionRights,
+        body: &'a [u8],
+    ) -> PlannedRequest<'a> {
         let room = self.room();
-        let lens = Lens { rights, aliases: &self.aliases };
+        let lens = ResolvedRights { rights, aliases: &self.aliases };
         let mut walker = Walker::new(body);
         let subscription = self.subscriptions.own_mut(walker.u32()?)?;
         let mode = walker.i32()?;
         check_mode(mode)?;
-        let sifted = Sifted::new(body, &mut walker, room, |_, walker| {
+        let sifted = FilteredRequest::new(body, &mut walker, room, |_, walker| {
             let id = walker.u32()?;
             Ok(subscription.by_id(id).and_then(|(_, item)| {
                 if mode != DISABLED {
@@ -277,45 +290,49 @@ impl Mediator {
             }))
         })?;
         walker.end()?;
-        Ok(sifted.plan(Shape::Status, |sieve| Results::plain(Shape::Status, sieve)))
+        Ok(sifted.plan(ResultShape::Status, |sieve| SplicedResults::plain(ResultShape::Status, sieve)))
     }
 
     /// All items of an own subscription are own: the server checks the links.
-    pub(super) fn set_triggering<'a>(&self, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn set_triggering<'a>(&self, body: &'a [u8]) -> PlannedRequest<'a> {
         let mut walker = Walker::new(body);
         self.subscriptions.own(walker.u32()?)?;
         walker.u32()?;
         let mut links = || -> Result<usize, StatusCode> {
             let count = count_within(&mut walker, self.room())?;
-            walker.take(count.checked_mul(4).ok_or(Garbled)?)?;
+            walker.take(count.checked_mul(4).ok_or(DecodeError)?)?;
             Ok(count)
         };
         let (added, removed) = (links()?, links()?);
         walker.end()?;
-        Ok(Plan::Forward(body.into(), Pending::Triggering(added, removed)))
+        Ok(RequestPlan::Forward(body.into(), ResponseRepair::Triggering(added, removed)))
     }
 
-    pub(super) fn delete_items<'a>(&mut self, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn delete_items<'a>(&mut self, body: &'a [u8]) -> PlannedRequest<'a> {
         let room = self.room();
         let mut ids = Vec::new();
         let mut walker = Walker::new(body);
         let id = walker.u32()?;
         let subscription = self.subscriptions.own_mut(id)?;
-        let sifted = Sifted::new(body, &mut walker, room, |_, walker| {
+        let sifted = FilteredRequest::new(body, &mut walker, room, |_, walker| {
             let item = walker.u32()?;
             Ok(subscription.by_id(item).map(|_| ids.push(item)))
         })?;
         walker.end()?;
-        Ok(sifted.plan(Shape::Status, |sieve| Pending::DeleteItems { subscription: id, sieve, ids }))
+        Ok(sifted.plan(ResultShape::Status, |sieve| ResponseRepair::DeleteItems {
+            subscription: id,
+            sieve,
+            ids,
+        }))
     }
 
     pub(super) fn mend_delete_items(
         &mut self,
         subscription: u32,
-        sieve: &Sieve,
+        sieve: &EntryFilter,
         ids: &[u32],
         body: &[u8],
-    ) -> Walked<Vec<u8>> {
+    ) -> WalkResult<Vec<u8>> {
         let mut deleted = Vec::new();
         let out = mend_statuses(sieve, ids, body, |id| deleted.push(id))?;
         if let Ok(subscription) = self.subscriptions.own_mut(subscription) {
@@ -327,8 +344,8 @@ impl Mediator {
     /// The rights have changed: requests that disable the items whose right ended, and that enable again those whose right is back.
     ///
     /// This spares the server work. It is not what protects: every notification is checked when it is delivered.
-    pub fn on_rights_changed(&mut self, rights: &dyn Rights) -> Vec<UpstreamRequest> {
-        let lens = Lens { rights, aliases: &self.aliases };
+    pub fn on_rights_changed(&mut self, rights: &dyn SessionRights) -> Vec<UpstreamRequest> {
+        let lens = ResolvedRights { rights, aliases: &self.aliases };
         let mut requests = Vec::new();
         for (subscription_id, subscription) in self.subscriptions.iter_mut() {
             let mut by_mode: [(i32, Vec<u32>); 3] = [DISABLED, 1, REPORTING].map(|mode| (mode, Vec::new()));
@@ -355,8 +372,12 @@ fn check_mode(mode: i32) -> Result<(), StatusCode> {
     if (DISABLED..=REPORTING).contains(&mode) { Ok(()) } else { Err(StatusCode::BadMonitoringModeInvalid) }
 }
 
-fn put_result_of_filter(item: Option<&Item>, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<()> {
-    if item.is_none_or(Item::is_for_events) {
+fn put_result_of_filter(
+    item: Option<&MediatedItem>,
+    walker: &mut Walker<'_>,
+    out: &mut Vec<u8>,
+) -> WalkResult<()> {
+    if item.is_none_or(MediatedItem::is_for_events) {
         return put_filter_result(walker, out);
     }
     let at = walker.at();
@@ -380,5 +401,5 @@ fn set_mode(subscription: u32, mode: i32, items: &[u32]) -> UpstreamRequest {
     body.put_i32(mode);
     body.put_count(items.len());
     items.iter().for_each(|item| body.put_u32(*item));
-    UpstreamRequest { service: Service::SetMonitoringMode, body }
+    UpstreamRequest { service: ServiceKind::SetMonitoringMode, body }
 }

@@ -7,7 +7,7 @@
 //!    | <-- Reply::Pass -- on_response <-- response body -|     their results are put back; what may not be seen is taken out
 //! ```
 //!
-//! Pure: bytes in, bytes out. No socket, no clock, no key; rights are asked through [`Rights`], which answers for the moment of the question.
+//! Pure: bytes in, bytes out. No socket, no clock, no key; rights are asked through [`SessionRights`], which answers for the moment of the question.
 //! A body is what follows the request header or the response header; headers are the caller's.
 //!
 //! | module | holds |
@@ -28,7 +28,7 @@
 //! - A server that answers something else than was asked gets its whole response replaced by a service fault.
 //! - Rights are asked before a request goes upstream, and again for what is read (Read, HistoryRead, Browse, notifications) before it reaches the
 //!   client. Results of what was done (Write, Call, HistoryUpdate, node management) reach the client in any case: it has happened.
-//! - What is kept is bounded by [`Limits`].
+//! - What is kept is bounded by [`MediatorLimits`].
 //!
 //! # What is not here
 //!
@@ -64,22 +64,22 @@ use opcua_types::StatusCode;
 use access::Aliases;
 use browse::BrowsePoints;
 use history::HistoryPoints;
-use pending::{Outstanding, Pending, Plan, Waiting};
-pub use pending::{Reply, UpstreamRequest};
-use points::Points;
-use service::{Mediation, Service};
-use subscriptions::Subscriptions;
-pub use subscriptions::{NoTransfers, Owners, Subscription};
-use walk::{Garbled, Walked, Walker};
+pub use pending::{MediatedReply, UpstreamRequest};
+use pending::{RequestPlan, ResponseRepair, UpstreamPending, UpstreamRequests};
+use points::ContinuationPoints;
+use service::{Mediation, ServiceKind};
+use subscriptions::MediatedSubscriptions;
+pub use subscriptions::{MediatedSubscription, NoTransfers, Owners};
+use walk::{DecodeError, WalkResult, Walker};
 
-use crate::permission::Rights;
+use crate::permission::SessionRights;
 
 /// What a request becomes, or why it is refused as a whole.
-type Planned<'a> = Result<Plan<'a>, StatusCode>;
+type PlannedRequest<'a> = Result<RequestPlan<'a>, StatusCode>;
 
 /// How much one session may make the gate keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct MediatorLimits {
     /// Entries in one request. Above: `BadTooManyOperations`.
     pub nodes_per_request: usize,
     /// Requests that wait for the server. Above: `BadTooManyOperations`, for Publish `BadTooManyPublishRequests`.
@@ -98,9 +98,9 @@ pub struct Limits {
     pub path_elements: usize,
 }
 
-impl Default for Limits {
+impl Default for MediatorLimits {
     fn default() -> Self {
-        Limits {
+        MediatorLimits {
             nodes_per_request: 10_000,
             outstanding: 200,
             outstanding_entries: 100_000,
@@ -115,7 +115,7 @@ impl Default for Limits {
 
 /// What to do with a client's request.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Outcome<'a> {
+pub enum MediatedRequest<'a> {
     /// Send these bytes upstream, as the body of a request of the same service; hand the response to [`Mediator::on_response`], a service
     /// fault (or that no answer comes) to [`Mediator::on_failure`].
     Forward(Cow<'a, [u8]>),
@@ -130,13 +130,13 @@ pub enum Outcome<'a> {
 
 /// Mediates between one client's session and one upstream session.
 pub struct Mediator {
-    limits: Limits,
+    limits: MediatorLimits,
     owners: Arc<dyn Owners>,
-    waiting: Outstanding,
+    waiting: UpstreamRequests,
     aliases: Aliases,
     browse_points: BrowsePoints,
     history_points: HistoryPoints,
-    subscriptions: Subscriptions,
+    subscriptions: MediatedSubscriptions,
 }
 
 impl core::fmt::Debug for Mediator {
@@ -151,15 +151,15 @@ impl core::fmt::Debug for Mediator {
 
 impl Mediator {
     /// For a new session.
-    pub fn new(limits: Limits, owners: Arc<dyn Owners>) -> Self {
+    pub fn new(limits: MediatorLimits, owners: Arc<dyn Owners>) -> Self {
         Mediator {
             limits,
             owners,
-            waiting: Outstanding::default(),
+            waiting: UpstreamRequests::default(),
             aliases: Aliases::new(),
-            browse_points: Points::new(limits.continuation_points),
-            history_points: Points::new(limits.continuation_points),
-            subscriptions: Subscriptions::default(),
+            browse_points: ContinuationPoints::new(limits.continuation_points),
+            history_points: ContinuationPoints::new(limits.continuation_points),
+            subscriptions: MediatedSubscriptions::default(),
         }
     }
 
@@ -167,29 +167,29 @@ impl Mediator {
     /// (numeric, namespace 0); `body` what follows the request header.
     pub fn on_request<'a>(
         &mut self,
-        rights: &dyn Rights,
+        rights: &dyn SessionRights,
         request_id: u32,
         type_id: u32,
         body: &'a [u8],
-    ) -> Outcome<'a> {
+    ) -> MediatedRequest<'a> {
         match self
             .admit(request_id, type_id)
             .and_then(|service| Ok((service, self.plan_in_parts(rights, service, body)?)))
         {
             // None is left: they have been begun.
-            Ok((_, Plan::InParts(_))) => Outcome::Refuse(StatusCode::BadInternalError),
-            Err(status) => Outcome::Refuse(status),
-            Ok((_, Plan::Answer(body))) => Outcome::Answer(body),
-            Ok((_, Plan::Cancel(handle))) => Outcome::Cancel(handle),
-            Ok((service, Plan::Forward(body, pending))) => {
+            Ok((_, RequestPlan::InParts(_))) => MediatedRequest::Refuse(StatusCode::BadInternalError),
+            Err(status) => MediatedRequest::Refuse(status),
+            Ok((_, RequestPlan::Answer(body))) => MediatedRequest::Answer(body),
+            Ok((_, RequestPlan::Cancel(handle))) => MediatedRequest::Cancel(handle),
+            Ok((service, RequestPlan::Forward(body, pending))) => {
                 self.waiting.insert(request_id, service, pending);
-                Outcome::Forward(body)
+                MediatedRequest::Forward(body)
             }
         }
     }
 
-    fn admit(&self, request_id: u32, type_id: u32) -> Result<Service, StatusCode> {
-        let service = Service::of_request(type_id).ok_or(StatusCode::BadServiceUnsupported)?;
+    fn admit(&self, request_id: u32, type_id: u32) -> Result<ServiceKind, StatusCode> {
+        let service = ServiceKind::of_request(type_id).ok_or(StatusCode::BadServiceUnsupported)?;
         match service.mediation() {
             Mediation::Elsewhere | Mediation::Refused => return Err(StatusCode::BadServiceUnsupported),
             Mediation::Mediated => {}
@@ -199,7 +199,7 @@ impl Mediator {
         }
         if self.waiting.count() < self.limits.outstanding {
             Ok(service)
-        } else if service == Service::Publish {
+        } else if service == ServiceKind::Publish {
             Err(StatusCode::BadTooManyPublishRequests)
         } else {
             Err(StatusCode::BadTooManyOperations)
@@ -217,59 +217,69 @@ impl Mediator {
     }
 
     /// The plan; or that for the first part, where the request has to be cut.
-    fn plan_in_parts<'a>(&mut self, rights: &dyn Rights, service: Service, body: &'a [u8]) -> Planned<'a> {
+    fn plan_in_parts<'a>(
+        &mut self,
+        rights: &dyn SessionRights,
+        service: ServiceKind,
+        body: &'a [u8],
+    ) -> PlannedRequest<'a> {
         match self.plan(rights, service, body)? {
-            Plan::InParts(parts) => self.begin_parts(rights, service, parts),
-            plan @ (Plan::Forward(..) | Plan::Answer(_) | Plan::Cancel(_)) => Ok(plan),
+            RequestPlan::InParts(parts) => self.begin_parts(rights, service, parts),
+            plan @ (RequestPlan::Forward(..) | RequestPlan::Answer(_) | RequestPlan::Cancel(_)) => Ok(plan),
         }
     }
 
-    fn plan<'a>(&mut self, rights: &dyn Rights, service: Service, body: &'a [u8]) -> Planned<'a> {
+    fn plan<'a>(
+        &mut self,
+        rights: &dyn SessionRights,
+        service: ServiceKind,
+        body: &'a [u8],
+    ) -> PlannedRequest<'a> {
         match service {
-            Service::Read => self.read(rights, body),
-            Service::Write => self.write(rights, body),
-            Service::HistoryRead => self.history_read(rights, body),
-            Service::HistoryUpdate => self.history_update(rights, body),
-            Service::Call => self.call(rights, body),
-            Service::Browse => self.browse(rights, body),
-            Service::BrowseNext => self.browse_next(rights, body),
-            Service::TranslateBrowsePathsToNodeIds => self.translate(rights, body),
-            Service::RegisterNodes => self.register(rights, body),
-            Service::UnregisterNodes => self.unregister(body),
-            Service::AddNodes => self.add_nodes(rights, body),
-            Service::AddReferences => self.add_references(rights, body),
-            Service::DeleteNodes => self.delete_nodes(rights, body),
-            Service::DeleteReferences => self.delete_references(rights, body),
-            Service::CreateMonitoredItems => self.create_items(rights, body),
-            Service::ModifyMonitoredItems => self.modify_items(rights, body),
-            Service::SetMonitoringMode => self.set_monitoring_mode(rights, body),
-            Service::SetTriggering => self.set_triggering(body),
-            Service::DeleteMonitoredItems => self.delete_items(body),
-            Service::CreateSubscription => self.create_subscription(body),
-            Service::ModifySubscription => self.modify_subscription(body),
-            Service::SetPublishingMode => self.set_publishing_mode(body),
-            Service::DeleteSubscriptions => self.delete_subscriptions(body),
-            Service::TransferSubscriptions => self.transfer(body),
-            Service::Publish => self.publish(body),
-            Service::Republish => self.republish(body),
-            Service::Cancel => {
+            ServiceKind::Read => self.read(rights, body),
+            ServiceKind::Write => self.write(rights, body),
+            ServiceKind::HistoryRead => self.history_read(rights, body),
+            ServiceKind::HistoryUpdate => self.history_update(rights, body),
+            ServiceKind::Call => self.call(rights, body),
+            ServiceKind::Browse => self.browse(rights, body),
+            ServiceKind::BrowseNext => self.browse_next(rights, body),
+            ServiceKind::TranslateBrowsePathsToNodeIds => self.translate(rights, body),
+            ServiceKind::RegisterNodes => self.register(rights, body),
+            ServiceKind::UnregisterNodes => self.unregister(body),
+            ServiceKind::AddNodes => self.add_nodes(rights, body),
+            ServiceKind::AddReferences => self.add_references(rights, body),
+            ServiceKind::DeleteNodes => self.delete_nodes(rights, body),
+            ServiceKind::DeleteReferences => self.delete_references(rights, body),
+            ServiceKind::CreateMonitoredItems => self.create_items(rights, body),
+            ServiceKind::ModifyMonitoredItems => self.modify_items(rights, body),
+            ServiceKind::SetMonitoringMode => self.set_monitoring_mode(rights, body),
+            ServiceKind::SetTriggering => self.set_triggering(body),
+            ServiceKind::DeleteMonitoredItems => self.delete_items(body),
+            ServiceKind::CreateSubscription => self.create_subscription(body),
+            ServiceKind::ModifySubscription => self.modify_subscription(body),
+            ServiceKind::SetPublishingMode => self.set_publishing_mode(body),
+            ServiceKind::DeleteSubscriptions => self.delete_subscriptions(body),
+            ServiceKind::TransferSubscriptions => self.transfer(body),
+            ServiceKind::Publish => self.publish(body),
+            ServiceKind::Republish => self.republish(body),
+            ServiceKind::Cancel => {
                 let mut walker = Walker::new(body);
                 let handle = walker.u32()?;
                 walker.end()?;
-                Ok(Plan::Cancel(handle))
+                Ok(RequestPlan::Cancel(handle))
             }
-            Service::FindServers
-            | Service::FindServersOnNetwork
-            | Service::GetEndpoints
-            | Service::RegisterServer
-            | Service::RegisterServer2
-            | Service::OpenSecureChannel
-            | Service::CloseSecureChannel
-            | Service::CreateSession
-            | Service::ActivateSession
-            | Service::CloseSession
-            | Service::QueryFirst
-            | Service::QueryNext => Err(StatusCode::BadServiceUnsupported),
+            ServiceKind::FindServers
+            | ServiceKind::FindServersOnNetwork
+            | ServiceKind::GetEndpoints
+            | ServiceKind::RegisterServer
+            | ServiceKind::RegisterServer2
+            | ServiceKind::OpenSecureChannel
+            | ServiceKind::CloseSecureChannel
+            | ServiceKind::CreateSession
+            | ServiceKind::ActivateSession
+            | ServiceKind::CloseSession
+            | ServiceKind::QueryFirst
+            | ServiceKind::QueryNext => Err(StatusCode::BadServiceUnsupported),
         }
     }
 
@@ -277,33 +287,33 @@ impl Mediator {
     /// result is for [`Mediator::on_failure`].
     pub fn on_response<'a>(
         &mut self,
-        rights: &dyn Rights,
+        rights: &dyn SessionRights,
         request_id: u32,
         type_id: u32,
         body: &'a [u8],
-    ) -> Reply<'a> {
-        let Some(Waiting { service, pending, .. }) = self.waiting.remove(request_id) else {
-            return Reply::Fault(StatusCode::BadUnknownResponse);
+    ) -> MediatedReply<'a> {
+        let Some(UpstreamPending { service, pending, .. }) = self.waiting.remove(request_id) else {
+            return MediatedReply::Fault(StatusCode::BadUnknownResponse);
         };
         if type_id != service.response_id() {
             return match self.give_up(pending, StatusCode::BadUnknownResponse) {
-                Ok(body) => Reply::Pass(body.into()),
-                Err(status) => Reply::Fault(status),
+                Ok(body) => MediatedReply::Pass(body.into()),
+                Err(status) => MediatedReply::Fault(status),
             };
         }
-        if let Pending::Translate(mut pending) = pending {
+        if let ResponseRepair::Translate(mut pending) = pending {
             let reply = pending.take(rights, &self.aliases, body);
-            if let Ok(Reply::FollowUp(_)) = &reply {
-                self.waiting.insert(request_id, service, Pending::Translate(pending));
+            if let Ok(MediatedReply::FollowUp(_)) = &reply {
+                self.waiting.insert(request_id, service, ResponseRepair::Translate(pending));
             }
-            return reply.unwrap_or(Reply::Fault(StatusCode::BadUnknownResponse));
+            return reply.unwrap_or(MediatedReply::Fault(StatusCode::BadUnknownResponse));
         }
-        if let Pending::InParts(pending) = pending {
+        if let ResponseRepair::InParts(pending) = pending {
             return self.take_part(rights, (request_id, service), *pending, body);
         }
-        self.mend(rights, &pending, body).unwrap_or_else(|Garbled| {
+        self.mend(rights, &pending, body).unwrap_or_else(|DecodeError| {
             self.undo(&pending);
-            Reply::Fault(StatusCode::BadUnknownResponse)
+            MediatedReply::Fault(StatusCode::BadUnknownResponse)
         })
     }
 
@@ -324,8 +334,8 @@ impl Mediator {
         let _nobody_waits = self.on_failure(request_id, StatusCode::BadRequestCancelledByClient);
     }
 
-    fn give_up(&mut self, pending: Pending, status: StatusCode) -> Result<Vec<u8>, StatusCode> {
-        if let Pending::InParts(parts) = pending {
+    fn give_up(&mut self, pending: ResponseRepair, status: StatusCode) -> Result<Vec<u8>, StatusCode> {
+        if let ResponseRepair::InParts(parts) = pending {
             return parts.failed(status);
         }
         self.undo(&pending);
@@ -344,7 +354,7 @@ impl Mediator {
 
     /// Whether a response is awaited that may tell of a subscription.
     pub fn awaits_subscription(&self) -> bool {
-        let services = [Service::CreateSubscription, Service::TransferSubscriptions];
+        let services = [ServiceKind::CreateSubscription, ServiceKind::TransferSubscriptions];
         services.into_iter().any(|service| self.waiting.count_of(service) > 0)
     }
 
@@ -353,97 +363,102 @@ impl Mediator {
         self.subscriptions.own(id).is_ok()
     }
 
-    fn undo(&mut self, pending: &Pending) {
-        if let Pending::CreateItems(pending) = pending {
+    fn undo(&mut self, pending: &ResponseRepair) {
+        if let ResponseRepair::CreateItems(pending) = pending {
             self.forget_items(pending);
         }
     }
 
-    fn mend<'a>(&mut self, rights: &dyn Rights, pending: &Pending, body: &'a [u8]) -> Walked<Reply<'a>> {
-        let pass = |body: Vec<u8>| Reply::Pass(Cow::Owned(body));
+    fn mend<'a>(
+        &mut self,
+        rights: &dyn SessionRights,
+        pending: &ResponseRepair,
+        body: &'a [u8],
+    ) -> WalkResult<MediatedReply<'a>> {
+        let pass = |body: Vec<u8>| MediatedReply::Pass(Cow::Owned(body));
         Ok(match pending {
-            Pending::Results(results) => Reply::Pass(results.mend(self.lens(rights), body)?),
-            Pending::Triggering(added, removed) => {
+            ResponseRepair::Results(results) => MediatedReply::Pass(results.mend(self.lens(rights), body)?),
+            ResponseRepair::Triggering(added, removed) => {
                 check_triggering(*added, *removed, body)?;
-                Reply::Pass(body.into())
+                MediatedReply::Pass(body.into())
             }
-            Pending::Browse(browse) => {
+            ResponseRepair::Browse(browse) => {
                 pass(browse.mend(rights, &self.aliases, &mut self.browse_points, body)?)
             }
-            Pending::History(history) => {
+            ResponseRepair::History(history) => {
                 pass(history.mend(rights, &self.aliases, &mut self.history_points, body)?)
             }
-            Pending::Call { sieve, item_lists } => {
+            ResponseRepair::Call { sieve, item_lists } => {
                 pass(call::mend(sieve, item_lists, &self.subscriptions, body)?)
             }
-            Pending::Register { sieve, nodes } => {
+            ResponseRepair::Register { sieve, nodes } => {
                 pass(register::mend(sieve, nodes, &mut self.aliases, self.limits.aliases, body)?)
             }
-            Pending::Nothing => {
+            ResponseRepair::Nothing => {
                 Walker::new(body).end()?;
-                Reply::Pass(body.into())
+                MediatedReply::Pass(body.into())
             }
-            Pending::CreateSubscription => {
+            ResponseRepair::CreateSubscription => {
                 self.mend_create_subscription(body)?;
-                Reply::Pass(body.into())
+                MediatedReply::Pass(body.into())
             }
-            Pending::ModifySubscription => {
+            ResponseRepair::ModifySubscription => {
                 let mut walker = Walker::new(body);
                 walker.take(8 + 4 + 4)?;
                 walker.end()?;
-                Reply::Pass(body.into())
+                MediatedReply::Pass(body.into())
             }
-            Pending::DeleteSubscriptions { sieve, ids } => {
+            ResponseRepair::DeleteSubscriptions { sieve, ids } => {
                 pass(self.mend_delete_subscriptions(sieve, ids, body)?)
             }
-            Pending::Transfer { sieve, ids } => pass(self.mend_transfer(sieve, ids, body)?),
-            Pending::CreateItems(pending) => pass(self.mend_create_items(pending, body)?),
-            Pending::ModifyItems(pending) => pass(self.mend_modify_items(pending, body)?),
-            Pending::DeleteItems { subscription, sieve, ids } => {
+            ResponseRepair::Transfer { sieve, ids } => pass(self.mend_transfer(sieve, ids, body)?),
+            ResponseRepair::CreateItems(pending) => pass(self.mend_create_items(pending, body)?),
+            ResponseRepair::ModifyItems(pending) => pass(self.mend_modify_items(pending, body)?),
+            ResponseRepair::DeleteItems { subscription, sieve, ids } => {
                 pass(self.mend_delete_items(*subscription, sieve, ids, body)?)
             }
-            Pending::Publish { acknowledged, owed } => pass(publish::mend_publish(
+            ResponseRepair::Publish { acknowledged, owed } => pass(publish::mend_publish(
                 rights,
                 &self.aliases,
                 &mut self.subscriptions,
                 (acknowledged, *owed),
                 body,
             )?),
-            Pending::Republish { subscription, sequence, client_sequence } => {
+            ResponseRepair::Republish { subscription, sequence, client_sequence } => {
                 self.mend_republish(rights, *subscription, (*sequence, *client_sequence), body)?
             }
-            Pending::Translate(_) | Pending::InParts(_) => return Err(Garbled),
+            ResponseRepair::Translate(_) | ResponseRepair::InParts(_) => return Err(DecodeError),
         })
     }
 
     fn mend_republish(
         &self,
-        rights: &dyn Rights,
+        rights: &dyn SessionRights,
         subscription: u32,
         sequences: (u32, u32),
         body: &[u8],
-    ) -> Walked<Reply<'static>> {
+    ) -> WalkResult<MediatedReply<'static>> {
         let Ok(own) = self.subscriptions.own(subscription) else {
-            return Ok(Reply::Fault(StatusCode::BadSubscriptionIdInvalid));
+            return Ok(MediatedReply::Fault(StatusCode::BadSubscriptionIdInvalid));
         };
         let mended = publish::mend_republish(rights, &self.aliases, own, sequences, body)?;
         Ok(match mended {
-            Some(body) => Reply::Pass(Cow::Owned(body)),
-            None => Reply::Fault(StatusCode::BadMessageNotAvailable),
+            Some(body) => MediatedReply::Pass(Cow::Owned(body)),
+            None => MediatedReply::Fault(StatusCode::BadMessageNotAvailable),
         })
     }
 }
 
 /// Two lists of results, each with its diagnostic infos.
-fn check_triggering(added: usize, removed: usize, body: &[u8]) -> Walked<()> {
+fn check_triggering(added: usize, removed: usize, body: &[u8]) -> WalkResult<()> {
     let mut walker = Walker::new(body);
     for expected in [added, removed] {
         if walker.skip_array(|walker| walker.u32().map(drop))? != expected {
-            return Err(Garbled);
+            return Err(DecodeError);
         }
         let diagnostics = walker.skip_array(Walker::skip_diagnostic_info)?;
         if diagnostics != 0 && diagnostics != expected {
-            return Err(Garbled);
+            return Err(DecodeError);
         }
     }
     walker.end()

@@ -2,17 +2,17 @@
 
 use opcua_types::{NodeId, ObjectId, StatusCode};
 
-use super::access::Lens;
-use super::splice::Shape;
-use super::walk::{Expanded, Extension, Walked, Walker};
-use super::{Mediator, Planned};
-use crate::permission::{Permission, Rights};
+use super::access::ResolvedRights;
+use super::splice::ResultShape;
+use super::walk::{ExpandedNodeIdView, ExtensionObjectView, WalkResult, Walker};
+use super::{Mediator, PlannedRequest};
+use crate::permission::{Permission, SessionRights};
 
 impl Mediator {
     /// The parent gets a reference; a node is added under it and, where the client chooses the id, there.
-    pub(super) fn add_nodes<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn add_nodes<'a>(&self, rights: &dyn SessionRights, body: &'a [u8]) -> PlannedRequest<'a> {
         let lens = self.lens(rights);
-        self.sift_list(body, Shape::AddNodes, |walker| {
+        self.sift_list(body, ResultShape::AddNodes, |walker| {
             let parent = walker.expanded_node_id()?;
             walker.skip_node_id()?;
             let requested = walker.expanded_node_id()?;
@@ -31,9 +31,13 @@ impl Mediator {
     }
 
     /// An inverse reference is the target's own.
-    pub(super) fn add_references<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn add_references<'a>(
+        &self,
+        rights: &dyn SessionRights,
+        body: &'a [u8],
+    ) -> PlannedRequest<'a> {
         let lens = self.lens(rights);
-        self.sift_list(body, Shape::Status, |walker| {
+        self.sift_list(body, ResultShape::Status, |walker| {
             let source = walker.node_id()?;
             walker.skip_node_id()?;
             let is_forward = walker.boolean()?;
@@ -45,9 +49,9 @@ impl Mediator {
         })
     }
 
-    pub(super) fn delete_nodes<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn delete_nodes<'a>(&self, rights: &dyn SessionRights, body: &'a [u8]) -> PlannedRequest<'a> {
         let lens = self.lens(rights);
-        self.sift_list(body, Shape::Status, |walker: &mut Walker<'a>| {
+        self.sift_list(body, ResultShape::Status, |walker: &mut Walker<'a>| {
             let node = walker.node_id()?;
             walker.boolean()?;
             Ok(lens.rule(Permission::DeleteNode, &node))
@@ -55,9 +59,13 @@ impl Mediator {
     }
 
     /// Where both directions are deleted, the target loses one too; so it does where the reference is inverse.
-    pub(super) fn delete_references<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn delete_references<'a>(
+        &self,
+        rights: &dyn SessionRights,
+        body: &'a [u8],
+    ) -> PlannedRequest<'a> {
         let lens = self.lens(rights);
-        self.sift_list(body, Shape::Status, |walker| {
+        self.sift_list(body, ResultShape::Status, |walker| {
             let source = walker.node_id()?;
             walker.skip_node_id()?;
             let is_forward = walker.boolean()?;
@@ -69,7 +77,7 @@ impl Mediator {
 }
 
 /// Passes the attributes of a node to add. Those of the standard are walked by their type; others, and lengths that lie, are structures as in values.
-fn skip_attributes(walker: &mut Walker<'_>) -> Walked<()> {
+fn skip_attributes(walker: &mut Walker<'_>) -> WalkResult<()> {
     let mut ahead = walker.clone();
     let attributes = ahead.extension()?;
     match walk_attributes(&attributes) {
@@ -83,7 +91,7 @@ fn skip_attributes(walker: &mut Walker<'_>) -> Walked<()> {
 }
 
 /// Node attributes (Part 4, 7.24). `None` where the type is another one.
-fn walk_attributes<'a>(attributes: &Extension<'a>) -> Option<Walked<Walker<'a>>> {
+fn walk_attributes<'a>(attributes: &ExtensionObjectView<'a>) -> Option<WalkResult<Walker<'a>>> {
     use ObjectId as O;
     let fixed =
         |width| Some(attributes.by_type(|walker| walk_common(walker, |walker| walker.take(width).map(drop))));
@@ -106,7 +114,10 @@ fn walk_attributes<'a>(attributes: &Extension<'a>) -> Option<Walked<Walker<'a>>>
 }
 
 /// Which attributes, display name, description, write masks; then `rest`.
-fn walk_common<'a>(walker: &mut Walker<'a>, rest: impl FnOnce(&mut Walker<'a>) -> Walked<()>) -> Walked<()> {
+fn walk_common<'a>(
+    walker: &mut Walker<'a>,
+    rest: impl FnOnce(&mut Walker<'a>) -> WalkResult<()>,
+) -> WalkResult<()> {
     walker.u32()?;
     walker.skip_localized_text()?;
     walker.skip_localized_text()?;
@@ -115,7 +126,7 @@ fn walk_common<'a>(walker: &mut Walker<'a>, rest: impl FnOnce(&mut Walker<'a>) -
 }
 
 /// Value, data type, rank, dimensions; then that many bytes.
-fn walk_value(walker: &mut Walker<'_>, rest: usize) -> Walked<()> {
+fn walk_value(walker: &mut Walker<'_>, rest: usize) -> WalkResult<()> {
     walker.skip_variant()?;
     walker.skip_node_id()?;
     walker.i32()?;
@@ -124,7 +135,11 @@ fn walk_value(walker: &mut Walker<'_>, rest: usize) -> Walked<()> {
 }
 
 /// The permissions on a node that has to be of this server, and named by namespace index: rights speak of no other.
-fn rule_local(lens: Lens<'_>, permissions: &[Permission], node: &Expanded) -> Result<(), StatusCode> {
+fn rule_local(
+    lens: ResolvedRights<'_>,
+    permissions: &[Permission],
+    node: &ExpandedNodeIdView,
+) -> Result<(), StatusCode> {
     if !node.is_local {
         return Err(StatusCode::BadNodeIdUnknown);
     }
@@ -132,10 +147,10 @@ fn rule_local(lens: Lens<'_>, permissions: &[Permission], node: &Expanded) -> Re
 }
 
 fn rule_reference(
-    lens: Lens<'_>,
+    lens: ResolvedRights<'_>,
     permission: Permission,
     source: &NodeId,
-    target: &Expanded,
+    target: &ExpandedNodeIdView,
     changes_target: bool,
 ) -> Result<(), StatusCode> {
     lens.rule(permission, source)?;

@@ -9,27 +9,27 @@
 
 use opcua_types::StatusCode;
 
-use super::pending::{Pending, Plan, Reply, UpstreamRequest};
-use super::put::Put;
-use super::service::Service;
-use super::splice::Shape;
-use super::walk::{Garbled, Walked, Walker};
-use super::{Mediator, Planned};
-use crate::permission::Rights;
+use super::pending::{MediatedReply, RequestPlan, ResponseRepair, UpstreamRequest};
+use super::put::PutEncoded;
+use super::service::ServiceKind;
+use super::splice::ResultShape;
+use super::walk::{DecodeError, WalkResult, Walker};
+use super::{Mediator, PlannedRequest};
+use crate::permission::SessionRights;
 
 /// A part of a client's request: the body of a request of the same service.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct RequestPart {
     pub(super) body: Vec<u8>,
     pub(super) entries: usize,
 }
 
 /// A client's request in parts, and the results so far.
 #[derive(Debug)]
-pub(super) struct Parts {
-    shape: Shape,
+pub(super) struct SplitRequest {
+    shape: ResultShape,
     /// Those still to be sent; the next one last.
-    ahead: Vec<Part>,
+    ahead: Vec<RequestPart>,
     /// How many entries the part has that is being answered.
     running: usize,
     /// How many entries all parts have.
@@ -44,8 +44,8 @@ pub(super) struct Parts {
 /// A part that went upstream.
 #[derive(Debug)]
 pub(super) struct PendingParts {
-    parts: Parts,
-    pub(super) running: Pending,
+    parts: SplitRequest,
+    pub(super) running: ResponseRepair,
 }
 
 impl PendingParts {
@@ -64,18 +64,26 @@ impl PendingParts {
     }
 }
 
-impl Parts {
-    pub(super) fn new(shape: Shape, mut parts: Vec<Part>) -> Self {
+impl SplitRequest {
+    pub(super) fn new(shape: ResultShape, mut parts: Vec<RequestPart>) -> Self {
         parts.reverse();
         let entries = parts.iter().map(|part| part.entries).sum();
-        Parts { shape, ahead: parts, running: 0, entries, answered: 0, results: Vec::new(), has_begun: false }
+        SplitRequest {
+            shape,
+            ahead: parts,
+            running: 0,
+            entries,
+            answered: 0,
+            results: Vec::new(),
+            has_begun: false,
+        }
     }
 
     /// Adds the results of a response, as the client would get it.
-    fn add(&mut self, body: &[u8]) -> Walked<()> {
+    fn add(&mut self, body: &[u8]) -> WalkResult<()> {
         let mut walker = Walker::new(body);
         if walker.count()? != self.running {
-            return Err(Garbled);
+            return Err(DecodeError);
         }
         let at = walker.at();
         (0..self.running).try_for_each(|_| self.shape.skip(&mut walker))?;
@@ -106,37 +114,40 @@ impl Mediator {
     /// Sends the first part that has anything granted.
     pub(super) fn begin_parts(
         &mut self,
-        rights: &dyn Rights,
-        service: Service,
-        mut parts: Parts,
-    ) -> Planned<'static> {
+        rights: &dyn SessionRights,
+        service: ServiceKind,
+        mut parts: SplitRequest,
+    ) -> PlannedRequest<'static> {
         Ok(match self.next_part(rights, service, &mut parts) {
-            Some((body, running)) => {
-                Plan::Forward(body.into(), Pending::InParts(Box::new(PendingParts { parts, running })))
-            }
-            None => Plan::Answer(parts.answer()),
+            Some((body, running)) => RequestPlan::Forward(
+                body.into(),
+                ResponseRepair::InParts(Box::new(PendingParts { parts, running })),
+            ),
+            None => RequestPlan::Answer(parts.answer()),
         })
     }
 
     /// What to send next; nothing, where all entries have results.
     fn next_part(
         &mut self,
-        rights: &dyn Rights,
-        service: Service,
-        parts: &mut Parts,
-    ) -> Option<(Vec<u8>, Pending)> {
+        rights: &dyn SessionRights,
+        service: ServiceKind,
+        parts: &mut SplitRequest,
+    ) -> Option<(Vec<u8>, ResponseRepair)> {
         while let Some(part) = parts.ahead.pop() {
             parts.running = part.entries;
             match self.plan(rights, service, &part.body) {
-                Ok(Plan::Forward(body, pending)) => return Some((body.into_owned(), pending)),
-                Ok(Plan::Answer(body)) => {
-                    if parts.add(&body) == Err(Garbled) {
+                Ok(RequestPlan::Forward(body, pending)) => return Some((body.into_owned(), pending)),
+                Ok(RequestPlan::Answer(body)) => {
+                    if parts.add(&body) == Err(DecodeError) {
                         parts.fail(StatusCode::BadInternalError);
                     }
                 }
                 Err(status) => parts.fail(status),
                 // A part is not cut again: only its last entry holds structures.
-                Ok(Plan::InParts(_) | Plan::Cancel(_)) => parts.fail(StatusCode::BadInternalError),
+                Ok(RequestPlan::InParts(_) | RequestPlan::Cancel(_)) => {
+                    parts.fail(StatusCode::BadInternalError)
+                }
             }
         }
         None
@@ -145,29 +156,29 @@ impl Mediator {
     /// Takes the response to a part in: the reply to the client, or the next part.
     pub(super) fn take_part(
         &mut self,
-        rights: &dyn Rights,
-        (request_id, service): (u32, Service),
+        rights: &dyn SessionRights,
+        (request_id, service): (u32, ServiceKind),
         mut pending: PendingParts,
         body: &[u8],
-    ) -> Reply<'static> {
+    ) -> MediatedReply<'static> {
         let added = match self.mend(rights, &pending.running, body) {
-            Ok(Reply::Pass(mended)) => pending.parts.add(&mended),
-            Ok(Reply::FollowUp(_) | Reply::Fault(_)) | Err(Garbled) => Err(Garbled),
+            Ok(MediatedReply::Pass(mended)) => pending.parts.add(&mended),
+            Ok(MediatedReply::FollowUp(_) | MediatedReply::Fault(_)) | Err(DecodeError) => Err(DecodeError),
         };
-        if added == Err(Garbled) {
+        if added == Err(DecodeError) {
             return match pending.failed(StatusCode::BadUnknownResponse) {
-                Ok(body) => Reply::Pass(body.into()),
-                Err(status) => Reply::Fault(status),
+                Ok(body) => MediatedReply::Pass(body.into()),
+                Err(status) => MediatedReply::Fault(status),
             };
         }
         pending.parts.has_begun = true;
         match self.next_part(rights, service, &mut pending.parts) {
             Some((body, running)) => {
                 pending.running = running;
-                self.waiting.insert(request_id, service, Pending::InParts(Box::new(pending)));
-                Reply::FollowUp(UpstreamRequest { service, body })
+                self.waiting.insert(request_id, service, ResponseRepair::InParts(Box::new(pending)));
+                MediatedReply::FollowUp(UpstreamRequest { service, body })
             }
-            None => Reply::Pass(pending.parts.answer().into()),
+            None => MediatedReply::Pass(pending.parts.answer().into()),
         }
     }
 }

@@ -8,60 +8,60 @@ use opcua_types::{NodeId, StatusCode};
 use super::browse::PendingBrowse;
 use super::history::PendingHistory;
 use super::items::{PendingCreate, PendingModify};
-use super::parts::{Parts, PendingParts};
-use super::service::Service;
-use super::splice::{Results, Sieve};
+use super::parts::{PendingParts, SplitRequest};
+use super::service::ServiceKind;
+use super::splice::{EntryFilter, SplicedResults};
 use super::translate::PendingTranslate;
 
 /// What to do with a request.
-pub(super) enum Plan<'a> {
+pub(super) enum RequestPlan<'a> {
     /// Send it upstream; what is kept mends the response.
-    Forward(Cow<'a, [u8]>, Pending),
+    Forward(Cow<'a, [u8]>, ResponseRepair),
     /// Answer it.
     Answer(Vec<u8>),
     /// Send it in parts.
-    InParts(Parts),
+    InParts(SplitRequest),
     /// Cancel the client's requests that carry this handle.
     Cancel(u32),
 }
 
-impl Plan<'_> {
+impl RequestPlan<'_> {
     /// The same, with bytes of its own.
-    pub(super) fn into_owned(self) -> Plan<'static> {
+    pub(super) fn into_owned(self) -> RequestPlan<'static> {
         match self {
-            Plan::Forward(body, pending) => Plan::Forward(body.into_owned().into(), pending),
-            Plan::Answer(body) => Plan::Answer(body),
-            Plan::InParts(parts) => Plan::InParts(parts),
-            Plan::Cancel(handle) => Plan::Cancel(handle),
+            RequestPlan::Forward(body, pending) => RequestPlan::Forward(body.into_owned().into(), pending),
+            RequestPlan::Answer(body) => RequestPlan::Answer(body),
+            RequestPlan::InParts(parts) => RequestPlan::InParts(parts),
+            RequestPlan::Cancel(handle) => RequestPlan::Cancel(handle),
         }
     }
 }
 
 /// A request that went upstream.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) service: Service,
-    pub(super) pending: Pending,
+pub(super) struct UpstreamPending {
+    pub(super) service: ServiceKind,
+    pub(super) pending: ResponseRepair,
     weight: usize,
 }
 
 /// The requests that went upstream, by their ids.
 #[derive(Debug, Default)]
-pub(super) struct Outstanding {
-    waiting: HashMap<u32, Waiting>,
+pub(super) struct UpstreamRequests {
+    waiting: HashMap<u32, UpstreamPending>,
     /// INVARIANT: the sum of the weights of all that wait.
     weight: usize,
 }
 
-impl Outstanding {
-    pub(super) fn insert(&mut self, request_id: u32, service: Service, pending: Pending) {
+impl UpstreamRequests {
+    pub(super) fn insert(&mut self, request_id: u32, service: ServiceKind, pending: ResponseRepair) {
         let weight = pending.weight();
         self.weight += weight;
-        let waiting = Waiting { service, pending, weight };
+        let waiting = UpstreamPending { service, pending, weight };
         self.waiting.insert(request_id, waiting);
     }
 
-    pub(super) fn remove(&mut self, request_id: u32) -> Option<Waiting> {
+    pub(super) fn remove(&mut self, request_id: u32) -> Option<UpstreamPending> {
         let waiting = self.waiting.remove(&request_id)?;
         self.weight -= waiting.weight;
         Some(waiting)
@@ -80,16 +80,16 @@ impl Outstanding {
         self.weight
     }
 
-    pub(super) fn count_of(&self, service: Service) -> usize {
+    pub(super) fn count_of(&self, service: ServiceKind) -> usize {
         self.waiting.values().filter(|waiting| waiting.service == service).count()
     }
 }
 
 /// What mends a response, by kind.
 #[derive(Debug)]
-pub(super) enum Pending {
+pub(super) enum ResponseRepair {
     /// Results, put in order.
-    Results(Results),
+    Results(SplicedResults),
     /// Two lists of results, of so many entries each.
     Triggering(usize, usize),
     /// A part of a request, and those that follow.
@@ -101,9 +101,9 @@ pub(super) enum Pending {
     /// History to filter.
     History(PendingHistory),
     /// Calls, of which some tell client handles of the upstream.
-    Call { sieve: Sieve, item_lists: Vec<(u32, u32)> },
+    Call { sieve: EntryFilter, item_lists: Vec<(u32, u32)> },
     /// Nodes that are being registered.
-    Register { sieve: Sieve, nodes: Vec<NodeId> },
+    Register { sieve: EntryFilter, nodes: Vec<NodeId> },
     /// A response without content.
     Nothing,
     /// A subscription that is being made.
@@ -111,24 +111,24 @@ pub(super) enum Pending {
     /// Revised settings.
     ModifySubscription,
     /// Subscriptions that are being deleted.
-    DeleteSubscriptions { sieve: Sieve, ids: Vec<u32> },
+    DeleteSubscriptions { sieve: EntryFilter, ids: Vec<u32> },
     /// Subscriptions that are being taken over.
-    Transfer { sieve: Sieve, ids: Vec<u32> },
+    Transfer { sieve: EntryFilter, ids: Vec<u32> },
     /// Items that are being made.
     CreateItems(PendingCreate),
     /// Items that are being changed.
     ModifyItems(PendingModify),
     /// Items that are being deleted.
-    DeleteItems { subscription: u32, sieve: Sieve, ids: Vec<u32> },
+    DeleteItems { subscription: u32, sieve: EntryFilter, ids: Vec<u32> },
     /// The results of acknowledgements, and how many more the gate added of its own.
-    Publish { acknowledged: Sieve, owed: usize },
+    Publish { acknowledged: EntryFilter, owed: usize },
     /// The subscription and both numbers of a message asked for again.
     Republish { subscription: u32, sequence: u32, client_sequence: u32 },
 }
 
 /// What reaches the client, or what has to be asked first.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Reply<'a> {
+pub enum MediatedReply<'a> {
     /// The body of the response.
     Pass(Cow<'a, [u8]>),
     /// Another request has to go upstream before the client can be answered: send it under the same request id and hand its response back.
@@ -141,33 +141,33 @@ pub enum Reply<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamRequest {
     /// Which service.
-    pub service: Service,
+    pub service: ServiceKind,
     /// The bytes that follow the request header.
     pub body: Vec<u8>,
 }
 
-impl Pending {
+impl ResponseRepair {
     /// How many entries are kept at most.
     pub(super) fn weight(&self) -> usize {
         match self {
-            Pending::Results(results) => results.sieve.count,
-            Pending::InParts(parts) => parts.weight(),
-            Pending::Browse(browse) => browse.sieve.count,
-            Pending::Translate(translate) => translate.weight(),
-            Pending::History(history) => history.sieve.count,
-            Pending::CreateItems(create) => create.sieve.count,
-            Pending::ModifyItems(modify) => modify.sieve.count,
-            Pending::Call { sieve, .. }
-            | Pending::Register { sieve, .. }
-            | Pending::DeleteSubscriptions { sieve, .. }
-            | Pending::Transfer { sieve, .. }
-            | Pending::DeleteItems { sieve, .. }
-            | Pending::Publish { acknowledged: sieve, .. } => sieve.count,
-            Pending::Triggering(..)
-            | Pending::Nothing
-            | Pending::CreateSubscription
-            | Pending::ModifySubscription
-            | Pending::Republish { .. } => 0,
+            ResponseRepair::Results(results) => results.sieve.count,
+            ResponseRepair::InParts(parts) => parts.weight(),
+            ResponseRepair::Browse(browse) => browse.sieve.count,
+            ResponseRepair::Translate(translate) => translate.weight(),
+            ResponseRepair::History(history) => history.sieve.count,
+            ResponseRepair::CreateItems(create) => create.sieve.count,
+            ResponseRepair::ModifyItems(modify) => modify.sieve.count,
+            ResponseRepair::Call { sieve, .. }
+            | ResponseRepair::Register { sieve, .. }
+            | ResponseRepair::DeleteSubscriptions { sieve, .. }
+            | ResponseRepair::Transfer { sieve, .. }
+            | ResponseRepair::DeleteItems { sieve, .. }
+            | ResponseRepair::Publish { acknowledged: sieve, .. } => sieve.count,
+            ResponseRepair::Triggering(..)
+            | ResponseRepair::Nothing
+            | ResponseRepair::CreateSubscription
+            | ResponseRepair::ModifySubscription
+            | ResponseRepair::Republish { .. } => 0,
         }
     }
 }

@@ -2,34 +2,34 @@
 
 use std::collections::HashMap;
 
-use super::walk::{Garbled, Walked};
+use super::walk::{DecodeError, WalkResult};
 
 /// A point is the server's note to itself: longer ones are no honest server's.
 const POINT_BYTES_MAX: usize = 8192;
 
 /// Bounded: the oldest goes where one too many comes, as Part 4, 7.9 allows servers to do.
 #[derive(Debug)]
-pub(super) struct Points<T> {
+pub(super) struct ContinuationPoints<T> {
     max: usize,
     count: u64,
     points: HashMap<Vec<u8>, (u64, T)>,
 }
 
-impl<T> Points<T> {
+impl<T> ContinuationPoints<T> {
     pub(super) fn new(max: usize) -> Self {
-        Points { max, count: 0, points: HashMap::new() }
+        ContinuationPoints { max, count: 0, points: HashMap::new() }
     }
 
     /// Keeps a point; an empty one is none.
     ///
     /// # Errors
-    /// [`Garbled`] where it is too long.
-    pub(super) fn keep(&mut self, point: Option<&[u8]>, of: T) -> Walked<()> {
+    /// [`DecodeError`] where it is too long.
+    pub(super) fn keep(&mut self, point: Option<&[u8]>, of: T) -> WalkResult<()> {
         let Some(point) = point.filter(|point| !point.is_empty()) else {
             return Ok(());
         };
         if point.len() > POINT_BYTES_MAX {
-            return Err(Garbled);
+            return Err(DecodeError);
         }
         if self.points.len() >= self.max && !self.points.contains_key(point) {
             self.drop_oldest();

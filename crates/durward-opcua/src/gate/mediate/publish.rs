@@ -5,26 +5,26 @@
 
 use opcua_types::{ObjectId, StatusCode};
 
-use super::access::{Aliases, Lens};
+use super::access::{Aliases, ResolvedRights};
 use super::browse::filter_array;
 use super::event::put_fields;
-use super::pending::{Pending, Plan};
-use super::put::Put;
-use super::splice::{Sieve, count_within};
-use super::subscription::{Item, Subscription};
-use super::subscriptions::Subscriptions;
-use super::walk::{Extension, Garbled, Walked, Walker};
-use super::{Mediator, Planned};
-use crate::permission::Rights;
+use super::pending::{RequestPlan, ResponseRepair};
+use super::put::PutEncoded;
+use super::splice::{EntryFilter, count_within};
+use super::subscription::{MediatedItem, MediatedSubscription};
+use super::subscriptions::MediatedSubscriptions;
+use super::walk::{DecodeError, ExtensionObjectView, WalkResult, Walker};
+use super::{Mediator, PlannedRequest};
+use crate::permission::SessionRights;
 
 impl Mediator {
-    pub(super) fn publish<'a>(&mut self, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn publish<'a>(&mut self, body: &'a [u8]) -> PlannedRequest<'a> {
         let mut walker = Walker::new(body);
         let count = count_within(&mut walker, self.room())?;
         let mut check = walker.clone();
-        check.take(count.checked_mul(8).ok_or(Garbled)?)?;
+        check.take(count.checked_mul(8).ok_or(DecodeError)?)?;
         check.end()?;
-        let mut acknowledged = Sieve::default();
+        let mut acknowledged = EntryFilter::default();
         let mut entries = Vec::with_capacity(body.len());
         for _ in 0..count {
             let (id, sequence) = (walker.u32()?, walker.u32()?);
@@ -47,10 +47,10 @@ impl Mediator {
         let mut out = Vec::with_capacity(entries.len() + 4);
         out.put_count(acknowledged.forwarded() + owed);
         out.put_bytes(&entries);
-        Ok(Plan::Forward(out.into(), Pending::Publish { acknowledged, owed }))
+        Ok(RequestPlan::Forward(out.into(), ResponseRepair::Publish { acknowledged, owed }))
     }
 
-    pub(super) fn republish<'a>(&self, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn republish<'a>(&self, body: &'a [u8]) -> PlannedRequest<'a> {
         let mut walker = Walker::new(body);
         let (subscription, client_sequence) = (walker.u32()?, walker.u32()?);
         walker.end()?;
@@ -59,13 +59,13 @@ impl Mediator {
         let mut out = Vec::new();
         out.put_u32(subscription);
         out.put_u32(sequence);
-        let pending = Pending::Republish { subscription, sequence, client_sequence };
-        Ok(Plan::Forward(out.into(), pending))
+        let pending = ResponseRepair::Republish { subscription, sequence, client_sequence };
+        Ok(RequestPlan::Forward(out.into(), pending))
     }
 }
 
 /// A `NotificationMessage` (Part 4, 7.26), filtered.
-struct Message<'a> {
+struct FilteredNotification<'a> {
     sequence: u32,
     publish_time: &'a [u8],
     was_keep_alive: bool,
@@ -76,8 +76,8 @@ struct Message<'a> {
     data: Vec<u8>,
 }
 
-impl<'a> Message<'a> {
-    fn read(source: &Source<'_>, walker: &mut Walker<'a>) -> Walked<Self> {
+impl<'a> FilteredNotification<'a> {
+    fn read(source: &NotificationSource<'_>, walker: &mut Walker<'a>) -> WalkResult<Self> {
         let sequence = walker.u32()?;
         let publish_time = walker.take(8)?;
         let count = walker.clone().count()?;
@@ -89,7 +89,14 @@ impl<'a> Message<'a> {
             is_last |= tells_of_timeout(&notification);
             source.put_notification(&notification, walker.since(at), out)
         })?;
-        Ok(Message { sequence, publish_time, was_keep_alive: count == 0, is_last, count: kept, data })
+        Ok(FilteredNotification {
+            sequence,
+            publish_time,
+            was_keep_alive: count == 0,
+            is_last,
+            count: kept,
+            data,
+        })
     }
 
     fn put(&self, sequence: u32, out: &mut Vec<u8>) {
@@ -101,27 +108,27 @@ impl<'a> Message<'a> {
 
 /// The life time of the subscription has passed (Part 4, 5.14.1.1): nothing follows. One that went to another session is told so too, but its items
 /// are still to be taken from here, whichever of the two is heard of first.
-fn tells_of_timeout(notification: &Extension<'_>) -> bool {
+fn tells_of_timeout(notification: &ExtensionObjectView<'_>) -> bool {
     notification.is(ObjectId::StatusChangeNotification_Encoding_DefaultBinary)
         && Walker::new(notification.binary.unwrap_or_default()).status() == Ok(StatusCode::BadTimeout)
 }
 
 /// Whose notifications they are.
-struct Source<'a> {
-    lens: Lens<'a>,
+struct NotificationSource<'a> {
+    lens: ResolvedRights<'a>,
     /// `None`: of a subscription that went to another session; only that is told still.
-    subscription: Option<&'a Subscription>,
+    subscription: Option<&'a MediatedSubscription>,
 }
 
-impl Source<'_> {
+impl NotificationSource<'_> {
     /// Writes what may be delivered of one element of notification data; gives whether anything is left. Unknown kinds are not delivered.
     fn put_notification(
         &self,
-        notification: &Extension<'_>,
+        notification: &ExtensionObjectView<'_>,
         bytes: &[u8],
         out: &mut Vec<u8>,
-    ) -> Walked<bool> {
-        let body = notification.binary.ok_or(Garbled)?;
+    ) -> WalkResult<bool> {
+        let body = notification.binary.ok_or(DecodeError)?;
         if notification.is(ObjectId::StatusChangeNotification_Encoding_DefaultBinary) {
             out.put_bytes(bytes);
             return Ok(true);
@@ -146,17 +153,22 @@ impl Source<'_> {
     }
 
     /// The item of a notification, where it may be delivered now.
-    fn granted<'s>(&self, subscription: &'s Subscription, handle: u32, is_event: bool) -> Option<&'s Item> {
+    fn granted<'s>(
+        &self,
+        subscription: &'s MediatedSubscription,
+        handle: u32,
+        is_event: bool,
+    ) -> Option<&'s MediatedItem> {
         let item = subscription.item(handle)?;
         (item.is_for_events() == is_event && self.lens.has(item.permission, &item.node)).then_some(item)
     }
 
     fn put_data_changes(
         &self,
-        subscription: &Subscription,
+        subscription: &MediatedSubscription,
         walker: &mut Walker<'_>,
         out: &mut Vec<u8>,
-    ) -> Walked<usize> {
+    ) -> WalkResult<usize> {
         let mut stayed = Vec::new();
         let kept = filter_array(walker, out, |walker, out| {
             let handle = walker.u32()?;
@@ -174,7 +186,7 @@ impl Source<'_> {
         })?;
         let diagnostics = walker.clone().count()?;
         if diagnostics != 0 && diagnostics != stayed.len() {
-            return Err(Garbled);
+            return Err(DecodeError);
         }
         let mut stayed = stayed.into_iter();
         filter_array(walker, out, |walker, out| {
@@ -191,10 +203,10 @@ impl Source<'_> {
 
     fn put_events(
         &self,
-        subscription: &Subscription,
+        subscription: &MediatedSubscription,
         walker: &mut Walker<'_>,
         out: &mut Vec<u8>,
-    ) -> Walked<usize> {
+    ) -> WalkResult<usize> {
         filter_array(walker, out, |walker, out| {
             let handle = walker.u32()?;
             let start = out.len();
@@ -211,23 +223,23 @@ impl Source<'_> {
 
 /// The response to Publish: subscription, available sequence numbers, whether more is ready, the message, results of acknowledgements.
 pub(super) fn mend_publish(
-    rights: &dyn Rights,
+    rights: &dyn SessionRights,
     aliases: &Aliases,
-    subscriptions: &mut Subscriptions,
-    (acknowledged, owed): (&Sieve, usize),
+    subscriptions: &mut MediatedSubscriptions,
+    (acknowledged, owed): (&EntryFilter, usize),
     body: &[u8],
-) -> Walked<Vec<u8>> {
-    let lens = Lens { rights, aliases };
+) -> WalkResult<Vec<u8>> {
+    let lens = ResolvedRights { rights, aliases };
     let mut walker = Walker::new(body);
     let id = walker.u32()?;
     let count = walker.count()?;
-    let available = (0..count).map(|_| walker.u32()).collect::<Walked<Vec<_>>>()?;
+    let available = (0..count).map(|_| walker.u32()).collect::<WalkResult<Vec<_>>>()?;
     let more = walker.u8()?;
     if subscriptions.own(id).is_err() && !subscriptions.was_released(id) {
-        return Err(Garbled);
+        return Err(DecodeError);
     }
-    let source = Source { lens, subscription: subscriptions.own(id).ok() };
-    let message = Message::read(&source, &mut walker)?;
+    let source = NotificationSource { lens, subscription: subscriptions.own(id).ok() };
+    let message = FilteredNotification::read(&source, &mut walker)?;
     let mut results = Vec::new();
     put_acknowledged(acknowledged, owed, &mut walker, &mut results)?;
     walker.end()?;
@@ -242,7 +254,7 @@ pub(super) fn mend_publish(
             out.put_u8(more);
             message.put(sequence, &mut out);
         }
-        Err(_) if message.count == 0 => return Err(Garbled),
+        Err(_) if message.count == 0 => return Err(DecodeError),
         Err(_) => {
             out.put_null();
             out.put_u8(more);
@@ -257,7 +269,7 @@ pub(super) fn mend_publish(
 }
 
 /// The client's sequence number of a message.
-fn number(subscription: &mut Subscription, message: &Message<'_>) -> u32 {
+fn number(subscription: &mut MediatedSubscription, message: &FilteredNotification<'_>) -> u32 {
     if message.count > 0 {
         return subscription.send(message.sequence);
     }
@@ -270,11 +282,16 @@ fn number(subscription: &mut Subscription, message: &Message<'_>) -> u32 {
 /// Results of the client's acknowledgements; those of the gate's own, which come last, are left out.
 ///
 /// Servers exist that give no results here. What they do with acknowledgements concerns nobody's rights, so they are taken to have succeeded.
-fn put_acknowledged(sieve: &Sieve, owed: usize, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<()> {
+fn put_acknowledged(
+    sieve: &EntryFilter,
+    owed: usize,
+    walker: &mut Walker<'_>,
+    out: &mut Vec<u8>,
+) -> WalkResult<()> {
     let expected = sieve.forwarded() + owed;
     let results = walker.count()?;
     if results != expected && results != 0 {
-        return Err(Garbled);
+        return Err(DecodeError);
     }
     out.put_count(sieve.count);
     sieve.each(|_, refused| {
@@ -286,23 +303,23 @@ fn put_acknowledged(sieve: &Sieve, owed: usize, walker: &mut Walker<'_>, out: &m
         out.put_status(status);
         Ok(())
     })?;
-    walker.take(results.saturating_sub(sieve.forwarded()).checked_mul(4).ok_or(Garbled)?)?;
+    walker.take(results.saturating_sub(sieve.forwarded()).checked_mul(4).ok_or(DecodeError)?)?;
     put_acknowledged_diagnostics(sieve, expected, walker, out)
 }
 
 fn put_acknowledged_diagnostics(
-    sieve: &Sieve,
+    sieve: &EntryFilter,
     expected: usize,
     walker: &mut Walker<'_>,
     out: &mut Vec<u8>,
-) -> Walked<()> {
+) -> WalkResult<()> {
     let diagnostics = walker.count()?;
     if diagnostics == 0 {
         out.put_null();
         return Ok(());
     }
     if diagnostics != expected {
-        return Err(Garbled);
+        return Err(DecodeError);
     }
     out.put_count(sieve.count);
     sieve.each(|_, refused| {
@@ -320,18 +337,19 @@ fn put_acknowledged_diagnostics(
 
 /// A message asked for again, filtered by the rights of now. `None` where nothing is left of it.
 pub(super) fn mend_republish(
-    rights: &dyn Rights,
+    rights: &dyn SessionRights,
     aliases: &Aliases,
-    subscription: &Subscription,
+    subscription: &MediatedSubscription,
     (sequence, client_sequence): (u32, u32),
     body: &[u8],
-) -> Walked<Option<Vec<u8>>> {
-    let source = Source { lens: Lens { rights, aliases }, subscription: Some(subscription) };
+) -> WalkResult<Option<Vec<u8>>> {
+    let source =
+        NotificationSource { lens: ResolvedRights { rights, aliases }, subscription: Some(subscription) };
     let mut walker = Walker::new(body);
-    let message = Message::read(&source, &mut walker)?;
+    let message = FilteredNotification::read(&source, &mut walker)?;
     walker.end()?;
     if message.sequence != sequence {
-        return Err(Garbled);
+        return Err(DecodeError);
     }
     if message.count == 0 {
         return Ok(None);

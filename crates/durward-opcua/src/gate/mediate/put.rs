@@ -3,7 +3,7 @@
 use opcua_types::{Identifier, NodeId, ObjectId, StatusCode};
 
 /// Bytes to which encoded values are added.
-pub(super) trait Put {
+pub(super) trait PutEncoded {
     /// A byte.
     fn put_u8(&mut self, value: u8);
     /// Bytes as they are.
@@ -76,7 +76,7 @@ pub(super) trait Put {
     }
 }
 
-impl Put for Vec<u8> {
+impl PutEncoded for Vec<u8> {
     fn put_u8(&mut self, value: u8) {
         self.push(value);
     }

@@ -2,15 +2,15 @@
 
 use opcua_types::NodeId;
 
-use super::access::{Lens, to_read, to_write};
-use super::pending::Pending;
-use super::splice::{Results, Shape, Sifted};
-use super::walk::{Walked, Walker};
-use super::{Mediator, Planned};
-use crate::permission::Rights;
+use super::access::{ResolvedRights, to_read, to_write};
+use super::pending::ResponseRepair;
+use super::splice::{FilteredRequest, ResultShape, SplicedResults};
+use super::walk::{WalkResult, Walker};
+use super::{Mediator, PlannedRequest};
+use crate::permission::SessionRights;
 
 /// The node and attribute of a `ReadValueId`, that is passed.
-pub(super) fn read_value_id(walker: &mut Walker<'_>) -> Walked<(NodeId, u32)> {
+pub(super) fn read_value_id(walker: &mut Walker<'_>) -> WalkResult<(NodeId, u32)> {
     let node = walker.node_id()?;
     let attribute = walker.u32()?;
     // Index range, data encoding.
@@ -21,14 +21,14 @@ pub(super) fn read_value_id(walker: &mut Walker<'_>) -> Walked<(NodeId, u32)> {
 
 impl Mediator {
     /// The hot path: see `splice` for what is touched.
-    pub(super) fn read<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn read<'a>(&self, rights: &dyn SessionRights, body: &'a [u8]) -> PlannedRequest<'a> {
         let lens = self.lens(rights);
         let mut reads = Vec::new();
         let mut edits = Vec::new();
         let mut walker = Walker::new(body);
         // Maximum age, timestamps to return.
         walker.take(8 + 4)?;
-        let sifted = Sifted::new(body, &mut walker, self.room(), |entry, walker| {
+        let sifted = FilteredRequest::new(body, &mut walker, self.room(), |entry, walker| {
             let (node, attribute) = read_value_id(walker)?;
             let ruled =
                 to_read(attribute).and_then(|permission| lens.rule(permission, &node).map(|()| permission));
@@ -40,14 +40,14 @@ impl Mediator {
             }))
         })?;
         walker.end()?;
-        Ok(sifted.plan(Shape::DataValue, |sieve| {
-            Pending::Results(Results { shape: Shape::DataValue, sieve, reads, edits })
+        Ok(sifted.plan(ResultShape::DataValue, |sieve| {
+            ResponseRepair::Results(SplicedResults { shape: ResultShape::DataValue, sieve, reads, edits })
         }))
     }
 
-    pub(super) fn write<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn write<'a>(&self, rights: &dyn SessionRights, body: &'a [u8]) -> PlannedRequest<'a> {
         let lens = self.lens(rights);
-        self.sift_list(body, Shape::Status, |walker| {
+        self.sift_list(body, ResultShape::Status, |walker| {
             let node = walker.node_id()?;
             let attribute = walker.u32()?;
             walker.text()?;
@@ -61,17 +61,17 @@ impl Mediator {
     pub(super) fn sift_list<'a>(
         &self,
         body: &'a [u8],
-        shape: Shape,
-        mut entry: impl FnMut(&mut Walker<'a>) -> Walked<Result<(), opcua_types::StatusCode>>,
-    ) -> Planned<'a> {
+        shape: ResultShape,
+        mut entry: impl FnMut(&mut Walker<'a>) -> WalkResult<Result<(), opcua_types::StatusCode>>,
+    ) -> PlannedRequest<'a> {
         let mut walker = Walker::of_request(body);
-        let sifted = Sifted::new(body, &mut walker, self.room(), |_, walker| entry(walker))?;
+        let sifted = FilteredRequest::new(body, &mut walker, self.room(), |_, walker| entry(walker))?;
         walker.end()?;
-        Ok(sifted.plan(shape, |sieve| Results::plain(shape, sieve)))
+        Ok(sifted.plan(shape, |sieve| SplicedResults::plain(shape, sieve)))
     }
 
     /// The session's rights, with its aliases.
-    pub(super) fn lens<'a>(&'a self, rights: &'a dyn Rights) -> Lens<'a> {
-        Lens { rights, aliases: &self.aliases }
+    pub(super) fn lens<'a>(&'a self, rights: &'a dyn SessionRights) -> ResolvedRights<'a> {
+        ResolvedRights { rights, aliases: &self.aliases }
     }
 }

@@ -3,16 +3,16 @@
 use opcua_types::{NodeId, StatusCode};
 
 use super::access::Aliases;
-use super::pending::{Pending, Plan};
-use super::put::Put;
-use super::splice::{Sieve, count_within};
-use super::walk::{Garbled, Walked, Walker};
-use super::{Mediator, Planned};
-use crate::permission::{Permission, Rights};
+use super::pending::{RequestPlan, ResponseRepair};
+use super::put::PutEncoded;
+use super::splice::{EntryFilter, count_within};
+use super::walk::{DecodeError, WalkResult, Walker};
+use super::{Mediator, PlannedRequest};
+use crate::permission::{Permission, SessionRights};
 
 impl Mediator {
     /// Nodes that may not be browsed are not registered: the client gets their own ids back, as from a server that has no need of aliases.
-    pub(super) fn register<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn register<'a>(&self, rights: &dyn SessionRights, body: &'a [u8]) -> PlannedRequest<'a> {
         let lens = self.lens(rights);
         let mut walker = Walker::new(body);
         let count = count_within(&mut walker, self.room())?;
@@ -22,7 +22,7 @@ impl Mediator {
         if count + self.aliases.len() > self.limits.aliases {
             return Err(StatusCode::BadTooManyOperations);
         }
-        let mut sieve = Sieve::default();
+        let mut sieve = EntryFilter::default();
         let mut nodes = Vec::with_capacity(count);
         for _ in 0..count {
             let node = walker.node_id()?;
@@ -31,7 +31,7 @@ impl Mediator {
         }
         walker.end()?;
         if sieve.refuses_all() {
-            return Ok(Plan::Answer(body.to_vec()));
+            return Ok(RequestPlan::Answer(body.to_vec()));
         }
         let mut out = Vec::with_capacity(body.len());
         out.put_count(sieve.forwarded());
@@ -41,42 +41,42 @@ impl Mediator {
                 out.put_node_id(node);
             }
         }
-        Ok(Plan::Forward(out.into(), Pending::Register { sieve, nodes }))
+        Ok(RequestPlan::Forward(out.into(), ResponseRepair::Register { sieve, nodes }))
     }
 
     /// Only the session's own aliases reach the server; other ids are passed over, as by a server that does not know them.
-    pub(super) fn unregister<'a>(&mut self, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn unregister<'a>(&mut self, body: &'a [u8]) -> PlannedRequest<'a> {
         let mut walker = Walker::new(body);
         let count = count_within(&mut walker, self.room())?;
         if count == 0 {
             return Err(StatusCode::BadNothingToDo);
         }
-        let named = (0..count).map(|_| walker.node_id()).collect::<Walked<Vec<_>>>()?;
+        let named = (0..count).map(|_| walker.node_id()).collect::<WalkResult<Vec<_>>>()?;
         walker.end()?;
         let own: Vec<NodeId> = named.into_iter().filter(|node| self.aliases.remove(node).is_some()).collect();
         if own.is_empty() {
-            return Ok(Plan::Answer(Vec::new()));
+            return Ok(RequestPlan::Answer(Vec::new()));
         }
         let mut out = Vec::new();
         out.put_count(own.len());
         own.iter().for_each(|alias| out.put_node_id(alias));
-        Ok(Plan::Forward(out.into(), Pending::Nothing))
+        Ok(RequestPlan::Forward(out.into(), ResponseRepair::Nothing))
     }
 }
 
 /// The ids that the client gets; keeps the aliases among them.
 pub(super) fn mend(
-    sieve: &Sieve,
+    sieve: &EntryFilter,
     nodes: &[NodeId],
     aliases: &mut Aliases,
     aliases_max: usize,
     body: &[u8],
-) -> Walked<Vec<u8>> {
+) -> WalkResult<Vec<u8>> {
     let mut walker = Walker::new(body);
     if walker.count()? != sieve.forwarded() {
-        return Err(Garbled);
+        return Err(DecodeError);
     }
-    let given = (0..sieve.forwarded()).map(|_| walker.node_id()).collect::<Walked<Vec<_>>>()?;
+    let given = (0..sieve.forwarded()).map(|_| walker.node_id()).collect::<WalkResult<Vec<_>>>()?;
     walker.end()?;
     let mut given = given.into_iter();
     let mut out = Vec::with_capacity(body.len());
@@ -87,11 +87,11 @@ pub(super) fn mend(
             out.put_node_id(node);
             continue;
         }
-        let alias = given.next().ok_or(Garbled)?;
+        let alias = given.next().ok_or(DecodeError)?;
         let is_other = *aliases.get(&alias).unwrap_or(node) != *node;
         if is_other {
             // One alias for two nodes: whose rights would it have?
-            return Err(Garbled);
+            return Err(DecodeError);
         }
         if alias == *node || (aliases.len() >= aliases_max && !aliases.contains_key(&alias)) {
             out.put_node_id(node);

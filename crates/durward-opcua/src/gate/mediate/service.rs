@@ -17,22 +17,22 @@ macro_rules! services {
     ($($name:ident $mediation:ident $request:ident $response:ident,)*) => {
         /// A service of Part 4.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Service {
+        pub enum ServiceKind {
             $(
                 #[doc = concat!("The service `", stringify!($name), "`.")]
                 $name,
             )*
         }
 
-        impl Service {
+        impl ServiceKind {
             /// Every service of Part 4, in its order.
-            pub const ALL: &[Service] = &[$(Service::$name),*];
+            pub const ALL: &[ServiceKind] = &[$(ServiceKind::$name),*];
 
             /// The service whose request has that encoding id (numeric, namespace 0).
-            pub fn of_request(type_id: u32) -> Option<Service> {
+            pub fn of_request(type_id: u32) -> Option<ServiceKind> {
                 $(
                     if type_id == ObjectId::$request as u32 {
-                        return Some(Service::$name);
+                        return Some(ServiceKind::$name);
                     }
                 )*
                 None
@@ -41,21 +41,21 @@ macro_rules! services {
             /// The encoding id of the request.
             pub fn request_id(self) -> u32 {
                 match self {
-                    $(Service::$name => ObjectId::$request as u32,)*
+                    $(ServiceKind::$name => ObjectId::$request as u32,)*
                 }
             }
 
             /// The encoding id of the response.
             pub fn response_id(self) -> u32 {
                 match self {
-                    $(Service::$name => ObjectId::$response as u32,)*
+                    $(ServiceKind::$name => ObjectId::$response as u32,)*
                 }
             }
 
             /// Who answers it.
             pub fn mediation(self) -> Mediation {
                 match self {
-                    $(Service::$name => Mediation::$mediation,)*
+                    $(ServiceKind::$name => Mediation::$mediation,)*
                 }
             }
         }

@@ -9,23 +9,23 @@ use std::ops::Range;
 
 use opcua_types::{NodeId, StatusCode};
 
-use super::access::{Effective, Lens, put_refused_value};
-use super::parts::{Part, Parts};
-use super::pending::{Pending, Plan};
-use super::put::Put;
-use super::walk::{Garbled, Walked, Walker};
+use super::access::{EffectiveAttribute, ResolvedRights, put_refused_value};
+use super::parts::{RequestPart, SplitRequest};
+use super::pending::{RequestPlan, ResponseRepair};
+use super::put::PutEncoded;
+use super::walk::{DecodeError, WalkResult, Walker};
 use crate::permission::Permission;
 
-/// What became of the entries of a request.
+/// Which entries of a request are granted, and the results of the refused ones.
 #[derive(Debug, Default)]
-pub(super) struct Sieve {
+pub(super) struct EntryFilter {
     /// How many entries the client's request has.
     pub(super) count: usize,
     /// The refused ones, in order.
     pub(super) refused: Vec<(u32, StatusCode)>,
 }
 
-impl Sieve {
+impl EntryFilter {
     /// Notes what became of the next entry.
     pub(super) fn note(&mut self, verdict: Result<(), StatusCode>) {
         if let Err(status) = verdict {
@@ -46,14 +46,14 @@ impl Sieve {
     /// The results as the client gets them: `result` writes that of an entry that was forwarded.
     ///
     /// # Errors
-    /// [`Garbled`] where there are not as many results as entries were forwarded.
+    /// [`DecodeError`] where there are not as many results as entries were forwarded.
     pub(super) fn merge<'a>(
         &self,
         walker: &mut Walker<'a>,
         out: &mut Vec<u8>,
-        shape: Shape,
-        result: impl FnMut(u32, &mut Walker<'a>, &mut Vec<u8>) -> Walked<()>,
-    ) -> Walked<()> {
+        shape: ResultShape,
+        result: impl FnMut(u32, &mut Walker<'a>, &mut Vec<u8>) -> WalkResult<()>,
+    ) -> WalkResult<()> {
         self.merge_results(walker, out, shape, result)?;
         self.merge_diagnostics(walker, out)
     }
@@ -62,9 +62,9 @@ impl Sieve {
         &self,
         walker: &mut Walker<'a>,
         out: &mut Vec<u8>,
-        shape: Shape,
-        mut result: impl FnMut(u32, &mut Walker<'a>, &mut Vec<u8>) -> Walked<()>,
-    ) -> Walked<()> {
+        shape: ResultShape,
+        mut result: impl FnMut(u32, &mut Walker<'a>, &mut Vec<u8>) -> WalkResult<()>,
+    ) -> WalkResult<()> {
         self.expect(walker.count()?)?;
         out.put_count(self.count);
         self.each(|entry, refused| match refused {
@@ -77,7 +77,7 @@ impl Sieve {
     }
 
     /// Diagnostic infos: none, or as many as there are results.
-    pub(super) fn merge_diagnostics(&self, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<()> {
+    pub(super) fn merge_diagnostics(&self, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> WalkResult<()> {
         let count = walker.count()?;
         if count == 0 {
             out.put_null();
@@ -97,11 +97,14 @@ impl Sieve {
         })
     }
 
-    fn expect(&self, count: usize) -> Walked<()> {
-        if count == self.forwarded() { Ok(()) } else { Err(Garbled) }
+    fn expect(&self, count: usize) -> WalkResult<()> {
+        if count == self.forwarded() { Ok(()) } else { Err(DecodeError) }
     }
 
-    pub(super) fn each(&self, mut entry: impl FnMut(u32, Option<StatusCode>) -> Walked<()>) -> Walked<()> {
+    pub(super) fn each(
+        &self,
+        mut entry: impl FnMut(u32, Option<StatusCode>) -> WalkResult<()>,
+    ) -> WalkResult<()> {
         let mut refused = self.refused.iter().peekable();
         for number in 0..index(self.count) {
             let status = refused.next_if(|(refused, _)| *refused == number).map(|(_, status)| *status);
@@ -116,12 +119,12 @@ fn index(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// A request whose entries were looked at.
-pub(super) struct Sifted<'a> {
+/// A request whose refused entries were removed.
+pub(super) struct FilteredRequest<'a> {
     body: &'a [u8],
     /// Where the number of entries stands.
     count_at: usize,
-    pub(super) sieve: Sieve,
+    pub(super) sieve: EntryFilter,
     /// The bytes of the refused entries.
     cuts: Vec<Range<usize>>,
     /// Where the entries end.
@@ -130,7 +133,7 @@ pub(super) struct Sifted<'a> {
     structures: Vec<(usize, usize)>,
 }
 
-impl<'a> Sifted<'a> {
+impl<'a> FilteredRequest<'a> {
     /// Walks over the entries of the list that begins here; `entry` walks over one and rules on it.
     ///
     /// # Errors
@@ -139,11 +142,11 @@ impl<'a> Sifted<'a> {
         body: &'a [u8],
         walker: &mut Walker<'a>,
         room: usize,
-        mut entry: impl FnMut(u32, &mut Walker<'a>) -> Walked<Result<(), StatusCode>>,
+        mut entry: impl FnMut(u32, &mut Walker<'a>) -> WalkResult<Result<(), StatusCode>>,
     ) -> Result<Self, StatusCode> {
         let count_at = walker.at();
         let count = count_within(walker, room)?;
-        let mut sieve = Sieve::default();
+        let mut sieve = EntryFilter::default();
         let mut cuts = Vec::new();
         let mut structures = Vec::new();
         for number in 0..index(count) {
@@ -158,30 +161,34 @@ impl<'a> Sifted<'a> {
                 structures.push((walker.at(), sieve.count));
             }
         }
-        Ok(Sifted { body, count_at, sieve, cuts, end_at: walker.at(), structures })
+        Ok(FilteredRequest { body, count_at, sieve, cuts, end_at: walker.at(), structures })
     }
 
     /// The same entries in the same places of other bytes.
-    pub(super) fn over(self, body: &[u8]) -> Sifted<'_> {
-        Sifted { body, ..self }
+    pub(super) fn over(self, body: &[u8]) -> FilteredRequest<'_> {
+        FilteredRequest { body, ..self }
     }
 
     /// Forwards what was granted; answers where nothing was; cuts the request into parts where entries stand behind a structure.
-    pub(super) fn plan(self, shape: Shape, pending: impl FnOnce(Sieve) -> Pending) -> Plan<'a> {
+    pub(super) fn plan(
+        self,
+        shape: ResultShape,
+        pending: impl FnOnce(EntryFilter) -> ResponseRepair,
+    ) -> RequestPlan<'a> {
         if let Some(parts) = self.parts() {
-            return Plan::InParts(Parts::new(shape, parts));
+            return RequestPlan::InParts(SplitRequest::new(shape, parts));
         }
         if self.sieve.refuses_all() {
-            return Plan::Answer(shape.refuse_all(&self.sieve));
+            return RequestPlan::Answer(shape.refuse_all(&self.sieve));
         }
         let body = self.kept();
-        Plan::Forward(body, pending(self.sieve))
+        RequestPlan::Forward(body, pending(self.sieve))
     }
 
     /// The request in parts, in each of which only the last entry holds structures. `None` where it is so already.
     ///
     /// It is cut behind refused entries too: the parts are ruled on again when they are sent.
-    fn parts(&self) -> Option<Vec<Part>> {
+    fn parts(&self) -> Option<Vec<RequestPart>> {
         let (_, first) = *self.structures.first()?;
         if first >= self.sieve.count {
             return None;
@@ -198,7 +205,7 @@ impl<'a> Sifted<'a> {
             body.put_count(entries);
             body.put_bytes(bytes(from..end));
             body.put_bytes(bytes(self.end_at..self.body.len()));
-            parts.push(Part { body, entries });
+            parts.push(RequestPart { body, entries });
             (from, before) = (end, count);
         }
         Some(parts)
@@ -236,7 +243,7 @@ pub(super) fn count_within(walker: &mut Walker<'_>, room: usize) -> Result<usize
 
 /// What a result consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum ResultShape {
     Status,
     DataValue,
     HistoryRead,
@@ -249,90 +256,90 @@ pub(super) enum Shape {
     Transfer,
 }
 
-impl Shape {
+impl ResultShape {
     /// Passes a result.
-    pub(super) fn skip(self, walker: &mut Walker<'_>) -> Walked<()> {
+    pub(super) fn skip(self, walker: &mut Walker<'_>) -> WalkResult<()> {
         match self {
-            Shape::DataValue => return walker.skip_data_value(),
-            Shape::Status
-            | Shape::HistoryRead
-            | Shape::HistoryUpdate
-            | Shape::Call
-            | Shape::Browse
-            | Shape::AddNodes
-            | Shape::CreateItem
-            | Shape::ModifyItem
-            | Shape::Transfer => walker.u32()?,
+            ResultShape::DataValue => return walker.skip_data_value(),
+            ResultShape::Status
+            | ResultShape::HistoryRead
+            | ResultShape::HistoryUpdate
+            | ResultShape::Call
+            | ResultShape::Browse
+            | ResultShape::AddNodes
+            | ResultShape::CreateItem
+            | ResultShape::ModifyItem
+            | ResultShape::Transfer => walker.u32()?,
         };
         match self {
-            Shape::Status | Shape::DataValue => {}
-            Shape::HistoryRead => {
+            ResultShape::Status | ResultShape::DataValue => {}
+            ResultShape::HistoryRead => {
                 walker.text()?;
                 walker.skip_extension()?;
             }
-            Shape::HistoryUpdate => {
+            ResultShape::HistoryUpdate => {
                 walker.skip_array(|walker| walker.u32().map(drop))?;
                 walker.skip_array(Walker::skip_diagnostic_info)?;
             }
-            Shape::Call => {
+            ResultShape::Call => {
                 walker.skip_array(|walker| walker.u32().map(drop))?;
                 walker.skip_array(Walker::skip_diagnostic_info)?;
                 walker.skip_array(Walker::skip_variant)?;
             }
-            Shape::Browse => {
+            ResultShape::Browse => {
                 walker.text()?;
                 walker.skip_array(super::browse::skip_reference)?;
             }
-            Shape::AddNodes => walker.skip_node_id()?,
-            Shape::CreateItem => {
+            ResultShape::AddNodes => walker.skip_node_id()?,
+            ResultShape::CreateItem => {
                 walker.take(4 + 8 + 4)?;
                 walker.skip_extension()?;
             }
-            Shape::ModifyItem => {
+            ResultShape::ModifyItem => {
                 walker.take(8 + 4)?;
                 walker.skip_extension()?;
             }
-            Shape::Transfer => walker.skip_array(|walker| walker.u32().map(drop)).map(drop)?,
+            ResultShape::Transfer => walker.skip_array(|walker| walker.u32().map(drop)).map(drop)?,
         }
         Ok(())
     }
 
     /// Writes the result of an entry that was refused.
     pub(super) fn put_refused(self, out: &mut Vec<u8>, status: StatusCode) {
-        if self == Shape::DataValue {
+        if self == ResultShape::DataValue {
             return put_refused_value(out, status);
         }
         out.put_status(status);
         match self {
-            Shape::Status | Shape::DataValue => {}
-            Shape::HistoryRead => {
+            ResultShape::Status | ResultShape::DataValue => {}
+            ResultShape::HistoryRead => {
                 out.put_null();
                 out.put_no_extension();
             }
-            Shape::HistoryUpdate | Shape::Browse => {
+            ResultShape::HistoryUpdate | ResultShape::Browse => {
                 out.put_null();
                 out.put_null();
             }
-            Shape::Call => {
+            ResultShape::Call => {
                 out.put_null();
                 out.put_null();
                 out.put_null();
             }
-            Shape::AddNodes => out.put_bytes(&[0, 0]),
-            Shape::CreateItem => {
+            ResultShape::AddNodes => out.put_bytes(&[0, 0]),
+            ResultShape::CreateItem => {
                 out.put_bytes(&[0; 16]);
                 out.put_no_extension();
             }
-            Shape::ModifyItem => {
+            ResultShape::ModifyItem => {
                 out.put_bytes(&[0; 12]);
                 out.put_no_extension();
             }
-            Shape::Transfer => out.put_null(),
+            ResultShape::Transfer => out.put_null(),
         }
     }
 
     /// The response to a request of which nothing was forwarded.
-    pub(super) fn refuse_all(self, sieve: &Sieve) -> Vec<u8> {
+    pub(super) fn refuse_all(self, sieve: &EntryFilter) -> Vec<u8> {
         let mut out = Vec::new();
         out.put_count(sieve.refused.len());
         for (_, status) in &sieve.refused {
@@ -346,30 +353,30 @@ impl Shape {
 /// Results that need no other mending than that those of refused entries are put back, that what is read is ruled on again, and that some data
 /// values are edited.
 #[derive(Debug)]
-pub(super) struct Results {
-    pub(super) shape: Shape,
-    pub(super) sieve: Sieve,
+pub(super) struct SplicedResults {
+    pub(super) shape: ResultShape,
+    pub(super) sieve: EntryFilter,
     /// What each forwarded entry asked for, in order, where its result is read: the right may have ended until the response comes. Empty
     /// where the results tell what was done.
     pub(super) reads: Vec<(Permission, NodeId)>,
     /// The data values to edit, by entry, in order.
-    pub(super) edits: Vec<(u32, Effective)>,
+    pub(super) edits: Vec<(u32, EffectiveAttribute)>,
 }
 
-impl Results {
-    pub(super) fn plain(shape: Shape, sieve: Sieve) -> Pending {
-        Pending::Results(Results { shape, sieve, reads: Vec::new(), edits: Vec::new() })
+impl SplicedResults {
+    pub(super) fn plain(shape: ResultShape, sieve: EntryFilter) -> ResponseRepair {
+        ResponseRepair::Results(SplicedResults { shape, sieve, reads: Vec::new(), edits: Vec::new() })
     }
 
     /// Those forwarded entries, by their place among them, whose right has ended.
-    fn ended(&self, lens: Lens<'_>) -> Vec<(usize, StatusCode)> {
+    fn ended(&self, lens: ResolvedRights<'_>) -> Vec<(usize, StatusCode)> {
         let ruled = self.reads.iter().enumerate();
         ruled
             .filter_map(|(place, (permission, node))| Some((place, lens.rule(*permission, node).err()?)))
             .collect()
     }
 
-    pub(super) fn mend<'a>(&self, lens: Lens<'_>, body: &'a [u8]) -> Walked<Cow<'a, [u8]>> {
+    pub(super) fn mend<'a>(&self, lens: ResolvedRights<'_>, body: &'a [u8]) -> WalkResult<Cow<'a, [u8]>> {
         let ended = self.ended(lens);
         let mut walker = Walker::new(body);
         if self.sieve.refused.is_empty() && self.edits.is_empty() && ended.is_empty() {
@@ -407,7 +414,7 @@ impl Results {
     }
 
     /// Passes the diagnostic infos: none, or as many as there are results.
-    fn skip_diagnostics(&self, walker: &mut Walker<'_>) -> Walked<()> {
+    fn skip_diagnostics(&self, walker: &mut Walker<'_>) -> WalkResult<()> {
         match walker.skip_array(Walker::skip_diagnostic_info)? {
             0 => Ok(()),
             count => self.sieve.expect(count),

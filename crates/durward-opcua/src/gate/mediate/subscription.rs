@@ -18,7 +18,7 @@ const RELEASED_MAX: usize = 64;
 
 /// A monitored item.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct MediatedItem {
     pub(super) node: NodeId,
     pub(super) attribute: u32,
     /// What notifications ask for.
@@ -33,7 +33,7 @@ pub(super) struct Item {
     pub(super) is_suspended: bool,
 }
 
-impl Item {
+impl MediatedItem {
     /// # Errors
     /// `BadAttributeIdInvalid` where the attribute is none.
     pub(super) fn new(
@@ -42,7 +42,7 @@ impl Item {
         client_handle: u32,
         mode: i32,
     ) -> Result<Self, StatusCode> {
-        Ok(Item {
+        Ok(MediatedItem {
             node,
             attribute,
             permission: to_monitor(attribute)?,
@@ -60,29 +60,29 @@ impl Item {
 
 /// A message that the client got: the server's sequence number and the client's.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct SentNotification {
     upstream: u32,
     client: u32,
 }
 
 /// A subscription. It can move to another session of the same user and client, as a whole.
 #[derive(Debug)]
-pub struct Subscription {
+pub struct MediatedSubscription {
     /// By the gate's handle.
-    pub(super) items: HashMap<u32, Item>,
+    pub(super) items: HashMap<u32, MediatedItem>,
     /// The gate's handles by the server's numbers of items.
     handles: HashMap<u32, u32>,
     handle_last: u32,
     /// INVARIANT: a message that was emptied takes no number of the client's, so the client's numbers have no gaps (Part 4, 7.26).
     sequence_next: u32,
-    sent: VecDeque<Sent>,
+    sent: VecDeque<SentNotification>,
     /// Messages that were emptied: the client does not know of them, so the gate acknowledges them.
     owed: VecDeque<u32>,
 }
 
-impl Default for Subscription {
+impl Default for MediatedSubscription {
     fn default() -> Self {
-        Subscription {
+        MediatedSubscription {
             items: HashMap::new(),
             handles: HashMap::new(),
             handle_last: 0,
@@ -93,7 +93,7 @@ impl Default for Subscription {
     }
 }
 
-impl Subscription {
+impl MediatedSubscription {
     /// A handle that no item has.
     pub(super) fn reserve_handle(&mut self) -> u32 {
         loop {
@@ -105,7 +105,7 @@ impl Subscription {
     }
 
     /// The item with that handle of the gate's.
-    pub(super) fn item(&self, handle: u32) -> Option<&Item> {
+    pub(super) fn item(&self, handle: u32) -> Option<&MediatedItem> {
         self.items.get(&handle)
     }
 
@@ -113,7 +113,7 @@ impl Subscription {
     ///
     /// # Errors
     /// `BadMonitoredItemIdInvalid`
-    pub(super) fn by_id(&mut self, id: u32) -> Result<(u32, &mut Item), StatusCode> {
+    pub(super) fn by_id(&mut self, id: u32) -> Result<(u32, &mut MediatedItem), StatusCode> {
         let handle = *self.handles.get(&id).ok_or(StatusCode::BadMonitoredItemIdInvalid)?;
         let item = self.items.get_mut(&handle).ok_or(StatusCode::BadMonitoredItemIdInvalid)?;
         Ok((handle, item))
@@ -153,7 +153,7 @@ impl Subscription {
         if self.sent.len() >= SENT_MAX {
             self.sent.pop_front();
         }
-        self.sent.push_back(Sent { upstream, client });
+        self.sent.push_back(SentNotification { upstream, client });
         client
     }
 
@@ -193,25 +193,25 @@ impl Subscription {
 
 /// The session's subscriptions, by the server's numbers.
 #[derive(Debug, Default)]
-pub(super) struct Subscriptions {
-    own: HashMap<u32, Subscription>,
+pub(super) struct MediatedSubscriptions {
+    own: HashMap<u32, MediatedSubscription>,
     released: VecDeque<u32>,
 }
 
-impl Subscriptions {
+impl MediatedSubscriptions {
     /// # Errors
     /// `BadSubscriptionIdInvalid`, whether the subscription is another session's or nobody's.
-    pub(super) fn own(&self, id: u32) -> Result<&Subscription, StatusCode> {
+    pub(super) fn own(&self, id: u32) -> Result<&MediatedSubscription, StatusCode> {
         self.own.get(&id).ok_or(StatusCode::BadSubscriptionIdInvalid)
     }
 
     /// # Errors
-    /// As [`Subscriptions::own`].
-    pub(super) fn own_mut(&mut self, id: u32) -> Result<&mut Subscription, StatusCode> {
+    /// As [`MediatedSubscriptions::own`].
+    pub(super) fn own_mut(&mut self, id: u32) -> Result<&mut MediatedSubscription, StatusCode> {
         self.own.get_mut(&id).ok_or(StatusCode::BadSubscriptionIdInvalid)
     }
 
-    pub(super) fn insert(&mut self, id: u32, subscription: Subscription) {
+    pub(super) fn insert(&mut self, id: u32, subscription: MediatedSubscription) {
         self.released.retain(|released| *released != id);
         self.own.insert(id, subscription);
     }
@@ -221,7 +221,7 @@ impl Subscriptions {
     }
 
     /// The subscription goes to another session.
-    pub(super) fn release(&mut self, id: u32) -> Option<Subscription> {
+    pub(super) fn release(&mut self, id: u32) -> Option<MediatedSubscription> {
         let subscription = self.own.remove(&id)?;
         if self.released.len() >= RELEASED_MAX {
             self.released.pop_front();
@@ -230,7 +230,7 @@ impl Subscriptions {
         Some(subscription)
     }
 
-    pub(super) fn release_all(&mut self) -> Vec<(u32, Subscription)> {
+    pub(super) fn release_all(&mut self) -> Vec<(u32, MediatedSubscription)> {
         self.own.drain().collect()
     }
 
@@ -246,7 +246,7 @@ impl Subscriptions {
         self.own.values().map(|subscription| subscription.items.len()).sum()
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Subscription)> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut MediatedSubscription)> {
         self.own.iter_mut().map(|(id, subscription)| (*id, subscription))
     }
 }
@@ -258,7 +258,8 @@ mod tests {
     /// Part 4, 7.36: 1 follows on the highest number.
     #[test]
     fn sequence_numbers_wrap_around_zero() {
-        let mut subscription = Subscription { sequence_next: u32::MAX, ..Subscription::default() };
+        let mut subscription =
+            MediatedSubscription { sequence_next: u32::MAX, ..MediatedSubscription::default() };
         assert_eq!(subscription.send(7), u32::MAX);
         assert_eq!(subscription.send(8), 1);
         assert_eq!(subscription.upstream_sequence(1), Some(8));
@@ -266,7 +267,7 @@ mod tests {
 
     #[test]
     fn of_messages_only_the_last_are_kept() {
-        let mut subscription = Subscription::default();
+        let mut subscription = MediatedSubscription::default();
         (0..3 * SENT_MAX as u32).for_each(|sequence| {
             subscription.send(sequence);
             subscription.owe(sequence);

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use opcua_types::StatusCode;
 
-use super::pending::{Pending, Plan};
-use super::put::Put;
-use super::service::Service;
-use super::splice::{Results, Shape, Sieve, Sifted};
-pub use super::subscription::Subscription;
-pub(super) use super::subscription::Subscriptions;
-use super::walk::{Garbled, Walked, Walker};
-use super::{Mediator, Planned};
+use super::pending::{RequestPlan, ResponseRepair};
+use super::put::PutEncoded;
+use super::service::ServiceKind;
+use super::splice::{EntryFilter, FilteredRequest, ResultShape, SplicedResults};
+pub use super::subscription::MediatedSubscription;
+pub(super) use super::subscription::MediatedSubscriptions;
+use super::walk::{DecodeError, WalkResult, Walker};
+use super::{Mediator, PlannedRequest};
 
-/// Whose subscriptions are whose: what sessions of one gate have to know of each other.
+/// The owners of subscriptions: what sessions of one gate have to know of each other.
 ///
 /// The mediator of the session that asks is in use meanwhile. An implementation that keeps mediators behind locks must not let two sessions that take
 /// from each other wait for each other: let one lock cover all transfers.
@@ -24,7 +24,7 @@ pub trait Owners: Send + Sync {
 
     /// The server has transferred it: takes it from its former session ([`Mediator::release`]). `None` where it is gone, or may no longer be
     /// taken; the client is refused then.
-    fn take(&self, subscription_id: u32) -> Option<Subscription>;
+    fn take(&self, subscription_id: u32) -> Option<MediatedSubscription>;
 }
 
 /// No session takes from another.
@@ -36,85 +36,85 @@ impl Owners for NoTransfers {
         false
     }
 
-    fn take(&self, _: u32) -> Option<Subscription> {
+    fn take(&self, _: u32) -> Option<MediatedSubscription> {
         None
     }
 }
 
 impl Mediator {
-    pub(super) fn create_subscription<'a>(&self, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn create_subscription<'a>(&self, body: &'a [u8]) -> PlannedRequest<'a> {
         // Interval, life time, keep alive, notifications for each message, publishing, priority.
         let mut walker = Walker::new(body);
         walker.take(8 + 4 + 4 + 4 + 1 + 1)?;
         walker.end()?;
-        let coming = self.waiting.count_of(Service::CreateSubscription);
+        let coming = self.waiting.count_of(ServiceKind::CreateSubscription);
         if self.subscriptions.count() + coming >= self.limits.subscriptions {
             return Err(StatusCode::BadTooManySubscriptions);
         }
-        Ok(Plan::Forward(body.into(), Pending::CreateSubscription))
+        Ok(RequestPlan::Forward(body.into(), ResponseRepair::CreateSubscription))
     }
 
-    pub(super) fn mend_create_subscription(&mut self, body: &[u8]) -> Walked<()> {
+    pub(super) fn mend_create_subscription(&mut self, body: &[u8]) -> WalkResult<()> {
         let mut walker = Walker::new(body);
         let id = walker.u32()?;
         walker.take(8 + 4 + 4)?;
         walker.end()?;
         if self.subscriptions.own(id).is_ok() {
-            return Err(Garbled);
+            return Err(DecodeError);
         }
-        self.subscriptions.insert(id, Subscription::default());
+        self.subscriptions.insert(id, MediatedSubscription::default());
         Ok(())
     }
 
-    pub(super) fn modify_subscription<'a>(&self, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn modify_subscription<'a>(&self, body: &'a [u8]) -> PlannedRequest<'a> {
         let mut walker = Walker::new(body);
         let id = walker.u32()?;
         walker.take(8 + 4 + 4 + 4 + 1)?;
         walker.end()?;
         self.subscriptions.own(id)?;
-        Ok(Plan::Forward(body.into(), Pending::ModifySubscription))
+        Ok(RequestPlan::Forward(body.into(), ResponseRepair::ModifySubscription))
     }
 
-    pub(super) fn set_publishing_mode<'a>(&self, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn set_publishing_mode<'a>(&self, body: &'a [u8]) -> PlannedRequest<'a> {
         let mut walker = Walker::new(body);
         walker.boolean()?;
-        let sifted = Sifted::new(body, &mut walker, self.room(), |_, walker| {
+        let sifted = FilteredRequest::new(body, &mut walker, self.room(), |_, walker| {
             let id = walker.u32()?;
             Ok(self.subscriptions.own(id).map(drop))
         })?;
         walker.end()?;
-        Ok(sifted.plan(Shape::Status, |sieve| Results::plain(Shape::Status, sieve)))
+        Ok(sifted.plan(ResultShape::Status, |sieve| SplicedResults::plain(ResultShape::Status, sieve)))
     }
 
-    pub(super) fn delete_subscriptions<'a>(&self, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn delete_subscriptions<'a>(&self, body: &'a [u8]) -> PlannedRequest<'a> {
         let mut ids = Vec::new();
         let mut walker = Walker::new(body);
-        let sifted = Sifted::new(body, &mut walker, self.room(), |_, walker| {
+        let sifted = FilteredRequest::new(body, &mut walker, self.room(), |_, walker| {
             let id = walker.u32()?;
             ids.push(id);
             Ok(self.subscriptions.own(id).map(drop))
         })?;
         walker.end()?;
         ids.retain(|id| self.subscriptions.own(*id).is_ok());
-        Ok(sifted.plan(Shape::Status, |sieve| Pending::DeleteSubscriptions { sieve, ids }))
+        Ok(sifted.plan(ResultShape::Status, |sieve| ResponseRepair::DeleteSubscriptions { sieve, ids }))
     }
 
     pub(super) fn mend_delete_subscriptions(
         &mut self,
-        sieve: &Sieve,
+        sieve: &EntryFilter,
         ids: &[u32],
         body: &[u8],
-    ) -> Walked<Vec<u8>> {
+    ) -> WalkResult<Vec<u8>> {
         let mut deleted = Vec::new();
         let out = mend_statuses(sieve, ids, body, |id| deleted.push(id))?;
         deleted.into_iter().for_each(|id| self.subscriptions.remove(id));
         Ok(out)
     }
 
-    pub(super) fn transfer<'a>(&self, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn transfer<'a>(&self, body: &'a [u8]) -> PlannedRequest<'a> {
         let mut ids = Vec::new();
         let mut walker = Walker::new(body);
-        let sifted = Sifted::new(body, &mut walker, self.room(), |_, walker| {
+        let sifted = FilteredRequest::new(body, &mut walker, self.room(), |_, walker| {
             let id = walker.u32()?;
             if self.subscriptions.own(id).is_ok() || self.owners.may_take(id) {
                 ids.push(id);
@@ -129,24 +129,29 @@ impl Mediator {
         if self.subscriptions.count() + ids.len() > self.limits.subscriptions {
             return Err(StatusCode::BadTooManySubscriptions);
         }
-        Ok(sifted.plan(Shape::Transfer, |sieve| Pending::Transfer { sieve, ids }))
+        Ok(sifted.plan(ResultShape::Transfer, |sieve| ResponseRepair::Transfer { sieve, ids }))
     }
 
-    pub(super) fn mend_transfer(&mut self, sieve: &Sieve, ids: &[u32], body: &[u8]) -> Walked<Vec<u8>> {
+    pub(super) fn mend_transfer(
+        &mut self,
+        sieve: &EntryFilter,
+        ids: &[u32],
+        body: &[u8],
+    ) -> WalkResult<Vec<u8>> {
         // Nothing is taken over before the whole response proves sound.
         let mut check = Walker::new(body);
-        if check.skip_array(|walker| Shape::Transfer.skip(walker))? != ids.len() {
-            return Err(Garbled);
+        if check.skip_array(|walker| ResultShape::Transfer.skip(walker))? != ids.len() {
+            return Err(DecodeError);
         }
         let mut ids = ids.iter();
         let mut walker = Walker::new(body);
         let mut out = Vec::with_capacity(body.len());
         let owners = Arc::clone(&self.owners);
-        sieve.merge(&mut walker, &mut out, Shape::Transfer, |_, walker, out| {
-            let id = *ids.next().ok_or(Garbled)?;
+        sieve.merge(&mut walker, &mut out, ResultShape::Transfer, |_, walker, out| {
+            let id = *ids.next().ok_or(DecodeError)?;
             let status = walker.status()?;
             let count = walker.count()?;
-            let available = (0..count).map(|_| walker.u32()).collect::<Walked<Vec<_>>>()?;
+            let available = (0..count).map(|_| walker.u32()).collect::<WalkResult<Vec<_>>>()?;
             if !status.is_bad()
                 && self.subscriptions.own(id).is_err()
                 && let Some(taken) = owners.take(id)
@@ -155,7 +160,7 @@ impl Mediator {
             }
             let Ok(subscription) = self.subscriptions.own(id) else {
                 let status = if status.is_bad() { status } else { StatusCode::BadSubscriptionIdInvalid };
-                Shape::Transfer.put_refused(out, status);
+                ResultShape::Transfer.put_refused(out, status);
                 return Ok(());
             };
             let sequences = subscription.client_sequences(&available);
@@ -169,29 +174,29 @@ impl Mediator {
     }
 
     /// Gives a subscription away, to another session of the same user and client: what [`Owners::take`] calls.
-    pub fn release(&mut self, subscription_id: u32) -> Option<Subscription> {
+    pub fn release(&mut self, subscription_id: u32) -> Option<MediatedSubscription> {
         self.subscriptions.release(subscription_id)
     }
 
     /// Gives all subscriptions away: the session was closed and leaves them behind (`deleteSubscriptions` false), for another session to take over
     /// until the server deletes them.
-    pub fn release_all(&mut self) -> Vec<(u32, Subscription)> {
+    pub fn release_all(&mut self) -> Vec<(u32, MediatedSubscription)> {
         self.subscriptions.release_all()
     }
 }
 
 /// Statuses put in order; `done` is told of what succeeded.
 pub(super) fn mend_statuses(
-    sieve: &Sieve,
+    sieve: &EntryFilter,
     ids: &[u32],
     body: &[u8],
     mut done: impl FnMut(u32),
-) -> Walked<Vec<u8>> {
+) -> WalkResult<Vec<u8>> {
     let mut ids = ids.iter();
     let mut walker = Walker::new(body);
     let mut out = Vec::with_capacity(body.len());
-    sieve.merge(&mut walker, &mut out, Shape::Status, |_, walker, out| {
-        let id = *ids.next().ok_or(Garbled)?;
+    sieve.merge(&mut walker, &mut out, ResultShape::Status, |_, walker, out| {
+        let id = *ids.next().ok_or(DecodeError)?;
         let status = walker.status()?;
         if !status.is_bad() {
             done(id);

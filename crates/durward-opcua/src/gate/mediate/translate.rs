@@ -6,19 +6,19 @@
 
 use opcua_types::{NodeId, StatusCode};
 
-use super::access::{Aliases, Lens, is_type_of_session_diagnostics};
-use super::pending::{Pending, Plan, Reply, UpstreamRequest};
-use super::put::Put;
-use super::service::Service;
+use super::access::{Aliases, ResolvedRights, is_type_of_session_diagnostics};
+use super::pending::{MediatedReply, RequestPlan, ResponseRepair, UpstreamRequest};
+use super::put::PutEncoded;
+use super::service::ServiceKind;
 use super::splice::count_within;
-use super::walk::{Garbled, Walked, Walker};
-use super::{Mediator, Planned};
-use crate::permission::{Permission, Rights};
+use super::walk::{DecodeError, WalkResult, Walker};
+use super::{Mediator, PlannedRequest};
+use crate::permission::{Permission, SessionRights};
 
 /// Paths that are being followed.
 #[derive(Debug)]
 pub(super) struct PendingTranslate {
-    paths: Vec<Path>,
+    paths: Vec<TranslatedPath>,
     /// For each path in the running round: which path of the client's it is.
     asked: Vec<usize>,
     /// How many paths a round may have.
@@ -26,7 +26,7 @@ pub(super) struct PendingTranslate {
 }
 
 #[derive(Debug)]
-struct Path {
+struct TranslatedPath {
     /// The bytes of the `RelativePathElement`s, from `at` on those not yet followed.
     elements: Vec<u8>,
     at: usize,
@@ -41,7 +41,7 @@ struct Path {
 }
 
 impl Mediator {
-    pub(super) fn translate<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+    pub(super) fn translate<'a>(&self, rights: &dyn SessionRights, body: &'a [u8]) -> PlannedRequest<'a> {
         let lens = self.lens(rights);
         let mut walker = Walker::new(body);
         let count = count_within(&mut walker, self.room())?;
@@ -57,12 +57,12 @@ impl Mediator {
             (0..ahead).try_for_each(|_| skip_element(&mut walker))?;
             let elements = walker.since(at);
             let path = match lens.rule(Permission::Browse, &start) {
-                Err(status) => Path::refused(status),
-                Ok(()) if ahead == 0 => Path::refused(StatusCode::BadNothingToDo),
+                Err(status) => TranslatedPath::refused(status),
+                Ok(()) if ahead == 0 => TranslatedPath::refused(StatusCode::BadNothingToDo),
                 Ok(()) if ahead > self.limits.path_elements => {
-                    Path::refused(StatusCode::BadTooManyOperations)
+                    TranslatedPath::refused(StatusCode::BadTooManyOperations)
                 }
-                Ok(()) => Path::new(lens.real(&start).clone(), ahead, elements),
+                Ok(()) => TranslatedPath::new(lens.real(&start).clone(), ahead, elements),
             };
             // What is kept is bounded before it is copied on.
             left = left.checked_sub(path.weight()).ok_or(StatusCode::BadTooManyOperations)?;
@@ -71,15 +71,15 @@ impl Mediator {
         walker.end()?;
         let mut pending = PendingTranslate { paths, asked: Vec::new(), room: self.room() };
         Ok(match pending.next_round() {
-            Some(body) => Plan::Forward(body.into(), Pending::Translate(pending)),
-            None => Plan::Answer(pending.answer()),
+            Some(body) => RequestPlan::Forward(body.into(), ResponseRepair::Translate(pending)),
+            None => RequestPlan::Answer(pending.answer()),
         })
     }
 }
 
 impl PendingTranslate {
     pub(super) fn weight(&self) -> usize {
-        self.paths.iter().map(Path::weight).sum()
+        self.paths.iter().map(TranslatedPath::weight).sum()
     }
 
     /// What to ask next; nothing, where all paths have come to their ends.
@@ -119,21 +119,21 @@ impl PendingTranslate {
     /// Takes the answer of a round in: the reply to the client, or what to ask next.
     pub(super) fn take(
         &mut self,
-        rights: &dyn Rights,
+        rights: &dyn SessionRights,
         aliases: &Aliases,
         body: &[u8],
-    ) -> Walked<Reply<'static>> {
-        let lens = Lens { rights, aliases };
+    ) -> WalkResult<MediatedReply<'static>> {
+        let lens = ResolvedRights { rights, aliases };
         let mut walker = Walker::new(body);
         if walker.count()? != self.asked.len() {
-            return Err(Garbled);
+            return Err(DecodeError);
         }
-        let mut found = vec![Round::default(); self.paths.len()];
+        let mut found = vec![RoundResult::default(); self.paths.len()];
         // Those of paths that are at their end count too: they are kept until the last path is.
         let ended = self.paths.iter().filter(|path| path.result.is_some());
         let mut reached: usize = ended.map(|path| path.reached.len()).sum();
         for number in &self.asked {
-            let round = found.get_mut(*number).ok_or(Garbled)?;
+            let round = found.get_mut(*number).ok_or(DecodeError)?;
             round.was_asked = true;
             let status = walker.status()?;
             round.refused = status.is_bad().then_some(status);
@@ -154,17 +154,18 @@ impl PendingTranslate {
         }
         let diagnostics = walker.skip_array(Walker::skip_diagnostic_info)?;
         if diagnostics != 0 && diagnostics != self.asked.len() {
-            return Err(Garbled);
+            return Err(DecodeError);
         }
         walker.end()?;
         for (path, round) in self.paths.iter_mut().zip(found) {
             path.go_on(round);
         }
         Ok(match self.next_round() {
-            Some(body) => {
-                Reply::FollowUp(UpstreamRequest { service: Service::TranslateBrowsePathsToNodeIds, body })
-            }
-            None => Reply::Pass(self.answer().into()),
+            Some(body) => MediatedReply::FollowUp(UpstreamRequest {
+                service: ServiceKind::TranslateBrowsePathsToNodeIds,
+                body,
+            }),
+            None => MediatedReply::Pass(self.answer().into()),
         })
     }
 
@@ -186,7 +187,7 @@ impl PendingTranslate {
 
 /// What a round found for one path.
 #[derive(Clone, Debug, Default)]
-struct Round {
+struct RoundResult {
     was_asked: bool,
     has_too_many: bool,
     refused: Option<StatusCode>,
@@ -194,16 +195,16 @@ struct Round {
 }
 
 /// Passes a `RelativePathElement`.
-fn skip_element(walker: &mut Walker<'_>) -> Walked<()> {
+fn skip_element(walker: &mut Walker<'_>) -> WalkResult<()> {
     walker.skip_node_id()?;
     // Whether inverse, whether with subtypes.
     walker.take(2)?;
     walker.skip_qualified_name()
 }
 
-impl Path {
+impl TranslatedPath {
     fn new(start: NodeId, ahead: usize, elements: &[u8]) -> Self {
-        Path {
+        TranslatedPath {
             elements: elements.to_vec(),
             at: 0,
             ahead,
@@ -215,7 +216,7 @@ impl Path {
 
     /// Nothing of it is kept but why.
     fn refused(status: StatusCode) -> Self {
-        Path {
+        TranslatedPath {
             elements: Vec::new(),
             at: 0,
             ahead: 0,
@@ -239,10 +240,10 @@ impl Path {
     }
 
     fn end(&mut self, status: StatusCode) {
-        *self = Path::refused(status);
+        *self = TranslatedPath::refused(status);
     }
 
-    fn go_on(&mut self, round: Round) {
+    fn go_on(&mut self, round: RoundResult) {
         if !round.was_asked {
             return;
         }

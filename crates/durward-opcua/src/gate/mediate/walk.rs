@@ -17,23 +17,23 @@ use opcua_types::{ByteString, Guid, NodeId, StatusCode, UAString};
 /// decoders stop at 100 levels at the latest.
 pub const DEPTH_MAX: u32 = 32;
 
-/// The bytes are not what the binary encoding says.
+/// The bytes violate the binary encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Garbled;
+pub struct DecodeError;
 
 /// A request that cannot be decoded is refused as such.
-impl From<Garbled> for StatusCode {
-    fn from(_: Garbled) -> Self {
+impl From<DecodeError> for StatusCode {
+    fn from(_: DecodeError) -> Self {
         StatusCode::BadDecodingError
     }
 }
 
-/// What a step of the walk gives.
-pub type Walked<T> = Result<T, Garbled>;
+/// The result of one step of the walk.
+pub type WalkResult<T> = Result<T, DecodeError>;
 
 /// An expanded node id (Part 6, 5.2.2.10).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expanded {
+pub struct ExpandedNodeIdView {
     /// The node. Its namespace index means nothing where a namespace URI was given.
     pub node: NodeId,
     /// Whether `node` is a node of this server, named by namespace index.
@@ -42,18 +42,18 @@ pub struct Expanded {
 
 /// An extension object (Part 6, 5.2.2.15).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Extension<'a> {
+pub struct ExtensionObjectView<'a> {
     /// The node id of the encoding.
     pub type_id: NodeId,
     /// The body, where it is in the binary encoding.
     pub binary: Option<&'a [u8]>,
     /// How the body is encoded.
-    pub encoding: Encoding,
+    pub encoding: ExtensionEncoding,
 }
 
 /// How the body of an extension object is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
+pub enum ExtensionEncoding {
     /// There is no body.
     None,
     /// Binary (Part 6, 5.2).
@@ -62,7 +62,7 @@ pub enum Encoding {
     Xml,
 }
 
-impl<'a> Extension<'a> {
+impl<'a> ExtensionObjectView<'a> {
     /// Whether this is that encoding of namespace 0.
     pub fn is(&self, encoding: opcua_types::ObjectId) -> bool {
         self.type_id == NodeId::new(0, encoding as u32)
@@ -72,9 +72,9 @@ impl<'a> Extension<'a> {
     /// for the structures that it counted.
     ///
     /// # Errors
-    /// [`Garbled`] where there is no binary body, or it has another length than its type.
-    pub fn by_type(&self, walk: impl FnOnce(&mut Walker<'a>) -> Walked<()>) -> Walked<Walker<'a>> {
-        let mut walker = Walker::of_request(self.binary.ok_or(Garbled)?);
+    /// [`DecodeError`] where there is no binary body, or it has another length than its type.
+    pub fn by_type(&self, walk: impl FnOnce(&mut Walker<'a>) -> WalkResult<()>) -> WalkResult<Walker<'a>> {
+        let mut walker = Walker::of_request(self.binary.ok_or(DecodeError)?);
         walk(&mut walker)?;
         walker.end()?;
         Ok(walker)
@@ -131,78 +131,78 @@ impl<'a> Walker<'a> {
     /// Nothing may follow.
     ///
     /// # Errors
-    /// [`Garbled`] where bytes are left.
-    pub fn end(&self) -> Walked<()> {
-        if self.rest.is_empty() { Ok(()) } else { Err(Garbled) }
+    /// [`DecodeError`] where bytes are left.
+    pub fn end(&self) -> WalkResult<()> {
+        if self.rest.is_empty() { Ok(()) } else { Err(DecodeError) }
     }
 
     /// Takes that many bytes.
     ///
     /// # Errors
-    /// [`Garbled`] where there are fewer; so all steps below.
-    pub fn take(&mut self, count: usize) -> Walked<&'a [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(count).ok_or(Garbled)?;
+    /// [`DecodeError`] where there are fewer; so all steps below.
+    pub fn take(&mut self, count: usize) -> WalkResult<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(DecodeError)?;
         self.rest = rest;
         Ok(taken)
     }
 
-    fn chunk<const N: usize>(&mut self) -> Walked<[u8; N]> {
-        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(Garbled)?;
+    fn chunk<const N: usize>(&mut self) -> WalkResult<[u8; N]> {
+        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(DecodeError)?;
         self.rest = rest;
         Ok(*taken)
     }
 
     /// A byte.
-    pub fn u8(&mut self) -> Walked<u8> {
+    pub fn u8(&mut self) -> WalkResult<u8> {
         let [byte] = self.chunk()?;
         Ok(byte)
     }
 
     /// A `UInt16`.
-    pub fn u16(&mut self) -> Walked<u16> {
+    pub fn u16(&mut self) -> WalkResult<u16> {
         Ok(u16::from_le_bytes(self.chunk()?))
     }
 
     /// A `UInt32`.
-    pub fn u32(&mut self) -> Walked<u32> {
+    pub fn u32(&mut self) -> WalkResult<u32> {
         Ok(u32::from_le_bytes(self.chunk()?))
     }
 
     /// An `Int32`; enumerations too.
-    pub fn i32(&mut self) -> Walked<i32> {
+    pub fn i32(&mut self) -> WalkResult<i32> {
         Ok(i32::from_le_bytes(self.chunk()?))
     }
 
     /// A Boolean: every byte but 0 is true (Part 6, 5.2.2.1).
-    pub fn boolean(&mut self) -> Walked<bool> {
+    pub fn boolean(&mut self) -> WalkResult<bool> {
         Ok(self.u8()? != 0)
     }
 
     /// A status code.
-    pub fn status(&mut self) -> Walked<StatusCode> {
+    pub fn status(&mut self) -> WalkResult<StatusCode> {
         Ok(StatusCode::from(self.u32()?))
     }
 
     /// A length: -1 is null.
-    fn length(&mut self) -> Walked<Option<usize>> {
+    fn length(&mut self) -> WalkResult<Option<usize>> {
         match self.i32()? {
             -1 => Ok(None),
-            length => usize::try_from(length).map(Some).map_err(|_| Garbled),
+            length => usize::try_from(length).map(Some).map_err(|_| DecodeError),
         }
     }
 
     /// The number of elements of an array; null is empty. Every element has a byte at least, so that the number is bounded by what
     /// lies ahead.
-    pub fn count(&mut self) -> Walked<usize> {
+    pub fn count(&mut self) -> WalkResult<usize> {
         let count = self.length()?.unwrap_or(0);
         if count > self.rest.len() {
-            return Err(Garbled);
+            return Err(DecodeError);
         }
         Ok(count)
     }
 
     /// A string, byte string or XML element: its bytes.
-    pub fn text(&mut self) -> Walked<Option<&'a [u8]>> {
+    pub fn text(&mut self) -> WalkResult<Option<&'a [u8]>> {
         match self.length()? {
             Some(length) => self.take(length).map(Some),
             None => Ok(None),
@@ -210,12 +210,12 @@ impl<'a> Walker<'a> {
     }
 
     /// A node id.
-    pub fn node_id(&mut self) -> Walked<NodeId> {
+    pub fn node_id(&mut self) -> WalkResult<NodeId> {
         let head = self.u8()?;
         self.identifier(head)
     }
 
-    fn identifier(&mut self, head: u8) -> Walked<NodeId> {
+    fn identifier(&mut self, head: u8) -> WalkResult<NodeId> {
         Ok(match head {
             0 => NodeId::new(0, u32::from(self.u8()?)),
             1 => {
@@ -238,19 +238,19 @@ impl<'a> Walker<'a> {
                 let namespace = self.u16()?;
                 NodeId::new(namespace, ByteString::from(self.text()?.unwrap_or_default().to_vec()))
             }
-            _ => return Err(Garbled),
+            _ => return Err(DecodeError),
         })
     }
 
-    fn string(&mut self) -> Walked<UAString> {
+    fn string(&mut self) -> WalkResult<UAString> {
         match self.text()? {
-            Some(bytes) => core::str::from_utf8(bytes).map(UAString::from).map_err(|_| Garbled),
+            Some(bytes) => core::str::from_utf8(bytes).map(UAString::from).map_err(|_| DecodeError),
             None => Ok(UAString::null()),
         }
     }
 
     /// An expanded node id.
-    pub fn expanded_node_id(&mut self) -> Walked<Expanded> {
+    pub fn expanded_node_id(&mut self) -> WalkResult<ExpandedNodeIdView> {
         const NAMESPACE_URI: u8 = 0x80;
         const SERVER_INDEX: u8 = 0x40;
         let head = self.u8()?;
@@ -262,16 +262,16 @@ impl<'a> Walker<'a> {
         if head & SERVER_INDEX != 0 {
             is_local &= self.u32()? == 0;
         }
-        Ok(Expanded { node, is_local })
+        Ok(ExpandedNodeIdView { node, is_local })
     }
 
     /// Passes a node id.
-    pub fn skip_node_id(&mut self) -> Walked<()> {
+    pub fn skip_node_id(&mut self) -> WalkResult<()> {
         let head = self.u8()?;
         self.skip_identifier(head)
     }
 
-    fn skip_identifier(&mut self, head: u8) -> Walked<()> {
+    fn skip_identifier(&mut self, head: u8) -> WalkResult<()> {
         match head {
             0 => self.take(1).map(drop),
             1 => self.take(3).map(drop),
@@ -281,12 +281,12 @@ impl<'a> Walker<'a> {
                 self.text().map(drop)
             }
             4 => self.take(18).map(drop),
-            _ => Err(Garbled),
+            _ => Err(DecodeError),
         }
     }
 
     /// Passes an expanded node id.
-    pub fn skip_expanded_node_id(&mut self) -> Walked<()> {
+    pub fn skip_expanded_node_id(&mut self) -> WalkResult<()> {
         let head = self.u8()?;
         self.skip_identifier(head & 0x3f)?;
         if head & 0x80 != 0 {
@@ -299,13 +299,13 @@ impl<'a> Walker<'a> {
     }
 
     /// Passes a qualified name.
-    pub fn skip_qualified_name(&mut self) -> Walked<()> {
+    pub fn skip_qualified_name(&mut self) -> WalkResult<()> {
         self.take(2)?;
         self.text().map(drop)
     }
 
     /// Passes a localized text.
-    pub fn skip_localized_text(&mut self) -> Walked<()> {
+    pub fn skip_localized_text(&mut self) -> WalkResult<()> {
         let mask = self.u8()?;
         for bit in [1, 2] {
             if mask & bit != 0 {
@@ -317,35 +317,35 @@ impl<'a> Walker<'a> {
 
     /// An extension object. A body without a length is no body, or garbled in a request. In a request, the caller has to walk over the binary
     /// body by its type, or to refuse it: it is not counted among [`Walker::structures`].
-    pub fn extension(&mut self) -> Walked<Extension<'a>> {
+    pub fn extension(&mut self) -> WalkResult<ExtensionObjectView<'a>> {
         let type_id = self.node_id()?;
         let (encoding, body) = self.body()?;
-        let binary = body.filter(|_| encoding == Encoding::Binary);
-        Ok(Extension { type_id, binary, encoding })
+        let binary = body.filter(|_| encoding == ExtensionEncoding::Binary);
+        Ok(ExtensionObjectView { type_id, binary, encoding })
     }
 
     /// Passes an extension object.
-    pub fn skip_extension(&mut self) -> Walked<()> {
+    pub fn skip_extension(&mut self) -> WalkResult<()> {
         self.skip_node_id()?;
         let (encoding, _) = self.body()?;
-        self.structures += usize::from(encoding != Encoding::None);
+        self.structures += usize::from(encoding != ExtensionEncoding::None);
         Ok(())
     }
 
-    fn body(&mut self) -> Walked<(Encoding, Option<&'a [u8]>)> {
+    fn body(&mut self) -> WalkResult<(ExtensionEncoding, Option<&'a [u8]>)> {
         match self.u8()? {
-            0 => Ok((Encoding::None, None)),
+            0 => Ok((ExtensionEncoding::None, None)),
             1 => match self.text()? {
-                None if self.is_request => Err(Garbled),
-                body => Ok((Encoding::Binary, body)),
+                None if self.is_request => Err(DecodeError),
+                body => Ok((ExtensionEncoding::Binary, body)),
             },
-            2 => Ok((Encoding::Xml, self.text()?)),
-            _ => Err(Garbled),
+            2 => Ok((ExtensionEncoding::Xml, self.text()?)),
+            _ => Err(DecodeError),
         }
     }
 
     /// Passes an array.
-    pub fn skip_array(&mut self, mut skip: impl FnMut(&mut Self) -> Walked<()>) -> Walked<usize> {
+    pub fn skip_array(&mut self, mut skip: impl FnMut(&mut Self) -> WalkResult<()>) -> WalkResult<usize> {
         let count = self.count()?;
         for _ in 0..count {
             skip(self)?;
@@ -353,15 +353,15 @@ impl<'a> Walker<'a> {
         Ok(count)
     }
 
-    fn nested<T>(&mut self, step: impl FnOnce(&mut Self) -> Walked<T>) -> Walked<T> {
-        self.depth = self.depth.checked_sub(1).ok_or(Garbled)?;
+    fn nested<T>(&mut self, step: impl FnOnce(&mut Self) -> WalkResult<T>) -> WalkResult<T> {
+        self.depth = self.depth.checked_sub(1).ok_or(DecodeError)?;
         let walked = step(self);
         self.depth += 1;
         walked
     }
 
     /// Passes a diagnostic info.
-    pub fn skip_diagnostic_info(&mut self) -> Walked<()> {
+    pub fn skip_diagnostic_info(&mut self) -> WalkResult<()> {
         self.nested(|walker| {
             let mask = walker.u8()?;
             // Symbolic id, namespace, locale, text: four bytes each, and so their order does not matter here.
@@ -380,7 +380,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Passes a data value.
-    pub fn skip_data_value(&mut self) -> Walked<()> {
+    pub fn skip_data_value(&mut self) -> WalkResult<()> {
         self.nested(|walker| {
             let mask = walker.u8()?;
             if mask & 1 != 0 {
@@ -397,7 +397,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Passes a variant.
-    pub fn skip_variant(&mut self) -> Walked<()> {
+    pub fn skip_variant(&mut self) -> WalkResult<()> {
         const ARRAY: u8 = 0x80;
         const DIMENSIONS: u8 = 0x40;
         self.nested(|walker| {
@@ -405,7 +405,7 @@ impl<'a> Walker<'a> {
             let kind = mask & 0x3f;
             if mask & ARRAY == 0 {
                 return if mask & DIMENSIONS != 0 {
-                    Err(Garbled)
+                    Err(DecodeError)
                 } else if kind == 0 {
                     Ok(())
                 } else {
@@ -414,19 +414,19 @@ impl<'a> Walker<'a> {
             }
             let count = walker.count()?;
             match width(kind) {
-                Some(width) => walker.take(count.checked_mul(width).ok_or(Garbled)?).map(drop)?,
+                Some(width) => walker.take(count.checked_mul(width).ok_or(DecodeError)?).map(drop)?,
                 None => (0..count).try_for_each(|_| walker.skip_built_in(kind))?,
             }
             if mask & DIMENSIONS != 0 {
                 let dimensions = walker.count()?;
-                walker.take(dimensions.checked_mul(4).ok_or(Garbled)?)?;
+                walker.take(dimensions.checked_mul(4).ok_or(DecodeError)?)?;
             }
             Ok(())
         })
     }
 
     /// Passes a value of a built-in type, by its number (Part 6, 5.1.2).
-    fn skip_built_in(&mut self, kind: u8) -> Walked<()> {
+    fn skip_built_in(&mut self, kind: u8) -> WalkResult<()> {
         if let Some(width) = width(kind) {
             return self.take(width).map(drop);
         }
@@ -442,7 +442,7 @@ impl<'a> Walker<'a> {
             23 => self.skip_data_value(),
             24 => self.skip_variant(),
             25 => self.skip_diagnostic_info(),
-            _ => Err(Garbled),
+            _ => Err(DecodeError),
         }
     }
 }

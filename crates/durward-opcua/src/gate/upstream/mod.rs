@@ -23,11 +23,11 @@ pub(super) enum UpstreamSession {
 /// Finds the server and opens sessions.
 pub(super) struct Upstream {
     pub(super) settings: UpstreamSettings,
-    found: ArcSwapOption<Found>,
+    found: ArcSwapOption<DiscoveredServer>,
 }
 
 /// What discovery said: kept until a session cannot be opened by it.
-struct Found {
+struct DiscoveredServer {
     endpoints: Vec<EndpointDescription>,
     chosen: EndpointDescription,
     is_secure: bool,
@@ -62,7 +62,7 @@ impl Upstream {
         Ok(session)
     }
 
-    async fn discover(&self) -> Result<Found, Error> {
+    async fn discover(&self) -> Result<DiscoveredServer, Error> {
         let settings = &self.settings;
         let endpoints = discover(&settings.url, &settings.client).await?;
         let chosen = choose(&endpoints, settings.wish);
@@ -80,7 +80,7 @@ impl Upstream {
                 offers_security,
                 "the gate talks to a server without security"
             );
-            return Ok(Found { chosen, is_secure: false, endpoints });
+            return Ok(DiscoveredServer { chosen, is_secure: false, endpoints });
         }
         let chosen = chosen.cloned().map_err(|error| {
             Error::new(
@@ -92,10 +92,10 @@ impl Upstream {
                 ),
             )
         })?;
-        Ok(Found { chosen, is_secure: true, endpoints })
+        Ok(DiscoveredServer { chosen, is_secure: true, endpoints })
     }
 
-    async fn open_at(&self, found: &Found) -> Result<UpstreamSession, Error> {
+    async fn open_at(&self, found: &DiscoveredServer) -> Result<UpstreamSession, Error> {
         let settings = &self.settings;
         if !found.is_secure {
             let session = PlainSession::open(&settings.url, &found.chosen, settings).await?;

@@ -18,7 +18,7 @@ use crate::crypto::{self, Certificate, SecurityPolicy, TokenSecurity};
 use crate::error::Error;
 use crate::gate::settings::UpstreamSettings;
 use crate::session::{
-    ClientIdentity, ClientSettings, KEEP_ALIVE_MIN, connect_without_security, decode_response,
+    ClientIdentity, KEEP_ALIVE_MIN, SessionClientSettings, connect_without_security, decode_response,
 };
 use crate::wire::{self, RequestPeek};
 
@@ -37,7 +37,7 @@ pub(in crate::gate) struct PlainSession {
     token: Vec<u8>,
     endpoint: EndpointDescription,
     nonce: tokio::sync::Mutex<Vec<u8>>,
-    settings: ClientSettings,
+    settings: SessionClientSettings,
     /// A third of the timeout that the server wants.
     keep_alive: Duration,
     ping_at: Mutex<Instant>,
@@ -196,7 +196,7 @@ impl PlainSession {
 }
 
 fn create_request(
-    settings: &ClientSettings,
+    settings: &SessionClientSettings,
     url: &str,
     endpoint: &EndpointDescription,
 ) -> Result<CreateSessionRequest, Error> {

@@ -6,16 +6,21 @@ use opcua_types::{
     TimestampsToReturn, Variant, WriteRequest, WriteResponse, WriteValue,
 };
 
-use crate::authority::Caller;
+use crate::authority::MethodCaller;
 use crate::permission::Permission;
 use crate::plant::codec::date_time;
 use crate::plant::limits;
 use crate::plant::node::access;
-use crate::plant::server::{Server, bad_value, good, operations};
+use crate::plant::server::{PlantServer, bad_value, good, operations};
 use crate::plant::value;
 
-impl Server {
-    pub(crate) fn read(&self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+impl PlantServer {
+    pub(crate) fn read(
+        &self,
+        caller: &MethodCaller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: ReadRequest = self.codec.decode(body)?;
         // Values are read when they are asked for, so that any maximum age will do.
         if request.max_age.is_nan() || request.max_age < 0.0 {
@@ -31,7 +36,7 @@ impl Server {
     /// What one attribute holds, or why it does not say.
     pub(crate) fn read_value(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         what: &ReadValueId,
         timestamps: TimestampsToReturn,
         now: Moment,
@@ -41,7 +46,7 @@ impl Server {
 
     fn try_read(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         what: &ReadValueId,
         timestamps: TimestampsToReturn,
         now: Moment,
@@ -58,7 +63,12 @@ impl Server {
         Ok(found)
     }
 
-    pub(crate) fn write(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn write(
+        &mut self,
+        caller: &MethodCaller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: WriteRequest = self.codec.decode(body)?;
         let nodes = operations(request.nodes_to_write, limits::OPERATIONS_MAX)?;
         let results = nodes
@@ -69,7 +79,12 @@ impl Server {
         self.codec.encode(&WriteResponse { response_header, results: Some(results), diagnostic_infos: None })
     }
 
-    fn write_value(&mut self, caller: &Caller, write: WriteValue, now: Moment) -> Result<(), StatusCode> {
+    fn write_value(
+        &mut self,
+        caller: &MethodCaller,
+        write: WriteValue,
+        now: Moment,
+    ) -> Result<(), StatusCode> {
         let node = self.space.node(&write.node_id).ok_or(StatusCode::BadNodeIdUnknown)?;
         let attribute =
             AttributeId::from_u32(write.attribute_id).map_err(|_| StatusCode::BadAttributeIdInvalid)?;

@@ -8,11 +8,11 @@ use opcua_types::{
     UnregisterNodesRequest, UnregisterNodesResponse,
 };
 
-use crate::authority::Caller;
+use crate::authority::MethodCaller;
 use crate::permission::Permission;
 use crate::plant::limits;
-use crate::plant::node::{Node, Reference};
-use crate::plant::server::{Server, Visits, good, operations};
+use crate::plant::node::{NodeReference, PlantNode};
+use crate::plant::server::{PlantServer, ReferenceBudget, good, operations};
 
 /// What is left of a browse.
 #[derive(Clone, Debug)]
@@ -23,10 +23,10 @@ pub(crate) struct BrowsePoint {
     most: usize,
 }
 
-impl Server {
+impl PlantServer {
     pub(crate) fn browse(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
@@ -40,7 +40,7 @@ impl Server {
             0 => limits::REFERENCES_MAX,
             asked => asked.min(limits::REFERENCES_MAX),
         };
-        let mut visits = Visits::default();
+        let mut visits = ReferenceBudget::default();
         let results = nodes
             .into_iter()
             .map(|description| {
@@ -53,14 +53,14 @@ impl Server {
 
     pub(crate) fn browse_next(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
         let request: BrowseNextRequest = self.codec.decode(body)?;
         let points = operations(request.continuation_points, limits::BROWSE_NODES_MAX)?;
         let release = request.release_continuation_points;
-        let mut visits = Visits::default();
+        let mut visits = ReferenceBudget::default();
         let results =
             points.iter().map(|point| self.browse_on(caller, point, release, &mut visits)).collect();
         let response_header = good(request.request_header.request_handle, now);
@@ -73,10 +73,10 @@ impl Server {
 
     fn browse_on(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         point: &ContinuationPoint,
         release: bool,
-        visits: &mut Visits,
+        visits: &mut ReferenceBudget,
     ) -> BrowseResult {
         match self.session(caller).browse.take(point) {
             None => failed(StatusCode::BadContinuationPointInvalid),
@@ -85,7 +85,12 @@ impl Server {
         }
     }
 
-    fn browse_one(&mut self, caller: &Caller, point: BrowsePoint, visits: &mut Visits) -> BrowseResult {
+    fn browse_one(
+        &mut self,
+        caller: &MethodCaller,
+        point: BrowsePoint,
+        visits: &mut ReferenceBudget,
+    ) -> BrowseResult {
         if let Err(status) = self.check_browse(caller, &point.description) {
             return failed(status);
         }
@@ -100,7 +105,7 @@ impl Server {
         BrowseResult { status_code: StatusCode::Good, continuation_point, references: Some(references) }
     }
 
-    fn check_browse(&self, caller: &Caller, description: &BrowseDescription) -> Result<(), StatusCode> {
+    fn check_browse(&self, caller: &MethodCaller, description: &BrowseDescription) -> Result<(), StatusCode> {
         self.space.node(&description.node_id).ok_or(StatusCode::BadNodeIdUnknown)?;
         self.allowed(caller, Permission::Browse, &description.node_id)?;
         let kind = &description.reference_type_id;
@@ -116,9 +121,9 @@ impl Server {
     /// The references from a place on, and the place of the first that did not fit or was not looked at any more.
     fn references(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         point: &BrowsePoint,
-        visits: &mut Visits,
+        visits: &mut ReferenceBudget,
     ) -> (Vec<ReferenceDescription>, Option<usize>) {
         let description = &point.description;
         let all =
@@ -145,7 +150,7 @@ impl Server {
         (found, None)
     }
 
-    fn is_wanted(&self, description: &BrowseDescription, reference: &Reference) -> bool {
+    fn is_wanted(&self, description: &BrowseDescription, reference: &NodeReference) -> bool {
         let direction = match description.browse_direction {
             BrowseDirection::Forward => reference.forward,
             BrowseDirection::Inverse => !reference.forward,
@@ -183,7 +188,7 @@ fn failed(status_code: StatusCode) -> BrowseResult {
 }
 
 /// The fields that the mask asks for.
-fn describe(reference: &Reference, target: &Node, mask: u32) -> ReferenceDescription {
+fn describe(reference: &NodeReference, target: &PlantNode, mask: u32) -> ReferenceDescription {
     let mask = BrowseDescriptionResultMask::from_bits_truncate(mask);
     let wants = |field| mask.contains(field);
     let type_definition =

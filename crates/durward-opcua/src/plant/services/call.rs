@@ -8,22 +8,27 @@ use opcua_types::{
     Variant,
 };
 
-use crate::authority::Caller;
+use crate::authority::MethodCaller;
 use crate::permission::Permission;
 use crate::plant::limits;
-use crate::plant::node::{Method, Node};
-use crate::plant::server::{Answer, CallSlot, PendingCalls, Server, call_result, good, operations};
+use crate::plant::node::{MethodNode, PlantNode};
+use crate::plant::server::{CallSlot, PendingCalls, PlantServer, ServerReply, call_result, good, operations};
 use crate::plant::value;
 
-impl Server {
-    pub(crate) fn call(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Answer, StatusCode> {
+impl PlantServer {
+    pub(crate) fn call(
+        &mut self,
+        caller: &MethodCaller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<ServerReply, StatusCode> {
         let request: CallRequest = self.codec.decode(body)?;
         let methods = operations(request.methods_to_call, limits::CALLS_MAX)?;
         let header = good(request.request_header.request_handle, now);
         let slots: Vec<CallSlot> =
             methods.into_iter().map(|method| self.call_one(caller, method, now)).collect();
         if slots.iter().any(|slot| matches!(slot, CallSlot::Waiting(_))) {
-            return Ok(Answer::Calls(PendingCalls { header, slots, codec: Arc::clone(&self.codec) }));
+            return Ok(ServerReply::Calls(PendingCalls { header, slots, codec: Arc::clone(&self.codec) }));
         }
         let results = slots
             .into_iter()
@@ -31,10 +36,10 @@ impl Server {
             .collect();
         let response =
             CallResponse { response_header: header, results: Some(results), diagnostic_infos: None };
-        self.codec.encode(&response).map(Answer::Now)
+        self.codec.encode(&response).map(ServerReply::Now)
     }
 
-    fn call_one(&mut self, caller: &Caller, request: CallMethodRequest, now: Moment) -> CallSlot {
+    fn call_one(&mut self, caller: &MethodCaller, request: CallMethodRequest, now: Moment) -> CallSlot {
         let (method, inputs) = match self.prepare(caller, request) {
             Ok(prepared) => prepared,
             Err(result) => return CallSlot::Done(*result),
@@ -48,7 +53,7 @@ impl Server {
     /// The method that is meant, and its arguments, checked.
     fn prepare(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         request: CallMethodRequest,
     ) -> Result<(NodeId, Vec<Variant>), Box<CallMethodResult>> {
         let failed = |status_code| Box::new(CallMethodResult { status_code, ..CallMethodResult::default() });
@@ -64,7 +69,7 @@ impl Server {
     }
 
     /// The method of an object: its own, or that of its type, which stands for the object's method of the same name (Part 4, 5.12.2.2).
-    fn find_method(&self, object: &NodeId, method: &NodeId) -> Result<&Node, StatusCode> {
+    fn find_method(&self, object: &NodeId, method: &NodeId) -> Result<&PlantNode, StatusCode> {
         let object = self.space.node(object).ok_or(StatusCode::BadNodeIdUnknown)?;
         let method = self
             .space
@@ -84,7 +89,7 @@ impl Server {
     }
 
     /// Whether the object's type, or a supertype of it, has the method.
-    fn is_declared(&self, object: &Node, method: &Node) -> bool {
+    fn is_declared(&self, object: &PlantNode, method: &PlantNode) -> bool {
         let mut current = object.type_definition();
         for _ in 0..limits::TYPE_DEPTH_MAX {
             let Some(type_id) = current else { return false };
@@ -100,7 +105,11 @@ impl Server {
         false
     }
 
-    fn check_inputs(&self, method: &Method, inputs: Vec<Variant>) -> Result<Vec<Variant>, CallMethodResult> {
+    fn check_inputs(
+        &self,
+        method: &MethodNode,
+        inputs: Vec<Variant>,
+    ) -> Result<Vec<Variant>, CallMethodResult> {
         let failed = |status_code| CallMethodResult { status_code, ..CallMethodResult::default() };
         if inputs.len() < method.inputs.len() {
             return Err(failed(StatusCode::BadArgumentsMissing));

@@ -10,11 +10,11 @@ use opcua_types::{
 };
 
 use super::attribute::valid_timestamps;
-use crate::authority::Caller;
+use crate::authority::MethodCaller;
 use crate::permission::Permission;
 use crate::plant::limits;
 use crate::plant::node::access;
-use crate::plant::server::{Server, bad_value, good, operations};
+use crate::plant::server::{PlantServer, bad_value, good, operations};
 use crate::plant::space::is_unset;
 use crate::plant::value;
 
@@ -27,7 +27,7 @@ pub(crate) struct HistoryPoint {
 
 /// What is asked for, checked: from where to where, which way, how many at a time.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+struct HistorySpan {
     first: DateTime,
     last: DateTime,
     backwards: bool,
@@ -35,10 +35,10 @@ struct Span {
     most: usize,
 }
 
-impl Server {
+impl PlantServer {
     pub(crate) fn history_read(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
@@ -66,7 +66,7 @@ impl Server {
         })
     }
 
-    fn release(&mut self, caller: &Caller, point: &ContinuationPoint) -> HistoryReadResult {
+    fn release(&mut self, caller: &MethodCaller, point: &ContinuationPoint) -> HistoryReadResult {
         match self.session(caller).history.take(point) {
             Some(_) => HistoryReadResult::default(),
             None => failed(StatusCode::BadContinuationPointInvalid),
@@ -75,9 +75,9 @@ impl Server {
 
     fn history_of(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         node: &HistoryReadValueId,
-        span: Span,
+        span: HistorySpan,
         timestamps: TimestampsToReturn,
     ) -> HistoryReadResult {
         let found = self.past_values(caller, node, span);
@@ -90,9 +90,9 @@ impl Server {
     /// The values of the span, or what an earlier request left of them.
     fn past_values(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         node: &HistoryReadValueId,
-        span: Span,
+        span: HistorySpan,
     ) -> Result<VecDeque<DataValue>, StatusCode> {
         self.allowed(caller, Permission::ReadHistory, &node.node_id)?;
         if !node.continuation_point.is_null_or_empty() {
@@ -112,7 +112,7 @@ impl Server {
 
     fn deliver(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         node: &HistoryReadValueId,
         mut values: VecDeque<DataValue>,
         most: usize,
@@ -148,7 +148,7 @@ fn failed(status_code: StatusCode) -> HistoryReadResult {
 }
 
 /// Two of start, end and number of values must be given (Part 11, 6.4.3.2).
-fn span(details: &ReadRawModifiedDetails) -> Result<Span, StatusCode> {
+fn span(details: &ReadRawModifiedDetails) -> Result<HistorySpan, StatusCode> {
     let (start, end) = (details.start_time, details.end_time);
     let count = details.num_values_per_node as usize;
     let most = if count == 0 { limits::HISTORY_RESULT_MAX } else { count.min(limits::HISTORY_RESULT_MAX) };
@@ -159,11 +159,11 @@ fn span(details: &ReadRawModifiedDetails) -> Result<Span, StatusCode> {
         (true, false, 1..) => (DateTime::null(), end, true),
         _ => return Err(StatusCode::BadHistoryOperationInvalid),
     };
-    Ok(Span { first, last, backwards, bounds: details.return_bounds, most })
+    Ok(HistorySpan { first, last, backwards, bounds: details.return_bounds, most })
 }
 
 /// The values of the span in its order. The end is not part of it, unless it is the start as well or bounds were asked for.
-fn select(history: &VecDeque<DataValue>, span: Span) -> VecDeque<DataValue> {
+fn select(history: &VecDeque<DataValue>, span: HistorySpan) -> VecDeque<DataValue> {
     let time = |value: &DataValue| value.source_timestamp.unwrap_or_default();
     let inside = |value: &DataValue| {
         let at = time(value);

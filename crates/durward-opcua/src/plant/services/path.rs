@@ -8,16 +8,21 @@ use opcua_types::{
     TranslateBrowsePathsToNodeIdsRequest, TranslateBrowsePathsToNodeIdsResponse,
 };
 
-use crate::authority::Caller;
+use crate::authority::MethodCaller;
 use crate::permission::Permission;
 use crate::plant::limits;
-use crate::plant::server::{Server, Visits, good, operations};
+use crate::plant::server::{PlantServer, ReferenceBudget, good, operations};
 
-impl Server {
-    pub(crate) fn translate(&self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+impl PlantServer {
+    pub(crate) fn translate(
+        &self,
+        caller: &MethodCaller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: TranslateBrowsePathsToNodeIdsRequest = self.codec.decode(body)?;
         let paths = operations(request.browse_paths, limits::BROWSE_NODES_MAX)?;
-        let mut visits = Visits::default();
+        let mut visits = ReferenceBudget::default();
         let results = paths.iter().map(|path| match self.follow(caller, path, &mut visits) {
             Ok(targets) => BrowsePathResult { status_code: StatusCode::Good, targets: Some(targets) },
             Err(status_code) => BrowsePathResult { status_code, targets: None },
@@ -33,9 +38,9 @@ impl Server {
 
     fn follow(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         path: &BrowsePath,
-        visits: &mut Visits,
+        visits: &mut ReferenceBudget,
     ) -> Result<Vec<BrowsePathTarget>, StatusCode> {
         self.space.node(&path.starting_node).ok_or(StatusCode::BadNodeIdUnknown)?;
         self.allowed(caller, Permission::Browse, &path.starting_node)?;
@@ -63,10 +68,10 @@ impl Server {
     /// The nodes that one element leads to from these.
     fn step(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         from: &[NodeId],
         element: &RelativePathElement,
-        visits: &mut Visits,
+        visits: &mut ReferenceBudget,
     ) -> Result<Vec<NodeId>, StatusCode> {
         let mut seen = BTreeSet::new();
         let mut reached = Vec::new();

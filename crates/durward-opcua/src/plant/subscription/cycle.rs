@@ -9,14 +9,14 @@ use opcua_types::{
     MonitoredItemNotification, NotificationMessage,
 };
 
-use super::item::{Item, Noticed};
-use crate::authority::{Caller, SessionId};
+use super::item::{ItemNotification, PlantItem};
+use crate::authority::{CallerSessionId, MethodCaller};
 use crate::plant::codec::date_time;
 use crate::plant::limits;
 
 /// What a client may choose of a subscription, within the server's limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Terms {
+pub(crate) struct SubscriptionTerms {
     pub(crate) interval_ms: u64,
     pub(crate) lifetime_count: u32,
     pub(crate) keep_alive_count: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Terms {
     pub(crate) priority: u8,
 }
 
-impl Terms {
+impl SubscriptionTerms {
     /// What was asked for, revised: the lifetime is at least three times the keep alive (5.14.2.2).
     pub(crate) fn revised(
         interval: f64,
@@ -32,14 +32,14 @@ impl Terms {
         keep_alive: u32,
         notifications: u32,
         priority: u8,
-    ) -> Terms {
+    ) -> SubscriptionTerms {
         let keep_alive_count =
             if keep_alive == 0 { 10 } else { keep_alive.min(limits::KEEP_ALIVE_COUNT_MAX) };
         let notifications_max = match notifications as usize {
             0 => limits::NOTIFICATIONS_MAX,
             asked => asked.min(limits::NOTIFICATIONS_MAX),
         };
-        Terms {
+        SubscriptionTerms {
             interval_ms: interval_ms(interval),
             lifetime_count: lifetime.min(limits::LIFETIME_COUNT_MAX).max(keep_alive_count.saturating_mul(3)),
             keep_alive_count,
@@ -63,7 +63,7 @@ pub(crate) fn interval_ms(asked: f64) -> u64 {
 
 /// What the end of a publishing interval asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
+pub(crate) enum DuePublish {
     /// The interval is not over.
     No,
     /// Nothing to send.
@@ -76,14 +76,14 @@ pub(crate) enum Due {
 
 /// A subscription.
 #[derive(Debug)]
-pub(crate) struct Subscription {
+pub(crate) struct PlantSubscription {
     pub(crate) id: u32,
     /// None after the session was closed, until another one takes it over.
-    pub(crate) session: Option<SessionId>,
-    pub(crate) caller: Caller,
-    pub(crate) terms: Terms,
+    pub(crate) session: Option<CallerSessionId>,
+    pub(crate) caller: MethodCaller,
+    pub(crate) terms: SubscriptionTerms,
     pub(crate) enabled: bool,
-    pub(crate) items: BTreeMap<u32, Item>,
+    pub(crate) items: BTreeMap<u32, PlantItem>,
     next_item: u32,
     next_cycle: Moment,
     /// Intervals since the last message.
@@ -100,9 +100,15 @@ pub(crate) struct Subscription {
     pub(crate) served: u64,
 }
 
-impl Subscription {
-    pub(crate) fn new(id: u32, caller: &Caller, terms: Terms, enabled: bool, now: Moment) -> Subscription {
-        Subscription {
+impl PlantSubscription {
+    pub(crate) fn new(
+        id: u32,
+        caller: &MethodCaller,
+        terms: SubscriptionTerms,
+        enabled: bool,
+        now: Moment,
+    ) -> PlantSubscription {
+        PlantSubscription {
             id,
             session: Some(caller.session),
             caller: caller.clone(),
@@ -127,13 +133,13 @@ impl Subscription {
     }
 
     /// Changes the terms; the interval that runs is the new one (5.14.3).
-    pub(crate) fn modify(&mut self, terms: Terms, now: Moment) {
+    pub(crate) fn modify(&mut self, terms: SubscriptionTerms, now: Moment) {
         self.terms = terms;
         self.next_cycle = self.next_cycle.min(now.plus(terms.interval()));
     }
 
     /// Adds an item and gives its id.
-    pub(crate) fn add(&mut self, item: Item) -> u32 {
+    pub(crate) fn add(&mut self, item: PlantItem) -> u32 {
         self.next_item += 1;
         self.items.insert(self.next_item, item);
         self.next_item
@@ -146,13 +152,13 @@ impl Subscription {
 
     /// Whether there is something to notify and that is wanted.
     fn is_ready(&self) -> bool {
-        self.enabled && self.items.values().any(Item::has_noticed)
+        self.enabled && self.items.values().any(PlantItem::has_noticed)
     }
 
     /// Lets time pass. Of several intervals that are over, as after a pause of the whole server, each counts.
-    pub(crate) fn cycle(&mut self, now: Moment, request_waits: bool) -> Due {
+    pub(crate) fn cycle(&mut self, now: Moment, request_waits: bool) -> DuePublish {
         if now < self.next_cycle {
-            return Due::No;
+            return DuePublish::No;
         }
         let over = now.since(self.next_cycle).as_millis() / u128::from(self.terms.interval_ms) + 1;
         let over = u32::try_from(over).unwrap_or(u32::MAX);
@@ -160,13 +166,13 @@ impl Subscription {
         self.unheard = if request_waits { 0 } else { self.unheard.saturating_add(over) };
         self.quiet = self.quiet.saturating_add(over);
         if self.unheard >= self.terms.lifetime_count {
-            return Due::Expired;
+            return DuePublish::Expired;
         }
         if self.late || !self.first_sent || self.quiet >= self.terms.keep_alive_count || self.is_ready() {
             self.late = !request_waits;
-            return Due::Message;
+            return DuePublish::Message;
         }
-        Due::Quiet
+        DuePublish::Quiet
     }
 
     /// The message that is due, and whether more notifications wait.
@@ -202,10 +208,10 @@ impl Subscription {
         for item in self.items.values_mut() {
             while changes.len() + events.len() < self.terms.notifications_max {
                 match item.take() {
-                    Some(Noticed::Change(value)) => {
+                    Some(ItemNotification::Change(value)) => {
                         changes.push(MonitoredItemNotification { client_handle: item.client_handle, value });
                     }
-                    Some(Noticed::Event(fields)) => {
+                    Some(ItemNotification::Event(fields)) => {
                         events.push(EventFieldList {
                             client_handle: item.client_handle,
                             event_fields: Some(fields),

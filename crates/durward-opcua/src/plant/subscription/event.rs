@@ -6,29 +6,29 @@ use opcua_types::{ByteString, LocalizedText, NodeId, ObjectId, QualifiedName, Re
 use crate::permission::Permission;
 use crate::plant::codec::date_time;
 use crate::plant::limits;
-use crate::plant::server::Server;
-use crate::plant::space::Space;
+use crate::plant::server::PlantServer;
+use crate::plant::space::AddressSpace;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event {
+pub struct PlantEvent {
     event_type: NodeId,
     /// The objects at which it can be seen: its source and what is above it.
     notifiers: Vec<NodeId>,
     fields: Vec<(QualifiedName, Variant)>,
 }
 
-impl Event {
+impl PlantEvent {
     /// An event of a node. `id` names it; severity is 1 to 1000.
     pub fn new(
-        space: &Space,
+        space: &AddressSpace,
         event_type: &NodeId,
         source: &NodeId,
         id: [u8; 16],
         message: &str,
         severity: u16,
         now: Moment,
-    ) -> Event {
+    ) -> PlantEvent {
         let name = space.node(source).map(|node| node.browse_name.name.clone()).unwrap_or_default();
         let time = date_time(now);
         let base: [(&str, Variant); 8] = [
@@ -42,12 +42,12 @@ impl Event {
             ("Severity", Variant::from(severity)),
         ];
         let fields = base.into_iter().map(|(name, value)| (QualifiedName::new(0, name), value)).collect();
-        Event { event_type: event_type.clone(), notifiers: notifiers(space, source), fields }
+        PlantEvent { event_type: event_type.clone(), notifiers: notifiers(space, source), fields }
     }
 
     /// Another field.
     #[must_use]
-    pub fn with(mut self, namespace: u16, name: &str, value: impl Into<Variant>) -> Event {
+    pub fn with(mut self, namespace: u16, name: &str, value: impl Into<Variant>) -> PlantEvent {
         self.fields.push((QualifiedName::new(namespace, name), value.into()));
         self
     }
@@ -69,7 +69,7 @@ impl Event {
 }
 
 /// The source, the nodes above it, and the object Server, which sees all events (Part 3, 7.4).
-fn notifiers(space: &Space, source: &NodeId) -> Vec<NodeId> {
+fn notifiers(space: &AddressSpace, source: &NodeId) -> Vec<NodeId> {
     let mut found = vec![NodeId::from(ObjectId::Server)];
     let mut current = Some(source.clone());
     for _ in 0..limits::TYPE_DEPTH_MAX {
@@ -83,9 +83,9 @@ fn notifiers(space: &Space, source: &NodeId) -> Vec<NodeId> {
     found
 }
 
-impl Server {
+impl PlantServer {
     /// Shows events to the items that look for them.
-    pub fn raise(&mut self, events: &[Event]) {
+    pub fn raise(&mut self, events: &[PlantEvent]) {
         if events.is_empty() {
             return;
         }

@@ -8,27 +8,27 @@ use opcua_types::{
     FilterOperator, LiteralOperand, NodeId, SimpleAttributeOperand, StatusCode, Variant,
 };
 
-use super::event::Event;
+use super::event::PlantEvent;
 use crate::plant::limits;
-use crate::plant::space::Space;
+use crate::plant::space::AddressSpace;
 use crate::plant::value;
 
 /// An event filter that was checked.
 #[derive(Clone, Debug)]
 pub(crate) struct EventSelection {
     clauses: Vec<SimpleAttributeOperand>,
-    condition: Vec<Element>,
+    condition: Vec<WhereElement>,
 }
 
 /// One element of the where clause.
 #[derive(Clone, Debug)]
-struct Element {
+struct WhereElement {
     operator: FilterOperator,
-    operands: Vec<Operand>,
+    operands: Vec<WhereOperand>,
 }
 
 #[derive(Clone, Debug)]
-enum Operand {
+enum WhereOperand {
     Literal(Variant),
     Field(SimpleAttributeOperand),
     /// The result of a later element.
@@ -43,7 +43,7 @@ impl EventSelection {
     /// `BadFilterOperatorUnsupported`, `BadFilterOperandInvalid`, `BadFilterElementInvalid`.
     pub(crate) fn new(
         filter: &EventFilter,
-        space: &Space,
+        space: &AddressSpace,
     ) -> Result<(EventSelection, EventFilterResult), StatusCode> {
         let clauses = filter.select_clauses.clone().unwrap_or_default();
         if clauses.is_empty() || clauses.len() > limits::SELECT_CLAUSES_MAX {
@@ -53,7 +53,7 @@ impl EventSelection {
         if elements.len() > limits::WHERE_ELEMENTS_MAX {
             return Err(StatusCode::BadEventFilterInvalid);
         }
-        let condition: Result<Vec<Element>, StatusCode> = elements
+        let condition: Result<Vec<WhereElement>, StatusCode> = elements
             .iter()
             .enumerate()
             .map(|(place, element)| parse(element, place, elements.len()))
@@ -68,16 +68,16 @@ impl EventSelection {
     }
 
     /// The fields that were asked for.
-    pub(crate) fn select(&self, event: &Event) -> Vec<Variant> {
+    pub(crate) fn select(&self, event: &PlantEvent) -> Vec<Variant> {
         self.clauses.iter().map(|clause| field(event, clause)).collect()
     }
 
     /// Whether the event is one that is looked for. Elements refer to later ones only: from the last to the first, each is evaluated once,
     /// however often others refer to it.
-    pub(crate) fn matches(&self, event: &Event, space: &Space) -> bool {
+    pub(crate) fn matches(&self, event: &PlantEvent, space: &AddressSpace) -> bool {
         let mut known: Vec<Option<bool>> = vec![None; self.condition.len()];
         for (place, element) in self.condition.iter().enumerate().rev() {
-            let truth = Evaluation { event, space, known: &known }.evaluate(element);
+            let truth = WhereEvaluation { event, space, known: &known }.evaluate(element);
             if let Some(slot) = known.get_mut(place) {
                 *slot = truth;
             }
@@ -87,15 +87,15 @@ impl EventSelection {
 }
 
 /// An event, and what is known of the where clause so far.
-struct Evaluation<'a> {
-    event: &'a Event,
-    space: &'a Space,
+struct WhereEvaluation<'a> {
+    event: &'a PlantEvent,
+    space: &'a AddressSpace,
     known: &'a [Option<bool>],
 }
 
-impl<'a> Evaluation<'a> {
+impl<'a> WhereEvaluation<'a> {
     /// The truth of an element, or nothing where that is not known.
-    fn evaluate(&self, element: &'a Element) -> Option<bool> {
+    fn evaluate(&self, element: &'a WhereElement) -> Option<bool> {
         let value = |index: usize| {
             element.operands.get(index).map(|operand| self.operand(operand)).unwrap_or_default()
         };
@@ -142,11 +142,11 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn operand(&self, operand: &'a Operand) -> Cow<'a, Variant> {
+    fn operand(&self, operand: &'a WhereOperand) -> Cow<'a, Variant> {
         match operand {
-            Operand::Literal(value) => Cow::Borrowed(value),
-            Operand::Field(clause) => Cow::Owned(field(self.event, clause)),
-            Operand::Element(place) => {
+            WhereOperand::Literal(value) => Cow::Borrowed(value),
+            WhereOperand::Field(clause) => Cow::Owned(field(self.event, clause)),
+            WhereOperand::Element(place) => {
                 let truth = self.known.get(*place).copied().flatten();
                 Cow::Owned(truth.map(Variant::from).unwrap_or_default())
             }
@@ -165,7 +165,7 @@ fn compare(left: &Variant, right: &Variant) -> Option<Ordering> {
 }
 
 /// The value of a field, or null where the event has none of that name.
-fn field(event: &Event, clause: &SimpleAttributeOperand) -> Variant {
+fn field(event: &PlantEvent, clause: &SimpleAttributeOperand) -> Variant {
     let path = clause.browse_path.as_deref().unwrap_or_default();
     let found = match path {
         [name] if clause.attribute_id == AttributeId::Value as u32 => event.field(name),
@@ -175,7 +175,7 @@ fn field(event: &Event, clause: &SimpleAttributeOperand) -> Variant {
     part.unwrap_or_default()
 }
 
-fn check_clause(clause: &SimpleAttributeOperand, space: &Space) -> StatusCode {
+fn check_clause(clause: &SimpleAttributeOperand, space: &AddressSpace) -> StatusCode {
     let known_type = clause.type_definition_id.is_null() || space.node(&clause.type_definition_id).is_some();
     if !known_type {
         return StatusCode::BadTypeDefinitionInvalid;
@@ -186,8 +186,8 @@ fn check_clause(clause: &SimpleAttributeOperand, space: &Space) -> StatusCode {
     StatusCode::Good
 }
 
-fn parse(element: &ContentFilterElement, place: usize, count: usize) -> Result<Element, StatusCode> {
-    let operands: Result<Vec<Operand>, StatusCode> = element
+fn parse(element: &ContentFilterElement, place: usize, count: usize) -> Result<WhereElement, StatusCode> {
+    let operands: Result<Vec<WhereOperand>, StatusCode> = element
         .filter_operands
         .as_deref()
         .unwrap_or_default()
@@ -218,14 +218,14 @@ fn parse(element: &ContentFilterElement, place: usize, count: usize) -> Result<E
     }
     // OfType takes a type, nothing that is known later only.
     let of_type = element.filter_operator == FilterOperator::OfType;
-    let is_type = matches!(operands.as_slice(), [Operand::Literal(Variant::NodeId(_))]);
+    let is_type = matches!(operands.as_slice(), [WhereOperand::Literal(Variant::NodeId(_))]);
     if of_type && !is_type {
         return Err(StatusCode::BadFilterOperandInvalid);
     }
-    Ok(Element { operator: element.filter_operator, operands })
+    Ok(WhereElement { operator: element.filter_operator, operands })
 }
 
-fn parse_operand(operand: &ExtensionObject, place: usize, count: usize) -> Result<Operand, StatusCode> {
+fn parse_operand(operand: &ExtensionObject, place: usize, count: usize) -> Result<WhereOperand, StatusCode> {
     if let Some(literal) = operand.inner_as::<LiteralOperand>() {
         // Some clients send the id of a type as an expanded one.
         let value = if let Variant::ExpandedNodeId(id) = &literal.value {
@@ -233,15 +233,15 @@ fn parse_operand(operand: &ExtensionObject, place: usize, count: usize) -> Resul
         } else {
             literal.value.clone()
         };
-        return Ok(Operand::Literal(value));
+        return Ok(WhereOperand::Literal(value));
     }
     if let Some(field) = operand.inner_as::<SimpleAttributeOperand>() {
-        return Ok(Operand::Field(field.clone()));
+        return Ok(WhereOperand::Field(field.clone()));
     }
     let element = operand.inner_as::<ElementOperand>().ok_or(StatusCode::BadFilterOperandInvalid)?;
     let index = element.index as usize;
     if index > place && index < count {
-        Ok(Operand::Element(index))
+        Ok(WhereOperand::Element(index))
     } else {
         Err(StatusCode::BadFilterElementInvalid)
     }

@@ -8,16 +8,16 @@ use opcua_types::{
     TimestampsToReturn, Variant,
 };
 
-use super::event::Event;
+use super::event::PlantEvent;
 use super::filter::EventSelection;
-use crate::plant::space::Space;
+use crate::plant::space::AddressSpace;
 
 /// Bits of a status code: it is that of a data value, and a value was dropped before or after it (Part 4, 7.39.1).
 const OVERFLOW: u32 = 0x0480;
 
 /// What an item has to tell.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Noticed {
+pub(crate) enum ItemNotification {
     /// A value.
     Change(DataValue),
     /// The fields of an event that were selected.
@@ -26,17 +26,17 @@ pub(crate) enum Noticed {
 
 /// What an item looks for.
 #[derive(Clone, Debug)]
-pub(crate) enum Filter {
+pub(crate) enum ItemFilter {
     /// Changes of an attribute.
     Changes(ParsedDataChangeFilter),
     /// Events of an object.
     Events(EventSelection),
 }
 
-impl Filter {
+impl ItemFilter {
     /// Every change of value or status.
-    pub(crate) fn every_change() -> Filter {
-        Filter::Changes(ParsedDataChangeFilter {
+    pub(crate) fn every_change() -> ItemFilter {
+        ItemFilter::Changes(ParsedDataChangeFilter {
             trigger: DataChangeTrigger::StatusValue,
             deadband: Deadband::None,
         })
@@ -45,30 +45,30 @@ impl Filter {
 
 /// What a client may choose of an item, within the server's limits.
 #[derive(Clone, Debug)]
-pub(crate) struct Choice {
+pub(crate) struct ItemTerms {
     pub(crate) client_handle: u32,
     pub(crate) sampling_ms: u64,
     pub(crate) queue_size: u32,
     pub(crate) discard_oldest: bool,
-    pub(crate) filter: Filter,
+    pub(crate) filter: ItemFilter,
     pub(crate) timestamps: TimestampsToReturn,
 }
 
 /// A monitored item.
 #[derive(Debug)]
-pub(crate) struct Item {
+pub(crate) struct PlantItem {
     pub(crate) what: ReadValueId,
     pub(crate) client_handle: u32,
     pub(crate) mode: MonitoringMode,
-    choice: Choice,
-    queue: VecDeque<Noticed>,
+    choice: ItemTerms,
+    queue: VecDeque<ItemNotification>,
     last: Option<DataValue>,
     next_sample: Moment,
 }
 
-impl Item {
-    pub(crate) fn new(what: ReadValueId, mode: MonitoringMode, choice: Choice, now: Moment) -> Item {
-        Item {
+impl PlantItem {
+    pub(crate) fn new(what: ReadValueId, mode: MonitoringMode, choice: ItemTerms, now: Moment) -> PlantItem {
+        PlantItem {
             what,
             client_handle: choice.client_handle,
             mode,
@@ -88,7 +88,7 @@ impl Item {
     }
 
     /// Other choices; values beyond a smaller queue are dropped.
-    pub(crate) fn modify(&mut self, choice: Choice, now: Moment) {
+    pub(crate) fn modify(&mut self, choice: ItemTerms, now: Moment) {
         self.client_handle = choice.client_handle;
         self.choice = choice;
         while self.queue.len() > self.choice.queue_size as usize {
@@ -119,45 +119,45 @@ impl Item {
     /// Whether an attribute is to be sampled now.
     pub(crate) fn is_due(&self, now: Moment) -> bool {
         self.mode != MonitoringMode::Disabled
-            && matches!(self.choice.filter, Filter::Changes(_))
+            && matches!(self.choice.filter, ItemFilter::Changes(_))
             && now >= self.next_sample
     }
 
     /// Takes note of what the attribute holds now.
     pub(crate) fn sample(&mut self, value: DataValue, now: Moment) {
         self.next_sample = now.plus(std::time::Duration::from_millis(self.choice.sampling_ms));
-        let Filter::Changes(filter) = &self.choice.filter else { return };
+        let ItemFilter::Changes(filter) = &self.choice.filter else { return };
         if self.last.as_ref().is_none_or(|last| filter.is_changed(last, &value)) {
             self.last = Some(value.clone());
-            self.push(Noticed::Change(value));
+            self.push(ItemNotification::Change(value));
         }
     }
 
     /// Whether it is about events, not about an attribute.
     pub(crate) fn looks_for_events(&self) -> bool {
-        matches!(self.choice.filter, Filter::Events(_))
+        matches!(self.choice.filter, ItemFilter::Events(_))
     }
 
     /// Takes note of an event, if it is one that is looked for.
-    pub(crate) fn notice(&mut self, event: &Event, space: &Space) {
-        let Filter::Events(selection) = &self.choice.filter else { return };
+    pub(crate) fn notice(&mut self, event: &PlantEvent, space: &AddressSpace) {
+        let ItemFilter::Events(selection) = &self.choice.filter else { return };
         if self.mode != MonitoringMode::Disabled
             && event.is_raised_at(&self.what.node_id)
             && selection.matches(event, space)
         {
             let fields = selection.select(event);
-            self.push(Noticed::Event(fields));
+            self.push(ItemNotification::Event(fields));
         }
     }
 
     /// Sends the last value once more: to a session that took the subscription over.
     pub(crate) fn repeat(&mut self) {
         if let (Some(last), true) = (self.last.clone(), self.queue.is_empty()) {
-            self.push(Noticed::Change(last));
+            self.push(ItemNotification::Change(last));
         }
     }
 
-    fn push(&mut self, noticed: Noticed) {
+    fn push(&mut self, noticed: ItemNotification) {
         let full = self.queue.len() >= self.choice.queue_size as usize;
         if !full {
             self.queue.push_back(noticed);
@@ -194,14 +194,14 @@ impl Item {
     }
 
     /// The oldest of what there is to report.
-    pub(crate) fn take(&mut self) -> Option<Noticed> {
+    pub(crate) fn take(&mut self) -> Option<ItemNotification> {
         if self.mode == MonitoringMode::Reporting { self.queue.pop_front() } else { None }
     }
 }
 
 /// Marks that values next to this one were dropped.
-fn mark(noticed: Option<&mut Noticed>) {
-    if let Some(Noticed::Change(value)) = noticed {
+fn mark(noticed: Option<&mut ItemNotification>) {
+    if let Some(ItemNotification::Change(value)) = noticed {
         value.status = Some(StatusCode::from(value.status.unwrap_or(StatusCode::Good).bits() | OVERFLOW));
     }
 }

@@ -12,18 +12,18 @@ use opcua_types::{
 
 use super::cycle::interval_ms;
 use super::filter::EventSelection;
-use super::item::{Choice, Filter, Item};
-use super::quota::Room;
-use crate::authority::Caller;
+use super::item::{ItemFilter, ItemTerms, PlantItem};
+use super::quota::QuotaLeft;
+use crate::authority::MethodCaller;
 use crate::permission::Permission;
 use crate::plant::limits;
-use crate::plant::server::{Server, good, operations};
+use crate::plant::server::{PlantServer, good, operations};
 use crate::plant::services::valid_timestamps;
 
-impl Server {
+impl PlantServer {
     pub(crate) fn create_items(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
@@ -47,11 +47,11 @@ impl Server {
 
     fn create_item(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         subscription: u32,
         request: MonitoredItemCreateRequest,
         timestamps: TimestampsToReturn,
-        room: Option<&mut Room>,
+        room: Option<&mut QuotaLeft>,
         now: Moment,
     ) -> Result<MonitoredItemCreateResult, StatusCode> {
         let what = request.item_to_monitor;
@@ -70,7 +70,7 @@ impl Server {
         if let Some(room) = room {
             room.take(queue_size)?;
         }
-        let monitored_item_id = subscription.add(Item::new(what, request.monitoring_mode, choice, now));
+        let monitored_item_id = subscription.add(PlantItem::new(what, request.monitoring_mode, choice, now));
         self.subscriptions.reserved += queue_size as usize;
         Ok(MonitoredItemCreateResult {
             status_code: StatusCode::Good,
@@ -84,7 +84,7 @@ impl Server {
     /// What is monitored must be there, and the caller may read it. That it has no value just now is no reason to refuse.
     fn check_monitored(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         what: &ReadValueId,
         timestamps: TimestampsToReturn,
         now: Moment,
@@ -115,21 +115,21 @@ impl Server {
         asked: MonitoringParameters,
         publishing_ms: u64,
         timestamps: TimestampsToReturn,
-    ) -> Result<(Choice, ExtensionObject), StatusCode> {
+    ) -> Result<(ItemTerms, ExtensionObject), StatusCode> {
         let (filter, result) = self.filter(what, &asked.filter)?;
         // A negative interval means that of the subscription (5.13.1.2). Events are not sampled.
         let sampling_ms = match (&filter, asked.sampling_interval < 0.0) {
-            (Filter::Events(_), _) => 0,
-            (Filter::Changes(_), true) => publishing_ms,
-            (Filter::Changes(_), false) => interval_ms(asked.sampling_interval),
+            (ItemFilter::Events(_), _) => 0,
+            (ItemFilter::Changes(_), true) => publishing_ms,
+            (ItemFilter::Changes(_), false) => interval_ms(asked.sampling_interval),
         };
         let smallest = match filter {
             // 0 asks for the default, which is large for events (5.13.1.5).
-            Filter::Events(_) if asked.queue_size == 0 => limits::QUEUE_MAX,
-            Filter::Events(_) => asked.queue_size.max(limits::EVENT_QUEUE_MIN),
-            Filter::Changes(_) => asked.queue_size.max(1),
+            ItemFilter::Events(_) if asked.queue_size == 0 => limits::QUEUE_MAX,
+            ItemFilter::Events(_) => asked.queue_size.max(limits::EVENT_QUEUE_MIN),
+            ItemFilter::Changes(_) => asked.queue_size.max(1),
         };
-        let choice = Choice {
+        let choice = ItemTerms {
             client_handle: asked.client_handle,
             sampling_ms,
             queue_size: smallest.min(limits::QUEUE_MAX),
@@ -144,7 +144,7 @@ impl Server {
         &self,
         what: &ReadValueId,
         filter: &ExtensionObject,
-    ) -> Result<(Filter, ExtensionObject), StatusCode> {
+    ) -> Result<(ItemFilter, ExtensionObject), StatusCode> {
         if what.attribute_id == AttributeId::EventNotifier as u32 {
             let filter = filter.inner_as::<EventFilter>().ok_or(StatusCode::BadEventFilterInvalid)?;
             if self.codec.byte_len(filter) > limits::FILTER_BYTES_MAX {
@@ -156,10 +156,10 @@ impl Server {
             } else {
                 ExtensionObject::null()
             };
-            return Ok((Filter::Events(selection), result));
+            return Ok((ItemFilter::Events(selection), result));
         }
         if filter.is_null() {
-            return Ok((Filter::every_change(), ExtensionObject::null()));
+            return Ok((ItemFilter::every_change(), ExtensionObject::null()));
         }
         let is_value = what.attribute_id == AttributeId::Value as u32;
         if !is_value || filter.inner_is::<EventFilter>() {
@@ -167,7 +167,7 @@ impl Server {
         }
         let filter =
             filter.inner_as::<DataChangeFilter>().ok_or(StatusCode::BadMonitoredItemFilterUnsupported)?;
-        Ok((Filter::Changes(self.change_filter(&what.node_id, filter)?), ExtensionObject::null()))
+        Ok((ItemFilter::Changes(self.change_filter(&what.node_id, filter)?), ExtensionObject::null()))
     }
 
     /// A deadband is for numbers only; one in percent needs the range that they can have (Part 8, 6.2).
@@ -201,7 +201,7 @@ impl Server {
 
     pub(crate) fn modify_items(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
@@ -224,7 +224,7 @@ impl Server {
 
     fn modify_item(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         subscription: u32,
         request: MonitoredItemModifyRequest,
         timestamps: TimestampsToReturn,
@@ -260,7 +260,7 @@ impl Server {
 
     pub(crate) fn set_monitoring_mode(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
@@ -281,7 +281,7 @@ impl Server {
 
     pub(crate) fn delete_items(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {

@@ -9,20 +9,20 @@ use opcua_types::{
     SubscriptionAcknowledgement,
 };
 
-use super::cycle::Due;
-use super::{Parked, Ticket};
-use crate::authority::{Caller, SessionId};
+use super::cycle::DuePublish;
+use super::{LateResponseTicket, ParkedPublish};
+use crate::authority::{CallerSessionId, MethodCaller};
 use crate::plant::codec::date_time;
 use crate::plant::limits;
-use crate::plant::server::{Delivery, Server, good};
+use crate::plant::server::{LateResponse, PlantServer, good};
 
-impl Server {
+impl PlantServer {
     pub(crate) fn publish(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
-    ) -> Result<Ticket, StatusCode> {
+    ) -> Result<LateResponseTicket, StatusCode> {
         let request: PublishRequest = self.codec.decode(body)?;
         let session = caller.session;
         let has_ending =
@@ -37,7 +37,7 @@ impl Server {
         let acknowledged: Vec<StatusCode> =
             acknowledged.iter().map(|one| self.acknowledge(session, one)).collect();
         let hint = request.request_header.timeout_hint;
-        let parked = Parked {
+        let parked = ParkedPublish {
             ticket: self.subscriptions.ticket(),
             handle: request.request_header.request_handle,
             acknowledged: (!acknowledged.is_empty()).then_some(acknowledged),
@@ -53,7 +53,7 @@ impl Server {
             None
         };
         if let Some(oldest) = excess {
-            self.outbox.push(Delivery {
+            self.outbox.push(LateResponse {
                 ticket: oldest.ticket,
                 response: Err(StatusCode::BadTooManyPublishRequests),
             });
@@ -68,7 +68,7 @@ impl Server {
         Ok(ticket)
     }
 
-    fn acknowledge(&mut self, session: SessionId, what: &SubscriptionAcknowledgement) -> StatusCode {
+    fn acknowledge(&mut self, session: CallerSessionId, what: &SubscriptionAcknowledgement) -> StatusCode {
         match self
             .subscriptions
             .of(session, what.subscription_id)
@@ -82,7 +82,7 @@ impl Server {
 
     pub(crate) fn republish(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
@@ -118,9 +118,9 @@ impl Server {
         let queue = session.and_then(|session| self.subscriptions.queues.get(&session));
         let request_waits = queue.is_some_and(|queue| !queue.requests.is_empty());
         match subscription.cycle(now, request_waits) {
-            Due::No | Due::Quiet => {}
-            Due::Message => self.send(id, now),
-            Due::Expired => {
+            DuePublish::No | DuePublish::Quiet => {}
+            DuePublish::Message => self.send(id, now),
+            DuePublish::Expired => {
                 self.subscriptions.remove(id);
                 if let Some(session) = session {
                     self.subscriptions.queue(session).tell(id, StatusCode::BadTimeout);
@@ -150,7 +150,7 @@ impl Server {
     }
 
     /// A request came: the subscriptions that waited for one go first, by priority.
-    fn serve_late(&mut self, session: SessionId, now: Moment) {
+    fn serve_late(&mut self, session: CallerSessionId, now: Moment) {
         let of_session =
             self.subscriptions.all.values().filter(|one| one.session == Some(session) && one.late);
         let mut late: Vec<(Reverse<u8>, u64, u32)> =
@@ -163,7 +163,7 @@ impl Server {
 
     fn respond(
         &mut self,
-        request: Parked,
+        request: ParkedPublish,
         subscription_id: u32,
         available: Vec<u32>,
         more_notifications: bool,
@@ -180,12 +180,12 @@ impl Server {
             diagnostic_infos: None,
         };
         let response = self.codec.encode(&response);
-        self.outbox.push(Delivery { ticket: request.ticket, response });
+        self.outbox.push(LateResponse { ticket: request.ticket, response });
     }
 
     /// Tells sessions of subscriptions that they have no more, as far as requests are there for it.
     pub(crate) fn tell_endings(&mut self, now: Moment) {
-        let sessions: Vec<SessionId> = self
+        let sessions: Vec<CallerSessionId> = self
             .subscriptions
             .queues
             .iter()
@@ -208,7 +208,7 @@ impl Server {
     }
 
     /// Requests that no subscription can answer any more go back.
-    pub(crate) fn refuse_without_subscription(&mut self, session: SessionId) {
+    pub(crate) fn refuse_without_subscription(&mut self, session: CallerSessionId) {
         if self.subscriptions.count_of(session) > 0 {
             return;
         }
@@ -219,16 +219,17 @@ impl Server {
         };
         for request in queue.requests.drain(..) {
             self.outbox
-                .push(Delivery { ticket: request.ticket, response: Err(StatusCode::BadNoSubscription) });
+                .push(LateResponse { ticket: request.ticket, response: Err(StatusCode::BadNoSubscription) });
         }
     }
 
     /// Requests whose client waits no longer go back (7.33, timeoutHint).
     fn time_out_requests(&mut self, now: Moment) {
         for queue in self.subscriptions.queues.values_mut() {
-            let is_over = |request: &Parked| request.deadline.is_some_and(|deadline| now >= deadline);
+            let is_over = |request: &ParkedPublish| request.deadline.is_some_and(|deadline| now >= deadline);
             for request in queue.requests.iter().filter(|request| is_over(request)) {
-                self.outbox.push(Delivery { ticket: request.ticket, response: Err(StatusCode::BadTimeout) });
+                self.outbox
+                    .push(LateResponse { ticket: request.ticket, response: Err(StatusCode::BadTimeout) });
             }
             queue.requests.retain(|request| !is_over(request));
         }

@@ -8,16 +8,16 @@ use opcua_types::{
     TransferSubscriptionsRequest, TransferSubscriptionsResponse,
 };
 
-use super::cycle::{Subscription, Terms};
-use super::quota::Quota;
-use crate::authority::Caller;
+use super::cycle::{PlantSubscription, SubscriptionTerms};
+use super::quota::ClientQuota;
+use crate::authority::MethodCaller;
 use crate::plant::limits;
-use crate::plant::server::{Server, good, operations};
+use crate::plant::server::{PlantServer, good, operations};
 
-impl Server {
+impl PlantServer {
     pub(crate) fn create_subscription(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
@@ -29,7 +29,7 @@ impl Server {
         if !self.subscriptions.has_room(caller.session) {
             return Err(StatusCode::BadTooManySubscriptions);
         }
-        let terms = Terms::revised(
+        let terms = SubscriptionTerms::revised(
             request.requested_publishing_interval,
             request.requested_lifetime_count,
             request.requested_max_keep_alive_count,
@@ -38,7 +38,8 @@ impl Server {
         );
         let terms = quota.map_or(terms, |quota| terms.within(quota.lifetime));
         let enabled = request.publishing_enabled;
-        let subscription_id = self.subscriptions.add(|id| Subscription::new(id, caller, terms, enabled, now));
+        let subscription_id =
+            self.subscriptions.add(|id| PlantSubscription::new(id, caller, terms, enabled, now));
         self.codec.encode(&CreateSubscriptionResponse {
             response_header: good(request.request_header.request_handle, now),
             subscription_id,
@@ -50,13 +51,13 @@ impl Server {
 
     pub(crate) fn modify_subscription(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
         let request: ModifySubscriptionRequest = self.codec.decode(body)?;
         let quota = self.guard.quota(caller)?;
-        let terms = Terms::revised(
+        let terms = SubscriptionTerms::revised(
             request.requested_publishing_interval,
             request.requested_lifetime_count,
             request.requested_max_keep_alive_count,
@@ -75,7 +76,7 @@ impl Server {
 
     pub(crate) fn set_publishing_mode(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
@@ -95,7 +96,7 @@ impl Server {
 
     pub(crate) fn delete_subscriptions(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
@@ -116,7 +117,7 @@ impl Server {
 
     pub(crate) fn transfer_subscriptions(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         body: &[u8],
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
@@ -140,10 +141,10 @@ impl Server {
 
     fn transfer(
         &mut self,
-        caller: &Caller,
+        caller: &MethodCaller,
         id: u32,
         send_initial_values: bool,
-        quota: Option<&Quota>,
+        quota: Option<&ClientQuota>,
     ) -> Result<Vec<u32>, StatusCode> {
         let room = self.subscriptions.has_room(caller.session);
         let subscription = self.subscriptions.all.get_mut(&id).ok_or(StatusCode::BadSubscriptionIdInvalid)?;
@@ -169,7 +170,7 @@ impl Server {
         subscription.caller = caller.clone();
         subscription.heard();
         if send_initial_values {
-            subscription.items.values_mut().for_each(super::item::Item::repeat);
+            subscription.items.values_mut().for_each(super::item::PlantItem::repeat);
         }
         let available = subscription.available();
         if let Some(session) = earlier {

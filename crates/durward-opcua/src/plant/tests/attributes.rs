@@ -6,10 +6,10 @@ use opcua_types::{
     Variant, VariantScalarTypeId, WriteRequest, WriteResponse, WriteValue,
 };
 
-use crate::authority::Caller;
-use crate::permission::{Permission, Ruling};
-use crate::plant::test_client::{BEGIN, Client};
-use crate::plant::{Guard, NewNode, Server, SpaceBuilder, access, date_time, limits};
+use crate::authority::MethodCaller;
+use crate::permission::{Permission, PermissionRuling};
+use crate::plant::test_client::{BEGIN, TestClient};
+use crate::plant::{AccessGuard, NewNode, PlantServer, SpaceBuilder, access, date_time, limits};
 
 fn range(text: &str) -> NumericRange {
     text.parse().unwrap()
@@ -25,7 +25,7 @@ fn doubles(values: &[f64]) -> Variant {
 
 #[test]
 fn values_and_all_other_attributes_are_read() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let node = client.plant("Boiler.Temperature");
     assert_eq!(client.value(node.clone()), Variant::from(20.0));
     let expected = [
@@ -49,7 +49,7 @@ fn values_and_all_other_attributes_are_read() {
 
 #[test]
 fn what_is_not_there_has_its_own_status() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let method = client.plant("Boiler.Motor.Start");
     let temperature = client.plant("Boiler.Temperature");
     let encoded = |namespace, name: &str| ReadValueId {
@@ -82,9 +82,9 @@ fn what_is_not_there_has_its_own_status() {
 
 #[test]
 fn requests_that_ask_for_nothing_too_much_or_nonsense_fail_whole() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let node = ReadValueId::new_value(NodeId::from(VariableId::Server_ServiceLevel));
-    let ask = |client: &mut Client, change: &dyn Fn(&mut ReadRequest)| {
+    let ask = |client: &mut TestClient, change: &dyn Fn(&mut ReadRequest)| {
         let mut request = ReadRequest { nodes_to_read: Some(vec![node.clone()]), ..ReadRequest::default() };
         change(&mut request);
         client.ask::<_, ReadResponse>(&request).map(|_| ())
@@ -112,7 +112,7 @@ fn requests_that_ask_for_nothing_too_much_or_nonsense_fail_whole() {
 
 #[test]
 fn timestamps_are_those_asked_for() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     client.advance(5_000);
     let begin = Some(date_time(BEGIN));
     let now = Some(date_time(client.now));
@@ -138,7 +138,7 @@ fn timestamps_are_those_asked_for() {
 
 #[test]
 fn parts_of_arrays_matrices_and_strings_are_read() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     client.run(1_000);
     let targets = client.plant("Boiler.Recipe.Targets");
     assert_eq!(client.read(part(&targets, "1")).value, Some(doubles(&[60.0])));
@@ -161,7 +161,7 @@ fn parts_of_arrays_matrices_and_strings_are_read() {
 
 #[test]
 fn writes_are_checked_for_type_rank_and_range() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let (mode, set) = (client.plant("Boiler.Mode"), client.plant("Boiler.Burner.SetPoint"));
     let (targets, name) = (client.plant("Boiler.Recipe.Targets"), client.plant("Boiler.Recipe.Name"));
     let cases = [
@@ -193,7 +193,7 @@ fn writes_are_checked_for_type_rank_and_range() {
 
 #[test]
 fn only_values_can_be_written_and_parts_of_them() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let targets = client.plant("Boiler.Recipe.Targets");
     let write = |text: &str, value| {
         WriteValue::new(targets.clone(), AttributeId::Value, range(text), DataValue::value_only(value))
@@ -217,7 +217,7 @@ fn only_values_can_be_written_and_parts_of_them() {
 }
 
 /// A server with some variables of special kinds.
-fn special() -> Client {
+fn special() -> TestClient {
     let mut builder = SpaceBuilder::new("urn:test:special", BEGIN);
     let mut add = |name: &str, data_type: DataTypeId, value: Variant, level: u8| {
         builder.add(
@@ -234,7 +234,7 @@ fn special() -> Client {
     add("duration", DataTypeId::Duration, 1.0.into(), access::READ_WRITE);
     add("state", DataTypeId::ServerState, 0i32.into(), access::READ_WRITE);
     add("text", DataTypeId::String, "abc".into(), access::READ_WRITE);
-    Client::new(Server::new(builder.build().unwrap()))
+    TestClient::new(PlantServer::new(builder.build().unwrap()))
 }
 
 #[test]
@@ -318,20 +318,24 @@ fn a_value_that_is_too_large_is_refused() {
 /// Refuses one permission on one node.
 struct Refuse(Permission, NodeId);
 
-impl Guard for Refuse {
-    fn rule(&self, _caller: &Caller, permission: Permission, node: &NodeId) -> Ruling {
-        if permission == self.0 && *node == self.1 { Ruling::DENIED } else { Ruling::Granted }
+impl AccessGuard for Refuse {
+    fn rule(&self, _caller: &MethodCaller, permission: Permission, node: &NodeId) -> PermissionRuling {
+        if permission == self.0 && *node == self.1 {
+            PermissionRuling::DENIED
+        } else {
+            PermissionRuling::Granted
+        }
     }
 }
 
 #[test]
 fn the_guard_is_asked_for_each_permission() {
-    let mode = Client::boiler().plant("Boiler.Mode");
+    let mode = TestClient::boiler().plant("Boiler.Mode");
     for (permission, reads, writes) in [(Permission::Read, false, true), (Permission::Write, true, false)] {
         let server = crate::plant::boiler("urn:test:server", 0, BEGIN)
             .unwrap()
             .with_guard(Refuse(permission, mode.clone()));
-        let mut client = Client::new(server);
+        let mut client = TestClient::new(server);
         let expected =
             |allowed: bool| if allowed { StatusCode::Good } else { StatusCode::BadUserAccessDenied };
         assert_eq!(client.read(ReadValueId::new_value(mode.clone())).status(), expected(reads));

@@ -8,9 +8,9 @@ use opcua_types::{
     TranslateBrowsePathsToNodeIdsResponse, ViewDescription,
 };
 
-use crate::authority::SessionId;
-use crate::plant::test_client::{BEGIN, Client, below};
-use crate::plant::{NewNode, Server, SpaceBuilder, limits};
+use crate::authority::CallerSessionId;
+use crate::plant::test_client::{BEGIN, TestClient, below};
+use crate::plant::{NewNode, PlantServer, SpaceBuilder, limits};
 
 fn names(result: &BrowseResult) -> Vec<String> {
     let references = result.references.as_deref().unwrap_or_default();
@@ -19,7 +19,7 @@ fn names(result: &BrowseResult) -> Vec<String> {
 
 #[test]
 fn clients_find_their_way_from_the_root() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let all = ReferenceTypeId::HierarchicalReferences;
     assert_eq!(names(&client.browse(below(ObjectId::RootFolder, all), 0)), ["Objects", "Types", "Views"]);
     assert_eq!(names(&client.browse(below(ObjectId::ObjectsFolder, all), 0)), ["Server", "Plant", "Tags"]);
@@ -31,7 +31,7 @@ fn clients_find_their_way_from_the_root() {
 
 #[test]
 fn every_node_is_reached_from_the_root() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let mut seen = std::collections::HashSet::new();
     let mut open = vec![NodeId::from(ObjectId::RootFolder)];
     while let Some(node) = open.pop() {
@@ -56,7 +56,7 @@ fn every_node_is_reached_from_the_root() {
 
 #[test]
 fn filters_choose_direction_type_and_class() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let motor = client.plant("Boiler.Motor");
     let components = below(motor.clone(), ReferenceTypeId::HasComponent);
     assert_eq!(names(&client.browse(components.clone(), 0)), ["Running", "Speed", "Start", "Stop"]);
@@ -77,7 +77,7 @@ fn filters_choose_direction_type_and_class() {
 
 #[test]
 fn the_mask_says_which_fields_come() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let plant = client.plant("Plant");
     let masked =
         |mask| BrowseDescription { result_mask: mask, ..below(plant.clone(), ReferenceTypeId::Organizes) };
@@ -98,7 +98,7 @@ fn the_mask_says_which_fields_come() {
 
 #[test]
 fn wrong_browses_have_their_own_status() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let start = below(ObjectId::ObjectsFolder, ReferenceTypeId::Organizes);
     let cases = [
         (below(NodeId::new(7, 7u32), ReferenceTypeId::Organizes), StatusCode::BadNodeIdUnknown),
@@ -116,7 +116,7 @@ fn wrong_browses_have_their_own_status() {
     assert_eq!(client.ask::<_, BrowseResponse>(&request).unwrap_err(), StatusCode::BadViewIdUnknown);
 }
 
-fn next(client: &mut Client, point: &ContinuationPoint, release: bool) -> BrowseResult {
+fn next(client: &mut TestClient, point: &ContinuationPoint, release: bool) -> BrowseResult {
     let continuation_points = Some(vec![point.clone()]);
     let request = BrowseNextRequest {
         release_continuation_points: release,
@@ -128,7 +128,7 @@ fn next(client: &mut Client, point: &ContinuationPoint, release: bool) -> Browse
 
 #[test]
 fn what_does_not_fit_comes_with_continuation_points() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let tags = below(client.plant("Tags"), ReferenceTypeId::Organizes);
     let first = client.browse(tags.clone(), 2);
     assert_eq!(names(&first), ["Tag00001", "Tag00002"]);
@@ -150,14 +150,14 @@ fn what_does_not_fit_comes_with_continuation_points() {
 
 #[test]
 fn continuation_points_are_few_released_and_of_their_session() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let tags = below(client.plant("Tags"), ReferenceTypeId::Organizes);
     let points: Vec<ContinuationPoint> = (0..limits::CONTINUATION_POINTS_MAX)
         .map(|_| client.browse(tags.clone(), 1).continuation_point)
         .collect();
     assert_eq!(client.browse(tags.clone(), 1).status_code, StatusCode::BadNoContinuationPoints);
     let owner = client.caller.session;
-    client.caller.session = SessionId(2);
+    client.caller.session = CallerSessionId(2);
     assert_eq!(next(&mut client, &points[0], false).status_code, StatusCode::BadContinuationPointInvalid);
     client.caller.session = owner;
     let released = next(&mut client, &points[0], true);
@@ -176,14 +176,14 @@ fn a_folder_with_many_nodes_is_limited_by_the_server() {
 }
 
 /// A folder with so many folders in it.
-fn wide(count: usize) -> Client {
+fn wide(count: usize) -> TestClient {
     let mut builder = SpaceBuilder::new("urn:test:wide", BEGIN);
     for number in 0..count {
         builder.add(
             NewNode::folder(NodeId::new(1, number as u32 + 1), "many").organized_by(ObjectId::ViewsFolder),
         );
     }
-    Client::new(Server::new(builder.build().unwrap()))
+    TestClient::new(PlantServer::new(builder.build().unwrap()))
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn element(kind: impl Into<NodeId>, namespace: u16, name: &str) -> RelativePathE
 }
 
 fn follow(
-    client: &mut Client,
+    client: &mut TestClient,
     starting_node: impl Into<NodeId>,
     elements: Vec<RelativePathElement>,
 ) -> BrowsePathResult {
@@ -246,7 +246,7 @@ fn follow(
 
 #[test]
 fn paths_lead_to_nodes() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let all = ReferenceTypeId::HierarchicalReferences;
     let path = vec![
         element(all, 2, "Plant"),
@@ -267,7 +267,7 @@ fn paths_lead_to_nodes() {
 
 #[test]
 fn paths_that_lead_nowhere_say_why() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let all = ReferenceTypeId::HierarchicalReferences;
     let objects = NodeId::from(ObjectId::ObjectsFolder);
     let cases = [
@@ -294,7 +294,7 @@ fn paths_that_lead_nowhere_say_why() {
 
 #[test]
 fn registered_nodes_keep_their_ids() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let nodes = vec![client.plant("Boiler.Mode"), NodeId::new(9, "unknown")];
     let request =
         RegisterNodesRequest { nodes_to_register: Some(nodes.clone()), ..RegisterNodesRequest::default() };

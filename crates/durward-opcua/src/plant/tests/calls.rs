@@ -4,17 +4,17 @@ use opcua_types::{
     Argument, CallMethodResult, ExtensionObject, NodeId, ObjectId, StatusCode, Variant, WriteValue,
 };
 
-use crate::plant::test_client::{BEGIN, Client};
-use crate::plant::{NewNode, Server, SpaceBuilder, argument};
+use crate::plant::test_client::{BEGIN, TestClient};
+use crate::plant::{NewNode, PlantServer, SpaceBuilder, argument};
 
-fn start(client: &mut Client) -> CallMethodResult {
+fn start(client: &mut TestClient) -> CallMethodResult {
     let (motor, start) = (client.plant("Boiler.Motor"), client.plant("Boiler.Motor.Start"));
     client.call(motor, start, Vec::new())
 }
 
 #[test]
 fn methods_move_the_plant() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     assert_eq!(start(&mut client).status_code, StatusCode::Good);
     assert_eq!(start(&mut client).status_code, StatusCode::BadInvalidState, "it runs");
     client.run(5_000);
@@ -28,7 +28,7 @@ fn methods_move_the_plant() {
 
 #[test]
 fn the_mode_decides_what_moves() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let (mode, set, power) = (
         client.plant("Boiler.Mode"),
         client.plant("Boiler.Burner.SetPoint"),
@@ -54,7 +54,7 @@ fn the_mode_decides_what_moves() {
 
 #[test]
 fn arguments_are_checked_before_the_method() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let (recipe, load) = (client.plant("Boiler.Recipe"), client.plant("Boiler.Recipe.Load"));
     let done = client.call(recipe.clone(), load.clone(), vec![Variant::from("Sterilise")]);
     assert_eq!(
@@ -75,7 +75,7 @@ fn arguments_are_checked_before_the_method() {
 
 #[test]
 fn a_method_is_called_on_its_object_only() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let (motor, stop) = (client.plant("Boiler.Motor"), client.plant("Boiler.Motor.Start"));
     let other = client.plant("Boiler.Recipe");
     let temperature = client.plant("Boiler.Temperature");
@@ -90,7 +90,7 @@ fn a_method_is_called_on_its_object_only() {
 
 #[test]
 fn clients_find_the_arguments_of_a_method() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let inputs = client.plant("Boiler.Recipe.Load.InputArguments");
     let Variant::Array(arguments) = client.value(inputs) else { panic!("an array") };
     let [Variant::ExtensionObject(object)] = arguments.values.as_slice() else { panic!("one argument") };
@@ -112,7 +112,7 @@ fn the_method_of_the_type_stands_for_that_of_the_object() {
     let inputs = vec![argument("A", opcua_types::DataTypeId::Boolean, "")];
     builder
         .add(NewNode::method(id("Object.Go"), "Go").component_of(id("Object")).arguments(inputs, Vec::new()));
-    let mut client = Client::new(Server::new(builder.build().unwrap()));
+    let mut client = TestClient::new(PlantServer::new(builder.build().unwrap()));
     let mut status =
         |method: &str| client.call(id("Object"), id(method), vec![Variant::from(true)]).status_code;
     // No device executes it: it was found, and its arguments are right.

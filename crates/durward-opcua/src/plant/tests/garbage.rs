@@ -8,8 +8,8 @@ use opcua_types::{
     TransferSubscriptionsRequest, Variant, WriteRequest, WriteValue,
 };
 
-use crate::plant::Answer;
-use crate::plant::test_client::{Client, below};
+use crate::plant::ServerReply;
+use crate::plant::test_client::{TestClient, below};
 
 /// Numbers from a seed (xorshift).
 struct Seeded(u64);
@@ -28,7 +28,7 @@ impl Seeded {
 }
 
 /// Requests that are right, to be spoiled.
-fn requests(client: &Client) -> Vec<(u32, Vec<u8>)> {
+fn requests(client: &TestClient) -> Vec<(u32, Vec<u8>)> {
     let map = client.plant("Boiler.ThermalMap");
     let range =
         ReadValueId { index_range: "0:1,1:2".parse().unwrap(), ..ReadValueId::new_value(map.clone()) };
@@ -80,7 +80,7 @@ fn requests(client: &Client) -> Vec<(u32, Vec<u8>)> {
 
 #[test]
 fn spoiled_requests_are_answered_or_refused() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     client.ask::<_, CreateSubscriptionResponse>(&CreateSubscriptionRequest::default()).unwrap();
     let right = requests(&client);
     let mut seeded = Seeded(0x1234_5678_9abc_def1);
@@ -98,7 +98,7 @@ fn spoiled_requests_are_answered_or_refused() {
             }
         }
         match client.server.answer(&client.caller, type_id, &body, client.now) {
-            Ok(Answer::Now(_) | Answer::Later(_) | Answer::Calls(_)) => answered += 1,
+            Ok(ServerReply::Now(_) | ServerReply::Later(_) | ServerReply::Calls(_)) => answered += 1,
             Err(_) => refused += 1,
         }
         if round % 10 == 0 {
@@ -114,7 +114,7 @@ fn spoiled_requests_are_answered_or_refused() {
 
 #[test]
 fn services_that_are_not_there_are_refused() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let services = [
         ObjectId::AddNodesRequest_Encoding_DefaultBinary,
         ObjectId::QueryFirstRequest_Encoding_DefaultBinary,

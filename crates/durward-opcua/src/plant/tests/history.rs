@@ -6,15 +6,15 @@ use opcua_types::{
     StatusCode, TimestampsToReturn,
 };
 
-use crate::plant::test_client::{BEGIN, Client};
-use crate::plant::{NewNode, Server, SpaceBuilder, date_time, limits};
+use crate::plant::test_client::{BEGIN, TestClient};
+use crate::plant::{NewNode, PlantServer, SpaceBuilder, date_time, limits};
 
 /// A variable that had the values 0 to `last`, one each second.
-fn counter(last: u32) -> Client {
+fn counter(last: u32) -> TestClient {
     let mut builder = SpaceBuilder::new("urn:test:history", BEGIN);
     let node = NewNode::data(node(), "counter", opcua_types::DataTypeId::UInt32, 0u32);
     builder.add(node.historized().component_of(ObjectId::Server));
-    let mut client = Client::new(Server::new(builder.build().unwrap()));
+    let mut client = TestClient::new(PlantServer::new(builder.build().unwrap()));
     for value in 1..=last {
         client.advance(1_000);
         client.server.space_mut().set(&self::node(), value, client.now);
@@ -42,7 +42,7 @@ fn details(start: DateTime, end: DateTime, count: u32) -> ReadRawModifiedDetails
 }
 
 fn ask(
-    client: &mut Client,
+    client: &mut TestClient,
     details: &ReadRawModifiedDetails,
     point: ContinuationPoint,
     release: bool,
@@ -70,7 +70,7 @@ fn numbers(result: &HistoryReadResult) -> Vec<f64> {
         .collect()
 }
 
-fn read(client: &mut Client, details: ReadRawModifiedDetails) -> HistoryReadResult {
+fn read(client: &mut TestClient, details: ReadRawModifiedDetails) -> HistoryReadResult {
     ask(client, &details, ContinuationPoint::null(), false).unwrap()
 }
 
@@ -119,7 +119,7 @@ fn an_empty_span_and_wrong_ones_say_so() {
 
 #[test]
 fn variables_without_history_have_none() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let node = HistoryReadValueId { node_id: client.plant("Boiler.Mode"), ..HistoryReadValueId::default() };
     let request = HistoryReadRequest {
         history_read_details: ExtensionObject::new(details(at(0.0), at(1.0), 0)),

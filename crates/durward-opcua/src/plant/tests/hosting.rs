@@ -12,19 +12,28 @@ use opcua_types::{
     StatusCode, TimestampsToReturn,
 };
 
-use crate::authority::Caller;
-use crate::plant::test_client::{BEGIN, Client};
-use crate::plant::{Host, boiler};
+use crate::authority::MethodCaller;
+use crate::plant::test_client::{BEGIN, TestClient};
+use crate::plant::{PlantHost, boiler};
 
 /// A host whose clock a test moves, and a client that makes its requests' bytes.
-fn host() -> (Arc<Host>, Arc<AtomicU64>, Client) {
+fn host() -> (Arc<PlantHost>, Arc<AtomicU64>, TestClient) {
     let clock = Arc::new(AtomicU64::new(BEGIN.ms()));
     let shown = Arc::clone(&clock);
     let server = boiler("urn:test:host", 3, BEGIN).unwrap();
-    (Host::new(server, move || Moment::from_ms(shown.load(Ordering::Relaxed))), clock, Client::boiler())
+    (
+        PlantHost::new(server, move || Moment::from_ms(shown.load(Ordering::Relaxed))),
+        clock,
+        TestClient::boiler(),
+    )
 }
 
-async fn ask<R, T>(host: &Host, client: &Client, caller: &Caller, request: &R) -> Result<T, StatusCode>
+async fn ask<R, T>(
+    host: &PlantHost,
+    client: &TestClient,
+    caller: &MethodCaller,
+    request: &R,
+) -> Result<T, StatusCode>
 where
     R: opcua_types::BinaryEncodable + MessageInfo,
     T: opcua_types::BinaryDecodable,
@@ -33,7 +42,7 @@ where
     host.answer(caller, request.type_id() as u32, &body).await.map(|bytes| client.decode(&bytes))
 }
 
-async fn watch_level(host: &Host, client: &Client) -> u32 {
+async fn watch_level(host: &PlantHost, client: &TestClient) -> u32 {
     let request = CreateSubscriptionRequest {
         requested_publishing_interval: 100.0,
         requested_lifetime_count: 100,

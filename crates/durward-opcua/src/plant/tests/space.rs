@@ -2,7 +2,7 @@
 
 use opcua_types::{DataTypeId, NodeId, ObjectId, ObjectTypeId, ReferenceTypeId, VariableId, Variant};
 
-use crate::plant::test_client::{BEGIN, Client};
+use crate::plant::test_client::{BEGIN, TestClient};
 use crate::plant::{NewNode, SpaceBuilder, SpaceError, TAGS_MAX, boiler};
 
 #[test]
@@ -25,13 +25,13 @@ fn mistakes_are_told_with_their_node() {
 
 #[test]
 fn references_are_known_at_both_ends_once() {
-    let client = Client::boiler();
+    let client = TestClient::boiler();
     for node in client.server.space().nodes() {
         for reference in &node.references {
             let same = node.references.iter().filter(|other| *other == reference).count();
             assert_eq!(same, 1, "{} {reference:?}", node.id);
             let target = client.server.space().node(&reference.target).unwrap();
-            let back = |other: &&crate::plant::Reference| {
+            let back = |other: &&crate::plant::NodeReference| {
                 other.target == node.id && other.forward != reference.forward
             };
             let one_way = reference.kind == ReferenceTypeId::HasTypeDefinition;
@@ -47,7 +47,7 @@ fn references_are_known_at_both_ends_once() {
 
 #[test]
 fn types_have_their_hierarchy() {
-    let client = Client::boiler();
+    let client = TestClient::boiler();
     let space = client.server.space();
     let is = |one: NodeId, other: NodeId| space.is_subtype(&one, &other);
     assert!(is(DataTypeId::UtcTime.into(), DataTypeId::BaseDataType.into()));
@@ -60,7 +60,7 @@ fn types_have_their_hierarchy() {
 
 #[test]
 fn every_object_and_variable_has_a_type_that_is_there() {
-    let client = Client::boiler();
+    let client = TestClient::boiler();
     for node in client.server.space().nodes().filter(|node| node.variable().is_some() || node.notifies()) {
         let type_id = node.type_definition().unwrap_or_else(|| panic!("{} has no type", node.id));
         assert!(client.server.space().node(type_id).is_some(), "{}", node.id);
@@ -77,7 +77,7 @@ fn every_object_and_variable_has_a_type_that_is_there() {
 
 #[test]
 fn namespaces_are_told_by_the_server() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let Variant::Array(namespaces) = client.value(VariableId::Server_NamespaceArray) else {
         panic!("an array")
     };
@@ -91,7 +91,7 @@ fn tags_for_benchmarks_are_as_many_as_asked_for() {
     let none = count(0).unwrap();
     assert_eq!(count(1_000).unwrap(), none + 1_001, "and the folder that they are in");
     assert_eq!(count(TAGS_MAX + 1).unwrap_err(), SpaceError::TooManyNodes);
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let tag = client.plant("Tag00005");
     let before = client.value(tag.clone());
     client.run(2_000);

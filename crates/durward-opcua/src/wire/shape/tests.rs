@@ -2,7 +2,7 @@
 
 use opcua_types::{BinaryDecodable, BinaryEncodable, MessageInfo, ObjectId};
 
-use super::{Field, check_service, service, structure};
+use super::{ShapeField, check_service, service, structure};
 use crate::wire::{context, decode_service, encode_service, encoding_of, type_id};
 
 /// A small generator: tests repeat exactly.
@@ -18,7 +18,7 @@ impl Random {
 }
 
 /// Bytes of fields: small numbers (enumerations have 0 and 1), short texts, few elements.
-fn fill(random: &mut Random, fields: &[Field], depth: usize, out: &mut Vec<u8>) {
+fn fill(random: &mut Random, fields: &[ShapeField], depth: usize, out: &mut Vec<u8>) {
     let text = |random: &mut Random, out: &mut Vec<u8>| match random.below(3) {
         0 => out.extend((-1i32).to_le_bytes()),
         n => {
@@ -28,12 +28,12 @@ fn fill(random: &mut Random, fields: &[Field], depth: usize, out: &mut Vec<u8>) 
     };
     for field in fields {
         match field {
-            Field::Fixed(bytes) => {
+            ShapeField::Fixed(bytes) => {
                 out.push(random.below(2) as u8);
                 out.extend(std::iter::repeat_n(0, bytes - 1));
             }
-            Field::Text => text(random, out),
-            Field::NodeId => match random.below(3) {
+            ShapeField::Text => text(random, out),
+            ShapeField::NodeId => match random.below(3) {
                 0 => out.extend([0, 7]),
                 1 => out.extend([1, 2, 3, 4]),
                 _ => {
@@ -41,22 +41,22 @@ fn fill(random: &mut Random, fields: &[Field], depth: usize, out: &mut Vec<u8>) 
                     text(random, out);
                 }
             },
-            Field::ExpandedNodeId if random.below(2) == 0 => {
+            ShapeField::ExpandedNodeId if random.below(2) == 0 => {
                 out.extend([0xc0, 7]);
                 text(random, out);
                 out.extend([0; 4]);
             }
-            Field::ExpandedNodeId => out.extend([0x01, 2, 3, 4]),
-            Field::QualifiedName => {
+            ShapeField::ExpandedNodeId => out.extend([0x01, 2, 3, 4]),
+            ShapeField::QualifiedName => {
                 out.extend([1, 0]);
                 text(random, out);
             }
-            Field::LocalizedText => {
+            ShapeField::LocalizedText => {
                 let mask = random.below(4) as u8;
                 out.push(mask);
                 (0..mask.count_ones()).for_each(|_| text(random, out));
             }
-            Field::Extension => match random.below(3) {
+            ShapeField::Extension => match random.below(3) {
                 0 => out.extend([0, 0, 0]),
                 encoding => {
                     out.extend([1, 2, 3, 4, encoding as u8]);
@@ -64,12 +64,12 @@ fn fill(random: &mut Random, fields: &[Field], depth: usize, out: &mut Vec<u8>) 
                     out.extend([7; 3]);
                 }
             },
-            Field::Variant => match random.below(4) {
+            ShapeField::Variant => match random.below(4) {
                 0 => out.push(0),
                 1 => out.extend([6, 1, 0, 0, 0]),
                 2 => {
                     out.push(22);
-                    fill(random, &[Field::Extension], depth, out);
+                    fill(random, &[ShapeField::Extension], depth, out);
                 }
                 _ => {
                     out.push(0x80 | 12);
@@ -78,22 +78,22 @@ fn fill(random: &mut Random, fields: &[Field], depth: usize, out: &mut Vec<u8>) 
                     text(random, out);
                 }
             },
-            Field::DataValue => {
+            ShapeField::DataValue => {
                 out.push(0x1 | 0x2 | 0x4);
-                fill(random, &[Field::Variant], depth, out);
+                fill(random, &[ShapeField::Variant], depth, out);
                 out.extend([0; 12]);
             }
-            Field::Diagnostic => {
+            ShapeField::Diagnostic => {
                 let deeper = depth < 3 && random.below(2) == 0;
                 out.push(0x1 | 0x10 | if deeper { 0x40 } else { 0 });
                 out.extend([1, 0, 0, 0]);
                 text(random, out);
                 if deeper {
-                    fill(random, &[Field::Diagnostic], depth + 1, out);
+                    fill(random, &[ShapeField::Diagnostic], depth + 1, out);
                 }
             }
-            Field::Of(fields) => fill(random, fields, depth, out),
-            Field::Each(fields) => {
+            ShapeField::Of(fields) => fill(random, fields, depth, out),
+            ShapeField::Each(fields) => {
                 let count = random.below(3) as i32;
                 out.extend(if count == 0 { -1i32 } else { count }.to_le_bytes());
                 (0..count).for_each(|_| fill(random, fields, depth, out));

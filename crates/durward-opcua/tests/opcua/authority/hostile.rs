@@ -18,7 +18,7 @@ async fn subscribe(session: &ClientSession, interval: f64, lifetime: u32) -> Sta
 async fn a_gate_follows(world: &World) {
     let began = Instant::now();
     let mut following = Following::begin(world, world.gate().await).await;
-    world.service().revoke(Target::Subject("anna".into())).await.unwrap();
+    world.service().revoke(CutoffTarget::Subject("anna".into())).await.unwrap();
     following.wait_for("anna").await;
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
 }

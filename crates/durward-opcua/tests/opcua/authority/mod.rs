@@ -31,19 +31,21 @@ use arc_swap::ArcSwap;
 use durward_identity::Moment;
 use durward_identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use durward_identity::user::HashCosts;
-use durward_opcua::authority::decide::{Decider, Decision, Question, SubjectKind};
+use durward_opcua::authority::decide::{RightsDecider, RightsDecision, RightsQuestion, SubjectKind};
 use durward_opcua::authority::{
-    Audit, AuditNote, AuthorizationServer, AuthorizationService, Keep, MemoryKeep, Parts, Reason,
-    RegisteredResource, ServiceSettings, SubjectTable, feed,
+    AuthorityAudit, AuthorityAuditNote, AuthorityStore, AuthorizationServer, AuthorizationService,
+    AuthorizationServiceParts, AuthorizationServiceSettings, MemoryAuthorityStore, RefusalReason,
+    RegisteredResource, SubjectTable, feed,
 };
-use durward_opcua::channel::{ChannelSettings, Offer, Workers};
+use durward_opcua::channel::{ChannelSettings, SecurityOffer, Workers};
 use durward_opcua::crypto::{self, OwnCertificate, SecurityPolicy};
 use durward_opcua::error::Error;
 use durward_opcua::permission::Permission;
-use durward_opcua::protocol::Record;
-use durward_opcua::session::{ClientIdentity, ClientSession, Endpoint, ServerSettings, TokenKind};
+use durward_opcua::protocol::AuthorityRecord;
+use durward_opcua::session::{ClientIdentity, ClientSession, Endpoint, ServerSettings, UserTokenKind};
 use durward_opcua::token::{
-    FeedMessage, NodeTable, TableNode, Target, Thumbprint, TokenRefusal, Verdict, VerifiedToken, Verifier,
+    CutoffTarget, FeedMessage, GrantVerdict, NodeTable, TableNode, Thumbprint, TokenRefusal, TokenVerifier,
+    VerifiedToken,
 };
 use opcua_types::{
     AnonymousIdentityToken, ByteString, CallMethodRequest, CallMethodResult, CallRequest, CallResponse,
@@ -76,23 +78,23 @@ struct ByRole {
     slow_ms: AtomicU64,
 }
 
-fn expected(roles: &[&str], node: &str, permission: Permission) -> Verdict {
+fn expected(roles: &[&str], node: &str, permission: Permission) -> GrantVerdict {
     let operator = roles.contains(&"operator");
     match permission {
-        _ if roles.contains(&"guest") => Verdict::Refused,
-        Permission::Browse | Permission::Read if operator || node.contains("Public") => Verdict::Granted,
-        Permission::Write if operator && node.contains("Setpoint") => Verdict::Granted,
-        Permission::Call if operator && node.contains("Start") => Verdict::Ask,
-        _ => Verdict::Refused,
+        _ if roles.contains(&"guest") => GrantVerdict::Refused,
+        Permission::Browse | Permission::Read if operator || node.contains("Public") => GrantVerdict::Granted,
+        Permission::Write if operator && node.contains("Setpoint") => GrantVerdict::Granted,
+        Permission::Call if operator && node.contains("Start") => GrantVerdict::Ask,
+        _ => GrantVerdict::Refused,
     }
 }
 
-impl Decider for ByRole {
+impl RightsDecider for ByRole {
     fn policy_version(&self) -> Arc<str> {
         format!("v{}", self.version.load(Ordering::SeqCst)).into()
     }
 
-    fn decide(&self, question: &Question<'_>) -> Result<Decision, Error> {
+    fn decide(&self, question: &RightsQuestion<'_>) -> Result<RightsDecision, Error> {
         let subject = question.subject;
         std::thread::sleep(Duration::from_millis(self.slow_ms.load(Ordering::SeqCst)));
         self.asked.lock().unwrap().push(format!("{} {}", subject.name, question.resource));
@@ -110,7 +112,7 @@ impl Decider for ByRole {
                 .map(move |permission| expected(&roles, &node, *permission))
                 .collect::<Vec<_>>()
         };
-        Ok(Decision {
+        Ok(RightsDecision {
             verdicts: question.nodes().flat_map(ask).collect(),
             roles: subject.roles.clone(),
             policy: self.policy_version(),
@@ -127,23 +129,23 @@ impl Decider for ByRole {
 /// A store that can fail.
 #[derive(Default)]
 struct Disk {
-    memory: MemoryKeep,
+    memory: MemoryAuthorityStore,
     full: AtomicBool,
 }
 
-impl Keep for Disk {
-    fn load(&self) -> io::Result<Vec<Record<Arc<str>>>> {
+impl AuthorityStore for Disk {
+    fn load(&self) -> io::Result<Vec<AuthorityRecord<Arc<str>>>> {
         self.memory.load()
     }
 
-    fn append(&self, record: &Record<Arc<str>>) -> io::Result<()> {
+    fn append(&self, record: &AuthorityRecord<Arc<str>>) -> io::Result<()> {
         if self.full.load(Ordering::SeqCst) {
             return Err(io::Error::other("the disk is full"));
         }
         self.memory.append(record)
     }
 
-    fn replace(&self, records: &[Record<Arc<str>>]) -> io::Result<()> {
+    fn replace(&self, records: &[AuthorityRecord<Arc<str>>]) -> io::Result<()> {
         if self.full.load(Ordering::SeqCst) {
             return Err(io::Error::other("the disk is full"));
         }
@@ -162,8 +164,8 @@ impl Keep for Disk {
 #[derive(Default)]
 struct Notes(Mutex<Vec<String>>);
 
-impl Audit for Notes {
-    fn note(&self, _now: Moment, note: &AuditNote<'_>) {
+impl AuthorityAudit for Notes {
+    fn note(&self, _now: Moment, note: &AuthorityAuditNote<'_>) {
         self.0.lock().unwrap().push(format!("{note:?}"));
     }
 }
@@ -209,7 +211,7 @@ impl World {
         let keys = keys.with(SigningKey::generate(Algorithm::EdDsa).unwrap(), NOW, NOW).unwrap();
         let (decider, subjects, notes) = (Arc::<ByRole>::default(), subjects(), Arc::<Notes>::default());
         let clock: durward_opcua::channel::Clock = Arc::new(move || NOW.plus(began.elapsed()));
-        let parts = Parts {
+        let parts = AuthorizationServiceParts {
             decider: Arc::clone(&decider) as _,
             subjects: Arc::clone(&subjects) as _,
             keep: Arc::clone(&disk) as _,
@@ -218,13 +220,16 @@ impl World {
             clock: Arc::clone(&clock),
             workers: Workers::new(2),
         };
-        let mut settings = ServiceSettings::new(AS, SERVICE.certificate().der());
+        let mut settings = AuthorizationServiceSettings::new(AS, SERVICE.certificate().der());
         settings.protocol.heartbeat_interval = Duration::from_millis(200);
         let service = AuthorizationService::new(settings, parts, resources()).unwrap();
         let channel = ChannelSettings { clock, ..channel_settings(&SERVICE) };
         let mut settings = AuthorizationServer::settings(channel, AS, "opc.tcp://localhost:4840");
-        let signed =
-            Endpoint::new(SecurityPolicy::Basic256Sha256, MessageSecurityMode::Sign, &[TokenKind::Anonymous]);
+        let signed = Endpoint::new(
+            SecurityPolicy::Basic256Sha256,
+            MessageSecurityMode::Sign,
+            &[UserTokenKind::Anonymous],
+        );
         settings.endpoints.push(signed);
         change(&mut settings);
         let server = Arc::new(AuthorizationServer::new(settings, service).unwrap());
@@ -246,7 +251,7 @@ impl World {
     async fn connect_as(
         &self,
         certificate: &OwnCertificate,
-        offer: Offer,
+        offer: SecurityOffer,
         identity: &ClientIdentity,
     ) -> ClientSession {
         let session =
@@ -306,9 +311,9 @@ impl World {
         self.request(session, Variant::Empty, PLC).await
     }
 
-    fn verifier(&self, resource: &str) -> Verifier {
+    fn verifier(&self, resource: &str) -> TokenVerifier {
         let keys = self.keys.verifying(self.now()).unwrap();
-        Verifier::new(keys, AS, resource, Duration::from_secs(3_600))
+        TokenVerifier::new(keys, AS, resource, Duration::from_secs(3_600))
     }
 
     fn verify(&self, token: &str) -> VerifiedToken {

@@ -1,6 +1,6 @@
 //! Recall: cutoffs, heartbeats, what a restart keeps.
 
-use durward_opcua::token::Bearer as _;
+use durward_opcua::token::HasTokenFacts as _;
 
 use super::*;
 
@@ -103,7 +103,7 @@ impl Following {
     pub(super) async fn wait_for(&mut self, name: &str) -> Duration {
         let began = Instant::now();
         loop {
-            let is_it = |message: &FeedMessage<Arc<str>>| matches!(message, FeedMessage::Cutoff { target: Target::Subject(subject), .. } if **subject == *name);
+            let is_it = |message: &FeedMessage<Arc<str>>| matches!(message, FeedMessage::Cutoff { target: CutoffTarget::Subject(subject), .. } if **subject == *name);
             if self.next().await.iter().any(is_it) {
                 return began.elapsed();
             }
@@ -131,7 +131,7 @@ async fn a_cutoff_reaches_a_gate_within_a_publishing_interval() {
     let mut times = Vec::new();
     for number in 0..20 {
         let name = format!("user {number}");
-        world.service().revoke(Target::Subject(name.as_str().into())).await.unwrap();
+        world.service().revoke(CutoffTarget::Subject(name.as_str().into())).await.unwrap();
         times.push(following.wait_for(&name).await);
     }
     times.sort_unstable();
@@ -145,7 +145,7 @@ async fn a_cutoff_reaches_a_gate_within_a_publishing_interval() {
 async fn heartbeats_go_on_and_count_the_cutoffs() {
     let world = World::start().await;
     let mut following = Following::begin(&world, world.gate().await).await;
-    world.service().revoke(Target::All).await.unwrap();
+    world.service().revoke(CutoffTarget::All).await.unwrap();
     let (mut times, mut last) = (Vec::new(), 0);
     while times.len() < 3 {
         for message in following.next().await {
@@ -179,7 +179,7 @@ async fn a_restart_forgets_nothing_that_matters() {
     let world = World::start().await.with_nodes().await;
     let session = world.client(&anna()).await;
     let old = world.verify(&world.token(&session).await.unwrap());
-    world.service().revoke(Target::Subject("anna".into())).await.unwrap();
+    world.service().revoke(CutoffTarget::Subject("anna".into())).await.unwrap();
     let gate = world.gate().await;
     let FeedMessage::Snapshot { epoch, sequence, cutoffs, .. } = world.snapshot(&gate, 1).await else {
         panic!()
@@ -211,15 +211,21 @@ async fn without_its_store_the_service_issues_no_tokens() {
     let world = World::start().await.with_nodes().await;
     let session = world.client(&anna()).await;
     world.disk.full.store(true, Ordering::SeqCst);
-    assert!(world.service().revoke(Target::Subject("bert".into())).await.is_err(), "the caller hears of it");
+    assert!(
+        world.service().revoke(CutoffTarget::Subject("bert".into())).await.is_err(),
+        "the caller hears of it"
+    );
     let gate = world.gate().await;
     let FeedMessage::Snapshot { cutoffs, .. } = world.snapshot(&gate, 1).await else { panic!() };
-    assert!(cutoffs.iter().any(|(target, _)| *target == Target::Subject("bert".into())), "gates do as well");
+    assert!(
+        cutoffs.iter().any(|(target, _)| *target == CutoffTarget::Subject("bert".into())),
+        "gates do as well"
+    );
     assert_eq!(world.token(&session).await, Err(StatusCode::BadResourceUnavailable));
     world.disk.full.store(false, Ordering::SeqCst);
     assert!(world.token(&session).await.is_ok());
     let records = world.disk.load().unwrap();
-    let is_kept = |record: &Record<Arc<str>>| matches!(record, Record::Cutoff { target: Target::Subject(name), .. } if **name == *"bert");
+    let is_kept = |record: &AuthorityRecord<Arc<str>>| matches!(record, AuthorityRecord::Cutoff { target: CutoffTarget::Subject(name), .. } if **name == *"bert");
     assert!(records.iter().any(is_kept), "what could not be stored was stored later");
 }
 
@@ -229,13 +235,13 @@ async fn what_a_store_missed_is_stored_when_it_works_again() {
     let session = world.client(&anna()).await;
     world.disk.full.store(true, Ordering::SeqCst);
     for number in 0..2_500 {
-        let target = Target::Session(format!("{number}").into());
+        let target = CutoffTarget::Session(format!("{number}").into());
         assert!(world.service().revoke_now(target).is_err());
     }
     world.disk.full.store(false, Ordering::SeqCst);
     assert!(world.token(&session).await.is_ok());
     let records = world.disk.load().unwrap();
-    let cutoffs = records.iter().filter(|record| matches!(record, Record::Cutoff { .. })).count();
+    let cutoffs = records.iter().filter(|record| matches!(record, AuthorityRecord::Cutoff { .. })).count();
     assert_eq!(cutoffs, 2_501, "these, and the first of a new store");
 }
 

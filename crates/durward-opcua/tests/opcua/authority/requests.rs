@@ -34,10 +34,10 @@ async fn requests_are_started_finished_once_and_renewed() {
         Err(StatusCode::BadIdentityTokenRejected),
         "its family ended"
     );
-    assert_eq!(world.service().figures().refused(Reason::Repeated), 1);
+    assert_eq!(world.service().figures().refused(RefusalReason::Repeated), 1);
     // A recall of the subject ends what was given.
     let tokens = world.login(&session, "anna", "engine").await.unwrap();
-    world.service().revoke(Target::Subject("anna".into())).await.unwrap();
+    world.service().revoke(CutoffTarget::Subject("anna".into())).await.unwrap();
     assert_eq!(world.refresh(&session, PLC, &tokens[2]).await, Err(StatusCode::BadIdentityTokenRejected));
     assert_eq!(world.login(&session, "anna", "wrong").await, Err(StatusCode::BadIdentityTokenRejected));
 }

@@ -87,7 +87,7 @@ async fn who_proves_nothing_gets_nothing() {
     let guest = world.request(&session, named("bert", "steam"), HISTORIAN).await;
     assert_eq!(guest, Err(StatusCode::BadUserAccessDenied));
     let figures = world.service().figures();
-    assert_eq!((figures.refused(Reason::Identity), figures.refused(Reason::Denied)), (7, 1));
+    assert_eq!((figures.refused(RefusalReason::Identity), figures.refused(RefusalReason::Denied)), (7, 1));
 }
 
 #[tokio::test]
@@ -102,12 +102,12 @@ async fn a_user_who_is_removed_gets_no_token_in_an_open_session() {
 #[tokio::test]
 async fn channels_that_are_only_signed_and_unknown_resources_get_nothing() {
     let world = World::start().await.with_nodes().await;
-    let signed = Offer { mode: MessageSecurityMode::Sign, ..USUAL };
+    let signed = SecurityOffer { mode: MessageSecurityMode::Sign, ..USUAL };
     let session = world.connect_as(&CLIENT, signed, &ClientIdentity::Anonymous).await;
     assert_eq!(world.token(&session).await, Err(StatusCode::BadSecurityModeInsufficient));
     let session = world.client(&ClientIdentity::Anonymous).await;
     assert_eq!(world.request(&session, Variant::Empty, "urn:else").await, Err(StatusCode::BadNotFound));
-    assert_eq!(world.service().figures().refused(Reason::UnknownResource), 1);
+    assert_eq!(world.service().figures().refused(RefusalReason::UnknownResource), 1);
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn only_the_gate_of_a_resource_publishes_its_nodes() {
     assert_eq!(world.publish(&gate, PLC, next.pack()).await, StatusCode::Good);
     let (token, client) = (world.token(&client).await.unwrap(), Thumbprint::of(CLIENT.certificate().der()));
     let verified = world.verifier(PLC).verify(world.now(), token.as_bytes(), client, &next).unwrap();
-    assert_eq!(verified.grants().get(0, Permission::Write), Verdict::Granted);
+    assert_eq!(verified.grants().get(0, Permission::Write), GrantVerdict::Granted);
     gate.close(true).await.unwrap();
     assert_eq!(world.service().figures().gates(), 0);
 }

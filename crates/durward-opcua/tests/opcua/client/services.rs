@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use durward_opcua::client::text::{data_value_text, value_text};
-use durward_opcua::client::{TokenClient, Wanted, browse_name};
+use durward_opcua::client::{BrowseFilter, TokenClient, browse_name};
 use opcua_types::{DateTime, NodeId, ObjectId, StatusCode, Variant};
 
 use super::world::{Issuer, Setup, authority, client, clock, resource};
@@ -52,9 +52,12 @@ async fn values_methods_paths_and_history_by_text() {
     assert_eq!(found, id("Boiler"));
 
     // Browse.
-    let below = client.browse(&id("Boiler"), &Wanted::below()).await.unwrap();
+    let below = client.browse(&id("Boiler"), &BrowseFilter::below()).await.unwrap();
     assert!(below.iter().any(|reference| reference.browse_name.name.as_ref() == "Motor"));
-    assert_eq!(status(client.browse(&id("Nothing"), &Wanted::below()).await), StatusCode::BadNodeIdUnknown);
+    assert_eq!(
+        status(client.browse(&id("Nothing"), &BrowseFilter::below()).await),
+        StatusCode::BadNodeIdUnknown
+    );
 
     // Call: arguments by the method's InputArguments.
     let motor = id("Boiler.Motor");
@@ -100,6 +103,6 @@ async fn a_long_list_of_references_comes_whole() {
     assert_eq!((token.lifetime(), token.table_version()), (Duration::from_secs(60), None));
     let shown = format!("{token:?} {client:?}");
     assert!(!shown.contains(token.text()), "the token is a secret: {shown}");
-    let plant = client.browse(&id("Plant"), &Wanted::below()).await.unwrap();
+    let plant = client.browse(&id("Plant"), &BrowseFilter::below()).await.unwrap();
     assert!(!plant.is_empty());
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use durward_opcua::client::{JWT_TOKEN_TYPE, Status, TokenClient, TokenFlow};
+use durward_opcua::client::{ClientStatus, JWT_TOKEN_TYPE, TokenClient, TokenFlow};
 use durward_opcua::crypto::{SecurityPolicy, TokenSecurity};
-use durward_opcua::protocol::Failure;
-use durward_opcua::session::{ExpectedServer, Pin};
+use durward_opcua::protocol::ClientFailure;
+use durward_opcua::session::{ExpectedServer, PinnedApplication};
 use opcua_types::{NodeId, StatusCode};
 use tokio::time::{Instant, sleep};
 
@@ -22,7 +22,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn state(client: &TokenClient) -> Status {
+fn state(client: &TokenClient) -> ClientStatus {
     client.status().borrow().clone()
 }
 
@@ -93,7 +93,7 @@ async fn an_ended_token_ends_the_session_until_there_is_another_one() {
     sleep(ms(1_400)).await;
     let after = state(&client);
     assert!(!after.is_active, "{after:?}");
-    assert!(matches!(after.failure, Some(Failure::Ended | Failure::Denied)), "{after:?}");
+    assert!(matches!(after.failure, Some(ClientFailure::Ended | ClientFailure::Denied)), "{after:?}");
     assert_eq!(status(client.read_values(&[temperature()]).await), StatusCode::BadUserAccessDenied);
     // It did not wait until the token ended: it asked as soon as it was due, and again.
     let asked = issuer.asked.lock().unwrap().len();
@@ -122,7 +122,7 @@ async fn what_is_refused_is_told_at_once() {
     // Who waits, though, gets in when it is allowed.
     let waiting = TokenClient::start(client(&server.url()));
     sleep(ms(300)).await;
-    assert_eq!(state(&waiting).failure, Some(Failure::Denied));
+    assert_eq!(state(&waiting).failure, Some(ClientFailure::Denied));
     issuer.denies.store(false, Ordering::Relaxed);
     let mut status = waiting.status();
     tokio::time::timeout(ms(3_000), status.wait_for(|status| status.is_active)).await.unwrap().unwrap();
@@ -272,7 +272,7 @@ async fn a_trusted_application_that_is_not_the_service_gets_no_password() {
         settings.session.server.danger_any_host_name = any_host;
         TokenClient::connect(settings).await.map(drop)
     };
-    let pinned = |uri: &str| ExpectedServer::pinned(Pin::ApplicationUri(uri.to_owned()));
+    let pinned = |uri: &str| ExpectedServer::pinned(PinnedApplication::ApplicationUri(uri.to_owned()));
     let refused = connect(&Setup::new(&authority), pinned("urn:test:other"), false).await;
     assert_eq!(status(refused), StatusCode::BadCertificateUriInvalid);
     // What the resource says counts, where it is certain which resource that is.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use durward_opcua::client::{Gap, TokenClient, Watch, WatchEvent, WatchSettings};
+use durward_opcua::client::{TokenClient, ValueWatch, WatchEvent, WatchGap, WatchSettings};
 use opcua_types::{NodeId, StatusCode};
 
 use super::world::{Issuer, Setup, Wire, authority, client, resource};
@@ -20,7 +20,7 @@ fn fast() -> WatchSettings {
     }
 }
 
-async fn next(watch: &mut Watch) -> WatchEvent {
+async fn next(watch: &mut ValueWatch) -> WatchEvent {
     tokio::time::timeout(Duration::from_secs(5), watch.next())
         .await
         .expect("an event in time")
@@ -28,7 +28,7 @@ async fn next(watch: &mut Watch) -> WatchEvent {
 }
 
 /// Waits for so many values; gives what else came.
-async fn values(watch: &mut Watch, mut count: usize) -> Vec<WatchEvent> {
+async fn values(watch: &mut ValueWatch, mut count: usize) -> Vec<WatchEvent> {
     let mut others = Vec::new();
     while count > 0 {
         match next(watch).await {
@@ -84,7 +84,7 @@ async fn a_restart_of_the_server_is_a_gap() {
                 other => break other,
             }
         };
-        assert_eq!(event, WatchEvent::Gap(Gap::Anew));
+        assert_eq!(event, WatchEvent::Gap(WatchGap::Anew));
         assert_eq!(values(watch, 5).await, []);
     }
     client.stop().await;

@@ -10,16 +10,16 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use durward_identity::Moment;
 use durward_opcua::authority::{
-    AccessTokenRequest, Authority, Caller, FinishRequest, NodeTableUpload, RefreshRequest, Reply, Resource,
-    ServiceDescription, SessionId, StartRequest, Tokens, User, serve,
+    AccessTokenRequest, Authority, CallerSessionId, CallerUser, FinishRequest, MethodCaller, NodeTableUpload,
+    RefreshRequest, Reply, Resource, ServiceDescription, StartRequest, Tokens, serve,
 };
 use durward_opcua::channel::ChannelSettings;
 use durward_opcua::client::{JWT_TOKEN_TYPE, TokenClientSettings};
 use durward_opcua::crypto::{OwnCertificate, SecurityPolicy, TokenSecurity};
-use durward_opcua::plant::{Host, boiler};
+use durward_opcua::plant::{PlantHost, boiler};
 use durward_opcua::session::{
-    ActiveSession, Attempt, Call, CloseReason, Endpoint, Identity, Pin, Server, ServerSettings, Service,
-    SessionInfo, TokenKind,
+    ActivationAttempt, ActiveSession, CloseReason, Endpoint, PinnedApplication, ServerSettings, SessionCall,
+    SessionHandler, SessionInfo, SessionServer, UserIdentity, UserTokenKind,
 };
 use opcua_types::{ByteString, DateTime, MessageSecurityMode, StatusCode, UserTokenPolicy, UserTokenType};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -52,13 +52,13 @@ pub(super) fn token(subject: &str, audience: &str, number: u64, lifetime: Durati
 
 /// What the resource's server makes of a token.
 pub(super) struct Bearer {
-    user: User,
+    user: CallerUser,
     ends: Option<Moment>,
 }
 
 /// A server of nodes behind sessions.
 pub(super) struct Nodes {
-    pub(super) host: Arc<Host>,
+    pub(super) host: Arc<PlantHost>,
     /// Whether no token is taken.
     pub(super) refuses: AtomicBool,
     /// The channels that activations came over.
@@ -70,9 +70,9 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    fn caller(session: &SessionInfo, bearer: &Bearer) -> Caller {
-        Caller {
-            session: SessionId(session.number),
+    fn caller(session: &SessionInfo, bearer: &Bearer) -> MethodCaller {
+        MethodCaller {
+            session: CallerSessionId(session.number),
             certificate: Some(Arc::from(session.client.certificate.der())),
             application_uri: Arc::from(session.client.application_uri.as_str()),
             user: bearer.user.clone(),
@@ -81,19 +81,19 @@ impl Nodes {
     }
 }
 
-impl Service for Nodes {
+impl SessionHandler for Nodes {
     type User = Bearer;
     type State = ();
 
-    async fn authenticate(&self, attempt: Attempt<'_, Bearer>) -> Result<Bearer, StatusCode> {
+    async fn authenticate(&self, attempt: ActivationAttempt<'_, Bearer>) -> Result<Bearer, StatusCode> {
         self.activations.lock().unwrap().push(attempt.channel.id);
         self.policies.lock().unwrap().push(attempt.policy_id.to_owned());
         if self.refuses.load(Ordering::Relaxed) {
             return Err(StatusCode::BadIdentityTokenRejected);
         }
         let token = match &attempt.identity {
-            Identity::Anonymous => return Ok(Bearer { user: User::Anonymous, ends: None }),
-            Identity::Issued { token, token_type } if token_type == JWT_TOKEN_TYPE => token.clone(),
+            UserIdentity::Anonymous => return Ok(Bearer { user: CallerUser::Anonymous, ends: None }),
+            UserIdentity::Issued { token, token_type } if token_type == JWT_TOKEN_TYPE => token.clone(),
             _ => return Err(StatusCode::BadIdentityTokenInvalid),
         };
         let text = String::from_utf8(token.to_vec()).unwrap();
@@ -103,7 +103,7 @@ impl Service for Nodes {
         if parts[2] != b"signed" || claims["aud"] != "urn:test:plc" || ends <= clock() {
             return Err(StatusCode::BadIdentityTokenRejected);
         }
-        Ok(Bearer { user: User::Token(Arc::from(claims["sub"].as_str().unwrap())), ends: Some(ends) })
+        Ok(Bearer { user: CallerUser::Token(Arc::from(claims["sub"].as_str().unwrap())), ends: Some(ends) })
     }
 
     fn same_user(&self, current: &Bearer, next: &Bearer) -> bool {
@@ -118,7 +118,7 @@ impl Service for Nodes {
         self.host.change_user(&Nodes::caller(session.info(), &session.user()));
     }
 
-    async fn answer(&self, call: Call<Nodes>) -> Result<Bytes, StatusCode> {
+    async fn answer(&self, call: SessionCall<Nodes>) -> Result<Bytes, StatusCode> {
         if call.user.ends.is_some_and(|ends| ends <= clock()) {
             return Err(StatusCode::BadUserAccessDenied);
         }
@@ -130,13 +130,13 @@ impl Service for Nodes {
     fn closed(&self, session: &Arc<ActiveSession<Nodes>>, reason: CloseReason) {
         let delete =
             matches!(reason, CloseReason::Client { delete_subscriptions: true } | CloseReason::Shutdown);
-        self.host.close_session(SessionId(session.info().number), delete);
+        self.host.close_session(CallerSessionId(session.info().number), delete);
     }
 }
 
 /// A server that runs, and can be ended.
 pub(super) struct Running {
-    pub(super) server: Server<Nodes>,
+    pub(super) server: SessionServer<Nodes>,
     pub(super) address: SocketAddr,
     tasks: [AbortHandle; 2],
     serving: Option<JoinHandle<()>>,
@@ -146,9 +146,9 @@ impl Running {
     async fn start(
         at: Option<SocketAddr>,
         settings: ServerSettings,
-        server: durward_opcua::plant::Server,
+        server: durward_opcua::plant::PlantServer,
     ) -> Running {
-        let host = Host::new(server, clock);
+        let host = PlantHost::new(server, clock);
         let nodes = Nodes {
             host: Arc::clone(&host),
             refuses: AtomicBool::new(false),
@@ -158,7 +158,7 @@ impl Running {
         };
         let listener = TcpListener::bind(at.unwrap_or_else(|| "127.0.0.1:0".parse().unwrap())).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let server = Server::new(settings, Arc::new(nodes)).unwrap();
+        let server = SessionServer::new(settings, Arc::new(nodes)).unwrap();
         let serving = server.clone();
         let serving = tokio::spawn(async move { serving.serve(listener).await });
         let ticking = tokio::spawn(async move { host.run().await });
@@ -208,7 +208,7 @@ impl Issuer {
         })
     }
 
-    fn give(&self, how: &'static str, caller: &Caller, resource: &str) -> Result<String, StatusCode> {
+    fn give(&self, how: &'static str, caller: &MethodCaller, resource: &str) -> Result<String, StatusCode> {
         self.asked.lock().unwrap().push(how);
         if self.denies.load(Ordering::Relaxed) {
             return Err(StatusCode::BadUserAccessDenied);
@@ -217,7 +217,7 @@ impl Issuer {
         Ok(token(&caller.application_uri, resource, number, self.lifetime))
     }
 
-    fn tokens(&self, how: &'static str, caller: &Caller, resource: &str) -> Result<Tokens, StatusCode> {
+    fn tokens(&self, how: &'static str, caller: &MethodCaller, resource: &str) -> Result<Tokens, StatusCode> {
         let access_token = self.give(how, caller, resource)?;
         let expiry = DateTime::ymd(2030, 1, 1);
         Ok(Tokens {
@@ -252,7 +252,7 @@ impl Authority for Issuer {
 
     fn request_access_token(
         &self,
-        caller: &Caller,
+        caller: &MethodCaller,
         request: AccessTokenRequest,
         _now: Moment,
     ) -> Reply<String> {
@@ -261,7 +261,7 @@ impl Authority for Issuer {
 
     fn start_request_token(
         &self,
-        _caller: &Caller,
+        _caller: &MethodCaller,
         request: &StartRequest,
         _now: Moment,
     ) -> Reply<ByteString> {
@@ -269,30 +269,35 @@ impl Authority for Issuer {
         reply(Ok(ByteString::null()))
     }
 
-    fn finish_request_token(&self, caller: &Caller, request: FinishRequest, _now: Moment) -> Reply<Tokens> {
+    fn finish_request_token(
+        &self,
+        caller: &MethodCaller,
+        request: FinishRequest,
+        _now: Moment,
+    ) -> Reply<Tokens> {
         reply(self.tokens("finish", caller, &request.started.resource_id))
     }
 
-    fn refresh_token(&self, caller: &Caller, request: RefreshRequest, _now: Moment) -> Reply<Tokens> {
+    fn refresh_token(&self, caller: &MethodCaller, request: RefreshRequest, _now: Moment) -> Reply<Tokens> {
         let right = request.refresh_token == format!("refresh {}", self.issued.load(Ordering::Relaxed));
         let refused = Err(StatusCode::BadIdentityTokenRejected);
         reply(if right { self.tokens("refresh", caller, &request.resource_id) } else { refused })
     }
 
-    fn publish_node_table(&self, _caller: &Caller, _table: NodeTableUpload, _now: Moment) -> Reply<()> {
+    fn publish_node_table(&self, _caller: &MethodCaller, _table: NodeTableUpload, _now: Moment) -> Reply<()> {
         reply(Ok(()))
     }
 
-    fn ask_cutoffs(&self, _caller: &Caller, _question: u64, _now: Moment) -> Reply<ByteString> {
+    fn ask_cutoffs(&self, _caller: &MethodCaller, _question: u64, _now: Moment) -> Reply<ByteString> {
         reply(Err(StatusCode::BadUserAccessDenied))
     }
 
-    fn may_follow(&self, _caller: &Caller) -> bool {
+    fn may_follow(&self, _caller: &MethodCaller) -> bool {
         false
     }
 }
 
-fn settings(of: &OwnCertificate, kinds: &[TokenKind], security: Option<TokenSecurity>) -> ServerSettings {
+fn settings(of: &OwnCertificate, kinds: &[UserTokenKind], security: Option<TokenSecurity>) -> ServerSettings {
     let mut endpoint =
         Endpoint::new(SecurityPolicy::Basic256Sha256, MessageSecurityMode::SignAndEncrypt, kinds);
     if let Some(security) = security {
@@ -312,7 +317,7 @@ pub(super) async fn authority(at: Option<SocketAddr>, issuer: &Arc<Issuer>) -> R
         move || u128::from(counter.fetch_add(1, Ordering::Relaxed)).to_be_bytes()
     };
     let (server, _) = serve("urn:test:authority", Arc::clone(issuer), chance, clock()).unwrap();
-    Running::start(at, settings(&AUTHORITY, &[TokenKind::Anonymous], None), server).await
+    Running::start(at, settings(&AUTHORITY, &[UserTokenKind::Anonymous], None), server).await
 }
 
 /// How the resource is set up.
@@ -343,11 +348,11 @@ impl Setup {
 }
 
 pub(super) async fn resource(at: Option<SocketAddr>, setup: &Setup) -> Running {
-    let issued = |token_type: &str, issuer_endpoint_url: &str| TokenKind::Issued {
+    let issued = |token_type: &str, issuer_endpoint_url: &str| UserTokenKind::Issued {
         token_type: token_type.to_owned(),
         issuer_endpoint_url: issuer_endpoint_url.to_owned(),
     };
-    let mut kinds: Vec<TokenKind> =
+    let mut kinds: Vec<UserTokenKind> =
         setup.before.iter().map(|(token_type, said)| issued(token_type, said)).collect();
     kinds.push(issued(JWT_TOKEN_TYPE, &setup.issuer_endpoint_url));
     let mut settings = settings(&SERVER, &kinds, Some(setup.security));
@@ -368,7 +373,7 @@ pub(super) fn client(url: &str) -> TokenClientSettings {
     (settings.patience, settings.retry_min) = (Duration::from_secs(10), Duration::from_millis(50));
     settings.retry_max = Duration::from_millis(200);
     settings.jitter = Arc::new(|| 75);
-    settings.authority.server.pin = Some(Pin::ApplicationUri("urn:test:authority".to_owned()));
+    settings.authority.server.pin = Some(PinnedApplication::ApplicationUri("urn:test:authority".to_owned()));
     settings
 }
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use durward_identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use durward_opcua::gate::users::UserReply;
 use durward_opcua::gate::{
-    AnonymousRights, OnBehalf, TokenEncryption, UserClaim, UserKinds, UserRefusal, UserRights,
+    AnonymousRights, DelegatedToken, TokenEncryption, UserClaim, UserKinds, UserRefusal, UserRights,
 };
 use durward_opcua::permission::Permission::{Browse, Read};
 use durward_opcua::session::{ClientIdentity, ClientInfo, discover};
-use durward_opcua::token::{Cutoffs, Target};
+use durward_opcua::token::{CutoffTarget, Cutoffs};
 use opcua_types::*;
 use zeroize::Zeroizing;
 
@@ -108,7 +108,7 @@ async fn a_recalled_token_lets_nobody_in_again() {
     let old = running.token("anna", TEMPERATURE);
     running.clock.advance(Duration::from_secs(5));
     let mut cutoffs = Cutoffs::default();
-    cutoffs.add(Target::Subject(Arc::from("anna")), running.clock.now());
+    cutoffs.add(CutoffTarget::Subject(Arc::from("anna")), running.clock.now());
     running.beat(1, cutoffs);
     let session = running.connect(&CLIENT).await;
     assert_eq!(status(session.activate(&old).await), StatusCode::BadIdentityTokenRejected);
@@ -195,7 +195,7 @@ impl UserRights for Desk {
         let token = self.0.lock().unwrap().clone();
         Box::pin(async move {
             if is_ada {
-                return Ok(OnBehalf { token: token.into(), refresh: Some("again".to_owned().into()) });
+                return Ok(DelegatedToken { token: token.into(), refresh: Some("again".to_owned().into()) });
             }
             let reason = "there is no such user, or the password is wrong".to_owned();
             Err(UserRefusal { status: StatusCode::BadUserAccessDenied, reason })
@@ -206,7 +206,7 @@ impl UserRights for Desk {
         assert_eq!(*refresh, "again");
         let next = self.1.lock().unwrap().take();
         Box::pin(async {
-            let token = next.map(|next| OnBehalf { token: next.into(), refresh: Some(refresh) });
+            let token = next.map(|next| DelegatedToken { token: next.into(), refresh: Some(refresh) });
             let reason = "out of reach".to_owned();
             token.ok_or(UserRefusal { status: StatusCode::BadServerNotConnected, reason })
         })

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use durward_identity::Moment;
 use durward_opcua::authority::{
-    AccessTokenRequest, Authority, Caller, Cutoffs as Shown, FinishRequest, NodeTableUpload, RefreshRequest,
-    Reply, Resource, ServiceDescription, StartRequest, Tokens, feed, serve,
+    AccessTokenRequest, Authority, FinishRequest, MethodCaller, NodeTableUpload, PublishedCutoffs,
+    RefreshRequest, Reply, Resource, ServiceDescription, StartRequest, Tokens, feed, serve,
 };
-use durward_opcua::gate::AuthoritySettings;
+use durward_opcua::gate::GateAuthoritySettings;
 use durward_opcua::permission::Permission::{Browse, Read};
-use durward_opcua::plant::{Host, HostService, Users};
-use durward_opcua::session::{Pin, Server};
-use durward_opcua::token::{Cutoffs, FeedMessage, NodeTable, Target};
+use durward_opcua::plant::{HostService, PasswordUsers, PlantHost};
+use durward_opcua::session::{PinnedApplication, SessionServer};
+use durward_opcua::token::{CutoffTarget, Cutoffs, FeedMessage, NodeTable};
 use opcua_types::*;
 use tokio::net::TcpListener;
 
@@ -50,28 +50,28 @@ impl Authority for Office {
         (resource_id == "urn:test:gate").then_some(Resource { certificate })
     }
 
-    fn request_access_token(&self, _: &Caller, _: AccessTokenRequest, _: Moment) -> Reply<String> {
+    fn request_access_token(&self, _: &MethodCaller, _: AccessTokenRequest, _: Moment) -> Reply<String> {
         refused()
     }
 
-    fn start_request_token(&self, _: &Caller, _: &StartRequest, _: Moment) -> Reply<ByteString> {
+    fn start_request_token(&self, _: &MethodCaller, _: &StartRequest, _: Moment) -> Reply<ByteString> {
         refused()
     }
 
-    fn finish_request_token(&self, _: &Caller, _: FinishRequest, _: Moment) -> Reply<Tokens> {
+    fn finish_request_token(&self, _: &MethodCaller, _: FinishRequest, _: Moment) -> Reply<Tokens> {
         refused()
     }
 
-    fn refresh_token(&self, _: &Caller, _: RefreshRequest, _: Moment) -> Reply<Tokens> {
+    fn refresh_token(&self, _: &MethodCaller, _: RefreshRequest, _: Moment) -> Reply<Tokens> {
         refused()
     }
 
-    fn publish_node_table(&self, _: &Caller, table: NodeTableUpload, _: Moment) -> Reply<()> {
+    fn publish_node_table(&self, _: &MethodCaller, table: NodeTableUpload, _: Moment) -> Reply<()> {
         *self.table.lock().unwrap() = NodeTable::read(table.table.value.as_deref().unwrap()).ok();
         Box::pin(async { Ok(()) })
     }
 
-    fn ask_cutoffs(&self, _: &Caller, question: u64, time: Moment) -> Reply<ByteString> {
+    fn ask_cutoffs(&self, _: &MethodCaller, question: u64, time: Moment) -> Reply<ByteString> {
         self.asked.lock().unwrap().push(question);
         let (sequence, cutoffs) = self.recalled.lock().unwrap().clone();
         let cutoffs = Arc::new(cutoffs);
@@ -79,21 +79,21 @@ impl Authority for Office {
         Box::pin(async { Ok(snapshot.into()) })
     }
 
-    fn may_follow(&self, caller: &Caller) -> bool {
+    fn may_follow(&self, caller: &MethodCaller) -> bool {
         caller.certificate.as_deref() == Some(GATE.certificate().der())
     }
 }
 
 /// The service's certificate is the one that [`server_settings`] has.
-fn the_service() -> Pin {
-    Pin::ApplicationUri("urn:test:server".to_owned())
+fn the_service() -> PinnedApplication {
+    PinnedApplication::ApplicationUri("urn:test:server".to_owned())
 }
 
 struct Service {
     office: Arc<Office>,
-    host: Arc<Host>,
-    shown: Mutex<Shown>,
-    server: Server<HostService<Users>>,
+    host: Arc<PlantHost>,
+    shown: Mutex<PublishedCutoffs>,
+    server: SessionServer<HostService<PasswordUsers>>,
     address: SocketAddr,
     task: tokio::task::JoinHandle<()>,
 }
@@ -102,22 +102,22 @@ impl Service {
     async fn start(clock: &Clock, office: Arc<Office>, address: &str) -> Service {
         let (space, nodes) = serve("urn:test:server", Arc::clone(&office), || [7; 16], clock.now()).unwrap();
         let own = clock.clone();
-        let host = Host::new(space, move || own.now());
-        let login = Users { anonymous: true, ..Users::default() };
+        let host = PlantHost::new(space, move || own.now());
+        let login = PasswordUsers { anonymous: true, ..PasswordUsers::default() };
         let entrance = Arc::new(HostService::new(Arc::clone(&host), login));
-        let server = Server::new(server_settings(), entrance).unwrap();
+        let server = SessionServer::new(server_settings(), entrance).unwrap();
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (serving, running) = (server.clone(), Arc::clone(&host));
         let task = tokio::spawn(async move {
             tokio::select! { () = serving.serve(listener) => {}, () = running.run() => {} }
         });
-        Service { office, host, shown: Mutex::new(Shown::new(&nodes)), server, address, task }
+        Service { office, host, shown: Mutex::new(PublishedCutoffs::new(&nodes)), server, address, task }
     }
 
     fn recall(&self, clock: &Clock, subject: &str) {
         let (target, before) =
-            (Target::Subject(Arc::from(subject)), clock.now().plus(Duration::from_secs(1)));
+            (CutoffTarget::Subject(Arc::from(subject)), clock.now().plus(Duration::from_secs(1)));
         let sequence = {
             let mut recalled = self.office.recalled.lock().unwrap();
             recalled.0 += 1;
@@ -152,7 +152,7 @@ async fn cutoffs_heartbeats_and_the_table_go_over_the_kept_session() {
     let address = service.address;
     let running = Running::with(&clock, plant.address, |settings| {
         let client = client_settings_of(&GATE);
-        let mut authority = AuthoritySettings::new(format!("opc.tcp://{address}"), client);
+        let mut authority = GateAuthoritySettings::new(format!("opc.tcp://{address}"), client);
         authority.server = Some(the_service());
         authority.publishing_interval = Duration::from_millis(50);
         (authority.backoff_min, authority.backoff_max) =
@@ -196,7 +196,7 @@ async fn cutoffs_heartbeats_and_the_table_go_over_the_kept_session() {
     assert_eq!(read(&bert, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good]);
     let mut recalled = office.recalled.lock().unwrap().clone();
     recalled.0 += 1;
-    recalled.1.add(Target::Subject(Arc::from("bert")), clock.now().plus(Duration::from_secs(1)));
+    recalled.1.add(CutoffTarget::Subject(Arc::from("bert")), clock.now().plus(Duration::from_secs(1)));
     *office.recalled.lock().unwrap() = recalled;
     let _service = Service::start(&clock, Arc::clone(&office), &address.to_string()).await;
     eventually("the recall is heard", async || read(&bert, &["Boiler.Temperature"]).await.is_err()).await;
@@ -211,7 +211,7 @@ async fn without_a_word_of_the_authorization_service_nobody_comes_in() {
     let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let running = Running::with(&clock, plant.address, |settings| {
         settings.authority =
-            Some(AuthoritySettings::new(format!("opc.tcp://{nobody}"), client_settings_of(&GATE)));
+            Some(GateAuthoritySettings::new(format!("opc.tcp://{nobody}"), client_settings_of(&GATE)));
     })
     .await;
     let session = running.connect(&CLIENT).await;
@@ -235,7 +235,7 @@ async fn a_trusted_application_that_is_not_the_service_is_not_followed() {
     let running = Running::with(&clock, plant.address, |settings| {
         let client = client_settings_of(&GATE);
         // The issuer of the gate's tokens is expected, whose certificate this service has not.
-        settings.authority = Some(AuthoritySettings::new(format!("opc.tcp://{address}"), client));
+        settings.authority = Some(GateAuthoritySettings::new(format!("opc.tcp://{address}"), client));
     })
     .await;
     eventually("the audit says why", async || {

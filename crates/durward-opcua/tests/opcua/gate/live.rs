@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use durward_identity::SystemEntropy;
-use durward_opcua::permission::{Permission, Ruling};
+use durward_opcua::permission::{Permission, PermissionRuling};
 use durward_opcua::plant::PLANT_NAMESPACE;
-use durward_opcua::token::{Grants, Issue, Live, LiveQuestion, Thumbprint, Verdict};
+use durward_opcua::token::{GrantVerdict, Grants, IssueRequest, LiveDecider, LiveQuestion, Thumbprint};
 use opcua_types::{Identifier, StatusCode};
 
 use super::support::{Clock, ISSUER, Plant, Running, issued, publish, read, subscribe};
@@ -19,12 +19,12 @@ const TEMPERATURE: &str = "Boiler.Temperature";
 #[derive(Default)]
 struct Switch(AtomicBool);
 
-impl Live for Switch {
-    fn rule(&self, question: &LiveQuestion<'_>) -> Ruling {
+impl LiveDecider for Switch {
+    fn rule(&self, question: &LiveQuestion<'_>) -> PermissionRuling {
         let node = format!("nsu={PLANT_NAMESPACE};s={TEMPERATURE}");
         assert_eq!((question.node().unwrap(), question.token.subject()), (node, "anna"));
         let is_on = self.0.load(Ordering::SeqCst) && question.permission == Permission::Read;
-        if is_on { Ruling::Granted } else { Ruling::DENIED }
+        if is_on { PermissionRuling::Granted } else { PermissionRuling::DENIED }
     }
 }
 
@@ -32,9 +32,9 @@ impl Live for Switch {
 fn token(running: &Running) -> String {
     let mut grants = Grants::none(&running.table);
     let row = running.table.row(PLANT_NAMESPACE, &Identifier::String(TEMPERATURE.into())).unwrap();
-    grants.set(row, Permission::Browse, Verdict::Granted);
-    grants.set(row, Permission::Read, Verdict::Ask);
-    let issue = Issue {
+    grants.set(row, Permission::Browse, GrantVerdict::Granted);
+    grants.set(row, Permission::Read, GrantVerdict::Ask);
+    let issue = IssueRequest {
         issuer: ISSUER,
         subject: "anna",
         resource: "urn:test:gate",

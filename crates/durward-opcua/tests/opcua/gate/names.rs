@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use durward_opcua::gate::AnonymousRights;
 use durward_opcua::permission::Permission::{Browse, Read};
-use durward_opcua::plant::{Event, Host, NewNode, Server, SpaceBuilder};
+use durward_opcua::plant::{NewNode, PlantEvent, PlantHost, PlantServer, SpaceBuilder};
 use durward_opcua::session::{ClientIdentity, ClientSession};
-use durward_opcua::token::{Grants, Verdict};
+use durward_opcua::token::{GrantVerdict, Grants};
 use opcua_types::*;
 
 use super::support::{Clock, Plant, Running, eventually, issued};
@@ -20,8 +20,8 @@ async fn plant(clock: &Clock, address: &str, namespaces: &[&str]) -> Plant {
         let node = NewNode::data(NodeId::new(namespace, "Value"), "Value", DataTypeId::String, *uri);
         builder.add(node.organized_by(ObjectId::ObjectsFolder));
     }
-    let (server, clock) = (Server::new(builder.build().unwrap()), clock.clone());
-    Plant::of(Host::new(server, move || clock.now()), address).await
+    let (server, clock) = (PlantServer::new(builder.build().unwrap()), clock.clone());
+    Plant::of(PlantHost::new(server, move || clock.now()), address).await
 }
 
 /// Nothing but what a session finds out itself, and what it says to the session that browses.
@@ -39,7 +39,7 @@ async fn gate(clock: &Clock, plant: &Plant) -> Running {
 fn token(running: &Running) -> ClientIdentity {
     let mut grants = Grants::none(&running.table);
     let row = running.table.row("urn:a", &Identifier::from("Value")).unwrap();
-    [Browse, Read].into_iter().for_each(|permission| grants.set(row, permission, Verdict::Granted));
+    [Browse, Read].into_iter().for_each(|permission| grants.set(row, permission, GrantVerdict::Granted));
     issued(running.token_of(&CLIENT, "anna", &grants, Duration::from_secs(600)))
 }
 
@@ -128,7 +128,7 @@ async fn the_nodes_are_browsed_again_when_the_server_says_that_they_have_changed
         plant.host.with_mut(|server| {
             let kind = NodeId::from(ObjectTypeId::BaseModelChangeEventType);
             let source = NodeId::from(ObjectId::Server);
-            let event = Event::new(server.space(), &kind, &source, [1; 16], "download", 1, NOW);
+            let event = PlantEvent::new(server.space(), &kind, &source, [1; 16], "download", 1, NOW);
             server.raise(&[event]);
         });
         running.gate.table().unwrap().version() != before

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use durward_opcua::channel::{Offer, Request, ServerChannel};
+use durward_opcua::channel::{ChannelRequest, SecurityOffer, ServerChannel};
 use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::permission::Permission::{Browse, Read};
-use durward_opcua::plant::Host;
+use durward_opcua::plant::PlantHost;
 use durward_opcua::session::ClientSession;
 use durward_opcua::wire::{self, ChunkKind, RequestPeek};
 use opcua_types::*;
@@ -26,7 +26,7 @@ const PAIRS: usize = 100;
 /// A server whose Publish responses come two at a time, in one segment; each has one value, and each value is higher than the one before.
 /// A Publish that came before CreateSubscription is answered in one segment with that.
 struct Bursts {
-    host: Arc<Host>,
+    host: Arc<PlantHost>,
     address: SocketAddr,
     /// How many Publish requests wait.
     waiting: Semaphore,
@@ -56,13 +56,13 @@ impl Bursts {
     }
 
     async fn serve(&self, stream: TcpStream, number: u32) {
-        let offer = Offer { policy: SecurityPolicy::None, mode: MessageSecurityMode::None };
+        let offer = SecurityOffer { policy: SecurityPolicy::None, mode: MessageSecurityMode::None };
         let settings = Arc::new(channel_settings(&SERVER));
         let channel = ServerChannel::accept(stream, None, settings, Arc::from([offer]), number).await;
         let Ok(mut channel) = channel else { return };
         let owned = wire::context();
         let (mut waiting, mut subscriptions, mut item, mut value) = (Vec::new(), 0, None, 0);
-        while let Ok(Some(Request::Service { request_id, body })) = channel.next().await {
+        while let Ok(Some(ChannelRequest::Service { request_id, body })) = channel.next().await {
             let peek = RequestPeek::read(&body).unwrap();
             let outbox = Arc::clone(channel.outbox());
             let response_header = wire::response_header(peek.handle, StatusCode::Good, NOW);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use durward_opcua::gate::mediate::service::Service;
+use durward_opcua::gate::mediate::service::ServiceKind;
 use durward_opcua::permission::Permission::{Browse, Call, Read, Write};
 use opcua_types::*;
 
@@ -228,7 +228,7 @@ async fn a_cancelled_publish_is_cancelled_upstream() {
             StatusCode::BadRequestCancelledByClient | StatusCode::BadRequestCancelledByRequest
         ));
     }
-    assert_eq!(running.gate.figures().refusals_of(Service::Read), 0);
+    assert_eq!(running.gate.figures().refusals_of(ServiceKind::Read), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -10,11 +10,13 @@ use durward_identity::{Moment, SystemEntropy};
 use durward_opcua::channel::{ChannelSettings, Workers};
 use durward_opcua::crypto::OwnCertificate;
 use durward_opcua::error::Error;
-use durward_opcua::gate::{Audit, AuditEvent, Gate, GateSettings, UpstreamSettings};
+use durward_opcua::gate::{Gate, GateAudit, GateAuditEvent, GateSettings, UpstreamSettings};
 use durward_opcua::permission::Permission;
-use durward_opcua::plant::{Host, HostService, PLANT_NAMESPACE, Users, boiler};
-use durward_opcua::session::{ClientIdentity, ClientSession, Server, ServerSettings};
-use durward_opcua::token::{Cutoffs, FeedMessage, Grants, Issue, NodeTable, Target, Thumbprint, Verdict};
+use durward_opcua::plant::{HostService, PLANT_NAMESPACE, PasswordUsers, PlantHost, boiler};
+use durward_opcua::session::{ClientIdentity, ClientSession, ServerSettings, SessionServer};
+use durward_opcua::token::{
+    CutoffTarget, Cutoffs, FeedMessage, GrantVerdict, Grants, IssueRequest, NodeTable, Thumbprint,
+};
 use opcua_types::*;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -64,15 +66,15 @@ impl Clock {
 
 /// A boiler behind sessions. Anonymous clients may do everything: whoever reaches it needs no token.
 pub(crate) struct Plant {
-    pub(super) host: Arc<Host>,
-    pub(super) server: Server<HostService<Users>>,
+    pub(super) host: Arc<PlantHost>,
+    pub(super) server: SessionServer<HostService<PasswordUsers>>,
     pub(crate) address: SocketAddr,
     tasks: [JoinHandle<()>; 2],
 }
 
-pub(super) fn plant_host(clock: &Clock) -> Arc<Host> {
+pub(super) fn plant_host(clock: &Clock) -> Arc<PlantHost> {
     let clock = clock.clone();
-    Host::new(boiler("urn:test:server", 10, NOW).unwrap(), move || clock.now())
+    PlantHost::new(boiler("urn:test:server", 10, NOW).unwrap(), move || clock.now())
 }
 
 impl Plant {
@@ -80,7 +82,7 @@ impl Plant {
         Plant::of(plant_host(clock), address).await
     }
 
-    pub(super) async fn of(host: Arc<Host>, address: &str) -> Plant {
+    pub(super) async fn of(host: Arc<PlantHost>, address: &str) -> Plant {
         Plant::run(host, address, server_settings()).await
     }
 
@@ -88,10 +90,10 @@ impl Plant {
         Plant::run(plant_host(clock), address, settings).await
     }
 
-    async fn run(host: Arc<Host>, address: &str, settings: ServerSettings) -> Plant {
-        let login = Users { anonymous: true, ..Users::default() };
+    async fn run(host: Arc<PlantHost>, address: &str, settings: ServerSettings) -> Plant {
+        let login = PasswordUsers { anonymous: true, ..PasswordUsers::default() };
         let service = HostService::new(Arc::clone(&host), login);
-        let server = Server::new(settings, Arc::new(service)).unwrap();
+        let server = SessionServer::new(settings, Arc::new(service)).unwrap();
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (serving, running) = (server.clone(), Arc::clone(&host));
@@ -116,8 +118,8 @@ impl Plant {
 #[derive(Default)]
 pub(super) struct Recorded(pub(super) Mutex<Vec<String>>);
 
-impl Audit for Recorded {
-    fn record(&self, event: &AuditEvent<'_>) {
+impl GateAudit for Recorded {
+    fn record(&self, event: &GateAuditEvent<'_>) {
         self.0.lock().unwrap().push(format!("{} {} {}", event.client, event.subject, event.what));
     }
 }
@@ -158,7 +160,7 @@ impl Running {
             (Duration::from_millis(20), Duration::from_millis(100));
         let verifying = keys.verifying(NOW).unwrap();
         let mut settings = GateSettings::new(channel, "urn:test:gate", upstream, ISSUER, verifying);
-        settings.audit = Arc::clone(&audit) as Arc<dyn Audit>;
+        settings.audit = Arc::clone(&audit) as Arc<dyn GateAudit>;
         let uptime = clock.clone();
         settings.uptime = Arc::new(move || uptime.uptime());
         settings.table.look_every = Duration::from_millis(200);
@@ -191,7 +193,7 @@ impl Running {
 
     pub(super) fn recall(&self, sequence: u64, subject: &str) {
         let (target, before) =
-            (Target::Subject(Arc::from(subject)), self.clock.now().plus(Duration::from_secs(1)));
+            (CutoffTarget::Subject(Arc::from(subject)), self.clock.now().plus(Duration::from_secs(1)));
         self.gate.hear(FeedMessage::Cutoff { epoch: 1, sequence, target, before });
     }
 
@@ -207,7 +209,7 @@ impl Running {
         for (name, permissions) in granted {
             let row = self.table.row(PLANT_NAMESPACE, &Identifier::String((*name).into()));
             let row = row.unwrap_or_else(|| panic!("`{name}` is not in the table"));
-            permissions.iter().for_each(|permission| grants.set(row, *permission, Verdict::Granted));
+            permissions.iter().for_each(|permission| grants.set(row, *permission, GrantVerdict::Granted));
         }
         self.token_of(client, subject, &grants, lifetime)
     }
@@ -219,7 +221,7 @@ impl Running {
         grants: &Grants,
         lifetime: Duration,
     ) -> String {
-        let issue = Issue {
+        let issue = IssueRequest {
             issuer: ISSUER,
             subject,
             resource: "urn:test:gate",

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use durward_identity::jwt::{Algorithm, SigningKey, SigningKeys};
-use durward_opcua::authority::{Caller, SessionId, User};
-use durward_opcua::channel::{Offer, Request, ServerChannel};
+use durward_opcua::authority::{CallerSessionId, CallerUser, MethodCaller};
+use durward_opcua::channel::{ChannelRequest, SecurityOffer, ServerChannel};
 use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::gate::{Gate, GateSettings, UpstreamSettings};
 use durward_opcua::permission::Permission::{Browse, Read, Write};
-use durward_opcua::plant::{Host, PLANT_NAMESPACE};
-use durward_opcua::session::{ExpectedServer, Pin};
+use durward_opcua::plant::{PLANT_NAMESPACE, PlantHost};
+use durward_opcua::session::{ExpectedServer, PinnedApplication};
 use durward_opcua::wire::{self, ChunkKind, RequestPeek};
 use opcua_types::*;
 use tokio::net::TcpListener;
@@ -98,7 +98,7 @@ async fn a_gate_starts_without_its_server_and_without_a_table_nothing_is_granted
 static READS_WITHOUT_SECURITY: AtomicU64 = AtomicU64::new(0);
 
 /// A server that has no security at all, as many PLCs.
-async fn without_security(host: Arc<Host>) -> std::net::SocketAddr {
+async fn without_security(host: Arc<PlantHost>) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -112,17 +112,17 @@ async fn without_security(host: Arc<Host>) -> std::net::SocketAddr {
 
 async fn serve_without_security(
     stream: tokio::net::TcpStream,
-    host: Arc<Host>,
+    host: Arc<PlantHost>,
     number: u32,
     address: std::net::SocketAddr,
 ) {
-    let offer = Offer { policy: SecurityPolicy::None, mode: MessageSecurityMode::None };
+    let offer = SecurityOffer { policy: SecurityPolicy::None, mode: MessageSecurityMode::None };
     let settings = Arc::new(channel_settings(&SERVER));
     let Ok(mut channel) = ServerChannel::accept(stream, None, settings, Arc::from([offer]), number).await
     else {
         return;
     };
-    while let Ok(Some(Request::Service { request_id, body })) = channel.next().await {
+    while let Ok(Some(ChannelRequest::Service { request_id, body })) = channel.next().await {
         let (outbox, host) = (Arc::clone(channel.outbox()), Arc::clone(&host));
         tokio::spawn(async move {
             let response = answer_without_security(&host, &body, number, address).await;
@@ -132,7 +132,7 @@ async fn serve_without_security(
 }
 
 pub(super) async fn answer_without_security(
-    host: &Host,
+    host: &PlantHost,
     body: &[u8],
     number: u32,
     address: std::net::SocketAddr,
@@ -177,11 +177,11 @@ pub(super) async fn answer_without_security(
     if is(ObjectId::CloseSessionRequest_Encoding_DefaultBinary) {
         return wire::encode_service(&owned.context(), &CloseSessionResponse { response_header }).unwrap();
     }
-    let caller = Caller {
-        session: SessionId(u64::from(number)),
+    let caller = MethodCaller {
+        session: CallerSessionId(u64::from(number)),
         certificate: None,
         application_uri: Arc::from("urn:test:gate"),
-        user: User::Anonymous,
+        user: CallerUser::Anonymous,
         encrypted: false,
     };
     match host.answer(&caller, peek.type_id, body).await {
@@ -235,7 +235,8 @@ async fn a_trusted_application_that_is_not_the_server_is_not_talked_to() {
     let plant = Plant::start(&clock, "127.0.0.1:0").await;
     let pinned = |uri: &'static str| {
         move |settings: &mut GateSettings| {
-            settings.upstream.client.server = ExpectedServer::pinned(Pin::ApplicationUri(uri.to_owned()));
+            settings.upstream.client.server =
+                ExpectedServer::pinned(PinnedApplication::ApplicationUri(uri.to_owned()));
         }
     };
     let refused = Running::with(&clock, plant.address, pinned("urn:test:plc"));
@@ -280,7 +281,8 @@ async fn security_is_not_chosen_by_what_the_server_offers() {
     let keys = keys.verifying(NOW).unwrap();
     let mut upstream = UpstreamSettings::new("opc.tcp://127.0.0.1:1", client_settings_of(&GATE));
     upstream.danger_upstream_without_security = true;
-    upstream.client.server = ExpectedServer::pinned(Pin::ApplicationUri("urn:test:server".to_owned()));
+    upstream.client.server =
+        ExpectedServer::pinned(PinnedApplication::ApplicationUri("urn:test:server".to_owned()));
     let settings = GateSettings::new(gate_channel(&clock), "urn:test:gate", upstream, "urn:test:as", keys);
     assert_eq!(Gate::start(settings).unwrap_err().status(), StatusCode::BadConfigurationError);
 }

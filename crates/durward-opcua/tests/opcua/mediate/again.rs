@@ -1,7 +1,7 @@
 //! Rights that end while the server answers: what is read does not reach the client any more; what was done has happened, and is told.
 
-use durward_opcua::gate::mediate::service::Service;
-use durward_opcua::permission::{Permission, Rights};
+use durward_opcua::gate::mediate::service::ServiceKind;
+use durward_opcua::permission::{Permission, SessionRights};
 use opcua_types::*;
 
 use super::requests::history_read;
@@ -21,9 +21,9 @@ fn read(ids: Vec<ReadValueId>) -> Vec<u8> {
 
 /// The answer to a request that was granted before, by the rights of now.
 fn answered_by(
-    before: &dyn Rights,
-    now: &dyn Rights,
-    service: Service,
+    before: &dyn SessionRights,
+    now: &dyn SessionRights,
+    service: ServiceKind,
     body: &[u8],
     answer: &[u8],
 ) -> Vec<u8> {
@@ -61,7 +61,7 @@ fn a_value_is_delivered_by_the_right_of_that_moment() {
         ]),
     });
     let body = read(ids);
-    let heard: ReadResponse = response(&answered_by(&before, &now, Service::Read, &body, &answer));
+    let heard: ReadResponse = response(&answered_by(&before, &now, ServiceKind::Read, &body, &answer));
     let results = heard.results.expect("results");
     let statuses: Vec<_> = results.iter().map(|result| result.status).collect();
     let (unknown, denied) = (Some(StatusCode::BadNodeIdUnknown), Some(StatusCode::BadUserAccessDenied));
@@ -70,7 +70,7 @@ fn a_value_is_delivered_by_the_right_of_that_moment() {
     assert_eq!(results[2].value, None);
     assert_eq!(heard.diagnostic_infos, None, "they would tell of what is no longer told");
     // Where all rights last, diagnostics pass.
-    let heard: ReadResponse = response(&answered_by(&before, &before, Service::Read, &body, &answer));
+    let heard: ReadResponse = response(&answered_by(&before, &before, ServiceKind::Read, &body, &answer));
     assert_eq!(heard.diagnostic_infos.map(|infos| infos.len()), Some(4));
 }
 
@@ -87,20 +87,20 @@ fn a_value_under_an_alias_is_ruled_on_as_its_node() {
         registered_node_ids: Some(vec![node(99)]),
     });
     let mut mediator = mediator();
-    forward(&mut mediator, &grants, 1, Service::RegisterNodes, &register);
-    reply(&mut mediator, &grants, 1, Service::RegisterNodes, &registered);
-    forward(&mut mediator, &grants, 2, Service::Read, &read(vec![read_of(&node(99), 13)]));
+    forward(&mut mediator, &grants, 1, ServiceKind::RegisterNodes, &register);
+    reply(&mut mediator, &grants, 1, ServiceKind::RegisterNodes, &registered);
+    forward(&mut mediator, &grants, 2, ServiceKind::Read, &read(vec![read_of(&node(99), 13)]));
     let unregister = request_body(&UnregisterNodesRequest {
         request_header: RequestHeader::dummy(),
         nodes_to_unregister: Some(vec![node(99)]),
     });
-    forward(&mut mediator, &grants, 3, Service::UnregisterNodes, &unregister);
+    forward(&mut mediator, &grants, 3, ServiceKind::UnregisterNodes, &unregister);
     let answer = response_body(&ReadResponse {
         response_header: ResponseHeader::null(),
         results: Some(vec![DataValue::from(1i32)]),
         diagnostic_infos: None,
     });
-    let heard: ReadResponse = response(&reply(&mut mediator, &grants, 2, Service::Read, &answer));
+    let heard: ReadResponse = response(&reply(&mut mediator, &grants, 2, ServiceKind::Read, &answer));
     assert_eq!(heard.results.expect("results")[0].value, Some(Variant::Int32(1)));
 }
 
@@ -119,7 +119,7 @@ fn history_is_delivered_by_the_right_of_that_moment() {
         diagnostic_infos: None,
     });
     let body = history_read(ExtensionObject::from_message(ReadRawModifiedDetails::default()));
-    let heard = answered_by(&before, &Grants::default(), Service::HistoryRead, &body, &answer);
+    let heard = answered_by(&before, &Grants::default(), ServiceKind::HistoryRead, &body, &answer);
     let heard: HistoryReadResponse = response(&heard);
     let result = heard.results.expect("results").remove(0);
     assert_eq!(result.status_code, StatusCode::BadNodeIdUnknown);
@@ -130,11 +130,11 @@ fn history_is_delivered_by_the_right_of_that_moment() {
 fn references_are_delivered_by_the_right_of_that_moment() {
     let before = Grants::of(&[(Permission::Browse, node(1)), (Permission::Browse, node(2))]);
     let now = Grants::of(&[(Permission::Browse, node(2))]);
-    let answer = super::answers::answer(Service::Browse);
-    let body = sample(Service::Browse);
-    let heard: BrowseResponse = response(&answered_by(&before, &before, Service::Browse, &body, &answer));
+    let answer = super::answers::answer(ServiceKind::Browse);
+    let body = sample(ServiceKind::Browse);
+    let heard: BrowseResponse = response(&answered_by(&before, &before, ServiceKind::Browse, &body, &answer));
     assert_eq!(heard.results.expect("results")[0].references.as_ref().map(Vec::len), Some(2));
-    let heard: BrowseResponse = response(&answered_by(&before, &now, Service::Browse, &body, &answer));
+    let heard: BrowseResponse = response(&answered_by(&before, &now, ServiceKind::Browse, &body, &answer));
     let result = heard.results.expect("results").remove(0);
     assert_eq!(result.status_code, StatusCode::BadNodeIdUnknown);
     assert_eq!(result.references.unwrap_or_default(), []);
@@ -144,8 +144,9 @@ fn references_are_delivered_by_the_right_of_that_moment() {
 #[test]
 fn what_was_done_is_told_though_the_right_has_ended() {
     let before = Grants::of(&[(Permission::Write, node(1))]);
-    let answer = super::answers::answer(Service::Write);
-    let heard = answered_by(&before, &Grants::default(), Service::Write, &sample(Service::Write), &answer);
+    let answer = super::answers::answer(ServiceKind::Write);
+    let heard =
+        answered_by(&before, &Grants::default(), ServiceKind::Write, &sample(ServiceKind::Write), &answer);
     let heard: WriteResponse = response(&heard);
     assert_eq!(heard.results, Some(vec![StatusCode::Good]));
 }
@@ -158,7 +159,7 @@ fn session_objects_are_hidden_from_those_who_ask_for_no_types() {
         (Permission::Browse, node(5)),
         (Permission::Browse, node(6)),
     ]);
-    let service = Service::Browse;
+    let service = ServiceKind::Browse;
     let mut asked: BrowseRequest = request(&sample(service));
     asked.nodes_to_browse.as_mut().expect("nodes")[0].result_mask = 0b0_1001;
     let mut mediator = mediator();
@@ -195,13 +196,14 @@ fn session_objects_are_hidden_from_those_who_ask_for_no_types() {
         release_continuation_points: false,
         continuation_points: Some(vec![point]),
     });
-    forward(&mut mediator, &grants, 2, Service::BrowseNext, &next);
+    forward(&mut mediator, &grants, 2, ServiceKind::BrowseNext, &next);
     let last = response_body(&BrowseNextResponse {
         response_header: ResponseHeader::null(),
         results: Some(vec![page(ByteString::null())]),
         diagnostic_infos: None,
     });
-    let heard: BrowseNextResponse = response(&reply(&mut mediator, &grants, 2, Service::BrowseNext, &last));
+    let heard: BrowseNextResponse =
+        response(&reply(&mut mediator, &grants, 2, ServiceKind::BrowseNext, &last));
     let references = heard.results.expect("results").remove(0).references;
     assert_eq!(seen(references), [(node(5), NodeId::null())]);
 }

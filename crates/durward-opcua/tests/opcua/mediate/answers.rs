@@ -1,6 +1,6 @@
 //! A sound response of every service to its sample request, to be mutated.
 
-use durward_opcua::gate::mediate::service::Service;
+use durward_opcua::gate::mediate::service::ServiceKind;
 use opcua_types::*;
 
 use super::support::{encode, node, response_body};
@@ -66,13 +66,13 @@ fn message() -> NotificationMessage {
     }
 }
 
-fn of_nodes(service: Service) -> Option<Vec<u8>> {
+fn of_nodes(service: ServiceKind) -> Option<Vec<u8>> {
     Some(match service {
-        Service::Read => results!(ReadResponse, DataValue::from(1i32)),
-        Service::Write => results!(WriteResponse, StatusCode::Good),
-        Service::Browse => results!(BrowseResponse, browsed()),
-        Service::BrowseNext => results!(BrowseNextResponse, browsed()),
-        Service::HistoryRead => results!(
+        ServiceKind::Read => results!(ReadResponse, DataValue::from(1i32)),
+        ServiceKind::Write => results!(WriteResponse, StatusCode::Good),
+        ServiceKind::Browse => results!(BrowseResponse, browsed()),
+        ServiceKind::BrowseNext => results!(BrowseNextResponse, browsed()),
+        ServiceKind::HistoryRead => results!(
             HistoryReadResponse,
             HistoryReadResult {
                 status_code: StatusCode::Good,
@@ -83,37 +83,37 @@ fn of_nodes(service: Service) -> Option<Vec<u8>> {
                 }),
             }
         ),
-        Service::HistoryUpdate => results!(HistoryUpdateResponse, HistoryUpdateResult::default()),
-        Service::Call => results!(
+        ServiceKind::HistoryUpdate => results!(HistoryUpdateResponse, HistoryUpdateResult::default()),
+        ServiceKind::Call => results!(
             CallResponse,
             CallMethodResult {
                 output_arguments: Some(vec![Variant::from(vec![700u32]), Variant::from(vec![1u32])]),
                 ..Default::default()
             }
         ),
-        Service::TranslateBrowsePathsToNodeIds => results!(
+        ServiceKind::TranslateBrowsePathsToNodeIds => results!(
             TranslateBrowsePathsToNodeIdsResponse,
             BrowsePathResult {
                 status_code: StatusCode::Good,
                 targets: one(BrowsePathTarget { target_id: node(2).into(), remaining_path_index: u32::MAX }),
             }
         ),
-        Service::RegisterNodes => response_body(&RegisterNodesResponse {
+        ServiceKind::RegisterNodes => response_body(&RegisterNodesResponse {
             response_header: header(),
             registered_node_ids: one(node(77)),
         }),
-        Service::UnregisterNodes => Vec::new(),
-        Service::AddNodes => results!(AddNodesResponse, AddNodesResult::default()),
-        Service::AddReferences => results!(AddReferencesResponse, StatusCode::Good),
-        Service::DeleteNodes => results!(DeleteNodesResponse, StatusCode::Good),
-        Service::DeleteReferences => results!(DeleteReferencesResponse, StatusCode::Good),
+        ServiceKind::UnregisterNodes => Vec::new(),
+        ServiceKind::AddNodes => results!(AddNodesResponse, AddNodesResult::default()),
+        ServiceKind::AddReferences => results!(AddReferencesResponse, StatusCode::Good),
+        ServiceKind::DeleteNodes => results!(DeleteNodesResponse, StatusCode::Good),
+        ServiceKind::DeleteReferences => results!(DeleteReferencesResponse, StatusCode::Good),
         _ => return None,
     })
 }
 
-fn of_subscriptions(service: Service) -> Option<Vec<u8>> {
+fn of_subscriptions(service: ServiceKind) -> Option<Vec<u8>> {
     Some(match service {
-        Service::CreateMonitoredItems => results!(
+        ServiceKind::CreateMonitoredItems => results!(
             CreateMonitoredItemsResponse,
             MonitoredItemCreateResult {
                 monitored_item_id: 701,
@@ -124,38 +124,38 @@ fn of_subscriptions(service: Service) -> Option<Vec<u8>> {
                 ..Default::default()
             }
         ),
-        Service::ModifyMonitoredItems => {
+        ServiceKind::ModifyMonitoredItems => {
             results!(ModifyMonitoredItemsResponse, MonitoredItemModifyResult::default())
         }
-        Service::SetMonitoringMode => results!(SetMonitoringModeResponse, StatusCode::Good),
-        Service::DeleteMonitoredItems => results!(DeleteMonitoredItemsResponse, StatusCode::Good),
-        Service::SetPublishingMode => results!(SetPublishingModeResponse, StatusCode::Good),
-        Service::DeleteSubscriptions => results!(DeleteSubscriptionsResponse, StatusCode::Good),
-        Service::TransferSubscriptions => results!(
+        ServiceKind::SetMonitoringMode => results!(SetMonitoringModeResponse, StatusCode::Good),
+        ServiceKind::DeleteMonitoredItems => results!(DeleteMonitoredItemsResponse, StatusCode::Good),
+        ServiceKind::SetPublishingMode => results!(SetPublishingModeResponse, StatusCode::Good),
+        ServiceKind::DeleteSubscriptions => results!(DeleteSubscriptionsResponse, StatusCode::Good),
+        ServiceKind::TransferSubscriptions => results!(
             TransferSubscriptionsResponse,
             TransferResult { status_code: StatusCode::Good, available_sequence_numbers: Some(vec![1, 2]) }
         ),
-        Service::SetTriggering => response_body(&SetTriggeringResponse {
+        ServiceKind::SetTriggering => response_body(&SetTriggeringResponse {
             response_header: header(),
             add_results: one(StatusCode::Good),
             add_diagnostic_infos: None,
             remove_results: None,
             remove_diagnostic_infos: None,
         }),
-        Service::CreateSubscription => response_body(&CreateSubscriptionResponse {
+        ServiceKind::CreateSubscription => response_body(&CreateSubscriptionResponse {
             response_header: header(),
             subscription_id: 71,
             revised_publishing_interval: 100.0,
             revised_lifetime_count: 100,
             revised_max_keep_alive_count: 10,
         }),
-        Service::ModifySubscription => response_body(&ModifySubscriptionResponse {
+        ServiceKind::ModifySubscription => response_body(&ModifySubscriptionResponse {
             response_header: header(),
             revised_publishing_interval: 100.0,
             revised_lifetime_count: 100,
             revised_max_keep_alive_count: 10,
         }),
-        Service::Publish => response_body(&PublishResponse {
+        ServiceKind::Publish => response_body(&PublishResponse {
             response_header: header(),
             subscription_id: super::requests::OWN,
             available_sequence_numbers: Some(vec![1]),
@@ -164,7 +164,7 @@ fn of_subscriptions(service: Service) -> Option<Vec<u8>> {
             results: None,
             diagnostic_infos: None,
         }),
-        Service::Republish => {
+        ServiceKind::Republish => {
             response_body(&RepublishResponse { response_header: header(), notification_message: message() })
         }
         _ => return None,
@@ -172,9 +172,9 @@ fn of_subscriptions(service: Service) -> Option<Vec<u8>> {
 }
 
 /// The body of a sound response to that sample of that service: histories are of values or of events, as it was asked.
-pub(super) fn answer_to(service: Service, request: &[u8]) -> Vec<u8> {
+pub(super) fn answer_to(service: ServiceKind, request: &[u8]) -> Vec<u8> {
     let of_values = encode(&NodeId::from(ObjectId::ReadRawModifiedDetails_Encoding_DefaultBinary));
-    if service != Service::HistoryRead || !request.starts_with(&of_values) {
+    if service != ServiceKind::HistoryRead || !request.starts_with(&of_values) {
         return answer(service);
     }
     let history_data = ExtensionObject::from_message(HistoryData {
@@ -191,6 +191,6 @@ pub(super) fn answer_to(service: Service, request: &[u8]) -> Vec<u8> {
 }
 
 /// The body of a sound response to the sample of that service; nothing for those that get none.
-pub(super) fn answer(service: Service) -> Vec<u8> {
+pub(super) fn answer(service: ServiceKind) -> Vec<u8> {
     of_nodes(service).or_else(|| of_subscriptions(service)).unwrap_or_default()
 }

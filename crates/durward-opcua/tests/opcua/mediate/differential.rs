@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use durward_opcua::gate::mediate::service::Service;
-use durward_opcua::gate::mediate::{Mediator, Outcome, Reply};
+use durward_opcua::gate::mediate::service::ServiceKind;
+use durward_opcua::gate::mediate::{MediatedReply, MediatedRequest, Mediator};
 use durward_opcua::permission::Permission;
 use opcua_types::*;
 
@@ -35,19 +35,19 @@ impl World {
     }
 
     /// A client's request, all the way and back.
-    fn ask(&mut self, service: Service, body: &[u8]) -> Vec<u8> {
+    fn ask(&mut self, service: ServiceKind, body: &[u8]) -> Vec<u8> {
         let outcome = self.mediator.on_request(&self.grants, 1, service.request_id(), body);
         let mut upstream_body = match outcome {
-            Outcome::Answer(body) => return body,
-            Outcome::Forward(body) => body.into_owned(),
+            MediatedRequest::Answer(body) => return body,
+            MediatedRequest::Forward(body) => body.into_owned(),
             other => panic!("{service:?}: {other:?}"),
         };
         loop {
             let answer = self.upstream.answer(service, &upstream_body);
             match self.mediator.on_response(&self.grants, 1, service.response_id(), &answer) {
-                Reply::Pass(body) => return body.into_owned(),
-                Reply::FollowUp(next) => upstream_body = next.body,
-                Reply::Fault(status) => panic!("{service:?}: {status}"),
+                MediatedReply::Pass(body) => return body.into_owned(),
+                MediatedReply::FollowUp(next) => upstream_body = next.body,
+                MediatedReply::Fault(status) => panic!("{service:?}: {status}"),
             }
         }
     }
@@ -128,7 +128,7 @@ fn reads_agree_with_the_twin() {
             timestamps_to_return: TimestampsToReturn::Both,
             nodes_to_read: Some(ids.clone()),
         });
-        let read: ReadResponse = response(&world.ask(Service::Read, &body));
+        let read: ReadResponse = response(&world.ask(ServiceKind::Read, &body));
         let expected: Vec<DataValue> = ids.iter().map(|id| twin_read(&world, id)).collect();
         assert_eq!(read.results.as_deref(), Some(expected.as_slice()), "seed {seed}: {ids:?}");
         // Where the server's diagnostic infos reach the client, each stands at its own entry.
@@ -149,11 +149,11 @@ fn a_read_that_is_all_granted_passes_untouched() {
         timestamps_to_return: TimestampsToReturn::Both,
         nodes_to_read: Some(ids),
     });
-    let outcome = world.mediator.on_request(&world.grants, 1, Service::Read.request_id(), &body);
-    assert!(matches!(outcome, Outcome::Forward(std::borrow::Cow::Borrowed(bytes)) if bytes == body));
-    let answer = world.upstream.answer(Service::Read, &body);
-    let reply = world.mediator.on_response(&world.grants, 1, Service::Read.response_id(), &answer);
-    assert!(matches!(reply, Reply::Pass(std::borrow::Cow::Borrowed(bytes)) if bytes == answer));
+    let outcome = world.mediator.on_request(&world.grants, 1, ServiceKind::Read.request_id(), &body);
+    assert!(matches!(outcome, MediatedRequest::Forward(std::borrow::Cow::Borrowed(bytes)) if bytes == body));
+    let answer = world.upstream.answer(ServiceKind::Read, &body);
+    let reply = world.mediator.on_response(&world.grants, 1, ServiceKind::Read.response_id(), &answer);
+    assert!(matches!(reply, MediatedReply::Pass(std::borrow::Cow::Borrowed(bytes)) if bytes == answer));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn writes_agree_with_the_twin() {
             request_header: RequestHeader::dummy(),
             nodes_to_write: Some(writes),
         });
-        let written: WriteResponse = response(&world.ask(Service::Write, &body));
+        let written: WriteResponse = response(&world.ask(ServiceKind::Write, &body));
         assert_eq!(written.results, Some(expected), "seed {seed}");
         let values =
             |upstream: &Upstream| upstream.nodes.values().map(|plain| plain.value).collect::<Vec<_>>();
@@ -225,7 +225,7 @@ fn browse_all(world: &mut World, first: BrowseResult) -> Vec<NodeId> {
             release_continuation_points: false,
             continuation_points: Some(vec![result.continuation_point]),
         });
-        let next: BrowseNextResponse = response(&world.ask(Service::BrowseNext, &body));
+        let next: BrowseNextResponse = response(&world.ask(ServiceKind::BrowseNext, &body));
         result = next.results.expect("results").remove(0);
     }
 }
@@ -235,7 +235,7 @@ fn browses_agree_with_the_twin() {
     for seed in 0..400 {
         let mut world = World::new(seed);
         let nodes = world.some();
-        let browsed: BrowseResponse = response(&world.ask(Service::Browse, &browse_of(&nodes)));
+        let browsed: BrowseResponse = response(&world.ask(ServiceKind::Browse, &browse_of(&nodes)));
         let results = browsed.results.expect("results");
         assert_eq!(results.len(), nodes.len());
         for (node_id, result) in nodes.iter().zip(results) {
@@ -300,7 +300,7 @@ fn paths_agree_with_the_twin() {
             request_header: RequestHeader::dummy(),
             browse_paths: Some(paths.iter().map(browse_path).collect()),
         });
-        let answer = world.ask(Service::TranslateBrowsePathsToNodeIds, &body);
+        let answer = world.ask(ServiceKind::TranslateBrowsePathsToNodeIds, &body);
         let translated: TranslateBrowsePathsToNodeIdsResponse = response(&answer);
         let results = translated.results.expect("results");
         assert_eq!(results.len(), paths.len());
@@ -354,7 +354,7 @@ fn history_agrees_with_the_twin_and_points_belong_to_their_node() {
                 })
             };
             let answer: HistoryReadResponse =
-                response(&world.ask(Service::HistoryRead, &body(&read, &point)));
+                response(&world.ask(ServiceKind::HistoryRead, &body(&read, &point)));
             let result = answer.results.expect("results").remove(0);
             if !world.grants.has(Permission::ReadHistory, &read) {
                 assert_eq!(result.status_code, refusal(&world.grants, &read), "seed {seed}");
@@ -376,7 +376,7 @@ fn history_agrees_with_the_twin_and_points_belong_to_their_node() {
             point = result.continuation_point;
             if world.chance.happens(30) {
                 let answer: HistoryReadResponse =
-                    response(&world.ask(Service::HistoryRead, &body(&other, &point)));
+                    response(&world.ask(ServiceKind::HistoryRead, &body(&other, &point)));
                 let result = answer.results.expect("results").remove(0);
                 assert!(result.status_code.is_bad(), "seed {seed}: the point of {read} was used for {other}");
                 break;
@@ -400,7 +400,7 @@ fn calls_agree_with_the_twin() {
             request_header: RequestHeader::dummy(),
             methods_to_call: Some(pairs.iter().map(call).collect()),
         });
-        let answer: CallResponse = response(&world.ask(Service::Call, &body));
+        let answer: CallResponse = response(&world.ask(ServiceKind::Call, &body));
         let mut made = Vec::new();
         for ((object, method), result) in pairs.iter().zip(answer.results.expect("results")) {
             let denied = [object, method].into_iter().find(|node| !world.grants.has(Permission::Call, node));
@@ -428,7 +428,7 @@ fn an_alias_has_the_rights_of_its_node() {
             request_header: RequestHeader::dummy(),
             nodes_to_register: Some(nodes.clone()),
         });
-        let answer: RegisterNodesResponse = response(&world.ask(Service::RegisterNodes, &body));
+        let answer: RegisterNodesResponse = response(&world.ask(ServiceKind::RegisterNodes, &body));
         let aliases = answer.registered_node_ids.expect("ids");
         assert_eq!(aliases.len(), nodes.len());
         for (node, alias) in nodes.iter().zip(&aliases) {
@@ -440,7 +440,7 @@ fn an_alias_has_the_rights_of_its_node() {
                 timestamps_to_return: TimestampsToReturn::Both,
                 nodes_to_read: Some(vec![read_of(alias, 13)]),
             });
-            let read: ReadResponse = response(&world.ask(Service::Read, &body));
+            let read: ReadResponse = response(&world.ask(ServiceKind::Read, &body));
             assert_eq!(read.results, Some(vec![twin_read(&world, &read_of(node, 13))]), "seed {seed}");
         }
         // Another session's mediator does not know them.
@@ -451,7 +451,7 @@ fn an_alias_has_the_rights_of_its_node() {
             timestamps_to_return: TimestampsToReturn::Both,
             nodes_to_read: Some(vec![read_of(&NodeId::new(7, 5001), 13)]),
         });
-        let read: ReadResponse = response(&world.ask(Service::Read, &body));
+        let read: ReadResponse = response(&world.ask(ServiceKind::Read, &body));
         assert_eq!(read.results, Some(vec![refused(StatusCode::BadNodeIdUnknown)]));
     }
 }

@@ -1,8 +1,8 @@
 //! Random and mutated bytes into every entry point: no panic, and no answer that tells more than a sound one.
 
-use durward_opcua::gate::mediate::service::Service;
-use durward_opcua::gate::mediate::{Outcome, Reply};
-use durward_opcua::permission::{Permission, Rights, Ruling};
+use durward_opcua::gate::mediate::service::ServiceKind;
+use durward_opcua::gate::mediate::{MediatedReply, MediatedRequest};
+use durward_opcua::permission::{Permission, PermissionRuling, SessionRights};
 use opcua_types::{NodeId, StatusCode};
 
 use super::answers::answer_to;
@@ -13,10 +13,10 @@ use super::table::{samples, with_subscription};
 /// Everything on the nodes that the samples name.
 struct OfSamples;
 
-impl Rights for OfSamples {
-    fn rule(&self, _: Permission, node: &NodeId) -> Ruling {
+impl SessionRights for OfSamples {
+    fn rule(&self, _: Permission, node: &NodeId) -> PermissionRuling {
         let is_named = node.namespace == 0 || [self::node(1), self::node(2)].contains(node);
-        if is_named { Ruling::Granted } else { Ruling::DENIED }
+        if is_named { PermissionRuling::Granted } else { PermissionRuling::DENIED }
     }
 }
 
@@ -55,11 +55,13 @@ fn no_bytes_make_the_mediator_panic() {
             let (service, body) = chance.pick(&samples);
             let body = if chance.happens(60) { body.clone() } else { mutate(chance, body) };
             let nobody = Grants::default();
-            let rights: &dyn Rights = if chance.happens(80) { &OfSamples } else { &nobody };
+            let rights: &dyn SessionRights = if chance.happens(80) { &OfSamples } else { &nobody };
             let outcome = mediator.on_request(rights, request_id, service.request_id(), &body);
             let mut upstream = match outcome {
-                Outcome::Forward(body) => body.into_owned(),
-                Outcome::Answer(_) | Outcome::Refuse(_) | Outcome::Cancel(_) => continue,
+                MediatedRequest::Forward(body) => body.into_owned(),
+                MediatedRequest::Answer(_) | MediatedRequest::Refuse(_) | MediatedRequest::Cancel(_) => {
+                    continue;
+                }
             };
             let mut rounds = 0;
             loop {
@@ -72,13 +74,13 @@ fn no_bytes_make_the_mediator_panic() {
                     _ => mutate(chance, &sound),
                 };
                 match mediator.on_response(rights, request_id, service.response_id(), &answer) {
-                    Reply::FollowUp(next) if rounds < 70 => upstream = next.body,
-                    Reply::FollowUp(_) => panic!("rounds without end"),
-                    Reply::Pass(_) => {
+                    MediatedReply::FollowUp(next) if rounds < 70 => upstream = next.body,
+                    MediatedReply::FollowUp(_) => panic!("rounds without end"),
+                    MediatedReply::Pass(_) => {
                         mended += 1;
                         break;
                     }
-                    Reply::Fault(_) => break,
+                    MediatedReply::Fault(_) => break,
                 }
                 rounds += 1;
             }
@@ -96,7 +98,11 @@ fn what_is_cut_short_is_refused() {
             let mut mediator = mediator();
             with_subscription(&mut mediator);
             let outcome = mediator.on_request(&All, 9, service.request_id(), &body[..cut]);
-            assert!(matches!(outcome, Outcome::Refuse(_)), "{service:?} cut to {cut} of {}", body.len());
+            assert!(
+                matches!(outcome, MediatedRequest::Refuse(_)),
+                "{service:?} cut to {cut} of {}",
+                body.len()
+            );
         }
     }
 }
@@ -104,15 +110,15 @@ fn what_is_cut_short_is_refused() {
 #[test]
 fn a_response_of_another_service_is_a_fault() {
     for (service, body) in samples() {
-        for other in [Service::Read, Service::Publish, Service::CloseSession] {
+        for other in [ServiceKind::Read, ServiceKind::Publish, ServiceKind::CloseSession] {
             let mut mediator = mediator();
             with_subscription(&mut mediator);
             let outcome = mediator.on_request(&All, 9, service.request_id(), &body);
-            if other == service || !matches!(outcome, Outcome::Forward(_)) {
+            if other == service || !matches!(outcome, MediatedRequest::Forward(_)) {
                 continue;
             }
             let reply = mediator.on_response(&All, 9, other.response_id(), &[0; 40]);
-            assert_eq!(reply, Reply::Fault(StatusCode::BadUnknownResponse));
+            assert_eq!(reply, MediatedReply::Fault(StatusCode::BadUnknownResponse));
             assert_eq!(mediator.outstanding(), 0);
         }
     }
@@ -124,9 +130,11 @@ fn sound_responses_pass() {
     for (service, body) in samples() {
         let mut mediator = mediator();
         with_subscription(&mut mediator);
-        let Outcome::Forward(_) = mediator.on_request(&All, 9, service.request_id(), &body) else { continue };
+        let MediatedRequest::Forward(_) = mediator.on_request(&All, 9, service.request_id(), &body) else {
+            continue;
+        };
         let sound = answer_to(service, &body);
         let reply = mediator.on_response(&All, 9, service.response_id(), &sound);
-        assert!(matches!(reply, Reply::Pass(_)), "{service:?}: {reply:?}");
+        assert!(matches!(reply, MediatedReply::Pass(_)), "{service:?}: {reply:?}");
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use durward_opcua::gate::mediate::service::Service;
-use durward_opcua::gate::mediate::{Mediator, Reply};
+use durward_opcua::gate::mediate::service::ServiceKind;
+use durward_opcua::gate::mediate::{MediatedReply, Mediator};
 use durward_opcua::permission::Permission;
 use opcua_types::*;
 
@@ -67,7 +67,7 @@ fn create_subscription(mediator: &mut Mediator, grants: &Grants) {
         publishing_enabled: true,
         priority: 0,
     });
-    forward(mediator, grants, 1, Service::CreateSubscription, &body);
+    forward(mediator, grants, 1, ServiceKind::CreateSubscription, &body);
     let body = response_body(&CreateSubscriptionResponse {
         response_header: ResponseHeader::null(),
         subscription_id: SUBSCRIPTION,
@@ -75,7 +75,7 @@ fn create_subscription(mediator: &mut Mediator, grants: &Grants) {
         revised_lifetime_count: 100,
         revised_max_keep_alive_count: 10,
     });
-    reply(mediator, grants, 1, Service::CreateSubscription, &body);
+    reply(mediator, grants, 1, ServiceKind::CreateSubscription, &body);
 }
 
 impl World {
@@ -135,7 +135,7 @@ impl World {
         });
         let mut granted: Vec<&mut Item> =
             items.iter_mut().filter(|item| self.grants.has(item.permission(), &node(item.node))).collect();
-        let service = Service::CreateMonitoredItems;
+        let service = ServiceKind::CreateMonitoredItems;
         if granted.is_empty() {
             answered(&mut self.mediator, &self.grants, 2, service, &body);
             return;
@@ -192,7 +192,7 @@ impl World {
             subscription_id: SUBSCRIPTION,
             monitored_item_ids: Some(vec![99, id]),
         });
-        let service = Service::DeleteMonitoredItems;
+        let service = ServiceKind::DeleteMonitoredItems;
         let sent = forward(&mut self.mediator, &self.grants, 2, service, &body);
         assert_eq!(request::<DeleteMonitoredItemsRequest>(&sent).monitored_item_ids, Some(vec![id]));
         let deleted = response_body(&DeleteMonitoredItemsResponse {
@@ -222,7 +222,7 @@ impl World {
     /// The requests of the gate's own disable exactly what ended, and enable what came back.
     fn check_modes(&mut self) {
         for sent in self.mediator.on_rights_changed(&self.grants) {
-            assert_eq!(sent.service, Service::SetMonitoringMode);
+            assert_eq!(sent.service, ServiceKind::SetMonitoringMode);
             let set: SetMonitoringModeRequest = request(&sent.body);
             for id in set.monitored_item_ids.expect("items") {
                 let item = self.items.iter().find(|item| item.gate_handle + 100 == id).expect("a known item");
@@ -306,7 +306,7 @@ impl World {
                 acknowledged.iter().map(|sequence| acknowledge(*sequence)).collect(),
             ),
         });
-        let sent = forward(&mut self.mediator, &self.grants, self.request_id, Service::Publish, &body);
+        let sent = forward(&mut self.mediator, &self.grants, self.request_id, ServiceKind::Publish, &body);
         let sent: PublishRequest = request(&sent);
         let mut results = Vec::new();
         for ack in sent.subscription_acknowledgements.unwrap_or_default() {
@@ -348,7 +348,7 @@ impl World {
                     .collect()
             }),
         });
-        let got = reply(&mut self.mediator, &self.grants, self.request_id, Service::Publish, &answer);
+        let got = reply(&mut self.mediator, &self.grants, self.request_id, ServiceKind::Publish, &answer);
         // What the gate acknowledged of its own comes last, and is not the client's.
         results.truncate(acknowledged.len());
         self.take(response(&got), &told, &results);
@@ -392,7 +392,7 @@ impl World {
             subscription_id: SUBSCRIPTION,
             retransmit_sequence_number: sequence,
         });
-        let sent = forward(&mut self.mediator, &self.grants, 3, Service::Republish, &body);
+        let sent = forward(&mut self.mediator, &self.grants, 3, ServiceKind::Republish, &body);
         let upstream = request::<RepublishRequest>(&sent).retransmit_sequence_number;
         assert_eq!(upstream, self.got_as[&sequence]);
         let Some(told) = self.kept.get(&upstream).cloned() else {
@@ -404,14 +404,14 @@ impl World {
             notification_message: self.message(upstream, &told),
         });
         let expected = self.expected(&told);
-        let id = Service::Republish.response_id();
+        let id = ServiceKind::Republish.response_id();
         match self.mediator.on_response(&self.grants, 3, id, &answer) {
-            Reply::Pass(body) => {
+            MediatedReply::Pass(body) => {
                 let got: RepublishResponse = response(&body);
                 assert_eq!(got.notification_message.sequence_number, sequence);
                 assert_eq!(seen(got.notification_message), expected);
             }
-            Reply::Fault(StatusCode::BadMessageNotAvailable) => {
+            MediatedReply::Fault(StatusCode::BadMessageNotAvailable) => {
                 assert_eq!(expected, []);
             }
             other => panic!("{other:?}"),

@@ -1,7 +1,7 @@
 //! Requests that are cut behind structures: what goes upstream when, and what the client hears.
 
-use durward_opcua::gate::mediate::service::Service;
-use durward_opcua::gate::mediate::{Limits, Mediator, NoTransfers, Outcome, Reply};
+use durward_opcua::gate::mediate::service::ServiceKind;
+use durward_opcua::gate::mediate::{MediatedReply, MediatedRequest, Mediator, MediatorLimits, NoTransfers};
 use durward_opcua::permission::Permission;
 use opcua_types::*;
 
@@ -48,9 +48,9 @@ fn statuses(body: &[u8]) -> Vec<StatusCode> {
 
 /// The server's answer to a part: what goes upstream next.
 fn next(mediator: &mut Mediator, rights: &Grants, statuses: &[StatusCode]) -> Vec<u8> {
-    match mediator.on_response(rights, 9, Service::Write.response_id(), &results(statuses)) {
-        Reply::FollowUp(next) => {
-            assert_eq!(next.service, Service::Write);
+    match mediator.on_response(rights, 9, ServiceKind::Write.response_id(), &results(statuses)) {
+        MediatedReply::FollowUp(next) => {
+            assert_eq!(next.service, ServiceKind::Write);
             next.body
         }
         other => panic!("{other:?}"),
@@ -59,8 +59,8 @@ fn next(mediator: &mut Mediator, rights: &Grants, statuses: &[StatusCode]) -> Ve
 
 /// The server's answer to the last part: what the client hears.
 fn last(mediator: &mut Mediator, rights: &Grants, answer: &[StatusCode]) -> Vec<StatusCode> {
-    match mediator.on_response(rights, 9, Service::Write.response_id(), &results(answer)) {
-        Reply::Pass(body) => statuses(&body),
+    match mediator.on_response(rights, 9, ServiceKind::Write.response_id(), &results(answer)) {
+        MediatedReply::Pass(body) => statuses(&body),
         other => panic!("{other:?}"),
     }
 }
@@ -75,7 +75,7 @@ fn nothing_follows_a_structure_in_one_request() {
     let plain = || Variant::from(1i32);
     let body = write(&[(1, plain()), (2, structure()), (4, plain()), (3, structure()), (5, plain())]);
     let mediator = &mut mediator();
-    assert_eq!(written(&forward(mediator, &rights, 9, Service::Write, &body)), [node(1), node(2)]);
+    assert_eq!(written(&forward(mediator, &rights, 9, ServiceKind::Write, &body)), [node(1), node(2)]);
     let sent = next(mediator, &rights, &[StatusCode::Good, StatusCode::BadTypeMismatch]);
     assert_eq!(written(&sent), [node(3)]);
     let sent = next(mediator, &rights, &[StatusCode::GoodClamped]);
@@ -106,7 +106,7 @@ fn structures_are_found_at_any_depth() {
         structure(),
     ] {
         let body = write(&[(1, value), (2, Variant::from(1i32))]);
-        let sent = forward(&mut mediator(), &may_write(&[1, 2]), 9, Service::Write, &body);
+        let sent = forward(&mut mediator(), &may_write(&[1, 2]), 9, ServiceKind::Write, &body);
         assert_eq!(written(&sent), [node(1)]);
     }
     // One that holds nothing has no length to lie about; a last one is followed by nothing.
@@ -115,7 +115,7 @@ fn structures_are_found_at_any_depth() {
         [(1, Variant::from(1i32)), (2, structure())],
     ] {
         let body = write(&values);
-        let outcome = mediator().on_request(&All, 9, Service::Write.request_id(), &body).map_owned();
+        let outcome = mediator().on_request(&All, 9, ServiceKind::Write.request_id(), &body).map_owned();
         assert_eq!(outcome, body, "passes as it is");
     }
 }
@@ -124,10 +124,10 @@ trait MapOwned {
     fn map_owned(self) -> Vec<u8>;
 }
 
-impl MapOwned for Outcome<'_> {
+impl MapOwned for MediatedRequest<'_> {
     fn map_owned(self) -> Vec<u8> {
         match self {
-            Outcome::Forward(body) => body.into_owned(),
+            MediatedRequest::Forward(body) => body.into_owned(),
             other => panic!("{other:?}"),
         }
     }
@@ -139,7 +139,7 @@ fn each_part_is_ruled_on_when_it_is_sent() {
     let rights = may_write(&[1, 2, 3]);
     let body = write(&[(1, structure()), (2, structure()), (3, structure())]);
     let mediator = &mut mediator();
-    forward(mediator, &rights, 9, Service::Write, &body);
+    forward(mediator, &rights, 9, ServiceKind::Write, &body);
     let fewer = may_write(&[1, 3]);
     assert_eq!(written(&next(mediator, &fewer, &[StatusCode::Good])), [node(3)]);
     assert_eq!(
@@ -155,24 +155,25 @@ fn what_was_carried_out_before_a_fault_is_told() {
     let timeout = StatusCode::BadTimeout;
     let mediator = &mut mediator();
     // Nothing was carried out: a fault.
-    forward(mediator, &rights, 9, Service::Write, &body);
+    forward(mediator, &rights, 9, ServiceKind::Write, &body);
     assert_eq!(mediator.on_failure(9, timeout), Err(timeout));
     assert_eq!(mediator.outstanding(), 0);
     // The first was; the third is not sent any more.
-    forward(mediator, &rights, 9, Service::Write, &body);
+    forward(mediator, &rights, 9, ServiceKind::Write, &body);
     next(mediator, &rights, &[StatusCode::Good]);
     let heard = mediator.on_failure(9, timeout).expect("results");
     assert_eq!(statuses(&heard), [StatusCode::Good, timeout, timeout]);
     assert_eq!(mediator.outstanding(), 0);
     // A lie in the second answer.
-    forward(mediator, &rights, 9, Service::Write, &body);
+    forward(mediator, &rights, 9, ServiceKind::Write, &body);
     next(mediator, &rights, &[StatusCode::Good]);
     let unknown = StatusCode::BadUnknownResponse;
     assert_eq!(last(mediator, &rights, &[StatusCode::Good; 2]), [StatusCode::Good, unknown, unknown]);
     // Another service's answer to the second.
-    forward(mediator, &rights, 9, Service::Write, &body);
+    forward(mediator, &rights, 9, ServiceKind::Write, &body);
     next(mediator, &rights, &[StatusCode::Good]);
-    let Reply::Pass(heard) = mediator.on_response(&rights, 9, Service::Read.response_id(), &[]) else {
+    let MediatedReply::Pass(heard) = mediator.on_response(&rights, 9, ServiceKind::Read.response_id(), &[])
+    else {
         panic!("results are told")
     };
     assert_eq!(statuses(&heard), [StatusCode::Good, unknown, unknown]);
@@ -181,27 +182,27 @@ fn what_was_carried_out_before_a_fault_is_told() {
 #[test]
 fn nothing_goes_upstream_where_no_part_is_granted() {
     let body = write(&[(1, structure()), (2, structure())]);
-    let outcome = mediator().on_request(&may_write(&[]), 9, Service::Write.request_id(), &body);
-    let Outcome::Answer(body) = outcome else { panic!("{outcome:?}") };
+    let outcome = mediator().on_request(&may_write(&[]), 9, ServiceKind::Write.request_id(), &body);
+    let MediatedRequest::Answer(body) = outcome else { panic!("{outcome:?}") };
     assert_eq!(statuses(&body), [StatusCode::BadNodeIdUnknown; 2]);
 }
 
 /// All entries of a request in parts count as long as it is under way.
 #[test]
 fn requests_in_parts_are_bounded_as_others_are() {
-    let limits = Limits { outstanding_entries: 4, ..Limits::default() };
+    let limits = MediatorLimits { outstanding_entries: 4, ..MediatorLimits::default() };
     let mut mediator = Mediator::new(limits, std::sync::Arc::new(NoTransfers));
     let body = write(&[(1, structure()), (2, structure()), (3, structure())]);
-    forward(&mut mediator, &All, 9, Service::Write, &body);
+    forward(&mut mediator, &All, 9, ServiceKind::Write, &body);
     let two = write(&[(1, structure()), (2, structure())]);
-    assert_eq!(refused(&mut mediator, 10, Service::Write, &two), StatusCode::BadTooManyOperations);
+    assert_eq!(refused(&mut mediator, 10, ServiceKind::Write, &two), StatusCode::BadTooManyOperations);
 }
 
 /// What is garbled is refused before any part of it is sent.
 #[test]
 fn a_request_is_sound_to_its_end_before_a_part_is_sent() {
     let body = write(&[(1, structure()), (2, structure())]);
-    let status = refused(&mut mediator(), 9, Service::Write, &body[..body.len() - 1]);
+    let status = refused(&mut mediator(), 9, ServiceKind::Write, &body[..body.len() - 1]);
     assert_eq!(status, StatusCode::BadDecodingError);
 }
 
@@ -228,13 +229,17 @@ fn calls_are_cut_too() {
         })
     };
     let mut mediator = mediator();
-    forward(&mut mediator, &All, 9, Service::Call, &body);
-    let id = Service::Call.response_id();
-    let Reply::FollowUp(second) = mediator.on_response(&All, 9, id, &answer(1)) else { panic!("a part") };
+    forward(&mut mediator, &All, 9, ServiceKind::Call, &body);
+    let id = ServiceKind::Call.response_id();
+    let MediatedReply::FollowUp(second) = mediator.on_response(&All, 9, id, &answer(1)) else {
+        panic!("a part")
+    };
     let second: CallRequest = request(&second.body);
     assert_eq!(second.methods_to_call.expect("calls")[0].object_id, node(2));
     let second = answer(2);
-    let Reply::Pass(heard) = mediator.on_response(&All, 9, id, &second) else { panic!("the results") };
+    let MediatedReply::Pass(heard) = mediator.on_response(&All, 9, id, &second) else {
+        panic!("the results")
+    };
     let heard: CallResponse = response(&heard);
     let outputs: Vec<_> =
         heard.results.expect("results").into_iter().map(|one| one.output_arguments).collect();
@@ -267,7 +272,7 @@ fn nodes_with_attributes_of_the_standard_are_added_together() {
         ExtensionObject::null(),
     ];
     let together = body(known);
-    let sent = forward(&mut mediator(), &All, 9, Service::AddNodes, &together);
+    let sent = forward(&mut mediator(), &All, 9, ServiceKind::AddNodes, &together);
     assert_eq!(sent, together);
     // A structure in the value; a type of which the attributes are not known.
     for alone in [
@@ -275,7 +280,7 @@ fn nodes_with_attributes_of_the_standard_are_added_together() {
         ExtensionObject::from_message(ReferenceTypeAttributes::default()),
     ] {
         let two = body(vec![alone.clone(), alone]);
-        let sent: AddNodesRequest = request(&forward(&mut mediator(), &All, 9, Service::AddNodes, &two));
+        let sent: AddNodesRequest = request(&forward(&mut mediator(), &All, 9, ServiceKind::AddNodes, &two));
         assert_eq!(sent.nodes_to_add.map(|nodes| nodes.len()), Some(1));
     }
 }
@@ -290,7 +295,7 @@ fn filters_of_vendors_are_not_supported() {
     let body = [&sound[..at], &filter, &sound[at + 3..]].concat();
     let mut mediator = mediator();
     super::table::with_subscription(&mut mediator);
-    let answer = super::support::answered(&mut mediator, &All, 9, Service::CreateMonitoredItems, &body);
+    let answer = super::support::answered(&mut mediator, &All, 9, ServiceKind::CreateMonitoredItems, &body);
     let answer: CreateMonitoredItemsResponse = response(&answer);
     let status = answer.results.expect("results")[0].status_code;
     assert_eq!(status, StatusCode::BadMonitoredItemFilterUnsupported);
@@ -317,9 +322,9 @@ fn literals_of_events_hold_no_structures() {
         );
         let mut mediator = mediator();
         super::table::with_subscription(&mut mediator);
-        match mediator.on_request(&All, 9, Service::CreateMonitoredItems.request_id(), &item) {
-            Outcome::Forward(_) => StatusCode::Good,
-            Outcome::Answer(body) => {
+        match mediator.on_request(&All, 9, ServiceKind::CreateMonitoredItems.request_id(), &item) {
+            MediatedRequest::Forward(_) => StatusCode::Good,
+            MediatedRequest::Answer(body) => {
                 response::<CreateMonitoredItemsResponse>(&body).results.expect("results")[0].status_code
             }
             other => panic!("{other:?}"),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use durward_opcua::gate::mediate::service::Service;
-use durward_opcua::gate::mediate::{Limits, Mediator, NoTransfers, Reply};
-use durward_opcua::permission::{Permission, Rights, Ruling};
+use durward_opcua::gate::mediate::service::ServiceKind;
+use durward_opcua::gate::mediate::{MediatedReply, Mediator, MediatorLimits, NoTransfers};
+use durward_opcua::permission::{Permission, PermissionRuling, SessionRights};
 use opcua_types::*;
 
 use super::answers::answer;
@@ -15,7 +15,7 @@ use super::support::{
 };
 use super::table::{samples, with_subscription};
 
-pub(super) fn sample(service: Service) -> Vec<u8> {
+pub(super) fn sample(service: ServiceKind) -> Vec<u8> {
     samples().into_iter().find(|(of, _)| *of == service).expect("a sample").1
 }
 
@@ -38,27 +38,27 @@ fn read_response(results: Vec<DataValue>) -> Vec<u8> {
 
 pub(super) fn fault<'a>(
     mediator: &mut Mediator,
-    rights: &dyn Rights,
-    service: Service,
+    rights: &dyn SessionRights,
+    service: ServiceKind,
     request: &[u8],
     answer: &'a [u8],
-) -> Reply<'a> {
+) -> MediatedReply<'a> {
     forward(mediator, rights, 50, service, request);
     mediator.on_response(rights, 50, service.response_id(), answer)
 }
 
-pub(super) const LIE: Reply<'static> = Reply::Fault(StatusCode::BadUnknownResponse);
+pub(super) const LIE: MediatedReply<'static> = MediatedReply::Fault(StatusCode::BadUnknownResponse);
 
 #[test]
 fn a_server_with_more_or_fewer_results_is_answered_by_a_fault() {
     let body = read(vec![read_of(&node(1), 13), read_of(&node(2), 13)]);
     let some = Grants::of(&[(Permission::Read, node(1))]);
     let values = |count: i32| read_response((0..count).map(DataValue::from).collect());
-    assert_eq!(fault(&mut mediator(), &All, Service::Read, &body, &values(1)), LIE);
-    assert_eq!(fault(&mut mediator(), &All, Service::Read, &body, &values(3)), LIE);
+    assert_eq!(fault(&mut mediator(), &All, ServiceKind::Read, &body, &values(1)), LIE);
+    assert_eq!(fault(&mut mediator(), &All, ServiceKind::Read, &body, &values(3)), LIE);
     // One entry went upstream; the server answers for the refused one as well.
-    assert_eq!(fault(&mut mediator(), &some, Service::Read, &body, &values(2)), LIE);
-    assert_eq!(fault(&mut mediator(), &some, Service::Read, &body, &values(0)), LIE);
+    assert_eq!(fault(&mut mediator(), &some, ServiceKind::Read, &body, &values(2)), LIE);
+    assert_eq!(fault(&mut mediator(), &some, ServiceKind::Read, &body, &values(0)), LIE);
     // Diagnostic infos: none, or one for each result.
     let with_diagnostics = |count, diagnostics| {
         response_body(&ReadResponse {
@@ -67,9 +67,9 @@ fn a_server_with_more_or_fewer_results_is_answered_by_a_fault() {
             diagnostic_infos: Some(vec![DiagnosticInfo::null(); diagnostics]),
         })
     };
-    assert_eq!(fault(&mut mediator(), &All, Service::Read, &body, &with_diagnostics(2, 1)), LIE);
-    assert_eq!(fault(&mut mediator(), &some, Service::Read, &body, &with_diagnostics(1, 2)), LIE);
-    assert_ne!(fault(&mut mediator(), &All, Service::Read, &body, &with_diagnostics(2, 2)), LIE);
+    assert_eq!(fault(&mut mediator(), &All, ServiceKind::Read, &body, &with_diagnostics(2, 1)), LIE);
+    assert_eq!(fault(&mut mediator(), &some, ServiceKind::Read, &body, &with_diagnostics(1, 2)), LIE);
+    assert_ne!(fault(&mut mediator(), &All, ServiceKind::Read, &body, &with_diagnostics(2, 2)), LIE);
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn a_right_told_in_a_wrong_type_is_not_told() {
     let body = read(vec![read_of(&node(1), 18)]);
     let answer = read_response(vec![DataValue::from(Variant::UInt32(0x7f))]);
     let mut mediator = mediator();
-    forward(&mut mediator, &grants, 1, Service::Read, &body);
-    let read: ReadResponse = response(&reply(&mut mediator, &grants, 1, Service::Read, &answer));
+    forward(&mut mediator, &grants, 1, ServiceKind::Read, &body);
+    let read: ReadResponse = response(&reply(&mut mediator, &grants, 1, ServiceKind::Read, &answer));
     let result = &read.results.expect("results")[0];
     assert_eq!((result.status, &result.value), (Some(StatusCode::BadUserAccessDenied), &None));
 }
@@ -88,9 +88,9 @@ fn a_right_told_in_a_wrong_type_is_not_told() {
 #[test]
 fn the_reason_of_a_refusal_reaches_the_client() {
     struct Says(StatusCode);
-    impl Rights for Says {
-        fn rule(&self, _: Permission, _: &NodeId) -> Ruling {
-            Ruling::Refused(self.0)
+    impl SessionRights for Says {
+        fn rule(&self, _: Permission, _: &NodeId) -> PermissionRuling {
+            PermissionRuling::Refused(self.0)
         }
     }
     for (says, told) in [
@@ -98,7 +98,8 @@ fn the_reason_of_a_refusal_reaches_the_client() {
         (StatusCode::BadUserAccessDenied, StatusCode::BadNodeIdUnknown),
         (StatusCode::Good, StatusCode::BadUserAccessDenied),
     ] {
-        let outcome = answered(&mut mediator(), &Says(says), 1, Service::Read, &sample(Service::Read));
+        let outcome =
+            answered(&mut mediator(), &Says(says), 1, ServiceKind::Read, &sample(ServiceKind::Read));
         let read: ReadResponse = response(&outcome);
         assert_eq!(read.results.expect("results")[0].status, Some(told));
     }
@@ -113,7 +114,8 @@ fn unknown_extension_objects_pass_unharmed() {
         |number: u8| [&[1, 2, number, 0][..], &13u32.to_le_bytes(), &(-1i32).to_le_bytes(), &value].concat();
     let list = |entries: &[Vec<u8>]| [&(entries.len() as i32).to_le_bytes()[..], &entries.concat()].concat();
     let grants = Grants::of(&[(Permission::Write, node(2))]);
-    let sent = forward(&mut mediator(), &grants, 1, Service::Write, &list(&[entry(1), entry(2), entry(3)]));
+    let sent =
+        forward(&mut mediator(), &grants, 1, ServiceKind::Write, &list(&[entry(1), entry(2), entry(3)]));
     assert_eq!(sent, list(&[entry(2)]));
 }
 
@@ -121,7 +123,8 @@ fn unknown_extension_objects_pass_unharmed() {
 fn session_diagnostics_are_not_there_whatever_is_granted() {
     for number in [3706u32, 3707, 3708, 2289, 2290] {
         let hidden = NodeId::new(0, number);
-        let outcome = answered(&mut mediator(), &All, 1, Service::Read, &read(vec![read_of(&hidden, 13)]));
+        let outcome =
+            answered(&mut mediator(), &All, 1, ServiceKind::Read, &read(vec![read_of(&hidden, 13)]));
         let read: ReadResponse = response(&outcome);
         assert_eq!(read.results.expect("results")[0].status, Some(StatusCode::BadNodeIdUnknown));
     }
@@ -151,8 +154,8 @@ fn session_diagnostics_are_not_there_whatever_is_granted() {
         diagnostic_infos: None,
     });
     let mut mediator = mediator();
-    forward(&mut mediator, &All, 1, Service::Browse, &sample(Service::Browse));
-    let browsed: BrowseResponse = response(&reply(&mut mediator, &All, 1, Service::Browse, &answer));
+    forward(&mut mediator, &All, 1, ServiceKind::Browse, &sample(ServiceKind::Browse));
+    let browsed: BrowseResponse = response(&reply(&mut mediator, &All, 1, ServiceKind::Browse, &answer));
     let references = browsed.results.expect("results").remove(0).references.expect("references");
     let seen: Vec<NodeId> = references.into_iter().map(|reference| reference.node_id.node_id).collect();
     assert_eq!(seen, [node(4)]);
@@ -171,16 +174,16 @@ fn session_objects_are_not_found_from_their_type() {
         }]),
         diagnostic_infos: None,
     });
-    let mut browse: BrowseRequest = request(&sample(Service::Browse));
+    let mut browse: BrowseRequest = request(&sample(ServiceKind::Browse));
     browse.nodes_to_browse.as_mut().expect("nodes")[0].node_id = session_type.clone();
     let mut mediator = mediator();
-    forward(&mut mediator, &All, 1, Service::Browse, &request_body(&browse));
-    let browsed: BrowseResponse = response(&reply(&mut mediator, &All, 1, Service::Browse, &found));
+    forward(&mut mediator, &All, 1, ServiceKind::Browse, &request_body(&browse));
+    let browsed: BrowseResponse = response(&reply(&mut mediator, &All, 1, ServiceKind::Browse, &found));
     let references = browsed.results.expect("results").remove(0).references.expect("references");
     let seen: Vec<NodeId> = references.into_iter().map(|reference| reference.node_id.node_id).collect();
     assert_eq!(seen, [NodeId::new(0, 58u32)]);
 
-    let service = Service::TranslateBrowsePathsToNodeIds;
+    let service = ServiceKind::TranslateBrowsePathsToNodeIds;
     let mut translate: TranslateBrowsePathsToNodeIdsRequest = request(&sample(service));
     translate.browse_paths.as_mut().expect("paths")[0].starting_node = session_type;
     let translated = answered(&mut mediator, &All, 1, service, &request_body(&translate));
@@ -201,7 +204,7 @@ fn targets_in_other_servers_end_no_path() {
         }]),
         diagnostic_infos: None,
     });
-    let service = Service::TranslateBrowsePathsToNodeIds;
+    let service = ServiceKind::TranslateBrowsePathsToNodeIds;
     let mut mediator = mediator();
     forward(&mut mediator, &All, 1, service, &sample(service));
     let translated: TranslateBrowsePathsToNodeIdsResponse =
@@ -222,14 +225,14 @@ fn one_alias_for_two_nodes_is_a_lie() {
         registered_node_ids: Some(vec![node(99)]),
     });
     let mut mediator = mediator();
-    forward(&mut mediator, &All, 1, Service::RegisterNodes, &register(1));
-    reply(&mut mediator, &All, 1, Service::RegisterNodes, &answer);
-    assert_eq!(fault(&mut mediator, &All, Service::RegisterNodes, &register(2), &answer), LIE);
+    forward(&mut mediator, &All, 1, ServiceKind::RegisterNodes, &register(1));
+    reply(&mut mediator, &All, 1, ServiceKind::RegisterNodes, &answer);
+    assert_eq!(fault(&mut mediator, &All, ServiceKind::RegisterNodes, &register(2), &answer), LIE);
     // The first node may still be read under it, by the right on the first node; the alias itself is no node.
     let grants = Grants::of(&[(Permission::Read, node(1))]);
-    forward(&mut mediator, &grants, 3, Service::Read, &read(vec![read_of(&node(99), 13)]));
+    forward(&mut mediator, &grants, 3, ServiceKind::Read, &read(vec![read_of(&node(99), 13)]));
     let grants = Grants::of(&[(Permission::Read, node(99)), (Permission::Read, node(2))]);
-    let outcome = answered(&mut mediator, &grants, 4, Service::Read, &read(vec![read_of(&node(99), 13)]));
+    let outcome = answered(&mut mediator, &grants, 4, ServiceKind::Read, &read(vec![read_of(&node(99), 13)]));
     assert_eq!(outcome[4..6], [2, 0], "refused");
     // Given back, it is nobody's.
     let unregister = request_body(&UnregisterNodesRequest {
@@ -237,10 +240,10 @@ fn one_alias_for_two_nodes_is_a_lie() {
         nodes_to_unregister: Some(vec![node(1), node(99)]),
     });
     let sent: UnregisterNodesRequest =
-        request(&forward(&mut mediator, &All, 5, Service::UnregisterNodes, &unregister));
+        request(&forward(&mut mediator, &All, 5, ServiceKind::UnregisterNodes, &unregister));
     assert_eq!(sent.nodes_to_unregister, Some(vec![node(99)]));
     let grants = Grants::of(&[(Permission::Read, node(1))]);
-    answered(&mut mediator, &grants, 6, Service::Read, &read(vec![read_of(&node(99), 13)]));
+    answered(&mut mediator, &grants, 6, ServiceKind::Read, &read(vec![read_of(&node(99), 13)]));
 }
 
 #[test]
@@ -265,8 +268,9 @@ fn events_of_history_are_filtered_by_source_with_their_modifications() {
     let details =
         ExtensionObject::from_message(ReadEventDetails { filter: event_filter(), ..Default::default() });
     let mut mediator = mediator();
-    forward(&mut mediator, &grants, 1, Service::HistoryRead, &history_read(details));
-    let got: HistoryReadResponse = response(&reply(&mut mediator, &grants, 1, Service::HistoryRead, &answer));
+    forward(&mut mediator, &grants, 1, ServiceKind::HistoryRead, &history_read(details));
+    let got: HistoryReadResponse =
+        response(&reply(&mut mediator, &grants, 1, ServiceKind::HistoryRead, &answer));
     let data = got.results.expect("results").remove(0).history_data;
     let data = *data.into_inner_as::<HistoryModifiedEvent>().expect("events");
     let events: Vec<_> = data.events.into_iter().flatten().map(|event| event.event_fields).collect();
@@ -299,7 +303,7 @@ fn a_point_of_events_is_not_taken_up_for_values() {
     let of_events =
         ExtensionObject::from_message(ReadEventDetails { filter: event_filter(), ..Default::default() });
     let of_values = || ExtensionObject::from_message(ReadRawModifiedDetails::default());
-    let service = Service::HistoryRead;
+    let service = ServiceKind::HistoryRead;
     let mut mediator = mediator();
     forward(&mut mediator, &grants, 1, service, &history_read(of_events));
     let point = ByteString::from(vec![7]);
@@ -343,9 +347,9 @@ fn paths(of: &[(u32, usize)]) -> Vec<u8> {
 /// Elements count as entries do, before they are copied; those of a path that is refused are not kept.
 #[test]
 fn elements_of_paths_are_bounded() {
-    let limits = Limits { outstanding_entries: 10, path_elements: 8, ..Limits::default() };
+    let limits = MediatorLimits { outstanding_entries: 10, path_elements: 8, ..MediatorLimits::default() };
     let bounded = || Mediator::new(limits, Arc::new(NoTransfers));
-    let service = Service::TranslateBrowsePathsToNodeIds;
+    let service = ServiceKind::TranslateBrowsePathsToNodeIds;
     let too_many = StatusCode::BadTooManyOperations;
     assert_eq!(refused(&mut bounded(), 1, service, &paths(&[(1, 8), (1, 8)])), too_many);
     forward(&mut bounded(), &All, 1, service, &paths(&[(1, 8)]));
@@ -355,16 +359,16 @@ fn elements_of_paths_are_bounded() {
     forward(&mut mediator, &grants, 1, service, &paths(&[(2, 8), (1, 9), (1, 2)]));
     let reads = |count: usize| read(vec![read_of(&node(1), 13); count]);
     // Kept: three paths, one element ahead, one node reached.
-    assert_eq!(refused(&mut mediator, 2, Service::Read, &reads(6)), too_many);
-    forward(&mut mediator, &grants, 2, Service::Read, &reads(5));
+    assert_eq!(refused(&mut mediator, 2, ServiceKind::Read, &reads(6)), too_many);
+    forward(&mut mediator, &grants, 2, ServiceKind::Read, &reads(5));
 }
 
 /// Nodes that were reached are bounded, also those of paths that are at their end and wait for others.
 #[test]
 fn nodes_reached_by_paths_are_bounded() {
-    let limits = Limits { nodes_per_request: 3, ..Limits::default() };
+    let limits = MediatorLimits { nodes_per_request: 3, ..MediatorLimits::default() };
     let mut mediator = Mediator::new(limits, Arc::new(NoTransfers));
-    let service = Service::TranslateBrowsePathsToNodeIds;
+    let service = ServiceKind::TranslateBrowsePathsToNodeIds;
     let result = |targets: &[u32]| BrowsePathResult {
         status_code: StatusCode::Good,
         targets: Some(
@@ -396,7 +400,7 @@ fn nodes_reached_by_paths_are_bounded() {
 
 #[test]
 fn what_a_session_may_keep_is_bounded() {
-    let limits = Limits {
+    let limits = MediatorLimits {
         nodes_per_request: 3,
         outstanding: 2,
         outstanding_entries: 4,
@@ -410,39 +414,39 @@ fn what_a_session_may_keep_is_bounded() {
     let reads = |count: u32| read((1..=count).map(|number| read_of(&node(number), 13)).collect());
     let too_many = StatusCode::BadTooManyOperations;
     let mut mediator = bounded();
-    assert_eq!(refused(&mut mediator, 1, Service::Read, &reads(4)), too_many, "entries of a request");
-    forward(&mut mediator, &All, 1, Service::Read, &reads(3));
-    assert_eq!(refused(&mut mediator, 2, Service::Read, &reads(2)), too_many, "entries of all requests");
-    let again = refused(&mut mediator, 1, Service::Read, &reads(1));
+    assert_eq!(refused(&mut mediator, 1, ServiceKind::Read, &reads(4)), too_many, "entries of a request");
+    forward(&mut mediator, &All, 1, ServiceKind::Read, &reads(3));
+    assert_eq!(refused(&mut mediator, 2, ServiceKind::Read, &reads(2)), too_many, "entries of all requests");
+    let again = refused(&mut mediator, 1, ServiceKind::Read, &reads(1));
     assert_eq!(again, StatusCode::BadRequestHeaderInvalid, "a request under the id of another");
-    forward(&mut mediator, &All, 2, Service::Read, &reads(1));
-    assert_eq!(refused(&mut mediator, 3, Service::Read, &reads(0)), too_many, "requests");
-    let publish = refused(&mut mediator, 3, Service::Publish, &sample(Service::Publish));
+    forward(&mut mediator, &All, 2, ServiceKind::Read, &reads(1));
+    assert_eq!(refused(&mut mediator, 3, ServiceKind::Read, &reads(0)), too_many, "requests");
+    let publish = refused(&mut mediator, 3, ServiceKind::Publish, &sample(ServiceKind::Publish));
     assert_eq!(publish, StatusCode::BadTooManyPublishRequests);
     mediator.on_fault(1);
     mediator.on_fault(2);
-    forward(&mut mediator, &All, 3, Service::Read, &reads(3));
+    forward(&mut mediator, &All, 3, ServiceKind::Read, &reads(3));
 
     let mut mediator = bounded();
     with_subscription(&mut mediator);
-    let create = sample(Service::CreateSubscription);
-    let status = refused(&mut mediator, 5, Service::CreateSubscription, &create);
+    let create = sample(ServiceKind::CreateSubscription);
+    let status = refused(&mut mediator, 5, ServiceKind::CreateSubscription, &create);
     assert_eq!(status, StatusCode::BadTooManySubscriptions);
     let create = create_item(OWN, &node(1), 13, ExtensionObject::null());
-    let outcome = answered(&mut mediator, &All, 5, Service::CreateMonitoredItems, &create);
+    let outcome = answered(&mut mediator, &All, 5, ServiceKind::CreateMonitoredItems, &create);
     let got: CreateMonitoredItemsResponse = response(&outcome);
     assert_eq!(got.results.expect("results")[0].status_code, StatusCode::BadTooManyMonitoredItems);
     let register = request_body(&RegisterNodesRequest {
         request_header: RequestHeader::dummy(),
         nodes_to_register: Some(vec![node(1), node(2)]),
     });
-    assert_eq!(refused(&mut mediator, 5, Service::RegisterNodes, &register), too_many);
+    assert_eq!(refused(&mut mediator, 5, ServiceKind::RegisterNodes, &register), too_many);
 }
 
 /// The oldest continuation point is the server's to keep and the gate's to forget.
 #[test]
 fn the_oldest_of_too_many_continuation_points_is_refused() {
-    let limits = Limits { continuation_points: 2, ..Limits::default() };
+    let limits = MediatorLimits { continuation_points: 2, ..MediatorLimits::default() };
     let mut mediator = Mediator::new(limits, Arc::new(NoTransfers));
     for point in 1..=3u8 {
         let answer = response_body(&BrowseResponse {
@@ -453,34 +457,34 @@ fn the_oldest_of_too_many_continuation_points_is_refused() {
             }]),
             diagnostic_infos: None,
         });
-        forward(&mut mediator, &All, 1, Service::Browse, &sample(Service::Browse));
-        reply(&mut mediator, &All, 1, Service::Browse, &answer);
+        forward(&mut mediator, &All, 1, ServiceKind::Browse, &sample(ServiceKind::Browse));
+        reply(&mut mediator, &All, 1, ServiceKind::Browse, &answer);
     }
     let next = request_body(&BrowseNextRequest {
         request_header: RequestHeader::dummy(),
         release_continuation_points: false,
         continuation_points: Some((1..=3u8).map(|point| ByteString::from(vec![point])).collect()),
     });
-    let sent: BrowseNextRequest = request(&forward(&mut mediator, &All, 1, Service::BrowseNext, &next));
+    let sent: BrowseNextRequest = request(&forward(&mut mediator, &All, 1, ServiceKind::BrowseNext, &next));
     let points = sent.continuation_points.expect("points");
     assert_eq!(points, [ByteString::from(vec![2]), ByteString::from(vec![3])]);
     // Each is good for one use.
     mediator.on_fault(1);
-    answered(&mut mediator, &All, 1, Service::BrowseNext, &next);
+    answered(&mut mediator, &All, 1, ServiceKind::BrowseNext, &next);
 }
 
 /// The right to browse the node from which was browsed has ended meanwhile.
 #[test]
 fn a_continuation_point_is_worth_no_more_than_the_right_on_its_node() {
     let mut mediator = mediator();
-    forward(&mut mediator, &All, 1, Service::Browse, &sample(Service::Browse));
-    reply(&mut mediator, &All, 1, Service::Browse, &answer(Service::Browse));
+    forward(&mut mediator, &All, 1, ServiceKind::Browse, &sample(ServiceKind::Browse));
+    reply(&mut mediator, &All, 1, ServiceKind::Browse, &answer(ServiceKind::Browse));
     let next = request_body(&BrowseNextRequest {
         request_header: RequestHeader::dummy(),
         release_continuation_points: false,
         continuation_points: Some(vec![ByteString::from(vec![1, 2, 3])]),
     });
-    let outcome = answered(&mut mediator, &Grants::default(), 1, Service::BrowseNext, &next);
+    let outcome = answered(&mut mediator, &Grants::default(), 1, ServiceKind::BrowseNext, &next);
     let got: BrowseNextResponse = response(&outcome);
     assert_eq!(got.results.expect("results")[0].status_code, StatusCode::BadNodeIdUnknown);
 }
@@ -497,7 +501,7 @@ fn paths_without_end_are_refused_before_they_are_followed() {
         starting_node: node(1),
         relative_path: RelativePath { elements: Some(vec![element.clone(); count]) },
     };
-    let service = Service::TranslateBrowsePathsToNodeIds;
+    let service = ServiceKind::TranslateBrowsePathsToNodeIds;
     let body = request_body(&TranslateBrowsePathsToNodeIdsRequest {
         request_header: RequestHeader::dummy(),
         browse_paths: Some(vec![path(65), path(0)]),

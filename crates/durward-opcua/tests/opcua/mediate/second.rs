@@ -5,7 +5,7 @@
 
 use std::io::Cursor;
 
-use durward_opcua::gate::mediate::service::Service;
+use durward_opcua::gate::mediate::service::ServiceKind;
 use durward_opcua::permission::Permission;
 use opcua_types::*;
 
@@ -49,7 +49,7 @@ impl Habits {
 }
 
 /// What a server with such habits does when it gets the body of a request; nothing, where it cannot decode it.
-pub(super) fn seen(habits: Habits, service: Service, body: &[u8]) -> Vec<Seen> {
+pub(super) fn seen(habits: Habits, service: ServiceKind, body: &[u8]) -> Vec<Seen> {
     let mut second = Second { bytes: body, at: 0, habits, seen: Vec::new(), depth: 40 };
     second.request(service).map(|()| second.seen).unwrap_or_default()
 }
@@ -383,9 +383,9 @@ impl Second<'_> {
         self.take(4 + 1).map(drop)
     }
 
-    fn request(&mut self, service: Service) -> Option<()> {
+    fn request(&mut self, service: ServiceKind) -> Option<()> {
         match service {
-            Service::CreateMonitoredItems => {
+            ServiceKind::CreateMonitoredItems => {
                 self.take(4 + 4)?;
                 self.array(|second| {
                     let (node, attribute) = second.read_value_id()?;
@@ -396,7 +396,7 @@ impl Second<'_> {
                     second.parameters()
                 })
             }
-            Service::ModifyMonitoredItems => {
+            ServiceKind::ModifyMonitoredItems => {
                 self.take(4 + 4)?;
                 self.array(|second| {
                     let item = Seen::Item(second.u32()?);
@@ -404,7 +404,7 @@ impl Second<'_> {
                     second.parameters()
                 })
             }
-            Service::HistoryRead => {
+            ServiceKind::HistoryRead => {
                 self.extension()?;
                 self.take(4 + 1)?;
                 self.array(|second| {
@@ -415,14 +415,14 @@ impl Second<'_> {
                     second.text()
                 })
             }
-            Service::HistoryUpdate => self.array(Self::extension),
-            Service::Write => self.array(|second| {
+            ServiceKind::HistoryUpdate => self.array(Self::extension),
+            ServiceKind::Write => self.array(|second| {
                 let (node, attribute) = (second.node()?, second.u32()?);
                 second.by(to_write(attribute), node);
                 second.text()?;
                 second.data_value()
             }),
-            Service::Call => self.array(|second| {
+            ServiceKind::Call => self.array(|second| {
                 let (object, method) = (second.node()?, second.node()?);
                 second.on(Permission::Call, object);
                 second.on(Permission::Call, method);
@@ -432,9 +432,9 @@ impl Second<'_> {
         }
     }
 
-    fn request_without_extensions(&mut self, service: Service) -> Option<()> {
+    fn request_without_extensions(&mut self, service: ServiceKind) -> Option<()> {
         match service {
-            Service::Read => {
+            ServiceKind::Read => {
                 self.take(8 + 4)?;
                 self.array(|second| {
                     let (node, attribute) = second.read_value_id()?;
@@ -442,7 +442,7 @@ impl Second<'_> {
                     Some(())
                 })
             }
-            Service::Browse => {
+            ServiceKind::Browse => {
                 let view = self.node()?;
                 if !view.is_null() {
                     self.on(Permission::Browse, view);
@@ -456,12 +456,12 @@ impl Second<'_> {
                     second.take(1 + 4 + 4).map(drop)
                 })
             }
-            Service::TranslateBrowsePathsToNodeIds => self.array(|second| {
+            ServiceKind::TranslateBrowsePathsToNodeIds => self.array(|second| {
                 let node = second.node()?;
                 second.on(Permission::Browse, node);
                 second.plain::<RelativePath>().map(drop)
             }),
-            Service::RegisterNodes => self.array(|second| {
+            ServiceKind::RegisterNodes => self.array(|second| {
                 let node = second.node()?;
                 second.on(Permission::Browse, node);
                 Some(())
@@ -470,9 +470,9 @@ impl Second<'_> {
         }
     }
 
-    fn node_management(&mut self, service: Service) -> Option<()> {
+    fn node_management(&mut self, service: ServiceKind) -> Option<()> {
         match service {
-            Service::AddNodes => self.array(|second| {
+            ServiceKind::AddNodes => self.array(|second| {
                 let parent = second.local()?;
                 second.on(Permission::AddReference, parent.clone());
                 second.on(Permission::AddNode, parent);
@@ -486,12 +486,12 @@ impl Second<'_> {
                 second.extension()?;
                 second.plain::<ExpandedNodeId>().map(drop)
             }),
-            Service::DeleteNodes => self.array(|second| {
+            ServiceKind::DeleteNodes => self.array(|second| {
                 let node = second.node()?;
                 second.on(Permission::DeleteNode, node);
                 second.u8().map(drop)
             }),
-            Service::AddReferences => self.array(|second| {
+            ServiceKind::AddReferences => self.array(|second| {
                 let source = second.node()?;
                 second.on(Permission::AddReference, source);
                 second.node()?;
@@ -501,7 +501,7 @@ impl Second<'_> {
                 second.on(if is_forward { Permission::Browse } else { Permission::AddReference }, target);
                 second.i32().map(drop)
             }),
-            Service::DeleteReferences => self.array(|second| {
+            ServiceKind::DeleteReferences => self.array(|second| {
                 let source = second.node()?;
                 second.on(Permission::RemoveReference, source);
                 second.node()?;

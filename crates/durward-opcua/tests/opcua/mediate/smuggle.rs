@@ -1,9 +1,9 @@
 //! Extension objects whose length lies. The gate walks them by their length; many servers read them by their type (see `second`). What differs
 //! must never be a request of its own: whatever a server reads in the forwarded bytes, is granted.
 
-use durward_opcua::gate::mediate::service::Service;
-use durward_opcua::gate::mediate::{Mediator, Outcome, Reply};
-use durward_opcua::permission::{Permission, Rights};
+use durward_opcua::gate::mediate::service::ServiceKind;
+use durward_opcua::gate::mediate::{MediatedReply, MediatedRequest, Mediator};
+use durward_opcua::permission::{Permission, SessionRights};
 use opcua_types::*;
 
 use super::requests::{ITEM, OWN, event_filter};
@@ -12,14 +12,14 @@ use super::support::{Chance, Grants, encode, mediator, node, response_body};
 use super::table::with_subscription;
 
 /// The services whose requests hold extension objects.
-const SERVICES: [Service; 7] = [
-    Service::Write,
-    Service::Call,
-    Service::CreateMonitoredItems,
-    Service::ModifyMonitoredItems,
-    Service::HistoryRead,
-    Service::HistoryUpdate,
-    Service::AddNodes,
+const SERVICES: [ServiceKind; 7] = [
+    ServiceKind::Write,
+    ServiceKind::Call,
+    ServiceKind::CreateMonitoredItems,
+    ServiceKind::ModifyMonitoredItems,
+    ServiceKind::HistoryRead,
+    ServiceKind::HistoryUpdate,
+    ServiceKind::AddNodes,
 ];
 
 /// Everything on node 1, and nothing on node 2, which is hidden in lengths that lie. Calls name method 3.
@@ -32,7 +32,7 @@ fn grants() -> Grants {
     grants
 }
 
-fn is_granted(rights: &dyn Rights, seen: &Seen) -> bool {
+fn is_granted(rights: &dyn SessionRights, seen: &Seen) -> bool {
     match seen {
         Seen::On(permission, node) => rights.rule(*permission, node).is_granted(),
         Seen::Item(id) => *id == ITEM && rights.rule(Permission::Read, &node(1)).is_granted(),
@@ -41,7 +41,12 @@ fn is_granted(rights: &dyn Rights, seen: &Seen) -> bool {
 }
 
 /// Nothing is seen in bytes that were forwarded, by any kind of server, that is not granted.
-pub(super) fn assert_granted(rights: &dyn Rights, service: Service, forwarded: &[u8], story: &str) {
+pub(super) fn assert_granted(
+    rights: &dyn SessionRights,
+    service: ServiceKind,
+    forwarded: &[u8],
+    story: &str,
+) {
     for habits in Habits::all() {
         for seen in seen(habits, service, forwarded) {
             assert!(is_granted(rights, &seen), "{story}: {service:?} lets {seen:?} pass, for {habits:?}");
@@ -59,33 +64,35 @@ fn count(count: i32) -> Vec<u8> {
 }
 
 /// What stands before and behind the extension object of an entry.
-fn around(service: Service, of: u32) -> (Vec<u8>, Vec<u8>) {
+fn around(service: ServiceKind, of: u32) -> (Vec<u8>, Vec<u8>) {
     let node_id = encode(&node(of));
     let null = [0xff; 4];
     let parameters = ([&7u32.to_le_bytes()[..], &[0; 8]].concat(), vec![1, 0, 0, 0, 1]);
     match service {
         // The value, and a time of its source.
-        Service::Write => ([&node_id[..], &13u32.to_le_bytes(), &null, &[0x05, 0x16]].concat(), vec![0; 8]),
-        Service::Call => {
+        ServiceKind::Write => {
+            ([&node_id[..], &13u32.to_le_bytes(), &null, &[0x05, 0x16]].concat(), vec![0; 8])
+        }
+        ServiceKind::Call => {
             let method = encode(&node(3));
             // A second argument follows.
             ([&node_id[..], &method, &count(2), &[0x16]].concat(), vec![0x01, 1])
         }
-        Service::CreateMonitoredItems => {
+        ServiceKind::CreateMonitoredItems => {
             let read = [&node_id[..], &13u32.to_le_bytes(), &null, &[0, 0], &null, &count(2)].concat();
             ([read, parameters.0].concat(), parameters.1)
         }
-        Service::ModifyMonitoredItems => {
+        ServiceKind::ModifyMonitoredItems => {
             let item = if of == 1 { ITEM } else { ITEM + of };
             ([&item.to_le_bytes()[..], &parameters.0].concat(), parameters.1)
         }
         // Before the list: what follows are the timestamps, whether to release, and the list itself.
-        Service::HistoryRead => {
+        ServiceKind::HistoryRead => {
             let entry = [&node_id[..], &null, &[0, 0], &null, &null].concat();
             (Vec::new(), [&count(2)[..], &[0], &count(1), &entry].concat())
         }
-        Service::HistoryUpdate => (Vec::new(), Vec::new()),
-        Service::AddNodes => {
+        ServiceKind::HistoryUpdate => (Vec::new(), Vec::new()),
+        ServiceKind::AddNodes => {
             let name = [&[0, 0][..], &null].concat();
             ([&node_id[..], &[0, 35, 0, 0], &name, &count(2)].concat(), vec![0, 0])
         }
@@ -94,7 +101,7 @@ fn around(service: Service, of: u32) -> (Vec<u8>, Vec<u8>) {
 }
 
 /// Types that the server knows, with sound bytes; where the details of a history name a node, that one.
-fn types(service: Service, of: u32) -> Vec<(NodeId, Vec<u8>)> {
+fn types(service: ServiceKind, of: u32) -> Vec<(NodeId, Vec<u8>)> {
     let object = |id: ObjectId, body: Vec<u8>| (NodeId::from(id), body);
     let update = UpdateDataDetails {
         node_id: node(of),
@@ -103,7 +110,7 @@ fn types(service: Service, of: u32) -> Vec<(NodeId, Vec<u8>)> {
     };
     let attributes = VariableAttributes { value: Variant::from(1i32), ..Default::default() };
     match service {
-        Service::HistoryRead => vec![
+        ServiceKind::HistoryRead => vec![
             object(
                 ObjectId::ReadRawModifiedDetails_Encoding_DefaultBinary,
                 encode(&ReadRawModifiedDetails::default()),
@@ -118,7 +125,7 @@ fn types(service: Service, of: u32) -> Vec<(NodeId, Vec<u8>)> {
                 encode(&ReadEventDetails { filter: event_filter(), ..Default::default() }),
             ),
         ],
-        Service::HistoryUpdate => vec![
+        ServiceKind::HistoryUpdate => vec![
             object(ObjectId::UpdateDataDetails_Encoding_DefaultBinary, encode(&update)),
             object(
                 ObjectId::DeleteAtTimeDetails_Encoding_DefaultBinary,
@@ -138,28 +145,28 @@ fn types(service: Service, of: u32) -> Vec<(NodeId, Vec<u8>)> {
 }
 
 /// A request of `entries` entries as the gate counts them.
-fn list(service: Service, entries: &[Vec<u8>]) -> Vec<u8> {
+fn list(service: ServiceKind, entries: &[Vec<u8>]) -> Vec<u8> {
     let start = match service {
-        Service::CreateMonitoredItems | Service::ModifyMonitoredItems => {
+        ServiceKind::CreateMonitoredItems | ServiceKind::ModifyMonitoredItems => {
             [OWN.to_le_bytes(), 2i32.to_le_bytes()].concat()
         }
         _ => Vec::new(),
     };
-    if service == Service::HistoryRead {
+    if service == ServiceKind::HistoryRead {
         return entries.concat();
     }
     [start, count(entries.len() as i32), entries.concat()].concat()
 }
 
 /// Lengths that lie about `body` in the ways that matter, each with what it hides.
-fn lies(service: Service, type_id: &NodeId, body: &[u8]) -> Vec<(i32, Vec<u8>)> {
+fn lies(service: ServiceKind, type_id: &NodeId, body: &[u8]) -> Vec<(i32, Vec<u8>)> {
     let (before, after) = around(service, 2);
     let (_, of_first) = around(service, 1);
     let hidden_type = types(service, 2).into_iter().find(|(of, _)| of == type_id).expect("the same types");
     let of_hidden = structure(&hidden_type.0, hidden_type.1.len() as i32, &hidden_type.1, &[]);
     // The rest of the entry that lies, and a whole entry of node 2; for history, the list of node 2 instead.
     let hidden = match service {
-        Service::HistoryRead => after,
+        ServiceKind::HistoryRead => after,
         _ => [&of_first[..], &before, &of_hidden, &after].concat(),
     };
     let length = body.len() as i32;
@@ -176,10 +183,10 @@ fn lies(service: Service, type_id: &NodeId, body: &[u8]) -> Vec<(i32, Vec<u8>)> 
 }
 
 /// A request that lies in its first entry, and has a sound one of node 1 behind it: its bytes are left over for a server that is deceived.
-fn lying(service: Service, type_id: &NodeId, body: &[u8], (length, hidden): &(i32, Vec<u8>)) -> Vec<u8> {
+fn lying(service: ServiceKind, type_id: &NodeId, body: &[u8], (length, hidden): &(i32, Vec<u8>)) -> Vec<u8> {
     let (before, after) = around(service, 1);
     let lie = [&before[..], &structure(type_id, *length, body, hidden), &after].concat();
-    if service == Service::HistoryRead {
+    if service == ServiceKind::HistoryRead {
         return list(service, &[lie]);
     }
     let sound = [&before[..], &structure(type_id, body.len() as i32, body, &[]), &after].concat();
@@ -187,9 +194,9 @@ fn lying(service: Service, type_id: &NodeId, body: &[u8], (length, hidden): &(i3
 }
 
 /// As many good results as entries were forwarded.
-fn good(service: Service, forwarded: &[u8]) -> Vec<u8> {
+fn good(service: ServiceKind, forwarded: &[u8]) -> Vec<u8> {
     let at = match service {
-        Service::CreateMonitoredItems | Service::ModifyMonitoredItems => 8,
+        ServiceKind::CreateMonitoredItems | ServiceKind::ModifyMonitoredItems => 8,
         _ => 0,
     };
     let entries = i32::from_le_bytes(forwarded[at..at + 4].try_into().expect("a count")) as usize;
@@ -203,10 +210,10 @@ fn good(service: Service, forwarded: &[u8]) -> Vec<u8> {
         };
     }
     match service {
-        Service::Write => results!(WriteResponse, StatusCode::Good),
-        Service::Call => results!(CallResponse, CallMethodResult::default()),
-        Service::HistoryUpdate => results!(HistoryUpdateResponse, HistoryUpdateResult::default()),
-        Service::AddNodes => results!(AddNodesResponse, AddNodesResult::default()),
+        ServiceKind::Write => results!(WriteResponse, StatusCode::Good),
+        ServiceKind::Call => results!(CallResponse, CallMethodResult::default()),
+        ServiceKind::HistoryUpdate => results!(HistoryUpdateResponse, HistoryUpdateResult::default()),
+        ServiceKind::AddNodes => results!(AddNodesResponse, AddNodesResult::default()),
         _ => Vec::new(),
     }
 }
@@ -214,12 +221,12 @@ fn good(service: Service, forwarded: &[u8]) -> Vec<u8> {
 /// Everything that goes upstream, until the client is answered.
 fn all_forwarded(
     mediator: &mut Mediator,
-    rights: &dyn Rights,
-    service: Service,
+    rights: &dyn SessionRights,
+    service: ServiceKind,
     body: &[u8],
 ) -> Vec<Vec<u8>> {
     let mut forwarded = Vec::new();
-    let Outcome::Forward(first) = mediator.on_request(rights, 9, service.request_id(), body) else {
+    let MediatedRequest::Forward(first) = mediator.on_request(rights, 9, service.request_id(), body) else {
         return forwarded;
     };
     let mut next = first.into_owned();
@@ -227,13 +234,13 @@ fn all_forwarded(
         let answer = good(service, &next);
         forwarded.push(next);
         match mediator.on_response(rights, 9, service.response_id(), &answer) {
-            Reply::FollowUp(follow_up) => next = follow_up.body,
-            Reply::Pass(_) | Reply::Fault(_) => return forwarded,
+            MediatedReply::FollowUp(follow_up) => next = follow_up.body,
+            MediatedReply::Pass(_) | MediatedReply::Fault(_) => return forwarded,
         }
     }
 }
 
-fn check(service: Service, body: &[u8], story: &str) -> bool {
+fn check(service: ServiceKind, body: &[u8], story: &str) -> bool {
     let mut mediator = mediator();
     with_subscription(&mut mediator);
     let forwarded = all_forwarded(&mut mediator, &grants(), service, body);
@@ -264,14 +271,14 @@ fn no_length_inside_of_details_hides_an_entry() {
         |of: u32, value: &[u8]| [&encode(&node(of))[..], &count(1), &count(1), &[0x01, 0x16], value].concat();
     let update = NodeId::from(ObjectId::UpdateDataDetails_Encoding_DefaultBinary);
     let entry = |body: &[u8]| structure(&update, body.len() as i32, body, &[]);
-    for (type_id, body) in types(Service::Write, 1) {
+    for (type_id, body) in types(ServiceKind::Write, 1) {
         let sound = structure(&type_id, body.len() as i32, &body, &[]);
         let hidden = entry(&details(2, &sound));
         for (length, hidden) in [(hidden.len(), &hidden[..]), (0, &[])] {
             let lie = structure(&type_id, (body.len() + length) as i32, &body, hidden);
             let entries = [entry(&details(1, &lie)), entry(&details(1, &sound))];
-            let body = list(Service::HistoryUpdate, &entries);
-            assert!(check(Service::HistoryUpdate, &body, &format!("{type_id}, {length} hidden bytes")));
+            let body = list(ServiceKind::HistoryUpdate, &entries);
+            assert!(check(ServiceKind::HistoryUpdate, &body, &format!("{type_id}, {length} hidden bytes")));
         }
     }
 }
@@ -287,7 +294,7 @@ fn whatever_lies_no_server_sees_more_than_is_granted() {
         let entries: Vec<Vec<u8>> =
             (0..1 + chance.below(3)).map(|_| random_entry(chance, service, &types)).collect();
         let mut body = list(service, &entries);
-        if service == Service::HistoryRead {
+        if service == ServiceKind::HistoryRead {
             body.truncate(entries[0].len());
         }
         if chance.happens(30) {
@@ -299,7 +306,7 @@ fn whatever_lies_no_server_sees_more_than_is_granted() {
     assert!(passed > 3000, "only {passed} requests passed");
 }
 
-fn random_entry(chance: &mut Chance, service: Service, types: &[(NodeId, Vec<u8>)]) -> Vec<u8> {
+fn random_entry(chance: &mut Chance, service: ServiceKind, types: &[(NodeId, Vec<u8>)]) -> Vec<u8> {
     let (type_id, body) = chance.pick(types).clone();
     let of = if chance.happens(80) { 1 } else { 2 };
     let (before, after) = around(service, of);

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use durward_opcua::gate::mediate::service::Service;
-use durward_opcua::gate::mediate::{Limits, Mediator, NoTransfers, Outcome, Reply};
-use durward_opcua::permission::{Permission, Rights, Ruling};
+use durward_opcua::gate::mediate::service::ServiceKind;
+use durward_opcua::gate::mediate::{MediatedReply, MediatedRequest, Mediator, MediatorLimits, NoTransfers};
+use durward_opcua::permission::{Permission, PermissionRuling, SessionRights};
 use opcua_types::{
     BinaryDecodable, BinaryEncodable, ContextOwned, DecodingOptions, NamespaceMap, NodeId, NumericRange,
     ReadValueId, RequestHeader, ResponseHeader, StatusCode,
@@ -62,18 +62,18 @@ impl Grants {
     }
 }
 
-impl Rights for Grants {
-    fn rule(&self, permission: Permission, node: &NodeId) -> Ruling {
-        if self.has(permission, node) { Ruling::Granted } else { Ruling::DENIED }
+impl SessionRights for Grants {
+    fn rule(&self, permission: Permission, node: &NodeId) -> PermissionRuling {
+        if self.has(permission, node) { PermissionRuling::Granted } else { PermissionRuling::DENIED }
     }
 }
 
 /// Everything is granted.
 pub(super) struct All;
 
-impl Rights for All {
-    fn rule(&self, _: Permission, _: &NodeId) -> Ruling {
-        Ruling::Granted
+impl SessionRights for All {
+    fn rule(&self, _: Permission, _: &NodeId) -> PermissionRuling {
+        PermissionRuling::Granted
     }
 }
 
@@ -116,19 +116,19 @@ pub(super) fn response<T: BinaryDecodable>(body: &[u8]) -> T {
 }
 
 pub(super) fn mediator() -> Mediator {
-    Mediator::new(Limits::default(), Arc::new(NoTransfers))
+    Mediator::new(MediatorLimits::default(), Arc::new(NoTransfers))
 }
 
 /// What goes upstream.
 pub(super) fn forward(
     mediator: &mut Mediator,
-    rights: &dyn Rights,
+    rights: &dyn SessionRights,
     id: u32,
-    service: Service,
+    service: ServiceKind,
     body: &[u8],
 ) -> Vec<u8> {
     match mediator.on_request(rights, id, service.request_id(), body) {
-        Outcome::Forward(bytes) => bytes.into_owned(),
+        MediatedRequest::Forward(bytes) => bytes.into_owned(),
         other => panic!("{service:?}: {other:?}"),
     }
 }
@@ -136,13 +136,13 @@ pub(super) fn forward(
 /// What reaches the client.
 pub(super) fn reply(
     mediator: &mut Mediator,
-    rights: &dyn Rights,
+    rights: &dyn SessionRights,
     id: u32,
-    service: Service,
+    service: ServiceKind,
     body: &[u8],
 ) -> Vec<u8> {
     match mediator.on_response(rights, id, service.response_id(), body) {
-        Reply::Pass(bytes) => bytes.into_owned(),
+        MediatedReply::Pass(bytes) => bytes.into_owned(),
         other => panic!("{service:?}: {other:?}"),
     }
 }
@@ -168,21 +168,21 @@ pub(super) fn refusal(grants: &Grants, node: &NodeId) -> StatusCode {
 /// What the mediator answers by itself.
 pub(super) fn answered(
     mediator: &mut Mediator,
-    rights: &dyn Rights,
+    rights: &dyn SessionRights,
     id: u32,
-    service: Service,
+    service: ServiceKind,
     body: &[u8],
 ) -> Vec<u8> {
     match mediator.on_request(rights, id, service.request_id(), body) {
-        Outcome::Answer(bytes) => bytes,
+        MediatedRequest::Answer(bytes) => bytes,
         other => panic!("{service:?}: {other:?}"),
     }
 }
 
 /// Why a request is refused as a whole, though all is granted.
-pub(super) fn refused(mediator: &mut Mediator, id: u32, service: Service, body: &[u8]) -> StatusCode {
+pub(super) fn refused(mediator: &mut Mediator, id: u32, service: ServiceKind, body: &[u8]) -> StatusCode {
     match mediator.on_request(&All, id, service.request_id(), body) {
-        Outcome::Refuse(status) => status,
+        MediatedRequest::Refuse(status) => status,
         other => panic!("{service:?}: {other:?}"),
     }
 }

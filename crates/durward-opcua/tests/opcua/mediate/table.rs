@@ -4,9 +4,9 @@
 
 use std::collections::HashSet;
 
-use durward_opcua::gate::mediate::service::{Mediation, Service};
-use durward_opcua::gate::mediate::{Mediator, Outcome};
-use durward_opcua::permission::{Permission, Rights, Ruling};
+use durward_opcua::gate::mediate::service::{Mediation, ServiceKind};
+use durward_opcua::gate::mediate::{MediatedRequest, Mediator};
+use durward_opcua::permission::{Permission, PermissionRuling, SessionRights};
 use opcua_types::*;
 
 use super::requests::{
@@ -28,13 +28,13 @@ enum Needs {
 }
 
 struct Row {
-    service: Service,
+    service: ServiceKind,
     what: &'static str,
     needs: Needs,
     body: Vec<u8>,
 }
 
-fn row(service: Service, what: &'static str, needs: Needs, body: Vec<u8>) -> Row {
+fn row(service: ServiceKind, what: &'static str, needs: Needs, body: Vec<u8>) -> Row {
     Row { service, what, needs, body }
 }
 
@@ -44,7 +44,7 @@ fn on(permission: Permission) -> Needs {
 
 fn node_rows() -> Vec<Row> {
     use Permission::*;
-    use Service as S;
+    use ServiceKind as S;
     let both = |first, second| Needs::Rights(vec![(first, node(1)), (second, node(2))]);
     let same = |first, second| Needs::Rights(vec![(first, node(1)), (second, node(1))]);
     vec![
@@ -158,7 +158,7 @@ fn node_rows() -> Vec<Row> {
 
 fn subscription_rows() -> Vec<Row> {
     use Permission::*;
-    use Service as S;
+    use ServiceKind as S;
     let own = |permission| Needs::Own(vec![(permission, node(1))]);
     let server: NodeId = ObjectId::Server.into();
     let of_server = |method: MethodId| {
@@ -289,18 +289,18 @@ fn subscription_rows() -> Vec<Row> {
 
 fn refused_rows() -> Vec<Row> {
     let refused = [
-        Service::FindServers,
-        Service::FindServersOnNetwork,
-        Service::GetEndpoints,
-        Service::RegisterServer,
-        Service::RegisterServer2,
-        Service::OpenSecureChannel,
-        Service::CloseSecureChannel,
-        Service::CreateSession,
-        Service::ActivateSession,
-        Service::CloseSession,
-        Service::QueryFirst,
-        Service::QueryNext,
+        ServiceKind::FindServers,
+        ServiceKind::FindServersOnNetwork,
+        ServiceKind::GetEndpoints,
+        ServiceKind::RegisterServer,
+        ServiceKind::RegisterServer2,
+        ServiceKind::OpenSecureChannel,
+        ServiceKind::CloseSecureChannel,
+        ServiceKind::CreateSession,
+        ServiceKind::ActivateSession,
+        ServiceKind::CloseSession,
+        ServiceKind::QueryFirst,
+        ServiceKind::QueryNext,
     ];
     refused.map(|service| row(service, "anything", Needs::Refused, Vec::new())).into_iter().collect()
 }
@@ -310,7 +310,7 @@ fn rows() -> Vec<Row> {
     rows.extend(subscription_rows());
     rows.extend(refused_rows());
     rows.push(row(
-        Service::Cancel,
+        ServiceKind::Cancel,
         "own requests",
         Needs::Nothing,
         request_body(&CancelRequest { request_header: header(), request_handle: 5 }),
@@ -320,8 +320,8 @@ fn rows() -> Vec<Row> {
 
 /// The session has the subscription [`OWN`], with [`ITEM`] on node 1.
 pub(super) fn with_subscription(mediator: &mut Mediator) {
-    let create = subscription_rows().into_iter().find(|row| row.service == Service::CreateSubscription);
-    forward(mediator, &All, 1, Service::CreateSubscription, &create.expect("a row").body);
+    let create = subscription_rows().into_iter().find(|row| row.service == ServiceKind::CreateSubscription);
+    forward(mediator, &All, 1, ServiceKind::CreateSubscription, &create.expect("a row").body);
     let made = response_body(&CreateSubscriptionResponse {
         response_header: ResponseHeader::null(),
         subscription_id: OWN,
@@ -329,34 +329,38 @@ pub(super) fn with_subscription(mediator: &mut Mediator) {
         revised_lifetime_count: 100,
         revised_max_keep_alive_count: 10,
     });
-    reply(mediator, &All, 1, Service::CreateSubscription, &made);
+    reply(mediator, &All, 1, ServiceKind::CreateSubscription, &made);
     let item = create_item(OWN, &node(1), 13, ExtensionObject::null());
-    forward(mediator, &All, 2, Service::CreateMonitoredItems, &item);
+    forward(mediator, &All, 2, ServiceKind::CreateMonitoredItems, &item);
     let made = response_body(&CreateMonitoredItemsResponse {
         response_header: ResponseHeader::null(),
         results: Some(vec![MonitoredItemCreateResult { monitored_item_id: ITEM, ..Default::default() }]),
         diagnostic_infos: None,
     });
-    reply(mediator, &All, 2, Service::CreateMonitoredItems, &made);
+    reply(mediator, &All, 2, ServiceKind::CreateMonitoredItems, &made);
 }
 
 /// Everything but one thing.
 struct AllBut((Permission, NodeId));
 
-impl Rights for AllBut {
-    fn rule(&self, permission: Permission, node: &NodeId) -> Ruling {
-        if (permission, node.clone()) == self.0 { Ruling::DENIED } else { Ruling::Granted }
+impl SessionRights for AllBut {
+    fn rule(&self, permission: Permission, node: &NodeId) -> PermissionRuling {
+        if (permission, node.clone()) == self.0 {
+            PermissionRuling::DENIED
+        } else {
+            PermissionRuling::Granted
+        }
     }
 }
 
-fn goes_upstream(row: &Row, rights: &dyn Rights, owns: bool) -> bool {
+fn goes_upstream(row: &Row, rights: &dyn SessionRights, owns: bool) -> bool {
     let mut mediator = mediator();
     if owns {
         with_subscription(&mut mediator);
     }
     match mediator.on_request(rights, 9, row.service.request_id(), &row.body) {
-        Outcome::Forward(_) | Outcome::Cancel(_) => true,
-        Outcome::Answer(_) | Outcome::Refuse(_) => false,
+        MediatedRequest::Forward(_) | MediatedRequest::Cancel(_) => true,
+        MediatedRequest::Answer(_) | MediatedRequest::Refuse(_) => false,
     }
 }
 
@@ -420,8 +424,8 @@ fn the_table_is_committed_as_text() {
 #[test]
 fn every_service_has_a_row() {
     let rows = rows();
-    let with_row: HashSet<Service> = rows.iter().map(|row| row.service).collect();
-    let missing: Vec<_> = Service::ALL.iter().filter(|service| !with_row.contains(service)).collect();
+    let with_row: HashSet<ServiceKind> = rows.iter().map(|row| row.service).collect();
+    let missing: Vec<_> = ServiceKind::ALL.iter().filter(|service| !with_row.contains(service)).collect();
     assert!(missing.is_empty(), "no row for {missing:?}");
     // Every permission is asked for by some row.
     let asked: HashSet<Permission> = rows
@@ -439,20 +443,20 @@ fn every_service_has_a_row() {
 
 #[test]
 fn services_that_are_not_listed_are_refused() {
-    let listed: HashSet<u32> = Service::ALL.iter().map(|service| service.request_id()).collect();
+    let listed: HashSet<u32> = ServiceKind::ALL.iter().map(|service| service.request_id()).collect();
     for type_id in (0..40_000).filter(|id| !listed.contains(id)) {
         let outcome = mediator().on_request(&All, 1, type_id, &[]);
-        assert_eq!(outcome, Outcome::Refuse(StatusCode::BadServiceUnsupported), "{type_id}");
+        assert_eq!(outcome, MediatedRequest::Refuse(StatusCode::BadServiceUnsupported), "{type_id}");
     }
-    let elsewhere = Service::ALL.iter().filter(|service| service.mediation() != Mediation::Mediated);
+    let elsewhere = ServiceKind::ALL.iter().filter(|service| service.mediation() != Mediation::Mediated);
     for service in elsewhere {
         let outcome = mediator().on_request(&All, 1, service.request_id(), &[]);
-        assert_eq!(outcome, Outcome::Refuse(StatusCode::BadServiceUnsupported), "{service:?}");
+        assert_eq!(outcome, MediatedRequest::Refuse(StatusCode::BadServiceUnsupported), "{service:?}");
     }
 }
 
 /// A sound request of every service that is mediated.
-pub(super) fn samples() -> Vec<(Service, Vec<u8>)> {
+pub(super) fn samples() -> Vec<(ServiceKind, Vec<u8>)> {
     let mediated = rows().into_iter().filter(|row| row.service.mediation() == Mediation::Mediated);
     mediated.map(|row| (row.service, row.body)).collect()
 }

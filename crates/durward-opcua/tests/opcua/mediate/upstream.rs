@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use durward_opcua::gate::mediate::service::Service;
+use durward_opcua::gate::mediate::service::ServiceKind;
 use opcua_types::*;
 
 use super::support::{Chance, node, request, response_body};
@@ -59,16 +59,16 @@ impl Upstream {
     }
 
     /// The body of the response to the body of a request.
-    pub(super) fn answer(&mut self, service: Service, body: &[u8]) -> Vec<u8> {
+    pub(super) fn answer(&mut self, service: ServiceKind, body: &[u8]) -> Vec<u8> {
         match service {
-            Service::Read => response_body(&self.read(&request(body))),
-            Service::Write => response_body(&self.write(&request(body))),
-            Service::Browse => response_body(&self.browse(&request(body))),
-            Service::BrowseNext => response_body(&self.browse_next(&request(body))),
-            Service::TranslateBrowsePathsToNodeIds => response_body(&self.translate(&request(body))),
-            Service::HistoryRead => response_body(&self.history_read(&request(body))),
-            Service::Call => response_body(&self.call(&request(body))),
-            Service::RegisterNodes => response_body(&self.register(&request(body))),
+            ServiceKind::Read => response_body(&self.read(&request(body))),
+            ServiceKind::Write => response_body(&self.write(&request(body))),
+            ServiceKind::Browse => response_body(&self.browse(&request(body))),
+            ServiceKind::BrowseNext => response_body(&self.browse_next(&request(body))),
+            ServiceKind::TranslateBrowsePathsToNodeIds => response_body(&self.translate(&request(body))),
+            ServiceKind::HistoryRead => response_body(&self.history_read(&request(body))),
+            ServiceKind::Call => response_body(&self.call(&request(body))),
+            ServiceKind::RegisterNodes => response_body(&self.register(&request(body))),
             other => panic!("not here: {other:?}"),
         }
     }

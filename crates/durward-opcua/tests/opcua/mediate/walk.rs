@@ -1,6 +1,6 @@
 //! The walker against the decoder of `opcua_types`: as many bytes, for random values of every type.
 
-use durward_opcua::gate::mediate::walk::{Garbled, Walked, Walker};
+use durward_opcua::gate::mediate::walk::{DecodeError, WalkResult, Walker};
 use opcua_types::{
     Array, BinaryDecodable, BinaryEncodable, ByteString, DataValue, DateTime, DiagnosticInfo, ExpandedNodeId,
     ExtensionObject, Guid, LocalizedText, NodeId, QualifiedName, Range, StatusCode, UAString, Variant,
@@ -174,20 +174,20 @@ fn variant(chance: &mut Chance, depth: usize) -> Variant {
 /// Both read as far, and nothing that is cut short passes.
 fn alike<T: BinaryEncodable + BinaryDecodable + core::fmt::Debug>(
     value: &T,
-    skip: impl Fn(&mut Walker<'_>) -> Walked<()>,
+    skip: impl Fn(&mut Walker<'_>) -> WalkResult<()>,
 ) {
     let mut bytes = encode(value);
     let length = bytes.len();
     for cut in 0..length.min(64) {
         let short = &bytes[..cut];
-        assert_eq!(skip(&mut Walker::new(short)), Err(Garbled), "{value:?} cut to {cut} of {length}");
+        assert_eq!(skip(&mut Walker::new(short)), Err(DecodeError), "{value:?} cut to {cut} of {length}");
     }
     bytes.extend([0xaa; 8]);
     let mut cursor = std::io::Cursor::new(&bytes);
     T::decode(&mut cursor, &context().context()).expect("decodes");
     assert_eq!(cursor.position() as usize, length);
     let mut walker = Walker::new(&bytes);
-    skip(&mut walker).unwrap_or_else(|Garbled| panic!("not walked: {value:?}"));
+    skip(&mut walker).unwrap_or_else(|DecodeError| panic!("not walked: {value:?}"));
     assert_eq!(walker.at(), length, "{value:?}");
 }
 
@@ -238,14 +238,14 @@ fn nesting_without_end_is_garbled_and_so_are_lengths_beyond_the_bytes() {
     // Variants in variants; data values in variants: each of 10,000 levels.
     for nested in [&[0x18u8][..], &[0x17, 0x01]] {
         let bytes = nested.repeat(10_000);
-        assert_eq!(Walker::new(&bytes).skip_variant(), Err(Garbled));
+        assert_eq!(Walker::new(&bytes).skip_variant(), Err(DecodeError));
     }
-    assert_eq!(Walker::new(&[0x40; 10_000]).skip_diagnostic_info(), Err(Garbled));
+    assert_eq!(Walker::new(&[0x40; 10_000]).skip_diagnostic_info(), Err(DecodeError));
     // 2^31 - 1 elements; -2 elements; a string longer than what follows.
     for bytes in
         [&[0x86, 0xff, 0xff, 0xff, 0x7f, 0][..], &[0x86, 0xfe, 0xff, 0xff, 0xff], &[0x0c, 9, 0, 0, 0, b'a']]
     {
-        assert_eq!(Walker::new(bytes).skip_variant(), Err(Garbled));
+        assert_eq!(Walker::new(bytes).skip_variant(), Err(DecodeError));
     }
 }
 
@@ -257,5 +257,5 @@ fn kinds_of_the_future_are_byte_strings() {
         let mut walker = Walker::new(&bytes);
         assert_eq!((walker.skip_variant(), walker.end()), (Ok(()), Ok(())));
     }
-    assert_eq!(Walker::new(&[32, 0, 0, 0, 0]).skip_variant(), Err(Garbled));
+    assert_eq!(Walker::new(&[32, 0, 0, 0, 0]).skip_variant(), Err(DecodeError));
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use durward_opcua::token::Kind;
+use durward_opcua::token::RightKind;
 use stateright::{Checker, Model, Property};
 
 use super::truth::{Broken, Seen};
@@ -129,7 +129,7 @@ impl Bounds {
             hold: Some(Duration::ZERO),
             grace: Duration::ZERO,
             has_anonymous: false,
-            kinds: vec![Kind::Reading],
+            kinds: vec![RightKind::Reading],
         }
     }
 
@@ -193,7 +193,7 @@ fn restarts_of_gate_and_service_forget_nothing_that_matters() {
 #[test]
 fn grace_is_bounded_and_tokens_hold_when_the_service_is_out_of_reach() {
     let small = Bounds { drifts: vec![(0, 0)], ..Bounds::holding() };
-    let kinds = vec![Kind::Reading, Kind::Writing];
+    let kinds = vec![RightKind::Reading, RightKind::Writing];
     let grace = Duration::from_secs(1);
     check("grace", Bounds { grace, kinds, recalls: 0, until: 6, ..small.clone() }, &[GRACE, EXPIRED]);
     check("holding", Bounds { messages: 3, ..small }, &[RENEWED, RECALLED, EXPIRED]);

@@ -1,8 +1,8 @@
 //! Checks that are missing: put before the machines, so that the product has no switch for them.
 
 use durward_identity::Moment;
-use durward_opcua::protocol::Record;
-use durward_opcua::token::{Cutoffs, Facts, FeedMessage};
+use durward_opcua::protocol::AuthorityRecord;
+use durward_opcua::token::{Cutoffs, FeedMessage, TokenFacts};
 
 use super::world::{Plant, World};
 
@@ -82,23 +82,25 @@ impl Plant {
         world.gate_clock_now()
     }
 
-    pub(super) fn change_date(&self, world: &World, mut facts: Facts<u8>) -> Facts<u8> {
+    pub(super) fn change_date(&self, world: &World, mut facts: TokenFacts<u8>) -> TokenFacts<u8> {
         if self.is(Mutant::DatedByTheClock) {
             facts.issued = world.authority_now();
         }
         facts
     }
 
-    pub(super) fn store(&self, world: &mut World, record: Record<u8>) {
+    pub(super) fn store(&self, world: &mut World, record: AuthorityRecord<u8>) {
         match record {
-            Record::Mark(_) if self.is(Mutant::MarksNotStored) => {}
-            Record::Cutoff { .. } if self.is(Mutant::CutoffsNotStored) && !world.truth.recalls.is_empty() => {
-            }
-            Record::Mark(_) => {
-                world.store.retain(|record| !matches!(record, Record::Mark(_)));
+            AuthorityRecord::Mark(_) if self.is(Mutant::MarksNotStored) => {}
+            AuthorityRecord::Cutoff { .. }
+                if self.is(Mutant::CutoffsNotStored) && !world.truth.recalls.is_empty() => {}
+            AuthorityRecord::Mark(_) => {
+                world.store.retain(|record| !matches!(record, AuthorityRecord::Mark(_)));
                 world.store.push(record);
             }
-            Record::Epoch(_) | Record::Sequence(_) | Record::Cutoff { .. } => world.store.push(record),
+            AuthorityRecord::Epoch(_) | AuthorityRecord::Sequence(_) | AuthorityRecord::Cutoff { .. } => {
+                world.store.push(record)
+            }
         }
     }
 }

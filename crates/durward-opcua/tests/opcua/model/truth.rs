@@ -3,25 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use durward_opcua::protocol::{Nonce, Refusal, SessionId};
-use durward_opcua::token::{Bearer, Ended, Facts, FeedMessage, Kind};
+use durward_opcua::protocol::{GateRefusal, GateSessionId, NonceNumber};
+use durward_opcua::token::{FeedMessage, HasTokenFacts, RightEnd, RightKind, TokenFacts};
 
 use super::world::{Bounds, DRIFT, STALENESS, THIEF, World};
 
 /// A token with what the world knows of its decision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Token {
-    pub(crate) facts: Facts<u8>,
+    pub(crate) facts: TokenFacts<u8>,
     /// How many recalls there had been when it was decided.
     pub(crate) recalls_before: usize,
     /// Whether the policy granted it.
     pub(crate) is_granted: bool,
 }
 
-impl Bearer for Token {
+impl HasTokenFacts for Token {
     type Name = u8;
 
-    fn facts(&self) -> &Facts<u8> {
+    fn facts(&self) -> &TokenFacts<u8> {
         &self.facts
     }
 }
@@ -74,8 +74,8 @@ pub(crate) struct Truth {
     /// The highest number of a cutoff that the gate was told of.
     pub(crate) told: u64,
     /// The token that each session was activated with last, and the client that really is behind it.
-    pub(crate) sessions: BTreeMap<SessionId, (Option<Token>, u8)>,
-    pub(crate) delivering: BTreeSet<SessionId>,
+    pub(crate) sessions: BTreeMap<GateSessionId, (Option<Token>, u8)>,
+    pub(crate) delivering: BTreeSet<GateSessionId>,
     pub(crate) broken: BTreeSet<Broken>,
     /// What the last act has shown. Not what was shown before: histories would be told apart that come to the same.
     pub(crate) seen: BTreeSet<Seen>,
@@ -101,10 +101,10 @@ impl World {
 
     pub(super) fn note_activation(
         &mut self,
-        session: SessionId,
+        session: GateSessionId,
         client: u8,
-        nonce: Nonce,
-        shown: Nonce,
+        nonce: NonceNumber,
+        shown: NonceNumber,
         token: &Token,
     ) {
         if nonce != shown {
@@ -118,25 +118,25 @@ impl World {
         self.truth.sessions.insert(session, (Some(token.clone()), client));
     }
 
-    pub(super) fn note_refused_activation(&mut self, client: u8, refusal: Refusal) {
+    pub(super) fn note_refused_activation(&mut self, client: u8, refusal: GateRefusal) {
         if client == THIEF {
             self.truth.seen.insert(Seen::ThiefRefused);
-        } else if refusal == Refusal::Nonce {
+        } else if refusal == GateRefusal::Nonce {
             self.truth.seen.insert(Seen::ReplayRefused);
         }
         self.note_refused(refusal);
     }
 
-    pub(super) fn note_refused(&mut self, refusal: Refusal) {
+    pub(super) fn note_refused(&mut self, refusal: GateRefusal) {
         match refusal {
-            Refusal::Ended(Ended::Recalled) => self.truth.seen.insert(Seen::RefusedRecalled),
-            Refusal::Ended(Ended::Expired) => self.truth.seen.insert(Seen::RefusedExpired),
+            GateRefusal::Ended(RightEnd::Recalled) => self.truth.seen.insert(Seen::RefusedRecalled),
+            GateRefusal::Ended(RightEnd::Expired) => self.truth.seen.insert(Seen::RefusedExpired),
             _ => false,
         };
     }
 
     /// A request was served, or a value delivered: was it right?
-    pub(super) fn note_served(&mut self, bounds: &Bounds, session: SessionId, kind: Kind) {
+    pub(super) fn note_served(&mut self, bounds: &Bounds, session: GateSessionId, kind: RightKind) {
         let (gate_now, now) = (self.gate_now(), self.now);
         let anonymous = bounds.has_anonymous;
         let truth = &mut self.truth;
@@ -152,7 +152,7 @@ impl World {
         if token.facts.client != client {
             truth.broken.insert(Broken::ServedToAnotherClient);
         }
-        let grace = if kind == Kind::Reading { bounds.grace } else { Duration::ZERO };
+        let grace = if kind == RightKind::Reading { bounds.grace } else { Duration::ZERO };
         if gate_now >= token.facts.expires.plus(grace) {
             truth.broken.insert(Broken::ServedAfterTheEnd);
         } else if gate_now >= token.facts.expires {

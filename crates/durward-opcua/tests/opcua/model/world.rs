@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_opcua::protocol::{
-    Authority, AuthorityAction, AuthorityEvent, AuthoritySettings, ChannelId, Client, ClientAction,
-    ClientEvent, ClientSettings, ClockJump, DisciplinedClock, Gate, GateAction, GateEvent, GateSettings,
-    Identity, Nonce, Record, Refusal, SessionId, Wanted,
+    ActivationIdentity, AuthorityAction, AuthorityEvent, AuthorityMachine, AuthorityRecord, AuthorityTimings,
+    ChannelId, ClientAction, ClientEvent, ClientMachine, ClientTimings, ClockJump, DisciplinedClock,
+    GateAction, GateEvent, GateMachine, GateRefusal, GateSessionId, GateTimings, NonceNumber, TokenApplicant,
 };
-use durward_opcua::token::{ByKind, Ended, FeedMessage, Kind, Reach, Target};
+use durward_opcua::token::{CutoffTarget, FeedMessage, PerRightKind, RightEnd, RightKind, StalenessLimits};
 
 use super::missing::Mutant;
 use super::truth::{Broken, Recall, Seen, Token, Truth};
@@ -23,7 +23,7 @@ const LIFETIME: u8 = 4;
 /// How far two clocks differ at most.
 pub(crate) const DRIFT: u8 = 1;
 const NEW_CHANNEL: u32 = 50;
-const THIEVES_SESSION: SessionId = SessionId(100);
+const THIEVES_SESSION: GateSessionId = GateSessionId(100);
 
 /// How large the world is.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub(crate) struct Bounds {
     pub(crate) hold: Option<Duration>,
     pub(crate) grace: Duration,
     pub(crate) has_anonymous: bool,
-    pub(crate) kinds: Vec<Kind>,
+    pub(crate) kinds: Vec<RightKind>,
 }
 
 /// The model.
@@ -62,8 +62,8 @@ pub(crate) struct Plant {
 /// late or lost here, and what it does then is the same.
 pub(crate) enum Message {
     Decided { ticket: u64, is_granted: bool, recalls_before: usize },
-    Activate { session: SessionId, channel: ChannelId, nonce: Nonce, token: Token },
-    Request { session: SessionId, channel: ChannelId, kind: Kind },
+    Activate { session: GateSessionId, channel: ChannelId, nonce: NonceNumber, token: Token },
+    Request { session: GateSessionId, channel: ChannelId, kind: RightKind },
     Feed(FeedMessage<u8>),
 }
 
@@ -73,7 +73,7 @@ pub(crate) enum Act {
     Deliver(Message),
     /// Delivered, and still under way.
     Repeat(Message),
-    Send(Kind),
+    Send(RightKind),
     Recall,
     GrantAgain,
     RestartGate,
@@ -105,10 +105,10 @@ pub(crate) struct World {
     pub(super) gate_wrong: i64,
     gate_clock: DisciplinedClock,
     authority_ahead: u8,
-    pub(crate) gate: Gate<Token>,
-    pub(crate) authority: Authority<u8, u32>,
-    pub(super) store: Vec<Record<u8>>,
-    pub(crate) client: Client<Token>,
+    pub(crate) gate: GateMachine<Token>,
+    pub(crate) authority: AuthorityMachine<u8, u32>,
+    pub(super) store: Vec<AuthorityRecord<u8>>,
+    pub(crate) client: ClientMachine<Token>,
     pub(crate) network: BTreeSet<Message>,
     is_granted: bool,
     /// The client's last request, and the service's last question.
@@ -130,23 +130,23 @@ impl Plant {
         self.mutant == Some(mutant)
     }
 
-    fn gate(&self, question: u64) -> Gate<Token> {
+    fn gate(&self, question: u64) -> GateMachine<Token> {
         let grace = if self.is(Mutant::GraceUnbounded) { seconds(200) } else { self.bounds.grace };
-        let hold = ByKind::all(self.bounds.hold);
-        let grace = ByKind { reading: grace, ..ByKind::all(Duration::ZERO) };
-        let reach = Reach { staleness_max: seconds(STALENESS), hold, grace };
-        let settings = GateSettings {
+        let hold = PerRightKind::all(self.bounds.hold);
+        let grace = PerRightKind { reading: grace, ..PerRightKind::all(Duration::ZERO) };
+        let reach = StalenessLimits { staleness_max: seconds(STALENESS), hold, grace };
+        let settings = GateTimings {
             reach,
             skew: seconds(DRIFT),
             token_lifetime_max: seconds(LIFETIME),
             ask_interval: seconds(1),
             has_anonymous: self.bounds.has_anonymous,
         };
-        Gate::new(settings, question)
+        GateMachine::new(settings, question)
     }
 
-    fn authority_settings(&self) -> AuthoritySettings {
-        AuthoritySettings {
+    fn authority_settings(&self) -> AuthorityTimings {
+        AuthorityTimings {
             token_lifetime: seconds(LIFETIME),
             cutoff_lifetime: seconds(LIFETIME) + self.bounds.grace,
             heartbeat_interval: seconds(1),
@@ -154,14 +154,14 @@ impl Plant {
         }
     }
 
-    fn client(&self) -> Client<Token> {
-        let settings = ClientSettings { patience: seconds(2), retry_min: seconds(1), retry_max: seconds(2) };
-        Client::new(settings)
+    fn client(&self) -> ClientMachine<Token> {
+        let settings = ClientTimings { patience: seconds(2), retry_min: seconds(1), retry_max: seconds(2) };
+        ClientMachine::new(settings)
     }
 
     pub(crate) fn begin(&self, gate_ahead: u8, authority_ahead: u8) -> World {
         let started = Moment::from_s(u32::from(authority_ahead));
-        let (authority, actions) = Authority::new::<()>(self.authority_settings(), started);
+        let (authority, actions) = AuthorityMachine::new::<()>(self.authority_settings(), started);
         let mut world = World {
             now: 10,
             gate_ahead,
@@ -236,7 +236,7 @@ impl Plant {
                 self.deliver(&mut world, message);
             }
             Act::Send(kind) => {
-                let (session, channel) = (SessionId(world.session), ChannelId(world.channel));
+                let (session, channel) = (GateSessionId(world.session), ChannelId(world.channel));
                 world.send(Message::Request { session, channel, kind }, &self.bounds);
             }
             Act::Recall => self.recall(&mut world),
@@ -289,7 +289,7 @@ impl Plant {
         world.network.retain(|message| !matches!(message, Message::Decided { .. }));
         // Its clock goes back as far as it can.
         world.authority_ahead = 0;
-        let restored = Authority::restore(self.authority_settings(), world.store.clone());
+        let restored = AuthorityMachine::restore(self.authority_settings(), world.store.clone());
         world.authority = restored.expect("the store begins with an epoch");
         self.tell_client(world, ClientEvent::AuthorityDown);
         self.tell_gate(world, GateEvent::AuthorityConnected);
@@ -299,7 +299,7 @@ impl Plant {
     fn recall(&self, world: &mut World) {
         world.spent.recalls += 1;
         world.is_granted = false;
-        let event = AuthorityEvent::Recall(Target::Subject(SUBJECT));
+        let event = AuthorityEvent::Recall(CutoffTarget::Subject(SUBJECT));
         let actions = world.authority.step::<()>(world.authority_now(), event);
         let (at, sequence) = (world.now, world.authority.sequence());
         world.truth.recalls.push(Recall { at, sequence, is_heard: false });
@@ -313,10 +313,10 @@ impl Plant {
         let (session, channel) = (THIEVES_SESSION, ChannelId(100));
         self.tell_gate_as(world, GateEvent::Create { session, channel, client: THIEF }, true);
         world.truth.sessions.insert(session, (None, THIEF));
-        for session in [THIEVES_SESSION, SessionId(world.session)] {
+        for session in [THIEVES_SESSION, GateSessionId(world.session)] {
             let Some(nonce) = world.gate.nonce(session) else { continue };
             self.activate(world, (session, channel), THIEF, nonce, token.clone());
-            let kind = Kind::Reading;
+            let kind = RightKind::Reading;
             self.tell_gate_as(world, GateEvent::Request { session, channel, kind }, true);
         }
         // It leaves: what it came to is in the truth.
@@ -330,7 +330,7 @@ impl Plant {
                 let mut ticket = if self.is(Mutant::TicketUnchecked) { world.last_ticket } else { ticket };
                 if self.is(Mutant::DatedWhenSigned) {
                     // As if its decision were begun only now, with the answer of then.
-                    let wanted = Wanted { subject: SUBJECT, session: None, client: CLIENT };
+                    let wanted = TokenApplicant { subject: SUBJECT, session: None, client: CLIENT };
                     let event = AuthorityEvent::Ask { request: world.requests, wanted };
                     for action in world.authority.step::<()>(world.authority_now(), event) {
                         if let AuthorityAction::Decide { ticket: anew, .. } = action {
@@ -360,13 +360,13 @@ impl Plant {
     fn activate(
         &self,
         world: &mut World,
-        (session, channel): (SessionId, ChannelId),
+        (session, channel): (GateSessionId, ChannelId),
         client: u8,
-        nonce: Nonce,
+        nonce: NonceNumber,
         mut token: Token,
     ) {
         let truly = token.clone();
-        let is_again = world.gate.nonce(session).is_some_and(|nonce| nonce > Nonce(0));
+        let is_again = world.gate.nonce(session).is_some_and(|nonce| nonce > NonceNumber(0));
         let mut nonce_shown = nonce;
         let mut client_shown = client;
         let forever = Moment::from_s(1_000);
@@ -382,7 +382,7 @@ impl Plant {
         if self.is(Mutant::NonceReused) {
             nonce_shown = world.gate.nonce(session).unwrap_or(nonce);
         }
-        let identity = Identity::Token(token);
+        let identity = ActivationIdentity::Token(token);
         let event =
             GateEvent::Activate { session, channel, client: client_shown, nonce: nonce_shown, identity };
         let actions = self.step_gate(world, event);
@@ -448,13 +448,13 @@ impl Plant {
                 }
                 // A repeated one is refused where the first one was accepted: the client waits for no answer then.
                 GateAction::RefuseActivation(session, refusal)
-                    if !is_thief && session.0 == world.session && refusal != Refusal::Nonce =>
+                    if !is_thief && session.0 == world.session && refusal != GateRefusal::Nonce =>
                 {
                     self.tell_client(world, ClientEvent::ActivationRefused);
                 }
                 GateAction::Refuse(session, refusal) if session.0 == world.session && !is_thief => {
                     let event = match refusal {
-                        Refusal::Ended(_) => ClientEvent::RightEnded,
+                        GateRefusal::Ended(_) => ClientEvent::RightEnded,
                         _ => ClientEvent::SessionDown,
                     };
                     self.tell_client(world, event);
@@ -474,7 +474,7 @@ impl Plant {
                 GateAction::CloseSession(session, ended) => {
                     world.truth.sessions.remove(&session);
                     world.truth.delivering.remove(&session);
-                    if ended == Ended::Recalled {
+                    if ended == RightEnd::Recalled {
                         world.truth.seen.insert(Seen::RefusedRecalled);
                     }
                 }
@@ -487,7 +487,7 @@ impl Plant {
             }
         }
         for session in world.truth.delivering.clone() {
-            world.note_served(&self.bounds, session, Kind::Reading);
+            world.note_served(&self.bounds, session, RightKind::Reading);
         }
     }
 
@@ -541,7 +541,7 @@ impl Plant {
                 ClientAction::ConnectAuthority => self.tell_client(world, ClientEvent::AuthorityUp),
                 ClientAction::AskToken { request } => {
                     world.requests = request;
-                    let wanted = Wanted { subject: SUBJECT, session: None, client: CLIENT };
+                    let wanted = TokenApplicant { subject: SUBJECT, session: None, client: CLIENT };
                     let event = AuthorityEvent::Ask { request, wanted };
                     let actions = world.authority.step::<()>(world.authority_now(), event);
                     self.authority_acts(world, actions);
@@ -550,14 +550,14 @@ impl Plant {
                     if world.session < self.bounds.sessions {
                         world.session += 1;
                         world.channel = world.channel.max(world.session);
-                        let (session, channel) = (SessionId(world.session), ChannelId(world.channel));
+                        let (session, channel) = (GateSessionId(world.session), ChannelId(world.channel));
                         world.truth.sessions.insert(session, (None, CLIENT));
                         self.tell_gate(world, GateEvent::Create { session, channel, client: CLIENT });
-                        self.tell_client(world, ClientEvent::SessionUp { nonce: Nonce(0) });
+                        self.tell_client(world, ClientEvent::SessionUp { nonce: NonceNumber(0) });
                     }
                 }
                 ClientAction::Activate { token, nonce } => {
-                    let (session, channel) = (SessionId(world.session), ChannelId(world.channel));
+                    let (session, channel) = (GateSessionId(world.session), ChannelId(world.channel));
                     world.send(Message::Activate { session, channel, nonce, token }, &self.bounds);
                 }
                 ClientAction::Fail(_) | ClientAction::Close => {}
@@ -603,9 +603,9 @@ impl World {
     }
 
     fn last_cutoff(&self) -> Moment {
-        let cutoff = |record: &Record<u8>| match record {
-            Record::Cutoff { before, .. } => Some(*before),
-            Record::Epoch(_) | Record::Mark(_) | Record::Sequence(_) => None,
+        let cutoff = |record: &AuthorityRecord<u8>| match record {
+            AuthorityRecord::Cutoff { before, .. } => Some(*before),
+            AuthorityRecord::Epoch(_) | AuthorityRecord::Mark(_) | AuthorityRecord::Sequence(_) => None,
         };
         self.store.iter().filter_map(cutoff).max().unwrap_or_default()
     }

@@ -1,20 +1,21 @@
 use durward_opcua::protocol::{
-    Authority, AuthorityAction, AuthorityEvent, AuthoritySettings, PENDING_MAX, Record, Wanted, WhyNot,
+    AuthorityAction, AuthorityEvent, AuthorityMachine, AuthorityRecord, AuthorityTimings, IssueRefusal,
+    PENDING_MAX, TokenApplicant,
 };
-use durward_opcua::token::{Facts, FeedMessage, Target};
+use durward_opcua::token::{CutoffTarget, FeedMessage, TokenFacts};
 
 use super::{at, s};
 
-type Service = Authority<&'static str, u32>;
+type Service = AuthorityMachine<&'static str, u32>;
 type Action = AuthorityAction<&'static str, u32, u8>;
 
-fn settings() -> AuthoritySettings {
+fn settings() -> AuthorityTimings {
     let (token_lifetime, cutoff_lifetime) = (s(100), s(200));
-    AuthoritySettings { token_lifetime, cutoff_lifetime, heartbeat_interval: s(1), dated_ahead_max: s(0) }
+    AuthorityTimings { token_lifetime, cutoff_lifetime, heartbeat_interval: s(1), dated_ahead_max: s(0) }
 }
 
-fn wanted() -> Wanted<&'static str> {
-    Wanted { subject: "anna", session: Some("session"), client: "certificate" }
+fn wanted() -> TokenApplicant<&'static str> {
+    TokenApplicant { subject: "anna", session: Some("session"), client: "certificate" }
 }
 
 fn ask(request: u32) -> AuthorityEvent<&'static str, u32, u8> {
@@ -32,10 +33,10 @@ fn ticket(actions: &[Action]) -> u64 {
     }
 }
 
-const RECALL: AuthorityEvent<&'static str, u32, u8> = AuthorityEvent::Recall(Target::Subject("anna"));
+const RECALL: AuthorityEvent<&'static str, u32, u8> = AuthorityEvent::Recall(CutoffTarget::Subject("anna"));
 
 /// What it has stored goes into the store.
-fn stored(store: &mut Vec<Record<&'static str>>, actions: Vec<Action>) -> Vec<Action> {
+fn stored(store: &mut Vec<AuthorityRecord<&'static str>>, actions: Vec<Action>) -> Vec<Action> {
     let is_record = |action: &Action| matches!(action, AuthorityAction::Store(_));
     let (records, rest): (Vec<_>, Vec<_>) = actions.into_iter().partition(is_record);
     store.extend(records.into_iter().filter_map(|action| match action {
@@ -47,12 +48,12 @@ fn stored(store: &mut Vec<Record<&'static str>>, actions: Vec<Action>) -> Vec<Ac
 
 struct World {
     service: Service,
-    store: Vec<Record<&'static str>>,
+    store: Vec<AuthorityRecord<&'static str>>,
 }
 
 impl World {
     fn new(now: u32) -> World {
-        let (service, actions) = Authority::new(settings(), at(now));
+        let (service, actions) = AuthorityMachine::new(settings(), at(now));
         let mut store = Vec::new();
         stored(&mut store, actions);
         World { service, store }
@@ -64,11 +65,11 @@ impl World {
     }
 
     fn restart(&mut self) {
-        self.service = Authority::restore(settings(), self.store.clone()).unwrap();
+        self.service = AuthorityMachine::restore(settings(), self.store.clone()).unwrap();
     }
 
     /// A token that is asked for, decided and issued at one moment.
-    fn token(&mut self, now: u32) -> Facts<&'static str> {
+    fn token(&mut self, now: u32) -> TokenFacts<&'static str> {
         let ticket = ticket(&self.step(now, ask(1)));
         issued(&self.step(now, granted(ticket)))
     }
@@ -81,7 +82,7 @@ impl World {
     }
 }
 
-fn issued(actions: &[Action]) -> Facts<&'static str> {
+fn issued(actions: &[Action]) -> TokenFacts<&'static str> {
     match actions {
         [AuthorityAction::Issue { facts, .. }] => facts.clone(),
         other => panic!("{other:?}"),
@@ -98,7 +99,7 @@ fn a_token_is_issued_for_what_was_granted_and_refused_for_what_was_not() {
     assert_eq!(world.step(105, granted(1)), [], "a decision is good for one token");
     world.step(106, ask(2));
     let denied = world.step(106, AuthorityEvent::Decided { ticket: 2, granted_by: None });
-    assert_eq!(denied, [AuthorityAction::Refuse { request: 2, why: WhyNot::Denied }]);
+    assert_eq!(denied, [AuthorityAction::Refuse { request: 2, why: IssueRefusal::Denied }]);
     world.step(107, ask(3));
     world.step(107, AuthorityEvent::Withdrawn { request: 3 });
     assert_eq!(world.step(107, granted(3)), []);
@@ -108,9 +109,9 @@ fn a_token_is_issued_for_what_was_granted_and_refused_for_what_was_not() {
 /// A service that loses its store within the second in which it has dated a token ahead.
 #[test]
 fn a_lost_store_ends_tokens_that_were_dated_ahead() {
-    let settings = || AuthoritySettings { dated_ahead_max: s(2), ..settings() };
+    let settings = || AuthorityTimings { dated_ahead_max: s(2), ..settings() };
     let begin = |now| {
-        let (service, actions) = Authority::new(settings(), at(now));
+        let (service, actions) = AuthorityMachine::new(settings(), at(now));
         let mut store = Vec::new();
         stored(&mut store, actions);
         World { service, store }
@@ -121,10 +122,10 @@ fn a_lost_store_ends_tokens_that_were_dated_ahead() {
     let handed_out = 51;
     assert_eq!(old.issued, at(handed_out + 2));
     let lost = begin(handed_out);
-    let ended = |store: &[Record<&'static str>], facts: &Facts<&'static str>| {
+    let ended = |store: &[AuthorityRecord<&'static str>], facts: &TokenFacts<&'static str>| {
         let mut cutoffs = durward_opcua::token::Cutoffs::default();
         for record in store {
-            if let Record::Cutoff { target, before, .. } = record {
+            if let AuthorityRecord::Cutoff { target, before, .. } = record {
                 cutoffs.add(target.clone(), *before);
             }
         }
@@ -149,7 +150,7 @@ fn a_cutoff_is_later_than_tokens_before_it_and_not_later_than_those_after_it() {
 }
 
 fn ask_of(request: u32, subject: &'static str) -> AuthorityEvent<&'static str, u32, u8> {
-    AuthorityEvent::Ask { request, wanted: Wanted { subject, session: None, client: subject } }
+    AuthorityEvent::Ask { request, wanted: TokenApplicant { subject, session: None, client: subject } }
 }
 
 /// Hundreds of sessions end in a second, and all come back: none is dated so far ahead that gates refuse it.
@@ -164,7 +165,7 @@ fn however_many_are_recalled_in_a_second_tokens_are_a_second_ahead_at_most() {
         if at_request >= 6 {
             continue;
         }
-        let recall = AuthorityEvent::Recall(Target::Subject(*subject));
+        let recall = AuthorityEvent::Recall(CutoffTarget::Subject(*subject));
         match &world.step(100, recall)[..] {
             [AuthorityAction::Publish(FeedMessage::Cutoff { before, .. })] => {
                 assert!(*before == at(101) && facts.issued < *before);
@@ -173,7 +174,7 @@ fn however_many_are_recalled_in_a_second_tokens_are_a_second_ahead_at_most() {
         }
     }
     // One policy for all of them: later than whatever was begun.
-    match &world.step(100, AuthorityEvent::Recall(Target::Policy("policy")))[..] {
+    match &world.step(100, AuthorityEvent::Recall(CutoffTarget::Policy("policy")))[..] {
         [AuthorityAction::Publish(FeedMessage::Cutoff { before, .. })] => assert_eq!(*before, at(102)),
         other => panic!("{other:?}"),
     }
@@ -245,28 +246,32 @@ fn a_shortened_store_says_the_same() {
 fn a_new_store_recalls_whatever_was_issued_before() {
     let (service, actions) = Service::new::<u8>(settings(), at(100));
     let expected: Vec<Action> = vec![
-        AuthorityAction::Store(Record::Epoch(100_000)),
-        AuthorityAction::Store(Record::Cutoff { sequence: 1, target: Target::All, before: at(101) }),
+        AuthorityAction::Store(AuthorityRecord::Epoch(100_000)),
+        AuthorityAction::Store(AuthorityRecord::Cutoff {
+            sequence: 1,
+            target: CutoffTarget::All,
+            before: at(101),
+        }),
         AuthorityAction::Publish(FeedMessage::Cutoff {
             epoch: 100_000,
             sequence: 1,
-            target: Target::All,
+            target: CutoffTarget::All,
             before: at(101),
         }),
     ];
     assert_eq!((service.sequence(), actions), (1, expected));
     assert!(Service::restore(settings(), []).is_none());
-    assert!(Service::restore(settings(), [Record::Mark(at(1))]).is_none());
+    assert!(Service::restore(settings(), [AuthorityRecord::Mark(at(1))]).is_none());
 }
 
 #[test]
 fn a_token_is_not_issued_before_its_mark_is_stored() {
     let (mut service, _) = Service::new::<u8>(settings(), at(50));
     let first = service.step::<u8>(at(100), ask(1));
-    assert_eq!(first[0], AuthorityAction::Store(Record::Mark(at(102))));
+    assert_eq!(first[0], AuthorityAction::Store(AuthorityRecord::Mark(at(102))));
     assert_eq!(service.step::<u8>(at(101), ask(2)).len(), 1, "stored ahead: one write in two seconds");
     let third = service.step::<u8>(at(102), ask(3));
-    assert_eq!(third[0], AuthorityAction::Store(Record::Mark(at(104))));
+    assert_eq!(third[0], AuthorityAction::Store(AuthorityRecord::Mark(at(104))));
 }
 
 #[test]
@@ -288,7 +293,7 @@ fn a_flood_of_requests_is_refused_as_busy() {
         assert_eq!(world.step(100, ask(request)).len(), 1);
     }
     let busy = world.step(100, ask(9_999));
-    assert_eq!(busy, [AuthorityAction::Refuse { request: 9_999, why: WhyNot::Busy }]);
+    assert_eq!(busy, [AuthorityAction::Refuse { request: 9_999, why: IssueRefusal::Busy }]);
     issued(&world.step(100, granted(7)));
     assert_eq!(world.step(100, ask(9_999)).len(), 1);
 }

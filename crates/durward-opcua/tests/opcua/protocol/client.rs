@@ -1,11 +1,13 @@
-use durward_opcua::protocol::{Client, ClientAction, ClientEvent, ClientSettings, Failure, Nonce};
+use durward_opcua::protocol::{
+    ClientAction, ClientEvent, ClientFailure, ClientMachine, ClientTimings, NonceNumber,
+};
 
 use super::{at, s};
 
 type Action = ClientAction<&'static str>;
 
-fn client() -> Client<&'static str> {
-    Client::new(ClientSettings { patience: s(5), retry_min: s(1), retry_max: s(8) })
+fn client() -> ClientMachine<&'static str> {
+    ClientMachine::new(ClientTimings { patience: s(5), retry_min: s(1), retry_max: s(8) })
 }
 
 fn given(request: u32, token: &'static str, renew_percent: u8) -> ClientEvent<&'static str> {
@@ -17,17 +19,17 @@ fn ask(request: u32) -> Action {
 }
 
 /// With a session at the gate that was activated at second 100 with a token of 100 seconds.
-fn active(renew_percent: u8) -> Client<&'static str> {
+fn active(renew_percent: u8) -> ClientMachine<&'static str> {
     let mut client = client();
     let begun = client.step(at(100), ClientEvent::Tick);
     assert_eq!(begun, [ClientAction::ConnectAuthority, ClientAction::ConnectGate]);
     assert_eq!(client.step(at(100), ClientEvent::AuthorityUp), [ask(1)]);
-    assert_eq!(client.step(at(100), ClientEvent::SessionUp { nonce: Nonce(0) }), []);
+    assert_eq!(client.step(at(100), ClientEvent::SessionUp { nonce: NonceNumber(0) }), []);
     assert!(!client.is_active());
     let activate = client.step(at(100), given(1, "first", renew_percent));
-    assert_eq!(activate, [ClientAction::Activate { token: "first", nonce: Nonce(0) }]);
+    assert_eq!(activate, [ClientAction::Activate { token: "first", nonce: NonceNumber(0) }]);
     assert!(!client.is_active());
-    assert_eq!(client.step(at(100), ClientEvent::Activated { nonce: Nonce(1) }), []);
+    assert_eq!(client.step(at(100), ClientEvent::Activated { nonce: NonceNumber(1) }), []);
     assert!(client.is_active());
     client
 }
@@ -40,9 +42,9 @@ fn a_token_is_renewed_at_its_hundredth_on_the_same_sessions() {
         assert_eq!(client.step(at(renewed - 1), ClientEvent::Tick), []);
         assert_eq!(client.step(at(renewed), ClientEvent::Tick), [ask(2)]);
         let activate = client.step(at(renewed), given(2, "second", 80));
-        assert_eq!(activate, [ClientAction::Activate { token: "second", nonce: Nonce(1) }]);
+        assert_eq!(activate, [ClientAction::Activate { token: "second", nonce: NonceNumber(1) }]);
         assert!(client.is_active(), "requests go on under the old token");
-        client.step(at(renewed), ClientEvent::Activated { nonce: Nonce(2) });
+        client.step(at(renewed), ClientEvent::Activated { nonce: NonceNumber(2) });
         assert_eq!(client.wake_at(), Some(at(renewed + 80)));
     }
 }
@@ -64,7 +66,7 @@ fn renewal_is_tried_until_the_token_ends_and_after() {
     // 5 s of patience, then pauses of 1, 2, 4, 8, 8 seconds.
     assert_eq!(asked[..4], [175, 181, 188, 197]);
     assert!(asked.iter().any(|second| *second > 200), "{asked:?}");
-    assert_eq!(failed, [(200, Failure::Ended)]);
+    assert_eq!(failed, [(200, ClientFailure::Ended)]);
 }
 
 #[test]
@@ -80,16 +82,16 @@ fn an_answer_to_another_request_is_not_taken() {
 fn a_new_channel_takes_the_session_and_the_token_along() {
     let mut client = active(80);
     let again = client.step(at(120), ClientEvent::ChannelReplaced);
-    assert_eq!(again, [ClientAction::Activate { token: "first", nonce: Nonce(1) }]);
+    assert_eq!(again, [ClientAction::Activate { token: "first", nonce: NonceNumber(1) }]);
     assert!(!client.is_active());
-    client.step(at(120), ClientEvent::Activated { nonce: Nonce(2) });
+    client.step(at(120), ClientEvent::Activated { nonce: NonceNumber(2) });
     assert!(client.is_active());
     // While an activation is under way nobody knows the last nonce: another session.
     client.step(at(180), ClientEvent::Tick);
     client.step(at(180), given(2, "second", 80));
     assert_eq!(client.step(at(181), ClientEvent::ChannelReplaced), [ClientAction::ConnectGate]);
-    let activate = client.step(at(181), ClientEvent::SessionUp { nonce: Nonce(0) });
-    assert_eq!(activate, [ClientAction::Activate { token: "second", nonce: Nonce(0) }]);
+    let activate = client.step(at(181), ClientEvent::SessionUp { nonce: NonceNumber(0) });
+    assert_eq!(activate, [ClientAction::Activate { token: "second", nonce: NonceNumber(0) }]);
 }
 
 #[test]
@@ -99,8 +101,8 @@ fn a_gate_that_was_restarted_gets_the_same_token_in_a_new_session() {
     assert!(!client.is_active());
     assert_eq!(client.wake_at(), Some(at(121)));
     assert_eq!(client.step(at(121), ClientEvent::Tick), [ClientAction::ConnectGate]);
-    let activate = client.step(at(122), ClientEvent::SessionUp { nonce: Nonce(0) });
-    assert_eq!(activate, [ClientAction::Activate { token: "first", nonce: Nonce(0) }]);
+    let activate = client.step(at(122), ClientEvent::SessionUp { nonce: NonceNumber(0) });
+    assert_eq!(activate, [ClientAction::Activate { token: "first", nonce: NonceNumber(0) }]);
 }
 
 #[test]
@@ -117,7 +119,7 @@ fn a_service_that_was_restarted_is_asked_again() {
 fn a_refused_token_is_replaced() {
     for (event, failures) in [
         (ClientEvent::RightEnded, vec![]),
-        (ClientEvent::ActivationRefused, vec![ClientAction::Fail(Failure::Refused)]),
+        (ClientEvent::ActivationRefused, vec![ClientAction::Fail(ClientFailure::Refused)]),
     ] {
         let mut client = active(80);
         assert_eq!(client.step(at(120), event), failures);
@@ -132,7 +134,7 @@ fn a_refused_token_is_replaced() {
 fn a_denied_client_pauses_ever_longer_and_never_ends() {
     let mut client = client();
     client.step(at(0), ClientEvent::Tick);
-    client.step(at(0), ClientEvent::SessionUp { nonce: Nonce(0) });
+    client.step(at(0), ClientEvent::SessionUp { nonce: NonceNumber(0) });
     let mut actions = client.step(at(0), ClientEvent::AuthorityUp);
     let mut asked = Vec::new();
     for second in 0..60 {
@@ -140,7 +142,7 @@ fn a_denied_client_pauses_ever_longer_and_never_ends() {
             if let ClientAction::AskToken { request } = action {
                 asked.push(second);
                 let denied = client.step(at(second), ClientEvent::TokenDenied { request });
-                assert_eq!(denied, [ClientAction::Fail(Failure::Denied)]);
+                assert_eq!(denied, [ClientAction::Fail(ClientFailure::Denied)]);
             }
         }
         actions = client.step(at(second + 1), ClientEvent::Tick);
@@ -174,7 +176,7 @@ fn it_sleeps_while_the_authorization_service_is_down() {
                 match action {
                     ClientAction::ConnectAuthority => drop(client.step(now, ClientEvent::AuthorityDown)),
                     ClientAction::ConnectGate => {
-                        drop(client.step(now, ClientEvent::SessionUp { nonce: Nonce(7) }))
+                        drop(client.step(now, ClientEvent::SessionUp { nonce: NonceNumber(7) }))
                     }
                     _ => {}
                 }

@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_opcua::token::{
-    ByKind, CUTOFFS_MAX, Cutoffs, Ended, Facts, Feed, FeedMessage, Heard, Kind, Reach, Target, until,
+    CUTOFFS_MAX, CutoffTarget, Cutoffs, Feed, FeedMessage, FeedOutcome, PerRightKind, RightEnd, RightKind,
+    StalenessLimits, TokenFacts, until,
 };
 
 const SKEW: Duration = Duration::from_secs(5);
@@ -17,8 +18,8 @@ fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn token(issued: u32, expires: u32) -> Facts<&'static str> {
-    Facts {
+fn token(issued: u32, expires: u32) -> TokenFacts<&'static str> {
+    TokenFacts {
         subject: "anna",
         session: Some("session"),
         client: "certificate",
@@ -42,7 +43,7 @@ fn heartbeat(sequence: u64, time: u32) -> FeedMessage<&'static str> {
 }
 
 fn cutoff(sequence: u64, before: u32) -> FeedMessage<&'static str> {
-    FeedMessage::Cutoff { epoch: 1, sequence, target: Target::Subject("anna"), before: at(before) }
+    FeedMessage::Cutoff { epoch: 1, sequence, target: CutoffTarget::Subject("anna"), before: at(before) }
 }
 
 /// Knows all up to number 3, as of second 100.
@@ -50,7 +51,7 @@ fn feed() -> Feed<&'static str> {
     let mut feed = Feed::default();
     assert_eq!(
         feed.hear(at(100), SKEW, QUESTION, snapshot(3, 100, QUESTION, Cutoffs::default())),
-        Heard::News
+        FeedOutcome::News
     );
     feed
 }
@@ -58,11 +59,11 @@ fn feed() -> Feed<&'static str> {
 #[test]
 fn a_token_issued_in_the_second_of_a_cutoff_lives_and_one_before_is_dead() {
     for target in [
-        Target::All,
-        Target::Subject("anna"),
-        Target::Session("session"),
-        Target::Client("certificate"),
-        Target::Policy("policy"),
+        CutoffTarget::All,
+        CutoffTarget::Subject("anna"),
+        CutoffTarget::Session("session"),
+        CutoffTarget::Client("certificate"),
+        CutoffTarget::Policy("policy"),
     ] {
         let mut cutoffs = Cutoffs::default();
         cutoffs.add(target.clone(), at(100));
@@ -74,19 +75,22 @@ fn a_token_issued_in_the_second_of_a_cutoff_lives_and_one_before_is_dead() {
         assert!(cutoffs.end(&token(99, 200)));
     }
     let mut others = Cutoffs::default();
-    for target in
-        [Target::Subject("bert"), Target::Session("anna"), Target::Client("anna"), Target::Policy("anna")]
-    {
+    for target in [
+        CutoffTarget::Subject("bert"),
+        CutoffTarget::Session("anna"),
+        CutoffTarget::Client("anna"),
+        CutoffTarget::Policy("anna"),
+    ] {
         others.add(target, at(1000));
     }
     assert!(!others.end(&token(99, 200)));
-    assert!(!others.end(&Facts { session: None, ..token(99, 200) }));
+    assert!(!others.end(&TokenFacts { session: None, ..token(99, 200) }));
 }
 
 #[test]
 fn cutoffs_are_dropped_when_all_they_could_end_has_ended() {
     let mut cutoffs = Cutoffs::default();
-    cutoffs.add(Target::Subject("anna"), at(100));
+    cutoffs.add(CutoffTarget::Subject("anna"), at(100));
     cutoffs.forget(at(199), s(100));
     assert_eq!(cutoffs.len(), 1);
     // The last token it ends was issued in second 99 and ends at 199.
@@ -98,13 +102,13 @@ fn cutoffs_are_dropped_when_all_they_could_end_has_ended() {
 fn too_many_cutoffs_become_one_for_everybody() {
     let mut cutoffs = Cutoffs::default();
     for subject in 0..CUTOFFS_MAX as u32 {
-        cutoffs.add(Target::Subject(subject), at(100 + subject));
+        cutoffs.add(CutoffTarget::Subject(subject), at(100 + subject));
     }
     assert_eq!(cutoffs.len(), CUTOFFS_MAX);
-    cutoffs.add(Target::Session(1), at(50));
+    cutoffs.add(CutoffTarget::Session(1), at(50));
     assert_eq!(cutoffs.len(), 1);
     let latest = 100 + CUTOFFS_MAX as u32 - 1;
-    let token = |issued| Facts {
+    let token = |issued| TokenFacts {
         subject: u32::MAX,
         session: None,
         client: 0,
@@ -118,9 +122,10 @@ fn too_many_cutoffs_become_one_for_everybody() {
 #[test]
 fn before_the_answer_to_its_own_question_a_gate_knows_nothing() {
     let mut feed = Feed::default();
-    let reach = Reach::new(s(3));
+    let reach = StalenessLimits::new(s(3));
     let unknown = |feed: &Feed<_>| {
-        until(&token(100, 200), feed, &reach).of(Kind::Reading).at(at(101)) == Err(Ended::CutoffsUnknown)
+        until(&token(100, 200), feed, &reach).of(RightKind::Reading).at(at(101))
+            == Err(RightEnd::CutoffsUnknown)
     };
     assert!(unknown(&feed));
     feed.hear(at(100), SKEW, QUESTION, heartbeat(0, 100));
@@ -138,17 +143,17 @@ fn before_the_answer_to_its_own_question_a_gate_knows_nothing() {
 #[test]
 fn heartbeats_say_up_to_when_all_is_known() {
     let mut feed = feed();
-    assert_eq!(feed.hear(at(110), SKEW, QUESTION, heartbeat(3, 105)), Heard::News);
+    assert_eq!(feed.hear(at(110), SKEW, QUESTION, heartbeat(3, 105)), FeedOutcome::News);
     assert_eq!(feed.complete_until(), Some(at(105)));
     // Late, twice, and of an earlier number: never back.
-    assert_eq!(feed.hear(at(110), SKEW, QUESTION, heartbeat(3, 104)), Heard::Nothing);
-    assert_eq!(feed.hear(at(110), SKEW, QUESTION, heartbeat(3, 105)), Heard::Nothing);
+    assert_eq!(feed.hear(at(110), SKEW, QUESTION, heartbeat(3, 104)), FeedOutcome::Nothing);
+    assert_eq!(feed.hear(at(110), SKEW, QUESTION, heartbeat(3, 105)), FeedOutcome::Nothing);
     feed.hear(at(110), SKEW, QUESTION, heartbeat(2, 107));
     assert_eq!(feed.complete_until(), Some(at(107)));
     // From a clock that is ahead: as if it were now, up to the skew; beyond it is no sign of life.
     feed.hear(at(110), SKEW, QUESTION, heartbeat(3, 115));
     assert_eq!(feed.complete_until(), Some(at(110)));
-    assert_eq!(feed.hear(at(110), SKEW, QUESTION, heartbeat(3, 116)), Heard::FromTheFuture);
+    assert_eq!(feed.hear(at(110), SKEW, QUESTION, heartbeat(3, 116)), FeedOutcome::FromTheFuture);
 }
 
 #[test]
@@ -180,48 +185,55 @@ fn a_service_with_a_new_store_is_asked_for_everything() {
     assert_eq!(feed.complete_until(), None);
     assert!(feed.cutoffs().end(&token(89, 200)), "what was recalled stays recalled");
     // The old one speaks no more.
-    assert_eq!(feed.hear(at(101), SKEW, QUESTION, heartbeat(9, 101)), Heard::Nothing);
+    assert_eq!(feed.hear(at(101), SKEW, QUESTION, heartbeat(9, 101)), FeedOutcome::Nothing);
 }
 
-fn ends(token: &Facts<&'static str>, feed: &Feed<&'static str>, reach: &Reach) -> (Moment, Ended) {
-    let until = until(token, feed, reach).of(Kind::Reading);
+fn ends(
+    token: &TokenFacts<&'static str>,
+    feed: &Feed<&'static str>,
+    reach: &StalenessLimits,
+) -> (Moment, RightEnd) {
+    let until = until(token, feed, reach).of(RightKind::Reading);
     (until.moment, until.because)
 }
 
 #[test]
 fn a_right_ends_with_its_token_whether_or_not_the_service_is_in_reach() {
-    let reach = Reach::new(s(3));
-    assert_eq!(ends(&token(100, 101), &feed(), &reach), (at(101), Ended::Expired));
-    assert_eq!(ends(&token(100, 500), &feed(), &reach), (at(500), Ended::Expired));
-    let until = until(&token(100, 500), &feed(), &reach).of(Kind::Reading);
+    let reach = StalenessLimits::new(s(3));
+    assert_eq!(ends(&token(100, 101), &feed(), &reach), (at(101), RightEnd::Expired));
+    assert_eq!(ends(&token(100, 500), &feed(), &reach), (at(500), RightEnd::Expired));
+    let until = until(&token(100, 500), &feed(), &reach).of(RightKind::Reading);
     assert_eq!(until.at(Moment::from_ms(499_999)), Ok(()));
-    assert_eq!(until.at(at(500)), Err(Ended::Expired));
+    assert_eq!(until.at(at(500)), Err(RightEnd::Expired));
 }
 
 #[test]
 fn out_of_reach_a_right_holds_for_as_long_as_is_set() {
-    let hold = ByKind { reading: Some(s(60)), writing: Some(s(10)), calling: None };
-    let reach = Reach { hold, ..Reach::new(s(3)) };
+    let hold = PerRightKind { reading: Some(s(60)), writing: Some(s(10)), calling: None };
+    let reach = StalenessLimits { hold, ..StalenessLimits::new(s(3)) };
     let until = |kind| until(&token(100, 500), &feed(), &reach).of(kind);
-    assert_eq!((until(Kind::Reading).moment, until(Kind::Reading).because), (at(160), Ended::OutOfReach));
-    assert_eq!(until(Kind::Writing).moment, at(110));
-    assert_eq!(until(Kind::Calling).moment, at(500));
-    let short = Reach { hold: ByKind::all(Some(Duration::ZERO)), ..reach };
-    assert_eq!(ends(&token(100, 500), &feed(), &short), (at(103), Ended::OutOfReach), "in reach for 3 s");
+    assert_eq!(
+        (until(RightKind::Reading).moment, until(RightKind::Reading).because),
+        (at(160), RightEnd::OutOfReach)
+    );
+    assert_eq!(until(RightKind::Writing).moment, at(110));
+    assert_eq!(until(RightKind::Calling).moment, at(500));
+    let short = StalenessLimits { hold: PerRightKind::all(Some(Duration::ZERO)), ..reach };
+    assert_eq!(ends(&token(100, 500), &feed(), &short), (at(103), RightEnd::OutOfReach), "in reach for 3 s");
 }
 
 #[test]
 fn grace_is_for_tokens_that_end_while_the_service_is_out_of_reach() {
-    let grace = ByKind { reading: s(30), ..ByKind::all(Duration::ZERO) };
-    let reach = Reach { grace, ..Reach::new(s(3)) };
+    let grace = PerRightKind { reading: s(30), ..PerRightKind::all(Duration::ZERO) };
+    let reach = StalenessLimits { grace, ..StalenessLimits::new(s(3)) };
     // Complete up to 100, in reach until 103.
-    assert_eq!(ends(&token(90, 102), &feed(), &reach), (at(102), Ended::Expired));
-    assert_eq!(ends(&token(90, 103), &feed(), &reach), (at(133), Ended::Expired));
-    assert_eq!(until(&token(90, 103), &feed(), &reach).of(Kind::Writing).moment, at(103));
+    assert_eq!(ends(&token(90, 102), &feed(), &reach), (at(102), RightEnd::Expired));
+    assert_eq!(ends(&token(90, 103), &feed(), &reach), (at(133), RightEnd::Expired));
+    assert_eq!(until(&token(90, 103), &feed(), &reach).of(RightKind::Writing).moment, at(103));
     // It comes back: the grace is over.
     let mut back = feed();
     back.hear(at(110), SKEW, QUESTION, heartbeat(3, 110));
-    assert_eq!(ends(&token(90, 103), &back, &reach), (at(103), Ended::Expired));
+    assert_eq!(ends(&token(90, 103), &back, &reach), (at(103), RightEnd::Expired));
     // A known gap is no silence.
     let mut gap = feed();
     gap.hear(at(101), SKEW, QUESTION, heartbeat(4, 101));
@@ -232,14 +244,17 @@ fn grace_is_for_tokens_that_end_while_the_service_is_out_of_reach() {
 fn with_a_gap_nothing_is_served_beyond_the_staleness() {
     let mut feed = feed();
     feed.hear(at(101), SKEW, QUESTION, heartbeat(4, 101));
-    assert_eq!(ends(&token(100, 500), &feed, &Reach::new(s(3))), (at(103), Ended::CutoffsMissing));
+    assert_eq!(
+        ends(&token(100, 500), &feed, &StalenessLimits::new(s(3))),
+        (at(103), RightEnd::CutoffsMissing)
+    );
 }
 
 #[test]
 fn a_recalled_right_has_ended_at_once() {
     let mut feed = feed();
     feed.hear(at(101), SKEW, QUESTION, cutoff(4, 101));
-    let reach = Reach { grace: ByKind::all(s(1000)), ..Reach::new(s(3)) };
-    assert_eq!(ends(&token(100, 500), &feed, &reach), (Moment::default(), Ended::Recalled));
-    assert_eq!(ends(&token(101, 500), &feed, &reach), (at(1500), Ended::Expired));
+    let reach = StalenessLimits { grace: PerRightKind::all(s(1000)), ..StalenessLimits::new(s(3)) };
+    assert_eq!(ends(&token(100, 500), &feed, &reach), (Moment::default(), RightEnd::Recalled));
+    assert_eq!(ends(&token(101, 500), &feed, &reach), (at(1500), RightEnd::Expired));
 }

@@ -3,7 +3,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use durward_identity::SystemEntropy;
 use durward_identity::jwt::Algorithm;
 use durward_opcua::permission::Permission;
-use durward_opcua::token::{Grants, GrantsError, NodeTable, Verdict};
+use durward_opcua::token::{GrantVerdict, Grants, GrantsError, NodeTable};
 
 use super::{NOW, issue, keys, table};
 
@@ -21,9 +21,9 @@ fn random(table: &NodeTable, permissions: &[Permission], seed: u64) -> Grants {
     for row in 0..table.len() as u32 {
         for permission in permissions {
             let verdict = match next() % 4 {
-                0 => Verdict::Granted,
-                1 => Verdict::Ask,
-                _ => Verdict::Refused,
+                0 => GrantVerdict::Granted,
+                1 => GrantVerdict::Ask,
+                _ => GrantVerdict::Refused,
             };
             grants.set(row, *permission, verdict);
         }
@@ -31,7 +31,7 @@ fn random(table: &NodeTable, permissions: &[Permission], seed: u64) -> Grants {
     grants
 }
 
-fn all(grants: &Grants) -> Vec<Verdict> {
+fn all(grants: &Grants) -> Vec<GrantVerdict> {
     let rows = 0..grants.rows() as u32 + 70;
     rows.flat_map(|row| Permission::ALL.map(|permission| grants.get(row, permission))).collect()
 }
@@ -44,7 +44,7 @@ fn what_is_set_is_what_is_read_in_every_form() {
             let random = random(&table, permissions, u64::from(rows));
             let mut blocks = Grants::none(&table);
             for row in (0..rows).filter(|row| row / 40 % 2 == 0) {
-                permissions.iter().for_each(|permission| blocks.set(row, *permission, Verdict::Granted));
+                permissions.iter().for_each(|permission| blocks.set(row, *permission, GrantVerdict::Granted));
             }
             for grants in [random, blocks] {
                 let back = Grants::decode(&grants.encode(), &table).unwrap();
@@ -58,16 +58,19 @@ fn what_is_set_is_what_is_read_in_every_form() {
 fn what_is_not_said_is_refused() {
     let table = table(10);
     let mut grants = Grants::none(&table);
-    assert!(all(&grants).iter().all(|verdict| *verdict == Verdict::Refused));
-    grants.set(3, Permission::Write, Verdict::Granted);
-    grants.set(3, Permission::Write, Verdict::Ask);
-    assert_eq!(grants.get(3, Permission::Write), Verdict::Ask);
-    grants.set(3, Permission::Write, Verdict::Refused);
-    assert_eq!(grants.get(3, Permission::Write), Verdict::Refused);
-    grants.set(10, Permission::Read, Verdict::Granted);
-    grants.set(u32::MAX, Permission::Read, Verdict::Granted);
+    assert!(all(&grants).iter().all(|verdict| *verdict == GrantVerdict::Refused));
+    grants.set(3, Permission::Write, GrantVerdict::Granted);
+    grants.set(3, Permission::Write, GrantVerdict::Ask);
+    assert_eq!(grants.get(3, Permission::Write), GrantVerdict::Ask);
+    grants.set(3, Permission::Write, GrantVerdict::Refused);
+    assert_eq!(grants.get(3, Permission::Write), GrantVerdict::Refused);
+    grants.set(10, Permission::Read, GrantVerdict::Granted);
+    grants.set(u32::MAX, Permission::Read, GrantVerdict::Granted);
     assert_eq!(grants, Grants::none(&table));
-    assert_eq!(Grants::decode(&grants.encode(), &table).unwrap().get(3, Permission::Write), Verdict::Refused);
+    assert_eq!(
+        Grants::decode(&grants.encode(), &table).unwrap().get(3, Permission::Write),
+        GrantVerdict::Refused
+    );
 }
 
 #[test]
@@ -139,7 +142,7 @@ fn damaged_grants_are_refused() {
 fn changed_grants_are_refused_or_are_grants() {
     let table = table(100);
     let mut blocks = Grants::none(&table);
-    (20..60).for_each(|row| blocks.set(row, Permission::Read, Verdict::Granted));
+    (20..60).for_each(|row| blocks.set(row, Permission::Read, GrantVerdict::Granted));
     for grants in [random(&table, &[Permission::Read, Permission::Call], 9), blocks] {
         let bytes = URL_SAFE_NO_PAD.decode(grants.encode()).unwrap();
         for at in 0..bytes.len() {
@@ -170,13 +173,13 @@ fn whole_tokens_are_short() {
         for row in 0..nodes {
             for permission in three {
                 if next() % 2 == 0 {
-                    by_chance.set(row, permission, Verdict::Granted);
+                    by_chance.set(row, permission, GrantVerdict::Granted);
                 }
             }
             // An operator of every third unit of fifty nodes, who reads all of them, writes one in five, calls one in ten.
             if row / 50 % 3 == 0 {
-                by_area.set(row, Permission::Read, Verdict::Granted);
-                let may = |is: bool| if is { Verdict::Granted } else { Verdict::Refused };
+                by_area.set(row, Permission::Read, GrantVerdict::Granted);
+                let may = |is: bool| if is { GrantVerdict::Granted } else { GrantVerdict::Refused };
                 by_area.set(row, Permission::Write, may(row % 5 == 0));
                 by_area.set(row, Permission::Call, may(row % 10 == 0));
             }
@@ -199,9 +202,9 @@ fn permissions_that_do_not_fit_into_a_token_are_not_signed() {
 fn how_much_is_granted_shows_without_the_table() {
     let table = table(200);
     let mut grants = Grants::none(&table);
-    (0..150).for_each(|row| grants.set(row, Permission::Read, Verdict::Granted));
-    (150..157).for_each(|row| grants.set(row, Permission::Read, Verdict::Ask));
-    grants.set(3, Permission::Call, Verdict::Ask);
+    (0..150).for_each(|row| grants.set(row, Permission::Read, GrantVerdict::Granted));
+    (150..157).for_each(|row| grants.set(row, Permission::Read, GrantVerdict::Ask));
+    grants.set(3, Permission::Call, GrantVerdict::Ask);
     let summary = Grants::summary(&grants.encode()).unwrap();
     assert_eq!((summary.version, summary.rows), (table.version(), 200));
     assert_eq!(summary.of(Permission::Read), (150, 7));

@@ -23,7 +23,7 @@ use durward_identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use durward_identity::{Moment, SystemEntropy};
 use durward_opcua::permission::Permission;
 use durward_opcua::token::{
-    Grants, Issue, NodeTable, TableNode, Thumbprint, Verdict, VerifiedToken, Verifier,
+    GrantVerdict, Grants, IssueRequest, NodeTable, TableNode, Thumbprint, TokenVerifier, VerifiedToken,
 };
 
 pub(super) const NOW: Moment = Moment::from_ms(1_700_000_000_000);
@@ -56,8 +56,8 @@ pub(super) fn client() -> Thumbprint {
     Thumbprint::of(b"the certificate of a client")
 }
 
-pub(super) fn issue<'i>(grants: &'i Grants) -> Issue<'i> {
-    Issue {
+pub(super) fn issue<'i>(grants: &'i Grants) -> IssueRequest<'i> {
+    IssueRequest {
         issuer: ISSUER,
         subject: "anna",
         resource: GATE,
@@ -71,17 +71,17 @@ pub(super) fn issue<'i>(grants: &'i Grants) -> Issue<'i> {
     }
 }
 
-pub(super) fn verifier(keys: &SigningKeys) -> Verifier {
-    Verifier::new(keys.verifying(NOW).unwrap(), ISSUER, GATE, LIFETIME)
+pub(super) fn verifier(keys: &SigningKeys) -> TokenVerifier {
+    TokenVerifier::new(keys.verifying(NOW).unwrap(), ISSUER, GATE, LIFETIME)
 }
 
 /// A token that grants reading of row 0, asks for writing of row 1, and nothing else.
 pub(super) fn some_grants(table: &NodeTable) -> Grants {
     let mut grants = Grants::none(table);
-    grants.set(0, Permission::Read, Verdict::Granted);
-    grants.set(0, Permission::Call, Verdict::Granted);
-    grants.set(0, Permission::Write, Verdict::Granted);
-    grants.set(1, Permission::Write, Verdict::Ask);
+    grants.set(0, Permission::Read, GrantVerdict::Granted);
+    grants.set(0, Permission::Call, GrantVerdict::Granted);
+    grants.set(0, Permission::Write, GrantVerdict::Granted);
+    grants.set(1, Permission::Write, GrantVerdict::Ask);
     grants
 }
 

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use durward_opcua::token::{NodeTable, Rows, TABLE_NODES_MAX, TableNode};
+use durward_opcua::token::{NodeTable, TABLE_NODES_MAX, TableNode, TableRows};
 use miniz_oxide::deflate::compress_to_vec;
 use opcua_types::{ByteString, Guid, Identifier, NodeId, UAString};
 
@@ -187,7 +187,7 @@ fn rows_are_found_under_any_namespace_array() {
         // What the array says of index 0 does not matter.
         (vec!["urn:a", "urn:b", "urn:a"], 2, 1),
     ] {
-        let rows = Rows::new(Arc::clone(&table), &array);
+        let rows = TableRows::new(Arc::clone(&table), &array);
         assert_eq!(rows.find(&NodeId::new(a, 7_u32)), row("urn:a", 7_u32.into()));
         assert!(rows.find(&NodeId::new(a, 7_u32)).is_some());
         assert_eq!(rows.find(&NodeId::new(b, "Line1.Motor3")), row("urn:b", "Line1.Motor3".into()));
@@ -208,8 +208,10 @@ fn rows_are_found_under_any_namespace_array() {
 #[test]
 fn a_namespace_named_twice_counts_once() {
     let table = Arc::new(NodeTable::new(mixed()).unwrap());
-    let rows =
-        Rows::new(table, &["http://opcfoundation.org/UA/", "urn:a", "urn:a", "http://opcfoundation.org/UA/"]);
+    let rows = TableRows::new(
+        table,
+        &["http://opcfoundation.org/UA/", "urn:a", "urn:a", "http://opcfoundation.org/UA/"],
+    );
     assert!(rows.find(&NodeId::new(1, 7_u32)).is_some());
     assert_eq!(rows.find(&NodeId::new(2, 7_u32)), None);
     assert_eq!(rows.find(&NodeId::new(3, 85_u32)), None);

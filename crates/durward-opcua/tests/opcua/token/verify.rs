@@ -7,7 +7,8 @@ use durward_identity::jwt::{Algorithm, JwtRefusal, Request, SigningKeys};
 use durward_identity::{Moment, SystemEntropy};
 use durward_opcua::permission::Permission;
 use durward_opcua::token::{
-    Bearer, GrantsError, Issue, NodeTable, Thumbprint, TokenRefusal, Verdict, VerifiedToken,
+    GrantVerdict, GrantsError, HasTokenFacts, IssueRequest, NodeTable, Thumbprint, TokenRefusal,
+    VerifiedToken,
 };
 use opcua_types::StatusCode;
 use serde_json::{Map, Value, json};
@@ -70,14 +71,14 @@ fn a_token_from_the_future_is_refused_beyond_the_skew() {
 fn other_audiences_issuers_clients_tables_and_keys_are_refused() {
     let (keys, table) = (keys(Algorithm::Es256), table(10));
     let grants = some_grants(&table);
-    let signed = |issue: Issue<'_>| issue.sign(&keys, NOW, &SystemEntropy).unwrap();
+    let signed = |issue: IssueRequest<'_>| issue.sign(&keys, NOW, &SystemEntropy).unwrap();
     let refused = |token: &str| verify(&keys, token, NOW, &table).unwrap_err();
     let other = "urn:plant:other";
     let cases = [
-        (signed(Issue { resource: other, ..issue(&grants) }), TokenRefusal::Jwt(JwtRefusal::Audience)),
-        (signed(Issue { issuer: other, ..issue(&grants) }), TokenRefusal::Jwt(JwtRefusal::Issuer)),
+        (signed(IssueRequest { resource: other, ..issue(&grants) }), TokenRefusal::Jwt(JwtRefusal::Audience)),
+        (signed(IssueRequest { issuer: other, ..issue(&grants) }), TokenRefusal::Jwt(JwtRefusal::Issuer)),
         (
-            signed(Issue { client: Thumbprint::of(b"another certificate"), ..issue(&grants) }),
+            signed(IssueRequest { client: Thumbprint::of(b"another certificate"), ..issue(&grants) }),
             TokenRefusal::OtherClient,
         ),
         (
@@ -187,14 +188,17 @@ fn the_longest_token_is_a_setting() {
 fn tokens_that_live_longer_than_cutoffs_are_kept_are_refused() {
     let (keys, table) = (keys(Algorithm::EdDsa), table(10));
     let grants = some_grants(&table);
-    let token =
-        |lifetime: Duration| Issue { lifetime, ..issue(&grants) }.sign(&keys, NOW, &SystemEntropy).unwrap();
+    let token = |lifetime: Duration| {
+        IssueRequest { lifetime, ..issue(&grants) }.sign(&keys, NOW, &SystemEntropy).unwrap()
+    };
     let mut verifier = verifier(&keys);
     verifier.token_lifetime_max = Duration::from_secs(600);
     let verify = |token: &str| verifier.verify(NOW, token.as_bytes(), client(), &table).map(|_| ());
     assert_eq!(verify(&token(Duration::from_secs(600))), Ok(()));
     assert_eq!(verify(&token(Duration::from_secs(601))), Err(TokenRefusal::LivesTooLong));
-    assert!(Issue { lifetime: LIFETIME * 2, ..issue(&grants) }.sign(&keys, NOW, &SystemEntropy).is_err());
+    assert!(
+        IssueRequest { lifetime: LIFETIME * 2, ..issue(&grants) }.sign(&keys, NOW, &SystemEntropy).is_err()
+    );
 }
 
 /// The payload of a signed token is what other servers read as well.
@@ -212,5 +216,5 @@ fn a_token_has_the_claims_of_the_standard() {
     assert_eq!(claims["cnf"]["x5t#S256"].as_str().unwrap().len(), 43);
     assert!(claims["nbf"].is_u64() && claims["jti"].is_string());
     let verified = Arc::new(verify(&keys, &token, NOW, &table).unwrap());
-    assert_eq!(verified.grants().get(1, Permission::Write), Verdict::Ask);
+    assert_eq!(verified.grants().get(1, Permission::Write), GrantVerdict::Ask);
 }

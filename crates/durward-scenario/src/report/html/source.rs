@@ -5,19 +5,19 @@ use std::fmt::Write;
 use durward_pdp::sapl::syntax::Span;
 
 use super::{bar, percent, title};
-use crate::coverage::{Branch, Covered, Element, ElementKind, Ratio};
+use crate::coverage::{ConditionBranch, CoverageRatio, CoveredElement, DocumentCoverage, ElementKind};
 use crate::report::escaped;
 use crate::report::sonar::lines;
 
 /// A piece of the text that can be covered.
-struct Mark {
+struct SourceMark {
     span: Span,
-    ratio: Ratio,
+    ratio: CoverageRatio,
     /// What came, in words.
     words: String,
 }
 
-pub(super) fn page(document: &Covered) -> String {
+pub(super) fn page(document: &DocumentCoverage) -> String {
     let branches = document.branches();
     let body = format!(
         "<p><a href=\"index.html\">← all documents</a></p>\n<h1>{}</h1>\n<p class=\"small\">{}</p>\n\
@@ -35,7 +35,7 @@ pub(super) fn page(document: &Covered) -> String {
     super::page(title(document), &body)
 }
 
-fn page_body(document: &Covered) -> String {
+fn page_body(document: &DocumentCoverage) -> String {
     let marks = marks(document);
     let covered = lines(document);
     let mut out = "<table class=\"source\">\n<tbody>\n".to_owned();
@@ -46,7 +46,7 @@ fn page_body(document: &Covered) -> String {
         let end = start + line.len();
         // Marks stand in order and do not overlap.
         passed += marks.iter().skip(passed).take_while(|mark| mark.span.end as usize <= start).count();
-        let here: Vec<&Mark> =
+        let here: Vec<&SourceMark> =
             marks.iter().skip(passed).take_while(|mark| (mark.span.start as usize) < end).collect();
         let begun = here.iter().filter(|mark| (start..end).contains(&(mark.span.start as usize)));
         let notes: Vec<String> = begun.map(|mark| escaped(&mark.words)).collect();
@@ -63,7 +63,7 @@ fn page_body(document: &Covered) -> String {
     out + "</tbody>\n</table>\n"
 }
 
-fn class(ratio: Ratio) -> &'static str {
+fn class(ratio: CoverageRatio) -> &'static str {
     match (ratio.covered, ratio.is_full()) {
         (_, true) => "full",
         (0, false) => "none",
@@ -72,19 +72,23 @@ fn class(ratio: Ratio) -> &'static str {
 }
 
 /// In the order of the text.
-fn marks(document: &Covered) -> Vec<Mark> {
-    let mut marks: Vec<Mark> = Vec::new();
+fn marks(document: &DocumentCoverage) -> Vec<SourceMark> {
+    let mut marks: Vec<SourceMark> = Vec::new();
     for element in &document.elements {
-        marks.push(Mark { span: element.head, ratio: element.outcomes(), words: said(element) });
+        marks.push(SourceMark { span: element.head, ratio: element.outcomes(), words: said(element) });
         for condition in &element.conditions {
-            marks.push(Mark { span: condition.span, ratio: condition.outcomes(), words: was(condition) });
+            marks.push(SourceMark {
+                span: condition.span,
+                ratio: condition.outcomes(),
+                words: was(condition),
+            });
         }
     }
     marks.sort_by_key(|mark| mark.span.start);
     marks
 }
 
-fn said(element: &Element) -> String {
+fn said(element: &CoveredElement) -> String {
     if element.looked_at == 0 {
         return "never looked at".to_owned();
     }
@@ -99,7 +103,7 @@ fn said(element: &Element) -> String {
     words
 }
 
-fn was(condition: &Branch) -> String {
+fn was(condition: &ConditionBranch) -> String {
     let mut words = format!("true {}×, false {}×", condition.times_true, condition.times_false);
     if condition.times_failed > 0 {
         words.push_str(&format!(", failed {}×", condition.times_failed));
@@ -111,7 +115,7 @@ fn was(condition: &Branch) -> String {
 }
 
 /// A line with its marks, which do not overlap.
-fn code(line: &str, start: usize, marks: &[&Mark]) -> String {
+fn code(line: &str, start: usize, marks: &[&SourceMark]) -> String {
     let text = line.trim_end_matches(['\r', '\n']);
     let mut out = String::new();
     let mut done = 0;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::state::Shared;
+use crate::policies::InForce;
 
 /// When the server of a tenant was heard last.
 pub(super) struct Contact {
@@ -36,8 +36,8 @@ impl Contact {
     }
 
     /// Makes policies stale, and takes them out of force, when the time has come.
-    pub(super) async fn watch(&self, shared: &Shared, tenant: &str) {
-        let settings = &shared.settings.remote_bundles;
+    pub(super) async fn watch(&self, in_force: &InForce, tenant: &str) {
+        let settings = &in_force.settings.remote_bundles;
         let after = |ms: u64| (ms > 0).then(|| Duration::from_millis(ms));
         let (stale, closed) = (after(settings.stale_after_ms), after(settings.fail_closed_after_ms));
         let never = || Instant::now() + Duration::from_secs(24 * 3600);
@@ -60,12 +60,12 @@ impl Contact {
             if stale_at.is_some_and(|at| at <= now) {
                 told.0 = Some(last);
                 let seconds = now.duration_since(last).as_secs_f64();
-                shared.lose_contact(tenant, format!("no contact with the server for {seconds:.1} s"));
+                in_force.lose_contact(tenant, format!("no contact with the server for {seconds:.1} s"));
             }
             if closed_at.is_some_and(|at| at <= now) {
                 told.1 = Some(last);
                 self.is_closed.store(true, Ordering::Release);
-                shared.close(tenant);
+                in_force.close(tenant);
             }
         }
     }

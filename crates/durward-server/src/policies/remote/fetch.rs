@@ -4,17 +4,15 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Empty};
-use hyper::body::{Body, Incoming};
+use durward_net::connect::Connector;
+use durward_net::http::{HttpClient, HttpError, read_within};
+use http_body_util::Full;
+use hyper::body::Incoming;
 use hyper::header::{ACCEPT, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION, USER_AGENT};
 use hyper::{Request, Response, StatusCode, Uri};
-use hyper_util::client::legacy;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::timeout;
 
-use crate::settings::{ConfigError, Settings};
-use crate::sources::{Connector, told};
+use crate::base::settings::{ConfigError, Settings};
 
 /// How often a server may send us elsewhere.
 const REDIRECTS_MAX: usize = 5;
@@ -22,12 +20,14 @@ const REDIRECTS_MAX: usize = 5;
 const ETAG_BYTES_MAX: usize = 1024;
 /// How long a connection is kept for the next question.
 const IDLE_TIME_MAX: Duration = Duration::from_secs(60);
+/// How many connections are kept: as many as there may be tenants that are asked for at once.
+const IDLE_MAX: usize = usize::MAX;
 
 /// Asks a server of bundles.
 pub(super) struct Fetcher {
     /// Without a slash at the end.
     base: String,
-    pool: legacy::Client<Connector, Empty<Bytes>>,
+    http: HttpClient,
     header: HeaderName,
     credentials: Option<Credentials>,
     answer_time: Duration,
@@ -64,7 +64,7 @@ impl Fetcher {
         let (remote, sources) = (&settings.remote_bundles, &settings.sources);
         let wrong = |name: &str, message: String| ConfigError::of_setting(name, message);
         let connector = Connector::new(sources.authorities.as_deref(), sources.connect_time_max())
-            .map_err(|message| wrong("sources.authorities", message))?;
+            .map_err(|error| wrong("sources.authorities", error.to_string()))?;
         let base = remote.url.clone().unwrap_or_default().trim_end_matches('/').to_owned();
         check_address(&base).map_err(|message| wrong("remote_bundles.url", message.into()))?;
         if base.contains(['?', '#']) {
@@ -82,13 +82,10 @@ impl Fetcher {
             (None, Some(path)) => Some(Credentials::InFile(path.clone())),
             (None, None) => None,
         };
-        let pool = legacy::Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_TIME_MAX)
-            .build(connector);
+        let http = HttpClient::new(connector, IDLE_TIME_MAX, IDLE_MAX);
         Ok(Fetcher {
             base,
-            pool,
+            http,
             header,
             credentials,
             answer_time: remote.answer_time(),
@@ -140,7 +137,7 @@ impl Fetcher {
         etag: Option<&HeaderValue>,
         is_home: bool,
     ) -> Result<Response<Incoming>, String> {
-        let mut request = Request::new(Empty::new());
+        let mut request = Request::new(Full::default());
         *request.uri_mut() = uri.clone();
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("application/octet-stream"));
@@ -152,7 +149,7 @@ impl Fetcher {
             Some(credentials) if is_home => drop(headers.insert(&self.header, credentials.value()?)),
             Some(_) | None => {}
         }
-        self.pool.request(request).await.map_err(|error| told(&error))
+        self.http.send(request).await.map_err(|error| error.to_string())
     }
 
     fn elsewhere(&self, from: &Uri, location: Option<&HeaderValue>) -> Result<Uri, String> {
@@ -178,20 +175,13 @@ impl Fetcher {
             status => return Err(format!("HTTP {}", status.as_u16())),
         }
         let etag = response.headers().get(ETAG).filter(|etag| etag.len() <= ETAG_BYTES_MAX).cloned();
-        let too_large = || format!("more than {} bytes; see `bundles.archive_bytes_max`", self.bytes_max);
-        let mut body = response.into_body();
-        if body.size_hint().lower() > self.bytes_max as u64 {
-            return Err(too_large());
-        }
-        let mut bytes = Vec::new();
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| told(&error))?;
-            let Ok(part) = frame.into_data() else { continue };
-            if bytes.len() + part.len() > self.bytes_max {
-                return Err(too_large());
+        let read = read_within(response.into_body(), self.bytes_max).await;
+        let bytes = read.map_err(|error| match error {
+            HttpError::Network(_) => error.to_string(),
+            HttpError::TooLarge(bytes_max) => {
+                format!("more than {bytes_max} bytes; see `bundles.archive_bytes_max`")
             }
-            bytes.extend_from_slice(&part);
-        }
+        })?;
         if bytes.is_empty() { Err("an empty answer".into()) } else { Ok(Answer::New { bytes, etag }) }
     }
 }

@@ -19,9 +19,8 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-use crate::server::StartError;
-use crate::settings::{RemoteBundleSettings, RemoteMode};
-use crate::state::Shared;
+use crate::base::settings::{RemoteBundleSettings, RemoteMode};
+use crate::policies::{InForce, PolicyLoadError};
 use contact::Contact;
 use fetch::{Answer, Fetcher};
 
@@ -43,27 +42,27 @@ impl RemoteTenants {
     ///
     /// # Errors
     /// An address, a header field or authorities that cannot be used.
-    pub(crate) fn new(shared: &Arc<Shared>) -> Result<RemoteTenants, StartError> {
-        let fetcher = Fetcher::new(&shared.settings)?;
-        for tenant in &shared.settings.remote_bundles.tenants {
-            shared.expect(tenant);
+    pub(crate) fn new(in_force: &Arc<InForce>) -> Result<RemoteTenants, PolicyLoadError> {
+        let fetcher = Fetcher::new(&in_force.settings)?;
+        for tenant in &in_force.settings.remote_bundles.tenants {
+            in_force.expect(tenant);
         }
         Ok(RemoteTenants { fetcher: Arc::new(fetcher), _thread: None })
     }
 
     /// # Errors
     /// A thread that cannot be started.
-    pub(crate) fn start(&mut self, shared: &Arc<Shared>) -> io::Result<()> {
+    pub(crate) fn start(&mut self, in_force: &Arc<InForce>) -> io::Result<()> {
         let runtime = runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
             .max_blocking_threads(1)
             .build()?;
         let (handle, stop) = oneshot::channel::<()>();
-        for tenant in &shared.settings.remote_bundles.tenants {
+        for tenant in &in_force.settings.remote_bundles.tenants {
             let fetching = Fetching {
                 tenant: tenant.into(),
-                shared: Arc::clone(shared),
+                in_force: Arc::clone(in_force),
                 fetcher: Arc::clone(&self.fetcher),
                 contact: Arc::new(Contact::new()),
                 etag: None,
@@ -86,7 +85,7 @@ impl RemoteTenants {
 /// One tenant.
 struct Fetching {
     tenant: SmolStr,
-    shared: Arc<Shared>,
+    in_force: Arc<InForce>,
     fetcher: Arc<Fetcher>,
     contact: Arc<Contact>,
     etag: Option<HeaderValue>,
@@ -98,9 +97,9 @@ struct Fetching {
 
 impl Fetching {
     async fn run(mut self) {
-        let (shared, contact, tenant) =
-            (Arc::clone(&self.shared), Arc::clone(&self.contact), self.tenant.clone());
-        tokio::join!(contact.watch(&shared, &tenant), async {
+        let (in_force, contact, tenant) =
+            (Arc::clone(&self.in_force), Arc::clone(&self.contact), self.tenant.clone());
+        tokio::join!(contact.watch(&in_force, &tenant), async {
             loop {
                 let pause = self.fetch().await;
                 sleep(pause).await;
@@ -109,7 +108,7 @@ impl Fetching {
     }
 
     fn settings(&self) -> &RemoteBundleSettings {
-        &self.shared.settings.remote_bundles
+        &self.in_force.settings.remote_bundles
     }
 
     /// Asks once. How long to wait before the next time.
@@ -144,11 +143,11 @@ impl Fetching {
             self.heard();
             return false;
         }
-        let (shared, tenant) = (Arc::clone(&self.shared), self.tenant.clone());
+        let (in_force, tenant) = (Arc::clone(&self.in_force), self.tenant.clone());
         let taken = tokio::task::spawn_blocking(move || {
-            let newest = shared.tenants.newest(&tenant);
-            let content = shared.intake.bundle(&bytes, &tenant, &tenant, newest);
-            shared.take(&tenant, content)
+            let newest = in_force.tenants.newest(&tenant);
+            let content = in_force.intake.bundle(&bytes, &tenant, &tenant, newest);
+            in_force.take(&tenant, content)
         });
         if taken.await.is_err() {
             tracing::error!(tenant = %self.tenant, "taking a bundle ended in a panic; please report it");
@@ -163,14 +162,14 @@ impl Fetching {
     fn heard(&mut self) {
         self.failures = 0;
         self.contact.heard();
-        self.shared.find_contact(&self.tenant);
+        self.in_force.find_contact(&self.tenant);
     }
 
     fn failed(&mut self, reason: &str) -> Duration {
         self.failures = self.failures.saturating_add(1);
         tracing::debug!(tenant = %self.tenant, reason, failures = self.failures, "no bundle was fetched");
-        if self.shared.tenants.get(&self.tenant).pdp.is_none() {
-            self.shared.lose_contact(&self.tenant, format!("no bundle was fetched: {reason}"));
+        if self.in_force.tenants.get(&self.tenant).pdp.is_none() {
+            self.in_force.lose_contact(&self.tenant, format!("no bundle was fetched: {reason}"));
         }
         let time = self.settings().backoff(self.failures);
         time / 2 + (time / 2).mul_f64(chance())

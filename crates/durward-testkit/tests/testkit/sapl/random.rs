@@ -3,7 +3,7 @@
 use std::thread;
 
 use durward_pdp::IndexKind;
-use durward_testkit::cases::{Case, read};
+use durward_testkit::cases::{EngineCase, read};
 
 /// Rows that are answered otherwise, and why. May only shrink: one that is answered as recorded fails the run.
 const SKIPPED: [(&str, &str); 2] = [
@@ -41,8 +41,8 @@ fn check(file: &str) {
     );
 }
 
-fn differences(cases: &[Case]) -> Vec<String> {
-    let ask = |(case, index): (&Case, IndexKind)| {
+fn differences(cases: &[EngineCase]) -> Vec<String> {
+    let ask = |(case, index): (&EngineCase, IndexKind)| {
         let differences = case.differences(index).into_iter();
         differences.map(move |difference| format!("{difference} with {index}")).collect::<Vec<_>>()
     };

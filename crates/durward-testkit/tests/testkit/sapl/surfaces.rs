@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use durward_net::client::{Client, Credentials, Place, Settings as ClientSettings};
 use durward_pdp::Value;
 use durward_pdp::ir::datatype::Decimal;
 use durward_pdp::ir::json;
 use durward_pdp::sapl::Subscription;
-use durward_server::client::{Client, Credentials, Place, Settings as ClientSettings};
 use durward_server::{Server, Settings};
-use durward_testkit::cases::{Case, Expected, normal, read};
+use durward_testkit::cases::{EngineCase, ExpectedAnswer, normal, read};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
@@ -30,7 +30,7 @@ const SECRET: &str =
 #[test]
 fn generated_cases_decide_over_the_wire_as_recorded() {
     let Some(folder) = durward_testdata::recorded("sapl/random") else { return };
-    let cases: Vec<Case> = FILES
+    let cases: Vec<EngineCase> = FILES
         .iter()
         .flat_map(|file| read(&folder.join(format!("{file}.jsonl"))).unwrap().into_iter().step_by(STEP))
         .collect();
@@ -61,20 +61,22 @@ fn generated_cases_decide_over_the_wire_as_recorded() {
 }
 
 /// A tenant whose policies are refused is answered INDETERMINATE; numbers are written as the surface writes them.
-fn as_served(case: &Case, number: fn(&Decimal) -> Decimal) -> Case {
+fn as_served(case: &EngineCase, number: fn(&Decimal) -> Decimal) -> EngineCase {
     let expected = match &case.expected {
-        Expected::Refused => vec![r#"{"decision":"INDETERMINATE"}"#.to_owned(); case.subscriptions.len()],
-        Expected::Decisions(decisions) => {
+        ExpectedAnswer::Refused => {
+            vec![r#"{"decision":"INDETERMINATE"}"#.to_owned(); case.subscriptions.len()]
+        }
+        ExpectedAnswer::Decisions(decisions) => {
             decisions.iter().map(|decision| renumbered(decision, number)).collect()
         }
     };
-    Case {
+    EngineCase {
         id: case.id.clone(),
         about: case.about.clone(),
         configuration: case.configuration.clone(),
         documents: case.documents.clone(),
         subscriptions: case.subscriptions.clone(),
-        expected: Expected::Decisions(expected),
+        expected: ExpectedAnswer::Decisions(expected),
     }
 }
 
@@ -118,7 +120,7 @@ struct Node {
 }
 
 impl Node {
-    fn start(cases: &[Case]) -> Node {
+    fn start(cases: &[EngineCase]) -> Node {
         let directory = std::env::temp_dir().join(format!("durward-testkit-{}", std::process::id()));
         for case in cases {
             write(&directory.join(&case.id), case);
@@ -157,7 +159,7 @@ impl Drop for Node {
     }
 }
 
-fn write(directory: &Path, case: &Case) {
+fn write(directory: &Path, case: &EngineCase) {
     fs::create_dir_all(directory).unwrap();
     fs::write(directory.join("pdp.json"), &case.configuration).unwrap();
     for (number, document) in case.documents.iter().enumerate() {
@@ -165,8 +167,8 @@ fn write(directory: &Path, case: &Case) {
     }
 }
 
-fn settings(cases: &[Case]) -> String {
-    let users = cases.iter().map(|Case { id, .. }| {
+fn settings(cases: &[EngineCase]) -> String {
+    let users = cases.iter().map(|EngineCase { id, .. }| {
         format!("[[auth.users]]\nid = '{id}'\ntenant = '{id}'\nname = '{id}'\npassword = '{SECRET}'\n")
     });
     format!(

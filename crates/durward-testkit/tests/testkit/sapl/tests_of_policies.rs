@@ -4,16 +4,18 @@ use std::fs;
 use std::path::Path;
 
 use durward_pdp::Value;
-use durward_scenario::{Documents, Files, Folder, NoFiles, Outcome, Report, Suite, TestText};
+use durward_scenario::{
+    FolderContents, NoFiles, ScenarioFiles, ScenarioOutcome, TestDocuments, TestReport, TestSuite, TestText,
+};
 
 use super::{get, lines, text};
 
 /// The one folder that tests can name.
 struct Only<'p>(&'p Path);
 
-impl Files for Only<'_> {
-    fn folder(&self, _: &str) -> Result<Folder, String> {
-        let mut folder = Folder::default();
+impl ScenarioFiles for Only<'_> {
+    fn folder(&self, _: &str) -> Result<FolderContents, String> {
+        let mut folder = FolderContents::default();
         for entry in fs::read_dir(self.0).unwrap() {
             let path = entry.unwrap().path();
             let file = || (path.display().to_string(), fs::read(&path).unwrap());
@@ -59,13 +61,13 @@ fn asked(subscription: &Value, decision: &Value) -> Option<String> {
     Some(format!("when {subject} attempts {action} on {resource}{environment} expect {word}{with}"))
 }
 
-fn play(documents: Documents, files: &dyn Files, test: &str) -> Report {
-    let report = Suite::new(documents, files).run(&[TestText { path: "t".into(), text: test.into() }]);
+fn play(documents: TestDocuments, files: &dyn ScenarioFiles, test: &str) -> TestReport {
+    let report = TestSuite::new(documents, files).run(&[TestText { path: "t".into(), text: test.into() }]);
     assert_eq!(report.files[0].problems, None, "{test}");
     report
 }
 
-fn outcomes(report: &Report) -> impl Iterator<Item = (&str, &Outcome)> {
+fn outcomes(report: &TestReport) -> impl Iterator<Item = (&str, &ScenarioOutcome)> {
     let scenarios = report.files.iter().flat_map(|file| &file.requirements).flat_map(|one| &one.scenarios);
     scenarios.map(|scenario| (scenario.name.as_str(), &scenario.outcome))
 }
@@ -80,9 +82,9 @@ fn check(scenario: &str, step: usize) {
             test.push_str(&format!("scenario \"{at}\" {asked};\n"));
         }
     }
-    let report = play(Documents::default(), &Only(&folder), &(test + "}"));
+    let report = play(TestDocuments::default(), &Only(&folder), &(test + "}"));
     for (name, outcome) in outcomes(&report) {
-        assert_eq!(outcome, &Outcome::Passed, "{scenario}: {name}");
+        assert_eq!(outcome, &ScenarioOutcome::Passed, "{scenario}: {name}");
     }
     assert!(report.count().passed >= cases.len() / step / 2);
     assert!(report.coverage.policies().covered > 0, "{scenario}: {}", report.coverage.policies());
@@ -110,7 +112,7 @@ fn recorded_documents_pass_as_tests() {
             get(&case, key).as_array().unwrap().iter().filter_map(Value::as_text).collect()
         };
         let [mode, default, errors] = list("alg")[..] else { panic!("{case:?}") };
-        let mut documents = Documents::default();
+        let mut documents = TestDocuments::default();
         let mut names = Vec::new();
         for (number, text) in list("docs").iter().enumerate() {
             documents.add(&format!("{number}.sapl"), &number.to_string(), text.as_bytes());
@@ -133,9 +135,9 @@ fn recorded_documents_pass_as_tests() {
         let report = play(documents, &NoFiles, &test);
         for (_, outcome) in outcomes(&report) {
             match outcome {
-                Outcome::Passed => assert!(!is_refused, "{test}"),
-                Outcome::Error(_) => assert!(is_refused, "{test}: {outcome:?}"),
-                Outcome::Failed(_) => panic!("{test}: {outcome:?}"),
+                ScenarioOutcome::Passed => assert!(!is_refused, "{test}"),
+                ScenarioOutcome::Error(_) => assert!(is_refused, "{test}: {outcome:?}"),
+                ScenarioOutcome::Failed(_) => panic!("{test}: {outcome:?}"),
             }
         }
     }

@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use durward_bench::Bare;
 use durward_bench::sessions::{
-    Flood, Load, Logouts, Measured, Memory, SessionBenchError, Validation, flood, login, logouts, memory,
-    mix, validate, validation_body,
+    LoginFlood, LogoutDelays, SessionBenchError, SessionLoad, SessionMeasurement, SessionMemory,
+    ValidationMeasurement, flood, login, logouts, memory, mix, validate, validation_body,
 };
 
-use super::node::{Cores, cores};
+use super::node::{CoreSplit, cores};
 use super::seconds;
-use crate::failure::{DIFFERENT, Failure, Outcome, complain};
+use crate::failure::{CommandError, CommandResult, DIFFERENT, complain};
 use crate::to_stdout;
-use place::{Hash, Place, Queue};
+use place::{LoginQueueTime, PasswordHashing, SessionBenchNodes};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,7 +45,7 @@ const MANY_CONNECTIONS: usize = 64;
 pub(super) struct Arguments {
     /// What to measure; without it validate, login, mix and flood
     #[arg(long, value_name = "WHAT,...", value_enum, value_delimiter = ',')]
-    measure: Vec<Measure>,
+    measure: Vec<SessionMeasure>,
     /// A node that is running, `http://host:port`; may be repeated
     #[arg(long, value_name = "URL", requires = "logins")]
     at: Vec<String>,
@@ -63,8 +63,8 @@ pub(super) struct Arguments {
     #[arg(value_parser = clap::value_parser!(u8).range(1..=16))]
     nodes: u8,
     /// What they promise: `identity.mode`
-    #[arg(long, value_enum, default_value_t = ModeName::None, conflicts_with_all = ["at", "config"])]
-    mode: ModeName,
+    #[arg(long, value_enum, default_value_t = SessionModeName::None, conflicts_with_all = ["at", "config"])]
+    mode: SessionModeName,
     /// A NATS server that they share sessions over; may be repeated. With three or more, three keep copies
     #[arg(long, value_name = "URL", conflicts_with_all = ["at", "config"])]
     nats: Vec<String>,
@@ -90,14 +90,14 @@ pub(super) struct Arguments {
     seconds: f64,
     /// The cores of the nodes and of the load; `none` pins nothing
     #[arg(long, value_name = "SERVER,LOAD", default_value = "0,1", value_parser = cores)]
-    cores: Cores,
+    cores: CoreSplit,
     /// Print an object instead of tables
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Measure {
+enum SessionMeasure {
     /// Validations a second
     Validate,
     /// Logins a second
@@ -113,7 +113,7 @@ enum Measure {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum ModeName {
+enum SessionModeName {
     /// Sessions die with the nodes
     None,
     /// Logins and logouts are stored behind the answer
@@ -124,38 +124,38 @@ enum ModeName {
     AssuredRead,
 }
 
-impl ModeName {
+impl SessionModeName {
     fn name(self) -> &'static str {
         match self {
-            ModeName::None => "none",
-            ModeName::BestEffort => "best-effort",
-            ModeName::AssuredWrite => "assured-write",
-            ModeName::AssuredRead => "assured-read",
+            SessionModeName::None => "none",
+            SessionModeName::BestEffort => "best-effort",
+            SessionModeName::AssuredWrite => "assured-write",
+            SessionModeName::AssuredRead => "assured-read",
         }
     }
 }
 
 /// Something measured with so many users at once.
-struct With<T> {
+struct AtUserCount<T> {
     users: u16,
     measured: T,
 }
 
 /// All that was measured.
 #[derive(Default)]
-struct Report {
-    validate: Vec<With<Validation>>,
-    login: Vec<(Option<Hash>, With<Measured>)>,
-    mix: Vec<With<Measured>>,
-    flood: Option<With<Flood>>,
-    logouts: Option<Logouts>,
-    memory: Option<Memory>,
+struct SessionBenchReport {
+    validate: Vec<AtUserCount<ValidationMeasurement>>,
+    login: Vec<(Option<PasswordHashing>, AtUserCount<SessionMeasurement>)>,
+    mix: Vec<AtUserCount<SessionMeasurement>>,
+    flood: Option<AtUserCount<LoginFlood>>,
+    logouts: Option<LogoutDelays>,
+    memory: Option<SessionMemory>,
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let mut report = Report::default();
-    let usual = [Measure::Validate, Measure::Login, Measure::Mix, Measure::Flood];
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
+    let mut report = SessionBenchReport::default();
+    let usual = [SessionMeasure::Validate, SessionMeasure::Login, SessionMeasure::Mix, SessionMeasure::Flood];
     let wanted = if arguments.measure.is_empty() { &usual } else { &*arguments.measure };
     for measure in wanted {
         report.measure(*measure, arguments)?;
@@ -169,36 +169,44 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
 }
 
-impl Report {
-    fn measure(&mut self, measure: Measure, arguments: &Arguments) -> Result<(), Failure> {
+impl SessionBenchReport {
+    fn measure(&mut self, measure: SessionMeasure, arguments: &Arguments) -> Result<(), CommandError> {
         match measure {
-            Measure::Validate => self.measure_validate(arguments),
-            Measure::Login => self.measure_login(arguments),
-            Measure::Mix => {
-                let place = Place::open(arguments, Hash::Cheap, Queue::Long, PEOPLE)?;
+            SessionMeasure::Validate => self.measure_validate(arguments),
+            SessionMeasure::Login => self.measure_login(arguments),
+            SessionMeasure::Mix => {
+                let place =
+                    SessionBenchNodes::open(arguments, PasswordHashing::Cheap, LoginQueueTime::Long, PEOPLE)?;
                 for users in &arguments.users {
                     let measured = mix(&place.site(), &arguments.load(*users), arguments.logout_percent);
-                    self.mix.push(With { users: *users, measured: measured.map_err(failure)? });
+                    self.mix.push(AtUserCount { users: *users, measured: measured.map_err(failure)? });
                 }
                 Ok(())
             }
-            Measure::Flood => {
-                let place = Place::open(arguments, Hash::Argon2id, Queue::Usual, PEOPLE)?;
+            SessionMeasure::Flood => {
+                let place = SessionBenchNodes::open(
+                    arguments,
+                    PasswordHashing::Argon2id,
+                    LoginQueueTime::Usual,
+                    PEOPLE,
+                )?;
                 let users = arguments.users.iter().copied().max().unwrap_or(1).min(32);
                 let measured = flood(&place.site(), &arguments.load(users)).map_err(failure)?;
-                self.flood = Some(With { users, measured });
+                self.flood = Some(AtUserCount { users, measured });
                 Ok(())
             }
-            Measure::Logout => {
-                let place = Place::open(arguments, Hash::Cheap, Queue::Long, PEOPLE)?;
+            SessionMeasure::Logout => {
+                let place =
+                    SessionBenchNodes::open(arguments, PasswordHashing::Cheap, LoginQueueTime::Long, PEOPLE)?;
                 let count = usize::try_from(arguments.logouts).unwrap_or(usize::MAX);
                 self.logouts = Some(logouts(&place.site(), count).map_err(failure)?);
                 Ok(())
             }
-            Measure::Memory => {
+            SessionMeasure::Memory => {
                 let people = arguments.sessions.div_ceil(arguments.sessions_each);
                 let people = usize::try_from(people).unwrap_or(usize::MAX);
-                let place = Place::open(arguments, Hash::Cheap, Queue::Long, people)?;
+                let place =
+                    SessionBenchNodes::open(arguments, PasswordHashing::Cheap, LoginQueueTime::Long, people)?;
                 let sessions = usize::try_from(arguments.sessions).unwrap_or(usize::MAX);
                 self.memory = Some(memory(&place.site(), sessions, MANY_CONNECTIONS).map_err(failure)?);
                 Ok(())
@@ -206,27 +214,31 @@ impl Report {
         }
     }
 
-    fn measure_validate(&mut self, arguments: &Arguments) -> Result<(), Failure> {
-        let place = Place::open(arguments, Hash::Cheap, Queue::Long, PEOPLE)?;
+    fn measure_validate(&mut self, arguments: &Arguments) -> Result<(), CommandError> {
+        let place = SessionBenchNodes::open(arguments, PasswordHashing::Cheap, LoginQueueTime::Long, PEOPLE)?;
         let body = validation_body(&place.site()).map_err(failure)?;
         arguments.cores.pin_server();
         let bare = Bare::start(&body)?;
         arguments.cores.pin_load();
         for users in &arguments.users {
             let measured = validate(&place.site(), &arguments.load(*users), Some(&bare));
-            self.validate.push(With { users: *users, measured: measured.map_err(failure)? });
+            self.validate.push(AtUserCount { users: *users, measured: measured.map_err(failure)? });
         }
         Ok(())
     }
 
-    fn measure_login(&mut self, arguments: &Arguments) -> Result<(), Failure> {
+    fn measure_login(&mut self, arguments: &Arguments) -> Result<(), CommandError> {
         let is_own = arguments.at.is_empty() && arguments.config.is_none();
-        let hashes: &[Hash] = if is_own { &[Hash::Argon2id, Hash::Cheap] } else { &[Hash::Argon2id] };
+        let hashes: &[PasswordHashing] = if is_own {
+            &[PasswordHashing::Argon2id, PasswordHashing::Cheap]
+        } else {
+            &[PasswordHashing::Argon2id]
+        };
         for hash in hashes {
-            let place = Place::open(arguments, *hash, Queue::Long, PEOPLE)?;
+            let place = SessionBenchNodes::open(arguments, *hash, LoginQueueTime::Long, PEOPLE)?;
             for users in &arguments.users {
                 let measured = login(&place.site(), &arguments.load(*users)).map_err(failure)?;
-                self.login.push((is_own.then_some(*hash), With { users: *users, measured }));
+                self.login.push((is_own.then_some(*hash), AtUserCount { users: *users, measured }));
             }
         }
         Ok(())
@@ -258,12 +270,12 @@ impl Report {
 }
 
 impl Arguments {
-    fn load(&self, users: u16) -> Load {
-        Load { users: usize::from(users), duration: Duration::from_secs_f64(self.seconds) }
+    fn load(&self, users: u16) -> SessionLoad {
+        SessionLoad { users: usize::from(users), duration: Duration::from_secs_f64(self.seconds) }
     }
 }
 
-fn failure(error: SessionBenchError) -> Failure {
+fn failure(error: SessionBenchError) -> CommandError {
     let hint = match &error {
         SessionBenchError::NoPeople => "see `--logins`",
         SessionBenchError::Connection(_) => "is the node up, and does it take so many connections?",
@@ -275,5 +287,5 @@ fn failure(error: SessionBenchError) -> Failure {
         SessionBenchError::NotSeen { .. } => "do the nodes share a store, and the cluster's secret?",
         SessionBenchError::NoProcess => "see `--pid`; only Linux tells it",
     };
-    Failure::new(crate::failure::without_number(&error.to_string())).hint(hint)
+    CommandError::new(crate::failure::without_number(&error.to_string())).hint(hint)
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use durward_bench::sessions::{Person, Site, wait_ready};
+use durward_bench::sessions::{BenchPerson, BenchSite, wait_ready};
 use durward_session::identity::session::User;
 use durward_session::identity::user::{Account, Directory, HashCosts, Password, StoredPassword};
 use durward_session::identity::{Entropy, IdentityError, SystemEntropy, hex};
@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::Arguments;
-use crate::bench::node::{Cores, HTTP_MARK, Started, resolve};
-use crate::failure::{Failure, without_number};
+use crate::bench::node::{CoreSplit, HTTP_MARK, StartedServer, resolve};
+use crate::failure::{CommandError, without_number};
 
 /// Everybody's password on nodes that are started.
 const PASSWORD: &str = "password";
@@ -30,32 +30,32 @@ static STORES: AtomicUsize = AtomicUsize::new(0);
 
 /// How passwords are kept on nodes that are started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hash {
+pub(super) enum PasswordHashing {
     /// As durward does unless it is told otherwise.
     Argon2id,
     /// At next to no cost.
     Cheap,
 }
 
-impl Hash {
+impl PasswordHashing {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Hash::Argon2id => "argon2id",
-            Hash::Cheap => "cheap",
+            PasswordHashing::Argon2id => "argon2id",
+            PasswordHashing::Cheap => "cheap",
         }
     }
 
     fn costs(self) -> HashCosts {
         match self {
-            Hash::Argon2id => HashCosts::default(),
-            Hash::Cheap => CHEAP,
+            PasswordHashing::Argon2id => HashCosts::default(),
+            PasswordHashing::Cheap => CHEAP,
         }
     }
 }
 
 /// How long logins may wait for their hash on nodes that are started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Queue {
+pub(super) enum LoginQueueTime {
     /// As long as durward lets them unless it is told otherwise: a flood is turned away.
     Usual,
     /// For as long as it takes, so that all who log in get in.
@@ -63,12 +63,12 @@ pub(super) enum Queue {
 }
 
 /// Nodes and people. Nodes that were started end with it.
-pub(super) struct Place {
+pub(super) struct SessionBenchNodes {
     addresses: Vec<SocketAddr>,
     processes: Vec<u32>,
-    people: Vec<Person>,
+    people: Vec<BenchPerson>,
     has_own_core: bool,
-    _started: Vec<Started>,
+    _started: Vec<StartedServer>,
 }
 
 #[derive(Deserialize)]
@@ -77,24 +77,27 @@ struct LoginLine {
     password: String,
 }
 
-impl Place {
+impl SessionBenchNodes {
     /// What the flags name; or nodes that are started, which keep passwords so and know so many people.
     pub(super) fn open(
         arguments: &Arguments,
-        hash: Hash,
-        queue: Queue,
+        hash: PasswordHashing,
+        queue: LoginQueueTime,
         people: usize,
-    ) -> Result<Place, Failure> {
+    ) -> Result<SessionBenchNodes, CommandError> {
         let mut place = match &arguments.logins {
-            Some(logins) => Place { people: read_logins(logins)?, ..Place::empty(arguments.cores) },
-            None => Place::empty(arguments.cores),
+            Some(logins) => SessionBenchNodes {
+                people: read_logins(logins)?,
+                ..SessionBenchNodes::empty(arguments.cores)
+            },
+            None => SessionBenchNodes::empty(arguments.cores),
         };
         for url in &arguments.at {
             place.addresses.push(resolve(url)?);
         }
         place.processes.clone_from(&arguments.pid);
         if let Some(config) = &arguments.config {
-            place.keep(Started::configured(arguments.cores, config)?);
+            place.keep(StartedServer::configured(arguments.cores, config)?);
         } else if place.addresses.is_empty() {
             place.start(arguments, (hash, queue), people)?;
         }
@@ -105,9 +108,9 @@ impl Place {
         Ok(place)
     }
 
-    fn empty(cores: Cores) -> Place {
-        let has_own_core = matches!(cores, Cores::Of { server, load } if server != load);
-        Place {
+    fn empty(cores: CoreSplit) -> SessionBenchNodes {
+        let has_own_core = matches!(cores, CoreSplit::Of { server, load } if server != load);
+        SessionBenchNodes {
             addresses: Vec::new(),
             processes: Vec::new(),
             people: Vec::new(),
@@ -116,16 +119,21 @@ impl Place {
         }
     }
 
-    fn keep(&mut self, started: Started) {
+    fn keep(&mut self, started: StartedServer) {
         self.addresses.push(started.address());
         self.processes.push(started.process());
         self._started.push(started);
     }
 
-    fn start(&mut self, arguments: &Arguments, kept: (Hash, Queue), people: usize) -> Result<(), Failure> {
+    fn start(
+        &mut self,
+        arguments: &Arguments,
+        kept: (PasswordHashing, LoginQueueTime),
+        people: usize,
+    ) -> Result<(), CommandError> {
         let (hash, _) = kept;
         if arguments.nodes > 1 && arguments.nats.is_empty() {
-            return Err(Failure::new("several nodes need a store that they share").hint(
+            return Err(CommandError::new("several nodes need a store that they share").hint(
                 "start nats-server with `--jetstream`, and name it with `--nats nats://127.0.0.1:4222`",
             ));
         }
@@ -134,7 +142,7 @@ impl Place {
         let secret = secret().map_err(failed)?;
         let store = format!("bench-{}-{}", std::process::id(), STORES.fetch_add(1, Ordering::Relaxed));
         for _ in 0..arguments.nodes {
-            let started = Started::start(arguments.cores, HTTP_MARK, |folder| {
+            let started = StartedServer::start(arguments.cores, HTTP_MARK, |folder| {
                 fs::create_dir_all(folder.join("policies"))?;
                 fs::write(folder.join("policies/all.sapl"), "policy \"all\"\npermit\n")?;
                 let key = OpenOptions::new()
@@ -145,17 +153,17 @@ impl Place {
                 key?.write_all(secret.as_bytes())?;
                 let directory = Directory::open(&folder.join("users"), hash.costs(), Arc::new(SystemEntropy));
                 let imported = directory.map_err(failed)?.import(accounts.clone());
-                imported.map_err(|error| Failure::new(error.to_string()))?;
+                imported.map_err(|error| CommandError::new(error.to_string()))?;
                 settings(arguments, kept, folder, &store)
             })?;
             self.keep(started);
         }
-        self.people = names.iter().map(|name| Person::new(name, PASSWORD)).collect();
+        self.people = names.iter().map(|name| BenchPerson::new(name, PASSWORD)).collect();
         Ok(())
     }
 
-    pub(super) fn site(&self) -> Site<'_> {
-        Site {
+    pub(super) fn site(&self) -> BenchSite<'_> {
+        BenchSite {
             nodes: &self.addresses,
             processes: &self.processes,
             people: &self.people,
@@ -164,23 +172,23 @@ impl Place {
     }
 }
 
-fn failed(error: IdentityError) -> Failure {
-    Failure::new(without_number(&error.to_string()))
+fn failed(error: IdentityError) -> CommandError {
+    CommandError::new(without_number(&error.to_string()))
 }
 
-fn read_logins(path: &Path) -> Result<Vec<Person>, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
+fn read_logins(path: &Path) -> Result<Vec<BenchPerson>, CommandError> {
+    let text = fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let person = |(number, line): (usize, &str)| {
         let LoginLine { user, password } = serde_json::from_str(line)
-            .map_err(|error| Failure::new(format!("{}:{number}: {error}", path.display())))?;
-        Ok(Person::new(&user, &password))
+            .map_err(|error| CommandError::new(format!("{}:{number}: {error}", path.display())))?;
+        Ok(BenchPerson::new(&user, &password))
     };
     lines.map(person).collect()
 }
 
 /// Accounts with the same password, which is hashed once: a million hashes of Argon2id would take hours.
-fn accounts(names: &[String], hash: Hash) -> Result<Vec<Account>, IdentityError> {
+fn accounts(names: &[String], hash: PasswordHashing) -> Result<Vec<Account>, IdentityError> {
     let password = StoredPassword::hash(&Password::new(PASSWORD)?, hash.costs(), &SystemEntropy)?;
     let account = |name: &String| {
         let user = User::new("/", name)?;
@@ -199,15 +207,15 @@ fn secret() -> Result<String, IdentityError> {
 /// What a node is told.
 fn settings(
     arguments: &Arguments,
-    (hash, queue): (Hash, Queue),
+    (hash, queue): (PasswordHashing, LoginQueueTime),
     folder: &Path,
     store: &str,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<Vec<u8>, CommandError> {
     let mut text = Vec::new();
     // A text of JSON is one of TOML.
-    let quoted = |name: &str| -> Result<Json, Failure> {
+    let quoted = |name: &str| -> Result<Json, CommandError> {
         let path = folder.join(name);
-        Ok(Json::from(path.to_str().ok_or_else(|| Failure::new("the folder for files is not UTF-8"))?))
+        Ok(Json::from(path.to_str().ok_or_else(|| CommandError::new("the folder for files is not UTF-8"))?))
     };
     writeln!(text, "policies.path = {}", quoted("policies")?)?;
     writeln!(text, "server.listen = '127.0.0.1:0'\nserver.workers = 1\nsapl.http = true")?;
@@ -220,7 +228,7 @@ fn settings(
     writeln!(text, "identity.mode = '{}'\nidentity.sessions_max = 20000000", arguments.mode.name())?;
     let HashCosts { memory_kib, passes, .. } = hash.costs();
     writeln!(text, "identity.hash_memory_kib = {memory_kib}\nidentity.hash_passes = {passes}")?;
-    if queue == Queue::Long {
+    if queue == LoginQueueTime::Long {
         writeln!(text, "identity.hashing_wait_ms_max = 600000")?;
     }
     if arguments.nats.is_empty() {

@@ -1,13 +1,15 @@
 //! What was measured, as JSON.
 
-use durward_bench::sessions::{Flood, Logouts, Measured, Memory, Validation, Waits};
+use durward_bench::sessions::{
+    LoginFlood, LogoutDelays, SessionMeasurement, SessionMemory, ValidationMeasurement, WaitTimes,
+};
 use serde_json::{Map, Value as Json, json};
 
-use super::{Arguments, Report, With};
+use super::{Arguments, AtUserCount, SessionBenchReport};
 use crate::bench::row::{command, machine, rounded};
 
 /// An object with all of it.
-pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
+pub(super) fn of(report: &SessionBenchReport, arguments: &Arguments) -> String {
     let is_own = arguments.at.is_empty() && arguments.config.is_none();
     let nodes = if arguments.at.is_empty() { usize::from(arguments.nodes) } else { arguments.at.len() };
     let object = json!({
@@ -16,7 +18,7 @@ pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
         "validate": report.validate.iter().map(validation).collect::<Vec<_>>(),
         "login": report.login.iter().map(|(hash, with)| {
             let mut row = measured(&with.measured, Some(with.users));
-            row.insert("hash".to_owned(), hash.map(super::place::Hash::name).into());
+            row.insert("hash".to_owned(), hash.map(super::place::PasswordHashing::name).into());
             row
         }).collect::<Vec<_>>(),
         "mix": report.mix.iter().map(|with| {
@@ -34,8 +36,8 @@ pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
     format!("{object:#}\n")
 }
 
-fn validation(with: &With<Validation>) -> Map<String, Json> {
-    let Validation { nodes, bare } = &with.measured;
+fn validation(with: &AtUserCount<ValidationMeasurement>) -> Map<String, Json> {
+    let ValidationMeasurement { nodes, bare } = &with.measured;
     let mut row = measured(nodes, Some(with.users));
     let part = bare.as_ref().map(|bare| rounded(nodes.rate.median / bare.rate.median));
     row.insert("bare".to_owned(), bare.as_ref().map(|bare| measured(bare, None)).into());
@@ -43,7 +45,7 @@ fn validation(with: &With<Validation>) -> Map<String, Json> {
     row
 }
 
-fn measured(measured: &Measured, users: Option<u16>) -> Map<String, Json> {
+fn measured(measured: &SessionMeasurement, users: Option<u16>) -> Map<String, Json> {
     let mut row = Map::new();
     let mut put = |name: &str, value: Json| row.insert(name.to_owned(), value);
     if let Some(users) = users {
@@ -61,7 +63,7 @@ fn measured(measured: &Measured, users: Option<u16>) -> Map<String, Json> {
     row
 }
 
-fn waits(waits: &Waits) -> Json {
+fn waits(waits: &WaitTimes) -> Json {
     json!({
         "answered": waits.answered,
         "failed": waits.failed,
@@ -72,7 +74,7 @@ fn waits(waits: &Waits) -> Json {
     })
 }
 
-fn flood(with: &With<Flood>) -> Json {
+fn flood(with: &AtUserCount<LoginFlood>) -> Json {
     let flood = &with.measured;
     let logins: Map<String, Json> =
         flood.logins.iter().map(|(status, count)| (status.to_string(), (*count).into())).collect();
@@ -88,7 +90,7 @@ fn flood(with: &With<Flood>) -> Json {
     })
 }
 
-fn logouts(logouts: &Logouts) -> Json {
+fn logouts(logouts: &LogoutDelays) -> Json {
     json!({
         "count": logouts.count,
         "accepted_after": logouts.accepted_after,
@@ -98,7 +100,7 @@ fn logouts(logouts: &Logouts) -> Json {
     })
 }
 
-fn memory(memory: &Memory) -> Json {
+fn memory(memory: &SessionMemory) -> Json {
     let nodes: Vec<Json> = memory
         .nodes
         .iter()

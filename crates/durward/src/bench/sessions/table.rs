@@ -1,13 +1,15 @@
 //! What was measured, as tables.
 
-use durward_bench::sessions::{Act, Flood, Logouts, Measured, Memory, Validation, Waits};
+use durward_bench::sessions::{
+    LoginFlood, LogoutDelays, SessionMeasurement, SessionMemory, UserAction, ValidationMeasurement, WaitTimes,
+};
 
-use super::place::Hash;
-use super::{Arguments, Report, With};
+use super::place::PasswordHashing;
+use super::{Arguments, AtUserCount, SessionBenchReport};
 use crate::bench::{counted, grouped};
 
 /// All tables, one below the other.
-pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
+pub(super) fn of(report: &SessionBenchReport, arguments: &Arguments) -> String {
     let mut text = head(arguments);
     let has_rates = !(report.validate.is_empty() && report.login.is_empty() && report.mix.is_empty());
     if has_rates {
@@ -16,14 +18,14 @@ pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
             "", "users", "a second", "min .. max", "p50 us", "p95 us", "p99 us", "node us"
         ));
     }
-    for With { users, measured } in &report.validate {
+    for AtUserCount { users, measured } in &report.validate {
         validation(&mut text, *users, measured);
     }
-    for (hash, With { users, measured }) in &report.login {
+    for (hash, AtUserCount { users, measured }) in &report.login {
         let name = hash.map_or_else(|| "login".to_owned(), |hash| format!("login, {}", words(hash)));
-        line(&mut text, &name, *users, measured, measured.of(Act::Login));
+        line(&mut text, &name, *users, measured, measured.of(UserAction::Login));
     }
-    for With { users, measured } in &report.mix {
+    for AtUserCount { users, measured } in &report.mix {
         let name = format!("mix, {} % logouts", arguments.logout_percent);
         line(&mut text, &name, *users, measured, None);
         measured.waits.iter().for_each(|waits| part(&mut text, waits));
@@ -31,7 +33,7 @@ pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
     if has_rates {
         text.push_str("\nnode us: what cores of the nodes did for one answer\n");
     }
-    if let Some(With { users, measured }) = &report.flood {
+    if let Some(AtUserCount { users, measured }) = &report.flood {
         flood(&mut text, *users, measured);
     }
     if let Some(logouts) = &report.logouts {
@@ -54,10 +56,10 @@ fn head(arguments: &Arguments) -> String {
     }
 }
 
-fn words(hash: Hash) -> &'static str {
+fn words(hash: PasswordHashing) -> &'static str {
     match hash {
-        Hash::Argon2id => "Argon2id",
-        Hash::Cheap => "cheap hash",
+        PasswordHashing::Argon2id => "Argon2id",
+        PasswordHashing::Cheap => "cheap hash",
     }
 }
 
@@ -65,10 +67,10 @@ fn us(nanoseconds: u64) -> String {
     format!("{:.0}", nanoseconds as f64 / 1_000.0)
 }
 
-fn line(text: &mut String, name: &str, users: u16, measured: &Measured, waits: Option<&Waits>) {
+fn line(text: &mut String, name: &str, users: u16, measured: &SessionMeasurement, waits: Option<&WaitTimes>) {
     let rate = &measured.rate;
     let range = format!("{} .. {}", grouped(rate.min), grouped(rate.max));
-    let wait = |pick: fn(&Waits) -> u64| waits.map_or_else(String::new, |waits| us(pick(waits)));
+    let wait = |pick: fn(&WaitTimes) -> u64| waits.map_or_else(String::new, |waits| us(pick(waits)));
     let cpu = measured.cpu_ns.map_or_else(String::new, |cpu| format!("{:.1}", cpu as f64 / 1_000.0));
     text.push_str(&format!(
         "{name:<22} {users:>5} {:>9} {range:>21} {:>9} {:>9} {:>9} {cpu:>9}\n",
@@ -79,7 +81,7 @@ fn line(text: &mut String, name: &str, users: u16, measured: &Measured, waits: O
     ));
 }
 
-fn part(text: &mut String, waits: &Waits) {
+fn part(text: &mut String, waits: &WaitTimes) {
     text.push_str(&format!(
         "  {:<48} {:>20} {:>9} {:>9}\n",
         format!("{}, {} times", waits.act.name(), grouped(waits.answered as f64)),
@@ -89,10 +91,10 @@ fn part(text: &mut String, waits: &Waits) {
     ));
 }
 
-fn validation(text: &mut String, users: u16, measured: &Validation) {
-    line(text, "validate", users, &measured.nodes, measured.nodes.of(Act::Validate));
+fn validation(text: &mut String, users: u16, measured: &ValidationMeasurement) {
+    line(text, "validate", users, &measured.nodes, measured.nodes.of(UserAction::Validate));
     if let Some(bare) = &measured.bare {
-        line(text, "  a bare server", users, bare, bare.of(Act::Validate));
+        line(text, "  a bare server", users, bare, bare.of(UserAction::Validate));
         let part = measured.nodes.rate.median / bare.rate.median * 100.0;
         let cpu = bare.cpu_ns.zip(measured.nodes.cpu_ns).map(|(bare, nodes)| nodes as f64 / bare as f64);
         let cpu = cpu.map_or_else(String::new, |times| format!(", at {times:.2} times its cost"));
@@ -103,8 +105,10 @@ fn validation(text: &mut String, users: u16, measured: &Validation) {
     }
 }
 
-fn flood(text: &mut String, users: u16, flood: &Flood) {
-    let wait = |measured: &Measured, pick: fn(&Waits) -> u64| measured.of(Act::Validate).map_or(0, pick);
+fn flood(text: &mut String, users: u16, flood: &LoginFlood) {
+    let wait = |measured: &SessionMeasurement, pick: fn(&WaitTimes) -> u64| {
+        measured.of(UserAction::Validate).map_or(0, pick)
+    };
     text.push_str(&format!(
         "\na flood of logins (Argon2id unless set otherwise), {users} users validate\n\
          {} logins/s can be done, {} came a second\n",
@@ -131,7 +135,7 @@ fn flood(text: &mut String, users: u16, flood: &Flood) {
     ));
 }
 
-fn seen(logouts: &Logouts) -> String {
+fn seen(logouts: &LogoutDelays) -> String {
     let ms = |nanoseconds: u64| nanoseconds as f64 / 1e6;
     format!(
         "\n{} logouts refused on all other nodes: p50 {:.2} ms, p99 {:.2} ms, longest {:.2} ms after the answer\n\
@@ -144,7 +148,7 @@ fn seen(logouts: &Logouts) -> String {
     )
 }
 
-fn resident(text: &mut String, memory: &Memory) {
+fn resident(text: &mut String, memory: &SessionMemory) {
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let sessions = memory.sessions as f64;
     text.push_str(&format!(

@@ -1,12 +1,12 @@
 //! Lays the parts of the dashboard out in the room there is: what matters most keeps its place, on any screen.
 
-use durward_lab::live::Status;
+use durward_lab::live::RunStatus;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::{LineGauge, Paragraph, Sparkline};
 
-use super::parts::{self, Tone, Tones};
+use super::parts::{self, TextTone, TonePalette};
 
 /// Below this width only the shortest figures are shown.
 const NARROW: u16 = 80;
@@ -17,7 +17,7 @@ const CURVE: u16 = 4;
 
 /// What is shown beside the status.
 #[derive(Clone, Debug)]
-pub(super) struct View {
+pub(super) struct DashboardView {
     /// Stands in the last line.
     pub(super) note: String,
     pub(super) is_coloured: bool,
@@ -26,10 +26,10 @@ pub(super) struct View {
 }
 
 /// Draws all of it.
-pub(super) fn draw(frame: &mut Frame<'_>, status: &Status, view: &View) {
-    let tones = Tones { is_coloured: view.is_coloured };
+pub(super) fn draw(frame: &mut Frame<'_>, status: &RunStatus, view: &DashboardView) {
+    let tones = TonePalette { is_coloured: view.is_coloured };
     let area = frame.area();
-    let mut rows = Rows { area, top: area.y, bottom: area.bottom() };
+    let mut rows = ScreenRows { area, top: area.y, bottom: area.bottom() };
     let head = &status.head;
     rows.line(frame, parts::title(head, view.is_stopping, tones));
     // The last line is kept before what lies between is laid out.
@@ -48,27 +48,27 @@ pub(super) fn draw(frame: &mut Frame<'_>, status: &Status, view: &View) {
     rows.lines(frame, figures, 3);
     let right = (area.width >= WIDE).then(|| rows.split_right());
     curves(frame, &mut rows, status, tones);
-    rows.part(frame, "nodes", parts::nodes(head, tones), Keep::First, 3, tones);
-    rows.part(frame, "failed requests", parts::causes(head, tones), Keep::First, 3, tones);
+    rows.part(frame, "nodes", parts::nodes(head, tones), KeepLines::First, 3, tones);
+    rows.part(frame, "failed requests", parts::causes(head, tones), KeepLines::First, 3, tones);
     let points = parts::points(&status.points, tones);
     match right {
-        Some(mut right) => right.part(frame, "points", points, Keep::Last, 2, tones),
-        None => rows.part(frame, "points", points, Keep::Last, 2, tones),
+        Some(mut right) => right.part(frame, "points", points, KeepLines::Last, 2, tones),
+        None => rows.part(frame, "points", points, KeepLines::Last, 2, tones),
     }
 }
 
-fn progress(frame: &mut Frame<'_>, rows: &mut Rows, status: &Status, tones: Tones) {
+fn progress(frame: &mut Frame<'_>, rows: &mut ScreenRows, status: &RunStatus, tones: TonePalette) {
     let Some(area) = rows.take(1) else { return };
     let gauge = LineGauge::default()
         .ratio(status.head.progress.clamp(0.0, 1.0))
         .label(parts::progress(&status.head))
-        .filled_style(tones.style(Tone::Good))
-        .unfilled_style(tones.style(Tone::Faint));
+        .filled_style(tones.style(TextTone::Good))
+        .unfilled_style(tones.style(TextTone::Faint));
     frame.render_widget(gauge, area);
 }
 
 /// Rate and p99 of the last seconds, as far as the width goes.
-fn curves(frame: &mut Frame<'_>, rows: &mut Rows, status: &Status, tones: Tones) {
+fn curves(frame: &mut Frame<'_>, rows: &mut ScreenRows, status: &RunStatus, tones: TonePalette) {
     let free = rows.free();
     let height = match free {
         0..8 => return,
@@ -101,29 +101,29 @@ fn curves(frame: &mut Frame<'_>, rows: &mut Rows, status: &Status, tones: Tones)
     rows.space_if_room(24);
     for (name, values) in curves {
         let values: Vec<u64> = values;
-        rows.line(frame, Line::styled(name, tones.style(Tone::Faint)));
+        rows.line(frame, Line::styled(name, tones.style(TextTone::Faint)));
         let Some(area) = rows.take(height) else { return };
-        frame.render_widget(Sparkline::default().data(&values).style(tones.style(Tone::Good)), area);
+        frame.render_widget(Sparkline::default().data(&values).style(tones.style(TextTone::Good)), area);
     }
 }
 
 /// Which lines of a part stay where not all have room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keep {
+enum KeepLines {
     First,
     Last,
 }
 
 /// Rows from top to bottom, as far as there are some.
 #[derive(Clone, Copy, Debug)]
-struct Rows {
+struct ScreenRows {
     area: Rect,
     top: u16,
     /// The first row that is taken.
     bottom: u16,
 }
 
-impl Rows {
+impl ScreenRows {
     fn free(&self) -> u16 {
         self.bottom.saturating_sub(self.top)
     }
@@ -163,11 +163,11 @@ impl Rows {
     }
 
     /// The right half of what is free, which is then no longer here.
-    fn split_right(&mut self) -> Rows {
+    fn split_right(&mut self) -> ScreenRows {
         let half = self.area.width / 2;
         let right = Rect { x: self.area.x + half, width: self.area.width - half, ..self.area };
         self.area.width = half.saturating_sub(2);
-        Rows { area: right, ..*self }
+        ScreenRows { area: right, ..*self }
     }
 
     /// A heading and lines, with an empty row before it where there is room; nothing of nothing, and where fewer than
@@ -177,28 +177,28 @@ impl Rows {
         frame: &mut Frame<'_>,
         heading: &str,
         lines: Vec<Line<'_>>,
-        keep: Keep,
+        keep: KeepLines,
         least: u16,
-        tones: Tones,
+        tones: TonePalette,
     ) {
         if lines.is_empty() || self.free() < least {
             return;
         }
         self.space_if_room(8);
-        self.line(frame, Line::styled(heading.to_owned(), tones.style(Tone::Strong)));
+        self.line(frame, Line::styled(heading.to_owned(), tones.style(TextTone::Strong)));
         let room = usize::from(self.free());
         let count = lines.len();
         if count <= room {
             return self.lines(frame, lines, room);
         }
         let shown = room.saturating_sub(1);
-        let more = Line::styled(format!("... {} more", count - shown), tones.style(Tone::Faint));
+        let more = Line::styled(format!("... {} more", count - shown), tones.style(TextTone::Faint));
         match keep {
-            Keep::First => {
+            KeepLines::First => {
                 self.lines(frame, lines, shown);
                 self.line(frame, more);
             }
-            Keep::Last => {
+            KeepLines::Last => {
                 self.line(frame, more);
                 self.lines(frame, lines.into_iter().skip(count - shown).collect(), shown);
             }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use durward_lab::live::Board;
+use durward_lab::live::StatusBoard;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
@@ -23,7 +23,7 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
-use draw::View;
+use draw::DashboardView;
 
 /// How often the screen is drawn anew.
 const EVERY: Duration = Duration::from_millis(250);
@@ -60,12 +60,13 @@ impl Dashboard {
     ///
     /// # Errors
     /// A terminal that cannot be set up.
-    pub(super) fn open(board: Board, stop: Arc<AtomicBool>, note: String) -> io::Result<Dashboard> {
+    pub(super) fn open(board: StatusBoard, stop: Arc<AtomicBool>, note: String) -> io::Result<Dashboard> {
         put_back_on_panic();
         let screen = Screen::open()?;
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
-        let view = View { note, is_coloured: std::env::var_os("NO_COLOR").is_none(), is_stopping: false };
+        let view =
+            DashboardView { note, is_coloured: std::env::var_os("NO_COLOR").is_none(), is_stopping: false };
         let show = move || show(screen, &board, &stop, &over, view);
         let thread = thread::Builder::new().name("lab-dashboard".to_owned()).spawn(show)?;
         Ok(Dashboard { is_over, thread: Some(thread) })
@@ -84,7 +85,13 @@ impl Drop for Dashboard {
 }
 
 /// Draws and takes keys until the run is over, or the terminal is gone: then the run goes on unseen.
-fn show(mut screen: Screen, board: &Board, stop: &AtomicBool, is_over: &AtomicBool, mut view: View) {
+fn show(
+    mut screen: Screen,
+    board: &StatusBoard,
+    stop: &AtomicBool,
+    is_over: &AtomicBool,
+    mut view: DashboardView,
+) {
     let mut next = Instant::now();
     while !is_over.load(Ordering::Relaxed) && IS_OPEN.load(Ordering::Relaxed) {
         view.is_stopping = stop.load(Ordering::Relaxed);

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use durward_lab::live::Status;
-use durward_lab::record::{Latency, Load, Mark, Point, Second, StepResult, UsedSample};
-use durward_lab::run::{Moment, NodeNow, Place, StepNow};
+use durward_lab::live::RunStatus;
+use durward_lab::record::{
+    LatencyRecord, MeasuredPoint, MeasuredSecond, PointLoad, PointWarning, StepResult, UsedSample,
+};
+use durward_lab::run::{NodeNow, RunPosition, RunSecond, StepNow};
 use durward_lab::scenario::Scenario;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::draw::{View, draw};
+use super::draw::{DashboardView, draw};
 
 fn scenario(name: &str) -> Scenario {
     let text = format!(
@@ -21,12 +23,19 @@ fn scenario(name: &str) -> Scenario {
     Scenario::read(&text).unwrap()
 }
 
-fn place(number: usize) -> Place {
-    Place { number, count: 12, configuration: "sticky".into(), nodes: 2, load: Load::Users(8), replicate: 0 }
+fn place(number: usize) -> RunPosition {
+    RunPosition {
+        number,
+        count: 12,
+        configuration: "sticky".into(),
+        nodes: 2,
+        load: PointLoad::Users(8),
+        replicate: 0,
+    }
 }
 
-fn moment(at_s: f64, failed: u64) -> Moment {
-    let mut since_due = Latency::default();
+fn moment(at_s: f64, failed: u64) -> RunSecond {
+    let mut since_due = LatencyRecord::default();
     since_due.record_many(1_500_000, 990);
     since_due.record_many(80_000_000, 10);
     let used = UsedSample { at_s, cpus: 0.39, memory_bytes: 48 << 20, throttled: 0.5 };
@@ -40,8 +49,8 @@ fn moment(at_s: f64, failed: u64) -> Moment {
     };
     let causes: BTreeMap<String, u64> =
         if failed > 0 { [("status 503".to_owned(), failed)].into() } else { BTreeMap::new() };
-    Moment {
-        second: Second { at_s, answered: 1000, failed, p50_ns: 1_500_000, p99_ns: 80_000_000 },
+    RunSecond {
+        second: MeasuredSecond { at_s, answered: 1000, failed, p50_ns: 1_500_000, p99_ns: 80_000_000 },
         since_due,
         causes,
         steps: vec![StepNow { name: "ask".into(), answered: 1000, failed }],
@@ -51,20 +60,21 @@ fn moment(at_s: f64, failed: u64) -> Moment {
 }
 
 /// In the middle of a run: some points behind it, with marks and failures.
-fn running() -> Status {
-    let mut status = Status::new(&scenario("a shop"));
+fn running() -> RunStatus {
+    let mut status = RunStatus::new(&scenario("a shop"));
     for number in 1..=3 {
         status.begin(&place(number));
         let mut step = StepResult { name: "ask".into(), answered: 10_000, ..StepResult::default() };
         step.since_due.record_many(2_000_000, 10_000);
-        let marks = if number == 2 { vec![Mark::GeneratorLimit("94 % busy".into())] } else { Vec::new() };
-        let point = Point {
-            load: Load::Users(8),
+        let marks =
+            if number == 2 { vec![PointWarning::GeneratorLimit("94 % busy".into())] } else { Vec::new() };
+        let point = MeasuredPoint {
+            load: PointLoad::Users(8),
             nodes: 2,
             measured_s: 10.0,
             steps: vec![step],
             marks,
-            ..Point::default()
+            ..MeasuredPoint::default()
         };
         status.end(&place(number), &point);
     }
@@ -75,11 +85,11 @@ fn running() -> Status {
     status
 }
 
-fn view() -> View {
-    View { note: "page: http://127.0.0.1:8080/".into(), is_coloured: true, is_stopping: false }
+fn view() -> DashboardView {
+    DashboardView { note: "page: http://127.0.0.1:8080/".into(), is_coloured: true, is_stopping: false }
 }
 
-fn shown(status: &Status, width: u16, height: u16, view: &View) -> String {
+fn shown(status: &RunStatus, width: u16, height: u16, view: &DashboardView) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(frame, status, view)).unwrap();
     let buffer = terminal.backend().buffer();
@@ -121,9 +131,9 @@ fn the_smallest_screens_show_what_matters_most() {
 
 #[test]
 fn no_size_breaks_it() {
-    let (empty, full) = (Status::new(&scenario("x")), running());
+    let (empty, full) = (RunStatus::new(&scenario("x")), running());
     let mut ended = running();
-    ended.finish(durward_lab::live::Ending::default());
+    ended.finish(durward_lab::live::RunEnding::default());
     for width in [1, 2, 7, 20, 39, 79, 80, 81, 120, 169, 170, 200, 400] {
         for height in [1, 2, 3, 4, 5, 8, 12, 24, 60, 200] {
             for status in [&empty, &full, &ended] {
@@ -137,7 +147,7 @@ fn no_size_breaks_it() {
 fn what_has_no_room_is_counted() {
     let mut status = running();
     for number in 5..=60 {
-        status.end(&place(number), &Point { nodes: 2, measured_s: 1.0, ..Point::default() });
+        status.end(&place(number), &MeasuredPoint { nodes: 2, measured_s: 1.0, ..MeasuredPoint::default() });
     }
     let screen = shown(&status, 100, 30, &view());
     assert!(screen.contains(" more\n"), "{screen}");
@@ -155,13 +165,13 @@ fn wide_screens_have_points_beside_the_rest() {
 
 #[test]
 fn stopping_is_said() {
-    let screen = shown(&running(), 100, 30, &View { is_stopping: true, ..view() });
+    let screen = shown(&running(), 100, 30, &DashboardView { is_stopping: true, ..view() });
     assert!(screen.contains("  stopping") && screen.contains("q again: end at once"), "{screen}");
 }
 
 #[test]
 fn names_cannot_steer_the_terminal() {
-    let mut status = Status::new(&scenario("a\u{1b}[31m\u{7}b"));
+    let mut status = RunStatus::new(&scenario("a\u{1b}[31m\u{7}b"));
     let mut place = place(1);
     place.configuration = "c\u{1b}]0;title\u{7}\n".into();
     status.begin(&place);
@@ -173,7 +183,7 @@ fn names_cannot_steer_the_terminal() {
 fn without_colour_there_is_none() {
     let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
     let status = running();
-    terminal.draw(|frame| draw(frame, &status, &View { is_coloured: false, ..view() })).unwrap();
+    terminal.draw(|frame| draw(frame, &status, &DashboardView { is_coloured: false, ..view() })).unwrap();
     let plain = ratatui::style::Color::Reset;
     assert!(terminal.backend().buffer().content.iter().all(|cell| cell.fg == plain && cell.bg == plain));
 }

@@ -7,10 +7,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use durward_lab::fit::{self, By, Curve, Lambda, Options, Report, Resampling, Residence, Weights};
+use durward_lab::fit::{
+    self, FitOptions, FitReport, Lambda, LoadUnit, RecordCurve, Resampling, Residence, Weights,
+};
 use serde::Serialize;
 
-use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS};
+use crate::failure::{CommandError, CommandResult, DIFFERENT, SUCCESS};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -36,7 +38,7 @@ pub(super) struct Arguments {
     lambda: Lambda,
     /// What N is in a record; nodes where their number varies, else requests under way where users pause, else users
     #[arg(long, value_enum)]
-    by: Option<ByName>,
+    by: Option<FitUnit>,
     /// Fit only this set of the file, or this curve of the record
     #[arg(long, value_name = "NAME")]
     set: Option<String>,
@@ -55,7 +57,7 @@ pub(super) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ByName {
+enum FitUnit {
     Users,
     Nodes,
     Concurrency,
@@ -77,21 +79,21 @@ enum BootstrapName {
 
 /// One curve with what was found; in JSON the report, with residence times where there was a record.
 #[derive(Debug, Serialize)]
-struct Fitted {
+struct FittedCurve {
     #[serde(skip)]
     name: String,
     #[serde(flatten)]
-    report: Report,
+    report: FitReport,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     residence: Vec<Residence>,
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let text = text_of(&arguments.data)?;
     let (n_is, weights) = (arguments.by.map(by), weights(arguments.weights));
     let input = fit::read(&text, n_is, weights).map_err(|error| {
-        Failure::new(error.to_string()).at(&arguments.data).hint("see `durward lab fit --help`")
+        CommandError::new(error.to_string()).at(&arguments.data).hint("see `durward lab fit --help`")
     })?;
     let others = input.subsets.iter().map(|subset| subset.name.clone()).collect::<Vec<_>>();
     let chosen = chosen(input, arguments)?;
@@ -101,19 +103,19 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::from(if is_refused { DIFFERENT } else { SUCCESS }))
 }
 
-fn text_of(path: &Path) -> Result<String, Failure> {
+fn text_of(path: &Path) -> Result<String, CommandError> {
     if path == Path::new("-") {
         let mut text = String::new();
         io::stdin()
             .read_to_string(&mut text)
-            .map_err(|error| Failure::from(error).at(Path::new("standard input")))?;
+            .map_err(|error| CommandError::from(error).at(Path::new("standard input")))?;
         return Ok(text);
     }
-    fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))
+    fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))
 }
 
 /// The curves to fit: all, or the one that was asked for.
-fn chosen(input: fit::Input, arguments: &Arguments) -> Result<Vec<Curve>, Failure> {
+fn chosen(input: fit::FitInput, arguments: &Arguments) -> Result<Vec<RecordCurve>, CommandError> {
     let Some(name) = &arguments.set else { return Ok(input.curves) };
     let mut all = input.curves.into_iter().chain(input.subsets);
     let mut names = Vec::new();
@@ -124,17 +126,17 @@ fn chosen(input: fit::Input, arguments: &Arguments) -> Result<Vec<Curve>, Failur
     names.retain(|name| name != "``");
     let there = if names.is_empty() { "none with a name".to_owned() } else { names.join(", ") };
     found.map(|curve| vec![curve]).ok_or_else(|| {
-        Failure::new(format!("no set `{name}`")).at(&arguments.data).hint(format!("there are {there}"))
+        CommandError::new(format!("no set `{name}`")).at(&arguments.data).hint(format!("there are {there}"))
     })
 }
 
-fn fitted(curve: Curve, arguments: &Arguments) -> Result<Fitted, Failure> {
+fn fitted(curve: RecordCurve, arguments: &Arguments) -> Result<FittedCurve, CommandError> {
     let has_one = curve.observations.iter().any(|one| one.n == 1.0 && one.x > 0.0);
     if arguments.lambda == Lambda::X1 && !has_one {
-        let failure = Failure::new("`--lambda x1` needs a measurement at N = 1").at(&arguments.data);
+        let failure = CommandError::new("`--lambda x1` needs a measurement at N = 1").at(&arguments.data);
         return Err(failure.hint("`--lambda free` fits it, `--lambda NUMBER` sets it"));
     }
-    let options = Options {
+    let options = FitOptions {
         lambda: arguments.lambda,
         n_is: curve.n_is,
         seed: arguments.seed,
@@ -143,11 +145,11 @@ fn fitted(curve: Curve, arguments: &Arguments) -> Result<Fitted, Failure> {
         left_out: curve.left_out,
     };
     let report = fit::of(&curve.observations, &options);
-    Ok(Fitted { name: curve.name, report, residence: curve.residence })
+    Ok(FittedCurve { name: curve.name, report, residence: curve.residence })
 }
 
 /// One report as it is; several by their names, under `sets`.
-fn json(fitted: &[Fitted]) -> Result<String, Failure> {
+fn json(fitted: &[FittedCurve]) -> Result<String, CommandError> {
     let text = match fitted {
         [one] => serde_json::to_string_pretty(one),
         several => {
@@ -155,11 +157,11 @@ fn json(fitted: &[Fitted]) -> Result<String, Failure> {
                 .iter()
                 .map(|one| Ok((one.name.clone(), serde_json::to_value(one)?)))
                 .collect::<Result<_, serde_json::Error>>()
-                .map_err(|error| Failure::new(error.to_string()))?;
+                .map_err(|error| CommandError::new(error.to_string()))?;
             serde_json::to_string_pretty(&serde_json::json!({ "sets": named }))
         }
     };
-    text.map(|text| text + "\n").map_err(|error| Failure::new(error.to_string()))
+    text.map(|text| text + "\n").map_err(|error| CommandError::new(error.to_string()))
 }
 
 /// Reads what the flag says.
@@ -172,11 +174,11 @@ fn lambda(text: &str) -> Result<Lambda, String> {
     }
 }
 
-fn by(name: ByName) -> By {
+fn by(name: FitUnit) -> LoadUnit {
     match name {
-        ByName::Users => By::Users,
-        ByName::Nodes => By::Nodes,
-        ByName::Concurrency => By::Concurrency,
+        FitUnit::Users => LoadUnit::Users,
+        FitUnit::Nodes => LoadUnit::Nodes,
+        FitUnit::Concurrency => LoadUnit::Concurrency,
     }
 }
 

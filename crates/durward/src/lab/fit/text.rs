@@ -1,8 +1,8 @@
 //! Fits as people read them: the verdict, the three laws, what is refused, residuals.
 
-use durward_lab::fit::{Fit, Report, Residence, number};
+use durward_lab::fit::{Fit, FitReport, Residence, number};
 
-use super::Fitted;
+use super::FittedCurve;
 
 /// Residuals and loads beyond so many are not printed: the JSON has them.
 const ROWS_MAX: usize = 40;
@@ -11,7 +11,7 @@ const ROWS_MAX: usize = 40;
 const PICTURE_HALF: usize = 20;
 
 /// All of them, and which further sets the file has.
-pub(super) fn of(fitted: &[Fitted], others: &[String]) -> String {
+pub(super) fn of(fitted: &[FittedCurve], others: &[String]) -> String {
     let parts: Vec<String> = fitted.iter().map(one).collect();
     let mut text = parts.join("\n");
     if !others.is_empty() {
@@ -20,7 +20,7 @@ pub(super) fn of(fitted: &[Fitted], others: &[String]) -> String {
     text
 }
 
-fn one(fitted: &Fitted) -> String {
+fn one(fitted: &FittedCurve) -> String {
     let report = &fitted.report;
     let mut text = if fitted.name.is_empty() { String::new() } else { format!("{}\n", fitted.name) };
     text.push_str(&format!("{}\n\n{}", report.verdict, table(report)));
@@ -39,7 +39,7 @@ fn one(fitted: &Fitted) -> String {
     text
 }
 
-fn table(report: &Report) -> String {
+fn table(report: &FitReport) -> String {
     let mut text = format!(
         "{:<8} {:>12} {:>20} {:>20} {:>8} {:>10} {:>8} {:>8}\n",
         "law", "lambda", "sigma", "kappa", "N*", "X*", "AICc", "R^2"
@@ -56,7 +56,8 @@ fn table(report: &Report) -> String {
 }
 
 fn row(name: &str, fit: &Fit) -> String {
-    let error = |of: fn(&durward_lab::fit::Errors) -> Option<f64>| fit.standard_errors.as_ref().and_then(of);
+    let error =
+        |of: fn(&durward_lab::fit::StandardErrors) -> Option<f64>| fit.standard_errors.as_ref().and_then(of);
     let with = |value: f64, error: Option<f64>| match error {
         Some(error) => format!("{} +-{}", number(value), number(error)),
         None => number(value),
@@ -74,7 +75,7 @@ fn row(name: &str, fit: &Fit) -> String {
     )
 }
 
-fn intervals(report: &Report) -> String {
+fn intervals(report: &FitReport) -> String {
     let Some(method) = &report.bootstrap.method else { return String::new() };
     let ends = |ends: Option<[f64; 2]>| {
         ends.map_or_else(String::new, |[low, high]| format!("{} to {}", number(low), number(high)))
@@ -94,7 +95,7 @@ fn intervals(report: &Report) -> String {
     )
 }
 
-fn influence(report: &Report) -> String {
+fn influence(report: &FitReport) -> String {
     let Some(most) = report.leave_one_out.first() else { return String::new() };
     let peak = most.n_star.map_or_else(|| "no peak".to_owned(), |peak| format!("N* {}", number(peak)));
     format!(
@@ -107,7 +108,7 @@ fn influence(report: &Report) -> String {
 }
 
 /// Each residual as a bar to the left or right of the law.
-fn residuals(report: &Report) -> String {
+fn residuals(report: &FitReport) -> String {
     let Some(fit) = report.fits.usl.as_ref().filter(|fit| fit.residuals.len() <= ROWS_MAX) else {
         return String::new();
     };

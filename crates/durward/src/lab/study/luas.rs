@@ -4,32 +4,34 @@ use std::env;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use durward_lab::study::luas::{self, Engine, Policies, PoliciesError, PrepareError, Setup, known};
+use durward_lab::study::luas::{
+    self, LuasSetup, PoliciesError, PrepareError, StudyEngine, StudyPolicies, known,
+};
 
-use super::{How, cannot_write, choose, list, redraw, run_chosen, writable};
-use crate::failure::{Failure, Outcome, without_number};
+use super::{StudyArguments, cannot_write, choose, list, redraw, run_chosen, writable};
+use crate::failure::{CommandError, CommandResult, without_number};
 use crate::lab::run::stop_at_signal;
 
 /// Decision points as servers of 1 core and 512 MB under bursts: durward, Balana, AT&T XACML, AuthzForce
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    how: How,
+    how: StudyArguments,
     /// Policies and questions, such as the real CONTINUE: one `.xml` policy file of XACML 3.0, `requests*.jsonl`, and
     /// `decisions.jsonl` where the right decisions are known. Without it, a stand-in of the same size
     #[arg(long, value_name = "DIR")]
     policies: Option<PathBuf>,
     /// Measure this engine as well: NAME=COMMAND, where `{port}` and `{policies}` say where it listens and what it reads, NAME=URL
     /// of a server that runs here, or NAME=image:PORT:IMAGE. It answers XACML 3.0 in XML at /pdp
-    #[arg(long, value_name = "NAME=WHAT", value_parser = Engine::read)]
-    engine: Vec<Engine>,
+    #[arg(long, value_name = "NAME=WHAT", value_parser = StudyEngine::read)]
+    engine: Vec<StudyEngine>,
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let how = &arguments.how;
     let out = how.out("luas");
-    let setup = Setup {
+    let setup = LuasSetup {
         is_full: how.is_full(),
         sent: how.points().map(<[u64]>::to_vec),
         seconds: how.seconds(),
@@ -57,15 +59,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     };
     let stop = stop_at_signal()?;
     let (study, facts) = luas::prepare(&setup, &stop, &mut tell).map_err(failure)?;
-    let facts =
-        serde_json::to_value(facts).map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+    let facts = serde_json::to_value(facts)
+        .map_err(|error| CommandError::new(format!("cannot write JSON: {error}")))?;
     run_chosen(&study, facts, how)
 }
 
 /// Those of the study, and those of the command line, which come in their place where names are the same.
-fn engines(more: &[Engine]) -> Result<Vec<Engine>, Failure> {
+fn engines(more: &[StudyEngine]) -> Result<Vec<StudyEngine>, CommandError> {
     let program = env::current_exe()
-        .map_err(|error| Failure::new(format!("this program does not know where it is: {error}")))?;
+        .map_err(|error| CommandError::new(format!("this program does not know where it is: {error}")))?;
     let mut all = known(&program.display().to_string(), env!("CARGO_PKG_VERSION"));
     for engine in more {
         all.retain(|one| one.name != engine.name);
@@ -74,10 +76,10 @@ fn engines(more: &[Engine]) -> Result<Vec<Engine>, Failure> {
     Ok(all)
 }
 
-fn policies(directory: Option<&Path>) -> Result<Policies, Failure> {
-    let Some(directory) = directory else { return Ok(Policies::stand_in()) };
-    Policies::read(directory).map_err(|error| {
-        let failure = Failure::new(without_number(&error.to_string()));
+fn policies(directory: Option<&Path>) -> Result<StudyPolicies, CommandError> {
+    let Some(directory) = directory else { return Ok(StudyPolicies::stand_in()) };
+    StudyPolicies::read(directory).map_err(|error| {
+        let failure = CommandError::new(without_number(&error.to_string()));
         match error {
             PoliciesError::Read(..) | PoliciesError::Line(..) => failure,
             PoliciesError::Policies(..) | PoliciesError::NoQuestions(_) => {
@@ -87,11 +89,11 @@ fn policies(directory: Option<&Path>) -> Result<Policies, Failure> {
     })
 }
 
-fn failure(error: PrepareError) -> Failure {
+fn failure(error: PrepareError) -> CommandError {
     match error {
         PrepareError::Write(path, error) => cannot_write(&path, &error),
         PrepareError::NoEngine(_) | PrepareError::NothingKnown => {
-            Failure::new(without_number(&error.to_string()))
+            CommandError::new(without_number(&error.to_string()))
         }
     }
 }

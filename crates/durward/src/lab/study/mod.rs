@@ -10,13 +10,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use durward_lab::report::{self, Document, Options as ReportOptions};
-use durward_lab::run::{Options, Watcher};
+use durward_lab::run::{RunOptions, RunWatcher};
 use durward_lab::scenario::Scenario;
-use durward_lab::study::{self, Digest, Doing, Earlier, Progress, Run, Study, StudyError};
+use durward_lab::study::{
+    self, EarlierRecords, RunAction, Study, StudyDigest, StudyError, StudyProgress, StudyRun,
+};
 
 use super::run::{now_unix_ms, stop_at_signal};
-use super::watch::Lines;
-use crate::failure::{DIFFERENT, Failure, Outcome, without_number};
+use super::watch::ProgressLines;
+use crate::failure::{CommandError, CommandResult, DIFFERENT, without_number};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -34,18 +36,18 @@ paper's tables and figures beside ours. The command exits 1 where a run failed o
 #[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(super) struct Arguments {
     #[command(subcommand)]
-    which: Which,
+    which: StudyCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Which {
+enum StudyCommand {
     Openam(openam::Arguments),
     Luas(luas::Arguments),
 }
 
 /// How a study is run.
 #[derive(Debug, clap::Args)]
-pub(super) struct How {
+pub(super) struct StudyArguments {
     /// Short measurements and few loads: what fits between two meetings. The default
     #[arg(long, conflicts_with = "full")]
     quick: bool,
@@ -84,7 +86,7 @@ pub(super) struct How {
     quiet: bool,
 }
 
-impl How {
+impl StudyArguments {
     /// Where records and report are written.
     pub(super) fn out(&self, study: &str) -> PathBuf {
         self.out.clone().unwrap_or_else(|| PathBuf::from(format!("{study}-study")))
@@ -112,15 +114,15 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     match &arguments.which {
-        Which::Openam(arguments) => openam::run(arguments),
-        Which::Luas(arguments) => luas::run(arguments),
+        StudyCommand::Openam(arguments) => openam::run(arguments),
+        StudyCommand::Luas(arguments) => luas::run(arguments),
     }
 }
 
 /// Runs a study, or lists it, as the flags say.
-pub(super) fn run_study(mut study: Study, how: &How) -> Outcome {
+pub(super) fn run_study(mut study: Study, how: &StudyArguments) -> CommandResult {
     if let Some(path) = &how.redraw {
         return redraw(&study, path, how);
     }
@@ -132,7 +134,7 @@ pub(super) fn run_study(mut study: Study, how: &How) -> Outcome {
 }
 
 /// Runs a study whose runs are all wanted; `facts` are what its pages need beside them.
-pub(super) fn run_chosen(study: &Study, facts: serde_json::Value, how: &How) -> Outcome {
+pub(super) fn run_chosen(study: &Study, facts: serde_json::Value, how: &StudyArguments) -> CommandResult {
     let out = how.out(study.name);
     writable(&out)?;
     let expected = study.expected().map_err(|error| failure(&error))?;
@@ -144,16 +146,16 @@ pub(super) fn run_chosen(study: &Study, facts: serde_json::Value, how: &How) -> 
             in_words(expected)
         );
     }
-    let options = Options {
+    let options = RunOptions {
         command: std::env::args().collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         may_load: how.i_may_load.clone(),
         now_unix_ms,
         stop: stop_at_signal()?,
-        ..Options::default()
+        ..RunOptions::default()
     };
-    let earlier = if how.resume { Earlier::Kept } else { Earlier::Replaced };
-    let mut lines = Steps { is_quiet: how.quiet };
+    let earlier = if how.resume { EarlierRecords::Kept } else { EarlierRecords::Replaced };
+    let mut lines = StudySteps { is_quiet: how.quiet };
     let mut digest =
         study::run(study, &out, earlier, &options, &mut lines).map_err(|error| failure(&error))?;
     digest.facts = facts;
@@ -167,25 +169,25 @@ pub(super) fn run_chosen(study: &Study, facts: serde_json::Value, how: &How) -> 
     Ok(if incomplete.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
 }
 
-pub(super) fn redraw(study: &Study, path: &Path, how: &How) -> Outcome {
-    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
-    let digest = Digest::read(&text).map_err(|error| {
-        Failure::new(format!("not the figures of a study: {error}"))
+pub(super) fn redraw(study: &Study, path: &Path, how: &StudyArguments) -> CommandResult {
+    let text = fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    let digest = StudyDigest::read(&text).map_err(|error| {
+        CommandError::new(format!("not the figures of a study: {error}"))
             .hint("`durward lab study` writes them beside its report")
             .at(path)
     })?;
     if digest.study != study.name {
-        return Err(Failure::new(format!("these are figures of the study `{}`", digest.study)).at(path));
+        return Err(CommandError::new(format!("these are figures of the study `{}`", digest.study)).at(path));
     }
     write(study, &digest, &how.out(study.name), how)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Keeps the runs that are named.
-fn choose(study: &mut Study, only: &[String]) -> Result<(), Failure> {
+fn choose(study: &mut Study, only: &[String]) -> Result<(), CommandError> {
     if let Some(name) = only.iter().find(|name| study.runs.iter().all(|run| run.name != **name)) {
         let names: Vec<&str> = study.runs.iter().map(|run| run.name.as_str()).collect();
-        return Err(Failure::new(format!("`{name}` is no run of this study"))
+        return Err(CommandError::new(format!("`{name}` is no run of this study"))
             .hint(format!("its runs are {}", names.join(", "))));
     }
     if !only.is_empty() {
@@ -194,7 +196,7 @@ fn choose(study: &mut Study, only: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn list(study: &Study) -> Outcome {
+fn list(study: &Study) -> CommandResult {
     for run in &study.runs {
         let takes = run.expected().map_err(|error| failure(&error))?;
         let takes = match &run.scenario {
@@ -209,7 +211,7 @@ fn list(study: &Study) -> Outcome {
 }
 
 /// An hour of measuring must not end at a directory that cannot be written.
-fn writable(out: &Path) -> Result<(), Failure> {
+fn writable(out: &Path) -> Result<(), CommandError> {
     let trial = out.join("trial.part");
     fs::create_dir_all(out)
         .and_then(|()| fs::write(&trial, b""))
@@ -217,12 +219,12 @@ fn writable(out: &Path) -> Result<(), Failure> {
         .map_err(|error| cannot_write(out, &error))
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(format!("cannot write to {}: {}", path.display(), without_number(&error.to_string())))
+fn cannot_write(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::new(format!("cannot write to {}: {}", path.display(), without_number(&error.to_string())))
 }
 
 /// The report, and the page of the manual where it is asked for.
-fn write(study: &Study, digest: &Digest, out: &Path, how: &How) -> Result<(), Failure> {
+fn write(study: &Study, digest: &StudyDigest, out: &Path, how: &StudyArguments) -> Result<(), CommandError> {
     let document = (study.document)(digest);
     let names = write_report(study, digest, &document, out)?;
     if let Some(page) = &how.page {
@@ -234,10 +236,10 @@ fn write(study: &Study, digest: &Digest, out: &Path, how: &How) -> Result<(), Fa
 /// Page, PDF, pictures, and the figures as JSON. The names of the files.
 fn write_report(
     study: &Study,
-    digest: &Digest,
+    digest: &StudyDigest,
     document: &Document,
     out: &Path,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, CommandError> {
     let options = ReportOptions { has_pdf: cfg!(feature = "pictures") };
     let mut names =
         report::write_document(document, out, &options).map_err(|error| super::report_failure(&error))?;
@@ -250,13 +252,22 @@ fn write_report(
 }
 
 /// The page of the manual, `study-NAME.md`, and the figures that it is made of, `study-NAME.json`.
-fn texts(study: &Study, digest: &Digest, document: &Document) -> Result<[(String, String); 2], Failure> {
-    let json = digest.to_json().map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+fn texts(
+    study: &Study,
+    digest: &StudyDigest,
+    document: &Document,
+) -> Result<[(String, String); 2], CommandError> {
+    let json = digest.to_json().map_err(|error| CommandError::new(format!("cannot write JSON: {error}")))?;
     let name = |end: &str| format!("study-{}.{end}", study.name);
     Ok([(name("md"), study::markdown(document, "pictures")), (name("json"), json)])
 }
 
-fn write_page(study: &Study, digest: &Digest, document: &Document, page: &Path) -> Result<(), Failure> {
+fn write_page(
+    study: &Study,
+    digest: &StudyDigest,
+    document: &Document,
+    page: &Path,
+) -> Result<(), CommandError> {
     let pictures = page.join("pictures");
     fs::create_dir_all(&pictures).map_err(|error| cannot_write(&pictures, &error))?;
     let put = |path: PathBuf, text: &str| fs::write(&path, text).map_err(|error| cannot_write(&path, &error));
@@ -269,10 +280,10 @@ fn write_page(study: &Study, digest: &Digest, document: &Document, page: &Path) 
     Ok(())
 }
 
-fn failure(error: &StudyError) -> Failure {
+fn failure(error: &StudyError) -> CommandError {
     match error {
         StudyError::File(path, error) => cannot_write(path, error),
-        StudyError::Scenario(..) | StudyError::Nothing(..) => Failure::new(error.to_string()),
+        StudyError::Scenario(..) | StudyError::Nothing(..) => CommandError::new(error.to_string()),
     }
 }
 
@@ -286,27 +297,27 @@ fn in_words(time: Duration) -> String {
 }
 
 /// Plain lines on standard error.
-struct Steps {
+struct StudySteps {
     is_quiet: bool,
 }
 
-impl Progress for Steps {
-    fn run(&mut self, number: usize, count: usize, run: &Run, what: &Doing) {
+impl StudyProgress for StudySteps {
+    fn run(&mut self, number: usize, count: usize, run: &StudyRun, what: &RunAction) {
         if self.is_quiet {
             return;
         }
         let what = match what {
-            Doing::Measuring(time) => format!("about {}", in_words(*time)),
-            Doing::Recorded => "recorded before".to_owned(),
-            Doing::LeftOut(why) => format!("left out: {why}"),
-            Doing::Failed(why) => format!("failed: {why}"),
+            RunAction::Measuring(time) => format!("about {}", in_words(*time)),
+            RunAction::Recorded => "recorded before".to_owned(),
+            RunAction::LeftOut(why) => format!("left out: {why}"),
+            RunAction::Failed(why) => format!("failed: {why}"),
         };
         // Whoever closed standard error does not want to know.
         let _ = writeln!(io::stderr(), "run {number} of {count}, {}: {}: {what}", run.name, run.about);
     }
 
-    fn watcher(&mut self, scenario: &Scenario) -> Box<dyn Watcher> {
-        Box::new(Lines::new(scenario, self.is_quiet))
+    fn watcher(&mut self, scenario: &Scenario) -> Box<dyn RunWatcher> {
+        Box::new(ProgressLines::new(scenario, self.is_quiet))
     }
 }
 

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use durward_lab::load::NullServer;
-use durward_lab::study::openam::{OpenAm, Setup, study};
+use durward_lab::study::openam::{OpenAm, OpenAmSetup, study};
 
-use super::{How, run_study};
-use crate::failure::{Failure, Outcome};
+use super::{StudyArguments, run_study};
+use crate::failure::{CommandError, CommandResult};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,7 +24,7 @@ delegated group; what stands in for them is said in the report.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    how: How,
+    how: StudyArguments,
     /// Numbers of nodes to measure the law of nodes with, in place of 1,2,3,4,6,8
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=64))]
     nodes: Vec<u8>,
@@ -40,19 +40,20 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let how = &arguments.how;
     let program = std::env::current_exe()
-        .map_err(|error| Failure::new(format!("this program does not know where it is: {error}")))?;
-    let nobody = NullServer::start()
-        .map_err(|error| Failure::new(format!("a server that does nothing cannot be started: {error}")))?;
+        .map_err(|error| CommandError::new(format!("this program does not know where it is: {error}")))?;
+    let nobody = NullServer::start().map_err(|error| {
+        CommandError::new(format!("a server that does nothing cannot be started: {error}"))
+    })?;
     let openam =
         arguments.openam.as_ref().map(|url| OpenAm { url: url.clone(), user: arguments.openam_user.clone() });
     if openam.is_some() && std::env::var_os("OPENAM_PASSWORD").is_none() {
-        return Err(Failure::new("OPENAM_PASSWORD is not set")
+        return Err(CommandError::new("OPENAM_PASSWORD is not set")
             .hint("it is the password of --openam-user; flags would show it to everybody"));
     }
-    let setup = Setup {
+    let setup = OpenAmSetup {
         durward: program.display().to_string(),
         nats_server: nats_server(arguments.nats_server.as_ref())?,
         nobody: Some(nobody.url()),
@@ -67,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// The program of the stores, where it answers; one that was named must.
-fn nats_server(named: Option<&PathBuf>) -> Result<Option<String>, Failure> {
+fn nats_server(named: Option<&PathBuf>) -> Result<Option<String>, CommandError> {
     let program = named
         .cloned()
         .or_else(|| std::env::var_os("DURWARD_NATS_SERVER").map(PathBuf::from))
@@ -77,10 +78,10 @@ fn nats_server(named: Option<&PathBuf>) -> Result<Option<String>, Failure> {
     match answers {
         Ok(status) if status.success() => Ok(Some(program.display().to_string())),
         Ok(status) if named.is_some() => {
-            Err(Failure::new(format!("{} --version: {status}", program.display())))
+            Err(CommandError::new(format!("{} --version: {status}", program.display())))
         }
         Err(error) if named.is_some() => {
-            Err(Failure::new(format!("cannot run {}: {error}", program.display())))
+            Err(CommandError::new(format!("cannot run {}: {error}", program.display())))
         }
         Ok(_) | Err(_) => Ok(None),
     }

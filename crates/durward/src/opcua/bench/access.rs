@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durward_opcua::error::Error;
-use durward_opcua::permission::{Permission, Rights};
+use durward_opcua::permission::{Permission, SessionRights};
 use durward_opcua::session::{ClientIdentity, ClientSession};
 use durward_opcua::token::{
-    Cutoffs, Feed, FeedMessage, Grants, Issue, NodeTable, Reach, Rows, TableNode, Thumbprint, TokenRights,
-    Verdict, Verifier, Watch,
+    Cutoffs, Feed, FeedMessage, GrantVerdict, Grants, IssueRequest, NodeTable, RightsClock, StalenessLimits,
+    TableNode, TableRows, Thumbprint, TokenRights, TokenVerifier,
 };
 use durward_session::identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use durward_session::identity::{Moment, SystemEntropy};
@@ -17,12 +17,12 @@ use opcua_types::{NodeId, ReadRequest};
 use tokio::task::JoinSet;
 
 use super::connect::warm;
-use super::report::{Aim, Bound, Part, Report};
-use super::session::{Arrival, execute, node, read, reading, tag, watch, write, writing};
-use super::times::{Times, ms, ratio};
-use super::world::{GateName, Process, World};
-use super::{Scale, paper};
-use crate::failure::Failure;
+use super::report::{AimBound, BenchAim, BenchPart, OpcuaBenchReport};
+use super::session::{ValueArrival, execute, node, read, reading, tag, watch, write, writing};
+use super::times::{MicrosecondTimes, ms, ratio};
+use super::world::{BenchProcess, BenchProcesses, GateName};
+use super::{BenchScale, paper};
+use crate::failure::CommandError;
 use crate::opcua::application;
 
 /// Requests that follow each other before it is the other session's turn.
@@ -32,7 +32,7 @@ const CLIENTS: usize = 16;
 /// Reads at a time where they are pipelined.
 const PIPELINED: usize = 32;
 
-async fn with_token(world: &World<'_>, gate: GateName) -> Result<ClientSession, Failure> {
+async fn with_token(world: &BenchProcesses<'_>, gate: GateName) -> Result<ClientSession, CommandError> {
     let tokens = world.tokens(&ClientIdentity::Anonymous).await?;
     let place = world.gate(gate)?;
     let token = tokens.request(place.uri()).await.map_err(application::failure)?;
@@ -41,29 +41,29 @@ async fn with_token(world: &World<'_>, gate: GateName) -> Result<ClientSession, 
 }
 
 #[derive(Clone, Copy)]
-enum Request {
+enum AccessRequest {
     Read,
     Write,
     Execute,
 }
 
-impl Request {
+impl AccessRequest {
     async fn send(self, session: &ClientSession) -> Result<(), Error> {
         match self {
-            Request::Read => read(session, &reading(&[tag(0)])).await.map(drop),
-            Request::Write => write(session, &writing(&[tag(0)], 1.0)).await,
-            Request::Execute => execute(session).await,
+            AccessRequest::Read => read(session, &reading(&[tag(0)])).await.map(drop),
+            AccessRequest::Write => write(session, &writing(&[tag(0)], 1.0)).await,
+            AccessRequest::Execute => execute(session).await,
         }
     }
 }
 
 /// Requests on sessions in turns.
 async fn in_turns<const N: usize>(
-    request: Request,
+    request: AccessRequest,
     sessions: [&ClientSession; N],
     count: usize,
-) -> Result<[Times; N], Failure> {
-    let mut all = std::array::from_fn(|_| Times::default());
+) -> Result<[MicrosecondTimes; N], CommandError> {
+    let mut all = std::array::from_fn(|_| MicrosecondTimes::default());
     let mut left = count;
     while left > 0 {
         for (session, times) in sessions.into_iter().zip(&mut all) {
@@ -79,12 +79,16 @@ async fn in_turns<const N: usize>(
 }
 
 /// Table 2: requests at a gate, without and with a token.
-pub(super) async fn table_2(world: &World<'_>, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+pub(super) async fn table_2(
+    world: &BenchProcesses<'_>,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
     let none = world.gate(GateName::Once)?.enter(&ClientIdentity::Anonymous).await?;
     let token = with_token(world, GateName::Once).await?;
     warm(&none).await?;
     warm(&token).await?;
-    let mut part = Part::new("table-2", "Table 2: requests, without and with a token");
+    let mut part = BenchPart::new("table-2", "Table 2: requests, without and with a token");
     let columns = [
         "request",
         "none: mean ms",
@@ -102,7 +106,7 @@ pub(super) async fn table_2(world: &World<'_>, scale: Scale, report: &mut Report
         let running = (load == "high").then(|| world.load(GateName::Once)).transpose()?;
         let mut rows = Vec::new();
         for (request, (name, paper_none, paper_token)) in
-            [Request::Read, Request::Write, Request::Execute].into_iter().zip(paper)
+            [AccessRequest::Read, AccessRequest::Write, AccessRequest::Execute].into_iter().zip(paper)
         {
             let [without, with] = in_turns(request, [&none, &token], scale.of(4_000, 60)).await?;
             part.times(format!("{load}, {name}, no token"), &without);
@@ -122,18 +126,22 @@ pub(super) async fn table_2(world: &World<'_>, scale: Scale, report: &mut Report
 }
 
 /// What a gate adds to a read, and how many reads it takes a core for a second to mediate.
-pub(super) async fn gate(world: &World<'_>, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+pub(super) async fn gate(
+    world: &BenchProcesses<'_>,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
     let plain = Arc::new(world.plant.enter(&ClientIdentity::Anonymous).await?);
     let gated = Arc::new(with_token(world, GateName::Once).await?);
     warm(&plain).await?;
     warm(&gated).await?;
-    let mut part = Part::new("gate", "What the gate costs");
+    let mut part = BenchPart::new("gate", "What the gate costs");
     let (_relay, place) = world.relay()?;
     let relayed = Arc::new(place.enter(&ClientIdentity::Anonymous).await?);
     warm(&relayed).await?;
     let sessions: [&ClientSession; 3] = [&plain, &relayed, &gated];
-    let [direct, passed_on, through] = in_turns(Request::Read, sessions, scale.of(10_000, 100)).await?;
-    let row = |name: &str, times: &Times| {
+    let [direct, passed_on, through] = in_turns(AccessRequest::Read, sessions, scale.of(10_000, 100)).await?;
+    let row = |name: &str, times: &MicrosecondTimes| {
         let mut row = vec![name.to_owned()];
         row.extend(times.cells());
         row
@@ -156,11 +164,11 @@ pub(super) async fn gate(world: &World<'_>, scale: Scale, report: &mut Report) -
          That the gate looks into requests and responses costs {mediation:.0} us beside that.",
         passed_on.p50() - direct.p50()
     ));
-    report.aims.push(Aim::new(
+    report.aims.push(BenchAim::new(
         "request through the gate, more than the server itself, p50",
         " us",
         more,
-        Bound::AtMost(60.0),
+        AimBound::AtMost(60.0),
     ));
 
     let process = world.gate_process(GateName::Once)?;
@@ -196,7 +204,7 @@ pub(super) async fn gate(world: &World<'_>, scale: Scale, report: &mut Report) -
             format!("{:.0}", rate.per_core_s),
         ]);
         if let Some(aim) = aim {
-            report.aims.push(Aim::new(aim, "/s", rate.per_core_s, Bound::AtLeast(20_000.0)));
+            report.aims.push(BenchAim::new(aim, "/s", rate.per_core_s, AimBound::AtLeast(20_000.0)));
         }
     }
     let columns =
@@ -209,7 +217,7 @@ pub(super) async fn gate(world: &World<'_>, scale: Scale, report: &mut Report) -
     Ok(())
 }
 
-struct Rate {
+struct AccessRate {
     per_s: f64,
     /// Cores that the gate had.
     cores: f64,
@@ -218,10 +226,10 @@ struct Rate {
 
 async fn rate(
     sessions: &[Arc<ClientSession>],
-    process: &Process,
+    process: &BenchProcess,
     at_once: usize,
     time: Duration,
-) -> Result<Rate, Failure> {
+) -> Result<AccessRate, CommandError> {
     let (begun, before) = (Instant::now(), process.used()?);
     let mut asking = JoinSet::new();
     for session in sessions {
@@ -232,13 +240,13 @@ async fn rate(
     }
     let mut count = 0_u32;
     while let Some(done) = asking.join_next().await {
-        let done = done.map_err(|error| Failure::new(error.to_string()))?;
+        let done = done.map_err(|error| CommandError::new(error.to_string()))?;
         count += done.map_err(application::failure)?;
     }
     let (passed, after) = (begun.elapsed().as_secs_f64(), process.used()?);
     let ran = after.ran.saturating_sub(before.ran).as_secs_f64();
     let count = f64::from(count);
-    Ok(Rate { per_s: count / passed, cores: ran / passed, per_core_s: count / ran.max(1e-9) })
+    Ok(AccessRate { per_s: count / passed, cores: ran / passed, per_core_s: count / ran.max(1e-9) })
 }
 
 async fn reads_until(session: &ClientSession, request: &ReadRequest, until: Instant) -> Result<u32, Error> {
@@ -252,21 +260,21 @@ async fn reads_until(session: &ClientSession, request: &ReadRequest, until: Inst
 
 /// Values that a subscription brings, from the server itself and through the gate.
 pub(super) async fn subscriptions(
-    world: &World<'_>,
-    scale: Scale,
-    report: &mut Report,
-) -> Result<(), Failure> {
+    world: &BenchProcesses<'_>,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
     const ITEMS: usize = 50;
     let every = Duration::from_millis(10);
     let plain = Arc::new(world.plant.enter(&ClientIdentity::Anonymous).await?);
     let writer = world.plant.enter(&ClientIdentity::Anonymous).await?;
     let gated = Arc::new(with_token(world, GateName::Once).await?);
-    let mut part = Part::new("subscriptions", "Subscriptions");
+    let mut part = BenchPart::new("subscriptions", "Subscriptions");
     // What the plant does not move by itself.
     let one = [node("Boiler.Burner.SetPoint")];
     let mut direct = watch(&plain, &one, every).await.map_err(application::failure)?;
     let mut through = watch(&gated, &one, every).await.map_err(application::failure)?;
-    let mut all = [Times::default(), Times::default()];
+    let mut all = [MicrosecondTimes::default(), MicrosecondTimes::default()];
     for number in 0..scale.of(400, 8) {
         let value = (number % 99) as f64 + 0.6;
         let written = Instant::now();
@@ -319,10 +327,10 @@ pub(super) async fn subscriptions(
 
 /// Waits for a value.
 async fn arrival(
-    arrivals: &mut tokio::sync::mpsc::UnboundedReceiver<Arrival>,
+    arrivals: &mut tokio::sync::mpsc::UnboundedReceiver<ValueArrival>,
     value: f64,
-) -> Result<Instant, Failure> {
-    let late = || Failure::new("a subscription did not bring a value that was written");
+) -> Result<Instant, CommandError> {
+    let late = || CommandError::new("a subscription did not bring a value that was written");
     let until = tokio::time::Instant::now() + Duration::from_secs(10);
     loop {
         let next = tokio::time::timeout_at(until, arrivals.recv()).await;
@@ -335,10 +343,10 @@ async fn arrival(
 }
 
 /// What one question for a right costs, in this process: the same code that the gate runs for each node of each service.
-pub(super) fn rights(scale: Scale, report: &mut Report) -> Result<(), Failure> {
+pub(super) fn rights(scale: BenchScale, report: &mut OpcuaBenchReport) -> Result<(), CommandError> {
     const NODES: u32 = 1_000;
     const PLANT: &str = "urn:bench:plant";
-    let wrong = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
+    let wrong = |error: &dyn std::fmt::Display| CommandError::new(error.to_string());
     let now = Moment::from_ms(1_700_000_000_000);
     let nodes: Vec<NodeId> = (0..NODES).map(|number| NodeId::new(2, format!("Tag{number:05}"))).collect();
     let of = |node: &NodeId| TableNode::new(PLANT, node.identifier.clone());
@@ -346,13 +354,13 @@ pub(super) fn rights(scale: Scale, report: &mut Report) -> Result<(), Failure> {
     let table = NodeTable::new(table.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
     let mut grants = Grants::none(&table);
     for row in 0..NODES {
-        grants.set(row, Permission::Read, Verdict::Granted);
+        grants.set(row, Permission::Read, GrantVerdict::Granted);
     }
     let lifetime = Duration::from_secs(3_600);
     let key = SigningKey::generate(Algorithm::Es256).map_err(|error| wrong(&error))?;
     let keys = SigningKeys::new(lifetime).with(key, now, now).map_err(|error| wrong(&error))?;
     let client = Thumbprint::of(b"client");
-    let issue = Issue {
+    let issue = IssueRequest {
         issuer: "urn:bench:authority",
         subject: "anna",
         resource: "urn:bench:gate",
@@ -366,34 +374,34 @@ pub(super) fn rights(scale: Scale, report: &mut Report) -> Result<(), Failure> {
     };
     let token = issue.sign(&keys, now, &SystemEntropy).map_err(|error| wrong(&error))?;
     let verifying = keys.verifying(now).map_err(|error| wrong(&error))?;
-    let verifier = Verifier::new(verifying, "urn:bench:authority", "urn:bench:gate", lifetime);
+    let verifier = TokenVerifier::new(verifying, "urn:bench:authority", "urn:bench:gate", lifetime);
     let verified = verifier.verify(now, token.as_bytes(), client, &table).map_err(|error| wrong(&error))?;
-    let watch = Watch::new(Reach::new(Duration::from_secs(3)), now);
+    let watch = RightsClock::new(StalenessLimits::new(Duration::from_secs(3)), now);
     let mut feed = Feed::default();
     let cutoffs = Arc::new(Cutoffs::default());
     let first = FeedMessage::Snapshot { epoch: 1, sequence: 0, time: now, question: 0, cutoffs };
     feed.hear(now, Duration::from_secs(5), 0, first);
     watch.publish(feed);
-    let rows = Rows::new(Arc::new(table), &["http://opcfoundation.org/UA/", "urn:server", PLANT]);
+    let rows = TableRows::new(Arc::new(table), &["http://opcfoundation.org/UA/", "urn:server", PLANT]);
     let rights = TokenRights::new(Arc::new(verified), Arc::new(rows), Arc::new(watch), None);
-    let mut rounds = Times::default();
+    let mut rounds = MicrosecondTimes::default();
     for _ in 0..scale.of(400, 20) {
         let begun = Instant::now();
         let granted =
             nodes.iter().filter(|node| rights.rule(Permission::Read, black_box(node)).is_granted()).count();
         let time = begun.elapsed();
         if granted != nodes.len() {
-            return Err(Failure::new("a right that was granted was refused"));
+            return Err(CommandError::new("a right that was granted was refused"));
         }
         rounds.add(time);
     }
     // A round is so many questions: microseconds of a round are nanoseconds of a question.
     let (median, slow) = (rounds.p50() * 1e3 / f64::from(NODES), rounds.p99() * 1e3 / f64::from(NODES));
-    let mut part = Part::new("rights", "Asking for a right");
+    let mut part = BenchPart::new("rights", "Asking for a right");
     let row = vec![format!("one of {NODES} nodes"), format!("{median:.1}"), format!("{slow:.1}")];
     part.table("One permission on one node", &["right", "ns, p50 of rounds", "p99"], vec![row]);
     part.number("ns_p50", median);
-    report.aims.push(Aim::new("asking for a right, p50", " ns", median, Bound::AtMost(100.0)));
+    report.aims.push(BenchAim::new("asking for a right, p50", " ns", median, AimBound::AtMost(100.0)));
     report.parts.push(part);
     Ok(())
 }

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use durward_opcua::session::ClientIdentity;
 use durward_session::identity::jwt::Algorithm;
 
-use super::Scale;
-use super::paper::{self, Step};
-use super::report::{Aim, Bound, Chart, Part, Report};
-use super::role::{Decisions, plant_user};
-use super::session::{Tokens, execute, read, reading, tag};
-use super::times::{Times, ms, ratio};
-use super::world::{GateName, Ground, SLOW, Setup, World};
-use crate::failure::Failure;
+use super::BenchScale;
+use super::paper::{self, PaperStep};
+use super::report::{AimBound, BenchAim, BenchChart, BenchPart, OpcuaBenchReport};
+use super::role::{DecisionSource, plant_user};
+use super::session::{TokenSession, execute, read, reading, tag};
+use super::times::{MicrosecondTimes, ms, ratio};
+use super::world::{BenchGround, BenchProcesses, BenchSetup, GateName, SLOW};
+use crate::failure::CommandError;
 use crate::opcua::application;
 
 /// Between two connections, so that the end of one is no part of the next.
@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// How a client connects to a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum ConnectMethod {
     /// Anonymously.
     None,
     /// With a token, as the paper begins: a new session with the authorization service each time, the token encrypted.
@@ -35,40 +35,48 @@ pub(super) enum Way {
     Meanwhile,
 }
 
-impl Way {
-    pub(super) const ALL: [Way; 6] =
-        [Way::None, Way::Start, Way::Keep, Way::Single, Way::Both, Way::Meanwhile];
+impl ConnectMethod {
+    pub(super) const ALL: [ConnectMethod; 6] = [
+        ConnectMethod::None,
+        ConnectMethod::Start,
+        ConnectMethod::Keep,
+        ConnectMethod::Single,
+        ConnectMethod::Both,
+        ConnectMethod::Meanwhile,
+    ];
 
     fn name(self) -> &'static str {
         match self {
-            Way::None => "no token",
-            Way::Start => "token, no optimization",
-            Way::Keep => "keep the session to the authorization service",
-            Way::Single => "single encryption",
-            Way::Both => "both",
-            Way::Meanwhile => "both, the token asked for while the session opens",
+            ConnectMethod::None => "no token",
+            ConnectMethod::Start => "token, no optimization",
+            ConnectMethod::Keep => "keep the session to the authorization service",
+            ConnectMethod::Single => "single encryption",
+            ConnectMethod::Both => "both",
+            ConnectMethod::Meanwhile => "both, the token asked for while the session opens",
         }
     }
 
     fn gate(self) -> GateName {
         match self {
-            Way::None | Way::Single | Way::Both | Way::Meanwhile => GateName::Once,
-            Way::Start | Way::Keep => GateName::Always,
+            ConnectMethod::None | ConnectMethod::Single | ConnectMethod::Both | ConnectMethod::Meanwhile => {
+                GateName::Once
+            }
+            ConnectMethod::Start | ConnectMethod::Keep => GateName::Always,
         }
     }
 }
 
 /// Times of the steps of connections.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Steps {
-    open: Times,
-    request: Times,
-    activate: Times,
-    pub(super) total: Times,
+pub(super) struct ConnectTimes {
+    open: MicrosecondTimes,
+    request: MicrosecondTimes,
+    activate: MicrosecondTimes,
+    pub(super) total: MicrosecondTimes,
 }
 
-impl Steps {
-    fn named(&self) -> [(&'static str, &Times); 4] {
+impl ConnectTimes {
+    fn named(&self) -> [(&'static str, &MicrosecondTimes); 4] {
         [
             ("open session", &self.open),
             ("request token", &self.request),
@@ -79,13 +87,17 @@ impl Steps {
 }
 
 /// Connections in each of these ways, in turns.
-pub(super) async fn rounds(world: &World<'_>, ways: &[Way], count: usize) -> Result<Vec<Steps>, Failure> {
+pub(super) async fn rounds(
+    world: &BenchProcesses<'_>,
+    ways: &[ConnectMethod],
+    count: usize,
+) -> Result<Vec<ConnectTimes>, CommandError> {
     let kept = world.tokens(&ClientIdentity::Anonymous).await?;
-    let mut all = vec![Steps::default(); ways.len()];
+    let mut all = vec![ConnectTimes::default(); ways.len()];
     // The first ones find nothing in any cache.
     for number in 0..count + 2 {
         for (way, steps) in ways.iter().zip(&mut all) {
-            let mut one = Steps::default();
+            let mut one = ConnectTimes::default();
             connect(world, *way, &kept, &mut one).await?;
             if number >= 2 {
                 steps.open.extend(one.open);
@@ -100,20 +112,25 @@ pub(super) async fn rounds(world: &World<'_>, ways: &[Way], count: usize) -> Res
     Ok(all)
 }
 
-async fn connect(world: &World<'_>, way: Way, kept: &Tokens, steps: &mut Steps) -> Result<(), Failure> {
+async fn connect(
+    world: &BenchProcesses<'_>,
+    way: ConnectMethod,
+    kept: &TokenSession,
+    steps: &mut ConnectTimes,
+) -> Result<(), CommandError> {
     let gate = world.gate(way.gate())?;
     let begun = Instant::now();
     let open = async { gate.open().await.map(|session| (session, Instant::now())) };
     let ask = || kept.request(gate.uri());
     let mut closing = None;
     let ((session, opened), identity) = match way {
-        Way::Meanwhile => tokio::try_join!(open, ask()).map_err(application::failure)?,
-        Way::None => (open.await.map_err(application::failure)?, ClientIdentity::Anonymous),
-        Way::Keep | Way::Both => {
+        ConnectMethod::Meanwhile => tokio::try_join!(open, ask()).map_err(application::failure)?,
+        ConnectMethod::None => (open.await.map_err(application::failure)?, ClientIdentity::Anonymous),
+        ConnectMethod::Keep | ConnectMethod::Both => {
             let session = open.await.map_err(application::failure)?;
             (session, ask().await.map_err(application::failure)?)
         }
-        Way::Start | Way::Single => {
+        ConnectMethod::Start | ConnectMethod::Single => {
             let session = open.await.map_err(application::failure)?;
             let tokens = closing.insert(world.tokens(&ClientIdentity::Anonymous).await?);
             (session, tokens.request(gate.uri()).await.map_err(application::failure)?)
@@ -134,10 +151,14 @@ async fn connect(world: &World<'_>, way: Way, kept: &Tokens, steps: &mut Steps) 
 }
 
 /// Connections to a server without a gate: what connections of other stacks are compared with.
-pub(super) async fn direct(ground: &Ground, scale: Scale, report: &mut Report) -> Result<(), Failure> {
-    let (_process, plant) = World::plant(ground).await?;
+pub(super) async fn direct(
+    ground: &BenchGround,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
+    let (_process, plant) = BenchProcesses::plant(ground).await?;
     let ways = [("anonymous", ClientIdentity::Anonymous), ("user and password", plant_user())];
-    let mut all = [Times::default(), Times::default()];
+    let mut all = [MicrosecondTimes::default(), MicrosecondTimes::default()];
     for number in 0..scale.of(300, 5) + 2 {
         for ((_, identity), times) in ways.iter().zip(&mut all) {
             let begun = Instant::now();
@@ -150,7 +171,7 @@ pub(super) async fn direct(ground: &Ground, scale: Scale, report: &mut Report) -
             tokio::time::sleep(PAUSE).await;
         }
     }
-    let mut part = Part::new("direct", "Connecting to a server itself");
+    let mut part = BenchPart::new("direct", "Connecting to a server itself");
     let mut rows = Vec::new();
     for ((name, _), times) in ways.iter().zip(&all) {
         part.times(*name, times);
@@ -167,7 +188,7 @@ pub(super) async fn direct(ground: &Ground, scale: Scale, report: &mut Report) -
 }
 
 /// Steps without and with a token beside the paper's, all as multiples of the total without a token at that load.
-fn step_rows(none: &Steps, token: &Steps, paper: &[Step; 4]) -> Vec<Vec<String>> {
+fn step_rows(none: &ConnectTimes, token: &ConnectTimes, paper: &[PaperStep; 4]) -> Vec<Vec<String>> {
     let [.., total] = paper;
     let paper_total = total.none.0;
     let rows = none.named().into_iter().zip(token.named()).zip(paper);
@@ -197,7 +218,7 @@ const STEP_COLUMNS: [&str; 11] = [
 ];
 
 /// Keeps the times of every step.
-fn keep_numbers(part: &mut Part, load: &str, ways: &[Way], all: &[Steps]) {
+fn keep_numbers(part: &mut BenchPart, load: &str, ways: &[ConnectMethod], all: &[ConnectTimes]) {
     for (way, steps) in ways.iter().zip(all) {
         for (name, times) in steps.named() {
             part.times(format!("{load}, {}, {name}", way.name()), times);
@@ -207,28 +228,28 @@ fn keep_numbers(part: &mut Part, load: &str, ways: &[Way], all: &[Steps]) {
 
 /// Table 1 and table 5, at low and high load.
 pub(super) async fn tables_1_and_5(
-    world: &World<'_>,
-    scale: Scale,
-    report: &mut Report,
-) -> Result<(), Failure> {
-    let low = rounds(world, &Way::ALL, scale.of(200, 4)).await?;
+    world: &BenchProcesses<'_>,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
+    let low = rounds(world, &ConnectMethod::ALL, scale.of(200, 4)).await?;
     let load = world.load(GateName::Once)?;
-    let high = rounds(world, &Way::ALL, scale.of(100, 4)).await?;
+    let high = rounds(world, &ConnectMethod::ALL, scale.of(100, 4)).await?;
     drop(load);
     report.parts.push(table_1(&low, &high));
     report.parts.push(table_5(&low, &high));
     if let [none, .., meanwhile] = low.as_slice() {
         let times = meanwhile.total.p50() / none.total.p50();
         let what = "connect with a token (kept session, sent once), in anonymous connects, p50";
-        report.aims.push(Aim::new(what, " times", times, Bound::AtMost(1.05)));
+        report.aims.push(BenchAim::new(what, " times", times, AimBound::AtMost(1.05)));
     }
     Ok(())
 }
 
-fn table_1(low: &[Steps], high: &[Steps]) -> Part {
-    let mut part = Part::new("table-1", "Table 1: connecting, without and with a token");
+fn table_1(low: &[ConnectTimes], high: &[ConnectTimes]) -> BenchPart {
+    let mut part = BenchPart::new("table-1", "Table 1: connecting, without and with a token");
     for (load, all, paper) in [("low", low, &paper::TABLE_1_LOW), ("high", high, &paper::TABLE_1_HIGH)] {
-        keep_numbers(&mut part, load, &Way::ALL, all);
+        keep_numbers(&mut part, load, &ConnectMethod::ALL, all);
         if let [none, start, ..] = all {
             part.table(format!("{load} load"), &STEP_COLUMNS, step_rows(none, start, paper));
         }
@@ -242,8 +263,8 @@ fn table_1(low: &[Steps], high: &[Steps]) -> Part {
     part
 }
 
-fn table_5(low: &[Steps], high: &[Steps]) -> Part {
-    let mut part = Part::new("table-5", "Table 5: the paper's optimizations");
+fn table_5(low: &[ConnectTimes], high: &[ConnectTimes]) -> BenchPart {
+    let mut part = BenchPart::new("table-5", "Table 5: the paper's optimizations");
     let columns = ["step", "mean ms", "sd", "p50", "p99", "of total without: here", "paper"];
     let mut bars = (Vec::new(), Vec::new(), Vec::new());
     let loads = [
@@ -252,7 +273,7 @@ fn table_5(low: &[Steps], high: &[Steps]) -> Part {
     ];
     for (load, all, table_1, table_5) in loads {
         let (Some(none), [.., paper_total]) = (all.first(), table_1) else { continue };
-        for (at, (way, steps)) in Way::ALL.into_iter().zip(all).skip(1).enumerate() {
+        for (at, (way, steps)) in ConnectMethod::ALL.into_iter().zip(all).skip(1).enumerate() {
             let printed = |row: usize| match at.checked_sub(1) {
                 None => table_1.get(row).map(|step| step.token.0),
                 Some(column) => table_5.get(row).and_then(|(_, means)| means.get(column)).copied(),
@@ -275,7 +296,7 @@ fn table_5(low: &[Steps], high: &[Steps]) -> Part {
         "The last way is the client's of durward: it asks for the token on its kept session while it opens the session with the gate. What it \
          waits for the token after that is its second step.",
     );
-    part.chart(Chart {
+    part.chart(BenchChart {
         name: "connect",
         title: "Connecting with a token, in anonymous connects",
         caption: "A mark at 1 is as fast as connecting without a token. Total of a connection, mean, at low and high load.",
@@ -288,16 +309,20 @@ fn table_5(low: &[Steps], high: &[Steps]) -> Part {
 }
 
 /// Table 4: plant and gates on 40 % of a core.
-pub(super) async fn table_4(ground: &Ground, scale: Scale, report: &mut Report) -> Result<(), Failure> {
-    let world = match World::start_slowed(ground, &Setup::default(), Some(SLOW)).await {
+pub(super) async fn table_4(
+    ground: &BenchGround,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
+    let world = match BenchProcesses::start_slowed(ground, &BenchSetup::default(), Some(SLOW)).await {
         Ok(world) => world,
         Err(failure) => {
             report.left_out.push(format!("table 4, a resource server on 40 % of a core: {failure}"));
             return Ok(());
         }
     };
-    let mut part = Part::new("table-4", "Table 4: a slower resource server");
-    let ways = [Way::None, Way::Start, Way::Both];
+    let mut part = BenchPart::new("table-4", "Table 4: a slower resource server");
+    let ways = [ConnectMethod::None, ConnectMethod::Start, ConnectMethod::Both];
     let session = world.gate(GateName::Once)?;
     let token = world.tokens(&ClientIdentity::Anonymous).await?;
     let identity = token.request(session.uri()).await.map_err(application::failure)?;
@@ -318,7 +343,7 @@ pub(super) async fn table_4(ground: &Ground, scale: Scale, report: &mut Report) 
                 step_rows(none, both, paper),
             );
         }
-        let mut times = Times::default();
+        let mut times = MicrosecondTimes::default();
         for number in 0..scale.of(1_000, 20) {
             let begun = Instant::now();
             read(&session, &reading(&[tag(number % 10)])).await.map_err(application::failure)?;
@@ -343,15 +368,19 @@ pub(super) async fn table_4(ground: &Ground, scale: Scale, report: &mut Report) 
 }
 
 /// How the token is signed.
-pub(super) async fn algorithms(ground: &Ground, scale: Scale, report: &mut Report) -> Result<(), Failure> {
-    let mut part = Part::new("algorithms", "The signature of the token");
+pub(super) async fn algorithms(
+    ground: &BenchGround,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
+    let mut part = BenchPart::new("algorithms", "The signature of the token");
     let mut rows = Vec::new();
     for (name, algorithm) in
         [("RS256", Algorithm::Rs256), ("ES256", Algorithm::Es256), ("EdDSA", Algorithm::EdDsa)]
     {
-        let setup = Setup { algorithm, gates: vec![GateName::Once], ..Setup::default() };
-        let world = World::start(ground, &setup).await?;
-        let all = rounds(&world, &[Way::None, Way::Both], scale.of(150, 3)).await?;
+        let setup = BenchSetup { algorithm, gates: vec![GateName::Once], ..BenchSetup::default() };
+        let world = BenchProcesses::start(ground, &setup).await?;
+        let all = rounds(&world, &[ConnectMethod::None, ConnectMethod::Both], scale.of(150, 3)).await?;
         let length = token_length(&world, GateName::Once).await?;
         if let [none, both] = all.as_slice() {
             for (step, times) in both.named() {
@@ -384,7 +413,7 @@ pub(super) async fn algorithms(ground: &Ground, scale: Scale, report: &mut Repor
     Ok(())
 }
 
-pub(super) async fn token_length(world: &World<'_>, gate: GateName) -> Result<usize, Failure> {
+pub(super) async fn token_length(world: &BenchProcesses<'_>, gate: GateName) -> Result<usize, CommandError> {
     let tokens = world.tokens(&ClientIdentity::Anonymous).await?;
     let token = tokens.request(world.gate(gate)?.uri()).await.map_err(application::failure)?;
     tokens.close().await;
@@ -395,18 +424,22 @@ pub(super) async fn token_length(world: &World<'_>, gate: GateName) -> Result<us
 }
 
 /// What a decision costs: what the paper leaves out.
-pub(super) async fn decisions(ground: &Ground, scale: Scale, report: &mut Report) -> Result<(), Failure> {
-    let mut part = Part::new("decisions", "A real decision in the authorization service");
+pub(super) async fn decisions(
+    ground: &BenchGround,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
+    let mut part = BenchPart::new("decisions", "A real decision in the authorization service");
     let mut rows = Vec::new();
     for (name, decisions) in [
-        ("everything is granted, nobody is asked", Decisions::Fixed),
-        ("the decision point is asked for each token", Decisions::Each),
-        ("its answer is used again (the default)", Decisions::Kept),
+        ("everything is granted, nobody is asked", DecisionSource::Fixed),
+        ("the decision point is asked for each token", DecisionSource::Each),
+        ("its answer is used again (the default)", DecisionSource::Kept),
     ] {
-        let setup = Setup { decisions, gates: vec![GateName::Once], ..Setup::default() };
-        let world = World::start(ground, &setup).await?;
+        let setup = BenchSetup { decisions, gates: vec![GateName::Once], ..BenchSetup::default() };
+        let world = BenchProcesses::start(ground, &setup).await?;
         let (tokens, gate) = (world.tokens(&ClientIdentity::Anonymous).await?, world.gate(GateName::Once)?);
-        let mut times = Times::default();
+        let mut times = MicrosecondTimes::default();
         for number in 0..scale.of(300, 5) + 2 {
             let begun = Instant::now();
             tokens.request(gate.uri()).await.map_err(application::failure)?;
@@ -429,7 +462,7 @@ pub(super) async fn decisions(ground: &Ground, scale: Scale, report: &mut Report
 }
 
 /// Calls once, so that everything that is asked for is there.
-pub(super) async fn warm(session: &durward_opcua::session::ClientSession) -> Result<(), Failure> {
+pub(super) async fn warm(session: &durward_opcua::session::ClientSession) -> Result<(), CommandError> {
     for _ in 0..20 {
         read(session, &reading(&[tag(0)])).await.map_err(application::failure)?;
         execute(session).await.map_err(application::failure)?;

@@ -7,12 +7,12 @@ use durward_opcua::session::{ClientIdentity, ClientSession};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::Scale;
-use super::report::{Aim, Bound, Part, Report};
-use super::session::{Place, Tokens, read, reading, tag};
-use super::times::{Times, ms};
-use super::world::{GateName, Ground, Setup, World};
-use crate::failure::Failure;
+use super::BenchScale;
+use super::report::{AimBound, BenchAim, BenchPart, OpcuaBenchReport};
+use super::session::{KnownServer, TokenSession, read, reading, tag};
+use super::times::{MicrosecondTimes, ms};
+use super::world::{BenchGround, BenchProcesses, BenchSetup, GateName};
+use crate::failure::CommandError;
 use crate::opcua::application;
 
 /// How often each session is renewed.
@@ -25,19 +25,27 @@ const OPENERS: usize = 4;
 const LOOK: Duration = Duration::from_millis(500);
 
 /// What became of a renewal.
-enum Happened {
+enum RenewalOutcome {
     Renewed(Duration),
     Failed(String),
 }
 
 /// Opens the sessions, has each renewed every 10 s, and looks at the gate.
-pub(super) async fn run(ground: &Ground, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+pub(super) async fn run(
+    ground: &BenchGround,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
     let sessions = scale.of(1_000, 20);
     let time = Duration::from_secs_f64(scale.seconds(30.0, 2.0));
-    let setup = Setup { token_lifetime: TOKEN_LIFETIME, gates: vec![GateName::Closing], ..Setup::default() };
-    let world = World::start(ground, &setup).await?;
+    let setup = BenchSetup {
+        token_lifetime: TOKEN_LIFETIME,
+        gates: vec![GateName::Closing],
+        ..BenchSetup::default()
+    };
+    let world = BenchProcesses::start(ground, &setup).await?;
     let (gate, process) = (world.gate(GateName::Closing)?, world.gate_process(GateName::Closing)?);
-    let resident = || Ok::<u64, Failure>(process.used()?.resident_bytes.unwrap_or_default());
+    let resident = || Ok::<u64, CommandError>(process.used()?.resident_bytes.unwrap_or_default());
     let empty = resident()?;
     let (sender, mut happened) = mpsc::unbounded_channel();
     let begun = Instant::now();
@@ -54,22 +62,22 @@ pub(super) async fn run(ground: &Ground, scale: Scale, report: &mut Report) -> R
     }
     let cores = process.used()?.ran.saturating_sub(before).as_secs_f64() / measured.elapsed().as_secs_f64();
     running.shutdown().await;
-    let (mut times, mut failures) = (Times::default(), Vec::new());
+    let (mut times, mut failures) = (MicrosecondTimes::default(), Vec::new());
     while let Some(what) = happened.recv().await {
         match what {
-            Happened::Renewed(time) => times.add(time),
-            Happened::Failed(why) => failures.push(why),
+            RenewalOutcome::Renewed(time) => times.add(time),
+            RenewalOutcome::Failed(why) => failures.push(why),
         }
     }
     if let Some(why) = failures.first() {
         let count = failures.len();
-        return Err(Failure::new(format!("{count} of {sessions} sessions were not renewed: {why}")));
+        return Err(CommandError::new(format!("{count} of {sessions} sessions were not renewed: {why}")));
     }
     report.parts.push(part(sessions, opening, [empty, opened, most], &times, cores));
     let what = "memory of the gate with 1,000 sessions, each renewed every 10 s";
     // A short form has fewer sessions: what it says is only that all were renewed.
     if !scale.is_quick {
-        report.aims.push(Aim::new(what, " MiB", mib(most), Bound::AtMost(64.0)));
+        report.aims.push(BenchAim::new(what, " MiB", mib(most), AimBound::AtMost(64.0)));
     }
     Ok(())
 }
@@ -78,9 +86,15 @@ fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-fn part(sessions: usize, opening: Duration, resident: [u64; 3], times: &Times, cores: f64) -> Part {
+fn part(
+    sessions: usize,
+    opening: Duration,
+    resident: [u64; 3],
+    times: &MicrosecondTimes,
+    cores: f64,
+) -> BenchPart {
     let [empty, opened, most] = resident;
-    let mut part = Part::new("crowd", format!("{sessions} sessions, each renewed every 10 s"));
+    let mut part = BenchPart::new("crowd", format!("{sessions} sessions, each renewed every 10 s"));
     let rows = [
         ("without sessions", empty),
         ("when all were open", opened),
@@ -107,12 +121,12 @@ fn part(sessions: usize, opening: Duration, resident: [u64; 3], times: &Times, c
 
 /// Opens so many sessions; each is renewed from then on.
 async fn open(
-    world: &World<'_>,
-    gate: &Place,
+    world: &BenchProcesses<'_>,
+    gate: &KnownServer,
     sessions: usize,
-    sender: &mpsc::UnboundedSender<Happened>,
+    sender: &mpsc::UnboundedSender<RenewalOutcome>,
     running: &mut JoinSet<()>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let mut tokens = Vec::new();
     for _ in 0..OPENERS {
         tokens.push(Arc::new(world.tokens(&ClientIdentity::Anonymous).await?));
@@ -124,11 +138,11 @@ async fn open(
             let (gate, tokens) = (gate.clone(), Arc::clone(tokens));
             opening.spawn(async move {
                 let token = tokens.request(gate.uri()).await.map_err(application::failure)?;
-                Ok::<_, Failure>((gate.enter(&token).await?, tokens))
+                Ok::<_, CommandError>((gate.enter(&token).await?, tokens))
             });
         }
         while let Some(done) = opening.join_next().await {
-            let (session, tokens) = done.map_err(|error| Failure::new(error.to_string()))??;
+            let (session, tokens) = done.map_err(|error| CommandError::new(error.to_string()))??;
             // Renewals are spread over the interval as sessions that came at any time are.
             let first = EVERY.mul_f64((opened as f64 * 0.618_033_988_749_895).fract()).max(EVERY / 10);
             running.spawn(keep(session, tokens, gate.uri().to_owned(), first, sender.clone()));
@@ -141,10 +155,10 @@ async fn open(
 /// Renews a session again and again, and reads once in between.
 async fn keep(
     session: ClientSession,
-    tokens: Arc<Tokens>,
+    tokens: Arc<TokenSession>,
     resource: String,
     first: Duration,
-    sender: mpsc::UnboundedSender<Happened>,
+    sender: mpsc::UnboundedSender<RenewalOutcome>,
 ) {
     tokio::time::sleep(first).await;
     loop {
@@ -157,9 +171,9 @@ async fn keep(
             read(&session, &reading(&[tag(0)])).await.map(|_| took)
         };
         match renewed.await {
-            Ok(took) => drop(sender.send(Happened::Renewed(took))),
+            Ok(took) => drop(sender.send(RenewalOutcome::Renewed(took))),
             Err(error) => {
-                let _ = sender.send(Happened::Failed(error.to_string()));
+                let _ = sender.send(RenewalOutcome::Failed(error.to_string()));
                 return;
             }
         }

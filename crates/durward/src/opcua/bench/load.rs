@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::session::{Place, execute, read, reading, tag, write, writing};
-use crate::failure::Failure;
-use crate::opcua::application::Application;
+use super::session::{KnownServer, execute, read, reading, tag, write, writing};
+use crate::failure::CommandError;
+use crate::opcua::application::OwnApplication;
 
 /// How often the clients ask, in milliseconds, as in the paper.
 const MIXED_MS: u64 = 15;
@@ -26,7 +26,7 @@ const FIRST_TAG: usize = 40;
 
 /// Who is asked.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Load {
+pub(super) struct AccessTarget {
     pub(super) pki: PathBuf,
     /// The resource server.
     pub(super) resource: String,
@@ -34,13 +34,13 @@ pub(super) struct Load {
     pub(super) other: String,
 }
 
-impl Load {
+impl AccessTarget {
     /// Begins; ends when what comes back is dropped.
-    pub(super) async fn start(self) -> Result<JoinSet<()>, Failure> {
-        let application = Application::open(&self.pki)?;
+    pub(super) async fn start(self) -> Result<JoinSet<()>, CommandError> {
+        let application = OwnApplication::open(&self.pki)?;
         let client = || application.client("durward bench load");
-        let resource = Place::find(&self.resource, client()).await?;
-        let other = Place::find(&self.other, client()).await?;
+        let resource = KnownServer::find(&self.resource, client()).await?;
+        let other = KnownServer::find(&self.other, client()).await?;
         let mut running = JoinSet::new();
         running.spawn(mixed(enter(&resource).await?));
         running.spawn(reads(enter(&resource).await?, READS));
@@ -51,7 +51,7 @@ impl Load {
     }
 }
 
-async fn enter(place: &Place) -> Result<Arc<ClientSession>, Failure> {
+async fn enter(place: &KnownServer) -> Result<Arc<ClientSession>, CommandError> {
     place.enter(&ClientIdentity::Anonymous).await.map(Arc::new)
 }
 

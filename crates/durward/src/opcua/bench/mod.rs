@@ -31,12 +31,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::application;
-use crate::failure::{DIFFERENT, Failure, Outcome};
+use crate::failure::{CommandError, CommandResult, DIFFERENT};
 use crate::serve::raise_open_files;
 use crate::to_stdout;
-use report::Report;
-use role::Role;
-use world::{Ground, Setup, World};
+use report::OpcuaBenchReport;
+use role::ProcessRole;
+use world::{BenchGround, BenchProcesses, BenchSetup};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -126,12 +126,12 @@ impl PartName {
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
-struct Scale {
+struct BenchScale {
     is_quick: bool,
     recalls: usize,
 }
 
-impl Scale {
+impl BenchScale {
     fn of(self, full: usize, quick: usize) -> usize {
         if self.is_quick { quick } else { full }
     }
@@ -142,7 +142,7 @@ impl Scale {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     if let Some(role) = &arguments.role {
         return read_role(role)?.run();
     }
@@ -153,25 +153,25 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(if is_judged { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
 }
 
-fn read_role(path: &Path) -> Result<Role, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
-    serde_json::from_str(&text).map_err(|error| Failure::new(format!("it is no role: {error}")).at(path))
+fn read_role(path: &Path) -> Result<ProcessRole, CommandError> {
+    let text = fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    serde_json::from_str(&text).map_err(|error| CommandError::new(format!("it is no role: {error}")).at(path))
 }
 
 impl Arguments {
-    fn scale(&self) -> Scale {
+    fn scale(&self) -> BenchScale {
         let usual = if self.quick { 20 } else { 1_000 };
         let recalls = self.recalls.and_then(|count| usize::try_from(count).ok());
-        Scale { is_quick: self.quick, recalls: recalls.unwrap_or(usual) }
+        BenchScale { is_quick: self.quick, recalls: recalls.unwrap_or(usual) }
     }
 
     fn wants(&self, part: PartName) -> bool {
         self.parts.is_empty() || self.parts.contains(&part)
     }
 
-    async fn measure(&self) -> Result<Report, Failure> {
-        let (ground, scale) = (Ground::new()?, self.scale());
-        let mut report = Report { is_quick: self.quick, ..Report::default() };
+    async fn measure(&self) -> Result<OpcuaBenchReport, CommandError> {
+        let (ground, scale) = (BenchGround::new()?, self.scale());
+        let mut report = OpcuaBenchReport { is_quick: self.quick, ..OpcuaBenchReport::default() };
         let mut shared = <PartName as clap::ValueEnum>::value_variants().iter();
         if shared.any(|part| part.is_shared() && self.wants(*part)) {
             self.measure_shared(&ground, scale, &mut report).await?;
@@ -203,12 +203,12 @@ impl Arguments {
     /// What is measured with one set of processes.
     async fn measure_shared(
         &self,
-        ground: &Ground,
-        scale: Scale,
-        report: &mut Report,
-    ) -> Result<(), Failure> {
+        ground: &BenchGround,
+        scale: BenchScale,
+        report: &mut OpcuaBenchReport,
+    ) -> Result<(), CommandError> {
         let users = renew::SIZES.map(renew::sized_user).into();
-        let world = World::start(ground, &Setup { users, ..Setup::default() }).await?;
+        let world = BenchProcesses::start(ground, &BenchSetup { users, ..BenchSetup::default() }).await?;
         if self.wants(PartName::Connect) {
             connect::tables_1_and_5(&world, scale, report).await?;
         }

@@ -2,21 +2,21 @@
 //! Architecture". Milliseconds, mean and standard deviation.
 
 /// Mean and standard deviation.
-pub(super) type Printed = (f64, f64);
+pub(super) type PaperValue = (f64, f64);
 
 /// A step of a connection, without and with a token.
-pub(super) struct Step {
+pub(super) struct PaperStep {
     pub(super) name: &'static str,
-    pub(super) none: Printed,
-    pub(super) token: Printed,
+    pub(super) none: PaperValue,
+    pub(super) token: PaperValue,
 }
 
-const fn step(name: &'static str, none: Printed, token: Printed) -> Step {
-    Step { name, none, token }
+const fn step(name: &'static str, none: PaperValue, token: PaperValue) -> PaperStep {
+    PaperStep { name, none, token }
 }
 
 /// Table 1, low load.
-pub(super) const TABLE_1_LOW: [Step; 4] = [
+pub(super) const TABLE_1_LOW: [PaperStep; 4] = [
     step("open session", (15.0, 3.3), (15.1, 3.3)),
     step("request token", (0.0, 0.0), (115.2, 12.8)),
     step("activate session", (100.0, 12.3), (193.9, 12.9)),
@@ -24,7 +24,7 @@ pub(super) const TABLE_1_LOW: [Step; 4] = [
 ];
 
 /// Table 1, high load.
-pub(super) const TABLE_1_HIGH: [Step; 4] = [
+pub(super) const TABLE_1_HIGH: [PaperStep; 4] = [
     step("open session", (17.0, 10.5), (18.7, 14.4)),
     step("request token", (0.0, 0.0), (213.8, 69.0)),
     step("activate session", (124.8, 23.2), (223.1, 25.1)),
@@ -32,7 +32,7 @@ pub(super) const TABLE_1_HIGH: [Step; 4] = [
 ];
 
 /// Table 4, low load: the clock of the resource server at 600 MHz instead of 1.5 GHz.
-pub(super) const TABLE_4_LOW: [Step; 4] = [
+pub(super) const TABLE_4_LOW: [PaperStep; 4] = [
     step("open session", (18.4, 6.1), (19.9, 10.0)),
     step("request token", (0.0, 0.0), (149.8, 31.9)),
     step("activate session", (163.5, 31.4), (216.7, 33.7)),
@@ -40,7 +40,7 @@ pub(super) const TABLE_4_LOW: [Step; 4] = [
 ];
 
 /// Table 4, high load.
-pub(super) const TABLE_4_HIGH: [Step; 4] = [
+pub(super) const TABLE_4_HIGH: [PaperStep; 4] = [
     step("open session", (21.6, 7.2), (33.8, 85.5)),
     step("request token", (0.0, 0.0), (216.1, 84.5)),
     step("activate session", (196.0, 22.0), (364.7, 58.7)),
@@ -76,7 +76,7 @@ pub(super) const TABLE_5_HIGH: [(&str, [f64; 3]); 4] = [
 ];
 
 /// Section 6.5: a read with a token at 600 MHz, low and high load.
-pub(super) const SLOW_READ: [Printed; 2] = [(4.4, 3.2), (3.8, 1.8)];
+pub(super) const SLOW_READ: [PaperValue; 2] = [(4.4, 3.2), (3.8, 1.8)];
 
 #[cfg(test)]
 mod tests {
@@ -86,7 +86,7 @@ mod tests {
     fn steps_come_to_the_printed_totals() {
         for table in [&TABLE_1_LOW, &TABLE_1_HIGH, &TABLE_4_LOW, &TABLE_4_HIGH] {
             let [open, request, activate, total] = table;
-            for of in [(|step| step.none.0) as fn(&Step) -> f64, |step| step.token.0] {
+            for of in [(|step| step.none.0) as fn(&PaperStep) -> f64, |step| step.token.0] {
                 let sum = of(open) + of(request) + of(activate);
                 assert!((sum - of(total)).abs() < 0.35, "{sum} is not {}", of(total));
             }

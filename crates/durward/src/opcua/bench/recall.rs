@@ -8,13 +8,13 @@ use durward_opcua::session::{ClientIdentity, ClientSession};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::Scale;
-use super::report::{Aim, Bound, Part, Report};
-use super::role::Anonymous;
-use super::session::{Arrival, Tokens, read, reading, tag, user, watch, write, writing};
-use super::times::{Times, ms};
-use super::world::{GateName, Ground, Setup, World};
-use crate::failure::Failure;
+use super::BenchScale;
+use super::report::{AimBound, BenchAim, BenchPart, OpcuaBenchReport};
+use super::role::AnonymousAccess;
+use super::session::{TokenSession, ValueArrival, read, reading, tag, user, watch, write, writing};
+use super::times::{MicrosecondTimes, ms};
+use super::world::{BenchGround, BenchProcesses, BenchSetup, GateName};
+use crate::failure::CommandError;
 use crate::opcua::application;
 
 /// Users whose rights are recalled at about the same time.
@@ -28,7 +28,7 @@ const CHANGE_EVERY: Duration = Duration::from_millis(10);
 const AFTER: Duration = Duration::from_millis(150);
 
 /// What was served after a right was recalled.
-struct Tried {
+struct ServedAfterRecall {
     /// From the recall to the last read that was begun and answered with a value; zero where there was none.
     read: Duration,
     /// To the last value of the subscription.
@@ -37,24 +37,28 @@ struct Tried {
     is_refused: bool,
 }
 
-impl Tried {
+impl ServedAfterRecall {
     fn is_in_time(&self) -> bool {
         self.is_refused && self.read <= PUBLISHING && self.value <= PUBLISHING
     }
 }
 
 /// Recalls rights of users who read and watch.
-pub(super) async fn run(ground: &Ground, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+pub(super) async fn run(
+    ground: &BenchGround,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
     let count = scale.recalls;
     let users = (0..USERS).map(|number| (name(number), vec!["operator".to_owned()])).collect();
-    let setup = Setup {
+    let setup = BenchSetup {
         users,
         gates: vec![GateName::Closing, GateName::Once],
-        anonymous: Anonymous::WithNothing,
+        anonymous: AnonymousAccess::WithNothing,
         publishing: PUBLISHING,
-        ..Setup::default()
+        ..BenchSetup::default()
     };
-    let mut world = World::start(ground, &setup).await?;
+    let mut world = BenchProcesses::start(ground, &setup).await?;
     let mut sources = Vec::new();
     for number in 0..USERS {
         sources.push(Arc::new(world.tokens(&user(&name(number))).await?));
@@ -90,22 +94,22 @@ async fn change(writer: ClientSession) {
 }
 
 /// A user who reads and watches.
-struct Active {
+struct ActiveUser {
     name: String,
     session: Arc<ClientSession>,
-    arrivals: mpsc::UnboundedReceiver<Arrival>,
+    arrivals: mpsc::UnboundedReceiver<ValueArrival>,
     is_over: Arc<AtomicBool>,
     /// When the last read was begun that gave a value, and whether the last one of all was refused.
     reads: JoinHandle<(Instant, bool)>,
 }
 
 async fn batch(
-    world: &mut World<'_>,
+    world: &mut BenchProcesses<'_>,
     gate: GateName,
-    sources: &[Arc<Tokens>],
+    sources: &[Arc<TokenSession>],
     users: usize,
     turn: usize,
-) -> Result<Vec<Tried>, Failure> {
+) -> Result<Vec<ServedAfterRecall>, CommandError> {
     let mut opening = JoinSet::new();
     for (number, source) in sources.iter().enumerate().take(users) {
         let (place, source) = (world.gate(gate)?.clone(), Arc::clone(source));
@@ -117,7 +121,7 @@ async fn batch(
     }
     let mut all = Vec::new();
     while let Some(opened) = opening.join_next().await {
-        all.push(opened.map_err(|error| Failure::new(error.to_string()))??);
+        all.push(opened.map_err(|error| CommandError::new(error.to_string()))??);
     }
     // Anywhere within the publishing interval.
     tokio::time::sleep(PUBLISHING.mul_f64((turn as f64 * 0.618_033_988_749_895).fract())).await;
@@ -136,16 +140,16 @@ async fn batch(
     Ok(tried)
 }
 
-async fn active(number: usize, session: Arc<ClientSession>) -> Result<Active, Failure> {
+async fn active(number: usize, session: Arc<ClientSession>) -> Result<ActiveUser, CommandError> {
     let mut arrivals = watch(&session, &[tag(number)], CHANGE_EVERY).await.map_err(application::failure)?;
     for _ in 0..3 {
-        let late = || Failure::new("a subscription did not begin");
+        let late = || CommandError::new("a subscription did not begin");
         let came = tokio::time::timeout(Duration::from_secs(10), arrivals.recv()).await;
         came.ok().flatten().ok_or_else(late)?;
     }
     let is_over = Arc::new(AtomicBool::new(false));
     let reads = tokio::spawn(reads(Arc::clone(&session), number, Arc::clone(&is_over)));
-    Ok(Active { name: name(number), session, arrivals, is_over, reads })
+    Ok(ActiveUser { name: name(number), session, arrivals, is_over, reads })
 }
 
 async fn reads(session: Arc<ClientSession>, number: usize, is_over: Arc<AtomicBool>) -> (Instant, bool) {
@@ -161,10 +165,11 @@ async fn reads(session: Arc<ClientSession>, number: usize, is_over: Arc<AtomicBo
     (last, is_refused)
 }
 
-impl Active {
-    async fn end(mut self, recalled: Instant) -> Result<Tried, Failure> {
+impl ActiveUser {
+    async fn end(mut self, recalled: Instant) -> Result<ServedAfterRecall, CommandError> {
         self.is_over.store(true, Ordering::Relaxed);
-        let (last_read, is_refused) = self.reads.await.map_err(|error| Failure::new(error.to_string()))?;
+        let (last_read, is_refused) =
+            self.reads.await.map_err(|error| CommandError::new(error.to_string()))?;
         let mut last_value = recalled;
         while let Ok(arrival) = self.arrivals.try_recv() {
             if arrival.value.status.is_none_or(|status| status.is_good()) && arrival.value.value.is_some() {
@@ -172,7 +177,7 @@ impl Active {
             }
         }
         let _ = self.session.close(true).await;
-        Ok(Tried {
+        Ok(ServedAfterRecall {
             read: last_read.saturating_duration_since(recalled),
             value: last_value.saturating_duration_since(recalled),
             is_refused,
@@ -180,13 +185,14 @@ impl Active {
     }
 }
 
-fn report_tries(all: &[Tried], report: &mut Report) {
-    let mut part = Part::new("recall", "Recalled rights");
+fn report_tries(all: &[ServedAfterRecall], report: &mut OpcuaBenchReport) {
+    let mut part = BenchPart::new("recall", "Recalled rights");
     let in_time = all.iter().filter(|tried| tried.is_in_time()).count();
-    let reads: Times = all.iter().map(|tried| tried.read).collect();
-    let values: Times = all.iter().map(|tried| tried.value).collect();
-    let row =
-        |name: &str, times: &Times| vec![name.to_owned(), ms(times.p50()), ms(times.p99()), ms(times.max())];
+    let reads: MicrosecondTimes = all.iter().map(|tried| tried.read).collect();
+    let values: MicrosecondTimes = all.iter().map(|tried| tried.value).collect();
+    let row = |name: &str, times: &MicrosecondTimes| {
+        vec![name.to_owned(), ms(times.p50()), ms(times.p99()), ms(times.max())]
+    };
     let rows = vec![
         row("a read that was begun and gave a value", &reads),
         row("a value that a running monitored item brought", &values),
@@ -210,7 +216,7 @@ fn report_tries(all: &[Tried], report: &mut Report) {
     report.parts.push(part);
     let late = (all.len() - in_time) as f64;
     let what = "recalled rights that were served for longer than a publishing interval";
-    report.aims.push(Aim::new(what, "", late, Bound::AtMost(0.0)));
+    report.aims.push(BenchAim::new(what, "", late, AimBound::AtMost(0.0)));
 }
 
 #[cfg(test)]
@@ -219,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_is_served_for_longer_than_an_interval_is_late() {
-        let tried = |read: u64, value: u64, is_refused| Tried {
+        let tried = |read: u64, value: u64, is_refused| ServedAfterRecall {
             read: Duration::from_millis(read),
             value: Duration::from_millis(value),
             is_refused,
@@ -228,7 +234,7 @@ mod tests {
         for late in [tried(251, 0, true), tried(0, 251, true), tried(0, 0, false)] {
             assert!(!late.is_in_time());
         }
-        let mut report = Report::default();
+        let mut report = OpcuaBenchReport::default();
         report_tries(&[tried(1, 1, true), tried(300, 1, true)], &mut report);
         assert!(!report.is_every_aim_reached());
         assert!(report.text().contains("1 of 2 recalled rights were refused within"), "{}", report.text());

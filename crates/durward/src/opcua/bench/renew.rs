@@ -7,15 +7,15 @@ use durward_opcua::crypto::SecretFormat;
 use durward_opcua::session::{ClientIdentity, ClientSession};
 use tokio::task::JoinHandle;
 
-use super::Scale;
+use super::BenchScale;
 use super::access::in_ms;
 use super::connect::{token_length, warm};
 use super::paper;
-use super::report::{Aim, Bound, Chart, Part, Report};
-use super::session::{Tokens, read, reading, tag, user};
-use super::times::{Times, ms, ratio};
-use super::world::{GateName, World};
-use crate::failure::Failure;
+use super::report::{AimBound, BenchAim, BenchChart, BenchPart, OpcuaBenchReport};
+use super::session::{TokenSession, read, reading, tag, user};
+use super::times::{MicrosecondTimes, ms, ratio};
+use super::world::{BenchProcesses, GateName};
+use crate::failure::CommandError;
 use crate::opcua::application;
 
 /// All times of table 3 are a hundredth of the paper's: reads come as often for each renewal.
@@ -37,24 +37,24 @@ pub(super) fn sized_user(size: usize) -> (String, Vec<String>) {
 }
 
 /// A session that is renewed.
-struct Renewed {
+struct RenewedSession {
     session: Arc<ClientSession>,
-    tokens: Arc<Tokens>,
+    tokens: Arc<TokenSession>,
     resource: String,
 }
 
-impl Renewed {
-    async fn open(world: &World<'_>, gate: GateName) -> Result<Renewed, Failure> {
+impl RenewedSession {
+    async fn open(world: &BenchProcesses<'_>, gate: GateName) -> Result<RenewedSession, CommandError> {
         let tokens = Arc::new(world.tokens(&ClientIdentity::Anonymous).await?);
         let place = world.gate(gate)?;
         let token = tokens.request(place.uri()).await.map_err(application::failure)?;
         let session = Arc::new(place.enter(&token).await?);
         warm(&session).await?;
-        Ok(Renewed { session, tokens, resource: place.uri().to_owned() })
+        Ok(RenewedSession { session, tokens, resource: place.uri().to_owned() })
     }
 
     /// Fetches a token and activates again, while others go on.
-    fn renew(&self) -> JoinHandle<Result<Duration, Failure>> {
+    fn renew(&self) -> JoinHandle<Result<Duration, CommandError>> {
         let (session, tokens) = (Arc::clone(&self.session), Arc::clone(&self.tokens));
         let resource = self.resource.clone();
         tokio::spawn(async move {
@@ -66,8 +66,8 @@ impl Renewed {
     }
 }
 
-async fn done<T>(task: JoinHandle<Result<T, Failure>>) -> Result<T, Failure> {
-    task.await.map_err(|error| Failure::new(error.to_string()))?
+async fn done<T>(task: JoinHandle<Result<T, CommandError>>) -> Result<T, CommandError> {
+    task.await.map_err(|error| CommandError::new(error.to_string()))?
 }
 
 /// Between 0 and 1, evenly and the same each time.
@@ -77,13 +77,18 @@ fn spread(number: usize) -> f64 {
 }
 
 /// Table 3: reads while tokens are renewed as often as they end.
-pub(super) async fn table_3(world: &World<'_>, scale: Scale, report: &mut Report) -> Result<(), Failure> {
-    let mut part = Part::new("table-3", "Table 3: reads, by how soon tokens end");
+pub(super) async fn table_3(
+    world: &BenchProcesses<'_>,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
+    let mut part = BenchPart::new("table-3", "Table 3: reads, by how soon tokens end");
     let mut measured = Vec::new();
     for (expiry_s, ..) in paper::TABLE_3 {
         let every = Duration::from_secs_f64(f64::from(expiry_s) * RENEWED_AT * HUNDREDTH);
-        let renewed = Renewed::open(world, GateName::Always).await?;
-        let (mut times, mut next, mut renewals) = (Times::default(), Instant::now() + every, Vec::new());
+        let renewed = RenewedSession::open(world, GateName::Always).await?;
+        let (mut times, mut next, mut renewals) =
+            (MicrosecondTimes::default(), Instant::now() + every, Vec::new());
         for number in 0..scale.of(1_000, 30) {
             if Instant::now() >= next {
                 next += every;
@@ -136,13 +141,18 @@ pub(super) async fn table_3(world: &World<'_>, scale: Scale, report: &mut Report
 }
 
 /// Reads while the same session's renewal is under way, and while none is.
-pub(super) async fn renewal(world: &World<'_>, scale: Scale, report: &mut Report) -> Result<(), Failure> {
-    let mut part = Part::new("renewal", "Reads while a renewal is under way");
+pub(super) async fn renewal(
+    world: &BenchProcesses<'_>,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
+    let mut part = BenchPart::new("renewal", "Reads while a renewal is under way");
     let mut rows = Vec::new();
     for (name, gate) in [("sent once", GateName::Once), ("encrypted", GateName::Always)] {
-        let renewed = Renewed::open(world, gate).await?;
+        let renewed = RenewedSession::open(world, gate).await?;
         let length = token_length(world, gate).await?;
-        let [mut during, mut quiet, mut took] = [Times::default(), Times::default(), Times::default()];
+        let [mut during, mut quiet, mut took] =
+            [MicrosecondTimes::default(), MicrosecondTimes::default(), MicrosecondTimes::default()];
         for _ in 0..scale.of(400, 10) {
             let renewal = renewed.renew();
             let before = during.count();
@@ -174,7 +184,7 @@ pub(super) async fn renewal(world: &World<'_>, scale: Scale, report: &mut Report
         ]);
         if gate == GateName::Once {
             let what = "reads while the token is renewed, p99, in quiet reads";
-            report.aims.push(Aim::new(what, " times", times, Bound::AtMost(1.5)));
+            report.aims.push(BenchAim::new(what, " times", times, AimBound::AtMost(1.5)));
         }
         part.say(format!("A renewal with a token that is {name} takes {} (p50).", in_ms(took.p50())));
     }
@@ -196,15 +206,19 @@ pub(super) async fn renewal(world: &World<'_>, scale: Scale, report: &mut Report
     Ok(())
 }
 
-async fn one_read(session: &ClientSession) -> Result<Duration, Failure> {
+async fn one_read(session: &ClientSession) -> Result<Duration, CommandError> {
     let begun = Instant::now();
     read(session, &reading(&[tag(0)])).await.map_err(application::failure)?;
     Ok(begun.elapsed())
 }
 
 /// Figure 5: activations by the size of the token.
-pub(super) async fn figure_5(world: &World<'_>, scale: Scale, report: &mut Report) -> Result<(), Failure> {
-    let mut part = Part::new("figure-5", "Figure 5: activation, by the size of the token");
+pub(super) async fn figure_5(
+    world: &BenchProcesses<'_>,
+    scale: BenchScale,
+    report: &mut OpcuaBenchReport,
+) -> Result<(), CommandError> {
+    let mut part = BenchPart::new("figure-5", "Figure 5: activation, by the size of the token");
     let ways = [
         ("encrypted as in the paper", GateName::Always, SecretFormat::Legacy),
         ("encrypted, RsaEncryptedSecret", GateName::Always, SecretFormat::RsaEncryptedSecret),
@@ -225,7 +239,7 @@ pub(super) async fn figure_5(world: &World<'_>, scale: Scale, report: &mut Repor
                 row.push(text.len().to_string());
             }
             let session = place.enter(&token).await?;
-            let mut times = Times::default();
+            let mut times = MicrosecondTimes::default();
             for _ in 0..scale.of(100, 3) {
                 let begun = Instant::now();
                 session.activate(&token).await.map_err(application::failure)?;
@@ -249,7 +263,7 @@ pub(super) async fn figure_5(world: &World<'_>, scale: Scale, report: &mut Repor
         "p99",
     ];
     part.table("Activating again with the same token", &columns, rows);
-    part.chart(Chart {
+    part.chart(BenchChart {
         name: "activation-by-size",
         title: "Activation, by the size of the token",
         caption: "Encrypted block by block, a token costs an RSA operation of the gate for each 214 bytes; sent once, or in an \

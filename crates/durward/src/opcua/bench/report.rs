@@ -2,50 +2,50 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::times::Times;
+use super::times::MicrosecondTimes;
 use crate::bench::{command, machine};
 
 /// Everything that was measured.
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(super) struct OpcuaBenchReport {
     pub(super) is_quick: bool,
-    pub(super) aims: Vec<Aim>,
-    pub(super) parts: Vec<Part>,
+    pub(super) aims: Vec<BenchAim>,
+    pub(super) parts: Vec<BenchPart>,
     /// What was not measured, and why.
     pub(super) left_out: Vec<String>,
 }
 
 /// A number that has to be reached.
 #[derive(Debug)]
-pub(super) struct Aim {
+pub(super) struct BenchAim {
     what: &'static str,
     unit: &'static str,
     measured: f64,
-    aim: Bound,
+    aim: AimBound,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Bound {
+pub(super) enum AimBound {
     AtMost(f64),
     AtLeast(f64),
 }
 
-impl Aim {
-    pub(super) fn new(what: &'static str, unit: &'static str, measured: f64, aim: Bound) -> Aim {
-        Aim { what, unit, measured, aim }
+impl BenchAim {
+    pub(super) fn new(what: &'static str, unit: &'static str, measured: f64, aim: AimBound) -> BenchAim {
+        BenchAim { what, unit, measured, aim }
     }
 
     fn is_reached(&self) -> bool {
         match self.aim {
-            Bound::AtMost(most) => self.measured <= most,
-            Bound::AtLeast(least) => self.measured >= least,
+            AimBound::AtMost(most) => self.measured <= most,
+            AimBound::AtLeast(least) => self.measured >= least,
         }
     }
 
     fn words(&self) -> [String; 4] {
         let aim = match self.aim {
-            Bound::AtMost(most) => format!("at most {}{}", short(most), self.unit),
-            Bound::AtLeast(least) => format!("at least {}{}", short(least), self.unit),
+            AimBound::AtMost(most) => format!("at most {}{}", short(most), self.unit),
+            AimBound::AtLeast(least) => format!("at least {}{}", short(least), self.unit),
         };
         let reached = if self.is_reached() { "yes" } else { "no" };
         [self.what.to_owned(), format!("{}{}", short(self.measured), self.unit), aim, reached.to_owned()]
@@ -53,8 +53,8 @@ impl Aim {
 
     fn json(&self) -> Json {
         let (bound, aim) = match self.aim {
-            Bound::AtMost(most) => ("at_most", most),
-            Bound::AtLeast(least) => ("at_least", least),
+            AimBound::AtMost(most) => ("at_most", most),
+            AimBound::AtLeast(least) => ("at_least", least),
         };
         json!({
             "what": self.what,
@@ -77,18 +77,18 @@ fn short(number: f64) -> String {
 
 /// One experiment, or several that belong together.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct BenchPart {
     name: &'static str,
     title: String,
     texts: Vec<String>,
-    tables: Vec<Table>,
-    charts: Vec<Chart>,
+    tables: Vec<BenchTable>,
+    charts: Vec<BenchChart>,
     numbers: Map<String, Json>,
 }
 
 /// Rows of cells below columns.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct BenchTable {
     pub(super) caption: String,
     pub(super) columns: Vec<&'static str>,
     pub(super) rows: Vec<Vec<String>>,
@@ -96,7 +96,7 @@ pub(super) struct Table {
 
 /// Lines over an axis, or marks in lanes.
 #[derive(Debug)]
-pub(super) struct Chart {
+pub(super) struct BenchChart {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) caption: &'static str,
@@ -107,9 +107,9 @@ pub(super) struct Chart {
     pub(super) series: Vec<(String, Vec<(f64, f64)>)>,
 }
 
-impl Part {
-    pub(super) fn new(name: &'static str, title: impl Into<String>) -> Part {
-        Part {
+impl BenchPart {
+    pub(super) fn new(name: &'static str, title: impl Into<String>) -> BenchPart {
+        BenchPart {
             name,
             title: title.into(),
             texts: Vec::new(),
@@ -131,10 +131,10 @@ impl Part {
         columns: &[&'static str],
         rows: Vec<Vec<String>>,
     ) {
-        self.tables.push(Table { caption: caption.into(), columns: columns.to_vec(), rows });
+        self.tables.push(BenchTable { caption: caption.into(), columns: columns.to_vec(), rows });
     }
 
-    pub(super) fn chart(&mut self, chart: Chart) {
+    pub(super) fn chart(&mut self, chart: BenchChart) {
         self.charts.push(chart);
     }
 
@@ -143,14 +143,13 @@ impl Part {
         self.numbers.insert(name.into(), value.into());
     }
 
-    pub(super) fn times(&mut self, name: impl Into<String>, times: &Times) {
+    pub(super) fn times(&mut self, name: impl Into<String>, times: &MicrosecondTimes) {
         self.numbers.insert(name.into(), times.json());
     }
 
     fn json(&self) -> Json {
-        let table =
-            |table: &Table| json!({ "caption": table.caption, "columns": table.columns, "rows": table.rows });
-        let chart = |chart: &Chart| {
+        let table = |table: &BenchTable| json!({ "caption": table.caption, "columns": table.columns, "rows": table.rows });
+        let chart = |chart: &BenchChart| {
             let series =
                 |(label, points): &(String, Vec<(f64, f64)>)| json!({ "label": label, "points": points });
             json!({
@@ -185,7 +184,7 @@ impl Part {
     }
 }
 
-impl Table {
+impl BenchTable {
     /// Columns as wide as what is in them.
     fn text(&self) -> String {
         let width = |at: usize, name: &str| {
@@ -212,16 +211,16 @@ impl Table {
     }
 }
 
-impl Report {
+impl OpcuaBenchReport {
     pub(super) fn is_every_aim_reached(&self) -> bool {
-        self.aims.iter().all(Aim::is_reached)
+        self.aims.iter().all(BenchAim::is_reached)
     }
 
     /// For people.
     pub(super) fn text(&self) -> String {
         let rows = self.aims.iter().map(|aim| aim.words().into()).collect();
         let aims =
-            Table { caption: String::new(), columns: vec!["what", "measured", "aim", "reached"], rows };
+            BenchTable { caption: String::new(), columns: vec!["what", "measured", "aim", "reached"], rows };
         let mut text = String::new();
         if self.is_quick {
             text.push_str("A short form, to see that everything works: its figures say little.\n\n");
@@ -240,8 +239,8 @@ impl Report {
             "benchmark": "opcua",
             "version": env!("CARGO_PKG_VERSION"),
             "is_quick": self.is_quick,
-            "aims": self.aims.iter().map(Aim::json).collect::<Vec<_>>(),
-            "parts": self.parts.iter().map(Part::json).collect::<Vec<_>>(),
+            "aims": self.aims.iter().map(BenchAim::json).collect::<Vec<_>>(),
+            "parts": self.parts.iter().map(BenchPart::json).collect::<Vec<_>>(),
             "left_out": self.left_out,
             "machine": machine(),
             "command": command(),
@@ -256,11 +255,11 @@ mod tests {
 
     #[test]
     fn an_aim_is_a_bound_from_above_or_below() {
-        let most = Aim::new("time", " ns", 80.0, Bound::AtMost(100.0));
+        let most = BenchAim::new("time", " ns", 80.0, AimBound::AtMost(100.0));
         assert_eq!(most.words(), ["time", "80 ns", "at most 100 ns", "yes"]);
-        let least = Aim::new("reads", "/s", 19_999.0, Bound::AtLeast(20_000.0));
+        let least = BenchAim::new("reads", "/s", 19_999.0, AimBound::AtLeast(20_000.0));
         assert_eq!(least.words(), ["reads", "19999/s", "at least 20000/s", "no"]);
-        let report = Report { aims: vec![most, least], ..Report::default() };
+        let report = OpcuaBenchReport { aims: vec![most, least], ..OpcuaBenchReport::default() };
         assert!(!report.is_every_aim_reached());
         assert_eq!(report.text().lines().count(), 3);
     }
@@ -271,7 +270,7 @@ mod tests {
             vec!["read".to_owned(), "1.25".to_owned()],
             vec!["a longer word".to_owned(), "3".to_owned()],
         ];
-        let table = Table { caption: String::new(), columns: vec!["step", "ms"], rows };
+        let table = BenchTable { caption: String::new(), columns: vec!["step", "ms"], rows };
         assert_eq!(table.text(), "  step             ms\n  read           1.25\n  a longer word     3\n");
     }
 }

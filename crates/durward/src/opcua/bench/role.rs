@@ -10,19 +10,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use durward_opcua::authority::decide::{Decider, Decision, Question};
+use durward_opcua::authority::decide::{RightsDecider, RightsDecision, RightsQuestion};
 use durward_opcua::authority::{
-    AuthorizationServer, AuthorizationService, LogAudit, MemoryKeep, Parts, RegisteredResource,
-    ServiceSettings, SubjectTable,
+    AuthorityLogAudit, AuthorizationServer, AuthorizationService, AuthorizationServiceParts,
+    AuthorizationServiceSettings, MemoryAuthorityStore, RegisteredResource, SubjectTable,
 };
 use durward_opcua::error::Error;
 use durward_opcua::gate::{
-    AnonymousRights, AuthoritySettings, Gate, GateSettings, TokenEncryption, UpstreamSettings,
+    AnonymousRights, Gate, GateAuthoritySettings, GateSettings, TokenEncryption, UpstreamSettings,
 };
 use durward_opcua::permission::Permission;
-use durward_opcua::plant::{Host, HostService, Users, boiler};
-use durward_opcua::session::{ClientIdentity, Endpoint, Server, ServerLimits, ServerSettings, TokenKind};
-use durward_opcua::token::{Target, Verdict};
+use durward_opcua::plant::{HostService, PasswordUsers, PlantHost, boiler};
+use durward_opcua::session::{
+    ClientIdentity, Endpoint, ServerLimits, ServerSettings, SessionServer, UserTokenKind,
+};
+use durward_opcua::token::{CutoffTarget, GrantVerdict};
 use durward_pdp::Algorithm as Combining;
 use durward_server::{LogLevel, LogSettings, start_log};
 use durward_session::identity::jwt::{SigningKey, SigningKeys, VerifyingKeys};
@@ -36,9 +38,9 @@ use tokio::sync::mpsc;
 
 use super::load;
 use super::session::OFFER;
-use crate::failure::{Failure, Outcome, without_number};
-use crate::opcua::application::{self, Application, clock, workers};
-use crate::opcua::decider::{Policies, PolicyDecider};
+use crate::failure::{CommandError, CommandResult, without_number};
+use crate::opcua::application::{self, OwnApplication, clock, workers};
+use crate::opcua::decider::{PolicyDecider, PolicyFiles};
 use crate::serve::raise_open_files;
 use crate::to_stdout;
 
@@ -65,23 +67,23 @@ const SESSIONS_MAX: usize = 4_096;
 /// What a process is.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Role {
-    Plant(Plant),
-    Authority(Authority),
+pub(super) enum ProcessRole {
+    Plant(PlantRole),
+    Authority(AuthorityRole),
     Gate(GateRole),
-    Load(load::Load),
-    Relay(Relay),
+    Load(load::AccessTarget),
+    Relay(TcpRelay),
 }
 
 /// Passes bytes on to an address, as they are: what any process in between costs.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Relay {
+pub(super) struct TcpRelay {
     pub(super) upstream: SocketAddr,
 }
 
 /// The server behind the gates.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Plant {
+pub(super) struct PlantRole {
     pub(super) pki: PathBuf,
     /// Variables beside those of the boiler.
     pub(super) tags: usize,
@@ -90,7 +92,7 @@ pub(super) struct Plant {
 /// How the authorization service comes to a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Decisions {
+pub(super) enum DecisionSource {
     /// Everything is granted; nobody is asked.
     Fixed,
     /// The decision point is asked for each token.
@@ -101,13 +103,13 @@ pub(super) enum Decisions {
 
 /// The authorization service.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Authority {
+pub(super) struct AuthorityRole {
     pub(super) pki: PathBuf,
     pub(super) policies: PathBuf,
     /// The key that signs, PKCS #8.
     pub(super) key: PathBuf,
     pub(super) token_lifetime_s: u64,
-    pub(super) decisions: Decisions,
+    pub(super) decisions: DecisionSource,
     /// Resource ids, each with the directory of the gate's certificates.
     pub(super) resources: Vec<(String, PathBuf)>,
     /// ApplicationUri and roles of the client.
@@ -119,7 +121,7 @@ pub(super) struct Authority {
 /// Who gets into a gate without a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Anonymous {
+pub(super) enum AnonymousAccess {
     /// Nobody: a session whose token ends is closed.
     Nobody,
     /// Everybody, and may do nothing: a session whose token ends goes on as nobody's.
@@ -138,25 +140,25 @@ pub(super) struct GateRole {
     pub(super) jwks: Json,
     /// Tokens are sent in plain within encrypted channels.
     pub(super) once: bool,
-    pub(super) anonymous: Anonymous,
+    pub(super) anonymous: AnonymousAccess,
     pub(super) publishing_ms: u64,
 }
 
-impl Role {
+impl ProcessRole {
     /// Runs until standard input ends.
-    pub(super) fn run(self) -> Outcome {
+    pub(super) fn run(self) -> CommandResult {
         let log = LogSettings { level: LogLevel::Error, ..LogSettings::default() };
-        start_log(&log).map_err(|error| Failure::new(error.to_string()))?;
+        start_log(&log).map_err(|error| CommandError::new(error.to_string()))?;
         raise_open_files();
         application::run(async {
             let mut commands = commands();
             match self {
-                Role::Plant(plant) => {
+                ProcessRole::Plant(plant) => {
                     let url = plant.start().await?;
                     to_stdout(&format!("{READY}{url}\n"))?;
                     while commands.recv().await.is_some() {}
                 }
-                Role::Authority(authority) => {
+                ProcessRole::Authority(authority) => {
                     let (url, server) = authority.start().await?;
                     to_stdout(&format!("{READY}{url}\n"))?;
                     while let Some(command) = commands.recv().await {
@@ -164,19 +166,19 @@ impl Role {
                         to_stdout(&format!("{DONE}\n"))?;
                     }
                 }
-                Role::Gate(gate) => {
+                ProcessRole::Gate(gate) => {
                     let (url, gate) = gate.start().await?;
                     to_stdout(&format!("{READY}{url}\n"))?;
                     while commands.recv().await.is_some() {}
                     gate.shutdown();
                 }
-                Role::Relay(relay) => {
+                ProcessRole::Relay(relay) => {
                     let (listener, url) = bind().await?;
                     tokio::spawn(relay.pass_on(listener));
                     to_stdout(&format!("{READY}{url}\n"))?;
                     while commands.recv().await.is_some() {}
                 }
-                Role::Load(load) => {
+                ProcessRole::Load(load) => {
                     let running = load.start().await?;
                     to_stdout(&format!("{READY}\n"))?;
                     while commands.recv().await.is_some() {}
@@ -199,12 +201,12 @@ fn commands() -> mpsc::UnboundedReceiver<String> {
 }
 
 /// `recall NAME`: the tokens of a user are recalled.
-async fn recall(server: &AuthorizationServer, command: &str) -> Result<(), Failure> {
+async fn recall(server: &AuthorizationServer, command: &str) -> Result<(), CommandError> {
     let name = command.strip_prefix("recall ").unwrap_or_default();
-    server.service().revoke(Target::Subject(name.into())).await.map_err(application::failure)
+    server.service().revoke(CutoffTarget::Subject(name.into())).await.map_err(application::failure)
 }
 
-async fn bind() -> Result<(TcpListener, String), Failure> {
+async fn bind() -> Result<(TcpListener, String), CommandError> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let url = format!("opc.tcp://{}", listener.local_addr()?);
     Ok((listener, url))
@@ -214,11 +216,11 @@ fn limits() -> ServerLimits {
     ServerLimits { connections_max: 2 * SESSIONS_MAX, sessions_max: SESSIONS_MAX, ..ServerLimits::default() }
 }
 
-fn failed(error: IdentityError) -> Failure {
-    Failure::new(without_number(&error.to_string()))
+fn failed(error: IdentityError) -> CommandError {
+    CommandError::new(without_number(&error.to_string()))
 }
 
-impl Relay {
+impl TcpRelay {
     async fn pass_on(self, listener: TcpListener) -> Result<(), std::io::Error> {
         loop {
             let (mut client, _) = listener.accept().await?;
@@ -230,17 +232,17 @@ impl Relay {
     }
 }
 
-impl Plant {
-    async fn start(self) -> Result<String, Failure> {
-        let application = Application::open(&self.pki)?;
+impl PlantRole {
+    async fn start(self) -> Result<String, CommandError> {
+        let application = OwnApplication::open(&self.pki)?;
         let (listener, url) = bind().await?;
         let clock = clock();
-        let space =
-            boiler(&application.uri, self.tags, clock()).map_err(|error| Failure::new(error.to_string()))?;
-        let host = Host::new(space, move || clock());
-        let mut users = Users { anonymous: true, ..Users::default() };
+        let space = boiler(&application.uri, self.tags, clock())
+            .map_err(|error| CommandError::new(error.to_string()))?;
+        let host = PlantHost::new(space, move || clock());
+        let mut users = PasswordUsers { anonymous: true, ..PasswordUsers::default() };
         users.passwords.insert(PLANT_USER.to_owned(), PLANT_PASSWORD.as_bytes().to_vec().into());
-        let kinds = [TokenKind::Anonymous, TokenKind::UserName];
+        let kinds = [UserTokenKind::Anonymous, UserTokenKind::UserName];
         let settings = ServerSettings {
             endpoints: vec![Endpoint::new(OFFER.policy, OFFER.mode, &kinds)],
             application_uri: application.uri,
@@ -251,7 +253,7 @@ impl Plant {
             limits: limits(),
         };
         let service = HostService::new(Arc::clone(&host), users);
-        let server = Server::new(settings, Arc::new(service)).map_err(application::failure)?;
+        let server = SessionServer::new(settings, Arc::new(service)).map_err(application::failure)?;
         tokio::spawn(async move { server.serve(listener).await });
         tokio::spawn(async move { host.run().await });
         Ok(url)
@@ -259,43 +261,43 @@ impl Plant {
 }
 
 /// The signing key of a file.
-pub(super) fn signing_keys(path: &std::path::Path, lifetime: Duration) -> Result<SigningKeys, Failure> {
-    let bytes = fs::read(path).map_err(|error| Failure::unreadable(path, &error))?;
+pub(super) fn signing_keys(path: &std::path::Path, lifetime: Duration) -> Result<SigningKeys, CommandError> {
+    let bytes = fs::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
     let key = SigningKey::from_pkcs8(&bytes).map_err(failed)?;
     SigningKeys::new(lifetime).with(key, Moment::from_ms(0), clock()()).map_err(failed)
 }
 
-impl Authority {
-    async fn start(self) -> Result<(String, Arc<AuthorizationServer>), Failure> {
-        let application = Application::open(&self.pki)?;
+impl AuthorityRole {
+    async fn start(self) -> Result<(String, Arc<AuthorizationServer>), CommandError> {
+        let application = OwnApplication::open(&self.pki)?;
         let (listener, url) = bind().await?;
         let lifetime = Duration::from_secs(self.token_lifetime_s);
-        let decider: Arc<dyn Decider> = match self.decisions {
-            Decisions::Fixed => Arc::new(Fixed(lifetime)),
-            Decisions::Each | Decisions::Kept => {
+        let decider: Arc<dyn RightsDecider> = match self.decisions {
+            DecisionSource::Fixed => Arc::new(GrantAll(lifetime)),
+            DecisionSource::Each | DecisionSource::Kept => {
                 let policies =
-                    Policies { paths: vec![self.policies.clone()], combining: Combining::DenyOverrides };
+                    PolicyFiles { paths: vec![self.policies.clone()], combining: Combining::DenyOverrides };
                 Arc::new(PolicyDecider::new(policies, lifetime)?)
             }
         };
-        let parts = Parts {
+        let parts = AuthorizationServiceParts {
             decider,
             subjects: Arc::new(self.subjects()?),
-            keep: Arc::new(MemoryKeep::default()),
-            audit: Arc::new(LogAudit),
+            keep: Arc::new(MemoryAuthorityStore::default()),
+            audit: Arc::new(AuthorityLogAudit),
             keys: Arc::new(ArcSwap::from_pointee(signing_keys(&self.key, lifetime)?)),
             clock: Arc::clone(&application.channel.clock),
             workers: workers(),
         };
-        let mut settings = ServiceSettings::new(&application.uri, application.certificate());
+        let mut settings = AuthorizationServiceSettings::new(&application.uri, application.certificate());
         settings.protocol.token_lifetime = lifetime;
         settings.protocol.cutoff_lifetime = settings.protocol.cutoff_lifetime.max(2 * lifetime);
-        if self.decisions == Decisions::Each {
+        if self.decisions == DecisionSource::Each {
             settings.decision_age_max = Duration::ZERO;
         }
         let mut resources = Vec::new();
         for (id, pki) in self.resources {
-            let certificate = Some(Application::open(&pki)?.certificate());
+            let certificate = Some(OwnApplication::open(&pki)?.certificate());
             resources.push(RegisteredResource { id, certificate });
         }
         let service = AuthorizationService::new(settings, parts, resources).map_err(application::failure)?;
@@ -307,7 +309,7 @@ impl Authority {
         Ok((url, server))
     }
 
-    fn subjects(&self) -> Result<SubjectTable, Failure> {
+    fn subjects(&self) -> Result<SubjectTable, CommandError> {
         let subjects = SubjectTable::new(CHEAP).map_err(failed)?;
         let (uri, own) = &self.application;
         subjects.set_application(uri, &own.iter().map(String::as_str).collect::<Vec<_>>());
@@ -320,16 +322,16 @@ impl Authority {
 }
 
 /// Grants everything without asking anybody.
-struct Fixed(Duration);
+struct GrantAll(Duration);
 
-impl Decider for Fixed {
+impl RightsDecider for GrantAll {
     fn policy_version(&self) -> Arc<str> {
         "fixed".into()
     }
 
-    fn decide(&self, question: &Question<'_>) -> Result<Decision, Error> {
-        Ok(Decision {
-            verdicts: vec![Verdict::Granted; question.table.len() * question.permissions.len()],
+    fn decide(&self, question: &RightsQuestion<'_>) -> Result<RightsDecision, Error> {
+        Ok(RightsDecision {
+            verdicts: vec![GrantVerdict::Granted; question.table.len() * question.permissions.len()],
             roles: question.subject.roles.clone(),
             policy: self.policy_version(),
             lifetime: self.0,
@@ -339,8 +341,8 @@ impl Decider for Fixed {
 }
 
 impl GateRole {
-    async fn start(self) -> Result<(String, Arc<Gate>), Failure> {
-        let application = Application::open(&self.pki)?;
+    async fn start(self) -> Result<(String, Arc<Gate>), CommandError> {
+        let application = OwnApplication::open(&self.pki)?;
         let (listener, url) = bind().await?;
         let client = || application.client("durward bench gate");
         let mut upstream = UpstreamSettings::new(self.upstream, client());
@@ -349,7 +351,7 @@ impl GateRole {
         let keys = VerifyingKeys::read(&self.jwks).map_err(failed)?;
         let mut settings =
             GateSettings::new(application.channel.clone(), &application.uri, upstream, self.issuer, keys);
-        let mut follow = AuthoritySettings::new(&self.authority, client());
+        let mut follow = GateAuthoritySettings::new(&self.authority, client());
         follow.publishing_interval = Duration::from_millis(self.publishing_ms);
         (settings.authority_url, settings.authority) = (self.authority, Some(follow));
         settings.endpoint_url.clone_from(&url);
@@ -358,9 +360,9 @@ impl GateRole {
             settings.token_encryption = TokenEncryption::OnceInEncryptedChannels;
         }
         settings.anonymous = match self.anonymous {
-            Anonymous::Nobody => None,
-            Anonymous::WithNothing => Some(AnonymousRights::default()),
-            Anonymous::WithEverything => {
+            AnonymousAccess::Nobody => None,
+            AnonymousAccess::WithNothing => Some(AnonymousRights::default()),
+            AnonymousAccess::WithEverything => {
                 Some(AnonymousRights { everywhere: Permission::ALL.to_vec(), nodes: Vec::new() })
             }
         };

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use durward_opcua::channel::Offer;
+use durward_opcua::channel::SecurityOffer;
 use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::error::Error;
 use durward_opcua::session::{
-    ClientIdentity, ClientSession, ClientSettings, choose, connect_channel, discover,
+    ClientIdentity, ClientSession, SessionClientSettings, choose, connect_channel, discover,
 };
 use durward_opcua::wire;
 use opcua_types::type_loader::ByteStringBody;
@@ -22,12 +22,12 @@ use opcua_types::{
 };
 use tokio::sync::mpsc;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::opcua::application;
 
 /// Policy and mode of every channel.
-pub(super) const OFFER: Offer =
-    Offer { policy: SecurityPolicy::Basic256Sha256, mode: MessageSecurityMode::SignAndEncrypt };
+pub(super) const OFFER: SecurityOffer =
+    SecurityOffer { policy: SecurityPolicy::Basic256Sha256, mode: MessageSecurityMode::SignAndEncrypt };
 
 /// The namespace of the plant's nodes, behind the standard's and the server's own.
 const PLANT: u16 = 2;
@@ -36,23 +36,23 @@ const PUBLISHING: usize = 3;
 
 /// A server whose endpoints are known, as they are to any client that connects again.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct KnownServer {
     url: String,
     endpoints: Vec<EndpointDescription>,
     endpoint: EndpointDescription,
-    client: ClientSettings,
+    client: SessionClientSettings,
 }
 
-impl Place {
-    pub(super) async fn find(url: &str, client: ClientSettings) -> Result<Place, Failure> {
+impl KnownServer {
+    pub(super) async fn find(url: &str, client: SessionClientSettings) -> Result<KnownServer, CommandError> {
         let endpoints = discover(url, &client).await.map_err(application::failure)?;
         let endpoint = choose(&endpoints, Some(OFFER)).map_err(application::failure)?.clone();
-        Ok(Place { url: url.to_owned(), endpoints, endpoint, client })
+        Ok(KnownServer { url: url.to_owned(), endpoints, endpoint, client })
     }
 
     /// The same server, at another address.
-    pub(super) fn at(&self, url: &str) -> Place {
-        Place { url: url.to_owned(), ..self.clone() }
+    pub(super) fn at(&self, url: &str) -> KnownServer {
+        KnownServer { url: url.to_owned(), ..self.clone() }
     }
 
     /// The server's ApplicationUri.
@@ -61,7 +61,7 @@ impl Place {
     }
 
     /// Whose secrets are encrypted in another format.
-    pub(super) fn with_format(&self, format: durward_opcua::crypto::SecretFormat) -> Place {
+    pub(super) fn with_format(&self, format: durward_opcua::crypto::SecretFormat) -> KnownServer {
         let mut place = self.clone();
         place.client.secret_format = format;
         place
@@ -74,7 +74,7 @@ impl Place {
     }
 
     /// A session that is activated.
-    pub(super) async fn enter(&self, identity: &ClientIdentity) -> Result<ClientSession, Failure> {
+    pub(super) async fn enter(&self, identity: &ClientIdentity) -> Result<ClientSession, CommandError> {
         let session = self.open().await.map_err(application::failure)?;
         session.activate(identity).await.map_err(application::failure)?;
         Ok(session)
@@ -87,21 +87,21 @@ pub(super) fn user(name: &str) -> ClientIdentity {
 }
 
 /// A session with the authorization service.
-pub(super) struct Tokens {
+pub(super) struct TokenSession {
     session: ClientSession,
     namespace: u16,
 }
 
-impl Tokens {
+impl TokenSession {
     /// Opens one, as this user.
     pub(super) async fn open(
-        authority: &Place,
+        authority: &KnownServer,
         namespace: u16,
         identity: &ClientIdentity,
-    ) -> Result<Tokens, Error> {
+    ) -> Result<TokenSession, Error> {
         let session = authority.open().await?;
         session.activate(identity).await?;
-        Ok(Tokens { session, namespace })
+        Ok(TokenSession { session, namespace })
     }
 
     /// `RequestAccessToken`.
@@ -125,14 +125,14 @@ impl Tokens {
 }
 
 /// The number of a namespace at a server.
-pub(super) async fn namespace(session: &ClientSession, uri: &str) -> Result<u16, Failure> {
+pub(super) async fn namespace(session: &ClientSession, uri: &str) -> Result<u16, CommandError> {
     let array = NodeId::new(0, opcua_types::VariableId::Server_NamespaceArray as u32);
     let values = read(session, &reading(&[array])).await.map_err(application::failure)?;
     let names = values.into_iter().next().and_then(|value| value.value);
     let names = names.as_ref().and_then(Variant::as_array).cloned().unwrap_or_default();
     let is = |name: &Variant| matches!(name, Variant::String(name) if name.as_ref() == uri);
     let at = names.iter().position(is).and_then(|at| u16::try_from(at).ok());
-    at.ok_or_else(|| Failure::new(format!("the server has no namespace {uri}")))
+    at.ok_or_else(|| CommandError::new(format!("the server has no namespace {uri}")))
 }
 
 /// A node of the plant.
@@ -229,7 +229,7 @@ pub(super) async fn execute(session: &ClientSession) -> Result<(), Error> {
 
 /// A value that a subscription brought.
 #[derive(Clone, Debug)]
-pub(super) struct Arrival {
+pub(super) struct ValueArrival {
     pub(super) at: Instant,
     pub(super) value: DataValue,
 }
@@ -239,7 +239,7 @@ pub(super) async fn watch(
     session: &Arc<ClientSession>,
     nodes: &[NodeId],
     interval: Duration,
-) -> Result<mpsc::UnboundedReceiver<Arrival>, Error> {
+) -> Result<mpsc::UnboundedReceiver<ValueArrival>, Error> {
     let interval = interval.as_secs_f64() * 1e3;
     let request = CreateSubscriptionRequest {
         request_header: RequestHeader::default(),
@@ -279,7 +279,7 @@ pub(super) async fn watch(
     Ok(arrivals)
 }
 
-async fn publish(session: Arc<ClientSession>, arrivals: mpsc::UnboundedSender<Arrival>) {
+async fn publish(session: Arc<ClientSession>, arrivals: mpsc::UnboundedSender<ValueArrival>) {
     let mut acknowledgements = Vec::new();
     while !arrivals.is_closed() {
         let request = PublishRequest {
@@ -300,7 +300,7 @@ async fn publish(session: Arc<ClientSession>, arrivals: mpsc::UnboundedSender<Ar
             for item in
                 changes(object).into_iter().flat_map(|changes| changes.monitored_items.unwrap_or_default())
             {
-                let _ = arrivals.send(Arrival { at, value: item.value });
+                let _ = arrivals.send(ValueArrival { at, value: item.value });
             }
         }
     }

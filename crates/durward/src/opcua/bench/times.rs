@@ -6,16 +6,16 @@ use serde_json::{Value as Json, json};
 
 /// Times, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Times {
+pub(super) struct MicrosecondTimes {
     all: Vec<f64>,
 }
 
-impl Times {
+impl MicrosecondTimes {
     pub(super) fn add(&mut self, time: Duration) {
         self.all.push(time.as_secs_f64() * 1e6);
     }
 
-    pub(super) fn extend(&mut self, other: Times) {
+    pub(super) fn extend(&mut self, other: MicrosecondTimes) {
         self.all.extend(other.all);
     }
 
@@ -72,9 +72,9 @@ impl Times {
     }
 }
 
-impl FromIterator<Duration> for Times {
-    fn from_iter<I: IntoIterator<Item = Duration>>(times: I) -> Times {
-        let mut all = Times::default();
+impl FromIterator<Duration> for MicrosecondTimes {
+    fn from_iter<I: IntoIterator<Item = Duration>>(times: I) -> MicrosecondTimes {
+        let mut all = MicrosecondTimes::default();
         times.into_iter().for_each(|time| all.add(time));
         all
     }
@@ -103,15 +103,15 @@ mod tests {
 
     #[test]
     fn times_are_told_by_mean_deviation_and_percentiles() {
-        let times: Times = (1..=100).map(Duration::from_micros).collect();
+        let times: MicrosecondTimes = (1..=100).map(Duration::from_micros).collect();
         assert_eq!(
             (times.count(), times.mean(), times.p50(), times.p99(), times.max()),
             (100, 50.5, 50.0, 99.0, 100.0)
         );
         assert!((times.sd() - 29.011).abs() < 0.001, "{}", times.sd());
-        let none = Times::default();
+        let none = MicrosecondTimes::default();
         assert_eq!((none.mean(), none.sd(), none.p99()), (0.0, 0.0, 0.0));
-        let one: Times = [Duration::from_micros(7)].into_iter().collect();
+        let one: MicrosecondTimes = [Duration::from_micros(7)].into_iter().collect();
         assert_eq!((one.p50(), one.p99(), one.sd()), (7.0, 7.0, 0.0));
     }
 

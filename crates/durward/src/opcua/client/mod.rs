@@ -9,16 +9,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use durward_opcua::client::text::{explain, node_text, parse_node};
-use durward_opcua::client::{TokenClient, TokenClientSettings, Wanted};
+use durward_opcua::client::{BrowseFilter, TokenClient, TokenClientSettings};
 use durward_opcua::error::Error;
 use durward_opcua::permission::Permission;
-use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
+use durward_opcua::session::{ClientIdentity, ExpectedServer, PinnedApplication};
 use opcua_types::{NodeId, StatusCode};
 use serde_json::{Value as Json, json};
 
-use super::application::{self, Application, failure};
+use super::application::{self, OwnApplication, failure};
 use super::settings::text;
-use crate::failure::{BAD_INPUT, DIFFERENT, Failure, Outcome, complain};
+use crate::failure::{BAD_INPUT, CommandError, CommandResult, DIFFERENT, complain};
 use crate::to_stdout;
 use crate::users::password;
 
@@ -28,7 +28,7 @@ Exit codes: 0 done, 1 refused by the server, 2 bad input or no connection.";
 
 /// Where to connect, and as whom.
 #[derive(Debug, clap::Args)]
-pub(super) struct Connection {
+pub(super) struct ConnectionArguments {
     /// The gate, or another server that takes issued tokens: opc.tcp://host:4840
     #[arg(value_name = "URL")]
     url: String,
@@ -73,9 +73,9 @@ pub(super) struct Connection {
 /// Read values
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
-pub(super) struct Read {
+pub(super) struct ReadArguments {
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionArguments,
     /// The nodes
     #[arg(value_name = "NODE", required = true)]
     nodes: Vec<String>,
@@ -84,9 +84,9 @@ pub(super) struct Read {
 /// Write a value, as the variable's data type wants it
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
-pub(super) struct Write {
+pub(super) struct WriteArguments {
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionArguments,
     /// The variable
     #[arg(value_name = "NODE")]
     node: String,
@@ -98,9 +98,9 @@ pub(super) struct Write {
 /// Call a method, with arguments as it wants them
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
-pub(super) struct Call {
+pub(super) struct CallArguments {
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionArguments,
     /// The object that has the method
     #[arg(value_name = "OBJECT")]
     object: String,
@@ -115,9 +115,9 @@ pub(super) struct Call {
 /// List what is below a node
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
-pub(super) struct Browse {
+pub(super) struct BrowseArguments {
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionArguments,
     /// The node
     #[arg(value_name = "NODE", default_value = "/Objects")]
     node: String,
@@ -126,42 +126,42 @@ pub(super) struct Browse {
 /// Get a token, and show what it says
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
-pub(super) struct Token {
+pub(super) struct TokenArguments {
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionArguments,
     /// The token itself, a secret, and nothing else
     #[arg(long, conflicts_with = "json")]
     raw: bool,
 }
 
-pub(super) use watch::Watch;
+pub(super) use watch::WatchArguments;
 
 /// Why there is no result.
-pub(super) enum Problem {
+pub(super) enum ClientProblem {
     /// Something of this machine.
-    Here(Failure),
+    Here(CommandError),
     /// The server said so, or nobody answered.
     There(String, Error),
 }
 
-impl From<Failure> for Problem {
-    fn from(failure: Failure) -> Problem {
-        Problem::Here(failure)
+impl From<CommandError> for ClientProblem {
+    fn from(failure: CommandError) -> ClientProblem {
+        ClientProblem::Here(failure)
     }
 }
 
 /// An error about this node, method or server.
-fn about(what: &str) -> impl Fn(Error) -> Problem {
-    move |error| Problem::There(what.to_owned(), error)
+fn about(what: &str) -> impl Fn(Error) -> ClientProblem {
+    move |error| ClientProblem::There(what.to_owned(), error)
 }
 
-impl Connection {
-    fn settings(&self) -> Result<TokenClientSettings, Failure> {
-        let application = Application::open(&self.pki)?;
+impl ConnectionArguments {
+    fn settings(&self) -> Result<TokenClientSettings, CommandError> {
+        let application = OwnApplication::open(&self.pki)?;
         let mut settings = TokenClientSettings::new(&self.url, application.client("durward"));
         settings.patience = Duration::from_secs(u64::from(self.timeout));
         let expected = |pin: &Option<String>| ExpectedServer {
-            pin: pin.as_deref().map(Pin::parse),
+            pin: pin.as_deref().map(PinnedApplication::parse),
             danger_any_host_name: self.danger_any_host_name,
         };
         settings.session.server = expected(&self.pin);
@@ -173,7 +173,7 @@ impl Connection {
                 ClientIdentity::UserName { name: name.clone(), password: password.into() };
         }
         if let Some(path) = &self.user_pki {
-            let own = Application::open(path)?.channel.own;
+            let own = OwnApplication::open(path)?.channel.own;
             settings.authority.identity = ClientIdentity::Certificate(own);
         }
         if let Some(path) = &self.session_file {
@@ -191,7 +191,7 @@ impl Connection {
         node: &NodeId,
         permission: Permission,
         error: &Error,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         match code_of(error.status()) {
             DIFFERENT => refusal::explain(self, client, text, Some(node), permission).await,
             _ => Ok(()),
@@ -199,9 +199,9 @@ impl Connection {
     }
 
     /// Connects, does something, and ends the session.
-    fn with<W>(&self, work: W) -> Outcome
+    fn with<W>(&self, work: W) -> CommandResult
     where
-        W: AsyncFnOnce(&TokenClient) -> Result<ExitCode, Problem>,
+        W: AsyncFnOnce(&TokenClient) -> Result<ExitCode, ClientProblem>,
     {
         let settings = self.settings()?;
         let done = application::run(async {
@@ -211,14 +211,14 @@ impl Connection {
                     client.stop().await;
                     done
                 }
-                Err(error) => Err(Problem::There(self.url.clone(), error)),
+                Err(error) => Err(ClientProblem::There(self.url.clone(), error)),
             };
             Ok(done)
         })?;
         match done {
             Ok(code) => Ok(code),
-            Err(Problem::Here(failure)) => Err(failure),
-            Err(Problem::There(what, error)) => {
+            Err(ClientProblem::Here(failure)) => Err(failure),
+            Err(ClientProblem::There(what, error)) => {
                 complain(format_args!("{what}: {}", explain(&error)));
                 Ok(ExitCode::from(code_of(error.status())))
             }
@@ -259,16 +259,16 @@ pub(super) fn code_of(status: StatusCode) -> u8 {
 }
 
 /// Looks at texts before anybody is asked: what is no node needs no connection.
-fn check_nodes<'t>(texts: impl IntoIterator<Item = &'t String>) -> Result<(), Failure> {
+fn check_nodes<'t>(texts: impl IntoIterator<Item = &'t String>) -> Result<(), CommandError> {
     texts.into_iter().try_for_each(|text| parse_node(text).map(drop).map_err(failure))
 }
 
-async fn node(client: &TokenClient, text: &str) -> Result<NodeId, Problem> {
+async fn node(client: &TokenClient, text: &str) -> Result<NodeId, ClientProblem> {
     client.node(text).await.map_err(about(text))
 }
 
-impl Read {
-    pub(super) fn run(&self) -> Outcome {
+impl ReadArguments {
+    pub(super) fn run(&self) -> CommandResult {
         check_nodes(&self.nodes)?;
         self.connection.with(async |client| {
             let mut code = ExitCode::SUCCESS;
@@ -301,8 +301,8 @@ impl Read {
     }
 }
 
-impl Write {
-    pub(super) fn run(&self) -> Outcome {
+impl WriteArguments {
+    pub(super) fn run(&self) -> CommandResult {
         check_nodes([&self.node])?;
         self.connection.with(async |client| {
             let node = node(client, &self.node).await?;
@@ -318,8 +318,8 @@ impl Write {
     }
 }
 
-impl Call {
-    pub(super) fn run(&self) -> Outcome {
+impl CallArguments {
+    pub(super) fn run(&self) -> CommandResult {
         check_nodes([&self.object, &self.method])?;
         self.connection.with(async |client| {
             let (object, method) = (node(client, &self.object).await?, node(client, &self.method).await?);
@@ -336,12 +336,12 @@ impl Call {
     }
 }
 
-impl Browse {
-    pub(super) fn run(&self) -> Outcome {
+impl BrowseArguments {
+    pub(super) fn run(&self) -> CommandResult {
         check_nodes([&self.node])?;
         self.connection.with(async |client| {
             let from = node(client, &self.node).await?;
-            let below = match client.browse(&from, &Wanted::below()).await {
+            let below = match client.browse(&from, &BrowseFilter::below()).await {
                 Ok(below) => below,
                 Err(error) => {
                     self.connection.refused(client, &self.node, &from, Permission::Browse, &error).await?;
@@ -363,11 +363,11 @@ impl Browse {
     }
 }
 
-impl Token {
-    pub(super) fn run(&self) -> Outcome {
+impl TokenArguments {
+    pub(super) fn run(&self) -> CommandResult {
         self.connection.with(async |client| {
             let token =
-                client.token().ok_or_else(|| Failure::new("the server was content without a token"))?;
+                client.token().ok_or_else(|| CommandError::new("the server was content without a token"))?;
             let claims = token.unverified_claims();
             let text = match (self.raw, self.connection.json) {
                 (true, _) => token.text().to_owned(),

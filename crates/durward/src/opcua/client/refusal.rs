@@ -7,14 +7,14 @@ use durward_opcua::token::{CLAIM_POLICY, GrantsSummary};
 use opcua_types::{AttributeId, DataValue, NodeId, Variant};
 use serde_json::{Value as Json, json};
 
-use super::Connection;
-use crate::failure::{Failure, complain};
+use super::ConnectionArguments;
+use crate::failure::{CommandError, complain};
 use crate::opcua::question::action;
 use crate::to_stdout;
 
 /// What is known of a refused right.
 #[derive(Debug, PartialEq)]
-struct Refusal {
+struct RefusedRight {
     permission: Permission,
     /// Of the token: how many nodes it grants the permission on, leaves it to the gate on, and has.
     grants: Option<(usize, usize, usize)>,
@@ -24,7 +24,7 @@ struct Refusal {
     effective: Option<bool>,
 }
 
-impl Refusal {
+impl RefusedRight {
     fn why(&self) -> String {
         let what = action(self.permission);
         match (self.of_the_server, self.effective, self.grants) {
@@ -79,12 +79,12 @@ async fn asked(client: &TokenClient, node: &NodeId, permission: Permission) -> [
 /// # Errors
 /// Nothing can be written.
 pub(super) async fn explain(
-    connection: &Connection,
+    connection: &ConnectionArguments,
     client: &TokenClient,
     text: &str,
     node: Option<&NodeId>,
     permission: Permission,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if !connection.explain {
         return Ok(());
     }
@@ -98,7 +98,7 @@ pub(super) async fn explain(
         Some(node) => asked(client, node, permission).await,
         None => [None; 2],
     };
-    let refusal = Refusal { permission, grants, of_the_server, effective };
+    let refusal = RefusedRight { permission, grants, of_the_server, effective };
     let claims = token.as_ref().map_or(&Json::Null, |token| token.unverified_claims());
     if connection.json {
         to_stdout(&format!("{}\n", json_of(text, &refusal, claims, summary.as_ref())))?;
@@ -109,7 +109,7 @@ pub(super) async fn explain(
     Ok(())
 }
 
-fn json_of(text: &str, refusal: &Refusal, claims: &Json, summary: Option<&GrantsSummary>) -> Json {
+fn json_of(text: &str, refusal: &RefusedRight, claims: &Json, summary: Option<&GrantsSummary>) -> Json {
     json!({
         "node": text,
         "permission": action(refusal.permission),
@@ -155,7 +155,7 @@ mod tests {
         of_the_server: Option<bool>,
         effective: Option<bool>,
     ) -> String {
-        Refusal { permission: Permission::Write, grants, of_the_server, effective }.why()
+        RefusedRight { permission: Permission::Write, grants, of_the_server, effective }.why()
     }
 
     #[test]

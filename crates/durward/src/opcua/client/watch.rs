@@ -5,21 +5,21 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use durward_opcua::client::text::{advice, explain, status_text};
-use durward_opcua::client::{Gap, TokenClient, WatchEvent, WatchSettings};
+use durward_opcua::client::{TokenClient, WatchEvent, WatchGap, WatchSettings};
 use opcua_types::{NodeId, StatusCode};
 use serde_json::json;
 
-use super::{Connection, EXIT_CODES, Problem, check_nodes, node, output};
-use crate::failure::{DIFFERENT, Outcome, complain, warn};
+use super::{ClientProblem, ConnectionArguments, EXIT_CODES, check_nodes, node, output};
+use crate::failure::{CommandResult, DIFFERENT, complain, warn};
 use crate::serve::stop_signal;
 use crate::to_stdout;
 
 /// Watch values: print each that changes, until Ctrl-C
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
-pub(in crate::opcua) struct Watch {
+pub(in crate::opcua) struct WatchArguments {
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionArguments,
     /// The nodes
     #[arg(value_name = "NODE", required = true)]
     nodes: Vec<String>,
@@ -42,20 +42,20 @@ fn is_refusal(status: StatusCode) -> bool {
 }
 
 /// What has come so far.
-struct Seen<'w> {
-    watch: &'w Watch,
+struct WatchCounts<'w> {
+    watch: &'w WatchArguments,
     values: u64,
     /// Nodes that the server does not let us watch now.
     refused: HashSet<usize>,
 }
 
-impl Watch {
-    pub(in crate::opcua) fn run(&self) -> Outcome {
+impl WatchArguments {
+    pub(in crate::opcua) fn run(&self) -> CommandResult {
         check_nodes(&self.nodes)?;
         self.connection.with(async |client| self.follow(client).await)
     }
 
-    async fn follow(&self, client: &TokenClient) -> Result<ExitCode, Problem> {
+    async fn follow(&self, client: &TokenClient) -> Result<ExitCode, ClientProblem> {
         let stop = stop_signal()?;
         tokio::pin!(stop);
         let mut nodes: Vec<NodeId> = Vec::new();
@@ -65,7 +65,7 @@ impl Watch {
         let publishing = Duration::from_millis(u64::from(self.interval));
         let settings = WatchSettings { publishing, sampling: publishing / 2, ..WatchSettings::default() };
         let mut watch = client.watch(nodes, settings);
-        let mut seen = Seen { watch: self, values: 0, refused: HashSet::new() };
+        let mut seen = WatchCounts { watch: self, values: 0, refused: HashSet::new() };
         loop {
             let event = tokio::select! {
                 event = watch.next() => event,
@@ -83,9 +83,9 @@ impl Watch {
     }
 }
 
-impl Seen<'_> {
+impl WatchCounts<'_> {
     /// Takes an event; gives the exit code where it was the last one.
-    fn take(&mut self, event: &WatchEvent) -> Result<Option<ExitCode>, Problem> {
+    fn take(&mut self, event: &WatchEvent) -> Result<Option<ExitCode>, ClientProblem> {
         match event {
             WatchEvent::Value { index, value } => {
                 let text = self.watch.name(*index);
@@ -122,12 +122,12 @@ impl Seen<'_> {
                 warn(format_args!("there is no subscription at the moment: {}", explain(error)));
                 Ok(None)
             }
-            WatchEvent::Gap(Gap::Anew) => {
+            WatchEvent::Gap(WatchGap::Anew) => {
                 warn("the subscription was made anew: values may be missing");
                 self.refused.clear();
                 Ok(None)
             }
-            WatchEvent::Gap(Gap::Lost(count)) => {
+            WatchEvent::Gap(WatchGap::Lost(count)) => {
                 warn(format_args!("{count} messages were lost: values are missing"));
                 Ok(None)
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use durward_opcua::authority::decide::{Client, Subject, SubjectKind};
+use durward_opcua::authority::decide::{SubjectKind, TokenClientApplication, TokenSubject};
 use durward_opcua::token::{NodeTable, TableNode};
 use durward_session::identity::Moment;
 use opcua_types::MessageSecurityMode;
@@ -19,14 +19,14 @@ const MODE: &str = "nsu=urn:plant;s=Mode";
 fn decider(name: &str, text: &str) -> PolicyDecider {
     let texts = vec![PolicyText { name: name.to_owned(), text: text.into() }];
     let combining = policies::combining("deny-overrides").unwrap();
-    PolicyDecider::of(texts, Policies { paths: Vec::new(), combining }, Duration::from_secs(60)).unwrap()
+    PolicyDecider::of(texts, PolicyFiles { paths: Vec::new(), combining }, Duration::from_secs(60)).unwrap()
 }
 
 /// What is decided for an operator about browse, read and write of two nodes, in the order of the table.
-fn asked(decider: &PolicyDecider) -> Decision {
+fn asked(decider: &PolicyDecider) -> RightsDecision {
     let nodes = ["Level", "Mode"].map(|name| TableNode::new("urn:plant", name).unwrap());
     let table = NodeTable::new(nodes).unwrap();
-    let subject = Subject {
+    let subject = TokenSubject {
         name: "anna".into(),
         kind: SubjectKind::User,
         roles: vec!["operator".into(), "smith".into()],
@@ -34,12 +34,12 @@ fn asked(decider: &PolicyDecider) -> Decision {
         session: None,
         ends: None,
     };
-    let client = Client {
+    let client = TokenClientApplication {
         application_uri: "urn:plant:hmi".into(),
         certificate_subject: "CN=hmi".into(),
         thumbprint: Thumbprint::of(b"a certificate"),
     };
-    let question = Question {
+    let question = RightsQuestion {
         subject: &subject,
         client: &client,
         security_mode: MessageSecurityMode::SignAndEncrypt,
@@ -53,11 +53,11 @@ fn asked(decider: &PolicyDecider) -> Decision {
 }
 
 /// One letter for each verdict: granted, refused, asked.
-fn letters(decision: &Decision) -> String {
-    let letter = |verdict: &Verdict| match verdict {
-        Verdict::Granted => 'g',
-        Verdict::Refused => '-',
-        Verdict::Ask => 'a',
+fn letters(decision: &RightsDecision) -> String {
+    let letter = |verdict: &GrantVerdict| match verdict {
+        GrantVerdict::Granted => 'g',
+        GrantVerdict::Refused => '-',
+        GrantVerdict::Ask => 'a',
     };
     decision.verdicts.iter().map(letter).collect()
 }
@@ -171,7 +171,7 @@ fn changed_files_are_another_version() {
     let file = folder.join("p.sapl");
     std::fs::write(&file, "policy \"p\" permit action == \"read\";").unwrap();
     let combining = policies::combining("deny-overrides").unwrap();
-    let policies = Policies { paths: vec![folder.clone()], combining };
+    let policies = PolicyFiles { paths: vec![folder.clone()], combining };
     let decider = PolicyDecider::new(policies, Duration::from_secs(60)).unwrap();
     let first = decider.policy_version();
     assert_eq!(letters(&asked(&decider)), "-g--g-");

@@ -5,13 +5,13 @@ use std::time::SystemTime;
 
 use durward_opcua::permission::Permission;
 use durward_opcua::token::{
-    Grants, Issue, LiveFacts, NodeTable, TableNode, Thumbprint, VerifiedToken, Verifier,
+    Grants, IssueRequest, LiveFacts, NodeTable, TableNode, Thumbprint, TokenVerifier, VerifiedToken,
 };
 use durward_session::identity::SystemEntropy;
 use durward_session::identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use serde_json::json;
 
-use super::super::decider::Announced;
+use super::super::decider::AnnouncedAttributes;
 use super::*;
 
 /// 2026-06-01, midnight in UTC.
@@ -41,8 +41,8 @@ fn token(facts: Option<&LiveFacts>) -> VerifiedToken {
     let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
     let keys = SigningKeys::new(lifetime).with(key, at(0, 0, 0), at(0, 0, 0)).unwrap();
     let mut grants = Grants::none(&table);
-    Permission::ALL.into_iter().for_each(|permission| grants.set(0, permission, Verdict::Ask));
-    let issue = Issue {
+    Permission::ALL.into_iter().for_each(|permission| grants.set(0, permission, GrantVerdict::Ask));
+    let issue = IssueRequest {
         issuer: "urn:plant:authority",
         subject: "anna",
         resource: "urn:plant:gate",
@@ -56,27 +56,28 @@ fn token(facts: Option<&LiveFacts>) -> VerifiedToken {
     };
     let token = issue.sign(&keys, at(0, 0, 0), &SystemEntropy).unwrap();
     let verifying = keys.verifying(at(0, 0, 0)).unwrap();
-    let verifier = Verifier::new(verifying, "urn:plant:authority", "urn:plant:gate", lifetime);
+    let verifier = TokenVerifier::new(verifying, "urn:plant:authority", "urn:plant:gate", lifetime);
     verifier.verify(at(0, 0, 0), token.as_bytes(), client, &table).unwrap()
 }
 
 /// A decision point with this document; its clock is at noon, for requests of XACML.
-fn live(name: &str, text: &str) -> PolicyLive {
+fn live(name: &str, text: &str) -> PolicyLiveDecider {
     let noon = SystemTime::UNIX_EPOCH + Duration::from_millis(at(12, 0, 0).ms());
-    let pdp = Pdp::builder().policy(name, text).source(Announced).clock(move || noon).build().unwrap();
+    let pdp =
+        Pdp::builder().policy(name, text).source(AnnouncedAttributes).clock(move || noon).build().unwrap();
     let pdp = Arc::new(pdp);
-    PolicyLive::new(Box::new(move || Some(Arc::clone(&pdp))), "urn:plant:gate")
+    PolicyLiveDecider::new(Box::new(move || Some(Arc::clone(&pdp))), "urn:plant:gate")
 }
 
-fn sapl(body: &str) -> PolicyLive {
+fn sapl(body: &str) -> PolicyLiveDecider {
     live("p.sapl", &format!("policy \"p\"\n{body}"))
 }
 
-fn ask(live: &PolicyLive, token: &VerifiedToken, permission: Permission, now: Moment) -> bool {
+fn ask(live: &PolicyLiveDecider, token: &VerifiedToken, permission: Permission, now: Moment) -> bool {
     live.rule(&LiveQuestion { token, permission, table: &table(), row: 0, now }).is_granted()
 }
 
-fn reads(live: &PolicyLive) -> bool {
+fn reads(live: &PolicyLiveDecider) -> bool {
     ask(live, &token(Some(&facts())), Permission::Read, at(12, 0, 0))
 }
 
@@ -149,7 +150,7 @@ fn what_is_unclear_is_refused() {
         assert!(!reads(&sapl(unclear)), "{unclear}");
     }
     assert!(reads(&sapl("permit action == \"read\"; advice { \"type\": \"log\" }")));
-    let none = PolicyLive::new(Box::new(|| None), "urn:plant:gate");
+    let none = PolicyLiveDecider::new(Box::new(|| None), "urn:plant:gate");
     assert!(!reads(&none), "no policies");
 }
 
@@ -161,7 +162,7 @@ fn a_token_that_does_not_say_who_comes_is_refused() {
     assert!(ask(&live, &token(Some(&facts())), Permission::Read, at(12, 0, 0)));
 }
 
-fn xacml(condition: &str) -> PolicyLive {
+fn xacml(condition: &str) -> PolicyLiveDecider {
     let text = format!(
         r#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="p" Version="1"
             RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:permit-overrides"><Target/>

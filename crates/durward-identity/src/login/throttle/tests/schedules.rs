@@ -11,8 +11,8 @@ const ADDRESS_FREE: u32 = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Whose {
     Address(u32),
-    User(u32, Proof),
-    Known(u32, u32, Proof),
+    User(u32, CredentialKind),
+    Known(u32, u32, CredentialKind),
 }
 
 /// Somebody who tries or waits.
@@ -20,16 +20,16 @@ enum Whose {
 struct Who {
     user: u32,
     address: u32,
-    proof: Proof,
+    proof: CredentialKind,
     /// By a password and by a code.
     is_known: [bool; 2],
 }
 
 impl Who {
-    fn own(self, proof: Proof) -> Whose {
+    fn own(self, proof: CredentialKind) -> Whose {
         let is_known = match proof {
-            Proof::Password => self.is_known[0],
-            Proof::Code => self.is_known[1],
+            CredentialKind::Password => self.is_known[0],
+            CredentialKind::Code => self.is_known[1],
         };
         match is_known {
             true => Whose::Known(self.user, self.address, proof),
@@ -42,10 +42,10 @@ impl Who {
     }
 
     /// What is shown to be his when it was he.
-    fn shown(self) -> &'static [Proof] {
+    fn shown(self) -> &'static [CredentialKind] {
         match self.proof {
-            Proof::Password => &[Proof::Password],
-            Proof::Code => &[Proof::Code, Proof::Password],
+            CredentialKind::Password => &[CredentialKind::Password],
+            CredentialKind::Code => &[CredentialKind::Code, CredentialKind::Password],
         }
     }
 }
@@ -57,7 +57,7 @@ struct Model {
     failures: BTreeMap<Whose, Vec<Moment>>,
     /// Until when there is a delay.
     until: BTreeMap<Whose, Moment>,
-    known: BTreeMap<(u32, u32, Proof), Moment>,
+    known: BTreeMap<(u32, u32, CredentialKind), Moment>,
 }
 
 impl Model {
@@ -88,10 +88,10 @@ impl Model {
         (*until > now).then(|| until.since(now))
     }
 
-    fn end(&mut self, who: Who, now: Moment, outcome: Outcome) {
+    fn end(&mut self, who: Who, now: Moment, outcome: AttemptOutcome) {
         match outcome {
-            Outcome::Undecided => {}
-            Outcome::Succeeded => {
+            AttemptOutcome::Undecided => {}
+            AttemptOutcome::Succeeded => {
                 for proof in who.shown() {
                     let pair = Whose::Known(who.user, who.address, *proof);
                     for whose in [who.own(*proof), pair] {
@@ -101,7 +101,7 @@ impl Model {
                     self.known.insert((who.user, who.address, *proof), now);
                 }
             }
-            Outcome::Failed => {
+            AttemptOutcome::Failed => {
                 for whose in who.counts() {
                     self.failures.entry(whose).or_default().push(now);
                     let (free, longest) = Model::free(whose);
@@ -133,11 +133,11 @@ impl Chance {
 }
 
 struct World {
-    throttle: Throttle,
+    throttle: LoginThrottle,
     model: Model,
     now: Moment,
-    trying: Vec<(Who, Attempt)>,
-    waiting: BTreeMap<Place, Who>,
+    trying: Vec<(Who, LoginAttempt)>,
+    waiting: BTreeMap<QueueTicket, Who>,
     /// How often somebody went, waited and was delayed.
     seen: [u32; 3],
 }
@@ -145,7 +145,7 @@ struct World {
 impl World {
     fn new() -> World {
         World {
-            throttle: Throttle::new(settings()),
+            throttle: LoginThrottle::new(settings()),
             model: Model::default(),
             now: at(0),
             trying: Vec::new(),
@@ -159,7 +159,7 @@ impl World {
     }
 
     /// The promise: no more than what is free and one, or one at a time; never before a delay is over.
-    fn tries(&mut self, who: Who, attempt: Attempt) {
+    fn tries(&mut self, who: Who, attempt: LoginAttempt) {
         assert_eq!(self.model.delay(who, self.now), None, "{who:?}");
         for whose in who.counts() {
             let (under_way, failed) = (self.under_way(whose), self.model.failed(whose, self.now));
@@ -170,33 +170,33 @@ impl World {
         self.seen[0] += 1;
     }
 
-    fn is_delayed(&mut self, who: Who, delay: Delay) {
+    fn is_delayed(&mut self, who: Who, delay: RetryDelay) {
         assert_eq!(self.model.delay(who, self.now), Some(delay.retry_after), "{who:?}");
         self.seen[2] += 1;
     }
 
-    fn come(&mut self, user: u32, from: u32, proof: Proof) {
+    fn come(&mut self, user: u32, from: u32, proof: CredentialKind) {
         let known_for = settings().known_for;
-        let is_known = [Proof::Password, Proof::Code].map(|proof| {
+        let is_known = [CredentialKind::Password, CredentialKind::Code].map(|proof| {
             let known = self.model.known.get(&(user, from, proof));
             known.is_some_and(|at| self.now.since(*at) < known_for)
         });
         let who = Who { user, address: from, proof, is_known };
         let name = super::user(&format!("user{user}"));
         match self.throttle.attempt(self.now, proof, &name, address(from)) {
-            Entry::Go(attempt) => self.tries(who, attempt),
-            Entry::Delayed(delay) => self.is_delayed(who, delay),
-            Entry::Wait(place) => {
+            ThrottleDecision::Go(attempt) => self.tries(who, attempt),
+            ThrottleDecision::Delayed(delay) => self.is_delayed(who, delay),
+            ThrottleDecision::Wait(place) => {
                 assert_eq!(self.model.delay(who, self.now), None);
                 self.waiting.insert(place, who);
                 self.seen[1] += 1;
             }
-            Entry::Crowded => panic!("not so many wait"),
+            ThrottleDecision::Crowded => panic!("not so many wait"),
         }
     }
 
     /// Each place has one turn. Of those who try the same, who came first has it first.
-    fn take(&mut self, turns: Turns) {
+    fn take(&mut self, turns: ReadyTickets) {
         for (place, turn) in turns {
             let who = self.waiting.remove(&place).expect("one turn");
             match turn {
@@ -220,9 +220,9 @@ impl World {
         }
         let (who, attempt) = self.trying.swap_remove(chance.below(self.trying.len() as u32) as usize);
         let outcome = match chance.below(6) {
-            0 | 1 => Outcome::Succeeded,
-            2..=4 => Outcome::Failed,
-            _ => Outcome::Undecided,
+            0 | 1 => AttemptOutcome::Succeeded,
+            2..=4 => AttemptOutcome::Failed,
+            _ => AttemptOutcome::Undecided,
         };
         self.model.end(who, self.now, outcome);
         let turns = self.throttle.end(self.now, attempt, outcome);
@@ -263,7 +263,8 @@ fn play(seed: u64) -> [u32; 3] {
     for _ in 0..400 {
         match chance.below(20) {
             0..=8 => {
-                let proof = [Proof::Password, Proof::Password, Proof::Code][chance.below(3) as usize];
+                let proof = [CredentialKind::Password, CredentialKind::Password, CredentialKind::Code]
+                    [chance.below(3) as usize];
                 world.come(chance.below(users), chance.below(addresses), proof);
             }
             9..=17 => world.decide(&mut chance),

@@ -1,7 +1,7 @@
 //! A real OpenAM beside durward, what differs from the paper, and its advice.
 
-use super::super::super::{Digest, PointDigest, RunDigest, StepDigest};
-use super::super::paper::Ours;
+use super::super::super::{PointDigest, RunDigest, StepDigest, StudyDigest};
+use super::super::paper::OwnCurve;
 use super::super::{OPENAM_RECORDED, fits};
 use super::{NONE, ONE, THREE, THREE_NOT_STICKY};
 use crate::draw::{percent, whole};
@@ -9,7 +9,7 @@ use crate::fit;
 use crate::report::{Block, Document};
 
 /// A real OpenAM beside it, or what was recorded of one.
-pub(super) fn openam(document: &mut Document, digest: &Digest) {
+pub(super) fn openam(document: &mut Document, digest: &StudyDigest) {
     document.heading("Beside a real OpenAM");
     let rows = |run: &RunDigest, name: &str| -> Vec<Vec<String>> {
         run.points.iter().map(|point| openam_row(name, point)).collect()
@@ -97,14 +97,15 @@ pub(super) fn differences(document: &mut Document) {
 }
 
 /// The paper's answers to people, and what ours say to them.
-pub(super) fn answers(document: &mut Document, digest: &Digest) {
-    let best = |ours: Ours| fits::curve(digest, ours).and_then(|curve| curve.best()).map(|(_, most)| most);
+pub(super) fn answers(document: &mut Document, digest: &StudyDigest) {
+    let best =
+        |ours: OwnCurve| fits::curve(digest, ours).and_then(|curve| curve.best()).map(|(_, most)| most);
     let compared = |some: Option<f64>, other: Option<f64>, words: &str| match (some, other) {
         (Some(some), Some(other)) if other > 0.0 => format!("{} {words}", percent(some / other)),
         _ => "not measured".to_owned(),
     };
-    let mode = |run: &'static str| Ours { run, configuration: "" };
-    let logout = |configuration: &'static str| Ours { run: "logout", configuration };
+    let mode = |run: &'static str| OwnCurve { run, configuration: "" };
+    let logout = |configuration: &'static str| OwnCurve { run: "logout", configuration };
     let rows = [
         (
             "sticky balancing is essential",
@@ -138,7 +139,7 @@ pub(super) fn answers(document: &mut Document, digest: &Digest) {
 }
 
 /// What passwords cost as durward keeps them by default.
-fn argon2id(digest: &Digest, usual: Option<f64>, cheap: Option<f64>) -> String {
+fn argon2id(digest: &StudyDigest, usual: Option<f64>, cheap: Option<f64>) -> String {
     match (usual, cheap) {
         (Some(usual), Some(cheap)) if cheap > 0.0 => format!(
             "{} of cheap hashes at best, with Argon2id as durward has it by default",

@@ -1,14 +1,14 @@
 //! The laws that mean something: by requests under way and by nodes.
 
-use super::super::super::{Digest, PointDigest};
+use super::super::super::{PointDigest, StudyDigest};
 use super::super::{SLICE_OF_MANY, fits, pictures};
 use super::{coefficient, share};
 use crate::draw::{percent, whole};
-use crate::fit::{self, Report};
+use crate::fit::{self, FitReport};
 use crate::report::Document;
 
 /// The laws that mean something: by concurrency and by nodes.
-pub(super) fn law(document: &mut Document, digest: &Digest) {
+pub(super) fn law(document: &mut Document, digest: &StudyDigest) {
     document.heading("What the paper did not fit: concurrency and nodes");
     document.text(
         "Users who pause are no N of the law: a plain queue that they feed gives sigma 0, a kappa above 0, R^2 0.99, and a peak that is not \
@@ -64,7 +64,7 @@ pub(super) fn law(document: &mut Document, digest: &Digest) {
     ));
 }
 
-fn fit_row(name: &str, report: &Report) -> Vec<String> {
+fn fit_row(name: &str, report: &FitReport) -> Vec<String> {
     let none = || "–".to_owned();
     let usl = report.fits.usl.as_ref();
     let last = report.points.last();

@@ -5,21 +5,21 @@ mod laws;
 mod printed;
 mod setup;
 
-use super::super::{Digest, PointDigest};
-use super::paper::{Ours, REQUESTS_PER_S};
+use super::super::{PointDigest, StudyDigest};
+use super::paper::{OwnCurve, REQUESTS_PER_S};
 use super::{SLICE, fits};
 use crate::draw::{percent, whole};
 use crate::fit;
 use crate::record::nodes_in_words;
 use crate::report::{Block, Document};
 
-const ONE: Ours = Ours { run: "logout", configuration: "logout_percent 5" };
-const THREE: Ours = Ours { run: "three-nodes", configuration: "sticky" };
-const THREE_NOT_STICKY: Ours = Ours { run: "three-nodes", configuration: "random" };
-const NONE: Ours = Ours { run: "none", configuration: "" };
+const ONE: OwnCurve = OwnCurve { run: "logout", configuration: "logout_percent 5" };
+const THREE: OwnCurve = OwnCurve { run: "three-nodes", configuration: "sticky" };
+const THREE_NOT_STICKY: OwnCurve = OwnCurve { run: "three-nodes", configuration: "random" };
+const NONE: OwnCurve = OwnCurve { run: "none", configuration: "" };
 
 /// The report of a study that was run.
-pub(super) fn document(digest: &Digest) -> Document {
+pub(super) fn document(digest: &StudyDigest) -> Document {
     let mut document = Document::new("The OpenAM study, run again with durward");
     document.text(
         "T. Heyman, D. Preuveneers and W. Joosen measured in 2014 how far OpenAM 11 scales, and fitted the Universal Scalability Law \
@@ -43,7 +43,7 @@ pub(super) fn document(digest: &Digest) -> Document {
 }
 
 /// What came of it, where it was measured.
-fn verdict(digest: &Digest) -> Vec<String> {
+fn verdict(digest: &StudyDigest) -> Vec<String> {
     let mut said = Vec::new();
     if let Some((load, most)) = fits::curve(digest, ONE).and_then(|curve| curve.best()) {
         said.push(format!(
@@ -81,7 +81,7 @@ fn verdict(digest: &Digest) -> Vec<String> {
 }
 
 /// What makes figures doubtful.
-fn warnings(digest: &Digest) -> Vec<String> {
+fn warnings(digest: &StudyDigest) -> Vec<String> {
     let mut said = Vec::new();
     for run in &digest.runs {
         if let Some(why) = run.failed.as_ref().or(run.cut_short.as_ref()) {
@@ -121,7 +121,10 @@ fn quantile(points: &[&PointDigest], at: f64) -> f64 {
     shares.get(place).copied().unwrap_or(0.0)
 }
 
-fn distinct<'d>(digest: &'d Digest, of: fn(&'d crate::record::TargetInfo) -> &'d [String]) -> Vec<&'d str> {
+fn distinct<'d>(
+    digest: &'d StudyDigest,
+    of: fn(&'d crate::record::TargetInfo) -> &'d [String],
+) -> Vec<&'d str> {
     let mut found: Vec<&str> = Vec::new();
     for text in digest.runs.iter().flat_map(|run| &run.targets).flat_map(of) {
         if !found.contains(&text.as_str()) {
@@ -145,7 +148,7 @@ fn share(share: Option<f64>) -> String {
 }
 
 /// Every point.
-fn points(document: &mut Document, digest: &Digest) {
+fn points(document: &mut Document, digest: &StudyDigest) {
     let mut rows = Vec::new();
     for run in &digest.runs {
         for point in &run.points {
@@ -190,7 +193,7 @@ fn points(document: &mut Document, digest: &Digest) {
     );
 }
 
-fn again(document: &mut Document, digest: &Digest) {
+fn again(document: &mut Document, digest: &StudyDigest) {
     document.heading("Run it again");
     let form = if digest.form == "full" { "--full" } else { "--quick" };
     document

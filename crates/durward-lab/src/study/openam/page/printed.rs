@@ -1,8 +1,8 @@
 //! What the paper prints, number by number, and ours beside it.
 
-use super::super::super::{Digest, Number, PointDigest, number_table};
-use super::super::fits::{self, Curve};
-use super::super::paper::{self, CURVES, Ours, TEXT};
+use super::super::super::{PaperNumber, PointDigest, StudyDigest, number_table};
+use super::super::fits::{self, MeasuredCurve};
+use super::super::paper::{self, CURVES, OwnCurve, TEXT};
 use super::super::pictures;
 use super::{NONE, ONE, THREE, THREE_NOT_STICKY, coefficient};
 use crate::draw::{percent, whole};
@@ -10,7 +10,7 @@ use crate::fit;
 use crate::report::Document;
 
 /// The fifteen curves.
-pub(super) fn curves(document: &mut Document, digest: &Digest) {
+pub(super) fn curves(document: &mut Document, digest: &StudyDigest) {
     document.heading("The paper's curves, number by number");
     document.text(
         "sigma and kappa as the paper prints them; p* by its own formula, floor(sqrt((1 + sigma) / kappa)), and C(p*) by its law, neither \
@@ -52,7 +52,7 @@ pub(super) fn curves(document: &mut Document, digest: &Digest) {
     );
 }
 
-fn ours(curve: Option<&Curve<'_>>) -> Vec<String> {
+fn ours(curve: Option<&MeasuredCurve<'_>>) -> Vec<String> {
     let missing = || "–".to_owned();
     let Some(curve) = curve else {
         return vec![missing(), missing(), missing(), missing(), "not measured".to_owned()];
@@ -69,9 +69,9 @@ fn ours(curve: Option<&Curve<'_>>) -> Vec<String> {
 }
 
 /// What its text says.
-pub(super) fn numbers(document: &mut Document, digest: &Digest) {
-    let at = |ours: Ours, users: u64| served(digest, ours, number(users)).map(whole).unwrap_or_default();
-    let logout = |percent: &'static str| Ours { run: "logout", configuration: percent };
+pub(super) fn numbers(document: &mut Document, digest: &StudyDigest) {
+    let at = |ours: OwnCurve, users: u64| served(digest, ours, number(users)).map(whole).unwrap_or_default();
+    let logout = |percent: &'static str| OwnCurve { run: "logout", configuration: percent };
     let ratio = |users: u64| {
         let users = number(users);
         let (some, none) = (
@@ -96,56 +96,62 @@ pub(super) fn numbers(document: &mut Document, digest: &Digest) {
         format!("; it makes {} requests/s at most here", whole(limit.requests_per_s))
     });
     let numbers = [
-        Number::new("text, figure 4", &what("one"), &one, &at(ONE, load), why),
-        Number::new(
+        PaperNumber::new("text, figure 4", &what("one"), &one, &at(ONE, load), why),
+        PaperNumber::new(
             "text, figure 4",
             &what("two"),
             &two,
-            &at(Ours { run: "two-nodes", configuration: "sticky" }, load),
+            &at(OwnCurve { run: "two-nodes", configuration: "sticky" }, load),
             why,
         ),
-        Number::new(
+        PaperNumber::new(
             "text, figure 4",
             &what("three"),
             &three,
             &at(THREE, load),
             "three nodes, three stores and the generator share two cores; beyond their limit, logins that would wait longer than 3 s for their hash are turned away with 503",
         ),
-        Number::new(
+        PaperNumber::new(
             "text, figure 3",
             &format!("20 % logouts leave, at {} users, of what 0 % serve", TEXT.mix_load),
             &percent(TEXT.mix_share),
             &ratio(TEXT.mix_load).unwrap_or_default(),
             "a logout costs a login and two records of the stores; durward's login is a hash at the least cost",
         ),
-        Number::new(
+        PaperNumber::new(
             "text",
             "one instance is linear to about so many users",
             &whole(f64::from(TEXT.linear_users)),
             &linear,
             "the greatest load measured at which 95 % are served",
         ),
-        Number::new(
+        PaperNumber::new(
             "text",
             "kappa of the generators alone",
             &coefficient(TEXT.generator_kappa),
             &kappa,
             &format!("dummy users against a server that does nothing, fitted the same way{limit}"),
         ),
-        Number::new(
+        PaperNumber::new(
             "figures 7 to 9",
             "residence times p90, p99",
             "",
             &residence(digest),
             "verify, one node, 5 % logouts, at the least and the greatest load",
         ),
-        Number::new("figure 10", "Amdahl beside the law", "", "below", "by nodes, where it means something"),
+        PaperNumber::new(
+            "figure 10",
+            "Amdahl beside the law",
+            "",
+            "below",
+            "by nodes, where it means something",
+        ),
     ];
     document.heading("What its text says in numbers");
     number_table(document, "Numbers of the text, and ours", &numbers);
 }
 
-fn served(digest: &Digest, ours: Ours, users: f64) -> Option<f64> {
+fn served(digest: &StudyDigest, ours: OwnCurve, users: f64) -> Option<f64> {
     fits::curve(digest, ours)?.served_at(users)
 }
 
@@ -154,7 +160,7 @@ fn number(users: u64) -> f64 {
     users as f64
 }
 
-fn residence(digest: &Digest) -> String {
+fn residence(digest: &StudyDigest) -> String {
     let Some(curve) = fits::curve(digest, ONE) else { return String::new() };
     let told = |at: Option<&(f64, f64, &PointDigest)>| {
         let (users, _, point) = at?;
@@ -174,7 +180,7 @@ fn residence(digest: &Digest) -> String {
 }
 
 /// Figures 3 to 10.
-pub(super) fn figures(document: &mut Document, digest: &Digest) {
+pub(super) fn figures(document: &mut Document, digest: &StudyDigest) {
     document.heading("The paper's figures, with ours in them");
     document.text(
         "Users effectively served are C(p) = X(p)/X(1): what is answered, in users of whom nobody waits. The paper's laws are of a whole \
@@ -199,7 +205,7 @@ pub(super) fn figures(document: &mut Document, digest: &Digest) {
     residence_table(document, digest);
 }
 
-fn residence_table(document: &mut Document, digest: &Digest) {
+fn residence_table(document: &mut Document, digest: &StudyDigest) {
     let mut rows = Vec::new();
     for (what, ours) in [
         ("one node", ONE),

@@ -1,11 +1,11 @@
 //! What was run, and on what, beside the paper's.
 
-use super::super::super::Digest;
+use super::super::super::StudyDigest;
 use super::distinct;
 use crate::fit;
 use crate::report::Document;
 
-pub(super) fn about(document: &mut Document, digest: &Digest) {
+pub(super) fn about(document: &mut Document, digest: &StudyDigest) {
     document.heading("What was run, and on what");
     let machine = &digest.machine;
     let limits: Vec<&str> = distinct(digest, |target| &target.limits);

@@ -8,10 +8,10 @@ use opcua_types::{
 };
 
 use super::sampled;
-use crate::authority::Caller;
-use crate::permission::{Permission, Ruling};
-use crate::plant::test_client::{BEGIN, Client};
-use crate::plant::{Event, Guard, limits};
+use crate::authority::MethodCaller;
+use crate::permission::{Permission, PermissionRuling};
+use crate::plant::test_client::{BEGIN, TestClient};
+use crate::plant::{AccessGuard, PlantEvent, limits};
 
 fn field(namespace: u16, name: &str) -> SimpleAttributeOperand {
     SimpleAttributeOperand {
@@ -48,20 +48,20 @@ fn element(filter_operator: FilterOperator, operands: Vec<Operand>) -> ContentFi
     ContentFilterElement { filter_operator, filter_operands }
 }
 
-fn severity(client: &Client, severity: u16) -> Event {
+fn severity(client: &TestClient, severity: u16) -> PlantEvent {
     let (kind, source) = (client.plant("HighTemperatureEventType"), client.plant("Boiler.Alarms"));
-    Event::new(client.server.space(), &kind, &source, [1; 16], "a test", severity, client.now)
+    PlantEvent::new(client.server.space(), &kind, &source, [1; 16], "a test", severity, client.now)
         .with(2, "Active", true)
 }
 
 /// How many of the events of severity 100, 500 and 900 pass.
 fn passed(elements: Vec<ContentFilterElement>) -> usize {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let id = client.subscribe(100, 5);
     let parameters = sampled(1, 0, true, ExtensionObject::new(filter(elements)));
     let result = client.create(id, notifier(ObjectId::Server), parameters).unwrap();
     assert_eq!(result.status_code, StatusCode::Good);
-    let all: Vec<Event> = [100, 500, 900].map(|number| severity(&client, number)).into();
+    let all: Vec<PlantEvent> = [100, 500, 900].map(|number| severity(&client, number)).into();
     client.server.raise(&all);
     client.publish();
     client.run(100);
@@ -70,7 +70,7 @@ fn passed(elements: Vec<ContentFilterElement>) -> usize {
 
 #[test]
 fn events_are_seen_at_their_source_and_above() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let id = client.subscribe(100, 5);
     let nodes = [NodeId::from(ObjectId::Server), client.plant("Boiler"), client.plant("Boiler.Alarms")];
     for (handle, node) in nodes.into_iter().enumerate() {
@@ -89,7 +89,7 @@ fn events_are_seen_at_their_source_and_above() {
 
 #[test]
 fn the_boiler_raises_an_alarm_and_takes_it_back() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let id = client.subscribe(1_000, 300);
     let parameters = sampled(1, 0, true, ExtensionObject::new(filter(Vec::new())));
     let boiler = client.plant("Boiler");
@@ -138,7 +138,7 @@ fn where_clauses_choose_events() {
     let between =
         |low, high| vec![element(FilterOperator::Between, vec![number(), literal(low), literal(high)])];
     assert_eq!((passed(between(100, 500)), passed(between(101, 899)), passed(between(900, 100))), (2, 1, 0));
-    let types = [ObjectTypeId::FolderType.into(), Client::boiler().plant("HighTemperatureEventType")]
+    let types = [ObjectTypeId::FolderType.into(), TestClient::boiler().plant("HighTemperatureEventType")]
         .map(Operand::literal::<NodeId>);
     let in_list = |types: &[Operand]| [&[Operand::from(field(0, "EventType"))], types].concat();
     assert_eq!(passed(vec![element(FilterOperator::InList, in_list(&types))]), 3);
@@ -168,7 +168,7 @@ fn a_clause_whose_elements_are_each_used_twice_is_evaluated_at_once() {
 
 #[test]
 fn filters_that_cannot_be_evaluated_are_refused() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let id = client.subscribe(100, 5);
     let mut status = |node: NodeId, filter: ExtensionObject| {
         client.create(id, notifier(node), sampled(1, 0, true, filter)).unwrap().status_code
@@ -201,7 +201,7 @@ fn filters_that_cannot_be_evaluated_are_refused() {
 
 #[test]
 fn clauses_about_unknown_types_are_told_of_and_give_null() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let id = client.subscribe(100, 5);
     let unknown =
         SimpleAttributeOperand { type_definition_id: NodeId::new(9, "Type"), ..field(0, "Severity") };
@@ -221,21 +221,21 @@ fn clauses_about_unknown_types_are_told_of_and_give_null() {
 /// Whoever is called bert receives no events.
 struct NotBert;
 
-impl Guard for NotBert {
-    fn rule(&self, caller: &Caller, permission: Permission, _node: &NodeId) -> Ruling {
+impl AccessGuard for NotBert {
+    fn rule(&self, caller: &MethodCaller, permission: Permission, _node: &NodeId) -> PermissionRuling {
         let refused = permission == Permission::ReceiveEvents && *caller == bert();
-        if refused { Ruling::DENIED } else { Ruling::Granted }
+        if refused { PermissionRuling::DENIED } else { PermissionRuling::Granted }
     }
 }
 
-fn bert() -> Caller {
+fn bert() -> MethodCaller {
     crate::plant::test_client::caller(1, "bert")
 }
 
 #[test]
 fn a_user_who_may_not_receive_events_gets_none_of_an_item_that_was_there() {
     let server = crate::plant::boiler("urn:test:server", 0, BEGIN).unwrap().with_guard(NotBert);
-    let mut client = Client::new(server);
+    let mut client = TestClient::new(server);
     let id = client.subscribe(100, 2);
     let parameters = || sampled(1, 0, true, ExtensionObject::new(filter(Vec::new())));
     client.create(id, notifier(ObjectId::Server), parameters()).unwrap();

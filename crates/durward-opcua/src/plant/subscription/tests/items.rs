@@ -9,13 +9,13 @@ use opcua_types::{
 };
 
 use super::{changes, node, numbers, sampled, still};
-use crate::authority::Caller;
-use crate::permission::{Permission, Ruling};
-use crate::plant::test_client::{BEGIN, Client};
-use crate::plant::{Guard, limits};
+use crate::authority::MethodCaller;
+use crate::permission::{Permission, PermissionRuling};
+use crate::plant::test_client::{BEGIN, TestClient};
+use crate::plant::{AccessGuard, limits};
 
 /// Sets these values, each sampled, and gives what was published then.
-fn sampled_values(client: &mut Client, values: &[f64]) -> Vec<(f64, bool)> {
+fn sampled_values(client: &mut TestClient, values: &[f64]) -> Vec<(f64, bool)> {
     for value in values {
         client.set("a", *value);
         client.run(10);
@@ -97,7 +97,7 @@ fn a_trigger_by_timestamp_tells_of_values_that_stay() {
 
 #[test]
 fn items_that_cannot_be_are_refused() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let id = client.subscribe(100, 5);
     let temperature = client.plant("Boiler.Temperature");
     let mode = client.plant("Boiler.Mode");
@@ -159,7 +159,7 @@ fn places_in_queues_are_bounded_and_come_back() {
             client.create(id, ReadValueId::new_value(node("a")), parameters()).unwrap().monitored_item_id
         })
         .collect();
-    let status = |client: &mut Client| {
+    let status = |client: &mut TestClient| {
         client.create(id, ReadValueId::new_value(node("a")), parameters()).unwrap().status_code
     };
     assert_eq!(status(&mut client), StatusCode::BadTooManyMonitoredItems);
@@ -175,7 +175,7 @@ fn places_in_queues_are_bounded_and_come_back() {
     assert_eq!(client.server.subscriptions.reserved, 0);
 }
 
-fn set_mode(client: &mut Client, subscription_id: u32, item: u32, monitoring_mode: MonitoringMode) {
+fn set_mode(client: &mut TestClient, subscription_id: u32, item: u32, monitoring_mode: MonitoringMode) {
     let request = SetMonitoringModeRequest {
         subscription_id,
         monitoring_mode,
@@ -249,17 +249,21 @@ fn a_modified_item_keeps_what_fits() {
 /// Only the user of that name may read.
 struct OnlyFor(&'static str);
 
-impl Guard for OnlyFor {
-    fn rule(&self, caller: &Caller, permission: Permission, _node: &NodeId) -> Ruling {
-        let allowed = caller.user == crate::authority::User::Name(self.0.into());
-        if permission != Permission::Read || allowed { Ruling::Granted } else { Ruling::DENIED }
+impl AccessGuard for OnlyFor {
+    fn rule(&self, caller: &MethodCaller, permission: Permission, _node: &NodeId) -> PermissionRuling {
+        let allowed = caller.user == crate::authority::CallerUser::Name(self.0.into());
+        if permission != Permission::Read || allowed {
+            PermissionRuling::Granted
+        } else {
+            PermissionRuling::DENIED
+        }
     }
 }
 
 #[test]
 fn after_a_change_of_user_nothing_sampled_for_the_earlier_one_is_told() {
     let server = crate::plant::boiler("urn:test:server", 0, BEGIN).unwrap().with_guard(OnlyFor("anna"));
-    let mut client = Client::new(server);
+    let mut client = TestClient::new(server);
     let id = client.subscribe(100, 5);
     let mode = client.plant("Boiler.Mode");
     client
@@ -283,7 +287,7 @@ fn after_a_change_of_user_nothing_sampled_for_the_earlier_one_is_told() {
 
 #[test]
 fn writes_are_seen_by_those_who_watch() {
-    let mut client = Client::boiler();
+    let mut client = TestClient::boiler();
     let id = client.subscribe(100, 5);
     let mode = client.plant("Boiler.Mode");
     client

@@ -14,11 +14,11 @@ use opcua_types::{
     SubscriptionAcknowledgement, TimestampsToReturn, Variant,
 };
 
-use crate::plant::test_client::{BEGIN, Client};
-use crate::plant::{NewNode, Server, SpaceBuilder, Ticket, access};
+use crate::plant::test_client::{BEGIN, TestClient};
+use crate::plant::{LateResponseTicket, NewNode, PlantServer, SpaceBuilder, access};
 
 /// The variables `a` and `b`, which only change when a test sets them.
-pub(super) fn still() -> Client {
+pub(super) fn still() -> TestClient {
     let mut builder = SpaceBuilder::new("urn:test:subscriptions", BEGIN);
     for name in ["a", "b"] {
         let node = NewNode::data(node(name), name, DataTypeId::Double, 0.0).access(access::READ_WRITE);
@@ -26,14 +26,14 @@ pub(super) fn still() -> Client {
     }
     let text = NewNode::data(node("text"), "text", DataTypeId::String, "x").access(access::READ_WRITE);
     builder.add(text.component_of(ObjectId::Server));
-    Client::new(Server::new(builder.build().unwrap()))
+    TestClient::new(PlantServer::new(builder.build().unwrap()))
 }
 
 pub(super) fn node(name: &str) -> NodeId {
     NodeId::new(1, name)
 }
 
-impl Client {
+impl TestClient {
     pub(super) fn set(&mut self, name: &str, value: f64) {
         let now = self.now;
         assert!(self.server.space_mut().set(&node(name), value, now));
@@ -83,11 +83,11 @@ impl Client {
         result.monitored_item_id
     }
 
-    pub(crate) fn publish(&mut self) -> Ticket {
+    pub(crate) fn publish(&mut self) -> LateResponseTicket {
         self.park(&PublishRequest::default()).unwrap()
     }
 
-    pub(super) fn acknowledge(&mut self, subscription_id: u32, sequence_number: u32) -> Ticket {
+    pub(super) fn acknowledge(&mut self, subscription_id: u32, sequence_number: u32) -> LateResponseTicket {
         let acknowledgement = SubscriptionAcknowledgement { subscription_id, sequence_number };
         self.park(&PublishRequest {
             subscription_acknowledgements: Some(vec![acknowledgement]),
@@ -97,7 +97,7 @@ impl Client {
     }
 
     /// What came for publish requests, in the order in which it came.
-    pub(crate) fn published(&mut self) -> Vec<(Ticket, Result<PublishResponse, StatusCode>)> {
+    pub(crate) fn published(&mut self) -> Vec<(LateResponseTicket, Result<PublishResponse, StatusCode>)> {
         let deliveries = self.server.take_deliveries();
         deliveries
             .into_iter()

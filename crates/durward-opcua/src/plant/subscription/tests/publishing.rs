@@ -7,9 +7,9 @@ use opcua_types::{
 };
 
 use super::{changes, ending, numbers, still};
-use crate::authority::SessionId;
+use crate::authority::CallerSessionId;
 use crate::plant::limits;
-use crate::plant::test_client::Client;
+use crate::plant::test_client::TestClient;
 
 #[test]
 fn terms_are_revised_into_the_limits() {
@@ -175,7 +175,7 @@ fn a_message_is_sent_again_until_it_is_acknowledged() {
     client.publish();
     client.run(100);
     let sent = client.message().notification_message;
-    let again = |client: &mut Client, sequence| {
+    let again = |client: &mut TestClient, sequence| {
         let request = RepublishRequest {
             subscription_id: id,
             retransmit_sequence_number: sequence,
@@ -187,7 +187,7 @@ fn a_message_is_sent_again_until_it_is_acknowledged() {
     assert_eq!(again(&mut client, 2), Err(StatusCode::BadMessageNotAvailable));
     client.acknowledge(id, 1);
     assert_eq!(again(&mut client, 1), Err(StatusCode::BadMessageNotAvailable));
-    client.caller.session = SessionId(2);
+    client.caller.session = CallerSessionId(2);
     assert_eq!(again(&mut client, 1), Err(StatusCode::BadSubscriptionIdInvalid), "it is another session's");
 }
 
@@ -350,6 +350,6 @@ fn a_session_has_a_maximum_of_subscriptions() {
     }
     let one_more = client.ask::<_, CreateSubscriptionResponse>(&CreateSubscriptionRequest::default());
     assert_eq!(one_more.unwrap_err(), StatusCode::BadTooManySubscriptions);
-    client.caller.session = SessionId(2);
+    client.caller.session = CallerSessionId(2);
     client.subscribe(100, 5);
 }

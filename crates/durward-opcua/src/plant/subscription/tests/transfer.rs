@@ -3,10 +3,10 @@
 use opcua_types::{StatusCode, TransferResult, TransferSubscriptionsRequest, TransferSubscriptionsResponse};
 
 use super::{ending, numbers, still};
-use crate::authority::{SessionId, User};
-use crate::plant::test_client::{Client, caller};
+use crate::authority::{CallerSessionId, CallerUser};
+use crate::plant::test_client::{TestClient, caller};
 
-fn transfer(client: &mut Client, id: u32, send_initial_values: bool) -> TransferResult {
+fn transfer(client: &mut TestClient, id: u32, send_initial_values: bool) -> TransferResult {
     let subscription_ids = Some(vec![id]);
     let request = TransferSubscriptionsRequest {
         subscription_ids,
@@ -25,7 +25,7 @@ fn another_session_of_the_same_user_takes_over() {
     client.run(100);
     client.message();
     let waiting = client.publish();
-    client.caller.session = SessionId(2);
+    client.caller.session = CallerSessionId(2);
     let result = transfer(&mut client, id, true);
     assert_eq!((result.status_code, result.available_sequence_numbers), (StatusCode::Good, Some(vec![1])));
     let (ticket, told) = client.published().pop().unwrap();
@@ -37,7 +37,7 @@ fn another_session_of_the_same_user_takes_over() {
     client.publish();
     client.run(100);
     assert_eq!(numbers(&client.message()), [0.0], "the values once more");
-    client.caller.session = SessionId(1);
+    client.caller.session = CallerSessionId(1);
     assert_eq!(client.delete(id), StatusCode::BadSubscriptionIdInvalid, "it is the other session's");
 }
 
@@ -46,7 +46,7 @@ fn sessions_that_take_a_subscription_from_each_other_pile_nothing_up() {
     let mut client = still();
     let id = client.subscribe(100, 5);
     for round in 0..1_000 {
-        client.caller.session = SessionId(2 - round % 2);
+        client.caller.session = CallerSessionId(2 - round % 2);
         assert_eq!(transfer(&mut client, id, false).status_code, StatusCode::Good);
     }
     let most = crate::plant::limits::SUBSCRIPTIONS_PER_SESSION_MAX;
@@ -65,13 +65,13 @@ fn another_user_cannot_take_over() {
 #[test]
 fn nobody_in_particular_takes_over_with_the_same_application_only() {
     let mut client = still();
-    client.caller.user = User::Anonymous;
+    client.caller.user = CallerUser::Anonymous;
     let id = client.subscribe(100, 5);
-    client.caller.session = SessionId(2);
+    client.caller.session = CallerSessionId(2);
     client.caller.certificate = Some(std::sync::Arc::from(*b"another"));
     assert_eq!(transfer(&mut client, id, false).status_code, StatusCode::BadUserAccessDenied);
     client.caller = caller(2, "anna");
-    client.caller.user = User::Anonymous;
+    client.caller.user = CallerUser::Anonymous;
     assert_eq!(transfer(&mut client, id, false).status_code, StatusCode::Good);
 }
 
@@ -80,15 +80,15 @@ fn a_closed_session_takes_its_subscriptions_along_or_leaves_them() {
     let mut client = still();
     let (kept, ticket) = (client.subscribe(15, 5), client.publish());
     client.watch(kept, "a", 1, 5, true);
-    assert_eq!(client.server.close_session(SessionId(1), false), [ticket]);
+    assert_eq!(client.server.close_session(CallerSessionId(1), false), [ticket]);
     client.run(500);
     assert_eq!(client.published(), [], "the request of a closed session gets nothing");
-    client.caller.session = SessionId(2);
+    client.caller.session = CallerSessionId(2);
     assert_eq!(transfer(&mut client, kept, false).status_code, StatusCode::Good);
     client.publish();
     assert_eq!(numbers(&client.message()), [0.0], "what was sampled meanwhile was late");
-    client.server.close_session(SessionId(2), true);
-    client.caller.session = SessionId(3);
+    client.server.close_session(CallerSessionId(2), true);
+    client.caller.session = CallerSessionId(3);
     assert_eq!(transfer(&mut client, kept, false).status_code, StatusCode::BadSubscriptionIdInvalid);
     assert_eq!(client.server.subscriptions.reserved, 0);
 }
@@ -97,7 +97,7 @@ fn a_closed_session_takes_its_subscriptions_along_or_leaves_them() {
 fn a_subscription_that_nobody_takes_over_ends() {
     let mut client = still();
     let id = client.subscribe(15, 5);
-    client.server.close_session(SessionId(1), false);
+    client.server.close_session(CallerSessionId(1), false);
     client.run(1_490);
     assert!(client.server.subscriptions.all.contains_key(&id));
     client.run(10);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use durward_testkit::differential::Random;
+use durward_testkit::differential::TestRandom;
 
 /// What everything is asked.
 pub(super) const SUBSCRIPTION: &str =
@@ -89,7 +89,7 @@ pub(super) struct Configuration {
 const EFFECTS: [Effect; 3] = [Effect::Deny, Effect::Permit, Effect::Suspend];
 
 impl Configuration {
-    pub(super) fn random(random: &mut Random) -> Configuration {
+    pub(super) fn random(random: &mut TestRandom) -> Configuration {
         let algorithm = Algorithm::random(random, false);
         let count = 1 + random.below(5);
         let documents = (0..count).map(|number| Document::random(random, number)).collect();
@@ -107,7 +107,7 @@ impl Configuration {
 }
 
 impl Algorithm {
-    fn random(random: &mut Random, is_of_set: bool) -> Algorithm {
+    fn random(random: &mut TestRandom, is_of_set: bool) -> Algorithm {
         let mut mode = match random.below(8) {
             0..4 => Mode::Priority(random.of(&EFFECTS)),
             4 => Mode::Unanimous,
@@ -124,7 +124,7 @@ impl Algorithm {
 }
 
 impl Document {
-    fn random(random: &mut Random, number: usize) -> Document {
+    fn random(random: &mut TestRandom, number: usize) -> Document {
         if random.percent(45) {
             return Document::Policy(Policy::random(random, format!("p{number}")));
         }
@@ -147,7 +147,7 @@ impl Document {
 }
 
 impl Policy {
-    fn random(random: &mut Random, name: String) -> Policy {
+    fn random(random: &mut TestRandom, name: String) -> Policy {
         use Condition::{AlwaysFails, Fails, False, Never, None as Nothing, True};
         let outcomes = [
             Outcome::Constant("\"a\""),

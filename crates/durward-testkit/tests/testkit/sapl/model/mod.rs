@@ -10,7 +10,7 @@ mod votes;
 use configuration::{Configuration, SUBSCRIPTION};
 use durward_pdp::IndexKind;
 use durward_pdp::sapl::Subscription;
-use durward_testkit::differential::Random;
+use durward_testkit::differential::TestRandom;
 
 use super::decide;
 
@@ -21,7 +21,7 @@ fn random_configurations_decide_as_the_model_does() {
     let subscription = Subscription::from_json(SUBSCRIPTION.as_bytes()).unwrap();
     let mut decisions = std::collections::BTreeMap::<String, u32>::new();
     for seed in 0..CONFIGURATIONS {
-        let configuration = Configuration::random(&mut Random::new(0x005e_7500 + seed));
+        let configuration = Configuration::random(&mut TestRandom::new(0x005e_7500 + seed));
         let expected = votes::decision(&configuration);
         let documents: Vec<String> = configuration.documents.iter().map(ToString::to_string).collect();
         let texts: Vec<&str> = documents.iter().map(String::as_str).collect();

@@ -4,20 +4,22 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use durward_opcua::authority::{LogAudit, MemoryKeep, RegisteredResource, SubjectTable};
-use durward_opcua::client::{TokenClient, TokenClientSettings, Watch, WatchEvent, WatchSettings};
+use durward_opcua::authority::{AuthorityLogAudit, MemoryAuthorityStore, RegisteredResource, SubjectTable};
+use durward_opcua::client::{TokenClient, TokenClientSettings, ValueWatch, WatchEvent, WatchSettings};
 use durward_opcua::crypto::SecurityPolicy;
-use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
-use durward_opcua::plant::{Host, HostService, Users, boiler};
-use durward_opcua::session::{ClientIdentity, Endpoint, Server, ServerLimits, ServerSettings, TokenKind};
+use durward_opcua::gate::{Gate, GateAuthoritySettings, GateSettings, UpstreamSettings};
+use durward_opcua::plant::{HostService, PasswordUsers, PlantHost, boiler};
+use durward_opcua::session::{
+    ClientIdentity, Endpoint, ServerLimits, ServerSettings, SessionServer, UserTokenKind,
+};
 use durward_pdp::Algorithm as Combining;
 use durward_session::identity::user::HashCosts;
 use opcua_types::{MessageSecurityMode, NodeId, StatusCode};
 use tokio::net::TcpListener;
 
-use super::super::super::application::{self, Application};
-use super::super::super::authority::Authority;
-use super::super::super::decider::{Policies, PolicyDecider};
+use super::super::super::application::{self, OwnApplication};
+use super::super::super::authority::AuthorityArguments;
+use super::super::super::decider::{PolicyDecider, PolicyFiles};
 use super::*;
 
 const HOUR_MS: u64 = 3_600_000;
@@ -65,9 +67,9 @@ async fn bind() -> (TcpListener, String) {
     (listener, url)
 }
 
-fn applications(folder: &Path, hand: &Hand) -> [Application; 4] {
+fn applications(folder: &Path, hand: &Hand) -> [OwnApplication; 4] {
     let made = ["plant", "gate", "authority", "client"].map(|name| {
-        let mut made = Application::create(&folder.join(name), &format!("urn:test:{name}")).unwrap();
+        let mut made = OwnApplication::create(&folder.join(name), &format!("urn:test:{name}")).unwrap();
         let hand = hand.clone();
         made.channel.clock = Arc::new(move || hand.now());
         made
@@ -78,12 +80,12 @@ fn applications(folder: &Path, hand: &Hand) -> [Application; 4] {
     made
 }
 
-async fn plant(application: &Application, hand: &Hand) -> String {
+async fn plant(application: &OwnApplication, hand: &Hand) -> String {
     let (listener, url) = bind().await;
     let (hand, started) = (hand.clone(), hand.now());
-    let host = Host::new(boiler(&application.uri, 20, started).unwrap(), move || hand.now());
+    let host = PlantHost::new(boiler(&application.uri, 20, started).unwrap(), move || hand.now());
     let endpoint =
-        |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &[TokenKind::Anonymous]);
+        |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &[UserTokenKind::Anonymous]);
     let settings = ServerSettings {
         channel: application.channel.clone(),
         application_uri: application.uri.clone(),
@@ -93,8 +95,8 @@ async fn plant(application: &Application, hand: &Hand) -> String {
         endpoints: SecurityPolicy::SECURE.into_iter().map(endpoint).collect(),
         limits: ServerLimits::default(),
     };
-    let users = Users { anonymous: true, ..Users::default() };
-    let server = Server::new(settings, Arc::new(HostService::new(Arc::clone(&host), users))).unwrap();
+    let users = PasswordUsers { anonymous: true, ..PasswordUsers::default() };
+    let server = SessionServer::new(settings, Arc::new(HostService::new(Arc::clone(&host), users))).unwrap();
     tokio::spawn(async move { server.serve(listener).await });
     tokio::spawn(async move { host.run().await });
     url
@@ -104,24 +106,30 @@ fn policies() -> Vec<durward_pdp::PolicyText> {
     vec![durward_pdp::PolicyText { name: "plant.sapl".to_owned(), text: POLICY.into() }]
 }
 
-fn authority(folder: &Path, gate: &Application, hand: &Hand, url: &str, keys: SigningKeys) -> Authority {
+fn authority(
+    folder: &Path,
+    gate: &OwnApplication,
+    hand: &Hand,
+    url: &str,
+    keys: SigningKeys,
+) -> AuthorityArguments {
     let file = folder.join("plant.sapl");
     std::fs::write(&file, POLICY).unwrap();
-    let policies = Policies { paths: vec![file], combining: Combining::DenyOverrides };
+    let policies = PolicyFiles { paths: vec![file], combining: Combining::DenyOverrides };
     let subjects = SubjectTable::new(HashCosts::default()).unwrap();
     subjects.set_user("anna", "secret", &["operator"]).unwrap();
-    let mut application = Application::open(&folder.join("authority")).unwrap();
+    let mut application = OwnApplication::open(&folder.join("authority")).unwrap();
     let hand = hand.clone();
     application.channel.clock = Arc::new(move || hand.now());
-    Authority {
+    AuthorityArguments {
         application,
         url: url.to_owned(),
         decider: Arc::new(PolicyDecider::new(policies, LIFETIME).unwrap()),
         subjects: Arc::new(subjects),
         recall: None,
         policies_kept: None,
-        keep: Arc::new(MemoryKeep::default()),
-        audit: Arc::new(LogAudit),
+        keep: Arc::new(MemoryAuthorityStore::default()),
+        audit: Arc::new(AuthorityLogAudit),
         keys: Arc::new(ArcSwap::from_pointee(keys)),
         token_lifetime: LIFETIME,
         resources: vec![RegisteredResource { id: gate.uri.clone(), certificate: Some(gate.certificate()) }],
@@ -143,10 +151,10 @@ async fn start(folder: &Path, hand: &Hand) -> (Arc<Gate>, TokenClient, Arc<LiveF
     let mut settings = GateSettings::new(gate.channel.clone(), &gate.uri, upstream, &service.uri, verifying);
     settings.endpoint_url.clone_from(&url);
     settings.authority_url.clone_from(&service_url);
-    settings.authority = Some(AuthoritySettings::new(service_url, gate.client("gate")));
-    let pdp = Pdp::builder().policies(policies()).source(Announced).build().unwrap();
+    settings.authority = Some(GateAuthoritySettings::new(service_url, gate.client("gate")));
+    let pdp = Pdp::builder().policies(policies()).source(AnnouncedAttributes).build().unwrap();
     let pdp = Arc::new(pdp);
-    let live = Arc::new(PolicyLive::new(Box::new(move || Some(Arc::clone(&pdp))), &*gate.uri));
+    let live = Arc::new(PolicyLiveDecider::new(Box::new(move || Some(Arc::clone(&pdp))), &*gate.uri));
     let figures = Arc::clone(live.figures());
     settings.live = Some(live);
     let running = Arc::new(Gate::start(settings).unwrap());
@@ -178,7 +186,7 @@ fn temperature() -> NodeId {
 }
 
 /// Waits for a value; `false` where none comes for so long.
-async fn comes(watch: &mut Watch, within: Duration) -> bool {
+async fn comes(watch: &mut ValueWatch, within: Duration) -> bool {
     let value = async {
         loop {
             match watch.next().await {
@@ -220,7 +228,8 @@ async fn what_may_be_read_until_six_is_refused_from_then_on_and_no_longer_delive
     for _ in 0..200 {
         // After a step no token counts until the authorization service is heard again.
         refused = status(&client).await;
-        let sees = client.browse(&NodeId::new(2, "Boiler"), &durward_opcua::client::Wanted::below()).await;
+        let sees =
+            client.browse(&NodeId::new(2, "Boiler"), &durward_opcua::client::BrowseFilter::below()).await;
         if sees.is_ok_and(|below| !below.is_empty()) && refused.is_bad() {
             break;
         }

@@ -1,0 +1,86 @@
+//! Many requests in one call: they are looked at side by side, so that one waits for memory while others go on.
+
+use durward_index::Index;
+use durward_ir::combine::{Verdict, Vote};
+use durward_xacml::multiple::{self, Individual};
+use durward_xacml::request::Request;
+use durward_xacml::response::{Response, ResultOf};
+use smallvec::SmallVec;
+
+use super::{Asking, Seen, decision_of};
+use crate::Pdp;
+use crate::snapshot::Snapshot;
+
+/// So many requests are looked at side by side.
+const BATCH: usize = 32;
+
+impl Pdp {
+    /// Answers each request in the place with its number, as [`Pdp::decide`] would, all by the policies in force now.
+    /// Where one slice is longer than the other, its rest is left alone. Returns how many were answered. Faster than one by
+    /// one: while one waits for memory, others go on.
+    ///
+    /// ```
+    /// use durward_pdp::{Decision, Pdp, Request, Response};
+    ///
+    /// let policy = r#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="p" Version="1.0"
+    ///   RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:deny-unless-permit">
+    ///   <Target/><Rule RuleId="r" Effect="Permit"/></Policy>"#;
+    /// let pdp = Pdp::builder().policy("p.xml", policy).build().map_err(|errors| errors[0].to_string())?;
+    /// let requests = ["ann", "bob"].map(|who| Request::builder().subject("id", who).build());
+    /// let mut responses = vec![Response { results: Default::default() }; 2];
+    /// assert_eq!(pdp.decide_requests(&requests, &mut responses), 2);
+    /// assert_eq!(responses[1].results[0].decision, Decision::Permit);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn decide_requests(&self, requests: &[Request], responses: &mut [Response]) -> usize {
+        let snapshot = self.snapshot.load();
+        for (requests, responses) in requests.chunks(BATCH).zip(responses.chunks_mut(BATCH)) {
+            let mut verdicts = [None; BATCH];
+            self.glance_at_all(&snapshot, requests, &mut verdicts);
+            for ((request, response), verdict) in requests.iter().zip(responses).zip(verdicts) {
+                *response = match verdict {
+                    Some(verdict) if !request.categories.has_echoes() => {
+                        Response::of(ResultOf::new(decision_of(verdict)))
+                    }
+                    Some(verdict) => {
+                        let asking = Asking::new(self, &snapshot);
+                        Response::of(asking.result(request, Vote::plain(verdict), Vec::new()))
+                    }
+                    None => self.decide_by(&snapshot, request),
+                };
+            }
+        }
+        requests.len().min(responses.len())
+    }
+
+    /// Answers what can be answered side by side; the rest stays as it is.
+    #[inline]
+    fn glance_at_all(
+        &self,
+        snapshot: &Snapshot,
+        requests: &[Request],
+        verdicts: &mut [Option<Verdict>; BATCH],
+    ) {
+        let is_timed = self.clock.is_some() && snapshot.time.is_used();
+        if is_timed || !snapshot.is_seen_at_a_glance() {
+            return;
+        }
+        let seen =
+            requests.iter().map_while(|request| is_one(request).then(|| Seen::new(snapshot, request))?);
+        let seen: SmallVec<[Seen<'_>; BATCH]> = seen.collect();
+        if let Index::Diagram(diagram) = &snapshot.index {
+            diagram.glance_many(&snapshot.program, &seen, verdicts);
+        } else {
+            for (seen, verdict) in seen.iter().zip(verdicts) {
+                *verdict = snapshot.verdict(seen);
+            }
+        }
+    }
+}
+
+/// Whether the request means one decision, and nobody wants to know the policies.
+#[inline]
+fn is_one(request: &Request) -> bool {
+    !request.return_policy_ids
+        && matches!(multiple::individual_requests(request, None), Ok(Individual::One(_)))
+}

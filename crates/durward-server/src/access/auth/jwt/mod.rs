@@ -1,0 +1,146 @@
+//! Tokens of an identity provider: signed by one of its keys, meant for this server, in time, with a scope.
+//!
+//! Only public keys verify. A token without a signature, or with one by a shared secret, is none.
+
+mod crypto;
+mod keys;
+
+use std::time::{Duration, SystemTime};
+
+use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::Denied;
+use crate::base::settings::{ConfigError, JwtSettings, is_tenant};
+use keys::Keys;
+
+/// How far the clocks of issuer and server may differ.
+const LEEWAY: Duration = Duration::from_secs(60);
+
+const ALGORITHMS: [Algorithm; 9] = [
+    Algorithm::RS256,
+    Algorithm::RS384,
+    Algorithm::RS512,
+    Algorithm::PS256,
+    Algorithm::PS384,
+    Algorithm::PS512,
+    Algorithm::ES256,
+    Algorithm::ES384,
+    Algorithm::EdDSA,
+];
+
+/// What a verified token says.
+#[derive(Debug)]
+pub(super) struct Claims {
+    /// Who it is about.
+    pub(super) subject: String,
+    /// Whose policies decide.
+    pub(super) tenant: Option<String>,
+    /// When it ends.
+    pub(super) expires: Option<SystemTime>,
+}
+
+/// Verifies tokens.
+#[derive(Debug)]
+pub(crate) struct Tokens {
+    settings: JwtSettings,
+    keys: Keys,
+}
+
+/// A claim that is one text or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Texts {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Tokens {
+    /// # Errors
+    /// A file of keys or certificates that cannot be read.
+    pub(crate) fn new(settings: &JwtSettings) -> Result<Tokens, ConfigError> {
+        crypto::install();
+        Ok(Tokens { settings: settings.clone(), keys: Keys::new(settings)? })
+    }
+
+    /// What the token says, if it may be believed.
+    ///
+    /// # Errors
+    /// A token that may not, or keys that cannot be had.
+    pub(super) async fn verify(&self, token: &str, now: SystemTime) -> Result<Claims, Denied> {
+        self.read(&self.signed(token).await?, now).ok_or(Denied::Wrong)
+    }
+
+    /// All that the token says, if it may be believed.
+    ///
+    /// # Errors
+    /// As [`Tokens::verify`].
+    pub(crate) async fn claims(&self, token: &str, now: SystemTime) -> Result<Map<String, Value>, Denied> {
+        let claims = self.signed(token).await?;
+        self.read(&claims, now).ok_or(Denied::Wrong)?;
+        Ok(claims)
+    }
+
+    /// The claims of a token with a good signature, whose times and scopes were not looked at.
+    async fn signed(&self, token: &str) -> Result<Map<String, Value>, Denied> {
+        let header = decode_header(token).map_err(|_| Denied::Wrong)?;
+        if !ALGORITHMS.contains(&header.alg) {
+            return Err(Denied::Wrong);
+        }
+        let keys = self.keys.for_token(header.kid.as_deref(), header.alg).await?;
+        let mut validation = Validation::new(header.alg);
+        validation.set_issuer(&[&self.settings.issuer]);
+        validation.set_audience(&self.settings.audiences);
+        validation.set_required_spec_claims(&["iss", "aud"]);
+        // Times are compared below, with the clock that the server was given.
+        validation.validate_exp = false;
+        let claims = keys.iter().find_map(|key| decode::<Map<String, Value>>(token, key, &validation).ok());
+        Ok(claims.ok_or(Denied::Wrong)?.claims)
+    }
+
+    /// The claims that count; `None` where one of them is wrong.
+    fn read(&self, claims: &Map<String, Value>, now: SystemTime) -> Option<Claims> {
+        let expires = moment(claims.get("exp"))?;
+        let begins = moment(claims.get("nbf"))?;
+        if expires.is_none() && !self.settings.danger_allow_without_expiry {
+            return None;
+        }
+        if expires.is_some_and(|expires| expires + LEEWAY <= now)
+            || begins.is_some_and(|begins| begins > now + LEEWAY)
+            || !self.has_scope(claims)
+        {
+            return None;
+        }
+        let subject = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
+        Some(Claims { subject: subject.into(), tenant: self.tenant(claims)?, expires })
+    }
+
+    fn has_scope(&self, claims: &Map<String, Value>) -> bool {
+        let wanted = &self.settings.scopes;
+        let has = |name: &str| match claims.get(name).map(Texts::deserialize) {
+            Some(Ok(Texts::One(text))) => text.split(' ').any(|scope| wanted.iter().any(|one| one == scope)),
+            Some(Ok(Texts::Several(texts))) => texts.iter().any(|scope| wanted.contains(scope)),
+            Some(Err(_)) | None => false,
+        };
+        wanted.is_empty() || has("scope") || has("scp")
+    }
+
+    /// The tenant, if one is named; `None` where what is named is none.
+    fn tenant(&self, claims: &Map<String, Value>) -> Option<Option<String>> {
+        let mut steps = self.settings.tenant_claim.split('.');
+        let first = steps.next().and_then(|step| claims.get(step));
+        match first.and_then(|first| steps.try_fold(first, |value, step| value.get(step))) {
+            None | Some(Value::Null) => Some(None),
+            Some(Value::String(tenant)) if is_tenant(tenant) => Some(Some(tenant.clone())),
+            Some(_) => None,
+        }
+    }
+}
+
+/// A time in seconds since 1970, whole or not. `None` where it is none, `Some(None)` where there is none.
+fn moment(claim: Option<&Value>) -> Option<Option<SystemTime>> {
+    let Some(claim) = claim else { return Some(None) };
+    let since = Duration::try_from_secs_f64(claim.as_f64()?).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(since).map(Some)
+}

@@ -1,0 +1,146 @@
+//! Passwords and API keys against their digests (Argon2id).
+//!
+//! Verifying takes tens of milliseconds and as many MiB as the digest says, on purpose. It is done on threads of their
+//! own, a few at a time, so that neither decisions nor memory suffer from a flood of wrong passwords.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use argon2::password_hash::PasswordVerifier;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::{Algorithm, Argon2, Params, Version};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::Denied;
+use crate::base::settings::{ConfigError, UserSettings};
+
+/// How many secrets are verified at once.
+const AT_ONCE_MAX: usize = 2;
+
+/// How many may wait for their turn: some seconds' worth.
+const WAITING_MAX: usize = 128;
+
+/// A digest that no secret has, with the costs that SAPL uses: it is verified in the place of users that do not exist.
+const NOBODY: &str =
+    "$argon2id$v=19$m=16384,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// The digest of a password or an API key for `auth.users`, with the costs that SAPL uses: 16 MiB, twice.
+///
+/// ```
+/// let digest = durward_server::digest_of_secret("secret", *b"16 bytes of salt")?;
+/// assert!(digest.starts_with("$argon2id$v=19$m=16384,t=2,p=1$"));
+/// # Ok::<(), String>(())
+/// ```
+///
+/// # Errors
+/// A secret of more bytes than can be digested.
+pub fn digest_of_secret(secret: &str, salt: [u8; 16]) -> Result<String, String> {
+    let failed = |error: argon2::Error| format!("the secret cannot be digested: {error}");
+    let mut digest = [0; 32];
+    let params = Params::new(16_384, 2, 1, Some(digest.len())).map_err(failed)?;
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    argon2.hash_password_into(secret.as_bytes(), &salt, &mut digest).map_err(failed)?;
+    let (salt, digest) = (STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(digest));
+    Ok(format!("$argon2id$v=19$m=16384,t=2,p=1${salt}${digest}"))
+}
+
+/// Which secret of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Password,
+    ApiKey,
+}
+
+/// The digests of one user.
+#[derive(Debug)]
+struct Digests {
+    password: Option<PasswordHash>,
+    api_key: Option<PasswordHash>,
+}
+
+#[derive(Debug)]
+pub(super) struct Secrets {
+    users: Arc<[Digests]>,
+    turns: Semaphore,
+    waiting: AtomicUsize,
+}
+
+impl Secrets {
+    /// # Errors
+    /// A digest that is not one of Argon2id.
+    pub(super) fn new(users: &[UserSettings]) -> Result<Secrets, ConfigError> {
+        let digest = |user: &UserSettings, text: &Option<String>, what: &str| {
+            let failed = |error: String| {
+                let name = format!("auth.users.{}.{what}", user.id);
+                ConfigError::of_setting(&name, format!("is not a digest of Argon2id: {error}"))
+            };
+            let Some(text) = text else { return Ok::<_, ConfigError>(None) };
+            let digest = PasswordHash::new(text).map_err(|error| failed(error.to_string()))?;
+            Params::try_from(&digest).map_err(|error| failed(error.to_string()))?;
+            Ok(Some(digest))
+        };
+        let digests = |user: &UserSettings| {
+            Ok::<_, ConfigError>(Digests {
+                password: digest(user, &user.password, "password")?,
+                api_key: digest(user, &user.api_key, "api_key")?,
+            })
+        };
+        Ok(Secrets {
+            users: users.iter().map(digests).collect::<Result<_, _>>()?,
+            turns: Semaphore::new(AT_ONCE_MAX),
+            waiting: AtomicUsize::new(0),
+        })
+    }
+
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    /// Too many wait.
+    pub(super) async fn permit(&self) -> Result<SemaphorePermit<'_>, Denied> {
+        struct Waiting<'w>(&'w AtomicUsize);
+        impl Drop for Waiting<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting(&self.waiting);
+        if before >= WAITING_MAX {
+            return Err(Denied::Busy);
+        }
+        self.turns.acquire().await.map_err(|_| Denied::Busy)
+    }
+
+    /// Whether this is the user's secret. Nobody's takes as long as somebody's.
+    ///
+    /// # Errors
+    /// It could not be found out.
+    pub(super) async fn is_right(
+        &self,
+        user: Option<usize>,
+        kind: Kind,
+        secret: String,
+    ) -> Result<bool, Denied> {
+        let users = Arc::clone(&self.users);
+        let verified = tokio::task::spawn_blocking(move || {
+            let digests = user.and_then(|user| users.get(user));
+            let digest = digests.and_then(|digests| match kind {
+                Kind::Password => digests.password.as_ref(),
+                Kind::ApiKey => digests.api_key.as_ref(),
+            });
+            let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::default());
+            match digest {
+                Some(digest) => argon2.verify_password(secret.as_bytes(), digest).is_ok(),
+                None => {
+                    // Only for the time it takes.
+                    let _ = PasswordHash::new(NOBODY)
+                        .map(|nobody| argon2.verify_password(secret.as_bytes(), &nobody));
+                    false
+                }
+            }
+        });
+        verified.await.map_err(|_| Denied::Busy)
+    }
+}

@@ -1,0 +1,66 @@
+//! Tokens as the subjects of decisions.
+
+use durward_session::identity::Moment;
+use durward_session::identity::jwt::Claims;
+use durward_session::identity::session::{Refusal, SessionId, User};
+
+use super::revoked::name_of;
+use super::{Issued, subject};
+
+/// What a token says that is good and may name the subject of a decision.
+pub(crate) struct Good {
+    /// The client that it was given to.
+    pub(crate) client: String,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) audiences: Vec<String>,
+    /// The session it comes from: whether that lives is still to be asked. None of a token that is a client's own.
+    pub(crate) session: Option<(User, SessionId)>,
+    /// The level of the session when the token was given.
+    pub(crate) level: u8,
+}
+
+impl Issued {
+    /// Waits until this node knows every recall that was answered anywhere, where the mode promises that.
+    ///
+    /// # Errors
+    /// The node cannot say at the moment.
+    pub(crate) async fn catch_up(&self) -> Result<(), Refusal> {
+        match &self.service {
+            Some(service) if service.asks_store() => service.permit().await.map(drop),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// What a token says, if it was signed in this cluster, has not ended, was not recalled, and was given to a client that there is still.
+    pub(crate) fn good(&self, token: &str, now: Moment) -> Option<Claims> {
+        let claims = self.keys.verify(token, &self.issuer, now)?;
+        // What a client was given that is no more is worth nothing either.
+        let client = claims.client_id.as_deref()?;
+        self.settings.clients.iter().find(|known| known.id == client)?;
+        let is_recalled_elsewhere =
+            self.service.as_ref().is_some_and(|service| service.is_recalled(name_of(&claims.jti)));
+        (!is_recalled_elsewhere && !self.revoked.contains(&claims.jti)).then_some(claims)
+    }
+
+    /// The same, for a decision: it must be for this server, or for an audience that `oauth.decision_audiences` names. Others could
+    /// carry a token that they were shown to a service that it is not for.
+    pub(crate) fn of_decision(&self, token: &str, now: Moment) -> Option<Good> {
+        let claims = self.good(token, now)?;
+        let taken = &self.settings.decision_audiences;
+        if !claims.aud.iter().any(|audience| *audience == self.issuer || taken.contains(audience)) {
+            return None;
+        }
+        let session = match &claims.sid {
+            None => None,
+            Some(session) => Some((subject::read(&claims.sub)?, SessionId::read(session)?)),
+        };
+        let level = claims.more.get("level").and_then(serde_json::Value::as_u64);
+        Some(Good {
+            client: claims.client_id?,
+            scopes: claims.scope.iter().flat_map(|scope| scope.split(' ')).map(str::to_owned).collect(),
+            audiences: claims.aud,
+            session,
+            level: level.and_then(|level| u8::try_from(level).ok()).unwrap_or(0),
+        })
+    }
+}

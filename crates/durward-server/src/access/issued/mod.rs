@@ -1,0 +1,72 @@
+//! Tokens that this server gives (`[oauth]`): the keys that sign them, those that were recalled, and what a token says that is
+//! good. Who may have one is for `surfaces/oauth` to say.
+
+mod decision;
+mod keys;
+mod revoked;
+pub(crate) mod subject;
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use durward_session::Service;
+use durward_session::identity::{IdentityError, Moment};
+
+use crate::base::settings::{ConfigError, OauthSettings, Settings};
+pub(crate) use decision::Good;
+pub use keys::KeyStore;
+use keys::{Keys, Source};
+pub(crate) use revoked::{NotRevoked, Revoked, name_of};
+
+/// What tokens are given and answered for with.
+pub(crate) struct Issued {
+    pub(crate) issuer: String,
+    pub(crate) settings: OauthSettings,
+    pub(crate) keys: Keys,
+    pub(crate) revoked: Arc<Revoked>,
+    /// Who knows of sessions, and what other nodes recalled.
+    pub(crate) service: Option<Service>,
+}
+
+impl Issued {
+    /// Nothing where the settings name no issuer.
+    ///
+    /// # Errors
+    /// Keys, secrets or a directory that cannot be used.
+    pub(crate) fn new(
+        settings: &Settings,
+        now: SystemTime,
+        service: Option<&Service>,
+    ) -> Result<Option<Issued>, ConfigError> {
+        let (settings, is_cluster) = (&settings.oauth, settings.identity.nats.is_some());
+        let Some(issuer) = &settings.issuer else { return Ok(None) };
+        let wrong =
+            |error: IdentityError| ConfigError::of_setting("oauth", format!("cannot be used: {error}"));
+        if let Some(realm) =
+            service.iter().flat_map(|service| service.realms()).find(|realm| realm.contains('@'))
+        {
+            let message = format!("has `{realm}`: a realm whose users get tokens has no `@` in its name");
+            return Err(ConfigError::of_setting("identity.realms", message));
+        }
+        let now = Moment::of(now);
+        if let Some(data) = &settings.data {
+            let failed = |error| IdentityError::new(format!("cannot make `{}`: {error}", data.display()));
+            std::fs::create_dir_all(data).map_err(failed).map_err(wrong)?;
+        }
+        let source = match (service, &settings.data) {
+            (Some(service), _) if is_cluster => {
+                let service = service.clone();
+                Source::Cluster(Box::new(move |purpose| service.derive_key(purpose)))
+            }
+            (_, Some(data)) => Source::Directory(data.clone()),
+            (_, None) => Source::Process,
+        };
+        Ok(Some(Issued {
+            issuer: issuer.clone(),
+            keys: Keys::open(settings, source, now).map_err(wrong)?,
+            revoked: Arc::new(Revoked::open(settings.data.as_deref(), now).map_err(wrong)?),
+            settings: settings.clone(),
+            service: service.cloned(),
+        }))
+    }
+}

@@ -1,0 +1,228 @@
+//! Who a decision is about, where the question shows a token: of a session, or a JWT that this server gave (`[oauth]`).
+//!
+//! [`Subjects::find`] says who it is, at this moment; [`document`] and [`attributes`] write that down for policies in SAPL's and
+//! in XACML's words. A token that is not accepted is nobody's, and whoever cannot be asked about is not guessed.
+
+pub(crate) mod attributes;
+pub(crate) mod document;
+pub(crate) mod finder;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use durward_session::identity::Moment;
+use durward_session::identity::session::{Level, Refusal, Session};
+use durward_session::identity::user::Account;
+use durward_session::{Failed, Purpose, Service, SessionNews, Who};
+use smol_str::SmolStr;
+
+use crate::access::issued::{Good, Issued};
+use crate::base::Clock;
+
+/// How often a session is looked at that may end without being told: by lying unused, or by its time. Tokens likewise.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// What is shown for a subject.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// The token of a session.
+    Session(SmolStr),
+    /// An access token that this server signed.
+    Jwt(SmolStr),
+}
+
+/// Why it is nobody's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotTaken {
+    /// It is not accepted: it is denied, whatever policies say.
+    Refused,
+    /// This node cannot say at the moment.
+    Unknown,
+}
+
+/// Who it is.
+pub(crate) struct Subject {
+    /// The user whose session it is; nobody where a token is a client's own.
+    pub(crate) user: Option<SessionUser>,
+    /// What the JWT says, where one was shown.
+    pub(crate) good: Option<Good>,
+}
+
+/// A user, by his session.
+pub(crate) struct SessionUser {
+    pub(crate) who: Who,
+    pub(crate) session: Session,
+    pub(crate) account: Account,
+    /// How sure it is who he is: no more than it was when what is shown was given.
+    pub(crate) level: Level,
+}
+
+/// What is asked.
+#[derive(Clone)]
+pub(crate) struct Subjects {
+    service: Option<Service>,
+    issued: Option<Arc<Issued>>,
+    clock: Clock,
+}
+
+/// What has become of what was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It is not accepted any more, or this node cannot say.
+    Over(NotTaken),
+    /// It is; what is known of it may be something else now.
+    Changed,
+    /// The node has stopped.
+    Stopped,
+}
+
+/// Ready when something has become of what was shown.
+pub(crate) type Turning = Pin<Box<dyn Future<Output = Turn> + Send>>;
+
+impl From<Failed> for NotTaken {
+    fn from(failed: Failed) -> NotTaken {
+        match failed {
+            Failed::Token(Refusal::Unavailable)
+            | Failed::Directory(_)
+            | Failed::Unavailable(_)
+            | Failed::Unknown => NotTaken::Unknown,
+            // A directory that has no room at the moment says nothing about the user.
+            Failed::Delayed { .. } => NotTaken::Unknown,
+            Failed::Token(_)
+            | Failed::Forbidden
+            | Failed::NoSession
+            | Failed::UnknownRealm
+            | Failed::Code
+            | Failed::Properties(_) => NotTaken::Refused,
+        }
+    }
+}
+
+impl From<Refusal> for NotTaken {
+    fn from(refusal: Refusal) -> NotTaken {
+        NotTaken::from(Failed::Token(refusal))
+    }
+}
+
+impl Subjects {
+    /// Nothing where there are neither sessions nor tokens.
+    pub(crate) fn new(
+        service: Option<&Service>,
+        issued: Option<&Arc<Issued>>,
+        clock: &Clock,
+    ) -> Option<Subjects> {
+        if service.is_none() && issued.is_none() {
+            return None;
+        }
+        Some(Subjects { service: service.cloned(), issued: issued.cloned(), clock: Arc::clone(clock) })
+    }
+
+    /// Whether there is anything of this kind.
+    pub(crate) fn has(&self, shown: &Shown) -> bool {
+        match shown {
+            Shown::Session(_) => self.service.is_some(),
+            Shown::Jwt(_) => self.issued.is_some(),
+        }
+    }
+
+    /// Who shows this. To show a session's token counts as using the session; to show a JWT does not.
+    pub(crate) async fn find(&self, shown: &Shown) -> Result<Subject, NotTaken> {
+        self.find_for(shown, Purpose::Use).await
+    }
+
+    async fn find_for(&self, shown: &Shown, purpose: Purpose) -> Result<Subject, NotTaken> {
+        match shown {
+            Shown::Session(token) => {
+                let service = self.service.as_ref().ok_or(NotTaken::Refused)?;
+                let (who, session) = service.session(token, purpose).await?;
+                // Whoever has a token from before a second step has not taken that step.
+                let level = session.level.min(who.level);
+                Ok(Subject { user: Some(with_account(service, who, session, level).await?), good: None })
+            }
+            Shown::Jwt(token) => {
+                let good = self.good(token).await?;
+                let Some((user, id)) = &good.session else {
+                    return Ok(Subject { user: None, good: Some(good) });
+                };
+                let service = self.service.as_ref().ok_or(NotTaken::Refused)?;
+                let session = service.standing(user, *id).await?.ok_or(NotTaken::Refused)?;
+                let Session { id, stamp, ends, idle, level, .. } = session;
+                let who = Who { user: user.clone(), id, level, stamp, ends, idle };
+                let level = level.min(Level(good.level));
+                let user = with_account(service, who, session, level).await?;
+                Ok(Subject { user: Some(user), good: Some(good) })
+            }
+        }
+    }
+
+    /// The same, and what tells what becomes of it. `purpose` says whether a session's token counts as used.
+    pub(crate) async fn follow(self, shown: Shown, purpose: Purpose) -> Result<(Subject, Turning), NotTaken> {
+        let subject = self.find_for(&shown, purpose).await?;
+        let mut news = None;
+        if let (Some(service), Some(user)) = (&self.service, &subject.user) {
+            news = Some(service.news_of(&user.who));
+            // What came before somebody listened shows at a second look.
+            if service.has_ended(&user.who) {
+                return Err(NotTaken::Refused);
+            }
+        }
+        Ok((subject, Box::pin(self.turn(shown, news))))
+    }
+
+    async fn turn(self, shown: Shown, mut news: Option<SessionNews>) -> Turn {
+        loop {
+            let mut is_told = false;
+            match &mut news {
+                Some(news) => tokio::select! {
+                    is_there = news.next() => {
+                        if !is_there {
+                            return Turn::Stopped;
+                        }
+                        is_told = true;
+                    }
+                    () = tokio::time::sleep(LOOK_EVERY) => {}
+                },
+                None => tokio::time::sleep(LOOK_EVERY).await,
+            }
+            if let Err(over) = self.is_still(&shown).await {
+                return Turn::Over(over);
+            }
+            if is_told {
+                return Turn::Changed;
+            }
+        }
+    }
+
+    /// Whether it is accepted still; it does not count as a use.
+    async fn is_still(&self, shown: &Shown) -> Result<(), NotTaken> {
+        let service = self.service.as_ref().ok_or(NotTaken::Refused);
+        match shown {
+            Shown::Session(token) => Ok(service?.validate(token, Purpose::Look).await.map(drop)?),
+            Shown::Jwt(token) => match &self.good(token).await?.session {
+                None => Ok(()),
+                Some((user, id)) if service?.lives(user, *id).await? => Ok(()),
+                Some(_) => Err(NotTaken::Refused),
+            },
+        }
+    }
+
+    async fn good(&self, token: &str) -> Result<Good, NotTaken> {
+        let issued = self.issued.as_ref().ok_or(NotTaken::Refused)?;
+        issued.catch_up().await?;
+        issued.of_decision(token, Moment::of((self.clock)())).ok_or(NotTaken::Refused)
+    }
+}
+
+/// Whoever is no user any more, or may not log in, has no say either.
+async fn with_account(
+    service: &Service,
+    who: Who,
+    session: Session,
+    level: Level,
+) -> Result<SessionUser, NotTaken> {
+    let account = service.account(&who.user).await?.filter(|account| !account.disabled);
+    let account = account.ok_or(NotTaken::Refused)?;
+    Ok(SessionUser { who, session, account, level })
+}

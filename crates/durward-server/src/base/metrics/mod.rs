@@ -1,0 +1,513 @@
+//! What Prometheus reads at `/metrics`. Every name is explained in `docs/configuration.md`; a test compares.
+
+mod lanes;
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use durward_pdp::sapl::{self, Outcome};
+use durward_pdp::{Decision, SnapshotInfo};
+use durward_session::{Counters, Service};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::base::standing::Standing;
+pub(crate) use lanes::OneMore;
+use lanes::{Level, Tally, Times};
+
+/// Decisions take microseconds, and milliseconds when something is wrong.
+const DECISION_BUCKETS_S: [f64; 11] = [1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 5e-4, 1e-3, 1e-2, 1e-1];
+
+/// Requests take what a decision takes and the time for the body to arrive.
+const REQUEST_BUCKETS_S: [f64; 11] = [2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 5e-3, 2.5e-2, 1e-1, 1.0, 10.0];
+
+/// What `durward_limits_hit_total` counts: settings of `[server]`, others with their section, `request` for those of
+/// `[limits]`, and `subscriptions` for what can be numbered.
+const LIMITS: [&str; 16] = [
+    "body_bytes_max",
+    "body_memory_bytes_max",
+    "connections_max",
+    "header_time_ms_max",
+    "identity.body",
+    "request",
+    "request_time_ms_max",
+    "rsocket.connections_max",
+    "rsocket.lifetime_ms_max",
+    "rsocket.payload_bytes_max",
+    "rsocket.requests_per_second_max",
+    "rsocket.streams_per_connection_max",
+    "sapl.body_bytes_max",
+    "sapl.requests_per_second_max",
+    "sapl.streams_max",
+    "subscriptions",
+];
+
+/// What requests are answered with. Others are counted too, more slowly.
+const STATUSES: [u16; 20] =
+    [200, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 422, 429, 500, 501, 503, 504];
+
+/// How RSocket requests are called: the routes of SAPL and all others.
+pub(crate) const RSOCKET_ROUTES: [&str; 6] =
+    ["decide-once", "decide", "multi-decide", "multi-decide-all", "multi-decide-all-once", "other"];
+
+/// Decisions, each in the place of its [`Verdict`].
+const DECISIONS: [&str; 5] = ["Permit", "Deny", "NotApplicable", "Indeterminate", "Suspend"];
+
+/// A decision of either language, as the number of its cell.
+#[derive(Clone, Copy, Debug)]
+enum Verdict {
+    Permit,
+    Deny,
+    NotApplicable,
+    Indeterminate,
+    Suspend,
+}
+
+/// Most tenants with a series of their own.
+const TENANT_SERIES_MAX: usize = 100;
+
+/// A label value out of a fixed list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Word(pub(crate) &'static str);
+
+impl EncodeLabelValue for Word {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> Result<(), std::fmt::Error> {
+        self.0.encode(encoder)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByDecision {
+    decision: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByRoute {
+    route: Word,
+    status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByResult {
+    result: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByRequest {
+    route: Word,
+    result: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct BySurface {
+    surface: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByState {
+    state: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByEvent {
+    event: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByTenant {
+    tenant: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByLimit {
+    limit: Word,
+}
+
+/// All counters of one server, shared by its workers.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    /// The names of routes, by their numbers.
+    routes: Vec<&'static str>,
+    decisions: Tally<ByDecision>,
+    decision_time: Times<11>,
+    request_time: Times<11>,
+    requests: Tally<ByRoute>,
+    requests_in_flight: Level,
+    pub(crate) connections_open: Gauge,
+    connections: Family<ByResult, Counter>,
+    limits_hit: Family<ByLimit, Counter>,
+    policy_loads: Family<ByResult, Counter>,
+    policy_warnings: Gauge,
+    snapshot: SnapshotGauges,
+    log_lines: Family<ByResult, Counter>,
+    pub(crate) panics: Counter,
+    /// Fields of subscriptions that mean nothing.
+    pub(crate) fields_unknown: Counter,
+    authentications: Tally<ByResult>,
+    streams_open: Family<BySurface, Gauge>,
+    pub(crate) rsocket_connections_open: Gauge,
+    rsocket_connections: Family<ByResult, Counter>,
+    rsocket_requests: Tally<ByRequest>,
+    tenants: Family<ByState, Gauge>,
+    tenants_unwell: Family<ByTenant, Gauge>,
+    memory: Gauge,
+    identity: IdentityMetrics,
+}
+
+/// Logins and sessions.
+#[derive(Clone, Debug, Default)]
+struct IdentityMetrics {
+    events: Family<ByEvent, Counter>,
+    live: Gauge,
+    revoked: Gauge,
+    waiting: Gauge,
+    hashing: Gauge,
+    held: Gauge,
+    unsent: Gauge,
+    is_unready: Gauge,
+}
+
+/// The policies in force.
+#[derive(Clone, Debug, Default)]
+struct SnapshotGauges {
+    id: Gauge,
+    documents: Gauge,
+    policies: Gauge,
+    rules: Gauge,
+    is_stale: Gauge,
+    age_s: Gauge<f64, AtomicU64>,
+}
+
+impl Metrics {
+    /// All at zero. `routes` is what requests over HTTP are counted under: [`Metrics::answered`] takes their numbers.
+    pub(crate) fn new(routes: Vec<&'static str>) -> Metrics {
+        let mut registry = Registry::with_prefix("durward");
+        let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The version that runs", build);
+        let decisions = Tally::new(DECISIONS.map(|name| ByDecision { decision: Word(name) }), |_| true);
+        registry.register("decisions", "Individual decisions made, by decision", decisions.clone());
+        let decision_time = Times::new(DECISION_BUCKETS_S);
+        let help = "Time to decide one request, reading and writing it excluded";
+        registry.register_with_unit("decision", help, Unit::Seconds, decision_time.clone());
+        let request_time = Times::new(REQUEST_BUCKETS_S);
+        let help = "Time from the end of a request's header to its answer";
+        registry.register_with_unit("request", help, Unit::Seconds, request_time.clone());
+        let known: Vec<ByRoute> =
+            routes.iter().flat_map(|route| STATUSES.map(|status| ByRoute::of(route, status))).collect();
+        let first = known.first().cloned();
+        let requests = Tally::new(known, |labels| Some(labels) == first.as_ref());
+        registry.register("requests", "Requests answered, by route and status", requests.clone());
+        let requests_in_flight = Level::default();
+        registry.register("requests_in_flight", "Requests being answered", requests_in_flight.clone());
+        let connections_open = Gauge::default();
+        registry.register("connections_open", "Connections open", connections_open.clone());
+        let connections = Family::default();
+        registry.register("connections", "Connections accepted, refused or failed", connections.clone());
+        let limits_hit = Family::default();
+        registry.register("limits_hit", "Times a limit was hit, by setting", limits_hit.clone());
+        let policy_loads = Family::default();
+        registry.register("policy_loads", "Times policies were read, by result", policy_loads.clone());
+        let policy_warnings = Gauge::default();
+        let help = "Warnings about the policies in force, those of all tenants";
+        registry.register("policy_warnings", help, policy_warnings.clone());
+        let log_lines = Family::default();
+        registry.register("decision_log_lines", "Lines of the decision log, by result", log_lines.clone());
+        let panics = Counter::default();
+        registry.register("panics", "Requests that ended in a panic, a mistake in durward", panics.clone());
+        let fields_unknown = Counter::default();
+        let help = "Fields of SAPL's subscriptions that mean nothing, and were passed over";
+        registry.register("subscription_fields_unknown", help, fields_unknown.clone());
+        let results = ["ok", "refused", "busy"].map(|result| ByResult { result: Word(result) });
+        let authentications = Tally::new(results, |_| true);
+        let help = "Callers of SAPL's protocols whose credentials were looked at, by result";
+        registry.register("authentications", help, authentications.clone());
+        let streams_open = Family::default();
+        registry.register("streams_open", "Streams of decisions open, by surface", streams_open.clone());
+        let rsocket_connections_open = Gauge::default();
+        let help = "RSocket connections open";
+        registry.register("rsocket_connections_open", help, rsocket_connections_open.clone());
+        let rsocket_connections = Family::default();
+        let help = "RSocket connections accepted, refused, broken off by their limits or failed";
+        registry.register("rsocket_connections", help, rsocket_connections.clone());
+        let rsocket_requests =
+            Tally::new(std::array::from_fn::<_, { 2 * RSOCKET_ROUTES.len() }, _>(ByRequest::at), |labels| {
+                *labels == ByRequest::at(0)
+            });
+        let help = "RSocket requests, by route and result";
+        registry.register("rsocket_requests", help, rsocket_requests.clone());
+        let tenants = Family::default();
+        registry.register("tenants", "Tenants with policies of their own, by state", tenants.clone());
+        let tenants_unwell = Family::default();
+        let help = "1 for a tenant whose newest policies are not in force";
+        registry.register("tenant_stale", help, tenants_unwell.clone());
+        let memory = Gauge::default();
+        let help = "Memory of the process that is resident";
+        registry.register_with_unit("process_resident_memory", help, Unit::Bytes, memory.clone());
+        let metrics = Metrics {
+            routes,
+            decisions,
+            snapshot: SnapshotGauges::register(&mut registry),
+            identity: IdentityMetrics::register(&mut registry),
+            registry,
+            decision_time,
+            request_time,
+            requests,
+            requests_in_flight,
+            connections_open,
+            connections,
+            limits_hit,
+            policy_loads,
+            policy_warnings,
+            log_lines,
+            panics,
+            fields_unknown,
+            authentications,
+            streams_open,
+            rsocket_connections_open,
+            rsocket_connections,
+            rsocket_requests,
+            tenants,
+            tenants_unwell,
+            memory,
+        };
+        metrics.start_at_zero();
+        metrics
+    }
+
+    /// What never happened is a zero and not a gap: alarms can be written before the first time.
+    fn start_at_zero(&self) {
+        for surface in ["sse", "rsocket"] {
+            drop(self.streams_open.get_or_create(&BySurface { surface: Word(surface) }));
+        }
+        let families: [(&Family<ByResult, Counter>, &[&'static str]); 4] = [
+            (&self.rsocket_connections, &["accepted", "refused", "failed"]),
+            (&self.connections, &["accepted", "refused", "failed"]),
+            (&self.policy_loads, &["ok", "failed", "unchanged"]),
+            (&self.log_lines, &["written", "dropped", "failed"]),
+        ];
+        for (family, results) in families {
+            for result in results {
+                drop(family.get_or_create(&ByResult { result: Word(result) }));
+            }
+        }
+        for (event, _) in Counters::default().all() {
+            drop(self.identity.events.get_or_create(&ByEvent { event: Word(event) }));
+        }
+        for limit in LIMITS {
+            drop(self.limits_hit.get_or_create(&ByLimit { limit: Word(limit) }));
+        }
+    }
+
+    /// One request decided, with one result or several.
+    pub(crate) fn decided(&self, decisions: impl Iterator<Item = Decision>, time: Duration) {
+        for decision in decisions {
+            self.verdict(match decision {
+                Decision::Permit => Verdict::Permit,
+                Decision::Deny => Verdict::Deny,
+                Decision::NotApplicable => Verdict::NotApplicable,
+                Decision::Indeterminate => Verdict::Indeterminate,
+            });
+        }
+        self.decision_time.observe(time);
+    }
+
+    /// One decision told to a client of SAPL; `time` where it was asked for, and not told because something had changed.
+    pub(crate) fn told(&self, decision: &sapl::Decision, time: Option<Duration>) {
+        self.verdict(match decision.outcome {
+            Outcome::Permit => Verdict::Permit,
+            Outcome::Deny => Verdict::Deny,
+            Outcome::NotApplicable => Verdict::NotApplicable,
+            Outcome::Indeterminate => Verdict::Indeterminate,
+            Outcome::Suspend => Verdict::Suspend,
+        });
+        if let Some(time) = time {
+            self.decision_time.observe(time);
+        }
+    }
+
+    fn verdict(&self, verdict: Verdict) {
+        let name = || DECISIONS.get(verdict as usize).copied().unwrap_or_default();
+        self.decisions.count_at(Some(verdict as usize), || ByDecision { decision: Word(name()) });
+    }
+
+    /// Somebody's credentials were looked at: `ok`, `refused`, or `busy` where nobody knows.
+    pub(crate) fn authenticated(&self, result: &'static str) {
+        self.authentications.count(ByResult { result: Word(result) });
+    }
+
+    /// The gauge of the streams of a surface: `sse` or `rsocket`.
+    pub(crate) fn streams_open(&self, surface: &'static str) -> Gauge {
+        self.streams_open.get_or_create_owned(&BySurface { surface: Word(surface) })
+    }
+
+    /// One RSocket connection `accepted`, `refused`, or `failed` in its protocol.
+    pub(crate) fn rsocket_connection(&self, result: &'static str) {
+        self.rsocket_connections.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// One RSocket request answered or refused, of the route at this place of [`RSOCKET_ROUTES`].
+    pub(crate) fn rsocket_request(&self, route: usize, is_answered: bool) {
+        let cell = route * 2 + usize::from(!is_answered);
+        self.rsocket_requests.count_at(Some(cell), || ByRequest::at(cell));
+    }
+
+    /// One request that is being answered, until what comes is dropped.
+    pub(crate) fn request(&self) -> OneMore<'_> {
+        self.requests_in_flight.one_more()
+    }
+
+    /// One request answered, of the route of this number.
+    pub(crate) fn answered(&self, route: usize, status: u16, time: Duration) {
+        let cell = STATUSES.iter().position(|usual| *usual == status).map(|at| route * STATUSES.len() + at);
+        let labels = || ByRoute::of(self.routes.get(route).copied().unwrap_or("other"), status);
+        self.requests.count_at(cell, labels);
+        self.request_time.observe(time);
+    }
+
+    /// One connection `accepted`, `refused` because there were too many, or `failed` in its protocol.
+    pub(crate) fn connection(&self, result: &'static str) {
+        self.connections.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// A limit was hit; `limit` is the name of its setting.
+    pub(crate) fn limit_hit(&self, limit: &'static str) {
+        self.limits_hit.get_or_create(&ByLimit { limit: Word(limit) }).inc();
+    }
+
+    /// Policies were read: `ok`, `failed`, or `unchanged`.
+    pub(crate) fn policies_loaded(&self, result: &'static str) {
+        self.policy_loads.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// How many warnings there are about the policies in force.
+    pub(crate) fn policy_warnings(&self, count: usize) {
+        self.policy_warnings.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// So many lines of the decision log were `written`, `dropped` for want of room, or `failed`.
+    pub(crate) fn log_lines(&self, result: &'static str, count: u64) {
+        self.log_lines.get_or_create(&ByResult { result: Word(result) }).inc_by(count);
+    }
+
+    /// How all tenants stand. At most [`TENANT_SERIES_MAX`] have a series of their own, the worst first: names of tenants
+    /// are made by whoever makes tenants.
+    pub(crate) fn tenants(&self, mut all: Vec<(String, Standing)>) {
+        for standing in Standing::ALL {
+            let count = all.iter().filter(|(_, of_tenant)| *of_tenant == standing).count();
+            let gauge = self.tenants.get_or_create_owned(&ByState { state: Word(standing.as_str()) });
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+        all.sort_by_key(|(_, standing)| *standing);
+        self.tenants_unwell.clear();
+        for (tenant, standing) in all.into_iter().take(TENANT_SERIES_MAX) {
+            let is_unwell = matches!(standing, Standing::Stale | Standing::Error);
+            self.tenants_unwell.get_or_create(&ByTenant { tenant }).set(i64::from(is_unwell));
+        }
+    }
+
+    /// What the session service has counted.
+    pub(crate) fn sessions(&self, service: &Service) {
+        for (event, count) in service.counters().all() {
+            let counter = self.identity.events.get_or_create_owned(&ByEvent { event: Word(event) });
+            counter.inc_by(count.saturating_sub(counter.get()));
+        }
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let (waiting, hashing) = service.login_load();
+        let outlook = service.outlook();
+        self.identity.live.set(number(service.live_count()));
+        self.identity.revoked.set(number(service.revoked_count()));
+        self.identity.waiting.set(number(waiting));
+        self.identity.hashing.set(number(hashing));
+        self.identity.held.set(number(service.logins_held()));
+        self.identity.unsent.set(number(outlook.unsent));
+        self.identity.is_unready.set(i64::from(outlook.lack.is_some()));
+    }
+
+    /// The text for Prometheus. Gauges that change by themselves are set here.
+    pub(crate) fn text(&self, snapshot: Option<&SnapshotInfo>, age: Duration, is_stale: bool) -> String {
+        self.snapshot.set(snapshot, age, is_stale);
+        if let Some(bytes) = resident_memory() {
+            self.memory.set(bytes);
+        }
+        let mut text = String::with_capacity(8 * 1024);
+        // Writing into a `String` cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+impl ByRoute {
+    fn of(route: &'static str, status: u16) -> ByRoute {
+        ByRoute { route: Word(route), status }
+    }
+}
+
+impl ByRequest {
+    /// The labels of a cell of the RSocket requests.
+    fn at(cell: usize) -> ByRequest {
+        let route = RSOCKET_ROUTES.get(cell / 2).copied().unwrap_or("other");
+        ByRequest {
+            route: Word(route),
+            result: Word(if cell.is_multiple_of(2) { "answered" } else { "refused" }),
+        }
+    }
+}
+
+impl IdentityMetrics {
+    fn register(registry: &mut Registry) -> IdentityMetrics {
+        let all = IdentityMetrics::default();
+        let help = "Logins, validations and what ended sessions, by what came of it";
+        registry.register("identity", help, all.events.clone());
+        registry.register("sessions_live", "Sessions this node knows of", all.live.clone());
+        registry.register("sessions_revoked", "Revocations that are remembered", all.revoked.clone());
+        registry.register("logins_waiting", "Logins that wait to be looked at", all.waiting.clone());
+        registry.register("logins_hashing", "Logins being looked at", all.hashing.clone());
+        let help = "Logins that wait for what comes of others of their user or address";
+        registry.register("logins_held", help, all.held.clone());
+        let help = "Records of sessions that the store does not have yet";
+        registry.register("session_records_unsent", help, all.unsent.clone());
+        let help = "1 while the node cannot promise what its mode promises";
+        registry.register("sessions_unready", help, all.is_unready.clone());
+        all
+    }
+}
+
+impl SnapshotGauges {
+    fn register(registry: &mut Registry) -> SnapshotGauges {
+        let gauges = SnapshotGauges::default();
+        registry.register("snapshot_id", "Which policies are in force, counted from 1", gauges.id.clone());
+        let documents = gauges.documents.clone();
+        registry.register("snapshot_documents", "Policy documents in force", documents);
+        registry.register("snapshot_policies", "Policies in force", gauges.policies.clone());
+        registry.register("snapshot_rules", "Rules in force", gauges.rules.clone());
+        let help = "1 while the newest policies are broken and older ones stay in force";
+        registry.register("snapshot_stale", help, gauges.is_stale.clone());
+        let help = "Time since the policies in force were read";
+        registry.register_with_unit("snapshot_age", help, Unit::Seconds, gauges.age_s.clone());
+        gauges
+    }
+
+    fn set(&self, snapshot: Option<&SnapshotInfo>, age: Duration, is_stale: bool) {
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.id.set(snapshot.map_or(0, |info| i64::try_from(info.id).unwrap_or(i64::MAX)));
+        self.documents.set(snapshot.map_or(0, |info| count(info.documents)));
+        self.policies.set(snapshot.map_or(0, |info| count(info.policies)));
+        self.rules.set(snapshot.map_or(0, |info| count(info.rules)));
+        self.is_stale.set(i64::from(is_stale));
+        self.age_s.set(age.as_secs_f64());
+    }
+}
+
+/// What Linux says of this process; nothing elsewhere.
+fn resident_memory() -> Option<i64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: i64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kibibytes * 1024)
+}

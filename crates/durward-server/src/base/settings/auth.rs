@@ -1,0 +1,186 @@
+//! `[auth]`: who may ask over SAPL's protocols, and for which tenant.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use durward_sources::JwtSettings;
+
+use super::ConfigError;
+
+/// Longest name of a tenant: it becomes the name of a directory.
+const TENANT_LENGTH_MAX: usize = 128;
+
+/// Who may ask. Without any way to authenticate, and without saying that nobody has to, nothing that needs it starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AuthSettings {
+    /// Whether callers without credentials may ask, for the default tenant. Default: false.
+    pub danger_allow_no_auth: bool,
+    /// The tenant of callers whose credentials name none. Default: `default`.
+    pub default_tenant: String,
+    /// Whether callers whose credentials name no tenant are refused. Default: false.
+    pub reject_without_tenant: bool,
+    /// How long credentials that were right are believed without a further look. Default: 5 min.
+    pub cache_positive_ms: u64,
+    /// How long credentials that were wrong are refused without a further look. Default: 5 s.
+    pub cache_negative_ms: u64,
+    /// Most credentials remembered. Default: 10000.
+    pub cache_entries_max: usize,
+    /// Who has a password or a key.
+    pub users: Vec<UserSettings>,
+    /// Tokens of an identity provider. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jwt: Option<JwtSettings>,
+}
+
+/// One user with a password, an API key, or both.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserSettings {
+    /// What the user is called in logs.
+    pub id: String,
+    /// The tenant the user asks for. Default: the default tenant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// The name for Basic authentication.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The password for Basic authentication, as Argon2id writes it (`$argon2id$...`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// What stands between the underscores of `sapl_<id>_<secret>`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_id: Option<String>,
+    /// The whole API key, as Argon2id writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key: Option<String>,
+}
+
+impl Default for AuthSettings {
+    fn default() -> AuthSettings {
+        AuthSettings {
+            danger_allow_no_auth: false,
+            default_tenant: "default".into(),
+            reject_without_tenant: false,
+            cache_positive_ms: 300_000,
+            cache_negative_ms: 5_000,
+            cache_entries_max: 10_000,
+            users: Vec::new(),
+            jwt: None,
+        }
+    }
+}
+
+impl fmt::Debug for UserSettings {
+    /// Even digests of secrets are not for logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UserSettings")
+            .field("id", &self.id)
+            .field("tenant", &self.tenant)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether this can name a tenant: letters, digits, `.`, `_` and `-`, and no way up a directory.
+pub(crate) fn is_tenant(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    (1..=TENANT_LENGTH_MAX).contains(&name.len())
+        && name.bytes().all(is_allowed)
+        && !matches!(name, "." | "..")
+}
+
+impl AuthSettings {
+    /// Whether callers can be told apart at all, or need not be.
+    pub(crate) fn has_a_way(&self) -> bool {
+        self.danger_allow_no_auth || !self.users.is_empty() || self.jwt.is_some()
+    }
+
+    pub(crate) fn has_basic(&self) -> bool {
+        self.users.iter().any(|user| user.name.is_some())
+    }
+
+    pub(crate) fn has_bearer(&self) -> bool {
+        self.jwt.is_some() || self.users.iter().any(|user| user.api_key.is_some())
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        check_tenant("auth.default_tenant", &self.default_tenant)?;
+        if self.cache_entries_max == 0 {
+            let message = "is 0; the least is 1: every request would cost what a login costs".into();
+            return Err(ConfigError::of_setting("auth.cache_entries_max", message));
+        }
+        for (at, user) in self.users.iter().enumerate() {
+            user.check()?;
+            let before = self.users.get(..at).unwrap_or_default();
+            let same = |other: &&UserSettings| {
+                other.id == user.id
+                    || (user.name.is_some() && other.name == user.name)
+                    || (user.api_key_id.is_some() && other.api_key_id == user.api_key_id)
+            };
+            if let Some(other) = before.iter().find(same) {
+                let message = format!("and `{}` share an id, a name or an API key id", other.id);
+                return Err(ConfigError::of_setting(&format!("auth.users.{}", user.id), message));
+            }
+        }
+        self.jwt.as_ref().map_or(Ok(()), |jwt| Ok(jwt.check("auth.jwt")?))
+    }
+
+    pub(super) fn weaknesses(&self) -> Vec<String> {
+        let mut weak = Vec::new();
+        if self.danger_allow_no_auth {
+            weak.push("`auth.danger_allow_no_auth` is set: whoever may connect may ask".into());
+        }
+        weak.extend(self.jwt.iter().flat_map(|jwt| jwt.weaknesses("auth.jwt")));
+        weak
+    }
+
+    pub(crate) fn cache_positive(&self) -> Duration {
+        Duration::from_millis(self.cache_positive_ms)
+    }
+
+    pub(crate) fn cache_negative(&self) -> Duration {
+        Duration::from_millis(self.cache_negative_ms)
+    }
+}
+
+fn check_tenant(setting: &str, tenant: &str) -> Result<(), ConfigError> {
+    if is_tenant(tenant) {
+        return Ok(());
+    }
+    let message = format!("is `{tenant}`; a tenant is named with letters, digits, `.`, `_` and `-`");
+    Err(ConfigError::of_setting(setting, message))
+}
+
+impl UserSettings {
+    fn check(&self) -> Result<(), ConfigError> {
+        let wrong =
+            |message: &str| Err(ConfigError::of_setting(&format!("auth.users.{}", self.id), message.into()));
+        if let Some(tenant) = &self.tenant {
+            check_tenant(&format!("auth.users.{}.tenant", self.id), tenant)?;
+        }
+        match (&self.name, &self.password, &self.api_key_id, &self.api_key) {
+            (None, None, None, None) => wrong("has neither a password nor an API key"),
+            (Some(_), None, _, _) | (None, Some(_), _, _) => {
+                wrong("has one of `name` and `password` and not the other")
+            }
+            (_, _, Some(_), None) | (_, _, None, Some(_)) => {
+                wrong("has one of `api_key_id` and `api_key` and not the other")
+            }
+            (_, _, Some(id), _) if id.is_empty() || id.contains('_') => {
+                wrong("has an `api_key_id` that is empty or has an underscore in it")
+            }
+            (Some(name), ..) if name.contains(':') => wrong("has a colon in its `name`"),
+            (_, password, _, key) => {
+                let is_digest =
+                    |text: &Option<String>| text.as_ref().is_none_or(|text| text.starts_with("$argon2id$"));
+                if is_digest(password) && is_digest(key) {
+                    Ok(())
+                } else {
+                    wrong("has a secret that is not an Argon2id digest (`$argon2id$...`)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What an operator may set: `durward.toml`, section by section, each with its default and the reason for it.
+//!
+//! `docs/configuration.md` says the same in a table; a test compares the two. Unknown names are errors: a limit
+//! misspelt is a limit not set.
+
+mod auth;
+mod bundles;
+mod identity;
+mod ldap;
+mod log;
+mod names;
+mod nats;
+mod network;
+mod oauth;
+mod opcua;
+mod openam;
+mod policies;
+mod read;
+mod sapl;
+mod server;
+pub(crate) mod words;
+mod xacml;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use auth::is_tenant;
+pub use auth::{AuthSettings, UserSettings};
+pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
+pub use durward_sources::{
+    AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
+    AttributeSourceSettings, JwtSettings, LdapDepth, LdapSourceSettings, SourceSettings,
+};
+pub use identity::{AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, WithoutStore};
+pub use ldap::{LdapFollow, LdapMemberIs, LdapUserSettings};
+pub(crate) use log::LogTarget;
+pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
+pub use nats::NatsStoreSettings;
+pub use network::Network;
+pub(crate) use oauth::is_scope;
+pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm};
+pub use opcua::{
+    OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
+};
+pub use openam::OpenamSettings;
+pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
+pub use read::ConfigError;
+pub use sapl::{RsocketSettings, SaplSettings};
+pub use server::{ForwardedBy, ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
+pub use xacml::XacmlSettings;
+
+/// Everything that can be set. [`Settings::default`] is what an empty `durward.toml` means.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// The socket and its limits.
+    pub server: ServerSettings,
+    /// Which policies are in force, and how they are watched.
+    pub policies: PolicySettings,
+    /// Whose bundles of policies are taken.
+    pub bundles: BundleSettings,
+    /// Where bundles are fetched from.
+    pub remote_bundles: RemoteBundleSettings,
+    /// How large policies and requests may be.
+    pub limits: LimitSettings,
+    /// Habits of XACML's clients.
+    pub xacml: XacmlSettings,
+    /// SAPL's decisions over HTTP.
+    pub sapl: SaplSettings,
+    /// SAPL's decisions over RSocket.
+    pub rsocket: RsocketSettings,
+    /// Who may ask over SAPL's protocols.
+    pub auth: AuthSettings,
+    /// Users, logins and sessions.
+    pub identity: IdentitySettings,
+    /// The REST calls of OpenAM.
+    pub openam: OpenamSettings,
+    /// Tokens for other services.
+    pub oauth: OauthSettings,
+    /// Access control for OPC UA.
+    pub opcua: OpcuaSettings,
+    /// The record of decisions.
+    pub decision_log: DecisionLogSettings,
+    /// What operators read.
+    pub log: LogSettings,
+    /// Attributes that every request has unless it brings its own.
+    pub attributes: Vec<AttributeSettings>,
+    /// Where policies get attributes from over the network.
+    pub sources: SourceSettings,
+}
+
+impl Settings {
+    /// What is wrong with settings that are each well-formed: limits of zero, limits that contradict each other.
+    ///
+    /// # Errors
+    /// The first contradiction, in the words of the file.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.server.check()?;
+        self.limits.check()?;
+        self.policies.check()?;
+        self.check_bundles()?;
+        self.decision_log.check()?;
+        self.xacml.check()?;
+        self.sapl.check()?;
+        self.rsocket.check()?;
+        self.auth.check()?;
+        self.identity.check(&self.oauth)?;
+        self.openam.check()?;
+        self.opcua.check()?;
+        self.oauth.check()?;
+        self.check_callers()?;
+        self.sources.check()?;
+        for attribute in &self.attributes {
+            attribute.check(&self.sources)?;
+        }
+        Ok(())
+    }
+
+    /// Policies of nobody in particular are not taken by mistake.
+    fn check_bundles(&self) -> Result<(), ConfigError> {
+        self.bundles.check()?;
+        let source = self.policies.source;
+        if source == PolicySource::RemoteBundles {
+            self.remote_bundles.check()?;
+        }
+        if source.is_bundled() && !self.bundles.has_trust() {
+            let message = "comes in bundles, and there is no key to verify them with: set `bundles.public_key_path`, \
+                           or `bundles.tenants` with `bundles.key_paths`";
+            return Err(ConfigError::of_setting("policies.source", message.into()));
+        }
+        Ok(())
+    }
+
+    /// SAPL's protocols are not served to just anybody by mistake.
+    fn check_callers(&self) -> Result<(), ConfigError> {
+        let surface = match (self.sapl.http, self.rsocket.is_on()) {
+            (true, _) => "sapl.http",
+            (false, true) => "rsocket",
+            (false, false) => return Ok(()),
+        };
+        if self.auth.has_a_way() {
+            return Ok(());
+        }
+        let message = "is on, and nobody can authenticate: name `[[auth.users]]` or `[auth.jwt]`, or say \
+                       `auth.danger_allow_no_auth = true`";
+        Err(ConfigError::of_setting(surface, message.into()))
+    }
+
+    /// What is allowed but weak: said in the log at the start and in `/health/ready` for as long as it is so.
+    pub fn weaknesses(&self) -> Vec<String> {
+        let mut weak = self.server.weaknesses();
+        weak.extend(self.decision_log.weaknesses());
+        if self.policies.source.is_bundled() {
+            weak.extend(self.bundles.weaknesses());
+        }
+        if self.policies.source == PolicySource::RemoteBundles {
+            weak.extend(self.remote_bundles.weaknesses());
+        }
+        weak.extend(self.oauth.weaknesses());
+        if self.openam.on {
+            weak.extend(self.openam.weaknesses());
+        }
+        if self.sapl.http || self.rsocket.is_on() {
+            weak.extend(self.rsocket.weaknesses());
+            weak.extend(self.auth.weaknesses());
+        }
+        weak.extend(self.identity.weaknesses());
+        weak.extend(self.sources.weaknesses());
+        weak
+    }
+}

@@ -1,0 +1,87 @@
+//! What decides, as the protocols see it.
+
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use durward_pdp::ir::question::RawSubscription;
+use durward_pdp::record::{Record, Recorded};
+use smol_str::SmolStr;
+
+use super::{Decision, MultiSubscription, Subscription};
+
+/// Decides for tenants. One that does not exist has no policies: everything is indeterminate.
+pub trait Decider: Send + Sync + 'static {
+    /// Decides once.
+    ///
+    /// # Errors
+    /// There is no room for a subscription that has to wait for attributes.
+    fn decide_once(&self, tenant: &str, subscription: Subscription) -> Result<Once, Full>;
+
+    /// Decides once, by a subscription of which no values were made; `None` where they are needed.
+    fn decide_raw(&self, tenant: &str, raw: &RawSubscription<'_>) -> Option<Decision> {
+        let _ = (tenant, raw);
+        None
+    }
+
+    /// Decides again and again.
+    ///
+    /// # Errors
+    /// There is no room for a further subscription.
+    fn subscribe(&self, tenant: &str, subscription: Subscription) -> Result<Box<dyn Decisions>, Full>;
+
+    /// Decides several subscriptions of one caller again and again. There is at least one.
+    ///
+    /// # Errors
+    /// There is no room for further subscriptions.
+    fn subscribe_all(
+        &self,
+        tenant: &str,
+        subscriptions: MultiSubscription,
+    ) -> Result<Box<dyn MultiDecisions>, Full>;
+}
+
+/// Whoever decides; empty until there is somebody.
+pub(crate) type DeciderSlot = Arc<OnceLock<Arc<dyn Decider>>>;
+
+/// There are as many subscriptions as there can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// A decision now, or the first of these.
+pub enum Once {
+    /// It needed no attribute that has to be waited for.
+    Decided(Decision),
+    /// The same, by a decider that keeps records.
+    Recorded(Recorded),
+    /// Dropping it gives up waiting.
+    Waiting(Box<dyn Decisions>),
+}
+
+/// Decisions by the ids of their subscriptions, in the order of the caller.
+pub type Named = Vec<(SmolStr, Arc<Decision>)>;
+
+/// The decisions of one subscription, unlike each other and the latest only. Dropping it unsubscribes.
+pub trait Decisions: Send {
+    /// The next decision.
+    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Arc<Decision>>;
+
+    /// The record of the decision that was given last, by a decider that keeps records.
+    fn record(&self) -> Option<Arc<Record>> {
+        None
+    }
+}
+
+/// The decisions of several subscriptions. Dropping it unsubscribes.
+pub trait MultiDecisions: Send {
+    /// All of them, once all are there, and when one has changed.
+    fn poll_all(&mut self, task: &mut Context<'_>) -> Poll<Named>;
+
+    /// Those that changed.
+    fn poll_changed(&mut self, task: &mut Context<'_>) -> Poll<Named>;
+
+    /// The record of the decision that was given last of the subscription of this id, by a decider that keeps records.
+    fn record(&self, id: &str) -> Option<Arc<Record>> {
+        let _ = id;
+        None
+    }
+}

@@ -1,0 +1,160 @@
+//! All parts of a server, made of its settings and put together: the one place where what is shared is given to whoever uses it.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+use std::time::Instant;
+
+use durward_pdp::AttributeSource;
+use durward_session::Service;
+use tokio::sync::watch;
+
+use super::routes::RouteName;
+use super::state::Http;
+use crate::access::auth::{Authenticator, Tokens};
+use crate::access::issued::Issued;
+use crate::access::subject::Subjects;
+use crate::base::Clock;
+use crate::base::limits::Memory;
+use crate::base::metrics::Metrics;
+use crate::base::request_ids::RequestIds;
+use crate::base::settings::{AttributeSettings, ConfigError, JwtSettings, Settings};
+use crate::decider::DeciderSlot;
+use crate::decision_log::{DecisionLog, Recorder};
+use crate::policies::InForce;
+use crate::surfaces::http::body::Bodies;
+use crate::surfaces::{health, oauth, openam, rsocket, sapl, v1, xacml};
+use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
+
+/// A server's parts. Only what starts and ends a server holds them all.
+pub(super) struct Parts {
+    pub(super) settings: Arc<Settings>,
+    pub(super) clock: Clock,
+    pub(super) http: Arc<Http>,
+    pub(super) rsocket: Arc<rsocket::Surface>,
+    pub(super) policies: Arc<InForce>,
+    /// Whoever decides what SAPL's clients ask.
+    pub(super) decider: DeciderSlot,
+    /// Who shows tokens, where there are any.
+    pub(super) subjects: Option<Subjects>,
+    /// Who is asking, where there are users.
+    pub(super) service: Option<Service>,
+    pub(super) decision_log: Option<Arc<DecisionLog>>,
+    pub(super) recorder: Recorder,
+    /// Becomes true when the end was asked for.
+    pub(super) stop: watch::Sender<bool>,
+}
+
+impl Parts {
+    /// # Errors
+    /// Settings that name what cannot be used, a decision log that cannot be opened.
+    pub(super) fn new(
+        settings: Settings,
+        clock: Clock,
+        metrics: Arc<Metrics>,
+        decision_log: Option<DecisionLog>,
+        service: Option<Service>,
+    ) -> Result<Parts, ConfigError> {
+        let settings = Arc::new(settings);
+        let stop = watch::Sender::new(false);
+        let memory = Memory::new(settings.server.body_memory_bytes_max);
+        let bodies = Arc::new(Bodies::new(&settings.server, &memory, &metrics));
+        let request_ids = Arc::new(RequestIds::new(clock()));
+        let decision_log = decision_log.map(Arc::new);
+        let recorder = Recorder::new(decision_log.clone(), &clock);
+        let authenticator = Arc::new(Authenticator::new(&settings.auth, &metrics, &clock)?);
+        let issued = Issued::new(&settings, clock(), service.as_ref())?.map(Arc::new);
+        let issuers = issuers(&settings)?;
+        let sources =
+            AttributeSources::start(&settings.attributes, &settings.sources, issuers, &clock)?.map(Arc::new);
+        let subjects = Subjects::new(service.as_ref(), issued.as_ref(), &clock);
+        let announced = sources
+            .iter()
+            .map(|sources| -> Arc<dyn AttributeSource> { Arc::new(Announced(Arc::clone(sources))) });
+        let policies = Arc::new(InForce::new(&settings, &clock, &metrics, announced.collect())?);
+        let decider: DeciderSlot = Arc::new(OnceLock::new());
+        let oauth =
+            issued.map(|issued| oauth::Surface::new(&issued, &bodies, &metrics, &clock)).transpose()?;
+        let rsocket = rsocket::Surface::new(
+            &settings,
+            &rsocket::Parts {
+                authenticator: &authenticator,
+                decider: &decider,
+                recorder: &recorder,
+                memory: &memory,
+                metrics: &metrics,
+                request_ids: &request_ids,
+            },
+        );
+        let http = Http {
+            started: Instant::now(),
+            xacml: xacml::Surface::new(
+                &settings,
+                &xacml::Parts {
+                    policies: &policies,
+                    sources: sources.as_ref(),
+                    subjects: subjects.as_ref(),
+                    recorder: &recorder,
+                    bodies: &bodies,
+                    metrics: &metrics,
+                },
+            ),
+            sapl: sapl::Surface::new(
+                &settings,
+                sapl::Parts {
+                    authenticator: &authenticator,
+                    decider: &decider,
+                    recorder: &recorder,
+                    bodies: &bodies,
+                    metrics: &metrics,
+                    clock: &clock,
+                    stop: stop.subscribe(),
+                },
+            ),
+            v1: v1::Surface::new(&settings.identity, service.as_ref(), &bodies),
+            openam: openam::Surface::new(&settings.openam, &bodies),
+            oauth,
+            health: health::Surface::new(&settings, &policies, service.as_ref(), &metrics, stop.subscribe()),
+            settings: Arc::clone(&settings),
+            metrics,
+            request_ids,
+            connections: AtomicUsize::new(0),
+        };
+        if let Some(service) = service.clone().filter(|_| settings.openam.on) {
+            http.openam.set_sessions(service);
+        }
+        let (http, rsocket) = (Arc::new(http), Arc::new(rsocket));
+        Ok(Parts {
+            settings,
+            clock,
+            http,
+            rsocket,
+            policies,
+            decider,
+            subjects,
+            service,
+            decision_log,
+            recorder,
+            stop,
+        })
+    }
+
+    /// The counters of a server.
+    pub(super) fn metrics() -> Arc<Metrics> {
+        Arc::new(Metrics::new(RouteName::all()))
+    }
+}
+
+/// Verifiers of the tokens that attributes are read from.
+fn issuers(settings: &Settings) -> Result<Issuers, ConfigError> {
+    let issuer = |(name, jwt): (&String, &JwtSettings)| {
+        let wrong = |error: ConfigError| {
+            ConfigError::of_setting(&format!("sources.jwt.{name}"), format!(": {error}"))
+        };
+        let tokens: Arc<dyn TokenIssuer> = Arc::new(Tokens::new(jwt).map_err(wrong)?);
+        Ok((name.clone(), tokens))
+    };
+    // Keys are opened only where an attribute reads tokens.
+    let is_read = settings.attributes.iter().any(AttributeSettings::is_asked_for);
+    settings.sources.jwt.iter().filter(|_| is_read).map(issuer).collect()
+}

@@ -1,0 +1,134 @@
+//! One connection of HTTP/1.1: its requests one after the other, each within its time. Answers of requests that came together
+//! are sent together.
+//!
+//! The HTTP library knows one time limit, which counts the wait for a request and its header together. Here the
+//! two are told apart, and the time to take the answer is limited too. A connection notes what it waits for and
+//! since when; its timer wakes when that could be too long, not once per request.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::watch;
+use tokio::time::sleep_until;
+
+use super::corked::corked;
+use super::rewound::Rewound;
+use super::{End, HEADER_COUNT_MAX, poll_timer};
+use crate::serve::dispatch;
+use crate::serve::state::Http;
+use crate::surfaces::http::phase::{Phase, Wait};
+
+/// A stream that notes when a request begins.
+struct Watched<S> {
+    stream: S,
+    phase: Arc<Phase>,
+}
+
+/// Serves a connection until it ends, is too slow, or the server stops and its last request is answered.
+pub(super) async fn serve<S>(
+    stream: Rewound<S>,
+    client: SocketAddr,
+    http: &Arc<Http>,
+    mut stopping: watch::Receiver<bool>,
+) -> End
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let phase = Arc::new(Phase::new(http.started));
+    let settings = &http.settings.server;
+    let service = service_fn(|request| async {
+        phase.set(Wait::Answer);
+        let answer = dispatch::answer(http, client, request).await;
+        phase.set(Wait::Taking);
+        answer.map(|mut answer| {
+            answer.body_mut().watched_by(&phase);
+            answer
+        })
+    });
+    let (corked, cork) = corked(stream);
+    let watched = Watched { stream: corked, phase: Arc::clone(&phase) };
+    let connection = http1::Builder::new()
+        .header_read_timeout(None)
+        .max_buf_size(settings.header_bytes_max)
+        .max_headers(HEADER_COUNT_MAX)
+        .serve_connection(TokioIo::new(watched), service);
+    let mut connection = pin!(connection);
+    let mut stop = pin!(stopping.wait_for(|is_stopping| *is_stopping));
+    let mut is_told = false;
+    let mut timer = pin!(sleep_until((Instant::now() + settings.idle_time_max()).into()));
+    poll_fn(|cx| {
+        match connection.as_mut().poll(cx) {
+            Poll::Ready(Ok(())) => return Poll::Ready(End::Done),
+            Poll::Ready(Err(error)) => {
+                // What was answered before the failure still goes out, as far as the system takes it at once.
+                let _ = cork.poll_send(cx);
+                return Poll::Ready(End::Failed(error.into()));
+            }
+            Poll::Pending => {}
+        }
+        // All requests that had come are answered or wait for something: now their answers leave together.
+        match cork.poll_send(cx) {
+            Poll::Ready(Ok(())) => phase.taken(),
+            Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(error.into())),
+            Poll::Pending => {}
+        }
+        if !is_told && stop.as_mut().poll(cx).is_ready() {
+            is_told = true;
+            connection.as_mut().graceful_shutdown();
+            // An idle connection ends only when it is polled once more.
+            cx.waker().wake_by_ref();
+        }
+        poll_timer(timer.as_mut(), phase.deadline(settings), cx).map(End::TooSlow)
+    })
+    .await
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let result = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if buf.filled().len() > before {
+            self.phase.advance(Wait::Request, Wait::Header);
+        }
+        result
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,160 @@
+//! One connection of HTTP/2: many requests at once, each within its time (RFC 9113).
+//!
+//! What a client may hold of the server's memory by one connection is bounded: requests at once, bytes of headers, and bytes sent and
+//! not yet read, by the windows of flow control.
+
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::Bytes;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use hyper::header::{CONNECTION, HOST, HeaderValue};
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio::time::sleep_until;
+
+use super::requests::{Place, Requests};
+use super::rewound::Rewound;
+use super::{End, HEADER_COUNT_MAX};
+use crate::serve::dispatch;
+use crate::serve::state::Http;
+use crate::surfaces::http::Form;
+use crate::surfaces::http::events::Body;
+use crate::surfaces::http::problem::Problem;
+
+/// How many requests may be under way on one connection of HTTP/2; a client that wants more waits (RFC 9113, 5.1.2).
+const REQUESTS_AT_ONCE_MAX: u32 = 128;
+
+/// How many bytes of one request's body a client of HTTP/2 may send before they are read.
+const STREAM_WINDOW_BYTES: u32 = 64 * 1024;
+
+/// The same for all requests of a connection together.
+const CONNECTION_WINDOW_BYTES: u32 = 256 * 1024;
+
+/// How many bytes of one answer wait to be taken; events beyond are not made yet.
+const SENDING_BYTES_MAX: usize = 64 * 1024;
+
+/// How many requests a client may send and reset before they are looked at (CVE-2023-44487, "rapid reset").
+const RESETS_PENDING_MAX: usize = 32;
+
+/// Serves a connection until it ends, is too slow, or the server stops and its last request is answered.
+pub(super) async fn serve<S>(
+    stream: Rewound<S>,
+    client: SocketAddr,
+    http: &Arc<Http>,
+    mut stopping: watch::Receiver<bool>,
+) -> End
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let settings = &http.settings.server;
+    let requests = Arc::new(Requests::new(settings, http.settings.sapl.keep_alive()));
+    let service = service_fn(|request: Request<Incoming>| {
+        let (http, place) = (Arc::clone(http), requests.begin());
+        async move {
+            let answer = answer(&http, client, request).await;
+            place.is_answered();
+            answer.map(|answer| answer.map(|body| Tracked { body, place }))
+        }
+    });
+    let header_bytes_max = u32::try_from(settings.header_bytes_max).unwrap_or(u32::MAX);
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .max_concurrent_streams(REQUESTS_AT_ONCE_MAX)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .max_send_buf_size(SENDING_BYTES_MAX)
+        .max_header_list_size(header_bytes_max)
+        .max_pending_accept_reset_streams(RESETS_PENDING_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    let mut stop = pin!(stopping.wait_for(|is_stopping| *is_stopping));
+    let mut is_told = false;
+    // Nothing can be late before that; what began meanwhile is looked at then.
+    let pause = settings.idle_time_max().min(settings.request_time_max());
+    let mut timer = pin!(sleep_until((Instant::now() + pause).into()));
+    poll_fn(|cx| {
+        if let Poll::Ready(result) = connection.as_mut().poll(cx) {
+            return Poll::Ready(result.map_or_else(|error| End::Failed(error.into()), |()| End::Done));
+        }
+        if !is_told && stop.as_mut().poll(cx).is_ready() {
+            is_told = true;
+            connection.as_mut().graceful_shutdown();
+            cx.waker().wake_by_ref();
+        }
+        while timer.as_mut().poll(cx).is_ready() {
+            let now = Instant::now();
+            let (deadline, setting) = requests.deadline(settings);
+            if deadline <= now {
+                return Poll::Ready(End::TooSlow(setting));
+            }
+            timer.as_mut().reset(deadline.min(now + pause).into());
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+async fn answer(
+    http: &Http,
+    client: SocketAddr,
+    mut request: Request<Incoming>,
+) -> Result<Response<Body>, std::convert::Infallible> {
+    if request.headers().len() > HEADER_COUNT_MAX {
+        let detail = format!("a request has at most {HEADER_COUNT_MAX} header fields");
+        let problem = Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail);
+        return Ok(problem.into_answer(Form::Json).map(Body::Whole));
+    }
+    name_host(&mut request);
+    let mut answer = dispatch::answer(http, client, request).await?;
+    // There is no such field in HTTP/2 (RFC 9113, 8.2.2): a request that is refused leaves the others alone.
+    answer.headers_mut().remove(CONNECTION);
+    Ok(answer)
+}
+
+/// What HTTP/1.1 says in `Host`, HTTP/2 says in `:authority`; where a client sends both, they are to be the same (RFC 9113, 8.3.1).
+/// Two that differ are left as two, which is refused.
+fn name_host(request: &mut Request<Incoming>) {
+    let Some(authority) = request.uri().authority() else { return };
+    let Ok(authority) = HeaderValue::from_str(authority.as_str()) else { return };
+    let headers = request.headers_mut();
+    if !headers.get_all(HOST).iter().any(|host| *host == authority) {
+        headers.append(HOST, authority);
+    }
+}
+
+/// The body of an answer, which tells when it is taken.
+struct Tracked {
+    body: Body,
+    place: Place,
+}
+
+impl HttpBody for Tracked {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if let Body::Events(_) = self.body {
+            self.place.is_read();
+        }
+        Pin::new(&mut self.body).poll_frame(task)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,147 @@
+//! One connection over HTTP: which version it speaks, and how it ends.
+//!
+//! A client of HTTP/2 says so by its first bytes, the preface (RFC 9113, 3.4), with TLS and without; everything else is HTTP/1.1.
+
+mod corked;
+mod http1;
+mod http2;
+mod requests;
+mod rewound;
+
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::sync::watch;
+use tokio::time::{Sleep, timeout};
+
+use super::state::Http;
+use crate::base::socket;
+use rewound::Rewound;
+
+/// Most header fields of a request.
+const HEADER_COUNT_MAX: usize = 64;
+
+/// What a client of HTTP/2 sends first (RFC 9113, 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// How a connection ended.
+enum End {
+    Done,
+    /// The library or the system gave it up.
+    Failed(Box<dyn Error + Send + Sync>),
+    /// The setting that says so.
+    TooSlow(&'static str),
+}
+
+/// Serves a connection until it ends, is too slow, or the server stops and its last request is answered.
+pub(crate) async fn serve<S>(
+    mut stream: S,
+    client: SocketAddr,
+    http: Arc<Http>,
+    mut stopping: watch::Receiver<bool>,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let opening = tokio::select! {
+        biased;
+        opening = opening(&mut stream, &http) => opening,
+        // Nothing was asked on it yet.
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => return,
+    };
+    let end = match opening {
+        Ok(Opening { is_http2, bytes }) => {
+            let stream = Rewound::new(stream, bytes);
+            match is_http2 {
+                true => http2::serve(stream, client, &http, stopping).await,
+                false => http1::serve(stream, client, &http, stopping).await,
+            }
+        }
+        Err(end) => end,
+    };
+    match end {
+        End::Done => {}
+        // The system noticed first that what was written is not taken.
+        End::Failed(error) if is_given_up(&*error) => http.metrics.limit_hit("request_time_ms_max"),
+        End::Failed(error) => {
+            http.metrics.connection("failed");
+            tracing::debug!(%client, %error, "a connection failed");
+        }
+        // An idle connection that ends is the ordinary course of things and no limit that was hit.
+        End::TooSlow("idle_time_ms_max") => {}
+        End::TooSlow(setting) => http.metrics.limit_hit(setting),
+    }
+}
+
+/// The first bytes of a connection, and what they say.
+struct Opening {
+    is_http2: bool,
+    bytes: Bytes,
+}
+
+/// Reads until the bytes are the preface of HTTP/2, or cannot become it. A client that says nothing is idle; one that sends part
+/// of the preface has the time of a header for the rest.
+async fn opening<S: AsyncRead + Unpin>(stream: &mut S, http: &Http) -> Result<Opening, End> {
+    let settings = &http.settings.server;
+    let mut bytes = BytesMut::with_capacity(settings.header_bytes_max.min(FIRST_READ_BYTES));
+    let mut time = (settings.idle_time_max(), "idle_time_ms_max");
+    loop {
+        match timeout(time.0, stream.read_buf(&mut bytes)).await {
+            Err(_) => return Err(End::TooSlow(time.1)),
+            Ok(Err(error)) => return Err(End::Failed(error.into())),
+            Ok(Ok(0)) if bytes.is_empty() => return Err(End::Done),
+            // HTTP/1.1 says what is wrong with a request that breaks off.
+            Ok(Ok(0)) => return Ok(Opening { is_http2: false, bytes: bytes.freeze() }),
+            Ok(Ok(_)) => {}
+        }
+        if bytes.starts_with(PREFACE) {
+            return Ok(Opening { is_http2: true, bytes: bytes.freeze() });
+        }
+        if !PREFACE.starts_with(&bytes) {
+            return Ok(Opening { is_http2: false, bytes: bytes.freeze() });
+        }
+        time = (settings.header_time_max(), "header_time_ms_max");
+    }
+}
+
+/// How much is read before it is known what is spoken; a usual request fits.
+const FIRST_READ_BYTES: usize = 4 * 1024;
+
+/// Whether the system gave the connection up.
+fn is_given_up(error: &(dyn Error + 'static)) -> bool {
+    let mut at = Some(error);
+    while let Some(error) = at {
+        if error.downcast_ref::<io::Error>().is_some_and(socket::is_given_up) {
+            return true;
+        }
+        at = error.source();
+    }
+    false
+}
+
+/// Ready when what is waited for takes too long: `deadline` gives the moment and the setting that says so. The timer follows a
+/// deadline that came nearer at once, and one that moved away only when it fires: requests that are answered without delay never
+/// touch it.
+fn poll_timer(
+    mut timer: Pin<&mut Sleep>,
+    deadline: Option<(Instant, &'static str)>,
+    cx: &mut Context<'_>,
+) -> Poll<&'static str> {
+    let Some((deadline, setting)) = deadline else { return Poll::Pending };
+    if timer.deadline() > deadline.into() {
+        timer.as_mut().reset(deadline.into());
+    }
+    while timer.as_mut().poll(cx).is_ready() {
+        if deadline <= Instant::now() {
+            return Poll::Ready(setting);
+        }
+        timer.as_mut().reset(deadline.into());
+    }
+    Poll::Pending
+}

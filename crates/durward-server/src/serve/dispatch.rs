@@ -1,0 +1,133 @@
+//! From a request to its answer: routes, request ids, counters.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+
+use super::forwarded;
+use super::routes::{self, Endpoint, RouteName};
+use super::state::Http;
+use crate::surfaces::http::events::Body;
+use crate::surfaces::http::problem::{Problem, form_of_problems};
+use crate::surfaces::http::{Answer, Call, Form, allow, text_of};
+use crate::surfaces::xacml::dialect;
+use crate::surfaces::{health, oauth, sapl};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longest identifier taken over from a caller: every tracing system's fits.
+const REQUEST_ID_LENGTH_MAX: usize = 128;
+
+/// Answers one request. Never fails: what goes wrong is an answer too.
+pub(super) async fn answer(
+    http: &Http,
+    client: SocketAddr,
+    request: hyper::Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    let begun = Instant::now();
+    // Until it is answered, also if its connection breaks.
+    let _in_flight = http.metrics.request();
+    let client = forwarded::client(&http.settings.server, client, request.headers());
+    let call = Call { client, id: request_id(http, request.headers()) };
+    let (name, mut answer) = match routes::find(request.uri().path(), &http.settings) {
+        _ if !names_one_host(&request) => {
+            let detail = "a request needs one `Host`, and no more";
+            (RouteName::OTHER, whole(refuse(&request, Problem::new(StatusCode::BAD_REQUEST, detail))))
+        }
+        Some((name, route)) if route.allows(request.method().as_str()) => {
+            (name, dispatch(http, &call, route, request).await)
+        }
+        Some((name, route)) => (name, refuse_method(http, route, &request)),
+        None if http.openam.is_at(request.uri().path()) => {
+            (RouteName::OPENAM, whole(http.openam.answer(client.ip(), request).await))
+        }
+        None if http.settings.sapl.http && request.uri().path().starts_with(sapl::PREFIX) => {
+            (RouteName::OTHER, http.sapl.refuse_with(StatusCode::NOT_FOUND, request.uri().path()))
+        }
+        None => {
+            let detail = "there is nothing here; decisions are made at /pdp, and / lists what there is";
+            (RouteName::OTHER, whole(refuse(&request, Problem::new(StatusCode::NOT_FOUND, detail))))
+        }
+    };
+    // Whatever this says may be different a moment later.
+    answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if let Ok(id) = HeaderValue::try_from(call.id) {
+        answer.headers_mut().insert(REQUEST_ID, id);
+    }
+    http.metrics.answered(name.number(), answer.status().as_u16(), begun.elapsed());
+    Ok(answer)
+}
+
+/// RFC 9112, 3.2: two hosts could be one for a proxy and another for us.
+fn names_one_host(request: &hyper::Request<Incoming>) -> bool {
+    let count = request.headers().get_all(header::HOST).iter().count();
+    count == 1 || (count == 0 && request.version() < hyper::Version::HTTP_11)
+}
+
+async fn dispatch(
+    http: &Http,
+    call: &Call,
+    route: &'static routes::Route,
+    request: hyper::Request<Incoming>,
+) -> Response<Body> {
+    if request.method() == hyper::Method::OPTIONS {
+        return whole(options(route.methods));
+    }
+    whole(match route.endpoint {
+        Endpoint::Sapl(ask) => return http.sapl.answer(call, ask, request).await,
+        Endpoint::Pdp(dialect) => http.xacml.answer(call, dialect, request).await,
+        Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
+        Endpoint::Home => http.health.home(request.headers()),
+        Endpoint::Identity(act) => http.v1.answer(call, act, request).await,
+        Endpoint::Oauth(ask) => match &http.oauth {
+            Some(oauth) => oauth.answer(call.client.ip(), ask, request).await,
+            None => oauth::absent(),
+        },
+        Endpoint::Live => health::live(),
+        Endpoint::Ready => http.health.ready(),
+        Endpoint::Metrics => http.health.metrics(request.headers()),
+    })
+}
+
+fn whole(answer: Answer) -> Response<Body> {
+    answer.map(Body::Whole)
+}
+
+fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<Incoming>) -> Response<Body> {
+    match route.endpoint {
+        Endpoint::Sapl(_) => http.sapl.refuse_with(StatusCode::METHOD_NOT_ALLOWED, route.path),
+        Endpoint::Home
+        | Endpoint::Pdp(_)
+        | Endpoint::Wso2Home
+        | Endpoint::Live
+        | Endpoint::Ready
+        | Endpoint::Metrics
+        | Endpoint::Identity(_)
+        | Endpoint::Oauth(_) => whole(refuse(request, Problem::method(route.methods))),
+    }
+}
+
+/// A refusal before the body is looked at; what is left of the body ends the connection.
+fn refuse(request: &hyper::Request<Incoming>, problem: Problem) -> Answer {
+    problem.into_answer(form_of_problems(text_of(request.headers(), &header::ACCEPT), Form::Json))
+}
+
+fn options(methods: &[&str]) -> Answer {
+    let mut answer = Response::new(Full::default());
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    allow(answer.headers_mut(), methods);
+    answer
+}
+
+/// The caller's identifier if it is printable and short, else a new one.
+fn request_id(http: &Http, headers: &HeaderMap) -> String {
+    let is_usable = |id: &&str| {
+        (1..=REQUEST_ID_LENGTH_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    text_of(headers, &REQUEST_ID).filter(is_usable).map_or_else(|| http.request_ids.next(), String::from)
+}

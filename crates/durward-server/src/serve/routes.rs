@@ -1,0 +1,396 @@
+//! Every route there is: the list the router walks, and the one `docs/routes.md` is compared with.
+
+use crate::base::settings::Settings;
+use crate::surfaces::oauth;
+use crate::surfaces::sapl::Ask;
+use crate::surfaces::v1::Act;
+use crate::surfaces::xacml::dialect::{Dialect, Wso2};
+
+/// One path and what may be done with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The path, exactly.
+    pub path: &'static str,
+    /// The methods it takes, as `Allow` lists them.
+    pub methods: &'static [&'static str],
+    /// Who may call it.
+    pub who: &'static str,
+    /// What it does, in a few words.
+    pub what: &'static str,
+    pub(crate) endpoint: Endpoint,
+}
+
+/// What answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    Home,
+    Pdp(Dialect),
+    Wso2Home,
+    Live,
+    Ready,
+    Metrics,
+    Sapl(Ask),
+    Identity(Act),
+    Oauth(oauth::Ask),
+}
+
+/// Whoever may open a connection: the address listened on, TLS client certificates and the proxy in front decide
+/// about that, not the route.
+const WHO_CONNECTS: &str = "whoever may connect";
+
+/// Whoever `[auth]` lets in. Not there unless `sapl.http` is set.
+const WHO_AUTHENTICATES: &str = "whoever `[auth]` lets in, where `sapl.http` is set";
+
+/// Whoever knows a password. Not there unless `identity.users` or `identity.ldap` is set.
+const WHO_LOGS_IN: &str = "who logs in, where there are users (`[identity]`)";
+
+/// Whoever shows the token of a session.
+const WHO_HOLDS: &str = "whoever holds a session's token, where there are users (`[identity]`)";
+
+/// Whoever shows the token of a session of a user in the group of administrators.
+const WHO_ADMINISTERS: &str = "an administrator's session, where there are users (`[identity]`)";
+
+/// Whoever shows the secret of a client. Not there unless `oauth.issuer` is set.
+const WHO_IS_CLIENT: &str = "a client of `[[oauth.clients]]`, where `oauth.issuer` is set";
+
+/// Not there unless `oauth.issuer` is set.
+const WHO_CONNECTS_OAUTH: &str = "whoever may connect, where `oauth.issuer` is set";
+
+/// Not there unless `xacml.wso2_paths` is set.
+const WHO_CONNECTS_WSO2: &str = "whoever may connect, where `xacml.wso2_paths` is set";
+
+/// Not there unless `xacml.authzforce_domain` is set.
+const WHO_CONNECTS_AUTHZFORCE: &str = "whoever may connect, where `xacml.authzforce_domain` is set";
+
+/// What stands for the domain in the paths of AuthzForce.
+const DOMAIN: &str = "{domain}";
+
+const POST: &[&str] = &["POST"];
+
+const READ: &[&str] = &["GET", "HEAD", "OPTIONS"];
+
+/// Every route. A path that is not here is answered with 404, a method that is not here with 405.
+pub const ROUTES: &[Route] = &[
+    Route {
+        path: "/pdp",
+        methods: &["POST", "OPTIONS"],
+        who: WHO_CONNECTS,
+        what: "decides a XACML request, XML or JSON",
+        endpoint: Endpoint::Pdp(Dialect::Rest),
+    },
+    Route {
+        path: "/",
+        methods: READ,
+        who: WHO_CONNECTS,
+        what: "home document with the link to `/pdp`; a page for browsers",
+        endpoint: Endpoint::Home,
+    },
+    Route {
+        path: "/health/live",
+        methods: READ,
+        who: WHO_CONNECTS,
+        what: "whether the process answers",
+        endpoint: Endpoint::Live,
+    },
+    Route {
+        path: "/health/ready",
+        methods: READ,
+        who: WHO_CONNECTS,
+        what: "whether it can decide, by which policies, and what is wrong with newer ones",
+        endpoint: Endpoint::Ready,
+    },
+    Route {
+        path: "/metrics",
+        methods: READ,
+        who: WHO_CONNECTS,
+        what: "counters for Prometheus",
+        endpoint: Endpoint::Metrics,
+    },
+    Route {
+        path: "/api/pdp/decide-once",
+        methods: POST,
+        who: WHO_AUTHENTICATES,
+        what: "decides a SAPL subscription",
+        endpoint: Endpoint::Sapl(Ask::DecideOnce),
+    },
+    Route {
+        path: "/api/pdp/decide",
+        methods: POST,
+        who: WHO_AUTHENTICATES,
+        what: "decides a SAPL subscription again whenever the decision changes (events)",
+        endpoint: Endpoint::Sapl(Ask::Decide),
+    },
+    Route {
+        path: "/api/pdp/multi-decide",
+        methods: POST,
+        who: WHO_AUTHENTICATES,
+        what: "decides several SAPL subscriptions, and tells those decisions that change (events)",
+        endpoint: Endpoint::Sapl(Ask::MultiDecide),
+    },
+    Route {
+        path: "/api/pdp/multi-decide-all",
+        methods: POST,
+        who: WHO_AUTHENTICATES,
+        what: "decides several SAPL subscriptions, and tells all decisions when one changes (events)",
+        endpoint: Endpoint::Sapl(Ask::MultiDecideAll),
+    },
+    Route {
+        path: "/api/pdp/multi-decide-all-once",
+        methods: POST,
+        who: WHO_AUTHENTICATES,
+        what: "decides several SAPL subscriptions",
+        endpoint: Endpoint::Sapl(Ask::MultiDecideAllOnce),
+    },
+    Route {
+        path: "/v1/login",
+        methods: POST,
+        who: WHO_LOGS_IN,
+        what: "logs in with a password",
+        endpoint: Endpoint::Identity(Act::Login),
+    },
+    Route {
+        path: "/v1/login/code",
+        methods: POST,
+        who: WHO_LOGS_IN,
+        what: "finishes a login with a code of the second step",
+        endpoint: Endpoint::Identity(Act::Code),
+    },
+    Route {
+        path: "/v1/sessions/validate",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "whether a token's session lives",
+        endpoint: Endpoint::Identity(Act::Validate),
+    },
+    Route {
+        path: "/v1/session",
+        methods: READ,
+        who: WHO_HOLDS,
+        what: "the token's session",
+        endpoint: Endpoint::Identity(Act::Session),
+    },
+    Route {
+        path: "/v1/sessions",
+        methods: READ,
+        who: WHO_HOLDS,
+        what: "the sessions of the token's user",
+        endpoint: Endpoint::Identity(Act::Sessions),
+    },
+    Route {
+        path: "/v1/sessions/logout",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "ends the token's session, another one of the same user, or all of them",
+        endpoint: Endpoint::Identity(Act::Logout),
+    },
+    Route {
+        path: "/v1/sessions/refresh",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "another token for the same session",
+        endpoint: Endpoint::Identity(Act::Refresh),
+    },
+    Route {
+        path: "/v1/sessions/step-up",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "raises the session's level by a code of the second step",
+        endpoint: Endpoint::Identity(Act::StepUp),
+    },
+    Route {
+        path: "/v1/sessions/properties",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "sets and removes properties of a session",
+        endpoint: Endpoint::Identity(Act::Properties),
+    },
+    Route {
+        path: "/v1/admin/sessions",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "the sessions of a user",
+        endpoint: Endpoint::Identity(Act::AdminSessions),
+    },
+    Route {
+        path: "/v1/admin/revoke",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "ends a session of a user, all of a user's, or everybody's",
+        endpoint: Endpoint::Identity(Act::AdminRevoke),
+    },
+    Route {
+        path: "/v1/admin/forgive",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "lets a user try again who has to wait after failures",
+        endpoint: Endpoint::Identity(Act::AdminForgive),
+    },
+    Route {
+        path: "/v1/admin/rotate",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "takes another key for tokens into use",
+        endpoint: Endpoint::Identity(Act::AdminRotate),
+    },
+    Route {
+        path: "/v1/openapi.json",
+        methods: READ,
+        who: WHO_CONNECTS,
+        what: "what all of `/v1` takes and gives (OpenAPI)",
+        endpoint: Endpoint::Identity(Act::OpenApi),
+    },
+    Route {
+        path: "/oauth2/token",
+        methods: POST,
+        who: WHO_IS_CLIENT,
+        what: "gives a token, for the client or for a session's user",
+        endpoint: Endpoint::Oauth(oauth::Ask::Token),
+    },
+    Route {
+        path: "/oauth2/introspect",
+        methods: POST,
+        who: WHO_IS_CLIENT,
+        what: "whether a token is good, for those it was given to and those it is for",
+        endpoint: Endpoint::Oauth(oauth::Ask::Introspect),
+    },
+    Route {
+        path: "/oauth2/revoke",
+        methods: POST,
+        who: WHO_IS_CLIENT,
+        what: "recalls a token that the client was given",
+        endpoint: Endpoint::Oauth(oauth::Ask::Revoke),
+    },
+    Route {
+        path: "/.well-known/jwks.json",
+        methods: READ,
+        who: WHO_CONNECTS_OAUTH,
+        what: "the public keys of tokens",
+        endpoint: Endpoint::Oauth(oauth::Ask::Keys),
+    },
+    Route {
+        path: "/.well-known/openid-configuration",
+        methods: READ,
+        who: WHO_CONNECTS_OAUTH,
+        what: "where and how tokens are to be had",
+        endpoint: Endpoint::Oauth(oauth::Ask::Metadata),
+    },
+    Route {
+        path: "/.well-known/oauth-authorization-server",
+        methods: READ,
+        who: WHO_CONNECTS_OAUTH,
+        what: "the same, by the name of RFC 8414",
+        endpoint: Endpoint::Oauth(oauth::Ask::Metadata),
+    },
+    Route {
+        path: "/api/identity/entitlement/decision/pdp",
+        methods: POST,
+        who: WHO_CONNECTS_WSO2,
+        what: "decides a XACML request, XML or JSON, as WSO2's entitlement API",
+        endpoint: Endpoint::Pdp(Dialect::Wso2(Wso2::Pdp)),
+    },
+    Route {
+        path: "/api/identity/entitlement/decision/by-xacml",
+        methods: POST,
+        who: WHO_CONNECTS_WSO2,
+        what: "the same",
+        endpoint: Endpoint::Pdp(Dialect::Wso2(Wso2::Pdp)),
+    },
+    Route {
+        path: "/api/identity/entitlement/decision/by-attrib",
+        methods: POST,
+        who: WHO_CONNECTS_WSO2,
+        what: "decides about subject, resource, action and environment, four texts in JSON",
+        endpoint: Endpoint::Pdp(Dialect::Wso2(Wso2::Attributes)),
+    },
+    Route {
+        path: "/api/identity/entitlement/decision/by-attrib-boolean",
+        methods: POST,
+        who: WHO_CONNECTS_WSO2,
+        what: "the same, answered with `true` or `false`",
+        endpoint: Endpoint::Pdp(Dialect::Wso2(Wso2::Truth)),
+    },
+    Route {
+        path: "/api/identity/entitlement/decision/home",
+        methods: READ,
+        who: WHO_CONNECTS_WSO2,
+        what: "WSO2's home document",
+        endpoint: Endpoint::Wso2Home,
+    },
+    Route {
+        path: "/domains/{domain}/pdp",
+        methods: POST,
+        who: WHO_CONNECTS_AUTHZFORCE,
+        what: "decides a XACML request, XML or JSON, as AuthzForce",
+        endpoint: Endpoint::Pdp(Dialect::Authzforce),
+    },
+    Route {
+        path: "/authzforce-ce/domains/{domain}/pdp",
+        methods: POST,
+        who: WHO_CONNECTS_AUTHZFORCE,
+        what: "the same, where its web application usually is",
+        endpoint: Endpoint::Pdp(Dialect::Authzforce),
+    },
+];
+
+/// What a request is counted under: its route, or what there is beside routes. A number, so that counting needs no map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RouteName(usize);
+
+impl RouteName {
+    /// Names beside those of routes.
+    const MORE: [&str; 2] = ["openam", "other"];
+
+    /// One of the paths of OpenAM.
+    pub(crate) const OPENAM: RouteName = RouteName(ROUTES.len());
+
+    /// Nothing that has a name.
+    pub(crate) const OTHER: RouteName = RouteName(ROUTES.len() + 1);
+
+    /// All names, each in the place of its number.
+    pub(crate) fn all() -> Vec<&'static str> {
+        ROUTES.iter().map(|route| route.path).chain(RouteName::MORE).collect()
+    }
+
+    /// From 0 on, below as many as there are of [`RouteName::all`].
+    pub(crate) fn number(self) -> usize {
+        self.0
+    }
+}
+
+/// The route of a path, and what it is counted under. A few dozen comparisons, most of them of lengths, cost less than
+/// hashing the path would.
+pub(crate) fn find(path: &str, settings: &Settings) -> Option<(RouteName, &'static Route)> {
+    let (number, route) = ROUTES.iter().enumerate().find(|(_, route)| route.is_at(path, settings))?;
+    route.is_on(settings).then_some((RouteName(number), route))
+}
+
+impl Route {
+    /// Whether this is its path.
+    fn is_at(&self, path: &str, settings: &Settings) -> bool {
+        if self.endpoint != Endpoint::Pdp(Dialect::Authzforce) {
+            return self.path == path;
+        }
+        let domain = settings.xacml.authzforce_domain.as_deref();
+        domain.is_some_and(|domain| self.path.replace(DOMAIN, domain) == path)
+    }
+
+    /// Whether the settings let it be there.
+    fn is_on(&self, settings: &Settings) -> bool {
+        match self.endpoint {
+            Endpoint::Sapl(_) => settings.sapl.http,
+            Endpoint::Identity(_) => settings.identity.is_on(),
+            Endpoint::Oauth(_) => settings.oauth.is_on(),
+            Endpoint::Pdp(Dialect::Wso2(_)) | Endpoint::Wso2Home => settings.xacml.wso2_paths,
+            Endpoint::Pdp(Dialect::Authzforce) => settings.xacml.authzforce_domain.is_some(),
+            Endpoint::Home
+            | Endpoint::Pdp(Dialect::Rest)
+            | Endpoint::Live
+            | Endpoint::Ready
+            | Endpoint::Metrics => true,
+        }
+    }
+
+    pub(crate) fn allows(&self, method: &str) -> bool {
+        self.methods.contains(&method)
+    }
+}

@@ -1,0 +1,398 @@
+//! A server from its settings to its end.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use durward_pdp::stream::Finder;
+use durward_pdp::{Pdp, PolicyError, ReadError};
+use durward_session::identity::IdentityError;
+use durward_session::{Running, Service};
+use tokio::runtime;
+use tokio::sync::{oneshot, watch};
+
+use super::compose::Parts;
+use super::state::Http;
+use super::{listener, rsocket};
+use crate::access::sessions;
+use crate::access::subject::finder::SessionFinder;
+use crate::base::Clock;
+use crate::base::settings::{ConfigError, RsocketSettings, Settings, TlsSettings};
+use crate::decider::{Decider, OfSessions, Tenants};
+use crate::decision_log::DecisionLog;
+use crate::policies::{Loaded, PolicyLoadError};
+use durward_net::tls::{Acceptor, Certificates, TlsError};
+use durward_sources::Sources;
+
+/// How long the decision log may take to be written to its end.
+const FLUSH_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// A server that listens and does not yet answer.
+pub struct Server {
+    parts: Parts,
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<Acceptor>,
+    rsocket: Vec<rsocket::Listener>,
+    rsocket_address: Option<SocketAddr>,
+    policies: Option<Loaded>,
+    identity: Option<Running>,
+}
+
+/// What a server did, once it has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// How many connections were still open when the time for stopping was over, and were cut off.
+    pub connections_cut: usize,
+}
+
+/// Why a server did not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// A setting is wrong.
+    Config(ConfigError),
+    /// The policies cannot be found or read.
+    Read(ReadError),
+    /// The policies are wrong, each with its place.
+    Policies(Vec<PolicyError>),
+    /// No tenant has policies that can be used, or a bundle or secret is not to be used; each reason is a line.
+    Tenants(String),
+    /// The address cannot be listened on.
+    Listen(SocketAddr, io::Error),
+    /// The address or path for RSocket cannot be listened on.
+    ListenRsocket(String, io::Error),
+    /// The decision log cannot be opened.
+    DecisionLog(String, io::Error),
+    /// Users, sessions or the audit cannot be used.
+    Identity(IdentityError),
+    /// A thread cannot be started.
+    Thread(io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Config(error) => error.fmt(f),
+            StartError::Read(error) => error.fmt(f),
+            StartError::Policies(errors) => {
+                let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                f.write_str(&texts.join("\n"))
+            }
+            StartError::Tenants(reasons) => f.write_str(reasons),
+            StartError::Listen(address, error) => {
+                write!(f, "cannot listen on {address}: {error}; choose another address with `server.listen`")
+            }
+            StartError::ListenRsocket(place, error) => {
+                let setting = "`rsocket.listen` or `rsocket.socket`";
+                write!(f, "cannot listen on {place}: {error}; choose another place with {setting}")
+            }
+            StartError::DecisionLog(path, error) => {
+                write!(f, "cannot write the decision log `{path}`: {error}; see `decision_log.to`")
+            }
+            StartError::Identity(error) => write!(f, "{error}; see `[identity]`"),
+            StartError::Thread(error) => write!(f, "cannot start a thread: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            StartError::Listen(_, error)
+            | StartError::ListenRsocket(_, error)
+            | StartError::DecisionLog(_, error)
+            | StartError::Thread(error) => Some(error),
+            // Said in full by what is displayed.
+            StartError::Config(_)
+            | StartError::Read(_)
+            | StartError::Policies(_)
+            | StartError::Tenants(_)
+            | StartError::Identity(_) => None,
+        }
+    }
+}
+
+impl From<PolicyLoadError> for StartError {
+    fn from(error: PolicyLoadError) -> StartError {
+        match error {
+            PolicyLoadError::Config(error) => StartError::Config(error),
+            PolicyLoadError::Read(error) => StartError::Read(error),
+            PolicyLoadError::Policies(errors) => StartError::Policies(errors),
+            PolicyLoadError::Tenants(reasons) => StartError::Tenants(reasons),
+            PolicyLoadError::Thread(error) => StartError::Thread(error),
+        }
+    }
+}
+
+impl From<ConfigError> for StartError {
+    fn from(error: ConfigError) -> StartError {
+        StartError::Config(error)
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Reads the policies that the settings name and opens the socket. Connections wait from now on; they are
+    /// answered when [`Server::serve`] runs. Needs a tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// Settings, policies, address or decision log that cannot be used.
+    pub fn bind(settings: Settings, clock: Clock) -> Result<Server, StartError> {
+        Server::build(settings, clock, None)
+    }
+
+    /// The same with a decision point made elsewhere: the policies are those it has, `[policies]` and
+    /// `[[attributes]]` are not read, and nothing is watched.
+    ///
+    /// # Errors
+    /// Settings, address or decision log that cannot be used.
+    pub fn with_pdp(settings: Settings, clock: Clock, pdp: Arc<Pdp>) -> Result<Server, StartError> {
+        Server::build(settings, clock, Some(pdp))
+    }
+
+    fn build(settings: Settings, clock: Clock, pdp: Option<Arc<Pdp>>) -> Result<Server, StartError> {
+        settings.check()?;
+        let metrics = Parts::metrics();
+        let decision_log = DecisionLog::open(&settings.decision_log, &metrics)
+            .map_err(|error| StartError::DecisionLog(settings.decision_log.to.clone(), error))?;
+        let tls = acceptor(settings.server.tls.as_ref(), "server.tls", &["h2", "http/1.1"])?;
+        // RSocket has no name registered.
+        let rsocket_tls = acceptor(settings.rsocket.tls.as_ref(), "rsocket.tls", &[])?;
+        let listen = settings.server.listen;
+        let identity = sessions::start_sessions(&settings.identity, &clock).map_err(StartError::Identity)?;
+        let (service, identity) = identity.unzip();
+        let parts = Parts::new(settings, clock, metrics, decision_log, service)?;
+        let policies = match pdp {
+            Some(pdp) => {
+                parts.policies.put_in_place(pdp);
+                None
+            }
+            None => Some(Loaded::first(&parts.policies)?),
+        };
+        let failed = |error| StartError::Listen(listen, error);
+        let listener = listener::listen(listen).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let (rsocket, rsocket_address) = listen_rsocket(&parts.settings.rsocket, rsocket_tls)?;
+        Ok(Server { parts, listener, address, tls, rsocket, rsocket_address, policies, identity })
+    }
+
+    /// The address listened on; where port 0 was asked for, with the port that was free.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address listened on for RSocket, if there is one; where port 0 was asked for, with the port that was free.
+    pub fn rsocket_address(&self) -> Option<SocketAddr> {
+        self.rsocket_address
+    }
+
+    /// The decision point, once there are policies.
+    pub fn pdp(&self) -> Option<Arc<Pdp>> {
+        self.parts.policies.pdp.load_full()
+    }
+
+    /// Who is asking, where the settings name users.
+    pub fn sessions(&self) -> Option<&Service> {
+        self.parts.service.as_ref()
+    }
+
+    /// Lets this one decide what SAPL's clients ask. Until there is one, they are told to come back. `false` where
+    /// there is one already.
+    pub fn set_decider(&self, decider: Arc<dyn Decider>) -> bool {
+        self.parts.decider.set(of_sessions(&self.parts, decider)).is_ok()
+    }
+
+    /// Answers OpenAM's calls by these sessions, where the settings ask for that but name no users. Until there are some, callers
+    /// are told to come back. `false` where there are some already.
+    pub fn set_sessions(&self, sessions: durward_session::Service) -> bool {
+        self.parts.http.openam.set_sessions(sessions)
+    }
+
+    /// Answers until `shutdown` is ready. Then nothing new is accepted, requests under way are finished within
+    /// `server.shutdown_time_ms_max`, and the decision log is written to its end.
+    ///
+    /// The first worker is the caller's runtime; the others are threads of their own.
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
+    pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<Served, StartError> {
+        let Server { parts, listener, address, tls, rsocket, rsocket_address, policies, identity } = self;
+        for weakness in parts.http.health.weaknesses() {
+            tracing::warn!("WEAK SETTING: {weakness}");
+        }
+        let _sources = decide_by_policies(&parts)?;
+        let _watch = policies.map(|policies| policies.watch(&parts.policies)).transpose()?;
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let worker_count = parts.settings.server.worker_count(cores);
+        let stopping = parts.stop.subscribe();
+        let served = rsocket::Served::new(&parts.rsocket, &parts.http.metrics, &parts.settings.server);
+        let work = Work { http: Arc::clone(&parts.http), rsocket: served };
+        let mut others = Vec::new();
+        for number in 1..worker_count {
+            let sockets = Sockets::clone_of(&listener, &tls, &rsocket).map_err(StartError::Thread)?;
+            others.push(worker(number, sockets, &work, &stopping).map_err(StartError::Thread)?);
+        }
+        tracing::info!(%address, workers = worker_count, "serving");
+        if let Some(address) = rsocket_address {
+            tracing::info!(%address, "serving RSocket");
+        }
+        let own = Sockets { listener, tls, rsocket }.work(work, stopping);
+        let stop_when_told = async {
+            shutdown.await;
+            tracing::info!("stopping");
+            // Nobody listens any more only if every worker has ended already.
+            parts.stop.send_replace(true);
+        };
+        let (worked, ()) = tokio::join!(own, stop_when_told);
+        worked.map_err(StartError::Thread)?;
+        for other in others {
+            // A worker that panicked has ended too.
+            let _ = other.await;
+        }
+        if let Some(path) = &parts.settings.rsocket.socket {
+            // Whoever comes next must not think that somebody listens.
+            let _ = std::fs::remove_file(path);
+        }
+        let connections_cut = parts.http.connection_count() + parts.rsocket.connection_count();
+        if let Some(log) = &parts.decision_log {
+            log.flush(FLUSH_TIME_MAX);
+        }
+        if let Some(identity) = identity {
+            identity.stop().await;
+        }
+        tracing::info!(connections_cut, "stopped");
+        Ok(Served { connections_cut })
+    }
+}
+
+/// TLS, where it is set.
+fn acceptor(
+    tls: Option<&TlsSettings>,
+    section: &'static str,
+    protocols: &'static [&'static str],
+) -> Result<Option<Acceptor>, ConfigError> {
+    let Some(TlsSettings { certificate, key, client_authorities }) = tls.cloned() else { return Ok(None) };
+    let accepted = Acceptor::new(Certificates { certificate, key, client_authorities, section, protocols });
+    let failed =
+        |error: TlsError| ConfigError { source: String::new(), place: None, message: error.to_string() };
+    accepted.map(Some).map_err(failed)
+}
+
+/// Lets the policies in force decide what SAPL's clients ask, unless somebody else does. Gives where their attributes come from:
+/// they end with it.
+fn decide_by_policies(parts: &Parts) -> Result<Option<Sources>, StartError> {
+    let is_asked = parts.settings.sapl.http || parts.settings.rsocket.is_on();
+    if !is_asked || parts.decider.get().is_some() {
+        return Ok(None);
+    }
+    let mut sources = Sources::start(&parts.settings.sources, &parts.clock).map_err(ConfigError::from)?;
+    if let Some(subjects) = &parts.subjects {
+        sources.add(Finder::outside(SessionFinder::new(subjects.clone(), sources.runtime())));
+    }
+    let (clock, finders) = (Arc::clone(&parts.clock), sources.all_finders());
+    let tenants = match parts.recorder.is_on() {
+        true => Tenants::recording(clock, finders, parts.recorder.recording()),
+        false => Tenants::new(clock, finders),
+    };
+    let tenants = tenants.map_err(StartError::Thread)?;
+    let told = tenants.clone();
+    parts.policies.follow(Box::new(move |tenant, pdp| told.put(tenant, pdp)));
+    // Only this place fills it, once.
+    let _ = parts.decider.set(of_sessions(parts, Arc::new(tenants)));
+    Ok(Some(sources))
+}
+
+/// Lets subjects be sessions, where there are any.
+fn of_sessions(parts: &Parts, decider: Arc<dyn Decider>) -> Arc<dyn Decider> {
+    match &parts.subjects {
+        Some(subjects) => Arc::new(OfSessions::new(decider, subjects.clone())),
+        None => decider,
+    }
+}
+
+/// What a worker serves connections with.
+#[derive(Clone)]
+struct Work {
+    http: Arc<Http>,
+    rsocket: rsocket::Served,
+}
+
+/// What a worker accepts connections from.
+struct Sockets {
+    listener: TcpListener,
+    tls: Option<Acceptor>,
+    rsocket: Vec<rsocket::Listener>,
+}
+
+impl Sockets {
+    fn clone_of(
+        listener: &TcpListener,
+        tls: &Option<Acceptor>,
+        rsocket: &[rsocket::Listener],
+    ) -> io::Result<Sockets> {
+        let rsocket = rsocket.iter().map(rsocket::Listener::try_clone).collect::<io::Result<_>>()?;
+        Ok(Sockets { listener: listener.try_clone()?, tls: tls.clone(), rsocket })
+    }
+
+    /// Serves until the server stops.
+    async fn work(self, work: Work, stopping: watch::Receiver<bool>) -> io::Result<()> {
+        let http = listener::work(self.listener, self.tls, work.http, stopping.clone());
+        let rsocket = rsocket::work(self.rsocket, &work.rsocket, stopping);
+        let (http, rsocket) = tokio::join!(http, rsocket);
+        http.and(rsocket)
+    }
+}
+
+/// Listens where the settings say.
+fn listen_rsocket(
+    settings: &RsocketSettings,
+    tls: Option<Acceptor>,
+) -> Result<(Vec<rsocket::Listener>, Option<SocketAddr>), StartError> {
+    let mut listeners = Vec::new();
+    let mut address = None;
+    if let Some(listen) = settings.listen {
+        let failed = |error| StartError::ListenRsocket(listen.to_string(), error);
+        let listener = listener::listen(listen).map_err(failed)?;
+        address = Some(listener.local_addr().map_err(failed)?);
+        listeners.push(rsocket::Listener::Tcp(listener, tls));
+    }
+    if let Some(path) = &settings.socket {
+        let failed = |error| StartError::ListenRsocket(path.display().to_string(), error);
+        #[cfg_attr(not(unix), expect(unused_variables, reason = "there is no such listener"))]
+        let listener = rsocket::listen_on_path(path).map_err(failed)?;
+        #[cfg(unix)]
+        listeners.push(rsocket::Listener::Unix(listener));
+    }
+    Ok((listeners, address))
+}
+
+/// A further worker: a thread with a runtime of one thread, so that a connection never moves between cores.
+fn worker(
+    number: usize,
+    sockets: Sockets,
+    work: &Work,
+    stopping: &watch::Receiver<bool>,
+) -> io::Result<oneshot::Receiver<()>> {
+    let (done, ended) = oneshot::channel();
+    let (work, stopping) = (work.clone(), stopping.clone());
+    let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
+        if let Err(error) = runtime.block_on(sockets.work(work, stopping)) {
+            tracing::error!(%error, "a worker ended");
+        }
+        // Drops connections that did not end in time.
+        drop(runtime);
+        // The server may be gone already.
+        let _ = done.send(());
+    })?;
+    Ok(ended)
+}

@@ -1,0 +1,48 @@
+//! What connections over HTTP are served with: all surfaces, and what counts and limits connections.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use crate::base::metrics::Metrics;
+use crate::base::request_ids::RequestIds;
+use crate::base::settings::Settings;
+use crate::surfaces::{health, oauth, openam, sapl, v1, xacml};
+use durward_net::tls::NotAccepted;
+
+/// Shared by all workers and connections over HTTP.
+pub(crate) struct Http {
+    /// What each route and connection is allowed; surfaces hold what is theirs.
+    pub(super) settings: Arc<Settings>,
+    /// Durations are measured from here, so that one number fits an atomic.
+    pub(super) started: Instant,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) request_ids: Arc<RequestIds>,
+    pub(super) xacml: xacml::Surface,
+    pub(super) sapl: sapl::Surface,
+    pub(super) v1: v1::Surface,
+    pub(super) openam: openam::Surface,
+    /// Tokens for other services, where they are given.
+    pub(super) oauth: Option<oauth::Surface>,
+    pub(super) health: health::Surface,
+    pub(super) connections: AtomicUsize,
+}
+
+impl Http {
+    /// How many connections there are.
+    pub(super) fn connection_count(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts a connection that was not encrypted, and says why.
+pub(super) fn note_not_accepted(metrics: &Metrics, client: SocketAddr, why: &NotAccepted) {
+    match why {
+        NotAccepted::TooSlow => metrics.limit_hit("header_time_ms_max"),
+        NotAccepted::Failed(error) => {
+            metrics.connection("failed");
+            tracing::debug!(%client, %error, "a connection could not be encrypted");
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Whether the server lives, whether it can decide, and by which policies.
+
+mod home;
+pub(crate) mod probe;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use durward_pdp::SnapshotInfo;
+use durward_session::Service;
+use durward_session::identity::protocol::Lack;
+use hyper::StatusCode;
+use hyper::header::HeaderMap;
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::base::metrics::Metrics;
+use crate::base::settings::Settings;
+use crate::base::standing::Standing;
+use crate::policies::{InForce, PolicyProblem, PolicyWarning, TenantState, Warned};
+use crate::surfaces::http::{Answer, text_answer};
+use probe::metrics_answer;
+
+/// What operators and orchestrators read.
+#[derive(Debug, Serialize)]
+pub(crate) struct Health {
+    pub(crate) status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) snapshot: Option<Snapshot>,
+    /// When policies were read last, with whatever result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) policies_read: Option<String>,
+    /// All tenants, where policies come by tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tenants: Option<Tenants>,
+    /// What is wrong with the newest policies, which for that reason are not in force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) problems: Vec<PolicyProblem>,
+    /// What is odd in the policies in force: how many warnings, and the first of them.
+    #[serde(skip_serializing_if = "PolicyWarnings::is_empty")]
+    pub(crate) policy_warnings: PolicyWarnings,
+    /// What this node cannot promise about sessions at the moment, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sessions: Option<String>,
+    /// Weak settings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) warnings: Vec<String>,
+    pub(crate) version: &'static str,
+}
+
+/// What is odd in policies in force.
+#[derive(Debug, Serialize)]
+pub(crate) struct PolicyWarnings {
+    pub(crate) count: usize,
+    pub(crate) list: Vec<PolicyWarning>,
+}
+
+impl PolicyWarnings {
+    fn of(warned: &Warned) -> PolicyWarnings {
+        PolicyWarnings { count: warned.count, list: warned.first.clone() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// How many tenants stand how, and some of them.
+#[derive(Debug, Serialize)]
+pub(crate) struct Tenants {
+    loaded: usize,
+    stale: usize,
+    error: usize,
+    waiting: usize,
+    /// At most [`TENANTS_SHOWN_MAX`], the worst first.
+    list: Vec<Tenant>,
+}
+
+/// One tenant's policies.
+#[derive(Debug, Serialize)]
+struct Tenant {
+    tenant: String,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    configuration: Option<String>,
+    documents: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loaded: Option<String>,
+    /// When newer ones were refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<PolicyProblem>,
+    #[serde(skip_serializing_if = "PolicyWarnings::is_empty")]
+    policy_warnings: PolicyWarnings,
+}
+
+/// Most tenants that are listed: what asks for health reads no more.
+const TENANTS_SHOWN_MAX: usize = 100;
+
+/// The policies in force.
+#[derive(Debug, Serialize)]
+pub(crate) struct Snapshot {
+    pub(crate) id: u64,
+    pub(crate) documents: usize,
+    pub(crate) policies: usize,
+    pub(crate) rules: usize,
+    pub(crate) index: String,
+    pub(crate) loaded: String,
+    pub(crate) age_s: f64,
+}
+
+/// Whether decisions can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    /// The newest policies are in force.
+    Ready,
+    /// The newest policies are broken; older ones are in force.
+    Stale,
+    /// There are no policies yet, or sessions cannot be told to live.
+    Waiting,
+    /// The server finishes what is under way and takes nothing new.
+    Stopping,
+}
+
+/// What is told of the server.
+pub(crate) struct Surface {
+    policies: Arc<InForce>,
+    /// Who is asking, where there are users.
+    service: Option<Service>,
+    weaknesses: Vec<String>,
+    metrics: Arc<Metrics>,
+    /// Becomes true when the end was asked for.
+    stop: watch::Receiver<bool>,
+    /// Where the server listens.
+    listen: SocketAddr,
+}
+
+impl Surface {
+    pub(crate) fn new(
+        settings: &Settings,
+        policies: &Arc<InForce>,
+        service: Option<&Service>,
+        metrics: &Arc<Metrics>,
+        stop: watch::Receiver<bool>,
+    ) -> Surface {
+        Surface {
+            policies: Arc::clone(policies),
+            service: service.cloned(),
+            weaknesses: settings.weaknesses(),
+            metrics: Arc::clone(metrics),
+            stop,
+            listen: settings.server.listen,
+        }
+    }
+
+    /// What is allowed but weak.
+    pub(crate) fn weaknesses(&self) -> &[String] {
+        &self.weaknesses
+    }
+
+    /// `/health/ready`.
+    pub(crate) fn ready(&self) -> Answer {
+        let health = self.health();
+        let mut text = serde_json::to_string_pretty(&health).unwrap_or_default();
+        text.push('\n');
+        let mut answer = text_answer("application/json", text);
+        *answer.status_mut() = match health.status {
+            Status::Ready | Status::Stale => StatusCode::OK,
+            Status::Waiting | Status::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        answer
+    }
+
+    /// `/metrics`.
+    pub(crate) fn metrics(&self, headers: &HeaderMap) -> Answer {
+        let policies = &self.policies;
+        let snapshot = policies.pdp.load().as_ref().map(|pdp| pdp.snapshot());
+        self.metrics.tenants(policies.standings());
+        self.metrics.policy_warnings(policies.warning_count());
+        if let Some(service) = &self.service {
+            self.metrics.sessions(service);
+        }
+        metrics_answer(headers, self.metrics.text(snapshot.as_ref(), policies.age(), policies.is_stale()))
+    }
+
+    fn health(&self) -> Health {
+        let state = self.policies.state.load();
+        let snapshot = self.policies.pdp.load().as_ref().map(|pdp| pdp.snapshot());
+        let tenants = self.policies.is_by_tenant().then(|| tenants(&self.policies));
+        let has_policies =
+            snapshot.is_some() || tenants.as_ref().is_some_and(|all| all.loaded + all.stale > 0);
+        let lack = self.service.as_ref().and_then(|service| service.outlook().lack);
+        let status = match has_policies {
+            _ if *self.stop.borrow() => Status::Stopping,
+            _ if lack.is_some() => Status::Waiting,
+            false => Status::Waiting,
+            true if self.policies.is_stale() => Status::Stale,
+            true => Status::Ready,
+        };
+        Health {
+            status,
+            snapshot: snapshot.map(|info| described(&self.policies, info)),
+            policies_read: state.tried.map(in_words),
+            tenants,
+            problems: state.problems.clone(),
+            policy_warnings: PolicyWarnings::of(&state.warned),
+            sessions: lack
+                .map(|lack| lacking(lack, self.service.as_ref().and_then(Service::store_complaint))),
+            warnings: self.weaknesses.clone(),
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}
+
+/// `/health/live`.
+pub(crate) fn live() -> Answer {
+    text_answer("application/json", "{\"status\":\"live\"}\n")
+}
+
+/// What a node lacks and, where its store says so, why: that goes on until it is mended, and is no matter of a moment.
+fn lacking(lack: Lack, complaint: Option<String>) -> String {
+    complaint.map_or_else(|| lack.to_string(), |complaint| format!("no session store: {complaint}"))
+}
+
+/// One broken tenant does not make the server unready: the others are decided for.
+fn tenants(policies: &InForce) -> Tenants {
+    let all = policies.tenants.all();
+    let count = |standing| all.values().filter(|tenant| tenant.standing() == standing).count();
+    let mut worst_first: Vec<_> = all.iter().collect();
+    worst_first.sort_by_key(|(_, tenant)| tenant.standing());
+    let list = worst_first.into_iter().take(TENANTS_SHOWN_MAX).map(|(name, state)| tenant(name, state));
+    Tenants {
+        loaded: count(Standing::Loaded),
+        stale: count(Standing::Stale),
+        error: count(Standing::Error),
+        waiting: count(Standing::Waiting),
+        list: list.collect(),
+    }
+}
+
+fn tenant(name: &str, state: &TenantState) -> Tenant {
+    Tenant {
+        tenant: name.to_owned(),
+        state: state.standing().as_str(),
+        configuration: state.configuration.clone(),
+        documents: state.pdp.as_ref().map_or(0, |pdp| pdp.snapshot().documents),
+        loaded: state.loaded.map(in_words),
+        failed: state.failed.map(in_words),
+        problems: state.problems.iter().chain(&state.contact).cloned().collect(),
+        policy_warnings: PolicyWarnings::of(&state.warned),
+    }
+}
+
+fn described(policies: &InForce, info: SnapshotInfo) -> Snapshot {
+    Snapshot {
+        id: info.id,
+        documents: info.documents,
+        policies: info.policies,
+        rules: info.rules,
+        index: info.index,
+        loaded: policies.state.load().loaded.map(in_words).unwrap_or_default(),
+        age_s: (policies.age().as_secs_f64() * 1000.0).round() / 1000.0,
+    }
+}
+
+fn in_words(time: std::time::SystemTime) -> String {
+    Timestamp::try_from(time).map_or_else(|_| String::new(), |time| format!("{time:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_the_store_cannot_be_used_comes_before_what_that_leads_to() {
+        assert_eq!(lacking(Lack::Starting, None), Lack::Starting.to_string());
+        let why = "stream `s` has 1 replicas".to_owned();
+        assert_eq!(lacking(Lack::Starting, Some(why)), "no session store: stream `s` has 1 replicas");
+    }
+}

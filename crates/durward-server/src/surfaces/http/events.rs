@@ -1,0 +1,156 @@
+//! Streams of events: an answer that does not end (the HTML standard, "Server-sent events").
+//!
+//! The library asks for a further event only when it has room for one: a caller who reads slowly is given the latest
+//! decision then and not all that were made meanwhile.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::{Frame, SizeHint};
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::phase::Phase;
+use crate::base::limits::Held;
+
+/// The body of an answer.
+pub(crate) enum Body {
+    /// Small and whole.
+    Whole(Full<Bytes>),
+    /// Events for as long as somebody reads them.
+    Events(Box<Events>),
+}
+
+/// What there is to tell, already written.
+pub(crate) trait Source: Send {
+    /// The next text; `None` when there will be no more.
+    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>>;
+}
+
+/// Told when it shows that nobody reads any more.
+const KEEP_ALIVE: &str = ": keep-alive\n\n";
+
+/// Told before the server stops.
+const SHUTDOWN: &str = "event: shutdown\ndata: SAPL Node stopping\n\n";
+
+/// A stream of events.
+pub(crate) struct Events {
+    source: Box<dyn Source>,
+    stop: Pin<Box<dyn Future<Output = ()> + Send>>,
+    timer: Pin<Box<Sleep>>,
+    keep_alive: Duration,
+    /// When the caller's credentials end, and the stream with them.
+    expires: Option<Instant>,
+    /// What the connection waits for, so that a slow reader is told from a quiet stream.
+    phase: Option<Arc<Phase>>,
+    is_over: bool,
+    /// The stream's place among those there may be.
+    _place: Held,
+}
+
+impl Events {
+    pub(crate) fn new(
+        source: Box<dyn Source>,
+        mut stopping: watch::Receiver<bool>,
+        keep_alive: Duration,
+        expires: Option<Instant>,
+        place: Held,
+    ) -> Events {
+        let stop = Box::pin(async move {
+            // A server that is gone has stopped.
+            let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
+        });
+        let first = next_wake(Instant::now() + keep_alive, expires);
+        let timer = Box::pin(sleep_until(first));
+        let (phase, is_over) = (None, false);
+        Events { source, stop, timer, keep_alive, expires, phase, is_over, _place: place }
+    }
+
+    fn poll_text(&mut self, task: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        if self.stop.as_mut().poll(task).is_ready() {
+            self.is_over = true;
+            return Poll::Ready(Some(Bytes::from_static(SHUTDOWN.as_bytes())));
+        }
+        if let Poll::Ready(text) = self.source.poll_next(task) {
+            self.is_over = text.is_none();
+            return Poll::Ready(text.map(Bytes::from));
+        }
+        ready!(self.timer.as_mut().poll(task));
+        let now = Instant::now();
+        if self.expires.is_some_and(|expires| expires <= now) {
+            self.is_over = true;
+            return Poll::Ready(None);
+        }
+        self.timer.as_mut().reset(next_wake(now + self.keep_alive, self.expires));
+        Poll::Ready(Some(Bytes::from_static(KEEP_ALIVE.as_bytes())))
+    }
+}
+
+fn next_wake(keep_alive: Instant, expires: Option<Instant>) -> Instant {
+    expires.map_or(keep_alive, |expires| expires.min(keep_alive))
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        if let Some(phase) = &self.phase {
+            phase.end_stream();
+        }
+    }
+}
+
+impl Body {
+    /// Lets a stream of events tell the connection when it goes on.
+    pub(crate) fn watched_by(&mut self, phase: &Arc<Phase>) {
+        match self {
+            Body::Whole(_) => {}
+            Body::Events(events) => {
+                phase.begin_stream();
+                events.phase = Some(Arc::clone(phase));
+            }
+        }
+    }
+}
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Body::Whole(whole) => Pin::new(whole).poll_frame(task),
+            Body::Events(events) => {
+                let text = ready!(events.poll_text(task));
+                if let (Some(_), Some(phase)) = (&text, &events.phase) {
+                    phase.go_on();
+                }
+                Poll::Ready(text.map(|text| Ok(Frame::data(text))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Body::Whole(whole) => whole.is_end_stream(),
+            Body::Events(events) => events.is_over,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Body::Whole(whole) => whole.size_hint(),
+            Body::Events(_) => SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What surfaces over HTTP share: bodies within limits, what a caller likes to read, problems, streams of events.
+
+pub(crate) mod body;
+pub(crate) mod cookies;
+pub(crate) mod events;
+pub(crate) mod negotiate;
+pub(crate) mod phase;
+pub(crate) mod problem;
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Response;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+/// Answers are small and whole.
+pub(crate) type Answer = Response<Full<Bytes>>;
+
+/// The two wire forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Xml,
+    Json,
+}
+
+/// Whose request it is.
+pub(crate) struct Call {
+    /// Who calls; without a port where a proxy said it.
+    pub(crate) client: SocketAddr,
+    /// What the request is called in logs.
+    pub(crate) id: String,
+}
+
+/// Lists the methods there are.
+pub(crate) fn allow(headers: &mut HeaderMap, methods: &[&str]) {
+    if let Ok(methods) = HeaderValue::from_str(&methods.join(", ")) {
+        headers.insert(header::ALLOW, methods);
+    }
+}
+
+pub(crate) fn text_answer(media_type: &'static str, text: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(text.into()));
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    answer
+}
+
+/// A header field as text; fields repeated are read as if only the first were there.
+pub(crate) fn text_of<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Text that can stand between tags and within quotes of XML and HTML. Characters that XML cannot hold at all
+/// become replacement characters.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\t' | '\n' => escaped.push(character),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            _ if character.is_control() => escaped.push('\u{fffd}'),
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}

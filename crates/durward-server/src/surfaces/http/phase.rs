@@ -1,0 +1,99 @@
+//! What a connection over HTTP waits for, so that whatever takes too long is noticed.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::base::settings::ServerSettings;
+
+/// What a connection waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// The first byte of the next request.
+    Request = 0,
+    /// The rest of a header.
+    Header = 1,
+    /// The answer to be made, the body to come included; the body has its own limit.
+    Answer = 2,
+    /// The answer to be taken.
+    Taking = 3,
+    /// The next event of a stream, for however long that takes.
+    Event = 4,
+}
+
+/// What a connection waits for, and since when: milliseconds since the start of the server, times eight, plus
+/// [`Wait`]. Only its own task writes it.
+#[derive(Debug)]
+pub(crate) struct Phase {
+    started: Instant,
+    packed: AtomicU64,
+    /// Whether the answer is a stream of events.
+    is_stream: AtomicBool,
+}
+
+impl Phase {
+    pub(crate) fn new(started: Instant) -> Phase {
+        let phase = Phase { started, packed: AtomicU64::new(0), is_stream: AtomicBool::new(false) };
+        phase.set(Wait::Request);
+        phase
+    }
+
+    pub(crate) fn set(&self, wait: Wait) {
+        let since = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX >> 3);
+        self.packed.store(since << 3 | wait as u64, Ordering::Relaxed);
+    }
+
+    /// Goes on to `next`, if `from` is what is waited for.
+    pub(crate) fn advance(&self, from: Wait, next: Wait) {
+        if self.get().0 == from {
+            self.set(next);
+        }
+    }
+
+    fn get(&self) -> (Wait, Instant) {
+        let packed = self.packed.load(Ordering::Relaxed);
+        let wait = match packed & 7 {
+            0 => Wait::Request,
+            1 => Wait::Header,
+            2 => Wait::Answer,
+            3 => Wait::Taking,
+            _ => Wait::Event,
+        };
+        (wait, self.started + Duration::from_millis(packed >> 3))
+    }
+
+    /// The answer is a stream of events.
+    pub(crate) fn begin_stream(&self) {
+        self.is_stream.store(true, Ordering::Relaxed);
+    }
+
+    /// The stream has something to tell, which is to be taken.
+    pub(crate) fn go_on(&self) {
+        self.advance(Wait::Event, Wait::Taking);
+    }
+
+    /// The stream is over; what it told last may still have to be taken.
+    pub(crate) fn end_stream(&self) {
+        self.is_stream.store(false, Ordering::Relaxed);
+        self.advance(Wait::Event, Wait::Taking);
+    }
+
+    /// All there is to be taken has been.
+    pub(crate) fn taken(&self) {
+        let is_stream = self.is_stream.load(Ordering::Relaxed);
+        self.advance(Wait::Taking, if is_stream { Wait::Event } else { Wait::Request });
+    }
+
+    /// When it will have waited too long, and which setting says so; never for the next event of a stream.
+    pub(crate) fn deadline(&self, settings: &ServerSettings) -> Option<(Instant, &'static str)> {
+        let (wait, since) = self.get();
+        let (time, setting) = match wait {
+            Wait::Request => (settings.idle_time_max(), "idle_time_ms_max"),
+            Wait::Header => (settings.header_time_max(), "header_time_ms_max"),
+            // The body has been given up after half of this: the rest is for the refusal to go out.
+            Wait::Answer => (2 * settings.request_time_max(), "request_time_ms_max"),
+            Wait::Taking => (settings.request_time_max(), "request_time_ms_max"),
+            Wait::Event => return None,
+        };
+        Some((since + time, setting))
+    }
+}

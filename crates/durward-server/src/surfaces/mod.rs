@@ -1,0 +1,10 @@
+//! One folder for each protocol that is answered; none knows another. `http` is what those over HTTP share.
+
+pub(crate) mod health;
+pub(crate) mod http;
+pub(crate) mod oauth;
+pub(crate) mod openam;
+pub(crate) mod rsocket;
+pub(crate) mod sapl;
+pub(crate) mod v1;
+pub(crate) mod xacml;

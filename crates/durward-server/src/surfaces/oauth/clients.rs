@@ -1,0 +1,100 @@
+//! Who asks: a client shows its secret, in the header or in the body (RFC 6749, 2.3.1).
+
+use std::sync::Arc;
+
+use hyper::header::{self, HeaderMap};
+
+use durward_wire::percent::form_decoded as decoded;
+
+use super::form::Form;
+use super::refusal::Refusal;
+use crate::access::auth::{Authenticator, Denied, Presented};
+use crate::base::Clock;
+use crate::base::metrics::Metrics;
+use crate::base::settings::{AuthSettings, ConfigError, OauthClientSettings, UserSettings};
+
+/// The clients, and what verifies their secrets: the same as for callers of SAPL's protocols, with its own bounds and memory.
+pub(super) struct Clients {
+    clients: Vec<OauthClientSettings>,
+    secrets: Authenticator,
+}
+
+impl Clients {
+    /// # Errors
+    /// A digest that cannot be read.
+    pub(super) fn new(
+        clients: &[OauthClientSettings],
+        metrics: &Arc<Metrics>,
+        clock: &Clock,
+    ) -> Result<Clients, ConfigError> {
+        let user = |client: &OauthClientSettings| UserSettings {
+            id: client.id.clone(),
+            tenant: None,
+            name: Some(client.id.clone()),
+            password: Some(client.secret.clone()),
+            api_key_id: None,
+            api_key: None,
+        };
+        let users = clients.iter().map(user).collect();
+        let settings = AuthSettings { users, ..AuthSettings::default() };
+        let secrets = Authenticator::new(&settings, metrics, clock);
+        let secrets = secrets.map_err(|error| ConfigError {
+            message: error.message.replace("auth.users.", "oauth.clients.").replace(".password`", ".secret`"),
+            ..error
+        })?;
+        Ok(Clients { clients: clients.to_vec(), secrets })
+    }
+
+    /// The client of a name.
+    pub(super) fn find(&self, id: &str) -> Option<&OauthClientSettings> {
+        self.clients.iter().find(|client| client.id == id)
+    }
+
+    /// Which client asks.
+    ///
+    /// # Errors
+    /// None that there is, or one that shows a secret in two ways.
+    pub(super) async fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        form: &Form,
+    ) -> Result<&OauthClientSettings, Refusal> {
+        let (name, password) = shown(headers, form)?;
+        match self.secrets.verify(Presented::Simple { name, password }).await {
+            Ok(identity) => self.find(&identity.name).ok_or_else(wrong),
+            Err(Denied::Wrong) => Err(wrong()),
+            Err(Denied::Busy) => Err(Refusal::unavailable("too many secrets are being verified; try again")),
+        }
+    }
+}
+
+fn wrong() -> Refusal {
+    Refusal::client("there is no such client, or its secret is another")
+}
+
+/// The name and the secret that are shown.
+fn shown(headers: &HeaderMap, form: &Form) -> Result<(String, String), Refusal> {
+    let mut fields = headers.get_all(header::AUTHORIZATION).iter();
+    let (id, secret) = (form.get("client_id"), form.get("client_secret"));
+    let Some(field) = fields.next() else {
+        return match (id, secret) {
+            (Some(id), Some(secret)) => Ok((id.to_owned(), secret.to_owned())),
+            (None, _) | (_, None) => Err(Refusal::client(
+                "show a client's id and secret: Basic, or `client_id` and `client_secret`",
+            )),
+        };
+    };
+    if fields.next().is_some() || secret.is_some() {
+        return Err(Refusal::request("a client shows its secret once, and in one way"));
+    }
+    let Presented::Simple { name, password } = Presented::from_header(field.to_str().ok()) else {
+        return Err(Refusal::client("a client authenticates with Basic, or in the body"));
+    };
+    let (Some(name), Some(password)) = (decoded(name.as_bytes()), decoded(password.as_bytes())) else {
+        return Err(Refusal::client("the id and the secret in Basic are escaped as in a form"));
+    };
+    if id.is_some_and(|id| id != name) {
+        return Err(Refusal::request("`client_id` names another client than `Authorization`"));
+    }
+    Ok((name, password))
+}

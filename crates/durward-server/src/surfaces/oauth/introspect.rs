@@ -1,0 +1,57 @@
+//! `/oauth2/introspect` (RFC 7662): whether a token is good at this moment.
+
+use durward_session::identity::jwt::Claims;
+use durward_session::identity::session::SessionId;
+use hyper::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::refusal::Refusal;
+use super::{Asked, json};
+use crate::access::issued::subject;
+use crate::surfaces::http::Answer;
+
+/// Of a token that is not good, is none, or is not the client's to ask about, no more is said than that: whoever asks is not to
+/// know which (2.2).
+pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
+    let token = asked.form.need("token")?;
+    let document = match active(asked, token).await? {
+        Some(claims) => view(&claims),
+        None => json!({ "active": false }),
+    };
+    Ok(json(StatusCode::OK, &document))
+}
+
+/// What a token says, if it is good and the client may know.
+async fn active(asked: &Asked<'_>, token: &str) -> Result<Option<Claims>, Refusal> {
+    let issued = asked.issued;
+    let unavailable = |_| Refusal::unavailable("the token cannot be looked at; try again");
+    issued.catch_up().await.map_err(unavailable)?;
+    let Some(claims) = issued.good(token, asked.now) else { return Ok(None) };
+    let is_own = claims.client_id.as_deref() == Some(&asked.client.id);
+    let is_for_it = claims.aud.iter().any(|audience| asked.client.serves.contains(audience));
+    if !(is_own || is_for_it) {
+        return Ok(None);
+    }
+    let Some(session) = &claims.sid else { return Ok(Some(claims)) };
+    let (Some(user), Some(id), Some(service)) =
+        (subject::read(&claims.sub), SessionId::read(session), asked.service)
+    else {
+        return Ok(None);
+    };
+    let lives = service.lives(&user, id).await.map_err(unavailable)?;
+    Ok(lives.then_some(claims))
+}
+
+/// RFC 7662, 2.2.
+fn view(claims: &Claims) -> Value {
+    let mut view = match serde_json::to_value(claims) {
+        Ok(Value::Object(members)) => members,
+        Ok(_) | Err(_) => Map::new(),
+    };
+    view.insert("active".to_owned(), json!(true));
+    view.insert("token_type".to_owned(), json!("Bearer"));
+    if let Some(user) = claims.sid.as_ref().and_then(|_| subject::read(&claims.sub)) {
+        view.insert("username".to_owned(), json!(user.subject()));
+    }
+    Value::Object(view)
+}

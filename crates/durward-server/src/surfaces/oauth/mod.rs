@@ -1,0 +1,162 @@
+//! `/oauth2/...`: short-lived signed tokens for other services, and what those services must know to believe them.
+//!
+//! A client (`[[oauth.clients]]`) gets a token for itself (`client_credentials`) or for the user whose session token it shows (token
+//! exchange, RFC 8693): [`grants`]. Others verify it with the keys of `/.well-known/jwks.json`, or ask: [`introspect`]. It may be
+//! recalled: [`revoke`]. A token from a session carries the session's name, and is inactive when the session has ended.
+//!
+//! What is not here: no login page, no authorization code, no refresh tokens. Who a user is, a session says; a client that needs
+//! another token shows it again.
+
+mod clients;
+mod form;
+mod grants;
+mod introspect;
+mod metadata;
+mod refusal;
+mod revoke;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use durward_session::Service;
+use durward_session::identity::Moment;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
+use serde::Serialize;
+
+use crate::access::issued::Issued;
+use crate::base::Clock;
+use crate::base::metrics::Metrics;
+use crate::base::settings::{ConfigError, OauthClientSettings};
+use crate::surfaces::http::Answer;
+use crate::surfaces::http::body::Bodies;
+use clients::Clients;
+use form::Form;
+use refusal::Refusal;
+
+/// Most bytes of a body: the longest token fits, however it is escaped.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    Token,
+    Introspect,
+    Revoke,
+    Keys,
+    Metadata,
+}
+
+/// What requests for tokens are answered with.
+pub(crate) struct Surface {
+    issued: Arc<Issued>,
+    clients: Clients,
+    bodies: Arc<Bodies>,
+    clock: Clock,
+}
+
+/// A request that needs a client, with its body read and its client known.
+struct Asked<'a> {
+    issued: &'a Issued,
+    service: Option<&'a Service>,
+    client: &'a OauthClientSettings,
+    form: Form,
+    now: Moment,
+    address: IpAddr,
+}
+
+impl Surface {
+    /// # Errors
+    /// Secrets of clients that cannot be read.
+    pub(crate) fn new(
+        issued: &Arc<Issued>,
+        bodies: &Arc<Bodies>,
+        metrics: &Arc<Metrics>,
+        clock: &Clock,
+    ) -> Result<Surface, ConfigError> {
+        let clients = Clients::new(&issued.settings.clients, metrics, clock)?;
+        Ok(Surface {
+            issued: Arc::clone(issued),
+            clients,
+            bodies: Arc::clone(bodies),
+            clock: Arc::clone(clock),
+        })
+    }
+
+    /// Answers one request.
+    pub(crate) async fn answer(
+        &self,
+        address: IpAddr,
+        ask: Ask,
+        request: hyper::Request<Incoming>,
+    ) -> Answer {
+        let now = Moment::of((self.clock)());
+        let answered = match ask {
+            Ask::Keys => Ok(metadata::keys(&self.issued, now)),
+            Ask::Metadata => Ok(metadata::document(&self.issued)),
+            Ask::Token | Ask::Introspect | Ask::Revoke => self.with_client(address, ask, request).await,
+        };
+        answered.unwrap_or_else(Refusal::into_answer)
+    }
+
+    async fn with_client(
+        &self,
+        address: IpAddr,
+        ask: Ask,
+        request: hyper::Request<Incoming>,
+    ) -> Result<Answer, Refusal> {
+        let (head, body) = request.into_parts();
+        let received = self.bodies.receive_within(body, (BODY_BYTES_MAX, "oauth.body")).await;
+        let body = received.map_err(|problem| Refusal::of_body(problem.status()))?;
+        // RFC 6749, 3.2: secrets in addresses end in logs.
+        if head.uri.query().is_some_and(|query| !query.is_empty()) {
+            return Err(Refusal::request("parameters belong into the body, not behind `?`"));
+        }
+        is_form(&head.headers)?;
+        let form = Form::read(&body)?;
+        let client = self.clients.authenticate(&head.headers, &form).await?;
+        let (issued, now) = (&*self.issued, Moment::of((self.clock)()));
+        let asked = Asked { issued, service: issued.service.as_ref(), client, form, now, address };
+        match ask {
+            Ask::Introspect => introspect::answer(&asked).await,
+            Ask::Revoke => revoke::answer(&asked).await,
+            Ask::Token | Ask::Keys | Ask::Metadata => grants::answer(&asked).await,
+        }
+    }
+}
+
+/// The answer where the settings name no issuer.
+pub(crate) fn absent() -> Answer {
+    Refusal::unavailable("this server gives no tokens").into_answer()
+}
+
+fn is_form(headers: &HeaderMap) -> Result<(), Refusal> {
+    let media_type =
+        headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let name = media_type.split(';').next().unwrap_or_default().trim();
+    if name.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return Ok(());
+    }
+    Err(Refusal::request("the body must be `application/x-www-form-urlencoded`"))
+}
+
+/// An answer that nobody may keep (RFC 6749, 5.1).
+fn json(status: StatusCode, document: &impl Serialize) -> Answer {
+    let mut answer = kept(document, HeaderValue::from_static("no-store"));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+    answer
+}
+
+/// An answer that may be kept, as this says.
+fn kept(document: &impl Serialize, how: HeaderValue) -> Answer {
+    let text = serde_json::to_string(document).unwrap_or_default() + "\n";
+    let mut answer = Response::new(Full::new(Bytes::from(text)));
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, how);
+    answer
+}

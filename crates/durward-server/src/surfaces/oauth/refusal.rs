@@ -1,0 +1,87 @@
+//! What was wrong, as RFC 6749, 5.2 tells it.
+
+use hyper::StatusCode;
+use hyper::header::{self, HeaderValue};
+use serde_json::json;
+
+use super::json;
+use crate::surfaces::http::Answer;
+
+/// A refusal. The description is ASCII without `"` and `\`, and nothing in it came from the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    error: &'static str,
+    description: String,
+    closes: bool,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, error: &'static str, description: impl Into<String>) -> Refusal {
+        Refusal { status, error, description: description.into(), closes: false }
+    }
+
+    fn bad(error: &'static str, description: impl Into<String>) -> Refusal {
+        Refusal::new(StatusCode::BAD_REQUEST, error, description)
+    }
+
+    pub(super) fn request(description: impl Into<String>) -> Refusal {
+        Refusal::bad("invalid_request", description)
+    }
+
+    /// Whoever asks has not shown who he is.
+    pub(super) fn client(description: &str) -> Refusal {
+        Refusal::new(StatusCode::UNAUTHORIZED, "invalid_client", description)
+    }
+
+    /// The client may not do this.
+    pub(super) fn unauthorized(description: &str) -> Refusal {
+        Refusal::bad("unauthorized_client", description)
+    }
+
+    pub(super) fn grant_type() -> Refusal {
+        let known = "client_credentials and urn:ietf:params:oauth:grant-type:token-exchange";
+        Refusal::bad("unsupported_grant_type", format!("there are {known}"))
+    }
+
+    pub(super) fn scope() -> Refusal {
+        Refusal::bad("invalid_scope", "this client may not ask for that scope")
+    }
+
+    /// RFC 8693, 2.2.2.
+    pub(super) fn target() -> Refusal {
+        Refusal::bad("invalid_target", "this client may not ask for tokens for that audience")
+    }
+
+    /// To be tried again soon.
+    pub(super) fn unavailable(description: &str) -> Refusal {
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", description)
+    }
+
+    /// The body could not be had.
+    pub(super) fn of_body(status: StatusCode) -> Refusal {
+        let refusal = match status {
+            StatusCode::SERVICE_UNAVAILABLE => Refusal::unavailable("too much is being received; try again"),
+            StatusCode::PAYLOAD_TOO_LARGE => Refusal::request("the body is too long"),
+            _ => Refusal::request("the body did not come"),
+        };
+        Refusal { status, closes: true, ..refusal }
+    }
+
+    pub(super) fn into_answer(self) -> Answer {
+        let document = json!({ "error": self.error, "error_description": self.description });
+        let mut answer = json(self.status, &document);
+        let headers = answer.headers_mut();
+        if self.status == StatusCode::UNAUTHORIZED {
+            let basic = HeaderValue::from_static("Basic realm=\"oauth2\", charset=\"UTF-8\"");
+            headers.insert(header::WWW_AUTHENTICATE, basic);
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if self.closes {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        answer
+    }
+}

@@ -1,0 +1,564 @@
+//! `POST /api/pdp/...`: SAPL's decisions over HTTP, as its server gives them, errors included.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use durward_pdp::record::{Record, Recorded};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
+use jiff::Timestamp;
+use smol_str::SmolStr;
+use tokio::sync::watch;
+
+use crate::access::auth::{Authenticator, Denied, Identity, Presented};
+use crate::base::Clock;
+use crate::base::limits::{Held, Places, Rate};
+use crate::base::metrics::Metrics;
+use crate::base::settings::Settings;
+use crate::decider::{
+    Decider, DeciderSlot, Decision, Decisions, Full as NoRoom, MultiDecisions, MultiSubscription, Named,
+    Once, Outcome, Subscription,
+};
+use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as Way};
+use crate::surfaces::http::body::Bodies;
+use crate::surfaces::http::events::{Body, Events, Source};
+use crate::surfaces::http::{Call, text_of};
+use durward_wire::sapl::json;
+
+/// Where all of this is.
+pub(crate) const PREFIX: &str = "/api/pdp/";
+
+/// How many fields that mean nothing are named in the log for one subscription.
+const FIELDS_TOLD_MAX: usize = 8;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    DecideOnce,
+    Decide,
+    MultiDecide,
+    MultiDecideAll,
+    MultiDecideAllOnce,
+}
+
+impl Ask {
+    /// As it is called in paths and in the decision log.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Ask::DecideOnce => "decide-once",
+            Ask::Decide => "decide",
+            Ask::MultiDecide => "multi-decide",
+            Ask::MultiDecideAll => "multi-decide-all",
+            Ask::MultiDecideAllOnce => "multi-decide-all-once",
+        }
+    }
+
+    const fn way(self) -> Way {
+        match self {
+            Ask::DecideOnce | Ask::MultiDecideAllOnce => Way::Http,
+            Ask::Decide | Ask::MultiDecide | Ask::MultiDecideAll => Way::Sse,
+        }
+    }
+}
+
+/// A refusal.
+#[derive(Debug)]
+struct Refusal {
+    status: StatusCode,
+    /// What is wrong with what was sent.
+    message: Option<String>,
+    /// Whether the connection is of no use afterwards.
+    closes: bool,
+}
+
+impl Refusal {
+    fn new(status: StatusCode) -> Refusal {
+        Refusal { status, message: None, closes: false }
+    }
+}
+
+fn json_answer(text: impl Into<Bytes>) -> Response<Body> {
+    let mut answer = Response::new(Body::Whole(Full::new(text.into())));
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+/// What requests are answered with.
+pub(crate) struct Surface {
+    authenticator: Arc<Authenticator>,
+    decider: DeciderSlot,
+    rate: Rate,
+    /// Streams of events.
+    streams: Arc<Places>,
+    recorder: Recorder,
+    bodies: Arc<Bodies>,
+    metrics: Arc<Metrics>,
+    clock: Clock,
+    /// Becomes true when the end was asked for.
+    stop: watch::Receiver<bool>,
+    body_bytes_max: usize,
+    multi_subscriptions_max: usize,
+    keep_alive: Duration,
+    /// How callers may authenticate, as `WWW-Authenticate` says it.
+    ways: Vec<&'static str>,
+}
+
+/// What the surface shares with others.
+pub(crate) struct Parts<'p> {
+    pub(crate) authenticator: &'p Arc<Authenticator>,
+    pub(crate) decider: &'p DeciderSlot,
+    pub(crate) recorder: &'p Recorder,
+    pub(crate) bodies: &'p Arc<Bodies>,
+    pub(crate) metrics: &'p Arc<Metrics>,
+    pub(crate) clock: &'p Clock,
+    pub(crate) stop: watch::Receiver<bool>,
+}
+
+impl Surface {
+    pub(crate) fn new(settings: &Settings, parts: Parts<'_>) -> Surface {
+        let Settings { auth, sapl, .. } = settings;
+        let ways = [(auth.has_basic(), "Basic realm=\"durward\""), (auth.has_bearer(), "Bearer")];
+        Surface {
+            authenticator: Arc::clone(parts.authenticator),
+            decider: Arc::clone(parts.decider),
+            rate: Rate::new(sapl.requests_per_second_max, Instant::now()),
+            streams: Places::new(sapl.streams_max, parts.metrics.streams_open("sse")),
+            recorder: parts.recorder.clone(),
+            bodies: Arc::clone(parts.bodies),
+            metrics: Arc::clone(parts.metrics),
+            clock: Arc::clone(parts.clock),
+            stop: parts.stop,
+            body_bytes_max: sapl.body_bytes_max,
+            multi_subscriptions_max: sapl.multi_subscriptions_max,
+            keep_alive: sapl.keep_alive(),
+            ways: ways.into_iter().filter_map(|(is_on, way)| is_on.then_some(way)).collect(),
+        }
+    }
+
+    /// Answers one request.
+    pub(crate) async fn answer(
+        &self,
+        call: &Call,
+        ask: Ask,
+        request: hyper::Request<Incoming>,
+    ) -> Response<Body> {
+        let path = request.uri().path().to_owned();
+        match self.answered(call, ask, request).await {
+            Ok(answer) => answer,
+            Err(refusal) => self.refuse(refusal, &path),
+        }
+    }
+
+    /// The refusal of a path or method that there is not.
+    pub(crate) fn refuse_with(&self, status: StatusCode, path: &str) -> Response<Body> {
+        self.refuse(Refusal::new(status), path)
+    }
+
+    /// The body that SAPL's server writes; with the message, as it does where its settings include messages.
+    fn refuse(&self, refusal: Refusal, path: &str) -> Response<Body> {
+        let time = Timestamp::try_from((self.clock)()).unwrap_or_default();
+        let message = refusal.message.map(serde_json::Value::from);
+        let message = message.map(|message| format!("\"message\":{message},")).unwrap_or_default();
+        let text = format!(
+            "{{\"timestamp\":\"{time:.3}\",\"status\":{},\"error\":\"{}\",{message}\"path\":{}}}",
+            refusal.status.as_u16(),
+            refusal.status.canonical_reason().unwrap_or("Error"),
+            serde_json::Value::from(path),
+        );
+        let mut answer = json_answer(text);
+        *answer.status_mut() = refusal.status;
+        let headers = answer.headers_mut();
+        match refusal.status {
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            StatusCode::METHOD_NOT_ALLOWED => {
+                headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
+            }
+            StatusCode::UNAUTHORIZED => self.challenge(headers),
+            _ => {}
+        }
+        if refusal.closes {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        answer
+    }
+
+    /// Says how to authenticate.
+    fn challenge(&self, headers: &mut HeaderMap) {
+        for way in &self.ways {
+            headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(way));
+        }
+    }
+
+    async fn answered(
+        &self,
+        call: &Call,
+        ask: Ask,
+        request: hyper::Request<Incoming>,
+    ) -> Result<Response<Body>, Refusal> {
+        let (head, body) = request.into_parts();
+        // A small body is taken before anything is refused, so that the connection can go on.
+        let limit = (self.body_bytes_max, "sapl.body_bytes_max");
+        let body = self.bodies.receive_within(body, limit).await;
+        let closes = body.is_err();
+        let refused = |refusal: Refusal| Refusal { closes: refusal.closes || closes, ..refusal };
+        let identity = self.authenticated(&head.headers).await.map_err(refused)?;
+        if !self.rate.allows(Instant::now()) {
+            self.metrics.limit_hit("sapl.requests_per_second_max");
+            return Err(refused(Refusal::new(StatusCode::TOO_MANY_REQUESTS)));
+        }
+        let text = body.map_err(|problem| refused(Refusal::new(problem.status())))?;
+        let Some(decider) = self.decider.get() else {
+            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE));
+        };
+        let question =
+            Question { surface: self, call, ask, decider: &**decider, identity: &identity, text: &text };
+        match ask {
+            Ask::DecideOnce => question.decide_once().await,
+            Ask::MultiDecideAllOnce => question.decide_all_once().await,
+            Ask::Decide => question.decide(),
+            Ask::MultiDecide => question.decide_all(Emit::Changed),
+            Ask::MultiDecideAll => question.decide_all(Emit::All),
+        }
+    }
+
+    async fn authenticated(&self, headers: &HeaderMap) -> Result<Identity, Refusal> {
+        let presented = Presented::from_header(text_of(headers, &header::AUTHORIZATION));
+        let presented = match headers.get_all(header::AUTHORIZATION).iter().count() {
+            0 | 1 => presented,
+            // Which of them counts must not depend on who looks.
+            _ => Presented::Unknown,
+        };
+        self.authenticator.verify(presented).await.map_err(|denied| match denied {
+            Denied::Wrong => Refusal::new(StatusCode::UNAUTHORIZED),
+            Denied::Busy => Refusal::new(StatusCode::SERVICE_UNAVAILABLE),
+        })
+    }
+}
+
+/// Which decisions of several are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Emit {
+    Changed,
+    All,
+}
+
+/// A request by somebody who may ask.
+struct Question<'q> {
+    surface: &'q Surface,
+    call: &'q Call,
+    ask: Ask,
+    decider: &'q dyn Decider,
+    identity: &'q Identity,
+    text: &'q [u8],
+}
+
+impl Question<'_> {
+    fn read(&self) -> Result<Subscription, Refusal> {
+        let note = |fields: &[&str]| self.unknown(fields);
+        json::read_subscription(self.text, note).map_err(|error| self.unreadable(&error))
+    }
+
+    fn read_several(&self) -> Result<MultiSubscription, Refusal> {
+        let subscriptions_max = self.surface.multi_subscriptions_max;
+        let note = |fields: &[&str]| self.unknown(fields);
+        json::read_multi_subscription_noting(self.text, subscriptions_max, note)
+            .map_err(|error| self.unreadable(&error))
+    }
+
+    fn unreadable(&self, error: &dyn std::fmt::Display) -> Refusal {
+        let message = error.to_string();
+        let (request_id, route, caller) = (&self.call.id, self.ask.as_str(), &self.identity.name);
+        tracing::debug!(request_id, route, ?caller, reason = ?message, "a subscription could not be read");
+        Refusal { message: Some(message), ..Refusal::new(StatusCode::BAD_REQUEST) }
+    }
+
+    /// Fields that mean nothing are passed over, as SAPL's server does; a misspelt `environment` is one of them.
+    fn unknown(&self, fields: &[&str]) {
+        self.surface.metrics.fields_unknown.inc_by(fields.len() as u64);
+        let (request_id, route, caller) = (&self.call.id, self.ask.as_str(), &self.identity.name);
+        let fields: Vec<&str> = fields.iter().take(FIELDS_TOLD_MAX).copied().collect();
+        tracing::debug!(request_id, route, ?caller, ?fields, "fields of a subscription mean nothing");
+    }
+
+    /// A mistake of ours costs one decision, not the process.
+    fn guarded<T>(&self, ask: impl FnOnce() -> Result<T, NoRoom>) -> Result<T, Refused> {
+        match catch_unwind(AssertUnwindSafe(ask)) {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(NoRoom)) => {
+                self.surface.metrics.limit_hit("subscriptions");
+                Err(Refused::NoRoom)
+            }
+            Err(_) => {
+                self.surface.metrics.panics.inc();
+                tracing::error!(request_id = %self.call.id, "a request ended in a panic; please report it");
+                Err(Refused::Panicked)
+            }
+        }
+    }
+
+    /// What keeps record of its decisions, where somebody does.
+    fn account(&self) -> Option<Account> {
+        self.surface.recorder.account(|| Caller {
+            surface: self.ask.way(),
+            route: self.ask.as_str(),
+            request_id: &self.call.id,
+            client: Some(self.call.client),
+            identity: self.identity,
+        })
+    }
+
+    async fn decide_once(self) -> Result<Response<Body>, Refusal> {
+        let account = self.account();
+        let raw = durward_pdp::ir::json::read_subscription(self.text).ok().filter(|_| account.is_none());
+        let begun = Instant::now();
+        let subscription = match raw {
+            Some(raw) => match self.guarded(|| Ok(self.decider.decide_raw(&self.identity.tenant, &raw))) {
+                Ok(Some(decision)) => {
+                    self.surface.metrics.told(&decision, Some(begun.elapsed()));
+                    return Ok(json_answer(decision.to_json()));
+                }
+                Ok(None) => Subscription::from_raw(raw),
+                Err(_) => self.read()?,
+            },
+            None => self.read()?,
+        };
+        let account = account.map(|account| account.asks_once(&subscription, self.text.len()));
+        let (decision, record) =
+            match self.guarded(|| self.decider.decide_once(&self.identity.tenant, subscription)) {
+                Ok(Once::Decided(decision)) => (Arc::new(decision), None),
+                Ok(Once::Recorded(Recorded { decision, record })) => (decision, Some(record)),
+                Ok(Once::Waiting(mut decisions)) => {
+                    let decision = std::future::poll_fn(|task| decisions.poll_next(task)).await;
+                    (decision, decisions.record())
+                }
+                Err(Refused::NoRoom) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE)),
+                Err(Refused::Panicked) => (indeterminate(), Some(panicked())),
+            };
+        let time = Some(begun.elapsed());
+        tell(&self.surface.metrics, account.as_ref(), None, &decision, || record, time);
+        Ok(json_answer(decision.to_json()))
+    }
+
+    async fn decide_all_once(self) -> Result<Response<Body>, Refusal> {
+        let multi = self.read_several()?;
+        let (account, metrics) = (self.account(), &self.surface.metrics);
+        if multi.subscriptions.is_empty() {
+            tell_nothing(metrics, account.as_ref());
+            return Ok(json_answer(nothing_asked()));
+        }
+        let account = account.map(|account| account.asks_all(&multi));
+        let begun = Instant::now();
+        let ids: Vec<_> = multi.subscriptions.iter().map(|(id, _)| id.clone()).collect();
+        let mut decisions = None;
+        let named: Named = match self.guarded(|| self.decider.subscribe_all(&self.identity.tenant, multi)) {
+            Ok(all) => {
+                let all = decisions.insert(all);
+                std::future::poll_fn(|task| all.poll_all(task)).await
+            }
+            Err(Refused::NoRoom) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE)),
+            Err(Refused::Panicked) => ids.into_iter().map(|id| (id, indeterminate())).collect(),
+        };
+        let time = begun.elapsed();
+        let record = |id: &str| decisions.as_ref().map_or_else(|| Some(panicked()), |all| all.record(id));
+        tell_all(metrics, account.as_ref(), &named, record, Some(time));
+        Ok(json_answer(all(&named)))
+    }
+
+    fn decide(self) -> Result<Response<Body>, Refusal> {
+        let subscription = self.read()?;
+        let place = self.place()?;
+        let tenant = &self.identity.tenant;
+        let account = self.account().map(|account| account.asks(&subscription));
+        let told = Teller::new(self.surface, account);
+        match self.guarded(|| self.decider.subscribe(tenant, subscription)) {
+            Ok(decisions) => Ok(self.events(Box::new(One { decisions, told }), place)),
+            Err(refused) => Err(refused.into()),
+        }
+    }
+
+    fn decide_all(self, emit: Emit) -> Result<Response<Body>, Refusal> {
+        let multi = self.read_several()?;
+        let place = self.place()?;
+        let account = self.account();
+        if multi.subscriptions.is_empty() {
+            let text = match emit {
+                Emit::Changed => {
+                    data(|out| json::write_identified(out, "", &Decision::plain(Outcome::Indeterminate)))
+                }
+                Emit::All => format!("data:{}\n\n", nothing_asked()),
+            };
+            tell_nothing(&self.surface.metrics, account.as_ref());
+            return Ok(self.events(Box::new(Said(Some(text))), place));
+        }
+        let told = Teller::new(self.surface, account.map(|account| account.asks_all(&multi)));
+        match self.guarded(|| self.decider.subscribe_all(&self.identity.tenant, multi)) {
+            Ok(decisions) => Ok(self.events(Box::new(Several { decisions, emit, told }), place)),
+            Err(refused) => Err(refused.into()),
+        }
+    }
+
+    /// A place among the streams there may be.
+    fn place(&self) -> Result<Held, Refusal> {
+        self.surface.streams.take().ok_or_else(|| {
+            self.surface.metrics.limit_hit("sapl.streams_max");
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE)
+        })
+    }
+
+    fn events(self, source: Box<dyn Source>, place: Held) -> Response<Body> {
+        let surface = self.surface;
+        let expires = self.identity.expires.map(tokio::time::Instant::from_std);
+        let events = Events::new(source, surface.stop.clone(), surface.keep_alive, expires, place);
+        let mut answer = Response::new(Body::Events(Box::new(events)));
+        let headers = answer.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream;charset=UTF-8"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        answer
+    }
+}
+
+/// Why there is no answer.
+enum Refused {
+    NoRoom,
+    Panicked,
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Refusal {
+        Refusal::new(match refused {
+            Refused::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
+            Refused::Panicked => StatusCode::INTERNAL_SERVER_ERROR,
+        })
+    }
+}
+
+fn data(write: impl FnOnce(&mut String)) -> String {
+    let mut text = String::with_capacity(64);
+    text.push_str("data:");
+    write(&mut text);
+    text.push_str("\n\n");
+    text
+}
+
+fn all(named: &Named) -> String {
+    let mut text = String::with_capacity(64 * named.len());
+    json::write_named(&mut text, named.iter().map(|(id, decision)| (id.as_str(), &**decision)));
+    text
+}
+
+/// The answer to no question: what SAPL's server says.
+fn nothing_asked() -> String {
+    let mut text = String::new();
+    json::write_named(&mut text, [("", &Decision::plain(Outcome::Indeterminate))]);
+    text
+}
+
+fn indeterminate() -> Arc<Decision> {
+    Arc::new(Decision::plain(Outcome::Indeterminate))
+}
+
+fn panicked() -> Arc<Record> {
+    Arc::new(Record::failed(0, "a mistake in durward"))
+}
+
+/// Counts what a client is told, and keeps record of it where somebody does.
+fn tell(
+    metrics: &Metrics,
+    account: Option<&Account>,
+    id: Option<&SmolStr>,
+    decision: &Arc<Decision>,
+    record: impl FnOnce() -> Option<Arc<Record>>,
+    time: Option<Duration>,
+) {
+    metrics.told(decision, time);
+    if let Some(account) = account {
+        account.told(id, decision, record(), time);
+    }
+}
+
+fn tell_all(
+    metrics: &Metrics,
+    account: Option<&Account>,
+    named: &Named,
+    record: impl Fn(&str) -> Option<Arc<Record>>,
+    time: Option<Duration>,
+) {
+    for (id, decision) in named {
+        tell(metrics, account, Some(id), decision, || record(id), time);
+    }
+}
+
+fn tell_nothing(metrics: &Metrics, account: Option<&Account>) {
+    let record = || Some(Arc::new(Record::failed(0, NOTHING_ASKED)));
+    tell(metrics, account, None, &indeterminate(), record, None);
+}
+
+/// What a stream needs to count and record what it tells.
+struct Teller {
+    metrics: Arc<Metrics>,
+    account: Option<Account>,
+}
+
+impl Teller {
+    fn new(surface: &Surface, account: Option<Account>) -> Teller {
+        Teller { metrics: Arc::clone(&surface.metrics), account }
+    }
+}
+
+/// The decisions of one subscription.
+struct One {
+    decisions: Box<dyn Decisions>,
+    told: Teller,
+}
+
+impl Source for One {
+    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>> {
+        self.decisions.poll_next(task).map(|decision| {
+            let Teller { metrics, account } = &self.told;
+            tell(metrics, account.as_ref(), None, &decision, || self.decisions.record(), None);
+            Some(data(|out| out.push_str(&decision.to_json())))
+        })
+    }
+}
+
+/// The decisions of several.
+struct Several {
+    decisions: Box<dyn MultiDecisions>,
+    emit: Emit,
+    told: Teller,
+}
+
+impl Source for Several {
+    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>> {
+        let named = match self.emit {
+            Emit::All => ready!(self.decisions.poll_all(task)),
+            Emit::Changed => ready!(self.decisions.poll_changed(task)),
+        };
+        let Teller { metrics, account } = &self.told;
+        tell_all(metrics, account.as_ref(), &named, |id| self.decisions.record(id), None);
+        Poll::Ready(Some(match self.emit {
+            Emit::All => format!("data:{}\n\n", all(&named)),
+            Emit::Changed => {
+                let each =
+                    named.iter().map(|(id, decision)| data(|out| json::write_identified(out, id, decision)));
+                each.collect()
+            }
+        }))
+    }
+}
+
+/// Something to say once.
+struct Said(Option<String>);
+
+impl Source for Said {
+    fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<Option<String>> {
+        Poll::Ready(self.0.take())
+    }
+}

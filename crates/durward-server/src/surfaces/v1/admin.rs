@@ -1,0 +1,76 @@
+//! What administrators do: their session's token shows that they are.
+
+use durward_session::Administrator;
+use hyper::StatusCode;
+use serde::Deserialize;
+
+use super::sessions::{Done, SessionList, SessionView};
+use super::{Answered, Asked, failed, ok, session_id, user};
+use crate::surfaces::http::problem::Problem;
+
+/// Whose sessions.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WhoseBody {
+    #[serde(default = "super::root")]
+    realm: String,
+    user: String,
+}
+
+/// One session of a user, all of a user, or all of everybody.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RevokeBody {
+    #[serde(default = "super::root")]
+    realm: String,
+    #[serde(default)]
+    user: Option<String>,
+    #[serde(default)]
+    session: Option<String>,
+    #[serde(default)]
+    everybody: bool,
+}
+
+async fn administrator(asked: &Asked<'_>) -> Result<Administrator, Problem> {
+    asked.service.administrator(asked.token()?).await.map_err(|why| failed(&why))
+}
+
+pub(super) async fn sessions(asked: &Asked<'_>) -> Answered {
+    let WhoseBody { realm, user: name } = asked.read()?;
+    let by = administrator(asked).await?;
+    let whose = user(&realm, &name)?;
+    let sessions = asked.service.sessions_of(&by, &whose).await.map_err(|why| failed(&why))?;
+    let sessions = sessions.iter().map(SessionView::from).collect();
+    ok(&SessionList { user: &name, realm: &realm, sessions })
+}
+
+pub(super) async fn revoke(asked: &Asked<'_>) -> Answered {
+    let RevokeBody { realm, user: name, session, everybody } = asked.read()?;
+    let by = administrator(asked).await?;
+    let done = match (name, session, everybody) {
+        (None, None, true) => asked.service.revoke_all(&by).await,
+        (Some(name), None, false) => asked.service.revoke_user(&by, &user(&realm, &name)?).await,
+        (Some(name), Some(id), false) => {
+            asked.service.revoke(&by, &user(&realm, &name)?, session_id(&id)?).await
+        }
+        (..) => {
+            let detail = "name a `user`, a `user` and one `session`, or `everybody`";
+            return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
+        }
+    };
+    done.map_err(|why| failed(&why))?;
+    ok(&Done { done: true })
+}
+
+pub(super) async fn forgive(asked: &Asked<'_>) -> Answered {
+    let WhoseBody { realm, user: name } = asked.read()?;
+    let by = administrator(asked).await?;
+    asked.service.forgive(&by, &user(&realm, &name)?).await.map_err(|why| failed(&why))?;
+    ok(&Done { done: true })
+}
+
+pub(super) async fn rotate(asked: &Asked<'_>) -> Answered {
+    let by = administrator(asked).await?;
+    asked.service.rotate_keys(&by).await.map_err(|why| failed(&why))?;
+    ok(&Done { done: true })
+}

@@ -1,0 +1,101 @@
+//! Logging in: with a password, and with a code where there is a second step.
+
+use std::collections::BTreeMap;
+
+use durward_session::identity::session::Properties;
+use durward_session::{Granted, Login, LoginRequest, Refused, Wanted};
+use hyper::StatusCode;
+use hyper::header::{self, HeaderValue};
+use serde::{Deserialize, Serialize};
+
+use super::{Answered, Asked, GrantedView, json, refused};
+use crate::surfaces::http::problem::Problem;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    user: String,
+    password: String,
+    #[serde(default = "super::root")]
+    realm: String,
+    #[serde(default)]
+    code: Option<String>,
+    #[serde(default)]
+    cookie: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CodeBody {
+    challenge: String,
+    code: String,
+    #[serde(default)]
+    cookie: bool,
+}
+
+/// A session and what the directory knows of its user.
+#[derive(Serialize)]
+struct View<'v> {
+    #[serde(flatten)]
+    granted: GrantedView<'v>,
+    groups: &'v [String],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    attributes: &'v BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Serialize)]
+struct Challenge<'c> {
+    challenge: &'c str,
+}
+
+pub(super) async fn login(asked: &Asked<'_>) -> Answered {
+    let Body { user, password, realm, code, cookie } = asked.read()?;
+    let request = LoginRequest {
+        realm,
+        user,
+        password,
+        code,
+        address: asked.call.client.ip(),
+        properties: Properties::new(),
+        wanted: Wanted::Session,
+    };
+    told(asked, asked.service.login(request).await, cookie)
+}
+
+pub(super) async fn code(asked: &Asked<'_>) -> Answered {
+    let CodeBody { challenge, code, cookie } = asked.read()?;
+    let address = asked.call.client.ip();
+    let login = asked.service.answer_challenge(&challenge, &code, address, Properties::new()).await;
+    told(asked, login, cookie)
+}
+
+fn told(asked: &Asked<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> Answered {
+    match login {
+        Ok(Login::Granted(granted, account)) => {
+            let view = View {
+                granted: GrantedView::from(&granted),
+                groups: &account.groups,
+                attributes: &account.attributes,
+            };
+            let mut answer = json(StatusCode::OK, &view);
+            if sets_cookie {
+                answer.headers_mut().append(header::SET_COOKIE, cookie(asked, &granted)?);
+            }
+            Ok(answer)
+        }
+        Ok(Login::CodeNeeded(challenge)) => {
+            Ok(json(StatusCode::ACCEPTED, &Challenge { challenge: &challenge }))
+        }
+        Ok(Login::Recognized(_)) => Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "no session")),
+        Err(why) => Err(refused(&why)),
+    }
+}
+
+/// The cookie that carries a token.
+pub(super) fn cookie(asked: &Asked<'_>, granted: &Granted) -> Result<HeaderValue, Problem> {
+    let secure = if asked.cookie.is_secure { "; Secure" } else { "" };
+    let name = &asked.cookie.name;
+    let text = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict{secure}", granted.token);
+    HeaderValue::try_from(text)
+        .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the cookie cannot be set"))
+}

@@ -1,0 +1,332 @@
+//! `/v1/...`: users log in and sessions are used, looked after and ended. `/v1/openapi.json` says it all.
+//!
+//! A token comes as `Authorization: Bearer ...`, or in the cookie that a login was asked to set. A cookie is sent by the browser whoever
+//! has it call, so with a cookie alone, what is a POST must say that it is JSON, also without a body, and not come from a page of
+//! somebody else's: such a page cannot make a browser do the first, and browsers say the second.
+
+mod admin;
+mod login;
+mod object;
+mod openapi;
+mod sessions;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use durward_session::identity::session::{Refusal, SessionId, User};
+use durward_session::{Failed, Granted, Refused, Service};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, Response, StatusCode};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use self::object::Object;
+use crate::base::settings::IdentitySettings;
+use crate::base::settings::words::{BODY, in_our_words};
+use crate::surfaces::http::body::Bodies;
+use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
+use crate::surfaces::http::problem::Problem;
+use crate::surfaces::http::{Answer, Call, Form, text_of};
+
+/// Bodies here are small.
+const BODY_BYTES_MAX: usize = 16 * 1024;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    Login,
+    Code,
+    Validate,
+    Session,
+    Sessions,
+    Logout,
+    Refresh,
+    StepUp,
+    Properties,
+    AdminSessions,
+    AdminRevoke,
+    AdminForgive,
+    AdminRotate,
+    OpenApi,
+}
+
+/// One request, with its body read.
+struct Asked<'a> {
+    call: &'a Call,
+    service: &'a Service,
+    cookie: &'a Cookie,
+    headers: &'a HeaderMap,
+    /// Whether it is a call that may change something.
+    changes: bool,
+    body: Bytes,
+}
+
+type Answered = Result<Answer, Problem>;
+
+/// What requests are answered with.
+pub(crate) struct Surface {
+    /// Empty where there are no users.
+    service: Option<Service>,
+    cookie: Cookie,
+    bodies: Arc<Bodies>,
+}
+
+/// The cookie that a login may set.
+struct Cookie {
+    name: String,
+    /// Whether browsers send it under TLS only.
+    is_secure: bool,
+}
+
+impl Surface {
+    pub(crate) fn new(
+        settings: &IdentitySettings,
+        service: Option<&Service>,
+        bodies: &Arc<Bodies>,
+    ) -> Surface {
+        let cookie = Cookie { name: settings.cookie_name.clone(), is_secure: settings.cookie_secure };
+        Surface { service: service.cloned(), cookie, bodies: Arc::clone(bodies) }
+    }
+
+    /// Answers one request.
+    pub(crate) async fn answer(&self, call: &Call, act: Act, request: hyper::Request<Incoming>) -> Answer {
+        let answered = match (&self.service, act) {
+            (_, Act::OpenApi) => self.described(),
+            (None, _) => Err(Problem::new(StatusCode::NOT_FOUND, "there are no users: see `[identity]`")),
+            (Some(service), _) => self.with_service(call, service, act, request).await,
+        };
+        answered.unwrap_or_else(|problem| problem.into_answer(Form::Json))
+    }
+
+    fn described(&self) -> Answered {
+        ok(&openapi::document(&self.cookie.name))
+    }
+
+    async fn with_service(
+        &self,
+        call: &Call,
+        service: &Service,
+        act: Act,
+        request: hyper::Request<Incoming>,
+    ) -> Answered {
+        let (head, body) = request.into_parts();
+        let body = self.bodies.receive_within(body, (BODY_BYTES_MAX, "identity.body")).await?;
+        if !body.is_empty() {
+            is_json(&head.headers)?;
+        }
+        let changes = head.method == Method::POST;
+        let asked = Asked { call, service, cookie: &self.cookie, headers: &head.headers, changes, body };
+        match act {
+            Act::Login => login::login(&asked).await,
+            Act::Code => login::code(&asked).await,
+            Act::Validate => sessions::validate(&asked).await,
+            Act::Session => sessions::session(&asked).await,
+            Act::Sessions => sessions::own(&asked).await,
+            Act::Logout => sessions::logout(&asked).await,
+            Act::Refresh => sessions::refresh(&asked).await,
+            Act::StepUp => sessions::step_up(&asked).await,
+            Act::Properties => sessions::properties(&asked).await,
+            Act::AdminSessions => admin::sessions(&asked).await,
+            Act::AdminRevoke => admin::revoke(&asked).await,
+            Act::AdminForgive => admin::forgive(&asked).await,
+            Act::AdminRotate => admin::rotate(&asked).await,
+            Act::OpenApi => self.described(),
+        }
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
+    let media_type = text_of(headers, &header::CONTENT_TYPE).unwrap_or_default();
+    let mut parts = media_type.split(';').map(str::trim);
+    let is_named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("application/json"));
+    if is_named && parts.all(is_utf8_or_no_charset) {
+        return Ok(());
+    }
+    let detail = "the body must be `application/json`, in UTF-8";
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
+}
+
+/// JSON between systems is UTF-8 (RFC 8259, section 8.1): what says that it is something else is not read as if it were.
+fn is_utf8_or_no_charset(parameter: &str) -> bool {
+    let Some((name, value)) = parameter.split_once('=') else { return true };
+    !name.trim().eq_ignore_ascii_case("charset")
+        || value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+}
+
+impl Asked<'_> {
+    /// The body, which may be left out where everything in it may be.
+    fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        let text = if self.body.is_empty() { b"{}" } else { &*self.body };
+        let read = serde_json::from_slice(text).map(|Object(read)| read);
+        read.map_err(|error| {
+            let error = in_our_words(&error.to_string(), &BODY);
+            Problem::new(StatusCode::BAD_REQUEST, format!("the body is not what is asked for: {error}"))
+        })
+    }
+
+    /// The token that was shown.
+    fn token(&self) -> Result<&str, Problem> {
+        self.shown().map(|(token, _)| token)
+    }
+
+    /// The token that was shown, and how.
+    fn shown(&self) -> Result<(&str, Way), Problem> {
+        let bearer = match self.headers.get_all(header::AUTHORIZATION).iter().count() {
+            0 => None,
+            1 => text_of(self.headers, &header::AUTHORIZATION)
+                .and_then(|value| value.split_once(' '))
+                .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+                .map(|(_, token)| token.trim()),
+            // Which of them counts must not depend on who looks.
+            _ => return Err(no_token("there are several `Authorization` fields")),
+        };
+        if let Some(token) = bearer {
+            return Ok((token, Way::Bearer));
+        }
+        let cookie_name = &self.cookie.name;
+        match Cookies::named(self.headers, |name| name == cookie_name) {
+            Cookies::None => {
+                Err(no_token("show the session's token: `Authorization: Bearer TOKEN`, or its cookie"))
+            }
+            Cookies::Several => Err(no_token("there are several cookies of the session's name")),
+            Cookies::One(token) => {
+                self.is_own_page()?;
+                Ok((token, Way::Cookie))
+            }
+        }
+    }
+
+    /// Whether a call by cookie may be its user's doing.
+    fn is_own_page(&self) -> Result<(), Problem> {
+        let forbidden = |detail: &str| Err(Problem::new(StatusCode::FORBIDDEN, detail));
+        if is_of_other_site(self.headers, &["cross-site", "same-site"]) {
+            return forbidden("another site's page may not use the session's cookie; show the token");
+        }
+        if self.changes && is_json(self.headers).is_err() {
+            return forbidden(
+                "with a cookie, `Content-Type` must be `application/json`, also without a body",
+            );
+        }
+        Ok(())
+    }
+
+    /// A cookie with another token, where the one before came so.
+    fn with_cookie(&self, mut answer: Answer, way: Way, granted: &Granted) -> Answered {
+        if way == Way::Cookie {
+            answer.headers_mut().append(header::SET_COOKIE, login::cookie(self, granted)?);
+        }
+        Ok(answer)
+    }
+}
+
+/// How a token was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Bearer,
+    Cookie,
+}
+
+fn no_token(detail: &str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, detail).bearer()
+}
+
+fn json(status: StatusCode, document: &impl Serialize) -> Answer {
+    let text = serde_json::to_string(document).unwrap_or_default() + "\n";
+    let mut answer = Response::new(Full::new(Bytes::from(text)));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+fn ok(document: &impl Serialize) -> Answered {
+    Ok(json(StatusCode::OK, document))
+}
+
+/// A moment in words, to the second.
+fn in_words(moment: durward_session::identity::Moment) -> String {
+    let seconds = i64::from(moment.seconds());
+    Timestamp::from_second(seconds).map_or_else(|_| String::new(), |time| time.to_string())
+}
+
+/// A session that was granted, as callers see it.
+#[derive(Serialize)]
+struct GrantedView<'g> {
+    token: &'g str,
+    session: String,
+    user: &'g str,
+    realm: &'g str,
+    level: u8,
+    ends: String,
+    idle_s: u64,
+}
+
+impl<'g> From<&'g Granted> for GrantedView<'g> {
+    fn from(granted: &'g Granted) -> GrantedView<'g> {
+        GrantedView {
+            token: &granted.token,
+            session: granted.id.to_string(),
+            user: granted.user.subject(),
+            realm: granted.user.realm(),
+            level: granted.level.0,
+            ends: in_words(granted.ends),
+            idle_s: granted.idle.as_secs(),
+        }
+    }
+}
+
+fn session_id(text: &str) -> Result<SessionId, Problem> {
+    SessionId::read(text).ok_or_else(|| {
+        Problem::new(StatusCode::BAD_REQUEST, "`session` must be the 32 digits by which sessions are named")
+    })
+}
+
+/// The realm where none is said.
+fn root() -> String {
+    "/".to_owned()
+}
+
+fn user(realm: &str, name: &str) -> Result<User, Problem> {
+    User::new(realm, name).map_err(|error| Problem::new(StatusCode::BAD_REQUEST, error.to_string()))
+}
+
+/// Why a login came to nothing.
+fn refused(refused: &Refused) -> Problem {
+    let status = match refused {
+        Refused::Wrong => StatusCode::UNAUTHORIZED,
+        Refused::UnknownRealm => StatusCode::BAD_REQUEST,
+        Refused::Delayed { .. } | Refused::Crowded { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Refused::UserFull => StatusCode::CONFLICT,
+        Refused::Busy { .. }
+        | Refused::NodeFull
+        | Refused::Directory(_)
+        | Refused::Unavailable(_)
+        | Refused::Unknown => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let problem = Problem::new(status, refused.to_string());
+    match refused.retry_after() {
+        Some(span) => problem.retry_after(span),
+        None => problem,
+    }
+}
+
+/// Why something with a session came to nothing.
+fn failed(failed: &Failed) -> Problem {
+    let detail = failed.to_string();
+    match failed {
+        Failed::Token(Refusal::Unavailable)
+        | Failed::Directory(_)
+        | Failed::Unavailable(_)
+        | Failed::Unknown => Problem::unavailable(detail),
+        Failed::Token(_) => no_token(&detail),
+        Failed::Forbidden => Problem::new(StatusCode::FORBIDDEN, detail),
+        Failed::NoSession => Problem::new(StatusCode::NOT_FOUND, detail),
+        Failed::UnknownRealm | Failed::Properties(_) => Problem::new(StatusCode::BAD_REQUEST, detail),
+        Failed::Code => Problem::new(StatusCode::FORBIDDEN, detail),
+        Failed::Delayed { retry_after } => {
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).retry_after(*retry_after)
+        }
+    }
+}

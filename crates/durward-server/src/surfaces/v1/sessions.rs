@@ -1,0 +1,231 @@
+//! What the holder of a session does with it.
+
+use std::collections::BTreeMap;
+
+use durward_session::Purpose;
+use durward_session::identity::session::{Refusal, Scratch, Session};
+use hyper::StatusCode;
+use hyper::header::{self, HeaderValue};
+use serde::{Deserialize, Serialize};
+
+use super::object::Object;
+use super::{Answered, Asked, GrantedView, Way, failed, in_words, json, ok, session_id};
+use crate::surfaces::http::problem::Problem;
+
+/// What a validation says.
+#[derive(Serialize)]
+struct Valid<'v> {
+    valid: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<&'v str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    realm: Option<&'v str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    level: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ends: Option<String>,
+}
+
+const INVALID: Valid<'_> =
+    Valid { valid: false, user: None, realm: None, session: None, level: None, ends: None };
+
+/// A session, as those see it who list them.
+#[derive(Serialize)]
+pub(super) struct SessionView {
+    session: String,
+    began: String,
+    used: String,
+    ends: String,
+    idle_s: u64,
+    level: u8,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    properties: BTreeMap<String, String>,
+}
+
+impl From<&Session> for SessionView {
+    fn from(session: &Session) -> SessionView {
+        let properties = session.properties.iter();
+        SessionView {
+            session: session.id.to_string(),
+            began: in_words(session.stamp.moment()),
+            used: in_words(session.used),
+            ends: in_words(session.ends),
+            idle_s: session.idle.as_secs(),
+            level: session.level.0,
+            properties: properties.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct SessionList<'l> {
+    pub(super) user: &'l str,
+    pub(super) realm: &'l str,
+    pub(super) sessions: Vec<SessionView>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ValidateBody {
+    #[serde(default)]
+    token: Option<String>,
+    /// Whether it counts as a use.
+    #[serde(default = "yes")]
+    touch: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Whether a token's session lives. The hot path: without a body, nothing is waited for.
+pub(super) async fn validate(asked: &Asked<'_>) -> Answered {
+    let ValidateBody { token, touch } = asked.read()?;
+    let token = match &token {
+        Some(token) => token.as_str(),
+        None => asked.token()?,
+    };
+    let purpose = if touch { Purpose::Use } else { Purpose::Look };
+    let mut scratch = Scratch::new();
+    let claims = match asked.service.fresh(token).await {
+        Ok(Some(permit)) => asked.service.validate_with(permit, token, purpose, &mut scratch),
+        Ok(None) => asked.service.validate_now(token, purpose, &mut scratch),
+        Err(refusal) => Err(refusal),
+    };
+    match claims {
+        Ok(claims) => ok(&Valid {
+            valid: true,
+            user: Some(claims.subject),
+            realm: Some(claims.realm),
+            session: Some(claims.id.to_string()),
+            level: Some(claims.level.0),
+            ends: Some(in_words(claims.ends)),
+        }),
+        Err(Refusal::Unavailable) => Err(failed(&Refusal::Unavailable.into())),
+        Err(
+            Refusal::Malformed
+            | Refusal::UnknownKey
+            | Refusal::Forged
+            | Refusal::Future
+            | Refusal::Expired
+            | Refusal::Idle
+            | Refusal::Revoked,
+        ) => ok(&INVALID),
+    }
+}
+
+/// The token's session.
+pub(super) async fn session(asked: &Asked<'_>) -> Answered {
+    let found = asked.service.session(asked.token()?, Purpose::Look).await;
+    let (who, session) = found.map_err(|why| failed(&why))?;
+    let (user, realm) = (who.user.subject(), who.user.realm());
+    ok(&SessionList { user, realm, sessions: vec![SessionView::from(&session)] })
+}
+
+/// All sessions of the token's user.
+pub(super) async fn own(asked: &Asked<'_>) -> Answered {
+    let found = asked.service.own_sessions(asked.token()?).await;
+    let (who, sessions) = found.map_err(|why| failed(&why))?;
+    let sessions = sessions.iter().map(SessionView::from).collect();
+    ok(&SessionList { user: who.user.subject(), realm: who.user.realm(), sessions })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LogoutBody {
+    /// Another session of the same user.
+    #[serde(default)]
+    session: Option<String>,
+    /// All sessions of the user.
+    #[serde(default)]
+    all: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct Done {
+    pub(super) done: bool,
+}
+
+pub(super) async fn logout(asked: &Asked<'_>) -> Answered {
+    let LogoutBody { session, all } = asked.read()?;
+    let (token, way) = asked.shown()?;
+    let address = Some(asked.call.client.ip());
+    let other = session.as_deref().map(session_id).transpose()?;
+    let done = match (other, all) {
+        (Some(_), true) => {
+            return Err(Problem::new(StatusCode::BAD_REQUEST, "either `session` or `all`, and not both"));
+        }
+        (Some(id), false) => asked.service.logout_other(token, id, address).await,
+        (None, true) => asked.service.logout_everywhere(token, address).await,
+        (None, false) => asked.service.logout(token, address).await,
+    };
+    let who = done.map_err(|why| failed(&why))?;
+    let mut answer = json(StatusCode::OK, &Done { done: true });
+    if way == Way::Cookie && other.is_none_or(|id| id == who.id) {
+        answer.headers_mut().append(header::SET_COOKIE, no_cookie(asked)?);
+    }
+    Ok(answer)
+}
+
+/// What has a browser forget the cookie, whose session has ended.
+fn no_cookie(asked: &Asked<'_>) -> Result<HeaderValue, Problem> {
+    let name = &asked.cookie.name;
+    HeaderValue::try_from(format!("{name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"))
+        .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the cookie cannot be cleared"))
+}
+
+pub(super) async fn refresh(asked: &Asked<'_>) -> Answered {
+    let (token, way) = asked.shown()?;
+    let granted = asked.service.refresh(token).await.map_err(|why| failed(&why))?;
+    asked.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepUpBody {
+    code: String,
+}
+
+pub(super) async fn step_up(asked: &Asked<'_>) -> Answered {
+    let StepUpBody { code } = asked.read()?;
+    let (token, way) = asked.shown()?;
+    let granted = asked.service.step_up(token, &code, asked.call.client.ip()).await;
+    let granted = granted.map_err(|why| failed(&why))?;
+    asked.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted)
+}
+
+/// Names and new values; `null` removes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PropertiesBody {
+    properties: BTreeMap<String, Option<String>>,
+    /// Of which user's session, for administrators.
+    #[serde(default)]
+    of: Option<Object<Other>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Other {
+    realm: String,
+    user: String,
+    session: String,
+}
+
+pub(super) async fn properties(asked: &Asked<'_>) -> Answered {
+    let PropertiesBody { properties, of } = asked.read()?;
+    let (token, way) = asked.shown()?;
+    let changes: Vec<(&str, Option<&str>)> =
+        properties.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect();
+    let Some(Object(Other { realm, user, session })) = of else {
+        let granted = asked.service.set_properties(token, &changes).await.map_err(|why| failed(&why))?;
+        return asked.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted);
+    };
+    let administrator = asked.service.administrator(token).await.map_err(|why| failed(&why))?;
+    let (user, id) = (super::user(&realm, &user)?, session_id(&session)?);
+    let done = asked.service.set_properties_of(&administrator, &user, id, &changes).await;
+    done.map_err(|why| failed(&why))?;
+    ok(&Done { done: true })
+}

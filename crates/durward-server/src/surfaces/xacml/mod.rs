@@ -1,0 +1,74 @@
+//! XACML over HTTP: the REST profile (`pdp`), and the paths of other decision points (`dialect`). `wire` reads and writes.
+
+pub(crate) mod dialect;
+mod pdp;
+mod wire;
+
+use std::sync::Arc;
+
+use durward_pdp::xacml::request::Limits;
+use hyper::body::Incoming;
+use smol_str::SmolStr;
+
+use crate::access::subject::Subjects;
+use crate::base::metrics::Metrics;
+use crate::base::settings::Settings;
+use crate::decision_log::Recorder;
+use crate::policies::InForce;
+use crate::surfaces::http::body::Bodies;
+use crate::surfaces::http::{Answer, Call};
+use dialect::Dialect;
+use durward_sources::AttributeSources;
+
+/// What requests are answered with.
+pub(crate) struct Surface {
+    policies: Arc<InForce>,
+    /// Where attributes come from that requests lack, if they are asked for.
+    sources: Option<Arc<AttributeSources>>,
+    /// Who shows tokens, where there are any.
+    subjects: Option<Subjects>,
+    recorder: Recorder,
+    bodies: Arc<Bodies>,
+    metrics: Arc<Metrics>,
+    request_limits: Limits,
+    /// Whether JSON has short identifiers whoever asks.
+    json_short_ids: bool,
+    /// Whose policies decide.
+    tenant: SmolStr,
+}
+
+/// What the surface shares with others.
+pub(crate) struct Parts<'p> {
+    pub(crate) policies: &'p Arc<InForce>,
+    pub(crate) sources: Option<&'p Arc<AttributeSources>>,
+    pub(crate) subjects: Option<&'p Subjects>,
+    pub(crate) recorder: &'p Recorder,
+    pub(crate) bodies: &'p Arc<Bodies>,
+    pub(crate) metrics: &'p Arc<Metrics>,
+}
+
+impl Surface {
+    pub(crate) fn new(settings: &Settings, parts: &Parts<'_>) -> Surface {
+        Surface {
+            policies: Arc::clone(parts.policies),
+            sources: parts.sources.cloned(),
+            subjects: parts.subjects.cloned(),
+            recorder: parts.recorder.clone(),
+            bodies: Arc::clone(parts.bodies),
+            metrics: Arc::clone(parts.metrics),
+            request_limits: settings.limits.of_requests(settings.server.body_bytes_max),
+            json_short_ids: settings.xacml.json_short_ids,
+            tenant: settings.auth.default_tenant.as_str().into(),
+        }
+    }
+
+    /// Answers one request.
+    pub(crate) async fn answer(
+        &self,
+        call: &Call,
+        dialect: Dialect,
+        request: hyper::Request<Incoming>,
+    ) -> Answer {
+        pdp::answer(&pdp::Call { surface: self, client: call.client, id: &call.id }, dialect, request).await
+    }
+}

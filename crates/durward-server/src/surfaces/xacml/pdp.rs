@@ -1,0 +1,460 @@
+//! `POST /pdp`: a request in, decisions out (REST profile of XACML 3.0, version 1.1, section 2.2).
+//!
+//! Every request that is XACML at all is answered with 200 and a decision, Indeterminate included; 400 is for what
+//! cannot be read as a request, with the place (section 2.2.2).
+
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use durward_pdp::record::{Failure, Record};
+use durward_pdp::xacml::encoding::Utf16;
+use durward_pdp::xacml::request::{RawRequest, RequestError, RequestErrorKind, Version};
+use durward_pdp::xacml::response::Status;
+use durward_pdp::{AttributeSource, Decision, Pdp, Request, Response};
+use http_body_util::Full;
+use hyper::StatusCode;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+
+use super::Surface;
+use super::dialect::Dialect;
+use super::wire::{read_request, write_response};
+use crate::access::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
+use crate::decision_log::{Entry, Surface as Way, Told};
+use crate::surfaces::http::negotiate::{MediaType, Offer, choose};
+use crate::surfaces::http::problem::{Problem, form_of_problems};
+use crate::surfaces::http::{Answer, Form, text_of};
+use durward_sources::{AttributeSources, Rounds};
+
+const XACML_XML: &str = "xacml+xml";
+
+/// What a body says it is.
+#[derive(Clone, Copy, Debug)]
+struct Declared {
+    form: Form,
+    /// The form in which the answer goes out unless another one is asked for.
+    like: Offer,
+    /// Whether it says that it is in UTF-16; in which order of bytes, the body itself tells (RFC 7303, 3).
+    is_utf_16: bool,
+}
+
+/// One request, and what answers it.
+pub(super) struct Call<'c> {
+    pub(super) surface: &'c Surface,
+    /// Who calls.
+    pub(super) client: SocketAddr,
+    /// What the request is called in logs.
+    pub(super) id: &'c str,
+}
+
+/// Answers one request.
+pub(super) async fn answer(call: &Call<'_>, dialect: Dialect, request: hyper::Request<Incoming>) -> Answer {
+    let (head, body) = request.into_parts();
+    let accept = text_of(&head.headers, &header::ACCEPT);
+    let refusal = |problem: Problem, otherwise| dialect.refusal(problem, form_of_problems(accept, otherwise));
+    let declared = match declared(&head.headers) {
+        Ok(declared) => declared,
+        Err(problem) => return refusal(unread(call, body, problem).await, Form::Json),
+    };
+    let Some(offer) = choose(accept, &offers(declared)) else {
+        let detail = "an answer can be `application/xacml+xml`, `application/xml`, `text/xml`, \
+                      `application/xacml+json` or `application/json`, and `Accept` wants none of them";
+        let problem = Problem::new(StatusCode::NOT_ACCEPTABLE, detail);
+        return refusal(unread(call, body, problem).await, declared.form);
+    };
+    let none = || Problem::unavailable("there are no policies in force; see /health/ready");
+    if call.surface.policies.pdp.load().is_none() {
+        return refusal(unread(call, body, none()).await, declared.form);
+    }
+    let bytes = match call.surface.bodies.receive(body).await {
+        Ok(bytes) => bytes,
+        Err(problem) => return refusal(problem, declared.form),
+    };
+    let Some(pdp) = call.surface.policies.pdp.load_full() else { return refusal(none(), declared.form) };
+    let to = To { dialect, offer, length: bytes.len() };
+    match guarded(call, || Ok(decide_text(call, &pdp, declared, &bytes, to))) {
+        Ok(Some(answer)) => return answer,
+        Ok(None) => {}
+        Err(problem) => return refusal(problem, declared.form),
+    }
+    let answered = match guarded(call, || read(call, dialect, declared, &bytes)) {
+        Ok(Asked::Whole(request)) => decide(call, &pdp, request, to).await,
+        Ok(Asked::Unreadable(status)) => Ok(told(call, &pdp, Decided::nothing(status), to)),
+        Ok(Asked::WithTokens(request, tokens)) => match name(call, request, tokens).await {
+            Ok(named) => decide_named(call, &pdp, named, to).await,
+            Err(problem) => Err(problem),
+        },
+        Err(problem) => Err(problem),
+    };
+    answered.unwrap_or_else(|problem| refusal(problem, declared.form))
+}
+
+/// How an answer goes out.
+#[derive(Clone, Copy)]
+struct To {
+    dialect: Dialect,
+    offer: Offer,
+    /// Bytes of the request, for the decision log.
+    length: usize,
+}
+
+/// A panic is a mistake of ours; it must cost one request, not the process and not the connection.
+fn guarded<T>(call: &Call<'_>, work: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        call.surface.metrics.panics.inc();
+        tracing::error!(request_id = %call.id, "a request ended in a panic; please report it");
+        Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "a mistake in durward; nothing was decided"))
+    })
+}
+
+/// A small body is taken first, so that the connection can go on.
+async fn unread(call: &Call<'_>, body: Incoming, problem: Problem) -> Problem {
+    match call.surface.bodies.receive(body).await {
+        Ok(_) => problem,
+        Err(_) => problem.closing(),
+    }
+}
+
+/// Answers from the text of a request alone, as most can be (`Pdp::decide_raw_request`). `None` says nothing about the text: it is to
+/// be read whole, as it is where somebody wants to see the request: sources, sessions, the decision log.
+fn decide_text(call: &Call<'_>, pdp: &Pdp, declared: Declared, bytes: &[u8], to: To) -> Option<Answer> {
+    let surface = call.surface;
+    let Declared { form, is_utf_16, .. } = declared;
+    let has_short_ids = form == Form::Json && (to.dialect.has_short_ids() || surface.json_short_ids);
+    if !to.dialect.takes_xacml()
+        || is_utf_16
+        || has_short_ids
+        || surface.sources.is_some()
+        || surface.recorder.is_on()
+    {
+        return None;
+    }
+    let begun = Instant::now();
+    let decide = |raw: &RawRequest<'_>| {
+        attributes::is_without_sessions(raw.named()).then(|| pdp.decide_raw_request(raw)).flatten()
+    };
+    let response = match form {
+        Form::Xml => RawRequest::with_xml(bytes, &surface.request_limits, decide),
+        Form::Json => RawRequest::with_json(bytes, &surface.request_limits, decide),
+    };
+    let response = response.flatten()?;
+    Some(counted(call, pdp, (Version::V3, &response), begun.elapsed(), to))
+}
+
+/// What a body asks.
+enum Asked {
+    Whole(Request),
+    /// Subjects are named by tokens.
+    WithTokens(Request, WithTokens),
+    /// It is Indeterminate for this.
+    Unreadable(Status),
+}
+
+fn read(call: &Call<'_>, dialect: Dialect, declared: Declared, bytes: &[u8]) -> Result<Asked, Problem> {
+    let Declared { form, is_utf_16, .. } = declared;
+    if is_utf_16 && Utf16::of_document(bytes).is_none() {
+        let detail = "`Content-Type` says that the body is in UTF-16, and it is not";
+        return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
+    }
+    let read = dialect.read(form, bytes);
+    let read = read.unwrap_or_else(|| read_request(form, bytes, &call.surface.request_limits));
+    let mut request = match read {
+        Ok(request) => request,
+        Err(error) => {
+            let status = dialect.status_of(form, &error).map(Ok);
+            let status = status.unwrap_or_else(|| status_of_unreadable(call, form, &error, bytes));
+            return status.map(Asked::Unreadable);
+        }
+    };
+    if form == Form::Json && (dialect.has_short_ids() || call.surface.json_short_ids) {
+        request.expand_short_ids();
+    }
+    match attributes::looked_at(&request).map_err(wrong_subject)? {
+        None => Ok(Asked::Whole(request)),
+        Some(tokens) => Ok(Asked::WithTokens(request, tokens)),
+    }
+}
+
+/// What is wrong with how a subject is named is the caller's mistake, and nothing is decided.
+fn wrong_subject(why: String) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, why)
+}
+
+async fn name(call: &Call<'_>, request: Request, tokens: WithTokens) -> Result<Named, Problem> {
+    let subjects = call.surface.subjects.as_ref().ok_or_else(|| wrong_subject(NO_SESSIONS.to_owned()))?;
+    tokens.named(request, subjects).await.map_err(wrong_subject)
+}
+
+async fn decide(call: &Call<'_>, pdp: &Pdp, request: Request, to: To) -> Result<Answer, Problem> {
+    let decided = Decided::by(call, pdp, request).await?;
+    guarded(call, || Ok(told(call, pdp, decided, to)))
+}
+
+async fn decide_named(call: &Call<'_>, pdp: &Pdp, mut named: Named, to: To) -> Result<Answer, Problem> {
+    let request = std::mem::replace(&mut named.request, Request::builder().build());
+    let mut decided = Decided::by(call, pdp, request).await?;
+    guarded(call, || {
+        named.settle(&mut decided.request, &mut decided.response);
+        decided.record_tokens();
+        Ok(told(call, pdp, decided, to))
+    })
+}
+
+/// Writes, counts, and hands the decision log an entry for each result.
+fn told(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) -> Answer {
+    let answer = counted(call, pdp, (decided.request.version, &decided.response), decided.duration, to);
+    if call.surface.recorder.is_on() {
+        record(call, pdp, decided, to);
+    }
+    answer
+}
+
+/// Counts, and writes: in XML in this version.
+fn counted(
+    call: &Call<'_>,
+    pdp: &Pdp,
+    (version, response): (Version, &Response),
+    duration: Duration,
+    to: To,
+) -> Answer {
+    if let Some(note) = pdp.first_mismatch(durward_pdp::Asked::Request) {
+        tracing::warn!(request_id = %call.id, "{note}");
+    }
+    let decisions = response.results.iter().map(|result| result.decision);
+    call.surface.metrics.decided(decisions, duration);
+    let own = to.dialect.written(response);
+    own.unwrap_or_else(|| written(version, response, to.offer))
+}
+
+fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) {
+    let route = to.dialect.route();
+    let surface = call.surface;
+    let Decided { request, response, mut records, duration } = decided;
+    let parts = response.results.len();
+    if records.len() != parts {
+        records = vec![Record { snapshot: pdp.snapshot().id, ..Record::default() }; parts];
+    }
+    let mut request = Some(request);
+    for ((number, result), mut record) in response.results.into_iter().enumerate().zip(records) {
+        match result.decision {
+            // Be it by policies, or because the request or its subject is not what it should be.
+            Decision::Indeterminate if record.failures.is_empty() => {
+                let message = result.status.message.as_deref().unwrap_or("no reason is known");
+                record.failures = vec![Failure::outside(message)];
+            }
+            Decision::Indeterminate => {}
+            Decision::Deny if attributes::token_reason(&result).is_some() => {}
+            Decision::Permit | Decision::Deny | Decision::NotApplicable => record.failures.clear(),
+        }
+        surface.recorder.trace((Way::Xacml, route, call.id), None, &record);
+        surface.recorder.record(|time| {
+            let request = request.take().map(Box::new);
+            Entry {
+                time,
+                surface: Way::Xacml,
+                route,
+                request_id: call.id.into(),
+                client: Some(call.client),
+                tenant: surface.tenant.clone(),
+                caller: None,
+                duration: Some(duration),
+                record: Arc::new(record),
+                bytes: if request.is_some() { to.length } else { 0 },
+                told: Told::Result { request, result: Box::new(result), part: (number + 1, parts) },
+            }
+        });
+    }
+}
+
+/// A request with its response.
+struct Decided {
+    request: Request,
+    response: Response,
+    /// For each result, where decisions are recorded.
+    records: Vec<Record>,
+    duration: Duration,
+}
+
+impl Decided {
+    async fn by(call: &Call<'_>, pdp: &Pdp, request: Request) -> Result<Decided, Problem> {
+        let surface = call.surface;
+        let begun = Instant::now();
+        let (response, records) = match &surface.sources {
+            None => guarded(call, || {
+                Ok(match surface.recorder.is_on() {
+                    true => pdp.decide_recorded(&request, surface.recorder.recording()),
+                    false => (pdp.decide(&request), Vec::new()),
+                })
+            })?,
+            Some(sources) => Decided::with(call, pdp, &request, sources).await?,
+        };
+        Ok(Decided { request, response, records, duration: begun.elapsed() })
+    }
+
+    /// Decides with what attribute sources know; the records are those of the last round.
+    async fn with(
+        call: &Call<'_>,
+        pdp: &Pdp,
+        request: &Request,
+        sources: &AttributeSources,
+    ) -> Result<(Response, Vec<Record>), Problem> {
+        let mut records = Vec::new();
+        let decide = |source: &dyn AttributeSource| {
+            guarded(call, || {
+                if !call.surface.recorder.is_on() {
+                    return Ok(pdp.decide_with(request, source));
+                }
+                let (response, recorded) =
+                    pdp.decide_recorded_with(request, source, call.surface.recorder.recording());
+                records = recorded;
+                Ok(response)
+            })
+        };
+        Ok(match sources.decide(decide).await? {
+            Rounds::Enough(response) => (response, records),
+            // What the last round lacked is not why it ended.
+            Rounds::TooMany(message) => {
+                let snapshot = records.first().map_or_else(|| pdp.snapshot().id, |record| record.snapshot);
+                let records = vec![Record::failed(snapshot, &message)];
+                (Response::indeterminate(Status::processing_error(message)), records)
+            }
+        })
+    }
+
+    /// What was decided for a subject whose token is not taken, no policy decided.
+    fn record_tokens(&mut self) {
+        for (result, record) in self.response.results.iter().zip(&mut self.records) {
+            if let Some(reason) = attributes::token_reason(result) {
+                let failures = vec![Failure::outside(reason)];
+                *record = Record { snapshot: record.snapshot, failures, ..Record::default() };
+            }
+        }
+    }
+
+    /// Indeterminate, because the request cannot be read.
+    fn nothing(status: Status) -> Decided {
+        let request = Request::builder().build();
+        let response = Response::indeterminate(status);
+        Decided { request, response, records: Vec::new(), duration: Duration::ZERO }
+    }
+}
+
+/// What becomes of a request that cannot be read: a status for an Indeterminate answer where only a value is wrong
+/// (XACML 3.0, 7.3), else a problem.
+fn status_of_unreadable(
+    call: &Call<'_>,
+    form: Form,
+    error: &RequestError,
+    bytes: &[u8],
+) -> Result<Status, Problem> {
+    match error.kind {
+        RequestErrorKind::Value => Ok(error.status()),
+        RequestErrorKind::IllFormed | RequestErrorKind::Structure => Err(match in_other_form(form, bytes) {
+            Some(detail) => Problem::new(StatusCode::BAD_REQUEST, detail),
+            None => Problem::request(StatusCode::BAD_REQUEST, error),
+        }),
+        RequestErrorKind::Limit => {
+            call.surface.metrics.limit_hit("request");
+            Err(Problem::request(StatusCode::PAYLOAD_TOO_LARGE, error))
+        }
+    }
+}
+
+/// What is said of JSON that is sent as XML, and the reverse: the mistake is in the header, not in the body.
+fn in_other_form(form: Form, bytes: &[u8]) -> Option<&'static str> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
+    match (form, bytes.first()) {
+        (Form::Xml, Some(b'{' | b'[')) => Some(
+            "the body is JSON, and `Content-Type` says XML; send it with `Content-Type: application/xacml+json`",
+        ),
+        (Form::Json, _) if bytes.starts_with(b"<") || Utf16::of_document(bytes).is_some() => Some(
+            "the body is XML, and `Content-Type` says JSON; send it with `Content-Type: application/xacml+xml`",
+        ),
+        (Form::Xml | Form::Json, _) => None,
+    }
+}
+
+fn written(version: Version, response: &Response, offer: Offer) -> Answer {
+    let form = if offer.sub.ends_with("json") { Form::Json } else { Form::Xml };
+    let text = write_response(form, version, response);
+    let mut answer = hyper::Response::new(Full::new(Bytes::from(text)));
+    let media_type = match (offer.main, offer.sub) {
+        ("application", XACML_XML) => match version {
+            Version::V1 => "application/xacml+xml; version=1.0",
+            Version::V2 => "application/xacml+xml; version=2.0",
+            Version::V3 => "application/xacml+xml; version=3.0",
+        },
+        ("application", "xml") => "application/xml",
+        ("text", "xml") => "text/xml; charset=utf-8",
+        ("application", "xacml+json") => "application/xacml+json",
+        _ => "application/json",
+    };
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    answer
+}
+
+/// The forms of an answer, the request's own first.
+fn offers(declared: Declared) -> [Offer; 6] {
+    let version = declared.like.version.or(Some("3.0"));
+    let xacml_xml = Offer { main: "application", sub: XACML_XML, version };
+    let [xml, text, xacml_json, json] =
+        [("application", "xml"), ("text", "xml"), ("application", "xacml+json"), ("application", "json")]
+            .map(|(main, sub)| Offer { main, sub, version: None });
+    match declared.form {
+        Form::Xml => [declared.like, xacml_xml, xml, text, xacml_json, json],
+        Form::Json => [declared.like, xacml_json, json, xacml_xml, xml, text],
+    }
+}
+
+/// Reads `Content-Type`.
+fn declared(headers: &HeaderMap) -> Result<Declared, Problem> {
+    let unsupported = |detail: &str| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail);
+    if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
+        return Err(unsupported("send the body without `Content-Encoding`"));
+    }
+    let media_type = text_of(headers, &header::CONTENT_TYPE).and_then(MediaType::parse);
+    let Some(media_type) = media_type else {
+        return Err(unsupported(&format!("say in `Content-Type` what the body is: {TAKEN}")));
+    };
+    let charset = media_type.parameter("charset");
+    let is_utf_16 = charset.is_some_and(is_utf_16);
+    if charset.is_some_and(|charset| !is_utf_16 && !is_utf_8(charset)) {
+        return Err(unsupported("send the body in UTF-8, or, if it is XML, in UTF-16"));
+    }
+    let offer = |main, sub, version| Offer { main, sub, version };
+    let known = [
+        ("application", XACML_XML, Form::Xml),
+        ("application", "xml", Form::Xml),
+        ("text", "xml", Form::Xml),
+        ("application", "xacml+json", Form::Json),
+        ("application", "json", Form::Json),
+    ];
+    let Some((main, sub, form)) = known.into_iter().find(|(main, sub, _)| media_type.is(main, sub)) else {
+        return Err(unsupported(&format!("the body can be {TAKEN}")));
+    };
+    let version = match media_type.parameter("version") {
+        _ if sub != XACML_XML => None,
+        None | Some("3.0") => Some("3.0"),
+        Some("2.0") => Some("2.0"),
+        Some("1.0" | "1.1") => Some("1.0"),
+        Some(_) => return Err(unsupported("the versions of XACML known here are 1.0, 1.1, 2.0 and 3.0")),
+    };
+    if is_utf_16 && form == Form::Json {
+        return Err(unsupported("JSON is sent in UTF-8 (RFC 8259, 8.1)"));
+    }
+    Ok(Declared { form, like: offer(main, sub, version), is_utf_16 })
+}
+
+const TAKEN: &str = "`application/xacml+xml`, `application/xml`, `text/xml`, `application/xacml+json` or \
+                     `application/json`";
+
+fn is_utf_8(charset: &str) -> bool {
+    ["utf-8", "utf8", "us-ascii"].iter().any(|known| charset.eq_ignore_ascii_case(known))
+}
+
+fn is_utf_16(charset: &str) -> bool {
+    ["utf-16", "utf-16le", "utf-16be"].iter().any(|known| charset.eq_ignore_ascii_case(known))
+}

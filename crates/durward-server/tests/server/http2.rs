@@ -1,0 +1,214 @@
+//! HTTP/2: many requests at once on one connection, and clients that mean harm by it.
+
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper::{Request, Response, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+
+use crate::sapl_policies::start;
+use crate::support::{PATIENCE, TestServer, request_json};
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// An empty SETTINGS frame.
+const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+
+const ALICE_READS: &str = "policy \"reading\"\npermit\n    subject == \"alice\";\n";
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(PATIENCE, work).await.unwrap() })
+}
+
+async fn connect(server: &TestServer) -> SendRequest<Full<Bytes>> {
+    let stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
+    let (send, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    send
+}
+
+fn post(path: &str, body: String) -> Request<Full<Bytes>> {
+    let request = Request::post(format!("http://durward.test{path}"));
+    let request = request
+        .header("content-type", if path == "/pdp" { "application/xacml+json" } else { "application/json" });
+    request.body(Full::new(body.into())).unwrap()
+}
+
+async fn text(answer: Response<Incoming>) -> String {
+    String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+}
+
+fn asks(subject: &str) -> String {
+    format!(r#"{{"subject":"{subject}","action":"read","resource":"document"}}"#)
+}
+
+#[test]
+fn hundreds_of_requests_on_one_connection_are_each_answered_with_their_own_decision() {
+    let server = TestServer::start("");
+    run(async {
+        let send = connect(&server).await;
+        let asked: Vec<_> = (0..400)
+            .map(|number| {
+                let (role, expected) =
+                    if number % 2 == 0 { ("doctor", "Permit") } else { ("visitor", "Deny") };
+                let mut send = send.clone();
+                tokio::spawn(async move {
+                    send.ready().await.unwrap();
+                    let answer = send.send_request(post("/pdp", request_json(role))).await.unwrap();
+                    assert_eq!((answer.status().as_u16(), answer.version()), (200, Version::HTTP_2));
+                    assert!(answer.headers().contains_key("x-request-id"));
+                    let body = text(answer).await;
+                    assert!(body.contains(expected), "{body}");
+                })
+            })
+            .collect();
+        for one in asked {
+            one.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_stream_goes_on_beside_other_requests_of_its_connection() {
+    let server = start(&[("reading.sapl", ALICE_READS)]);
+    run(async {
+        let mut send = connect(&server).await;
+        let mut stream = send.send_request(post("/api/pdp/decide", asks("alice"))).await.unwrap().into_body();
+        let first = stream.frame().await.unwrap().unwrap().into_data().unwrap();
+        assert_eq!(first, "data:{\"decision\":\"PERMIT\"}\n\n");
+        for _ in 0..20 {
+            let answer = send.send_request(post("/api/pdp/decide-once", asks("bob"))).await.unwrap();
+            assert_eq!(text(answer).await, r#"{"decision":"DENY"}"#);
+        }
+        server
+            .directory
+            .write("policies/reading.sapl", "policy \"reading\"\ndeny\n    subject == \"alice\";\n");
+        let next = stream.frame().await.unwrap().unwrap().into_data().unwrap();
+        assert_eq!(next, "data:{\"decision\":\"DENY\"}\n\n");
+    });
+}
+
+/// RFC 9113, 8.3.1: two names could be one for a proxy and another for us.
+#[test]
+fn a_request_that_names_two_hosts_is_refused() {
+    let server = TestServer::start("");
+    run(async {
+        let mut send = connect(&server).await;
+        let mut request = post("/pdp", request_json("doctor"));
+        request.headers_mut().insert("host", "durward.test".parse().unwrap());
+        assert_eq!(send.send_request(request).await.unwrap().status(), 200, "the same name twice is one");
+        let mut request = post("/pdp", request_json("doctor"));
+        request.headers_mut().insert("host", "other.test".parse().unwrap());
+        assert_eq!(send.send_request(request).await.unwrap().status(), 400);
+    });
+}
+
+#[test]
+fn too_many_header_fields_or_bytes_of_body_are_refused_and_leave_the_others_alone() {
+    let server = TestServer::start("server.body_bytes_max = 2000");
+    run(async {
+        let mut send = connect(&server).await;
+        let mut request = post("/pdp", request_json("doctor"));
+        for number in 0..80 {
+            let name: hyper::header::HeaderName = format!("x-{number}").parse().unwrap();
+            request.headers_mut().insert(name, "1".parse().unwrap());
+        }
+        assert_eq!(send.send_request(request).await.unwrap().status(), 431);
+        let large = post("/pdp", request_json(&"x".repeat(3_000)));
+        assert_eq!(send.send_request(large).await.unwrap().status(), 413);
+        let answer = send.send_request(post("/pdp", request_json("doctor"))).await.unwrap();
+        assert!(text(answer).await.contains("Permit"));
+    });
+}
+
+#[test]
+fn a_connection_that_asks_nothing_is_closed_in_its_time() {
+    let server = TestServer::start("server.idle_time_ms_max = 300\nserver.header_time_ms_max = 300");
+    for first in [&PREFACE[..10], &[PREFACE, SETTINGS].concat()] {
+        let mut raw = server.connect();
+        raw.0.write_all(first).unwrap();
+        let (_, time) = raw.rest();
+        assert!(time >= Duration::from_millis(200), "{time:?}");
+    }
+}
+
+#[test]
+fn a_body_that_does_not_come_is_not_waited_for() {
+    let server = TestServer::start("server.request_time_ms_max = 300");
+    let mut raw = server.connect();
+    // HEADERS of `POST /pdp` without END_STREAM: indexed fields of HPACK's static table, and literals.
+    let mut block = vec![0x83, 0x86, 0x04, 4];
+    block.extend_from_slice(b"/pdp");
+    block.extend_from_slice(&[0x01, 1]);
+    block.extend_from_slice(b"x");
+    block.extend_from_slice(&[0x0f, 0x10, 15]);
+    block.extend_from_slice(b"application/xml");
+    let mut bytes = [PREFACE, SETTINGS].concat();
+    bytes.extend_from_slice(&[0, 0, u8::try_from(block.len()).unwrap(), 1, 4, 0, 0, 0, 1]);
+    bytes.extend_from_slice(&block);
+    raw.0.write_all(&bytes).unwrap();
+    let mut seen = Vec::new();
+    let mut some = [0; 1024];
+    // HEADERS of the answer: 408 is `:status` as a literal.
+    while !seen.windows(3).any(|part| part == b"408") && !has_huffman_408(&seen) {
+        let count = raw.0.read(&mut some).unwrap();
+        assert!(count > 0, "{seen:?}");
+        seen.extend_from_slice(&some[..count]);
+    }
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"request_time_ms_max\"}"), 1.0);
+}
+
+/// "408" in HPACK's Huffman code: 011010, 00000, 011100 (RFC 7541, appendix B), padded with ones.
+fn has_huffman_408(bytes: &[u8]) -> bool {
+    bytes.windows(3).any(|part| part == [0x68, 0x0e, 0x7f] || part[..2] == [0x68, 0x0e])
+}
+
+/// CVE-2023-44487: requests that are reset at once cost the client nothing, and must cost the server little.
+#[test]
+fn a_client_that_resets_what_it_asks_is_cut_off_and_others_are_served() {
+    let server = TestServer::start("");
+    let mut raw = server.connect();
+    raw.0.write_all(&[PREFACE, SETTINGS].concat()).unwrap();
+    let mut writing = raw.0.try_clone().unwrap();
+    let flood = std::thread::spawn(move || {
+        for number in 0..20_000_u32 {
+            let stream = (2 * number + 1).to_be_bytes();
+            let mut bytes = vec![0, 0, 7, 1, 5];
+            bytes.extend_from_slice(&stream);
+            bytes.extend_from_slice(&[0x82, 0x86, 0x84, 0x01, 1, b'x', 0x90]);
+            bytes.extend_from_slice(&[0, 0, 4, 3, 0]);
+            bytes.extend_from_slice(&stream);
+            bytes.extend_from_slice(&8_u32.to_be_bytes());
+            if writing.write_all(&bytes).is_err() {
+                return true;
+            }
+        }
+        false
+    });
+    let begun = Instant::now();
+    assert_eq!(server.decide("doctor"), "Permit");
+    assert!(begun.elapsed() < PATIENCE);
+    let (_, _) = raw.rest();
+    assert!(flood.join().unwrap(), "the connection was ended while the client still sent");
+    assert_eq!(server.decide("doctor"), "Permit");
+}
+
+#[test]
+fn requests_under_way_are_answered_when_the_server_stops() {
+    let mut server = start(&[("reading.sapl", ALICE_READS)]);
+    run(async {
+        let mut send = connect(&server).await;
+        let mut stream = send.send_request(post("/api/pdp/decide", asks("alice"))).await.unwrap().into_body();
+        stream.frame().await.unwrap().unwrap();
+        server.begin_stop();
+        let last = stream.frame().await.unwrap().unwrap().into_data().unwrap();
+        assert!(last.starts_with(b"event: shutdown"), "{last:?}");
+        assert!(stream.frame().await.is_none());
+    });
+    assert_eq!(server.stop().connections_cut, 0);
+}

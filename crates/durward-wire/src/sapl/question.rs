@@ -1,0 +1,12 @@
+//! Several subscriptions of one caller.
+
+use smol_str::SmolStr;
+
+use durward_sapl::Subscription;
+
+/// Questions, each with an id of the client's.
+#[derive(Clone, Debug, Default)]
+pub struct MultiSubscription {
+    /// The questions in the order of the client. Ids are unique and not blank.
+    pub subscriptions: Vec<(SmolStr, Subscription)>,
+}
