@@ -210,7 +210,7 @@ fn of_requests(
     let scenario = XacmlScenario::of(&policies.parse()?).ok_or("the scenario has no form in XACML")?;
     let documents = scenario.documents.iter().enumerate();
     let builder = documents.fold(Pdp::builder(), |builder, (number, document)| {
-        builder.policy(format!("{number}.xml"), document.as_str())
+        builder.policy(&format!("{number}.xml"), document.as_str())
     });
     case(built(builder)?, scenario.requests)
 }
