@@ -20,8 +20,17 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
     let mut report = Report::new();
     for (name, test) in [("assured-write", "with_assured_write"), ("assured-read", "with_assured_read")] {
         report.step(name, || {
-            let mut command =
-                cargo(&["test", "-p", "durward", "--test", "identity", "--", test, "--nocapture"]);
+            let mut command = cargo(&[
+                "test",
+                "-p",
+                "durward",
+                "--all-features",
+                "--test",
+                "identity",
+                "--",
+                test,
+                "--nocapture",
+            ]);
             command.env("DURWARD_NATS_SERVER", &program).env("DURWARD_FAULT_ROUNDS", rounds.to_string());
             Outcome::of(run(&mut command))
         });

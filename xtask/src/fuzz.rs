@@ -8,6 +8,8 @@ use crate::report::{Outcome, Report};
 use crate::tools::CPP_COMPILER;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// What rustc is told: count every edge and compare, keep debug assertions.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -74,9 +76,35 @@ fn add(report: &mut Report, targets: &[String], profile: &str, seconds: u64) {
         Err(outcome) => outcome,
     });
     let Some(program) = built else { return };
-    for target in targets {
-        report.step(&format!("fuzz: {target}"), || fuzz(&program, target, seconds));
+    println!("\n== fuzz");
+    for (target, outcome, took) in all_of(targets, |target| fuzz(&program, target, seconds)) {
+        report.add(&format!("fuzz: {target}"), outcome, took);
     }
+}
+
+/// Runs the targets, as many at a time as there are cores; how each ended, in their order.
+fn all_of<'t>(
+    targets: &'t [String],
+    run: impl Fn(&str) -> Outcome + Sync,
+) -> Vec<(&'t str, Outcome, Duration)> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let (left, ended) = (Mutex::new(targets.iter().enumerate()), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..cores.min(targets.len()) {
+            scope.spawn(|| {
+                loop {
+                    let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some((number, target)) = next else { break };
+                    let start = Instant::now();
+                    let row = (number, target.as_str(), run(target), start.elapsed());
+                    ended.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+                }
+            });
+        }
+    });
+    let mut ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+    ended.sort_by_key(|(number, ..)| *number);
+    ended.into_iter().map(|(_, target, outcome, took)| (target, outcome, took)).collect()
 }
 
 /// Builds the program of all targets; where it is.
@@ -117,7 +145,12 @@ fn fuzz(program: &Path, target: &str, seconds: u64) -> Outcome {
     }
     command.arg(format!("-artifact_prefix={}/", artifacts.display()));
     let mut session = Session::default();
-    match process::run_seeing(&mut command, Stream::Errors, |line| session.see(line)) {
+    match process::run_seeing(&mut command, Stream::Errors, |line| {
+        if session.see(line) == Show::Yes {
+            println!("{target}: {line}");
+        }
+        Show::No
+    }) {
         Ok(status) if status.success() => session.outcome(),
         Ok(_) => Outcome::Failed(format!(
             "run `{}` on the file in fuzz/artifacts/{target} with {TARGET}={target} to see it again",
@@ -180,6 +213,14 @@ mod tests {
         assert_eq!(session.see("#9\tNEW    cov: 120 ft: 5 corp: 1/1b lim: 4 exec/s: 0 rss: 30Mb"), Show::No);
         assert_eq!(session.see("==1== ERROR: libFuzzer: deadly signal"), Show::Yes);
         assert_eq!(session, Session { edges: Some((100, 120)), runs: 9 });
+    }
+
+    #[test]
+    fn targets_that_run_beside_each_other_are_reported_in_order() {
+        let targets = ["a", "b", "c", "d"].map(str::to_owned);
+        let ended = all_of(&targets, |target| Outcome::Passed(target.to_owned()));
+        let names: Vec<&str> = ended.iter().map(|(target, ..)| *target).collect();
+        assert_eq!(names, ["a", "b", "c", "d"]);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its terminal")]
 
 mod arrows;
+mod beside;
+mod built;
 mod check;
 mod clients;
 mod demo;

@@ -40,6 +40,8 @@ pub(crate) enum Stream {
     Output,
     /// Standard error; standard output is dropped.
     Errors,
+    /// Both, in the order in which they were written.
+    Both,
 }
 
 /// Whether a line that was read is also shown.
@@ -56,11 +58,20 @@ pub(crate) fn run_seeing(
     mut see: impl FnMut(&str) -> Show,
 ) -> Result<ExitStatus, String> {
     println!("$ {}", shown(command));
+    let cannot = |error: std::io::Error| format!("no pipe to a program: {error}");
+    let mut both = None;
     match stream {
         Stream::Output => command.stdout(Stdio::piped()),
         Stream::Errors => command.stdout(Stdio::null()).stderr(Stdio::piped()),
+        Stream::Both => {
+            let (reader, writer) = std::io::pipe().map_err(cannot)?;
+            both = Some(reader);
+            command.stdout(writer.try_clone().map_err(cannot)?).stderr(writer)
+        }
     };
     let mut child = start(command)?;
+    // Our own ends of the pipe: while one is open, the program's output does not end.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     let (output, errors) = (child.stdout.take(), child.stderr.take());
     let watch = std::thread::spawn(move || wait(child, Duration::from_secs(PROGRAM_S_MAX)));
     let mut read = |lines: &mut dyn BufRead| -> std::io::Result<()> {
@@ -73,10 +84,11 @@ pub(crate) fn run_seeing(
         }
         Ok(())
     };
-    let result = match (output, errors) {
-        (Some(output), _) => read(&mut BufReader::new(output)),
-        (None, Some(errors)) => read(&mut BufReader::new(errors)),
-        (None, None) => Ok(()),
+    let result = match (both, output, errors) {
+        (Some(both), _, _) => read(&mut BufReader::new(both)),
+        (None, Some(output), _) => read(&mut BufReader::new(output)),
+        (None, None, Some(errors)) => read(&mut BufReader::new(errors)),
+        (None, None, None) => Ok(()),
     };
     result.map_err(|error| format!("cannot read what the program says: {error}"))?;
     watch.join().map_err(|_| "the watch over the program ended early".to_owned())?

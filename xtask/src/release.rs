@@ -4,24 +4,45 @@ use crate::metadata::Metadata;
 use crate::process::{cargo, locked, run};
 use crate::report::{Outcome, Report};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// Most bytes of the binary that ships. It is carried to edge devices over slow lines. SAPL's libraries, clients, bundles and policy
 /// tests took it from 7 to 15 MiB; users, sessions, and the clients of NATS and LDAP to 19.7; OAuth, OpenAM's calls and the load that
 /// measures sessions to 20.6; geometries, attribute sources for XACML, one decision log and the check of SAPL's names to 22.9; the lab to 32.1,
-/// much of it what draws PNG and PDF (the feature `pictures` of `durward-lab`, which a server has no use for); agents, the live page, the
+/// much of it what drew PNG and PDF (now the feature `pictures`, which is not shipped); agents, the live page, the
 /// dashboard, pushes of figures, HTTP/2 and the studies to 35.1; certificates of OPC UA with aws-lc's RSA to 37.9, and its
 /// commands and benchmark on top of that to 43.6.
 const BINARY_BYTES_MAX: u64 = 44 << 20;
 
-/// Builds what `cargo build --release` gives, with which the README's commands are run.
+/// The features of the binary that ships.
+const SHIPPED: [&str; 2] = ["--features", "full"];
+
+/// Builds what the README's first command builds, with few features; its commands are run with it. A command that is left out names the
+/// feature that brings it.
 pub(crate) fn check() -> Outcome {
-    match built("release") {
-        Ok(binary) => {
-            size_of(&binary).map_or_else(Outcome::Failed, |bytes| Outcome::Passed(mebibytes(bytes)))
+    let built = built("release", &[]).and_then(|binary| {
+        names_what_is_missing(&binary)?;
+        size_of(&binary)
+    });
+    built.map_or_else(Outcome::Failed, |bytes| Outcome::Passed(mebibytes(bytes)))
+}
+
+fn names_what_is_missing(binary: &Path) -> Result<(), String> {
+    let commands: [(&[&str], &str); 4] = [
+        (&["lab", "run"], "lab"),
+        (&["bench", "--help"], "lab"),
+        (&["opcua"], "opcua"),
+        (&["demo", "opcua"], "opcua"),
+    ];
+    for (words, feature) in commands {
+        let output =
+            Command::new(binary).args(words).output().map_err(|error| format!("does not start: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() || !said.contains(&format!("without the feature `{feature}`")) {
+            return Err(format!("`durward {}` does not say which feature it needs: {said}", words.join(" ")));
         }
-        Err(why) => Outcome::Failed(why),
     }
+    Ok(())
 }
 
 /// `cargo xtask dist`: builds the binary that ships, and weighs it.
@@ -38,11 +59,11 @@ pub(crate) fn binary() -> Result<PathBuf, String> {
 
 /// Builds the binary that ships, of which figures are taken.
 pub(crate) fn dist() -> Result<PathBuf, String> {
-    built("dist")
+    built("dist", &SHIPPED)
 }
 
-fn built(profile: &str) -> Result<PathBuf, String> {
-    run(cargo(&["build", "--profile", profile, "--package", "durward"]).args(locked()))?;
+fn built(profile: &str, features: &[&str]) -> Result<PathBuf, String> {
+    run(cargo(&["build", "--profile", profile, "--package", "durward"]).args(features).args(locked()))?;
     path(profile)
 }
 

@@ -4,6 +4,7 @@ use crate::process;
 use crate::report::on_build_machine;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 /// A program and the Debian package that brings it.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +94,56 @@ pub(crate) const PROMETHEUS: Tool =
 pub(crate) const OPENSSL: Tool =
     Tool { names: &["openssl"], package: "openssl", purpose: "certificates that tests make for themselves" };
 
+/// All of them.
+const ALL: [Tool; 18] = [
+    CPP_COMPILER,
+    C_COMPILER,
+    CMAKE,
+    CURL,
+    JAVA,
+    VALGRIND,
+    MAVEN,
+    GO,
+    PYTHON,
+    NODE,
+    NPM,
+    MOSQUITTO,
+    MOSQUITTO_PUB,
+    SLAPD,
+    NGINX,
+    OATHTOOL,
+    PROMETHEUS,
+    OPENSSL,
+];
+
+/// One at a time: the packages of the system have one lock.
+static INSTALLING: Mutex<()> = Mutex::new(());
+
+/// On the build machine, installs whatever is missing, at once.
+pub(crate) fn install_all() {
+    if on_build_machine() {
+        install(&ALL);
+    }
+}
+
+/// Installs those that are missing, and waits for whoever is at it.
+fn install(tools: &[Tool]) {
+    let _one = INSTALLING.lock();
+    let missing: Vec<&str> =
+        tools.iter().filter(|tool| tool.find().is_none()).map(|tool| tool.package).collect();
+    if missing.is_empty() {
+        return;
+    }
+    for words in [&["update", "-qq"][..], &[&["install", "-y", "-qq"], &missing[..]].concat()] {
+        let mut command = Command::new("apt-get");
+        command.args(words).env("DEBIAN_FRONTEND", "noninteractive");
+        // What it could not do shows in a program still missing.
+        if let Err(message) = process::run(&mut command) {
+            println!("{message}");
+        }
+    }
+}
+
 /// The store of sessions for several nodes, as the Go module proxy has it. Newer ones are tried by changing this.
 const NATS_SERVER_VERSION: &str = "2.14.9";
 
@@ -169,7 +220,7 @@ impl Tool {
             return Ok(path);
         }
         if on_build_machine() {
-            self.install();
+            install(&[self]);
         }
         self.find().ok_or_else(|| self.missing())
     }
@@ -178,18 +229,6 @@ impl Tool {
     fn find(self) -> Option<PathBuf> {
         let places = |name: &&str| find(name).or_else(|| Some(Path::new("/usr/sbin").join(name)));
         self.names.iter().filter_map(places).find(|path| is_file(path))
-    }
-
-    fn install(self) {
-        let words: [&[&str]; 2] = [&["update", "-qq"], &["install", "-y", "-qq", self.package]];
-        for words in words {
-            let mut command = Command::new("apt-get");
-            command.args(words).env("DEBIAN_FRONTEND", "noninteractive");
-            // What it could not do shows in the program still missing.
-            if let Err(message) = process::run(&mut command) {
-                println!("{message}");
-            }
-        }
     }
 
     fn missing(self) -> String {

@@ -30,10 +30,10 @@ mod directory;
 mod driver;
 mod hashing;
 mod lanes;
-#[cfg(feature = "ldap")]
+#[cfg_attr(not(feature = "ldap"), path = "ldap_absent.rs")]
 pub mod ldap;
 mod listeners;
-#[cfg(feature = "nats")]
+#[cfg_attr(not(feature = "nats"), path = "nats_absent.rs")]
 pub mod nats;
 mod outcome;
 mod secret;

@@ -1,7 +1,10 @@
 //! The one binary: flags, config, wiring, signals. Each subcommand is a module; what it does lives in a library.
 
+#[cfg(not(all(feature = "lab", feature = "opcua")))]
+mod absent;
 mod attributes;
 mod audit;
+#[cfg(feature = "lab")]
 mod bench;
 mod bundle;
 mod check;
@@ -11,8 +14,9 @@ mod failure;
 mod fmt;
 mod generate;
 mod hierarchy;
+#[cfg(feature = "lab")]
 mod lab;
-#[cfg(test)]
+#[cfg(all(test, feature = "full"))]
 mod manual;
 #[cfg(feature = "opcua")]
 mod opcua;
@@ -61,12 +65,23 @@ enum Command {
     Test(test::Arguments),
     Serve(serve::Arguments),
     Demo(demo::Arguments),
+    #[cfg(feature = "lab")]
     Bench(bench::Arguments),
+    #[cfg(not(feature = "lab"))]
+    /// Measure how fast this machine decides: with the feature `lab`
+    Bench(absent::Arguments),
+    #[cfg(feature = "lab")]
     Lab(lab::Arguments),
+    #[cfg(not(feature = "lab"))]
+    /// Measure how far a server scales, why, and what it costs: with the feature `lab`
+    Lab(absent::Arguments),
     Bundle(bundle::Arguments),
     Users(users::Arguments),
     #[cfg(feature = "opcua")]
     Opcua(opcua::Arguments),
+    #[cfg(not(feature = "opcua"))]
+    /// Access control for OPC UA: with the feature `opcua`
+    Opcua(absent::Arguments),
     Audit(audit::Arguments),
     Generate(generate::Arguments),
 }
@@ -96,12 +111,20 @@ fn run(command: Command) -> CommandResult {
         Command::Test(arguments) => test::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
+        #[cfg(feature = "lab")]
         Command::Bench(arguments) => bench::run(&arguments),
+        #[cfg(feature = "lab")]
         Command::Lab(arguments) => lab::run(&arguments),
+        #[cfg(not(feature = "lab"))]
+        Command::Bench(_) => absent::run("durward bench", "lab"),
+        #[cfg(not(feature = "lab"))]
+        Command::Lab(_) => absent::run("durward lab", "lab"),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Users(arguments) => users::run(&arguments),
         #[cfg(feature = "opcua")]
         Command::Opcua(arguments) => opcua::run(&arguments),
+        #[cfg(not(feature = "opcua"))]
+        Command::Opcua(_) => absent::run("durward opcua", "opcua"),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
     }

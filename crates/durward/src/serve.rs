@@ -62,6 +62,10 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     if settings.opcua.authority.in_serve {
         return with_authority(settings);
     }
+    #[cfg(not(feature = "opcua"))]
+    if settings.opcua.authority.in_serve {
+        return crate::absent::run("opcua.authority.in_serve", "opcua");
+    }
     in_runtime(|| Server::bind(settings, clock()).map_err(failure))
 }
 

@@ -11,13 +11,12 @@ mod scenarios;
 mod server;
 mod tokens;
 
-use crate::metadata::Metadata;
-use crate::process::{cargo, locked, run};
+use crate::built;
 use crate::report::{Outcome, Report};
 use puppet::Puppet;
 use scenarios::{DECIDED, ENFORCED, Scenario, Stage};
 use server::Server;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::process::ExitCode;
 
@@ -141,14 +140,11 @@ pub(crate) fn steps(report: &mut Report, word: &str) {
     }
 }
 
-/// The binary, built.
-///
-/// # Errors
-///
-/// It does not build.
-pub(crate) fn binary() -> Result<PathBuf, String> {
-    run(cargo(&["build", "--package", "durward"]).args(locked()))?;
-    Ok(Metadata::read()?.target_directory.join("debug").join("durward"))
+/// Installs the packages of all clients; whoever asks for one finds it, or the reason why it is not there.
+pub(crate) fn fetch() {
+    for client in &CLIENTS {
+        let _ = (client.get)();
+    }
 }
 
 fn asked_by(client: &Client) -> Outcome {
@@ -157,7 +153,7 @@ fn asked_by(client: &Client) -> Outcome {
         Err(Missing::Tool(why)) => return Outcome::Skipped(why),
         Err(Missing::Broken(why)) => return Outcome::Failed(why),
     };
-    match binary().and_then(|binary| asked(client, command, &binary)) {
+    match built::binary().and_then(|binary| asked(client, command, &binary)) {
         Ok((passed, failed)) => Outcome::Counted { passed, failed, note: String::new() },
         Err(why) => Outcome::Failed(why),
     }

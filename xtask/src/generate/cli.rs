@@ -1,6 +1,9 @@
 //! `docs/cli.md`: what `durward --help` says, and every command's `--help` below it.
 
-use crate::process::{self, cargo};
+use crate::built;
+use crate::process;
+use std::path::Path;
+use std::process::Command;
 
 const INTRODUCTION: &str = "\
 <!-- Written by `cargo xtask generate` from `durward --help`. -->
@@ -14,12 +17,12 @@ const DEPTH_MAX: usize = 4;
 
 pub(crate) fn write() -> Result<String, String> {
     let mut out = INTRODUCTION.to_owned();
-    describe(&mut vec!["durward".to_owned()], &mut out)?;
+    describe(&built::binary()?, &mut vec!["durward".to_owned()], &mut out)?;
     Ok(out)
 }
 
-fn describe(path: &mut Vec<String>, out: &mut String) -> Result<(), String> {
-    let help = help(path.get(1..).unwrap_or_default())?;
+fn describe(binary: &Path, path: &mut Vec<String>, out: &mut String) -> Result<(), String> {
+    let help = help(binary, path.get(1..).unwrap_or_default())?;
     let name = path.join(" ");
     out.push_str(&format!(
         "{} `{name}`\n\n```text\n{}\n```\n\n",
@@ -31,14 +34,14 @@ fn describe(path: &mut Vec<String>, out: &mut String) -> Result<(), String> {
     }
     for command in commands(&help) {
         path.push(command);
-        describe(path, out)?;
+        describe(binary, path, out)?;
         path.pop();
     }
     Ok(())
 }
 
-fn help(words: &[String]) -> Result<String, String> {
-    let mut command = cargo(&["run", "--quiet", "--package", "durward", "--"]);
+fn help(binary: &Path, words: &[String]) -> Result<String, String> {
+    let mut command = Command::new(binary);
     // A terminal's width must not reach the document.
     process::output_of(command.args(words).arg("--help").env("COLUMNS", "110"))
 }

@@ -1,6 +1,6 @@
 //! `docs/functions.md`: every function a policy may call, from the table the evaluator itself uses.
 
-use crate::process::{self, cargo};
+use crate::built;
 
 const INTRODUCTION: &str = "\
 <!-- Written by `cargo xtask generate` from the function table of durward-ir. -->
@@ -13,8 +13,7 @@ code point by code point. Types are checked when a policy is loaded, so a wrong 
 ";
 
 pub(crate) fn write() -> Result<String, String> {
-    let example = ["run", "--quiet", "--package", "durward-ir", "--example", "functions"];
-    let table = process::output_of(&mut cargo(&example))?;
+    let table = built::printed_by("durward-ir", "functions")?;
     let listed = table.lines().take_while(|line| !line.starts_with("## "));
     let count = listed.filter(|line| line.contains("urn:")).count();
     Ok(format!("{INTRODUCTION}{count} functions.\n\n{table}"))

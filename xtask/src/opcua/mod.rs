@@ -13,7 +13,8 @@ mod probes;
 mod puppet;
 mod servers;
 
-use crate::clients::{Missing, binary};
+use crate::built::binary;
+use crate::clients::Missing;
 use crate::metadata::Metadata;
 use crate::report::{Outcome, Report, on_build_machine};
 use install::Installed;
@@ -95,6 +96,13 @@ pub(crate) fn run_alone(names: &[&str]) -> Result<ExitCode, String> {
     let mut report = Report::new();
     steps(&mut report, names);
     Ok(report.close())
+}
+
+/// Installs the packages of all stacks but the one in C, which is built and not fetched.
+pub(crate) fn fetch() {
+    for install in [install::milo, install::asyncua, install::node] {
+        let _ = install();
+    }
 }
 
 /// One step, with all peers of these names in it; all, if there are no names.

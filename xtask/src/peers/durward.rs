@@ -3,8 +3,8 @@
 use super::What;
 use super::data::Set;
 use super::engine::pinned;
-use crate::metadata::Metadata;
-use crate::process::{cargo, locked, output_of, run};
+use crate::built;
+use crate::process::output_of;
 use crate::release;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,7 @@ impl Durward {
 
     /// As tests use it: for decisions, not for speed.
     pub(super) fn debug() -> Result<Durward, String> {
-        run(cargo(&["build", "--package", "durward"]).args(locked()))?;
-        Ok(Durward { binary: Metadata::read()?.target_directory.join("debug/durward") })
+        Ok(Durward { binary: built::binary()? })
     }
 
     /// Writes the policies and questions of a scenario, in SAPL or as the flags say.

@@ -193,7 +193,7 @@ fn pdf(document: &Document) -> Result<Vec<u8>, ReportError> {
 #[cfg(not(feature = "pictures"))]
 fn pdf(_: &Document) -> Result<Vec<u8>, ReportError> {
     let why =
-        "this durward was built without the feature `pictures`; print the page from a browser".to_owned();
+        "this durward was built without the feature `pictures`; build it with `--features full,pictures`, or print the page from a browser".to_owned();
     Err(ReportError::Draw("report.pdf".to_owned(), why))
 }
 

@@ -25,6 +25,7 @@ mod entry;
 mod lookup;
 mod places;
 mod pool;
+mod search;
 mod settings;
 
 use std::fmt;
@@ -38,9 +39,10 @@ use ldap3::{Scope, SearchEntry};
 
 use self::connect::{LdapConnector, LdapOperation, LdapReply};
 use self::entry::{EntryRequirements, filter_of_name};
-pub use self::lookup::{LdapLookup, LdapSearch};
+pub use self::lookup::LdapLookup;
 pub use self::places::{LDAP_PLACE, LdapPlace, places_of_base, places_of_filter};
 use self::pool::{ConnectionPurpose, LdapPool, LdapUnavailable};
+pub use self::search::LdapSearch;
 pub use self::settings::{
     ATTRIBUTES_MAX, CONNECTIONS_MAX, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapScope,
     LdapSecurity, LdapSettings, SERVERS_MAX,

@@ -23,6 +23,7 @@ pub enum LdapPlace {
 
 impl LdapPlace {
     /// The value as it may stand there.
+    #[cfg(feature = "ldap")]
     pub fn escaped(self, value: &str) -> String {
         match self {
             LdapPlace::Filter => ldap3::ldap_escape(value),
@@ -30,6 +31,12 @@ impl LdapPlace {
             LdapPlace::DnInFilter => ldap3::ldap_escape(ldap3::dn_escape(value)),
         }
         .into_owned()
+    }
+
+    /// Stands nowhere: there is no directory to be asked.
+    #[cfg(not(feature = "ldap"))]
+    pub fn escaped(self, _: &str) -> String {
+        String::new()
     }
 }
 
@@ -102,6 +109,7 @@ mod tests {
     use super::*;
 
     /// RFC 4514, 2.4 and RFC 4515, 3.
+    #[cfg(feature = "ldap")]
     #[test]
     fn a_value_ends_neither_the_name_nor_the_filter_that_it_stands_in() {
         for (value, in_filter, in_dn, in_both) in [

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use durward_identity::IdentityError;
+#[cfg(feature = "ldap")]
 use ldap3::Scope;
 
 use super::address::LdapAddress;
@@ -76,6 +77,7 @@ pub enum LdapScope {
     OneLevel,
 }
 
+#[cfg(feature = "ldap")]
 impl LdapScope {
     pub(super) fn scope(self) -> Scope {
         match self {
@@ -226,10 +228,21 @@ pub(super) fn is_dn(setting: &str, dn: &str) -> Result<(), IdentityError> {
 }
 
 pub(super) fn is_filter(setting: &str, filter: &str) -> Result<(), IdentityError> {
-    if filter.starts_with('(') && ldap3::parse_filter(filter).is_ok() {
+    if filter.starts_with('(') && can_be_parsed(filter) {
         return Ok(());
     }
     wrong(format!("`{setting}`: `{}` is no filter such as `(objectClass=person)`", filter.escape_default()))
+}
+
+#[cfg(feature = "ldap")]
+fn can_be_parsed(filter: &str) -> bool {
+    ldap3::parse_filter(filter).is_ok()
+}
+
+/// Nobody is asked, and hence nothing wrong.
+#[cfg(not(feature = "ldap"))]
+fn can_be_parsed(_: &str) -> bool {
+    true
 }
 
 /// A name, or a number with dots; no option. What holds passwords is not for decisions.
@@ -265,6 +278,7 @@ mod tests {
         settings().check().unwrap();
         assert!(refused(|it| it.servers.clear()).contains("`servers`"));
         assert!(refused(|it| it.base = String::new()).contains("`base`"));
+        #[cfg(feature = "ldap")]
         assert!(refused(|it| it.user_filter = "(uid={user}".to_owned()).contains("`user_filter`"));
         assert!(refused(|it| it.user_filter = "uid=*".to_owned()).contains("`user_filter`"));
         assert!(refused(|it| it.login_attributes.clear()).contains("`login_attributes`"));

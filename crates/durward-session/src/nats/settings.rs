@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+#[cfg(feature = "nats")]
+use durward_identity::CLOCK_SKEW_MAX;
+use durward_identity::IdentityError;
 use durward_identity::protocol::{Mode, NodeSettings};
 use durward_identity::session::SessionSettings;
-use durward_identity::{CLOCK_SKEW_MAX, IdentityError};
 
 /// How many servers may be named. A cluster tells of its others itself.
 pub const SERVERS_MAX: usize = 32;
@@ -76,9 +78,7 @@ impl NatsSettings {
                 "`servers` must name 1 to {SERVERS_MAX} NATS servers, such as `nats://10.0.0.1:4222`"
             ));
         }
-        if let Some(bad) =
-            self.servers.iter().find(|server| server.parse::<async_nats::ServerAddr>().is_err())
-        {
+        if let Some(bad) = self.servers.iter().find(|server| !is_address(server)) {
             return wrong(format!("`servers`: `{bad}` is no address such as `nats://10.0.0.1:4222`"));
         }
         if let Some(bad) = self.servers.iter().find(|server| server.contains('@')) {
@@ -107,6 +107,17 @@ impl NatsSettings {
     }
 }
 
+#[cfg(feature = "nats")]
+fn is_address(server: &str) -> bool {
+    server.parse::<async_nats::ServerAddr>().is_ok()
+}
+
+/// Nobody is connected to, and hence nothing wrong.
+#[cfg(not(feature = "nats"))]
+fn is_address(_: &str) -> bool {
+    true
+}
+
 /// How long records matter, and hence how long the store keeps them. What is older is gone, so that a node that starts replays the
 /// time of one session and not the cluster's whole life.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +131,7 @@ pub struct Retention {
 }
 
 /// What is added to all times: clocks may differ, of nodes and of servers.
+#[cfg(feature = "nats")]
 pub(super) const SLACK: Duration = Duration::from_secs(2 * CLOCK_SKEW_MAX.as_secs());
 
 impl Retention {
@@ -134,11 +146,13 @@ impl Retention {
         }
     }
 
+    #[cfg(feature = "nats")]
     /// How long anything at all is kept: a key seals tokens for its period, and opens them for a session's life.
     pub(super) fn longest(&self) -> Duration {
         self.key_period + self.lifetime_max + 2 * SLACK
     }
 
+    #[cfg(feature = "nats")]
     /// How long a note of use is kept: it says nothing of a session that would have been idle for too long since.
     pub(super) fn of_touches(&self) -> Duration {
         let idle = if self.idle_max.is_zero() { self.lifetime_max } else { self.idle_max };
@@ -164,6 +178,7 @@ mod tests {
     fn settings_that_cannot_work_are_refused_by_name() {
         settings().check().unwrap();
         assert!(refused(|it| it.servers.clear()).contains("`servers`"));
+        #[cfg(feature = "nats")]
         assert!(refused(|it| it.servers.push("nats://:x".to_owned())).contains("`nats://:x`"));
         assert!(refused(|it| it.stream = "a.b".to_owned()).contains("`a.b`"));
         assert!(refused(|it| it.stream = "\n>".to_owned()).contains("\\n>"));

@@ -12,8 +12,8 @@ use durward_bench::scenario::{Scenario, ScenarioName};
 use durward_pdp::{IndexKind, IndexSettings, PolicyText};
 
 use super::generate::in_xacml;
+use super::questions::read_request_texts;
 use super::{LanguageName, row, seconds, table};
-use crate::decide::read_request_texts;
 use crate::failure::{CommandError, CommandResult};
 use crate::policies::{self, PolicyArguments};
 use crate::to_stdout;

@@ -3,6 +3,7 @@
 mod embedded;
 mod generate;
 mod node;
+mod questions;
 mod report;
 mod row;
 mod server;

@@ -13,9 +13,9 @@ use durward_pdp::sapl::Subscription;
 use serde_json::json;
 
 use super::node::{CoreSplit, HTTP_MARK, StartedServer, cores, resolve};
+use super::questions::read_request_texts;
 use super::row::{command, machine};
 use super::{counted, grouped, seconds};
-use crate::decide::read_request_texts;
 use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 

@@ -6,7 +6,6 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use durward_bench::embedded::{self, RequestText};
 use durward_pdp::sapl::{self, Decision, Subscription};
 use durward_pdp::xacml::request::Version;
 use durward_pdp::xacml::response::Status;
@@ -28,7 +27,7 @@ const LINE_BYTES_MAX: u64 = 32 << 20;
 
 /// One line. Other members are none of our business.
 #[derive(Deserialize)]
-pub(super) struct InputLine<'l> {
+pub(crate) struct InputLine<'l> {
     #[serde(borrow, default)]
     id: Option<&'l RawValue>,
     #[serde(borrow, default)]
@@ -54,13 +53,13 @@ impl<'l> InputLine<'l> {
     }
 
     /// The text of a question of SAPL, if it is one.
-    pub(super) fn subscription(&self) -> Option<&'l str> {
+    pub(crate) fn subscription(&self) -> Option<&'l str> {
         self.subscription.filter(|_| self.request.is_none()).map(RawValue::get)
     }
 }
 
 /// What is wrong with a JSON text.
-pub(super) fn in_words(error: &serde_json::Error) -> String {
+pub(crate) fn in_words(error: &serde_json::Error) -> String {
     wording::of_json(&error.to_string())
 }
 
@@ -241,7 +240,7 @@ fn refuse(id: &str, form: MessageForm, problem: String) -> LineResult<'_> {
 
 /// The text of a line's request. `xml` and `json` are the same request in two forms: the form of the answer says
 /// which one is read.
-fn request_text<'l>(
+pub(crate) fn request_text<'l>(
     line: &InputLine<'l>,
     format: FormArgument,
 ) -> Result<(Cow<'l, [u8]>, MessageForm), String> {
@@ -276,7 +275,7 @@ fn write_answer(out: &mut impl Write, answer: &LineResult<'_>) -> io::Result<()>
 }
 
 /// Why going through the lines ended early.
-pub(super) enum LineError {
+pub(crate) enum LineError {
     /// The lines cannot be read.
     Input(CommandError),
     /// What was made of them cannot be written.
@@ -297,7 +296,7 @@ impl From<CommandError> for LineError {
 
 /// Calls `each` with the number and bytes of every line that is not blank, and whether the next line may take a
 /// while to come.
-pub(super) fn for_each_line(
+pub(crate) fn for_each_line(
     path: &Path,
     mut each: impl FnMut(u64, &[u8], bool) -> Result<(), LineError>,
 ) -> Result<(), LineError> {
@@ -324,43 +323,4 @@ pub(super) fn for_each_line(
         }
     }
     Ok(())
-}
-
-/// The requests of all lines, as text: for measuring with them.
-pub(crate) fn read_request_texts(path: &Path) -> Result<Vec<RequestText>, CommandError> {
-    let mut texts = Vec::new();
-    let mut problem = None;
-    let result = for_each_line(path, |number, line, _| {
-        let name = format!("{}:{number}", name_of(path));
-        match request_text_of(line) {
-            Ok((text, form)) => texts.push(RequestText { name, text, form }),
-            Err(error) => {
-                let _ = problem.get_or_insert_with(|| format!("{name}: {error}"));
-            }
-        }
-        Ok(())
-    });
-    match result {
-        Err(LineError::Input(failure)) => return Err(failure),
-        // Nothing is written here.
-        Err(LineError::Output(_)) | Ok(()) => {}
-    }
-    match problem {
-        Some(problem) => Err(CommandError::new(problem)
-            .hint("a line is {\"id\": ..., \"request\": ...}, or has a `subscription`")),
-        None => Ok(texts),
-    }
-}
-
-fn request_text_of(line: &[u8]) -> Result<(Vec<u8>, embedded::RequestFormat), String> {
-    let line: InputLine<'_> = serde_json::from_slice(line).map_err(|error| in_words(&error))?;
-    if let Some(subscription) = line.subscription() {
-        return Ok((subscription.as_bytes().to_vec(), embedded::RequestFormat::Subscription));
-    }
-    let (text, form) = request_text(&line, FormArgument::Auto)?;
-    let form = match form {
-        MessageForm::Xml => embedded::RequestFormat::Xml,
-        MessageForm::Json => embedded::RequestFormat::Json,
-    };
-    Ok((text.into_owned(), form))
 }

@@ -8,7 +8,8 @@ mod remote;
 mod subscription;
 mod watch;
 
-pub(crate) use lines::read_request_texts;
+#[cfg(feature = "lab")]
+pub(crate) use lines::{InputLine, LineError, for_each_line, in_words, request_text};
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -266,6 +267,6 @@ fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
 }
 
 /// How messages call a file.
-fn name_of(path: &Path) -> String {
+pub(crate) fn name_of(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }

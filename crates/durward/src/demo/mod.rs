@@ -38,7 +38,6 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
-    #[cfg(feature = "opcua")]
     #[command(subcommand)]
     what: Option<DemoCommand>,
     /// The address and port to listen on; without it 127.0.0.1:8080, or a free port if that is taken
@@ -49,10 +48,13 @@ pub(crate) struct Arguments {
     policies_to: Option<PathBuf>,
 }
 
-#[cfg(feature = "opcua")]
 #[derive(Debug, clap::Subcommand)]
 enum DemoCommand {
+    #[cfg(feature = "opcua")]
     Opcua(crate::opcua::demo::Arguments),
+    #[cfg(not(feature = "opcua"))]
+    /// Access control for OPC UA, tried out: with the feature `opcua`
+    Opcua(crate::absent::Arguments),
 }
 
 /// Runs the command.
@@ -60,6 +62,10 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     #[cfg(feature = "opcua")]
     if let Some(DemoCommand::Opcua(arguments)) = &arguments.what {
         return crate::opcua::demo::run(arguments);
+    }
+    #[cfg(not(feature = "opcua"))]
+    if let Some(DemoCommand::Opcua(_)) = &arguments.what {
+        return crate::absent::run("durward demo opcua", "opcua");
     }
     if let Some(directory) = &arguments.policies_to {
         return write_policies(directory);

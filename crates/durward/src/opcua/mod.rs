@@ -21,6 +21,7 @@
 mod application;
 mod audit;
 mod authority;
+#[cfg(feature = "lab")]
 pub(crate) mod bench;
 mod client;
 mod decider;

@@ -27,6 +27,7 @@ pub(super) fn read(file: Option<&Path>) -> Result<String, CommandError> {
 ///
 /// # Errors
 /// As of [`read`].
+#[cfg(feature = "opcua")]
 pub(crate) fn read_known(file: Option<&Path>) -> Result<String, CommandError> {
     if file.is_some() || !io::stdin().is_terminal() {
         return read(file);

@@ -212,7 +212,7 @@ fn this_program_is_measured_as_one_node_and_as_two() {
         }
     }
     let report = folder.path("report");
-    durward(&["lab", "report", &record, "--out", &report, "--pdf"]).exits(0);
+    durward(&["lab", "report", &record, "--out", &report]).exits(0);
     let page = std::fs::read_to_string(folder.path("report/index.html")).unwrap();
     assert!(page.contains("1 node") && page.contains("2 nodes") && page.contains("4 users"));
     // Two points a curve are no law, and without one there is no plan.

@@ -9,21 +9,31 @@
     reason = "a test may fail so"
 )]
 
+#[cfg(feature = "lab")]
 mod bench;
 mod bundle;
 mod check;
 mod decide;
 mod fmt;
 mod generate;
+#[cfg(feature = "lab")]
 mod lab_agent;
+#[cfg(feature = "lab")]
 mod lab_fit;
+#[cfg(feature = "lab")]
 mod lab_live;
+#[cfg(feature = "lab")]
 mod lab_protocols;
+#[cfg(feature = "lab")]
 mod lab_report;
+#[cfg(feature = "lab")]
 mod lab_run;
+#[cfg(feature = "lab")]
 mod lab_study;
+#[cfg(feature = "lab")]
 mod lab_study_luas;
 mod lines;
+#[cfg(feature = "opcua")]
 mod opcua;
 mod remote;
 mod sapl;
@@ -35,6 +45,12 @@ mod users;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+/// Says what a build with few features does not test.
+#[cfg(not(all(feature = "full", feature = "pictures")))]
+#[test]
+#[ignore = "the tests of some commands are left out: `cargo test -p durward --all-features` has all"]
+fn what_needs_more_features() {}
 
 /// What a run of the binary left behind.
 struct Ran {

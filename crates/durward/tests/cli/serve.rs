@@ -72,6 +72,7 @@ impl Running {
     }
 
     /// What it said until then.
+    #[cfg(feature = "opcua")]
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -16,6 +16,7 @@ fn help_goes_to_standard_output_and_has_examples() {
         &["check", "--help"],
         &["fmt", "--help"],
         &["test", "--help"],
+        #[cfg(feature = "lab")]
         &["bench", "embedded", "--help"],
     ] {
         let ran = durward(command).exits(0);
@@ -63,6 +64,25 @@ fn the_hint_names_a_command_that_is_there() {
         hint.trim_end().to_owned()
     };
     assert_eq!(hint(&["users", "del"]), "see `durward users --help`");
+    #[cfg(feature = "lab")]
     assert_eq!(hint(&["bench", "fast"]), "see `durward bench --help`");
+    #[cfg(feature = "lab")]
     assert_eq!(hint(&["bench", "sessions", "--nodes", "x"]), "see `durward bench sessions --help`");
+}
+
+/// A build with few features has its commands' names, and says what brings the commands.
+#[cfg(not(any(feature = "lab", feature = "opcua")))]
+#[test]
+fn a_command_that_is_left_out_names_its_feature() {
+    for (words, feature, command) in [
+        (&["lab", "run", "lab.toml", "--quiet"][..], "lab", "durward lab"),
+        (&["bench", "embedded", "--scenario", "rbac"], "lab", "durward bench"),
+        (&["opcua", "--help"], "opcua", "durward opcua"),
+        (&["demo", "opcua"], "opcua", "durward demo opcua"),
+    ] {
+        durward(words).exits(2).complains(
+            &format!("this durward was built without the feature `{feature}`, which `{command}` needs"),
+            "build it with all: `cargo install --path crates/durward --features full`",
+        );
+    }
 }
