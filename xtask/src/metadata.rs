@@ -42,7 +42,7 @@ impl Metadata {
     /// In words, when cargo fails or its answer is not what it is documented to be.
     pub(crate) fn read() -> Result<Metadata, String> {
         let text = process::output_of(
-            process::cargo(&["metadata", "--format-version", "1"]).args(process::locked()),
+            process::cargo(&["metadata", "--format-version", "1", "--all-features"]).args(process::locked()),
         )?;
         let value: Value = serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;
         Metadata::of(&value).ok_or_else(|| "cargo metadata: not of the documented form".to_owned())

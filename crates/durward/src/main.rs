@@ -16,7 +16,8 @@ mod generate;
 mod hierarchy;
 #[cfg(feature = "lab")]
 mod lab;
-#[cfg(all(test, feature = "full"))]
+#[cfg(feature = "full")]
+#[cfg(test)]
 mod manual;
 #[cfg(feature = "opcua")]
 mod opcua;

@@ -1,6 +1,7 @@
 //! durward's signed tokens, verified by a library of others, and tokens of that library, shown to durward.
 
-use super::{Missing, binary, install};
+use super::{Missing, install};
+use crate::built;
 use crate::metadata::Metadata;
 use crate::process::{Show, Stream, run_seeing};
 use crate::report::Outcome;
@@ -17,7 +18,7 @@ pub(super) fn verified() -> Outcome {
         Err(Missing::Broken(why)) => return Outcome::Failed(why),
     };
     let mut counted = || -> Result<(u64, u64), String> {
-        let binary = binary()?;
+        let binary = built::binary()?;
         let folder = Metadata::read()?.target_directory.join("clients/tokens");
         // What an earlier run left, if any: its keys are for other clients.
         let _ = fs::remove_dir_all(&folder);
