@@ -83,10 +83,7 @@ fn add(report: &mut Report, targets: &[String], profile: &str, seconds: u64) {
 }
 
 /// Runs the targets, as many at a time as there are cores; how each ended, in their order.
-fn all_of(
-    targets: &[String],
-    run: impl Fn(&str) -> Outcome + Sync,
-) -> Vec<(&str, Outcome, Duration)> {
+fn all_of(targets: &[String], run: impl Fn(&str) -> Outcome + Sync) -> Vec<(&str, Outcome, Duration)> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (left, ended) = (Mutex::new(targets.iter().enumerate()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use durward_pdp::AttributeSource;
 use durward_session::Service;
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::watch;
 
 use super::routes::RouteName;
@@ -15,7 +16,7 @@ use crate::access::auth::{Authenticator, Tokens};
 use crate::access::issued::Issued;
 use crate::access::subject::Subjects;
 use crate::base::Clock;
-use crate::base::limits::Memory;
+use crate::base::limits::{Memory, Places};
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::{AttributeSettings, ConfigError, JwtSettings, Settings};
@@ -25,6 +26,10 @@ use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::{health, oauth, openam, rsocket, sapl, v1, xacml};
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
+
+/// How many requests over HTTP/2 may be under way, for each connection that there may be: one connection may have 128, all together not so
+/// many.
+const HTTP2_REQUESTS_PER_CONNECTION: usize = 4;
 
 /// A server's parts. Only what starts and ends a server holds them all.
 pub(super) struct Parts {
@@ -119,6 +124,11 @@ impl Parts {
             metrics,
             request_ids,
             connections: AtomicUsize::new(0),
+            // `requests_in_flight` counts them.
+            http2_requests: Places::new(
+                HTTP2_REQUESTS_PER_CONNECTION * settings.server.connections_max,
+                Gauge::default(),
+            ),
         };
         if let Some(service) = service.clone().filter(|_| settings.openam.on) {
             http.openam.set_sessions(service);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use crate::base::limits::Places;
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::Settings;
@@ -27,6 +28,8 @@ pub(crate) struct Http {
     pub(super) oauth: Option<oauth::Surface>,
     pub(super) health: health::Surface,
     pub(super) connections: AtomicUsize,
+    /// Requests over HTTP/2 under way on all connections together.
+    pub(super) http2_requests: Arc<Places>,
 }
 
 impl Http {

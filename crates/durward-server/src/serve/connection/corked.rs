@@ -25,11 +25,14 @@ struct Inner<S> {
     kept: Vec<u8>,
     /// How much of it is sent already.
     sent: usize,
+    /// Whether the system took no more when it was sent: then nothing further is kept, or a slow reader of events would be given
+    /// old ones first.
+    is_stuck: bool,
 }
 
 /// Two handles of one stream: the library's and its task's.
 pub(super) fn corked<S>(stream: S) -> (Corked<S>, Cork<S>) {
-    let inner = Arc::new(Mutex::new(Inner { stream, kept: Vec::new(), sent: 0 }));
+    let inner = Arc::new(Mutex::new(Inner { stream, kept: Vec::new(), sent: 0, is_stuck: false }));
     (Corked(Arc::clone(&inner)), Cork(inner))
 }
 
@@ -42,7 +45,9 @@ impl<S: AsyncWrite + Unpin> Inner<S> {
     /// Ready when all that was kept is sent.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest) = self.kept.get(self.sent..).filter(|rest| !rest.is_empty()) {
-            match ready!(Pin::new(&mut self.stream).poll_write(cx, rest))? {
+            let written = Pin::new(&mut self.stream).poll_write(cx, rest);
+            self.is_stuck = written.is_pending();
+            match ready!(written)? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 count => self.sent += count,
             }
@@ -57,7 +62,7 @@ impl<S: AsyncWrite + Unpin> Inner<S> {
 
     /// Ready when there is room to keep more.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.kept.len() >= KEPT_BYTES_MAX {
+        if self.is_stuck || self.kept.len() >= KEPT_BYTES_MAX {
             ready!(self.poll_send(cx))?;
         }
         Poll::Ready(Ok(()))
@@ -105,9 +110,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Corked<S> {
         true
     }
 
-    /// Nothing to do: [`Cork::poll_send`] follows.
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    /// [`Cork::poll_send`] follows, unless there is no room.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut inner = lock(&self.0);
+        if inner.is_stuck { inner.poll_send(cx) } else { Poll::Ready(Ok(())) }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

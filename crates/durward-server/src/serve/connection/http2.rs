@@ -10,18 +10,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
+use http_body_util::Full;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
-use hyper::header::{CONNECTION, HOST, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderValue};
+use hyper::rt::Executor;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::sleep_until;
 
-use super::requests::{Place, Requests};
+use super::requests::{Found, Place, Requests};
 use super::rewound::Rewound;
 use super::{End, HEADER_COUNT_MAX};
 use crate::serve::dispatch;
@@ -58,7 +60,7 @@ where
     let settings = &http.settings.server;
     let requests = Arc::new(Requests::new(settings, http.settings.sapl.keep_alive()));
     let service = service_fn(|request: Request<Incoming>| {
-        let (http, place) = (Arc::clone(http), requests.begin());
+        let (http, place) = (Arc::clone(http), Arc::new(requests.begin()));
         async move {
             let answer = answer(&http, client, request).await;
             place.is_answered();
@@ -66,7 +68,7 @@ where
         }
     });
     let header_bytes_max = u32::try_from(settings.header_bytes_max).unwrap_or(u32::MAX);
-    let connection = http2::Builder::new(TokioExecutor::new())
+    let connection = http2::Builder::new(Ending(Arc::clone(&requests)))
         .max_concurrent_streams(REQUESTS_AT_ONCE_MAX)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
@@ -77,29 +79,56 @@ where
     let mut connection = pin!(connection);
     let mut stop = pin!(stopping.wait_for(|is_stopping| *is_stopping));
     let mut is_told = false;
+    let mut is_idle = false;
     // Nothing can be late before that; what began meanwhile is looked at then.
     let pause = settings.idle_time_max().min(settings.request_time_max());
     let mut timer = pin!(sleep_until((Instant::now() + pause).into()));
     poll_fn(|cx| {
-        if let Poll::Ready(result) = connection.as_mut().poll(cx) {
-            return Poll::Ready(result.map_or_else(|error| End::Failed(error.into()), |()| End::Done));
-        }
-        if !is_told && stop.as_mut().poll(cx).is_ready() {
-            is_told = true;
-            connection.as_mut().graceful_shutdown();
-            cx.waker().wake_by_ref();
-        }
-        while timer.as_mut().poll(cx).is_ready() {
-            let now = Instant::now();
-            let (deadline, setting) = requests.deadline(settings);
-            if deadline <= now {
-                return Poll::Ready(End::TooSlow(setting));
+        loop {
+            if let Poll::Ready(result) = connection.as_mut().poll(cx) {
+                return Poll::Ready(result.map_or_else(|error| End::Failed(error.into()), |()| End::Done));
             }
-            timer.as_mut().reset(deadline.min(now + pause).into());
+            if !is_told && stop.as_mut().poll(cx).is_ready() {
+                is_told = true;
+                connection.as_mut().graceful_shutdown();
+                continue;
+            }
+            if timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            let now = Instant::now();
+            match requests.end_late(now, settings, || http.metrics.limit_hit("request_time_ms_max")) {
+                Found::Nothing(next) => timer.as_mut().reset(next.min(now + pause).into()),
+                Found::Stuck => return Poll::Ready(End::TooSlow("request_time_ms_max")),
+                Found::Idle if is_idle || is_told => return Poll::Ready(End::TooSlow("idle_time_ms_max")),
+                // A request that is on its way can be sent again elsewhere only if it is known that it was not looked at (GOAWAY,
+                // RFC 9113, 6.8).
+                Found::Idle => {
+                    is_idle = true;
+                    connection.as_mut().graceful_shutdown();
+                    timer.as_mut().reset((now + settings.header_time_max()).into());
+                }
+            }
         }
-        Poll::Pending
     })
     .await
+}
+
+/// Runs the task of each request until the request is late; what it had asked for is reset then, and others of its connection go on.
+#[derive(Clone)]
+struct Ending(Arc<Requests>);
+
+impl<F: Future + Send + 'static> Executor<F> for Ending {
+    /// The library hands over a request's task as soon as it has called the service for it.
+    fn execute(&self, task: F) {
+        let end = self.0.end_of_last();
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = task => {}
+                () = end.notified() => {}
+            }
+        });
+    }
 }
 
 async fn answer(
@@ -107,13 +136,31 @@ async fn answer(
     client: SocketAddr,
     mut request: Request<Incoming>,
 ) -> Result<Response<Body>, std::convert::Infallible> {
-    if request.headers().len() > HEADER_COUNT_MAX {
+    let is_head = request.method() == Method::HEAD;
+    let place = http.http2_requests.take();
+    let refused = if request.headers().len() > HEADER_COUNT_MAX {
         let detail = format!("a request has at most {HEADER_COUNT_MAX} header fields");
-        let problem = Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail);
-        return Ok(problem.into_answer(Form::Json).map(Body::Whole));
+        Some(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail))
+    } else if place.is_none() {
+        http.metrics.limit_hit("connections_max");
+        Some(Problem::unavailable("there are too many requests at once; try again"))
+    } else {
+        None
+    };
+    let mut answer = match refused {
+        Some(problem) => problem.into_answer(Form::Json).map(Body::Whole),
+        None => {
+            name_host(&mut request);
+            dispatch::answer(http, client, request).await?
+        }
+    };
+    // The library leaves the body of an answer to HEAD away for HTTP/1.1 only (RFC 9110, 9.3.2).
+    if is_head {
+        if let Some(length) = answer.body().size_hint().exact() {
+            answer.headers_mut().entry(CONTENT_LENGTH).or_insert(length.into());
+        }
+        *answer.body_mut() = Body::Whole(Full::default());
     }
-    name_host(&mut request);
-    let mut answer = dispatch::answer(http, client, request).await?;
     // There is no such field in HTTP/2 (RFC 9113, 8.2.2): a request that is refused leaves the others alone.
     answer.headers_mut().remove(CONNECTION);
     Ok(answer)
@@ -125,7 +172,7 @@ fn name_host(request: &mut Request<Incoming>) {
     let Some(authority) = request.uri().authority() else { return };
     let Ok(authority) = HeaderValue::from_str(authority.as_str()) else { return };
     let headers = request.headers_mut();
-    if !headers.get_all(HOST).iter().any(|host| *host == authority) {
+    if !headers.get_all(HOST).iter().any(|host| host.as_bytes().eq_ignore_ascii_case(authority.as_bytes())) {
         headers.append(HOST, authority);
     }
 }
@@ -133,21 +180,43 @@ fn name_host(request: &mut Request<Incoming>) {
 /// The body of an answer, which tells when it is taken.
 struct Tracked {
     body: Body,
-    place: Place,
+    place: Arc<Place>,
+}
+
+/// A piece of it: its request is under way until the library has written the last byte.
+struct Piece {
+    bytes: Bytes,
+    _place: Arc<Place>,
+}
+
+impl Buf for Piece {
+    fn remaining(&self) -> usize {
+        self.bytes.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.bytes.chunk()
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+    }
 }
 
 impl HttpBody for Tracked {
-    type Data = Bytes;
+    type Data = Piece;
     type Error = std::convert::Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         task: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+    ) -> Poll<Option<Result<Frame<Piece>, Self::Error>>> {
         if let Body::Events(_) = self.body {
             self.place.is_read();
         }
-        Pin::new(&mut self.body).poll_frame(task)
+        let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(task) else { return Poll::Pending };
+        let piece = |bytes| Piece { bytes, _place: Arc::clone(&self.place) };
+        Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {

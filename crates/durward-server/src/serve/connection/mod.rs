@@ -19,7 +19,7 @@ use std::time::Instant;
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::watch;
-use tokio::time::{Sleep, timeout};
+use tokio::time::{Sleep, timeout_at};
 
 use super::state::Http;
 use crate::base::socket;
@@ -90,10 +90,11 @@ struct Opening {
 async fn opening<S: AsyncRead + Unpin>(stream: &mut S, http: &Http) -> Result<Opening, End> {
     let settings = &http.settings.server;
     let mut bytes = BytesMut::with_capacity(settings.header_bytes_max.min(FIRST_READ_BYTES));
-    let mut time = (settings.idle_time_max(), "idle_time_ms_max");
+    let mut until = (Instant::now() + settings.idle_time_max(), "idle_time_ms_max");
     loop {
-        match timeout(time.0, stream.read_buf(&mut bytes)).await {
-            Err(_) => return Err(End::TooSlow(time.1)),
+        let was_empty = bytes.is_empty();
+        match timeout_at(until.0.into(), stream.read_buf(&mut bytes)).await {
+            Err(_) => return Err(End::TooSlow(until.1)),
             Ok(Err(error)) => return Err(End::Failed(error.into())),
             Ok(Ok(0)) if bytes.is_empty() => return Err(End::Done),
             // HTTP/1.1 says what is wrong with a request that breaks off.
@@ -106,7 +107,9 @@ async fn opening<S: AsyncRead + Unpin>(stream: &mut S, http: &Http) -> Result<Op
         if !PREFACE.starts_with(&bytes) {
             return Ok(Opening { is_http2: false, bytes: bytes.freeze() });
         }
-        time = (settings.header_time_max(), "header_time_ms_max");
+        if was_empty {
+            until = (Instant::now() + settings.header_time_max(), "header_time_ms_max");
+        }
     }
 }
 

@@ -6,6 +6,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
+
 use crate::base::settings::ServerSettings;
 
 /// What one request waits for, and since when.
@@ -29,18 +31,42 @@ pub(super) struct Requests {
 
 #[derive(Debug)]
 struct Inner {
-    /// By number; `None` where one has ended.
-    waits: Vec<Option<Wait>>,
+    /// By number.
+    slots: Vec<Slot>,
     /// Numbers that are free.
     free: Vec<usize>,
+    /// The number that began last.
+    last: usize,
     /// Since when there has been none.
     idle_since: Instant,
+}
+
+/// One number; requests have it one after the other.
+#[derive(Debug, Default)]
+struct Slot {
+    /// `None` where the request has ended.
+    wait: Option<Wait>,
+    /// Ends the task of the request.
+    end: Arc<Notify>,
+    /// When that was done.
+    ended: Option<Instant>,
+}
+
+/// What the timer of a connection finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing can be late before this.
+    Nothing(Instant),
+    /// There has been no request for as long as may be.
+    Idle,
+    /// A request was ended, and what was answered to it still is not taken.
+    Stuck,
 }
 
 impl Requests {
     /// `keep_alive` is how often a stream of events says something at least.
     pub(super) fn new(settings: &ServerSettings, keep_alive: Duration) -> Requests {
-        let inner = Inner { waits: Vec::new(), free: Vec::new(), idle_since: Instant::now() };
+        let inner = Inner { slots: Vec::new(), free: Vec::new(), last: 0, idle_since: Instant::now() };
         Requests {
             inner: Mutex::new(inner),
             pause_max: keep_alive.saturating_add(settings.request_time_max()),
@@ -50,31 +76,55 @@ impl Requests {
     /// One more request, until what is returned is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> Place {
         let mut inner = self.lock();
-        let wait = Some(Wait::Answer(Instant::now()));
         let number = match inner.free.pop() {
             Some(number) => number,
             None => {
-                inner.waits.push(None);
-                inner.waits.len() - 1
+                inner.slots.push(Slot::default());
+                inner.slots.len() - 1
             }
         };
-        inner.set(number, wait);
+        inner.set(number, Some(Wait::Answer(Instant::now())));
+        inner.last = number;
         drop(inner);
         Place { requests: Arc::clone(self), number }
     }
 
-    /// The earliest moment at which the connection has waited too long, and which setting says so.
-    pub(super) fn deadline(&self, settings: &ServerSettings) -> (Instant, &'static str) {
+    /// What ends the request that began last.
+    pub(super) fn end_of_last(&self) -> Arc<Notify> {
         let inner = self.lock();
-        let limit = |wait: &Wait| match *wait {
-            // The body has been given up after half of this: the rest is for the refusal to go out.
-            Wait::Answer(since) => since + 2 * settings.request_time_max(),
-            Wait::Taking(since) => since + settings.request_time_max(),
-            Wait::Event(since) => since + self.pause_max,
-        };
-        match inner.waits.iter().flatten().map(limit).min() {
-            Some(earliest) => (earliest, "request_time_ms_max"),
-            None => (inner.idle_since + settings.idle_time_max(), "idle_time_ms_max"),
+        inner.slots.get(inner.last).map(|slot| Arc::clone(&slot.end)).unwrap_or_default()
+    }
+
+    /// Ends each request that has waited too long, and tells `late` of it; others of the connection go on.
+    pub(super) fn end_late(&self, now: Instant, settings: &ServerSettings, mut late: impl FnMut()) -> Found {
+        let mut inner = self.lock();
+        let request_time = settings.request_time_max();
+        let mut earliest = None;
+        for slot in &mut inner.slots {
+            let Some(wait) = slot.wait else { continue };
+            let mut limit = match (slot.ended, wait) {
+                (Some(ended), _) => ended + request_time,
+                // The body has been given up after half of this: the rest is for the refusal to go out.
+                (None, Wait::Answer(since)) => since + 2 * request_time,
+                (None, Wait::Taking(since)) => since + request_time,
+                (None, Wait::Event(since)) => since + self.pause_max,
+            };
+            if limit <= now && slot.ended.is_some() {
+                return Found::Stuck;
+            }
+            if limit <= now {
+                slot.ended = Some(now);
+                slot.end.notify_one();
+                late();
+                limit = now + request_time;
+            }
+            earliest = Some(earliest.map_or(limit, |earliest: Instant| earliest.min(limit)));
+        }
+        let idle_until = inner.idle_since + settings.idle_time_max();
+        match earliest {
+            Some(earliest) => Found::Nothing(earliest),
+            None if idle_until <= now => Found::Idle,
+            None => Found::Nothing(idle_until),
         }
     }
 
@@ -85,8 +135,11 @@ impl Requests {
 
 impl Inner {
     fn set(&mut self, number: usize, wait: Option<Wait>) {
-        if let Some(slot) = self.waits.get_mut(number) {
-            *slot = wait;
+        let Some(slot) = self.slots.get_mut(number) else { return };
+        slot.wait = wait;
+        // What was meant for this request must not end the next of its number.
+        if wait.is_none() && slot.ended.take().is_some() {
+            slot.end = Arc::default();
         }
     }
 }
@@ -115,7 +168,7 @@ impl Drop for Place {
         let mut inner = self.requests.lock();
         inner.set(self.number, None);
         inner.free.push(self.number);
-        if inner.free.len() == inner.waits.len() {
+        if inner.free.len() == inner.slots.len() {
             inner.idle_since = Instant::now();
         }
     }
@@ -125,28 +178,61 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn of_a_second() -> (ServerSettings, Arc<Requests>) {
+        let settings = ServerSettings { request_time_ms_max: 1_000, ..ServerSettings::default() };
+        let requests = Arc::new(Requests::new(&settings, 30 * SECOND));
+        (settings, requests)
+    }
+
     #[test]
     fn the_request_that_waits_longest_counts_and_an_idle_connection_has_its_own_time() {
-        let settings = ServerSettings { request_time_ms_max: 1_000, ..ServerSettings::default() };
-        let requests = Arc::new(Requests::new(&settings, Duration::from_secs(30)));
+        let (settings, requests) = of_a_second();
         let begun = Instant::now();
-        assert_eq!(requests.deadline(&settings).1, "idle_time_ms_max");
+        let next = |now| match requests.end_late(now, &settings, || panic!("nothing is late")) {
+            Found::Nothing(next) => next - begun,
+            found @ (Found::Idle | Found::Stuck) => panic!("{found:?}"),
+        };
+        assert!(next(begun) >= settings.idle_time_max());
+        let idle = requests.end_late(begun + 2 * settings.idle_time_max(), &settings, || {});
+        assert_eq!(idle, Found::Idle);
         let first = requests.begin();
         let second = requests.begin();
         first.is_read();
-        let (moment, setting) = requests.deadline(&settings);
-        assert_eq!(setting, "request_time_ms_max");
-        assert!(moment >= begun + Duration::from_secs(2) && moment < begun + Duration::from_secs(20));
+        assert!(next(begun) >= 2 * SECOND && next(begun) < 20 * SECOND);
         drop(second);
-        assert!(
-            requests.deadline(&settings).0 >= begun + Duration::from_secs(31),
-            "a quiet stream may go on"
-        );
+        assert!(next(begun) >= 31 * SECOND, "a quiet stream may go on");
         first.is_answered();
-        assert!(requests.deadline(&settings).0 < begun + Duration::from_secs(20));
+        assert!(next(begun) < 20 * SECOND);
         drop(first);
-        assert_eq!(requests.deadline(&settings).1, "idle_time_ms_max");
+        assert!(next(begun) >= settings.idle_time_max());
         let again = requests.begin();
-        assert_eq!((again.number, requests.lock().waits.len()), (0, 2), "numbers are used again");
+        assert_eq!((again.number, requests.lock().slots.len()), (0, 2), "numbers are used again");
+    }
+
+    #[tokio::test]
+    async fn a_late_request_is_ended_alone_and_what_is_stuck_ends_the_connection() {
+        let (settings, requests) = of_a_second();
+        let begun = Instant::now();
+        let taken = requests.begin();
+        let end_of_taken = requests.end_of_last();
+        let late = requests.begin();
+        let end_of_late = requests.end_of_last();
+        taken.is_read();
+        late.is_answered();
+        let mut count = 0;
+        let now = begun + 3 * SECOND;
+        assert!(matches!(requests.end_late(now, &settings, || count += 1), Found::Nothing(_)));
+        assert_eq!(count, 1);
+        end_of_late.notified().await;
+        let other = tokio::time::timeout(Duration::from_millis(20), end_of_taken.notified()).await;
+        assert!(other.is_err(), "the other goes on");
+        assert_eq!(requests.end_late(now + 2 * SECOND, &settings, || {}), Found::Stuck);
+        drop(late);
+        assert!(matches!(requests.end_late(now + 2 * SECOND, &settings, || {}), Found::Nothing(_)));
+        let next = requests.begin();
+        assert!(!Arc::ptr_eq(&end_of_late, &requests.end_of_last()), "its end is its own");
+        drop((taken, next));
     }
 }
