@@ -43,7 +43,7 @@ const ADVICE_ONLY: [&str; 5] = [
 ];
 
 /// Lengths of messages, and thresholds between two ways to do the same: no input is refused for them.
-const NO_LIMITS: [&str; 18] = [
+const NO_LIMITS: [&str; 19] = [
     "AUTO_SCAN_NODES_MAX",
     "CACHE_SIZE_MAX",
     "COMPARED_MAX",
@@ -52,6 +52,7 @@ const NO_LIMITS: [&str; 18] = [
     "LINEAR_MAX",
     "LISTED_MAX",
     "LITERAL_MAX",
+    "MADE_BYTES_MAX",
     "MESSAGE_LENGTH_MAX",
     "PREFIXES_MAX",
     "QUOTED_CHARS_MAX",

@@ -1,6 +1,7 @@
 //! The parts of subscriptions and the values that policies know, in words: see [`Brief`](crate::question::Brief) and
 //! [`Rows`](crate::question::Rows).
 
+use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
@@ -203,14 +204,23 @@ impl Slots {
         place: Option<u16>,
     ) -> Number {
         let Some(place) = place else { return Number::MANY };
+        // What cannot be made may be any of them.
+        let is_unmade = Cell::new(false);
         let is_it = |number: Number| {
             let Some(atom) = number.atom() else { return false };
             let value = self.atom(atom).1;
             match held.at(place) {
                 Some(held) => value.equals(held),
-                None => held.made(place).is_some_and(|held| value.equals(&held)),
+                None => match held.made(place) {
+                    Some(held) => value.equals(&held),
+                    None => {
+                        is_unmade.set(true);
+                        false
+                    }
+                },
             }
         };
-        self.words.find(slot, word, hash, is_it).unwrap_or(Number::OTHER_TEXT)
+        let found = self.words.find(slot, word, hash, is_it);
+        found.unwrap_or(if is_unmade.get() { Number::MANY } else { Number::OTHER_TEXT })
     }
 }

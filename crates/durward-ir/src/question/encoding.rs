@@ -1,7 +1,9 @@
 //! The numbers of slots: looked up as they are asked for, or ahead ([`Encoding`]).
 
 use std::cell::Cell;
+use std::collections::HashSet;
 
+use foldhash::fast::FixedState;
 use smallvec::SmallVec;
 
 use super::{Attributes, Number, Reading};
@@ -49,7 +51,9 @@ impl Encoding {
     /// Looks up what `attributes` has for every slot that reads an attribute of one of these names.
     pub fn of(slots: &Slots, attributes: &dyn Attributes, names: impl Iterator<Item = NameKey>) -> Encoding {
         let mut encoding = Encoding::empty(slots);
-        for slot in names.flat_map(|name| slots.with_name(name)) {
+        // A name may come as often as there is room in a request.
+        let mut seen = HashSet::with_hasher(FixedState::default());
+        for slot in names.filter(|name| seen.insert(name.number())).flat_map(|name| slots.with_name(name)) {
             encoding.note(slots, slot, attributes.read(slots.name(slot), slots.key(slot)));
         }
         for (slot, derived) in slots.all_derived() {

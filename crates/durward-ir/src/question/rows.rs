@@ -1,6 +1,7 @@
 //! A request of XACML in machine words: for each attribute its name's number, its data type, and its value in 16 bytes, in a few
 //! neighbouring lines of memory. Identifiers, issuers and values stand elsewhere, for policies that look deeper.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::brief::{Fields, Kind, Word};
@@ -60,10 +61,13 @@ pub struct Rows {
     known: u32,
     /// Whether a row is of several values.
     has_several: bool,
-    /// Keys other than of several values are there once.
+    /// Keys other than of several values are there once: where a name comes again, its first row is marked, and all others are pushed so.
     keys: [RowKey; ROWS_INLINE],
     words: [Word; ROWS_INLINE],
     more: Vec<(RowKey, Word)>,
+    /// By name, where the first row of it is, of names whose first row is in `more`: a request may have as many rows as its bytes
+    /// have room for.
+    firsts: BTreeMap<u32, u32>,
 }
 
 impl Default for Rows {
@@ -87,6 +91,7 @@ impl Rows {
             keys: [RowKey::NONE; ROWS_INLINE],
             words: [Word::NONE; ROWS_INLINE],
             more: Vec::new(),
+            firsts: BTreeMap::new(),
             len: 0,
             known: u32::MAX,
             has_several: false,
@@ -98,14 +103,16 @@ impl Rows {
     pub fn push(&mut self, name: NameKey, known: u32) {
         self.known = self.known.min(known);
         let mut low = RowKey::EMPTY;
-        if name != NameKey::NONE && self.has(name) {
-            self.mark_several(name);
+        if name != NameKey::NONE
+            && let Some(first) = self.first(name)
+        {
+            self.mark_several(first);
             low = RowKey::SEVERAL;
         }
         let key = RowKey::with(name, low);
         match self.keys.get_mut(self.len as usize) {
             Some(place) => *place = key,
-            None => self.more.push((key, Word::NONE)),
+            None => self.push_more(name, key),
         }
         self.len += 1;
     }
@@ -150,18 +157,30 @@ impl Rows {
         }
     }
 
-    /// Whether there is a row of this name.
+    #[cold]
+    fn push_more(&mut self, name: NameKey, key: RowKey) {
+        self.more.push((key, Word::NONE));
+        if name != NameKey::NONE && key == RowKey::with(name, RowKey::EMPTY) {
+            self.firsts.insert(name.number(), self.len);
+        }
+    }
+
+    /// Where the first row of this name is.
     #[inline]
-    fn has(&self, name: NameKey) -> bool {
+    fn first(&self, name: NameKey) -> Option<usize> {
         // Without a jump for each, which the compiler turns into comparing several at once.
-        self.keys.iter().fold(false, |found, key| found | key.is_of(name))
-            || self.more.iter().any(|(key, _)| key.is_of(name))
+        if self.keys.iter().fold(false, |found, key| found | key.is_of(name)) {
+            return self.keys.iter().position(|key| key.is_of(name));
+        }
+        if self.more.is_empty() { None } else { self.firsts.get(&name.number()).map(|first| *first as usize) }
     }
 
     #[cold]
-    fn mark_several(&mut self, name: NameKey) {
-        let keys = self.keys.iter_mut().chain(self.more.iter_mut().map(|(key, _)| key));
-        keys.filter(|key| key.is_of(name)).for_each(|key| *key = key.several());
+    fn mark_several(&mut self, first: usize) {
+        let more = self.more.get_mut(first.wrapping_sub(ROWS_INLINE)).map(|(key, _)| key);
+        if let Some(key) = self.keys.get_mut(first).or(more) {
+            *key = key.several();
+        }
         self.has_several = true;
     }
 
@@ -220,8 +239,9 @@ impl Rows {
             .zip(&self.keys)
             .fold(0_u32, |found, (place, known)| found | if *known == key { place } else { 0 });
         if found == 0 && !self.more.is_empty() {
-            let place = self.more.iter().position(|(known, _)| *known == key);
-            return place.map(|place| place + ROWS_INLINE);
+            let first = *self.firsts.get(&(key.0 >> RowKey::BITS))? as usize;
+            let (known, _) = self.more.get(first.wrapping_sub(ROWS_INLINE))?;
+            return (*known == key).then_some(first);
         }
         (found as usize).checked_sub(1)
     }
@@ -347,6 +367,21 @@ mod tests {
             assert_eq!(rows.only(*key, DataType::Text), expected, "{place}");
         }
         assert_eq!(rows.only(keys[3], DataType::Integer), Row::Several);
+    }
+
+    /// Each row looks at those before it by number, not one by one: this would not end.
+    #[test]
+    fn a_name_may_come_as_often_as_there_is_room() {
+        let keys = keys(300);
+        let mut rows = Rows::new();
+        for _ in 0..2_000 {
+            for key in &keys {
+                rows.push(*key, u32::MAX);
+                rows.put_text("a");
+            }
+        }
+        assert_eq!(rows.len(), 600_000);
+        assert!(keys.iter().all(|key| rows.only(*key, DataType::Text) == Row::Several));
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use durward_index::Index;
 use durward_ir::combine::{Verdict, Vote};
-use durward_xacml::multiple::{self, Individual};
 use durward_xacml::request::Request;
 use durward_xacml::response::{Response, ResultOf};
 use smallvec::SmallVec;
@@ -81,6 +80,5 @@ impl Pdp {
 /// Whether the request means one decision, and nobody wants to know the policies.
 #[inline]
 fn is_one(request: &Request) -> bool {
-    !request.return_policy_ids
-        && matches!(multiple::individual_requests(request, None), Ok(Individual::One(_)))
+    !request.return_policy_ids && request.multi_requests.is_empty() && !request.categories.may_mean_several()
 }

@@ -7,7 +7,7 @@ use durward_ir::{Fault, Value};
 use smol_str::SmolStr;
 
 use super::hierarchy::copy_head;
-use super::{Apart, check_count, with_categories};
+use super::{Apart, Copies, check_count, with_categories};
 use crate::content::Contents;
 use crate::request::{AttributeView, Categories, Request, identifiers};
 
@@ -16,7 +16,7 @@ pub const CONTENT_SELECTORS_MAX: usize = 8;
 
 /// One individual request for each node that `multiple:content-selector` selects; it has a `content-selector` for
 /// just this node instead. Several such attributes multiply, the first slowest.
-pub(super) fn by_content(request: Request, out: &mut Vec<Request>) -> Apart<()> {
+pub(super) fn by_content(request: Request, copies: &Copies, out: &mut Vec<Request>) -> Apart<()> {
     let selectors = request.categories.attributes().filter(is_selector).count();
     if selectors > CONTENT_SELECTORS_MAX {
         return Err(Fault::syntax(format!("more than {CONTENT_SELECTORS_MAX} `multiple:content-selector`s")));
@@ -27,6 +27,7 @@ pub(super) fn by_content(request: Request, out: &mut Vec<Request>) -> Apart<()> 
         let mut split = Vec::new();
         for request in &requests {
             for node in contents.split(request, first_path(&request.categories)?)? {
+                copies.count(request.categories.iter(), 1)?;
                 split.push(with_categories(request, with_selector(&request.categories, node)));
                 check_count(split.len().saturating_add(out.len()))?;
             }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use durward_ir::{Fault, Value};
 
-use super::{Apart, check_count, with_categories};
+use super::{Apart, Copies, check_count, with_categories};
 use crate::request::{AttributeView, Categories, CategoryView, Request, identifiers};
 
 /// Knows the hierarchy resources stand in; given by the program that embeds the decision point.
@@ -74,6 +74,7 @@ pub(super) fn scope_of(request: &Request) -> Apart<Option<Scope>> {
 pub(super) fn by_scope(
     request: Request,
     hierarchy: Option<&dyn ResourceHierarchy>,
+    copies: &Copies,
     out: &mut Vec<Request>,
 ) -> Apart<()> {
     let Some(scope) = scope_of(&request)? else {
@@ -93,6 +94,7 @@ pub(super) fn by_scope(
         (Some(resource), Scope::Descendants | Scope::EntireHierarchy) => ask()?.descendants(resource)?,
     };
     check_count(below.len().saturating_add(1))?;
+    copies.count(request.categories.iter(), below.len() + 1)?;
     out.push(with_categories(&request, without_scope(&request.categories, None)));
     for resource in &below {
         check_count(out.len() + 1)?;

@@ -10,11 +10,12 @@ mod content;
 mod hierarchy;
 mod repeated;
 
+use std::cell::Cell;
 use std::fmt;
 
 use durward_ir::Fault;
 
-use crate::request::{AttributeView, Categories, Request, identifiers};
+use crate::request::{AttributeView, Categories, CategoryView, Request, identifiers};
 use crate::response::Status;
 
 pub use combine::combine_if_asked;
@@ -81,10 +82,11 @@ pub fn individual_requests<'a>(
     if is_one(request) {
         return Ok(Individual::One(request));
     }
-    let mut requests = repeated::by_reference(request)?;
-    requests = each(requests, repeated::by_category)?;
-    requests = each(requests, |request, out| hierarchy::by_scope(request, hierarchy, out))?;
-    requests = each(requests, content::by_content)?;
+    let copies = Copies::default();
+    let mut requests = repeated::by_reference(request, &copies)?;
+    requests = each(requests, |request, out| repeated::by_category(request, &copies, out))?;
+    requests = each(requests, |request, out| hierarchy::by_scope(request, hierarchy, &copies, out))?;
+    requests = each(requests, |request, out| content::by_content(request, &copies, out))?;
     Ok(Individual::Many(requests))
 }
 
@@ -130,6 +132,29 @@ fn check_count(count: usize) -> Apart<()> {
     Err(Fault::processing(format!(
         "the request means more than {INDIVIDUAL_REQUESTS_MAX} individual requests"
     )))
+}
+
+/// How many attributes and values all individual requests together may copy.
+pub const COPIED_MAX: usize = 1_000_000;
+
+/// Counts what was copied while a request is taken apart: a thousand individual requests may each have all that one request has room for.
+#[derive(Default)]
+struct Copies(Cell<usize>);
+
+impl Copies {
+    /// Counts so many copies of these categories, before they are made.
+    fn count<'a>(&self, categories: impl Iterator<Item = CategoryView<'a>>, times: usize) -> Apart<()> {
+        let attributes = categories.flat_map(CategoryView::attributes);
+        let size: usize = attributes.map(|attribute| 1 + attribute.values().len()).sum();
+        let copied = self.0.get().saturating_add(size.saturating_mul(times));
+        self.0.set(copied);
+        if copied <= COPIED_MAX {
+            return Ok(());
+        }
+        Err(Fault::processing(format!(
+            "the individual requests have more than {COPIED_MAX} attributes and values together"
+        )))
+    }
 }
 
 /// A copy with other attributes; what made it multiple by reference is gone.

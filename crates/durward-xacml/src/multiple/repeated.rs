@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use durward_ir::Fault;
 use smol_str::SmolStr;
 
-use super::{Apart, MultipleError, check_count, with_categories};
+use super::{Apart, Copies, MultipleError, check_count, with_categories};
 use crate::request::{Categories, CategoryView, Request, RequestReference};
 
 /// Up to here, comparing each with each beats building a set.
@@ -27,11 +27,14 @@ pub(super) fn has_repeated(categories: &Categories) -> bool {
 }
 
 /// Section 2.4: each reference names the categories of one individual request.
-pub(super) fn by_reference(request: &Request) -> Apart<Vec<Result<Request, MultipleError>>> {
+pub(super) fn by_reference(request: &Request, copies: &Copies) -> Apart<Vec<Result<Request, MultipleError>>> {
     if request.multi_requests.is_empty() {
         return Ok(vec![Ok(request.clone())]);
     }
     check_count(request.multi_requests.len())?;
+    for reference in &request.multi_requests {
+        copies.count(reference.ids.iter().filter_map(|id| request.categories.find_by_id(id)), 1)?;
+    }
     let referred = request.multi_requests.iter().map(|reference| Ok(referred(request, reference)?));
     Ok(referred.collect())
 }
@@ -55,7 +58,7 @@ fn referred(request: &Request, reference: &RequestReference) -> Apart<Request> {
 }
 
 /// Section 2.3: where categories are repeated, one individual request for each combination.
-pub(super) fn by_category(request: Request, out: &mut Vec<Request>) -> Apart<()> {
+pub(super) fn by_category(request: Request, copies: &Copies, out: &mut Vec<Request>) -> Apart<()> {
     if !has_repeated(&request.categories) {
         out.push(request);
         return Ok(());
@@ -63,15 +66,20 @@ pub(super) fn by_category(request: Request, out: &mut Vec<Request>) -> Apart<()>
     let groups = groups(&request.categories);
     let combinations = groups.iter().try_fold(1_usize, |count, group| count.checked_mul(group.len()));
     check_count(combinations.unwrap_or(usize::MAX).saturating_add(out.len()))?;
+    let combinations = combinations.unwrap_or(0);
+    for group in &groups {
+        copies.count(group.iter().copied(), combinations / group.len().max(1))?;
+    }
     // The first category changes slowest: results come in the order in which a reader counts them.
-    for number in 0..combinations.unwrap_or(0) {
+    for number in 0..combinations {
         let mut rest = number;
         let mut chosen: Vec<CategoryView<'_>> = Vec::with_capacity(groups.len());
         for group in groups.iter().rev() {
             chosen.extend(group.get(rest % group.len()).copied());
             rest /= group.len();
         }
-        let mut categories = Categories::with_capacity(groups.len(), request.categories.attribute_count());
+        let attributes = chosen.iter().map(|category| category.attributes().len()).sum();
+        let mut categories = Categories::with_capacity(groups.len(), attributes);
         chosen.into_iter().rev().for_each(|category| categories.copy_category(category));
         out.push(with_categories(&request, categories));
     }

@@ -34,6 +34,8 @@ pub struct RawRequest<'t> {
 const CATEGORIES_INLINE: usize = 4;
 /// So many attributes, and values, need no memory of their own.
 const ATTRIBUTES_INLINE: usize = 16;
+/// Longer values are not made for a comparison, which would make them anew each time; a whole request has them once.
+const MADE_BYTES_MAX: usize = 256;
 /// More categories than this are not compared with each other.
 const COMPARED_MAX: usize = 16;
 
@@ -248,8 +250,8 @@ impl Fields for RawRequest<'_> {
 
     fn made(&self, place: u16) -> Option<Value> {
         match self.values_of(usize::from(place)) {
-            [only] => Value::parse(only.data_type, only.text).ok(),
-            [] | [_, _, ..] => None,
+            [only] if only.text.len() <= MADE_BYTES_MAX => Value::parse(only.data_type, only.text).ok(),
+            [] | [_, ..] => None,
         }
     }
 }

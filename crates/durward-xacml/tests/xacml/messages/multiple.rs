@@ -182,6 +182,22 @@ fn the_number_of_individual_requests_is_limited() {
     assert_eq!(parts(&request(&many(INDIVIDUAL_REQUESTS_MAX)), None).len(), INDIVIDUAL_REQUESTS_MAX);
 }
 
+/// Few bytes of a request can mean many of memory.
+#[test]
+fn what_individual_requests_copy_is_limited() {
+    let values = "<AttributeValue DataType=\"http://www.w3.org/2001/XMLSchema#string\">v</AttributeValue>"
+        .repeat(2_000);
+    let large = format!(
+        "<Attributes Category=\"large\"><Attribute AttributeId=\"a\" IncludeInResult=\"false\">{values}</Attribute></Attributes>"
+    );
+    let many = |count: usize| -> String {
+        let small: String = (0..count).map(|number| category("c", &format!("i{number}"), "a", "x")).collect();
+        large.clone() + &small
+    };
+    assert_eq!(parts(&request(&many(400)), None).len(), 400);
+    assert!(failure(&request(&many(600)), None).contains("more than 1000000 attributes and values together"));
+}
+
 fn results(decisions: &[Decision]) -> Response {
     Response { results: decisions.iter().map(|decision| ResultOf::new(*decision)).collect() }
 }
