@@ -10,7 +10,8 @@ use durward_pdp::{Algorithm, DataType};
 use crate::Arguments;
 
 /// The flags that texts name in their own right and that are not durward's.
-const FLAGS_OF_OTHERS: [&str; 10] = [
+const FLAGS_OF_OTHERS: [&str; 11] = [
+    "--features",
     "--release",
     "--path",
     "--data",
