@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn the_request_that_waits_longest_counts_and_an_idle_connection_has_its_own_time() {
-        let (settings, requests) = of_a_second();
         let begun = Instant::now();
+        let (settings, requests) = of_a_second();
         let next = |now| match requests.end_late(now, &settings, || panic!("nothing is late")) {
             Found::Nothing(next) => next - begun,
             found @ (Found::Idle | Found::Stuck) => panic!("{found:?}"),
@@ -213,8 +213,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_late_request_is_ended_alone_and_what_is_stuck_ends_the_connection() {
-        let (settings, requests) = of_a_second();
         let begun = Instant::now();
+        let (settings, requests) = of_a_second();
         let taken = requests.begin();
         let end_of_taken = requests.end_of_last();
         let late = requests.begin();
