@@ -5,9 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use durward_identity::Moment;
-use durward_opcua::channel::{
-    ChannelRequest, ChannelSettings, PeerRole, PeerTrust, SecurityOffer, ServerChannel, Workers,
-};
+use durward_opcua::channel::{ChannelSettings, Offer, PeerRole, Request, ServerChannel, Trust, Workers};
 use durward_opcua::crypto::{KeyLength, SecurityPolicy};
 use durward_opcua::error::Error;
 use durward_opcua::pki::{CertificateDraft, self_signed};
@@ -20,14 +18,14 @@ const NOW: Moment = Moment::from_s(1_780_272_000);
 
 struct Anybody;
 
-impl PeerTrust for Anybody {
+impl Trust for Anybody {
     fn check(&self, _: &[&[u8]], _: PeerRole, _: Moment) -> Result<(), Error> {
         Ok(())
     }
 }
 
-fn settings() -> &'static (Runtime, Arc<ChannelSettings>, Arc<[SecurityOffer]>) {
-    static SETTINGS: OnceLock<(Runtime, Arc<ChannelSettings>, Arc<[SecurityOffer]>)> = OnceLock::new();
+fn settings() -> &'static (Runtime, Arc<ChannelSettings>, Arc<[Offer]>) {
+    static SETTINGS: OnceLock<(Runtime, Arc<ChannelSettings>, Arc<[Offer]>)> = OnceLock::new();
     SETTINGS.get_or_init(|| {
         let draft = CertificateDraft {
             application_uri: "urn:fuzz".to_owned(),
@@ -41,10 +39,8 @@ fn settings() -> &'static (Runtime, Arc<ChannelSettings>, Arc<[SecurityOffer]>) 
         let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
         let workers = Workers::new(1);
         let settings = ChannelSettings::new(own, Arc::new(Anybody), Arc::new(|| NOW), workers);
-        let offer = SecurityOffer {
-            policy: SecurityPolicy::Basic256Sha256,
-            mode: MessageSecurityMode::SignAndEncrypt,
-        };
+        let offer =
+            Offer { policy: SecurityPolicy::Basic256Sha256, mode: MessageSecurityMode::SignAndEncrypt };
         (runtime, Arc::new(settings), Arc::new([offer]))
     })
 }
@@ -60,8 +56,8 @@ pub(crate) fn run(bytes: &[u8]) {
         assert!(!channel.info().security_policy.is_secure(), "nobody here has a key");
         while let Ok(Some(request)) = channel.next().await {
             match request {
-                ChannelRequest::Service { body, .. } => drop(RequestPeek::read(&body)),
-                ChannelRequest::Renewal(chunk) => {
+                Request::Service { body, .. } => drop(RequestPeek::read(&body)),
+                Request::Renewal(chunk) => {
                     if channel.renew(chunk).await.is_err() {
                         break;
                     }

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use durward_opcua::gate::mediate::service::{Mediation, ServiceKind};
-use durward_opcua::gate::mediate::{MediatedReply, MediatedRequest, Mediator, MediatorLimits, NoTransfers};
-use durward_opcua::permission::{Permission, PermissionRuling, SessionRights};
+use durward_opcua::gate::mediate::service::{Mediation, Service};
+use durward_opcua::gate::mediate::{Limits, Mediator, NoTransfers, Outcome, Reply};
+use durward_opcua::permission::{Permission, Rights, Ruling};
 use opcua_types::NodeId;
 use second::{Habits, Seen, seen};
 
@@ -29,10 +29,10 @@ const ITEM: u32 = 700;
 /// Everything on node 1 of namespace 2 and on the nodes of the standard.
 struct Node1;
 
-impl SessionRights for Node1 {
-    fn rule(&self, _: Permission, node: &NodeId) -> PermissionRuling {
+impl Rights for Node1 {
+    fn rule(&self, _: Permission, node: &NodeId) -> Ruling {
         let is_granted = node.namespace == 0 || *node == NodeId::new(2, 1u32);
-        if is_granted { PermissionRuling::Granted } else { PermissionRuling::DENIED }
+        if is_granted { Ruling::Granted } else { Ruling::DENIED }
     }
 }
 
@@ -44,7 +44,7 @@ fn is_granted(seen: &Seen) -> bool {
     }
 }
 
-fn assert_granted(service: ServiceKind, forwarded: &[u8]) {
+fn assert_granted(service: Service, forwarded: &[u8]) {
     for habits in Habits::all() {
         for seen in seen(habits, service, forwarded) {
             assert!(is_granted(&seen), "{service:?} lets {seen:?} pass, for {habits:?}");
@@ -54,12 +54,12 @@ fn assert_granted(service: ServiceKind, forwarded: &[u8]) {
 
 /// With the subscription and the item.
 fn mediator() -> Mediator {
-    let mut mediator = Mediator::new(MediatorLimits::default(), Arc::new(NoTransfers));
-    let create = ServiceKind::CreateSubscription;
+    let mut mediator = Mediator::new(Limits::default(), Arc::new(NoTransfers));
+    let create = Service::CreateSubscription;
     mediator.on_request(&Node1, 1, create.request_id(), &[0; 22]);
     let made = [&OWN.to_le_bytes()[..], &[0; 16]].concat();
     mediator.on_response(&Node1, 1, create.response_id(), &made);
-    let create = ServiceKind::CreateMonitoredItems;
+    let create = Service::CreateMonitoredItems;
     let null = [0xff; 4];
     let item = [
         &OWN.to_le_bytes()[..],
@@ -86,17 +86,13 @@ fn message(input: &[u8]) -> (&[u8], &[u8]) {
 
 pub(crate) fn run(input: &[u8]) {
     let Some((number, rest)) = input.split_first() else { return };
-    let mediated: Vec<ServiceKind> = ServiceKind::ALL
-        .iter()
-        .copied()
-        .filter(|service| service.mediation() == Mediation::Mediated)
-        .collect();
+    let mediated: Vec<Service> =
+        Service::ALL.iter().copied().filter(|service| service.mediation() == Mediation::Mediated).collect();
     let service = mediated[usize::from(*number) % mediated.len()];
     let (request, mut rest) = message(rest);
     let mut mediator = mediator();
     assert!(mediator.has_subscription(OWN));
-    let MediatedRequest::Forward(forwarded) = mediator.on_request(&Node1, 9, service.request_id(), request)
-    else {
+    let Outcome::Forward(forwarded) = mediator.on_request(&Node1, 9, service.request_id(), request) else {
         return;
     };
     assert_granted(service, &forwarded);
@@ -104,8 +100,8 @@ pub(crate) fn run(input: &[u8]) {
         let (answer, behind) = message(rest);
         rest = behind;
         match mediator.on_response(&Node1, 9, service.response_id(), answer) {
-            MediatedReply::FollowUp(next) => assert_granted(service, &next.body),
-            MediatedReply::Pass(_) | MediatedReply::Fault(_) => break,
+            Reply::FollowUp(next) => assert_granted(service, &next.body),
+            Reply::Pass(_) | Reply::Fault(_) => break,
         }
     }
     assert_eq!(mediator.outstanding(), 0);

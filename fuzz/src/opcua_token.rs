@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::jwt::{Algorithm, SigningKey, SigningKeys};
-use durward_opcua::token::{Grants, NodeTable, TableNode, Thumbprint, TokenVerifier};
+use durward_opcua::token::{Grants, NodeTable, TableNode, Thumbprint, Verifier};
 
 const NOW: Moment = Moment::from_s(1_780_272_000);
 const LIFETIME: Duration = Duration::from_secs(600);
 
-fn verifier() -> &'static (TokenVerifier, NodeTable) {
-    static VERIFIER: OnceLock<(TokenVerifier, NodeTable)> = OnceLock::new();
+fn verifier() -> &'static (Verifier, NodeTable) {
+    static VERIFIER: OnceLock<(Verifier, NodeTable)> = OnceLock::new();
     VERIFIER.get_or_init(|| {
         let key = SigningKey::generate(Algorithm::EdDsa).expect("a key");
         let keys = SigningKeys::new(LIFETIME).with(key, NOW, NOW).expect("keys");
         let keys = keys.verifying(NOW).expect("public keys");
         let node = |at: u32| TableNode::new("urn:plant", 1000 + at).expect("a node");
         let table = NodeTable::new((0..100).map(node)).expect("a table");
-        (TokenVerifier::new(keys, "urn:as", "urn:gate", LIFETIME), table)
+        (Verifier::new(keys, "urn:as", "urn:gate", LIFETIME), table)
     })
 }
 

@@ -2,9 +2,8 @@
 
 use bytes::BytesMut;
 use durward_opcua::wire::{
-    Acknowledge, Assembler, AssemblyStep, AsymmetricHeader, ChunkHeader, ErrorMessage, HelloMessage,
-    MessageLimits, RequestPeek, ResponsePeek, SequenceHeader, TransportLimits, context, decode_service,
-    next_chunk, type_id,
+    Acknowledge, Assembled, Assembler, AsymmetricHeader, ChunkHeader, ErrorMessage, Hello, Limits,
+    MessageLimits, RequestPeek, ResponsePeek, SequenceHeader, context, decode_service, next_chunk, type_id,
 };
 use opcua_types::{
     CancelRequest, CloseSessionRequest, CreateSessionRequest, FindServersRequest, GetEndpointsRequest,
@@ -29,7 +28,7 @@ fn chunks(bytes: &[u8]) {
         }
         let sequence = SequenceHeader::decode(&chunk);
         let request_id = sequence.map_or(0, |sequence| sequence.request_id);
-        if let Ok(AssemblyStep::Message { body, .. }) =
+        if let Ok(Assembled::Message { body, .. }) =
             assembler.push(header.finality, request_id, chunk, LIMITS)
         {
             assert!(body.len() <= LIMITS.message_bytes_max as usize);
@@ -57,9 +56,9 @@ fn services(body: &[u8]) {
 pub(crate) fn run(bytes: &[u8]) {
     chunks(bytes);
     services(bytes);
-    if let Ok(hello) = HelloMessage::decode(bytes) {
-        let acknowledge = Acknowledge::negotiate(&TransportLimits::DEFAULT, &hello);
-        assert!(acknowledge.receive_buffer_bytes <= TransportLimits::DEFAULT.receive_buffer_bytes);
+    if let Ok(hello) = Hello::decode(bytes) {
+        let acknowledge = Acknowledge::negotiate(&Limits::DEFAULT, &hello);
+        assert!(acknowledge.receive_buffer_bytes <= Limits::DEFAULT.receive_buffer_bytes);
         let _ = Acknowledge::decode(bytes, &hello);
     }
     let _ = ErrorMessage::decode(bytes);

@@ -2,7 +2,7 @@
 //! write themselves.
 
 use durward_scenario::report::{coverage, pages, scenarios, sonar};
-use durward_scenario::{NoFiles, TestDocuments, TestSuite, TestText};
+use durward_scenario::{Documents, NoFiles, Suite, TestText};
 
 /// With something of everything that a scenario can answer for.
 const DOCUMENTS: [(&str, &str); 3] = [
@@ -28,14 +28,14 @@ const TAGS: [&str; 30] = [
 ];
 
 pub(crate) fn run(input: &[u8]) {
-    let mut documents = TestDocuments::default();
+    let mut documents = Documents::default();
     for (name, text) in DOCUMENTS {
         documents.add(name, name, text.as_bytes());
     }
     // What comes from the input as a document is not named by the tests, and stands in the pages all the same.
     documents.add("input", "input", input);
     let tests = [TestText { path: "<test>".into(), text: input.to_vec() }];
-    let report = TestSuite::new(documents, &NoFiles).run(&tests);
+    let report = Suite::new(documents, &NoFiles).run(&tests);
     let shown = scenarios(&report) + &coverage(&report.coverage);
     assert!(!shown.contains(|one: char| (one.is_control() && one != '\n') || one == '\u{202E}'), "{shown:?}");
     assert!(sonar(&report.coverage).ends_with("</coverage>\n"));

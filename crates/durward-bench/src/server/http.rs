@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use bytes::{Buf, BytesMut};
-use durward_pdp::sapl::Subscription;
 use durward_wire::sapl::json::subscription_text;
+use durward_pdp::sapl::Subscription;
 
 use super::ServerPlan;
 use super::load::{ProtocolConnection, ServerAnswer};

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use durward_wire::rsocket::Credentials;
 use durward_wire::rsocket::requester::{Event, Limits, Requester};
+use durward_wire::rsocket::Credentials;
 use durward_wire::sapl::protobuf;
 
 use super::load::{ProtocolConnection, ServerAnswer};

@@ -179,9 +179,7 @@ impl EventStream {
             let frame = timeout(SILENCE_MAX, self.body.frame()).await;
             let frame = frame.map_err(|_| format!("nothing was heard for {} s", SILENCE_MAX.as_secs()))?;
             let Some(frame) = frame else { return Ok(None) };
-            let Ok(bytes) = frame.map_err(|error| HttpError::from(error).cause())?.into_data() else {
-                continue;
-            };
+            let Ok(bytes) = frame.map_err(|error| HttpError::from(error).cause())?.into_data() else { continue };
             let waiting = &mut self.waiting;
             let read = self.events.read_each(&bytes, |event| waiting.push_back(event));
             read.map_err(|_| format!("an event has more than {ANSWER_BYTES_MAX} bytes"))?;

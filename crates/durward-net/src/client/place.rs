@@ -77,9 +77,7 @@ impl Place {
             return Err(PlaceError("the address holds a user; name credentials apart from it"));
         }
         if uri.query().is_some() || url.contains('#') {
-            return Err(PlaceError(
-                "the address has a query or a fragment; only a path can lead to a server",
-            ));
+            return Err(PlaceError("the address has a query or a fragment; only a path can lead to a server"));
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         if host.is_empty() {
@@ -99,8 +97,7 @@ impl Place {
             }
             return Ok(Place::Rsocket(Address(Where::Unix(text.into()))));
         }
-        let (host, port) =
-            text.rsplit_once(':').ok_or(PlaceError("neither `host:port` nor a path with a `/`"))?;
+        let (host, port) = text.rsplit_once(':').ok_or(PlaceError("neither `host:port` nor a path with a `/`"))?;
         let port = port.parse().ok().filter(|port| *port > 0).ok_or(PlaceError("the port is none"))?;
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         if bare.is_empty() || (bare.contains(':') && bare == host) {

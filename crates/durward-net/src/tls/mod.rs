@@ -69,13 +69,13 @@ pub enum Trust<'a> {
 #[cfg(not(feature = "tls"))]
 mod absent;
 #[cfg(feature = "tls")]
-mod acceptor;
-#[cfg(feature = "tls")]
 mod connector;
+#[cfg(feature = "tls")]
+mod acceptor;
 
 #[cfg(not(feature = "tls"))]
 pub use absent::{Acceptor, Connector};
 #[cfg(feature = "tls")]
-pub use acceptor::Acceptor;
-#[cfg(feature = "tls")]
 pub use connector::Connector;
+#[cfg(feature = "tls")]
+pub use acceptor::Acceptor;

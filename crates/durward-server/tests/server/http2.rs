@@ -27,15 +27,15 @@ fn run<T>(work: impl Future<Output = T>) -> T {
 
 async fn connect(server: &TestServer) -> SendRequest<Full<Bytes>> {
     let stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
-    let (send, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    let (send, connection) =
+        http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
     send
 }
 
 fn post(path: &str, body: String) -> Request<Full<Bytes>> {
     let request = Request::post(format!("http://durward.test{path}"));
-    let request = request
-        .header("content-type", if path == "/pdp" { "application/xacml+json" } else { "application/json" });
+    let request = request.header("content-type", if path == "/pdp" { "application/xacml+json" } else { "application/json" });
     request.body(Full::new(body.into())).unwrap()
 }
 
@@ -54,8 +54,7 @@ fn hundreds_of_requests_on_one_connection_are_each_answered_with_their_own_decis
         let send = connect(&server).await;
         let asked: Vec<_> = (0..400)
             .map(|number| {
-                let (role, expected) =
-                    if number % 2 == 0 { ("doctor", "Permit") } else { ("visitor", "Deny") };
+                let (role, expected) = if number % 2 == 0 { ("doctor", "Permit") } else { ("visitor", "Deny") };
                 let mut send = send.clone();
                 tokio::spawn(async move {
                     send.ready().await.unwrap();
@@ -85,9 +84,7 @@ fn a_stream_goes_on_beside_other_requests_of_its_connection() {
             let answer = send.send_request(post("/api/pdp/decide-once", asks("bob"))).await.unwrap();
             assert_eq!(text(answer).await, r#"{"decision":"DENY"}"#);
         }
-        server
-            .directory
-            .write("policies/reading.sapl", "policy \"reading\"\ndeny\n    subject == \"alice\";\n");
+        server.directory.write("policies/reading.sapl", "policy \"reading\"\ndeny\n    subject == \"alice\";\n");
         let next = stream.frame().await.unwrap().unwrap().into_data().unwrap();
         assert_eq!(next, "data:{\"decision\":\"DENY\"}\n\n");
     });

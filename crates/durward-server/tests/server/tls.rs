@@ -191,8 +191,7 @@ fn a_client_that_offers_http2_is_given_it() {
     for (offered, chosen) in [(&["h2", "http/1.1"][..], "h2"), (&["http/1.1"], "http/1.1")] {
         let mut config = client_of(&server.directory.path("ca.pem"));
         config.alpn_protocols = offered.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let mut connection =
-            ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap();
+        let mut connection = ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap();
         let mut stream = TcpStream::connect(server.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         while connection.is_handshaking() {

@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use durward_testkit::differential::{ComparedCount, DifferentialPlan, run};
+use durward_testkit::differential::{Count, Plan, run};
 
 /// Of a nightly run.
 const QUESTIONS: u64 = 1_000_000;
@@ -24,9 +24,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn plan(words: &[String]) -> Result<DifferentialPlan, String> {
-    let mut plan =
-        DifferentialPlan { questions: QUESTIONS, seed: SEED, data: durward_testdata::recorded("") };
+fn plan(words: &[String]) -> Result<Plan, String> {
+    let mut plan = Plan { questions: QUESTIONS, seed: SEED, data: durward_testdata::recorded("") };
     for pair in words.chunks(2) {
         let (name, number) = match pair {
             [name, number] => {
@@ -43,9 +42,9 @@ fn plan(words: &[String]) -> Result<DifferentialPlan, String> {
     Ok(plan)
 }
 
-fn compare(plan: &DifferentialPlan) -> ExitCode {
+fn compare(plan: &Plan) -> ExitCode {
     println!("seed {}, at least {} questions", plan.seed, plan.questions);
-    let shown = |source: &str, ComparedCount { sets, questions, answers }: ComparedCount| {
+    let shown = |source: &str, Count { sets, questions, answers }: Count| {
         if questions > 0 {
             println!("{source:40} {sets:>8} sets {questions:>9} questions {answers:>10} answers compared");
         }

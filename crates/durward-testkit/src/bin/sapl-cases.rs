@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use durward_pdp::IndexKind;
-use durward_testkit::cases::{EngineCase, read};
+use durward_testkit::cases::{Case, read};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -26,18 +26,18 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let has_word = |case: &&EngineCase| {
+    let has_word = |case: &&Case| {
         case.id.contains(word)
             || case.about.contains(word)
             || case.documents.iter().any(|text| text.contains(word))
     };
-    let asked: Vec<&EngineCase> = cases.iter().filter(has_word).collect();
+    let asked: Vec<&Case> = cases.iter().filter(has_word).collect();
     let wrong = asked.iter().filter(|case| !is_as_recorded(case)).count();
     println!("{wrong} of {} cases differ", asked.len());
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn is_as_recorded(case: &EngineCase) -> bool {
+fn is_as_recorded(case: &Case) -> bool {
     let differences = case.differences(IndexKind::Auto);
     for difference in &differences {
         println!("{difference}");

@@ -77,7 +77,11 @@ impl<S: AsyncWrite + Unpin> Cork<S> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Corked<S> {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut lock(&self.0).stream).poll_read(cx, buf)
     }
 }
@@ -139,8 +143,7 @@ mod tests {
         corked.flush().await.unwrap();
         corked.write_all(b"two").await.unwrap();
         let mut bytes = [0; 16];
-        let too_early =
-            tokio::time::timeout(std::time::Duration::from_millis(20), far.read(&mut bytes)).await;
+        let too_early = tokio::time::timeout(std::time::Duration::from_millis(20), far.read(&mut bytes)).await;
         assert!(too_early.is_err(), "nothing is sent yet");
         poll_fn(|cx| cork.poll_send(cx)).await.unwrap();
         let count = far.read(&mut bytes).await.unwrap();

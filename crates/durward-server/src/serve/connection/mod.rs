@@ -21,8 +21,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Sleep, timeout_at};
 
-use super::state::Http;
 use crate::base::socket;
+use super::state::Http;
 use rewound::Rewound;
 
 /// Most header fields of a request.

@@ -21,9 +21,9 @@ use durward_ir::Value;
 use durward_ir::path::Element;
 use smol_str::SmolStr;
 
+use durward_sapl::{Decision, Outcome, Subscription};
 use super::MultiSubscription;
 use crate::protobuf as wire;
-use durward_sapl::{Decision, Outcome, Subscription};
 use value::{Budget, put_plain};
 use wire::{Field, Reader, error, put_bytes, put_number};
 

@@ -1,9 +1,9 @@
 //! Subscriptions without their values.
 
-use crate::protobuf::{Content, DecodeError, Field, Reader};
 use durward_ir::Value;
 use durward_ir::path::Element;
 use durward_ir::question::{RawSubscription, RawValue, WantsValues};
+use crate::protobuf::{Content, DecodeError, Field, Reader};
 
 use super::Limits;
 use super::value::{self, Budget};

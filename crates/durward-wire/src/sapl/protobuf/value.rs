@@ -16,7 +16,9 @@ use durward_ir::datatype::Decimal;
 use durward_ir::value::ObjectBuilder;
 use smol_str::SmolStr;
 
-use crate::protobuf::{Content, DecodeError, Field, Reader, error, put_bytes, put_message, put_number};
+use crate::protobuf::{
+    Content, DecodeError, Field, Reader, error, put_bytes, put_message, put_number,
+};
 
 /// Deepest nesting of values, as SAPL has it.
 pub const VALUE_DEPTH_MAX: usize = 1000;
