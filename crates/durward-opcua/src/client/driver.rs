@@ -396,13 +396,14 @@ impl ClientDriver {
             Ok(()) => {
                 let Some(live) = self.live.clone() else { return };
                 self.watch_channel(&live);
-                self.shared.live.store(Some(live));
-                self.nonces = self.nonces.wrapping_add(1);
-                self.step(ClientEvent::Activated { nonce: NonceNumber(self.nonces) });
+                // Before anybody may use the session: whoever was answered on it finds its activation counted.
                 self.shared.status.send_modify(|status| {
                     status.activations += 1;
                     (status.failure, status.error) = (None, None);
                 });
+                self.shared.live.store(Some(live));
+                self.nonces = self.nonces.wrapping_add(1);
+                self.step(ClientEvent::Activated { nonce: NonceNumber(self.nonces) });
             }
             Err(error) => {
                 self.failed_for_now(&error, "the session was not activated", passes(error.status()));
