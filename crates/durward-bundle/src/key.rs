@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use durward_jwt::{JwsAlgorithm, PublicKey};
+use ring::signature::{Ed25519KeyPair, KeyPair};
 
 use crate::error::failed;
 use crate::{BundleError, pem, random};
@@ -10,12 +11,14 @@ use crate::{BundleError, pem, random};
 /// What stands before the 32 bytes of a private key: PKCS #8, version 1 (RFC 8410).
 const PRIVATE_PREFIX: [u8; 16] =
     [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
-/// What stands before the 32 bytes of a public key: SubjectPublicKeyInfo (RFC 8410).
-const PUBLIC_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
 /// Verifies signatures.
 #[derive(Clone, PartialEq, Eq)]
-pub struct VerifyingKey([u8; 32]);
+pub struct VerifyingKey {
+    key: [u8; 32],
+    /// The same as SubjectPublicKeyInfo.
+    der: Vec<u8>,
+}
 
 impl VerifyingKey {
     /// Reads a public key: PEM, or the Base64 of it alone.
@@ -29,19 +32,22 @@ impl VerifyingKey {
             );
         }
         let bytes = pem::read(text, "PUBLIC KEY")?;
-        let key = bytes.strip_prefix(&PUBLIC_PREFIX).and_then(|key| key.try_into().ok());
-        key.map(VerifyingKey).ok_or_else(|| BundleError::new("it is no public key of Ed25519"))
+        match PublicKey::from_der(&bytes) {
+            Ok(PublicKey::Ed25519(key)) => Ok(VerifyingKey { key, der: bytes }),
+            Ok(PublicKey::Rsa(_) | PublicKey::Ec(_)) | Err(_) => failed("it is no public key of Ed25519"),
+        }
     }
 
     /// The key as PEM.
     pub fn to_pem(&self) -> String {
-        pem::write(&[PUBLIC_PREFIX.as_slice(), &self.0].concat(), "PUBLIC KEY")
+        pem::write(&self.der, "PUBLIC KEY")
     }
 
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), BundleError> {
-        let verified = UnparsedPublicKey::new(&ED25519, self.0).verify(message, signature);
-        verified
-            .map_err(|_| BundleError::new("the signature is wrong: another key, or something was changed"))
+        if PublicKey::Ed25519(self.key).verifies(JwsAlgorithm::EdDsa, message, signature) {
+            return Ok(());
+        }
+        failed("the signature is wrong: another key, or something was changed")
     }
 }
 
@@ -55,6 +61,7 @@ impl fmt::Debug for VerifyingKey {
 pub struct SigningKey {
     seed: [u8; 32],
     pair: Ed25519KeyPair,
+    verifying: VerifyingKey,
 }
 
 impl SigningKey {
@@ -78,8 +85,11 @@ impl SigningKey {
 
     fn of(seed: [u8; 32]) -> Result<SigningKey, BundleError> {
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed);
-        let pair = pair.map_err(|_| BundleError::new("it is no private key of Ed25519"))?;
-        Ok(SigningKey { seed, pair })
+        let wrong = || BundleError::new("it is no private key of Ed25519");
+        let pair = pair.map_err(|_| wrong())?;
+        let key = pair.public_key().as_ref().try_into().map_err(|_| wrong())?;
+        let der = PublicKey::Ed25519(key).to_der().map_err(|_| wrong())?;
+        Ok(SigningKey { seed, pair, verifying: VerifyingKey { key, der } })
     }
 
     /// The key as PEM. Whoever has it can sign: write it nowhere that others read.
@@ -89,10 +99,7 @@ impl SigningKey {
 
     /// The key that verifies what this one signs.
     pub fn verifying_key(&self) -> VerifyingKey {
-        let mut key = [0; 32];
-        let public = self.pair.public_key().as_ref();
-        key.iter_mut().zip(public).for_each(|(to, from)| *to = *from);
-        VerifyingKey(key)
+        self.verifying.clone()
     }
 
     pub(crate) fn sign(&self, message: &[u8]) -> Vec<u8> {

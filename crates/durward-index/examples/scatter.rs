@@ -20,28 +20,17 @@ use durward_ir::program::{
 };
 use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_ir::{AttributeName, DataType, Value};
+use durward_testdata::TestRandom;
 use smol_str::format_smolstr;
 
 const QUESTIONS: usize = 1000;
-const ATTRIBUTES: u64 = 12;
+const ATTRIBUTES: usize = 12;
 
 /// Of more policies only the indexes are timed that do not look at each of them.
 const SLOW_MAX: usize = 20_000;
-const VALUES: u64 = 10;
+const VALUES: usize = 10;
 
-/// SplitMix64: the same policies and questions every time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
-
-fn test(builder: &mut Builder, attribute: u64, value: u64) -> ExprId {
+fn test(builder: &mut Builder, attribute: usize, value: usize) -> ExprId {
     let equal = find("urn:oasis:names:tc:xacml:1.0:function:string-equal").expect("a standard function");
     let id = format_smolstr!("a{attribute}");
     let name = AttributeName { category: "category".into(), id, data_type: DataType::Text, issuer: None };
@@ -50,11 +39,11 @@ fn test(builder: &mut Builder, attribute: u64, value: u64) -> ExprId {
 }
 
 /// A rule that tests 2 to 5 attributes.
-fn rule(builder: &mut Builder, random: &mut Random) -> NodeId {
-    let mut attributes: Vec<u64> = (0..ATTRIBUTES).collect();
+fn rule(builder: &mut Builder, random: &mut TestRandom) -> NodeId {
+    let mut attributes: Vec<usize> = (0..ATTRIBUTES).collect();
     let tests: Vec<ExprId> = (0..2 + random.below(4))
         .map(|_| {
-            let attribute = attributes.swap_remove(random.below(attributes.len() as u64) as usize);
+            let attribute = attributes.swap_remove(random.below(attributes.len()));
             test(builder, attribute, random.below(VALUES))
         })
         .collect();
@@ -73,7 +62,7 @@ fn rule(builder: &mut Builder, random: &mut Random) -> NodeId {
 }
 
 fn program(policies: usize) -> Program {
-    let (mut builder, mut random) = (Builder::new(), Random(1));
+    let (mut builder, mut random) = (Builder::new(), TestRandom::new(1));
     let children = (0..policies).map(|_| rule(&mut builder, &mut random)).collect();
     builder.finish(Set {
         id: "root".into(),
@@ -123,7 +112,7 @@ fn time(program: &Program, questions: &[Question<'_>], index: &impl Shortlist, r
 fn main() {
     let policies = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10_000);
     let program = program(policies);
-    let mut random = Random(2);
+    let mut random = TestRandom::new(2);
     let slots = &program.slots;
     let facts: Vec<Vec<[Value; 1]>> = (0..QUESTIONS)
         .map(|_| slots.names().map(|_| [Value::text(format!("v{}", random.below(VALUES)))]).collect())

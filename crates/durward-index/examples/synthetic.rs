@@ -22,23 +22,13 @@ use durward_ir::program::{
 };
 use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_ir::{AttributeName, DataType, Operand, Value};
+use durward_testdata::TestRandom;
 use smol_str::format_smolstr;
 
 const QUESTIONS: usize = 2000;
 const RULES: usize = 10;
-const ROLES: u64 = 50;
-const ACTIONS: u64 = 6;
-
-/// SplitMix64: the same policies and questions every time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) % end
-    }
-}
+const ROLES: usize = 50;
+const ACTIONS: usize = 6;
 
 fn name(id: &str, data_type: DataType) -> AttributeName {
     AttributeName { category: "category".into(), id: id.into(), data_type, issuer: None }
@@ -64,7 +54,7 @@ fn clearance_of_at_least(builder: &mut Builder, least: i64) -> ExprId {
     builder.expr(Expr::Call(standard("integer-greater-than-or-equal"), Box::new([only, least])))
 }
 
-fn rule(builder: &mut Builder, random: &mut Random) -> NodeId {
+fn rule(builder: &mut Builder, random: &mut TestRandom) -> NodeId {
     let roles: Vec<String> =
         (0..1 + random.below(3)).map(|_| format!("role-{}", random.below(ROLES))).collect();
     let actions: Vec<String> =
@@ -107,7 +97,7 @@ fn log(builder: &mut Builder) -> DutyExpr {
 
 fn program(policies: usize) -> Program {
     let mut builder = Builder::new();
-    let mut random = Random(1);
+    let mut random = TestRandom::new(1);
     let children = (0..policies)
         .map(|number| {
             let mut rules: Vec<NodeId> = (1..RULES).map(|_| rule(&mut builder, &mut random)).collect();
@@ -145,7 +135,7 @@ fn program(policies: usize) -> Program {
 
 /// The values of each slot, for each question.
 fn facts(program: &Program, policies: usize) -> Vec<Vec<Vec<Value>>> {
-    let mut random = Random(2);
+    let mut random = TestRandom::new(2);
     (0..QUESTIONS)
         .map(|_| {
             let slots = program.slots.names();
@@ -153,11 +143,11 @@ fn facts(program: &Program, policies: usize) -> Vec<Vec<Vec<Value>>> {
                 .map(|(_, name)| match &*name.id {
                     "clearance" => vec![Value::integer(random.below(6) as i64)],
                     "role" => {
-                        let count = [1, 1, 2, 5][random.below(4) as usize];
+                        let count = [1, 1, 2, 5][random.below(4)];
                         (0..count).map(|_| Value::text(format!("role-{}", random.below(ROLES)))).collect()
                     }
                     "action" => vec![Value::text(format!("action-{}", random.below(ACTIONS)))],
-                    _ => vec![Value::text(format!("resource-{}", random.below(policies as u64)))],
+                    _ => vec![Value::text(format!("resource-{}", random.below(policies)))],
                 })
                 .collect()
         })

@@ -1,8 +1,7 @@
 //! Keys, certificates and signatures, as the libraries `keys`, `signature`, `x509` and the module `jwt` share them.
 //!
-//! The mathematics is that of `ring` (RSA, Ed25519), which TLS brings along anyway, and of `p256`, `p384` and `p521`,
-//! because Java verifies with any of the three curves and any of the three digests; DER is read by `x509-cert`. Nothing
-//! here signs or holds a private key.
+//! Keys are read and signatures are verified by `durward-jwt`, certificates are read by `x509-cert`. What is here is what Java makes of them:
+//! which keys it accepts, and in which words it refuses. Nothing here signs or holds a private key.
 
 mod certificate;
 mod key;
@@ -12,8 +11,8 @@ mod tests;
 mod verify;
 
 pub(crate) use certificate::{AlternativeName, ParsedCertificate};
-pub(crate) use key::{JavaCurve, JavaPublicKey};
-pub(crate) use verify::{RsaPadding, SignatureDigest, ecdsa_der, ecdsa_fixed, ed25519, rsa};
+pub(crate) use key::{JavaPublicKey, name as curve_name};
+pub(crate) use verify::{ecdsa_der, ed25519, rsa};
 
 use crate::encoding;
 use crate::jvm::{self, trim};

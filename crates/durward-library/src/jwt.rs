@@ -11,10 +11,9 @@ use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::json;
 use durward_ir::value::{Object, Value};
+use durward_jwt::{Base64Url, Jwk, JwkSet, Jws, JwsAlgorithm, VerifyingJwk};
 
-use crate::crypto::{
-    JavaCurve, JavaPublicKey, RsaPadding, SignatureDigest, ecdsa_fixed, ed25519, read_base64_url, rsa,
-};
+use crate::crypto::{JavaPublicKey, read_base64_url};
 use crate::jvm::{is_blank, length, trim};
 use crate::time::text_of_second;
 
@@ -73,7 +72,15 @@ impl fmt::Display for Validity {
 
 /// A public key that tokens may be signed with. Cloning copies some hundred octets.
 #[derive(Clone, Debug)]
-pub struct TrustedKey(JavaPublicKey);
+pub struct TrustedKey(Trusted);
+
+#[derive(Clone, Debug)]
+enum Trusted {
+    /// Of a configuration: for every algorithm of its kind.
+    Plain(JavaPublicKey),
+    /// Of a key set: for the algorithms that it says.
+    Published(VerifyingJwk),
+}
 
 impl TrustedKey {
     /// Reads a key as configurations and key servers write it: X.509 in Base64 of either alphabet, without the lines of
@@ -85,7 +92,38 @@ impl TrustedKey {
         let text = text.replace('+', "-").replace(['/', ','], "_");
         let key = read_base64_url(&text).ok_or_else(|| "it is not Base64".to_owned());
         let key = key.and_then(|octets| JavaPublicKey::from_der(&octets));
-        key.map(TrustedKey).map_err(|reason| Fault::processing(format!("not a public key: {reason}")))
+        key.map(|key| TrustedKey(Trusted::Plain(key)))
+            .map_err(|reason| Fault::processing(format!("not a public key: {reason}")))
+    }
+
+    /// The key of a name in what a key server answered: in a set of keys (RFC 7517), or one key alone, whatever its name. `None` where
+    /// the set has none of this name.
+    ///
+    /// # Errors
+    /// It is neither, or the key is not for verifying signatures: of another kind, for encryption, RSA of less than 2048 bits.
+    pub fn published(json: &str, id: &str) -> Evaluated<Option<TrustedKey>> {
+        let key = |key: &Jwk| match key.verifying() {
+            Ok(key) => Ok(Some(TrustedKey(Trusted::Published(key.clone())))),
+            Err(error) => Err(Fault::processing(error.to_string())),
+        };
+        if let Ok(set) = JwkSet::read(json.as_bytes()) {
+            return set.keys().iter().find(|key| key.id() == Some(id)).map_or(Ok(None), key);
+        }
+        let alone = Jwk::read(json.as_bytes()).map_err(|error| Fault::processing(error.to_string()))?;
+        key(&alone)
+    }
+
+    fn verifies(&self, jws: &Jws<'_>) -> bool {
+        let Some(algorithm) = jws.algorithm() else { return false };
+        let key = match &self.0 {
+            Trusted::Plain(JavaPublicKey::Usable(key)) => key,
+            Trusted::Published(key) if key.allows(algorithm) => key.public(),
+            Trusted::Plain(JavaPublicKey::OtherCurve { .. } | JavaPublicKey::Ed448)
+            | Trusted::Published(_) => {
+                return false;
+            }
+        };
+        jws.verify(key, &JwsAlgorithm::ALL).is_ok()
     }
 }
 
@@ -152,12 +190,10 @@ impl Inspection {
 
 /// A token whose parts could be read.
 struct Token<'t> {
+    jws: Jws<'t>,
     header: Object,
     /// `None` when it is no object.
     payload: Option<Object>,
-    /// What is signed: both parts as they were written.
-    signed: &'t str,
-    signature: Vec<u8>,
 }
 
 impl<'t> Token<'t> {
@@ -166,73 +202,25 @@ impl<'t> Token<'t> {
         if length(text) > TOKEN_LENGTH_MAX {
             return None;
         }
-        let (signed, signature) = text.rsplit_once('.')?;
-        let (header, payload) = signed.split_once('.')?;
-        let header = object(&read_base64_url(header)?)?;
-        let payload = object(&decoded(payload)?);
-        let signature = read_base64_url(signature)?;
-        (is_header(&header) && !signature.is_empty()).then_some(Token { header, payload, signed, signature })
+        let jws = Jws::read(text, Base64Url::Java).ok()?;
+        let (header, payload) = (object(jws.header_json())?, object(jws.untrusted_payload()));
+        (is_header(&header) && !jws.signature().is_empty()).then_some(Token { jws, header, payload })
     }
 
     fn key_id(&self) -> Option<&str> {
-        text(&self.header, "kid")
+        self.jws.key_id()
     }
 
     /// The times in the payload, once it is sure that they may be believed.
     fn trusted_claims(&self, keys: impl Fn(&str) -> Option<TrustedKey>) -> Result<Claims, Validity> {
         let claims = self.payload.as_ref().and_then(Claims::read).ok_or(Validity::Malformed)?;
-        if self.header.contains_key("crit") {
+        if self.jws.is_critical() {
             return Err(Validity::Incompatible);
         }
         let key_id = self.key_id().filter(|id| !is_blank(id)).ok_or(Validity::Incomplete)?;
         let key = keys(key_id).ok_or(Validity::Untrusted)?;
-        if self.is_signed_by(&key.0) { Ok(claims) } else { Err(Validity::Untrusted) }
+        if key.verifies(&self.jws) { Ok(claims) } else { Err(Validity::Untrusted) }
     }
-
-    fn is_signed_by(&self, key: &JavaPublicKey) -> bool {
-        let (message, signature) = (self.signed.as_bytes(), self.signature.as_slice());
-        let answer = match (text(&self.header, "alg").and_then(algorithm), key) {
-            (Some(Algorithm::Rsa(padding, digest)), JavaPublicKey::Rsa { modulus, exponent }) => {
-                rsa(padding, digest, (modulus, exponent), message, signature)
-            }
-            (Some(Algorithm::Ecdsa(wanted, digest)), JavaPublicKey::Ec { curve, .. }) if *curve == wanted => {
-                ecdsa_fixed(digest, key, message, signature)
-            }
-            (Some(Algorithm::EdDsa), JavaPublicKey::Ed25519(key)) => ed25519(key, message, signature),
-            (Some(Algorithm::Rsa(..) | Algorithm::Ecdsa(..) | Algorithm::EdDsa) | None, _) => Ok(false),
-        };
-        answer.unwrap_or(false)
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Algorithm {
-    Rsa(RsaPadding, SignatureDigest),
-    Ecdsa(JavaCurve, SignatureDigest),
-    /// With the curve of the key.
-    EdDsa,
-}
-
-/// The algorithms of RFC 7518, section 3.1, and RFC 8037 that work with public keys.
-fn algorithm(name: &str) -> Option<Algorithm> {
-    Some(match name {
-        "RS256" => Algorithm::Rsa(RsaPadding::Pkcs1, SignatureDigest::Sha256),
-        "RS384" => Algorithm::Rsa(RsaPadding::Pkcs1, SignatureDigest::Sha384),
-        "RS512" => Algorithm::Rsa(RsaPadding::Pkcs1, SignatureDigest::Sha512),
-        "PS256" => Algorithm::Rsa(RsaPadding::Pss, SignatureDigest::Sha256),
-        "PS384" => Algorithm::Rsa(RsaPadding::Pss, SignatureDigest::Sha384),
-        "PS512" => Algorithm::Rsa(RsaPadding::Pss, SignatureDigest::Sha512),
-        "ES256" => Algorithm::Ecdsa(JavaCurve::P256, SignatureDigest::Sha256),
-        "ES384" => Algorithm::Ecdsa(JavaCurve::P384, SignatureDigest::Sha384),
-        "ES512" => Algorithm::Ecdsa(JavaCurve::P521, SignatureDigest::Sha512),
-        "EdDSA" => Algorithm::EdDsa,
-        _ => return None,
-    })
-}
-
-/// The octets of a payload; an empty one is none.
-fn decoded(part: &str) -> Option<Vec<u8>> {
-    if part.is_empty() { Some(Vec::new()) } else { read_base64_url(part) }
 }
 
 fn object(octets: &[u8]) -> Option<Object> {

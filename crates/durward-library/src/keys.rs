@@ -8,12 +8,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::{Object as AnObject, Text};
-use durward_ir::value::{Object, Value};
+use durward_ir::value::Value;
+use durward_jwt::PublicKey;
 use num_bigint::BigUint;
 
-use crate::crypto::{
-    JavaCurve, JavaPublicKey, ParsedCertificate, Reason, key_octets, key_pem, read_base64_url,
-};
+use crate::crypto::{JavaPublicKey, ParsedCertificate, Reason, key_octets, key_pem};
 use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
@@ -59,14 +58,14 @@ fn described(key: &JavaPublicKey) -> Value {
         ("format", text("X.509")),
         ("size", Value::number(key.bits())),
     ];
-    if let JavaPublicKey::Ec { curve, .. } = key {
+    if let Some(curve) = key.curve() {
         entries.push(("curve", text(curve.name())));
     }
     Value::object(entries)
 }
 
 fn curve(key: &JavaPublicKey) -> Result<Value, Reason> {
-    let JavaPublicKey::Ec { curve, .. } = key else { return Err("Key is not an EC key".to_owned()) };
+    let Some(curve) = key.curve() else { return Err("Key is not an EC key".to_owned()) };
     Ok(text(curve.name()))
 }
 
@@ -78,70 +77,38 @@ fn public_key_from_certificate(arguments: &[Value]) -> Evaluated<Value> {
 }
 
 fn jwk(key: &JavaPublicKey) -> Result<Value, Reason> {
-    let number = |number: &BigUint| Value::Text(URL_SAFE_NO_PAD.encode(number.to_bytes_be()).into());
-    Ok(match key {
-        JavaPublicKey::Rsa { modulus, exponent } => {
-            Value::object([("kty", text("RSA")), ("n", number(modulus)), ("e", number(exponent))])
-        }
+    match key {
+        // In the order of Java.
+        JavaPublicKey::Usable(key @ PublicKey::Rsa(_)) => Ok(members(key, &["kty", "n", "e"])),
+        JavaPublicKey::Usable(key @ PublicKey::Ed25519(_)) => Ok(members(key, &["kty", "crv", "x"])),
         // Numbers, and so without zeros in front, though RFC 7518, section 6.2.1.2, wants full length.
-        JavaPublicKey::Ec { curve, x, y } => Value::object([
-            ("kty", text("EC")),
-            ("crv", text(curve.jwk_name())),
-            ("x", number(&BigUint::from_bytes_be(x))),
-            ("y", number(&BigUint::from_bytes_be(y))),
-        ]),
-        JavaPublicKey::Ed25519(octets) => Value::object([
-            ("kty", text("OKP")),
-            ("crv", text("Ed25519")),
-            ("x", Value::Text(URL_SAFE_NO_PAD.encode(octets).into())),
-        ]),
-        JavaPublicKey::Ed448 => {
-            return Err("Invalid Ed25519 X.509 encoding: expected 44 bytes, got 69".to_owned());
+        JavaPublicKey::Usable(PublicKey::Ec(key)) => {
+            let (x, y) = key.coordinates();
+            Ok(point(key.curve().name(), x, y))
         }
-    })
+        JavaPublicKey::OtherCurve { x, y, .. } => Ok(point("unknown", x, y)),
+        JavaPublicKey::Ed448 => Err("Invalid Ed25519 X.509 encoding: expected 44 bytes, got 69".to_owned()),
+    }
+}
+
+fn members(key: &PublicKey, order: &[&'static str]) -> Value {
+    let known = key.jwk_members();
+    Value::object(order.iter().filter_map(|name| {
+        let (_, value) = known.iter().find(|(known, _)| known == name)?;
+        Some((*name, text(value)))
+    }))
+}
+
+fn point(curve: &str, x: &[u8], y: &[u8]) -> Value {
+    let number = |octets: &[u8]| text(&URL_SAFE_NO_PAD.encode(BigUint::from_bytes_be(octets).to_bytes_be()));
+    Value::object([("kty", text("EC")), ("crv", text(curve)), ("x", number(x)), ("y", number(y))])
 }
 
 fn public_key_from_jwk(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Object(jwk)] = arguments else { return unchecked() };
-    let pem = read_jwk(jwk).and_then(|key| key.to_der()).map(|der| key_pem(&der));
+    let pem = JavaPublicKey::from_jwk(|name| jwk.get(name).and_then(Value::as_text))
+        .and_then(|key| key.to_der())
+        .map(|der| key_pem(&der));
     pem.map(|pem| Value::Text(pem.into()))
         .map_err(|reason| fault("Failed to convert JWK to public key", &reason))
-}
-
-fn read_jwk(jwk: &Object) -> Result<JavaPublicKey, Reason> {
-    match field(jwk, "kty", "JWK")? {
-        "RSA" => {
-            let (modulus, exponent) = (number(jwk, "n", "RSA JWK")?, number(jwk, "e", "RSA JWK")?);
-            JavaPublicKey::rsa(BigUint::from_bytes_be(&modulus), BigUint::from_bytes_be(&exponent))
-        }
-        "EC" => {
-            let curve = field(jwk, "crv", "EC JWK")?;
-            let (x, y) = (number(jwk, "x", "EC JWK")?, number(jwk, "y", "EC JWK")?);
-            let curve = JavaCurve::of_jwk(curve).ok_or_else(|| format!("Unsupported EC curve: {curve}"))?;
-            JavaPublicKey::ec(curve, &x, &y)
-        }
-        "OKP" => {
-            let curve = field(jwk, "crv", "OKP JWK")?;
-            if curve != "Ed25519" {
-                return Err(format!("Unsupported OKP curve: {curve} (only Ed25519 supported)"));
-            }
-            let octets = number(jwk, "x", "OKP JWK")?;
-            let length = octets.len();
-            let key = octets.try_into();
-            key.map(JavaPublicKey::Ed25519)
-                .map_err(|_| format!("Invalid Ed25519 key length: expected 32 bytes, got {length}"))
-        }
-        other => Err(format!("Unsupported JWK key type: {other}")),
-    }
-}
-
-fn field<'a>(jwk: &'a Object, name: &str, kind: &str) -> Result<&'a str, Reason> {
-    match jwk.get(name) {
-        Some(Value::Text(text)) => Ok(text),
-        Some(_) | None => Err(format!("{kind} missing required '{name}' field")),
-    }
-}
-
-fn number(jwk: &Object, name: &str, kind: &str) -> Result<Vec<u8>, Reason> {
-    read_base64_url(field(jwk, name, kind)?).ok_or_else(|| format!("Invalid Base64 URL encoding: '{name}'"))
 }

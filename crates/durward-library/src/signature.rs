@@ -6,28 +6,26 @@ use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Text;
 use durward_ir::value::Value;
+use durward_jwt::{Curve, JwsAlgorithm, PublicKey};
 
-use crate::crypto::{
-    JavaCurve, JavaPublicKey, Reason, RsaPadding, SignatureDigest, ecdsa_der, ed25519, key_octets,
-    read_base64, rsa,
-};
+use crate::crypto::{JavaPublicKey, Reason, curve_name, ecdsa_der, ed25519, key_octets, read_base64, rsa};
 use crate::encoding::read_hex;
 use crate::jvm::strip;
 use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
-    row("signature.isValidRsaSha256", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(SignatureDigest::Sha256)),
+    row("signature.isValidRsaSha256", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(JwsAlgorithm::Rs256)),
         "Whether the signature of the message is by this RSA key, with SHA-256 and PKCS #1 v1.5."),
-    row("signature.isValidRsaSha384", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(SignatureDigest::Sha384)),
+    row("signature.isValidRsaSha384", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(JwsAlgorithm::Rs384)),
         "Whether the signature of the message is by this RSA key, with SHA-384 and PKCS #1 v1.5."),
-    row("signature.isValidRsaSha512", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(SignatureDigest::Sha512)),
+    row("signature.isValidRsaSha512", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(JwsAlgorithm::Rs512)),
         "Whether the signature of the message is by this RSA key, with SHA-512 and PKCS #1 v1.5."),
-    row("signature.isValidEcdsaP256", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(JavaCurve::P256, SignatureDigest::Sha256)),
+    row("signature.isValidEcdsaP256", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Curve::P256, JwsAlgorithm::Es256)),
         "Whether the signature of the message, in DER, is by this key on P-256, with SHA-256."),
-    row("signature.isValidEcdsaP384", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(JavaCurve::P384, SignatureDigest::Sha384)),
+    row("signature.isValidEcdsaP384", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Curve::P384, JwsAlgorithm::Es384)),
         "Whether the signature of the message, in DER, is by this key on P-384, with SHA-384."),
-    row("signature.isValidEcdsaP521", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(JavaCurve::P521, SignatureDigest::Sha512)),
+    row("signature.isValidEcdsaP521", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Curve::P521, JwsAlgorithm::Es512)),
         "Whether the signature of the message, in DER, is by this key on P-521, with SHA-512."),
     row("signature.isValidEd25519", &[Text, Text, Text], |a| verify(a, Algorithm::Ed25519),
         "Whether the signature of the message is by this Ed25519 key."),
@@ -35,8 +33,8 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
 
 #[derive(Clone, Copy)]
 enum Algorithm {
-    Rsa(SignatureDigest),
-    Ecdsa(JavaCurve, SignatureDigest),
+    Rsa(JwsAlgorithm),
+    Ecdsa(Curve, JwsAlgorithm),
     Ed25519,
 }
 
@@ -55,24 +53,30 @@ fn is_valid(algorithm: Algorithm, message: &[u8], signature: &str, key: &str) ->
     let key = JavaPublicKey::from_der(&key_octets(key)?)?;
     let signature = read_signature(signature)?;
     match (algorithm, &key) {
-        (Algorithm::Rsa(digest), JavaPublicKey::Rsa { modulus, exponent }) => {
-            rsa(RsaPadding::Pkcs1, digest, (modulus, exponent), message, &signature)
+        (Algorithm::Rsa(algorithm), JavaPublicKey::Usable(PublicKey::Rsa(key))) => {
+            rsa(algorithm, key, message, &signature)
         }
-        (Algorithm::Ecdsa(expected, _), JavaPublicKey::Ec { curve, .. }) if *curve != expected => {
-            Err(format!(
-                "Public key is not on the expected elliptic curve. Expected {} but the key uses {}",
-                expected.name(),
-                curve.name()
-            ))
+        (Algorithm::Ecdsa(expected, algorithm), JavaPublicKey::Usable(PublicKey::Ec(key)))
+            if key.curve() == expected =>
+        {
+            ecdsa_der(algorithm, key, message, &signature)
         }
-        (Algorithm::Ecdsa(_, digest), JavaPublicKey::Ec { .. }) => {
-            ecdsa_der(digest, &key, message, &signature)
-        }
-        (Algorithm::Ed25519, JavaPublicKey::Ed25519(key)) => ed25519(key, message, &signature),
-        (Algorithm::Rsa(_) | Algorithm::Ecdsa(..) | Algorithm::Ed25519, other) => {
-            Err(format!("the key is of the wrong kind: {}", other.algorithm()))
-        }
+        (Algorithm::Ed25519, JavaPublicKey::Usable(PublicKey::Ed25519(key))) => ed25519(key, message, &signature),
+        (Algorithm::Ecdsa(expected, _), other) => Err(other.curve().map_or_else(
+            || wrong_kind(other),
+            |curve| {
+                let (expected, curve) = (curve_name(expected), curve.name());
+                format!(
+                    "Public key is not on the expected elliptic curve. Expected {expected} but the key uses {curve}"
+                )
+            },
+        )),
+        (Algorithm::Rsa(_) | Algorithm::Ed25519, other) => Err(wrong_kind(other)),
     }
+}
+
+fn wrong_kind(key: &JavaPublicKey) -> Reason {
+    format!("the key is of the wrong kind: {}", key.algorithm())
 }
 
 /// Hexadecimal digits, or else Base64.

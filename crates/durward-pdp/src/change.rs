@@ -12,11 +12,10 @@ use std::sync::{Arc, PoisonError};
 use durward_index::Index;
 use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::program::{Builder, Node, NodeId, Place, Program, Set, SetKind, Voters};
-use durward_xacml::lower::lower_into;
 use durward_xacml::policy::PolicyError;
 use smol_str::SmolStr;
 
-use crate::documents::{Document, Language, sapl};
+use crate::documents::{Document, Language, PolicyTrees};
 use crate::register::{Became, Class, Register};
 use crate::snapshot::{Built, Recipe, Snapshot};
 use crate::warnings::Warnings;
@@ -433,12 +432,7 @@ fn read(
 fn warnings(read: &[Option<Document>], register: &Register, recipe: &Recipe) -> Warnings {
     let mut warnings = Warnings::default();
     for document in read.iter().flatten() {
-        match document {
-            Document::Sapl(document) => {
-                warnings.add(document, register.configuration(), recipe.checking.as_deref());
-            }
-            Document::Xacml(_) => {}
-        }
+        warnings.add(document, register.configuration(), recipe.checking.as_deref());
     }
     warnings
 }
@@ -455,33 +449,17 @@ fn lower(
     recipe: &Recipe,
 ) -> Result<Vec<Option<Became>>, Vec<PolicyError>> {
     let mut became: Vec<Option<Became>> = Vec::with_capacity(read.len());
-    let (mut xacml, mut of_sapl) = (Vec::new(), Vec::new());
+    let mut trees = PolicyTrees::default();
     for document in read {
         became.push(document.as_ref().map(Became::of));
-        match document {
-            Some(Document::Xacml(document)) => xacml.push(document),
-            Some(Document::Sapl(document)) => of_sapl.push(*document),
-            None => {}
+        if let Some(document) = document {
+            trees.add(document);
         }
     }
-    let mut errors = Vec::new();
-    let roots = lower_into(builder, &xacml, &recipe.lowering).unwrap_or_else(|found| {
-        errors.extend(found);
-        Vec::new()
-    });
-    let mut lowered = Vec::new();
-    if let Some(configuration) = register.configuration() {
-        lowered = sapl::lower_each(&of_sapl, configuration, builder).unwrap_or_else(|found| {
-            errors.extend(found);
-            Vec::new()
-        });
-    }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    let (mut roots, mut lowered) =
-        ((first_source..).zip(roots), (first_source + xacml.len() as u32..).zip(lowered));
-    let lower = |became: Became| match became.class {
+    let lowered = trees.lower(builder, register.configuration(), recipe)?;
+    let first_of_sapl = first_source + trees.xacml.len() as u32;
+    let (mut roots, mut lowered) = ((first_source..).zip(lowered.xacml), (first_of_sapl..).zip(lowered.sapl));
+    let mut lower = |became: Became| match became.class {
         Class::Xacml => match roots.next() {
             Some((source, node)) => became.with_node(source, Some(node)),
             None => became,
@@ -491,6 +469,5 @@ fn lower(
             None => became,
         },
     };
-    let mut lower = lower;
     Ok(became.into_iter().map(|became| became.map(&mut lower)).collect())
 }

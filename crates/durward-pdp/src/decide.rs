@@ -177,7 +177,7 @@ fn decision_of(verdict: Verdict) -> Decision {
     }
 }
 
-/// A request as it can be seen at once, beside others: looked up ahead, or by its rows.
+/// A request as it can be seen at once: looked up ahead, or by its rows.
 pub(crate) enum Seen<'a> {
     Encoded(Encoded<'a>),
     Read(Unencoded<'a>),
@@ -337,12 +337,7 @@ impl<'p> Asking<'p> {
         if list == ListPolicies::Yes || self.moment.is_some() || !self.snapshot.is_seen_at_a_glance() {
             return None;
         }
-        let (slots, categories) = (&self.snapshot.program.slots, &request.categories);
-        let verdict = match Encoded::new(slots, categories.encoding(), Brief::NONE) {
-            Some(encoded) => self.snapshot.verdict(&encoded),
-            None => self.snapshot.verdict(&Unencoded::new(slots, categories.rows(), categories)?),
-        };
-        verdict.map(Vote::plain)
+        self.snapshot.verdict(&Seen::new(self.snapshot, request)?).map(Vote::plain)
     }
 
     /// One individual decision.

@@ -103,34 +103,22 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
     if recipe.changing.is_some() {
         builder.keep_extensible();
     }
-    let mut errors = Vec::new();
-    let xacml = lower_into(&mut builder, &read.xacml, &recipe.lowering).unwrap_or_else(|found| {
-        errors.extend(found);
-        Vec::new()
-    });
+    let LoweredTrees { xacml, sapl: lowered } =
+        read.trees.lower(&mut builder, read.configuration.as_ref(), recipe)?;
     let mut algorithm = recipe.lowering.combining;
     let mut variables = Arc::default();
-    let mut lowered = Vec::new();
     if let Some(configuration) = &read.configuration {
         variables = Arc::clone(configuration.variables());
         algorithm = Algorithm::Voting(sapl::voting(configuration));
-        match sapl::lower_each(&read.sapl, configuration, &mut builder) {
-            Ok(all) => lowered = all,
-            // Those of SAPL come first.
-            Err(found) => drop(errors.splice(0..0, found)),
-        }
-    }
-    if !errors.is_empty() {
-        return Err(errors);
     }
     let children: Vec<NodeId> = sapl::in_order(&lowered).chain(xacml.iter().copied()).collect();
     let effects = children.iter().filter_map(|child| builder.effects(*child));
     let effects = effects.fold(Effects::NONE, Effects::union);
-    let documents = read.xacml.len() + read.sapl.len();
-    let first_of_sapl = read.xacml.len() as u32;
+    let documents = read.trees.xacml.len() + read.trees.sapl.len();
+    let first_of_sapl = read.trees.xacml.len() as u32;
     let became = if recipe.changing.is_some() { read.became(texts) } else { Vec::new() };
     // Trees are larger than the program, which is copied once more now.
-    read.forget_trees();
+    read.trees = PolicyTrees::default();
     let program = builder.finish(root(algorithm, children, effects));
     let became = placed(became, &program, &xacml, first_of_sapl, &lowered);
     let secrets = read.secrets.unwrap_or_default();
@@ -162,10 +150,55 @@ impl Document {
     }
 }
 
+/// Policy documents that were read, by language, each in their order.
+#[derive(Default)]
+pub(crate) struct PolicyTrees {
+    pub(crate) xacml: Vec<tree::Document>,
+    pub(crate) sapl: Vec<sapl::Document>,
+}
+
+/// What became of them, in the same order.
+pub(crate) struct LoweredTrees {
+    /// The root elements.
+    pub(crate) xacml: Vec<NodeId>,
+    /// `None` for a document that can never apply.
+    pub(crate) sapl: Vec<Option<sapl::Lowered>>,
+}
+
+impl PolicyTrees {
+    pub(crate) fn add(&mut self, document: Document) {
+        match document {
+            Document::Xacml(document) => self.xacml.push(document),
+            Document::Sapl(document) => self.sapl.push(*document),
+        }
+    }
+
+    /// Makes elements of them. Those of SAPL need a configuration.
+    ///
+    /// # Errors
+    /// Everything that is wrong with any of them; that of SAPL comes first.
+    pub(crate) fn lower(
+        &self,
+        builder: &mut Builder,
+        configuration: Option<&Configuration>,
+        recipe: &Recipe,
+    ) -> Result<LoweredTrees, Vec<PolicyError>> {
+        let xacml = lower_into(builder, &self.xacml, &recipe.lowering);
+        let sapl = configuration.map(|configuration| sapl::lower_each(&self.sapl, configuration, builder));
+        match (sapl.transpose(), xacml) {
+            (Ok(sapl), Ok(xacml)) => Ok(LoweredTrees { xacml, sapl: sapl.unwrap_or_default() }),
+            (Err(mut errors), xacml) => {
+                errors.extend(xacml.err().into_iter().flatten());
+                Err(errors)
+            }
+            (Ok(_), Err(errors)) => Err(errors),
+        }
+    }
+}
+
 #[derive(Default)]
 struct Documents {
-    xacml: Vec<tree::Document>,
-    sapl: Vec<sapl::Document>,
+    trees: PolicyTrees,
     /// There when there is any SAPL.
     configuration: Option<Configuration>,
     secrets: Option<Secrets>,
@@ -210,10 +243,10 @@ impl Documents {
         for text in texts.iter().filter(is_first).chain(texts.iter().filter(|text| !is_first(text))) {
             documents.add(text.borrow(), recipe).unwrap_or_else(|found| errors.extend(found));
         }
-        if !documents.sapl.is_empty() {
+        if !documents.trees.sapl.is_empty() {
             let sapl = texts.iter().map(T::borrow).filter(|text| Language::of(&text.name) == Language::Sapl);
             let bytes = sapl.map(|text| text.text.len()).sum();
-            let configured = sapl::configure(&mut documents.configuration, documents.sapl.len(), bytes);
+            let configured = sapl::configure(&mut documents.configuration, documents.trees.sapl.len(), bytes);
             errors.extend(configured.err());
         }
         if errors.is_empty() { Ok(documents) } else { Err(errors) }
@@ -221,7 +254,7 @@ impl Documents {
 
     /// What will have become of each policy document, in the order of the texts.
     fn became<T: Borrow<PolicyText>>(&self, texts: &[T]) -> Vec<(Language, Became)> {
-        let (mut xacml, mut sapl) = (self.xacml.iter(), self.sapl.iter());
+        let (mut xacml, mut sapl) = (self.trees.xacml.iter(), self.trees.sapl.iter());
         let became = |text: &T| {
             let language = Language::of(&text.borrow().name);
             match language {
@@ -236,18 +269,12 @@ impl Documents {
         texts.iter().filter_map(became).collect()
     }
 
-    fn forget_trees(&mut self) {
-        self.xacml = Vec::new();
-        self.sapl = Vec::new();
-    }
-
     fn add(&mut self, text: &PolicyText, recipe: &Recipe) -> Result<(), Vec<PolicyError>> {
         match Language::of(&text.name) {
-            Language::Xacml => self.xacml.push(read_xacml(text, recipe)?),
-            Language::Sapl => {
-                let document = sapl::read(text)?;
+            Language::Xacml | Language::Sapl => {
+                let document = Document::read(text, recipe)?;
                 self.warnings.add(&document, self.configuration.as_ref(), recipe.checking.as_deref());
-                self.sapl.push(document);
+                self.trees.add(document);
             }
             Language::SaplConfiguration if self.configuration.is_some() => {
                 let message = "there is another `pdp.json` already".to_owned();

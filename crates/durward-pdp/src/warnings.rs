@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use durward_ir::finding::{Finding, Severity};
 
 use crate::DeadPolicy;
-use crate::documents::sapl::{self, CheckSettings, Configuration, Document};
+use crate::documents::Document;
+use crate::documents::sapl::{self, CheckSettings, Configuration};
 
 /// Warnings about the documents in force, by the name of the document; those without any are not there.
 #[derive(Debug, Default)]
@@ -14,14 +15,14 @@ pub(crate) struct Warnings {
 }
 
 impl Warnings {
-    /// Notes what there is to say of a document.
+    /// Notes what there is to say of a document; of XACML, nothing is.
     pub(crate) fn add(
         &mut self,
         document: &Document,
         configuration: Option<&Configuration>,
         settings: Option<&CheckSettings>,
     ) {
-        let Some(settings) = settings else { return };
+        let (Some(settings), Document::Sapl(document)) = (settings, document) else { return };
         let mut found = sapl::findings(document, configuration, settings);
         found.retain(|finding| finding.severity >= Severity::Warning);
         if let Some(first) = found.first() {

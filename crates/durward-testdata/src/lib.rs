@@ -1,10 +1,14 @@
-//! What tests need and the repository does not hold: recorded data, programs of others. A test without them is skipped, which one
+//! What tests need and the repository does not hold: recorded data, programs of others; and chance from a seed. A test without them is skipped, which one
 //! line on stderr says; where nothing may be skipped (`CI=true`), it fails.
+
+mod random;
 
 use std::fmt::Display;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+pub use random::{TestRandom, TestShift};
 
 /// A file or folder of the recorded data, `""` for all of it; `None` where it is absent, which is said.
 ///

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::STANDARD;
+use durward_jwt::{Curve, EcKey, JwsAlgorithm, KeyError, PublicKey, RsaKey};
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
 use ring::rsa::PublicKeyComponents;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, ED25519, EcdsaKeyPair, Ed25519KeyPair, KeyPair,
-    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaKeyPair, UnparsedPublicKey,
+    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RsaKeyPair,
 };
 use serde_json::{Map, Value, json};
 
@@ -28,13 +28,21 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// All of them.
+    pub const ALL: [Algorithm; 3] = [Algorithm::EdDsa, Algorithm::Es256, Algorithm::Rs256];
+
+    /// As the verifier of tokens has it.
+    pub const fn of_jws(self) -> JwsAlgorithm {
+        match self {
+            Algorithm::EdDsa => JwsAlgorithm::EdDsa,
+            Algorithm::Es256 => JwsAlgorithm::Es256,
+            Algorithm::Rs256 => JwsAlgorithm::Rs256,
+        }
+    }
+
     /// As headers and key sets name it.
     pub const fn name(self) -> &'static str {
-        match self {
-            Algorithm::EdDsa => "EdDSA",
-            Algorithm::Es256 => "ES256",
-            Algorithm::Rs256 => "RS256",
-        }
+        self.of_jws().name()
     }
 }
 
@@ -58,6 +66,7 @@ enum Pair {
 /// A key that signs tokens.
 pub struct SigningKey {
     pair: Pair,
+    public: PublicKey,
     id: String,
     /// PKCS #8, where the key was made here or is to be kept.
     der: Vec<u8>,
@@ -134,12 +143,9 @@ impl SigningKey {
         } else {
             return failed("it is no private key of Ed25519, P-256, or RSA of 2048 bits and more (PKCS #8)");
         };
-        let mut key = SigningKey { pair, id: String::new(), der: der.to_vec() };
-        // RFC 7638: the digest of the public key's required members, in the order of their names.
-        let members =
-            serde_json::to_vec(&key.members()).map_err(|error| IdentityError::new(error.to_string()))?;
-        key.id = URL_SAFE_NO_PAD.encode(digest(&SHA256, &members));
-        Ok(key)
+        let public = pair.public().map_err(|error| IdentityError::new(error.to_string()))?;
+        let id = public.thumbprint();
+        Ok(SigningKey { pair, public, id, der: der.to_vec() })
     }
 
     /// The key's name: its thumbprint.
@@ -167,33 +173,9 @@ impl SigningKey {
         jwk.insert("kid".to_owned(), json!(self.id));
         jwk.insert("use".to_owned(), json!("sig"));
         jwk.insert("alg".to_owned(), json!(self.algorithm().name()));
-        jwk.extend(self.members());
+        let members = self.public.jwk_members().into_iter();
+        jwk.extend(members.map(|(name, value)| (name.to_owned(), Value::String(value))));
         Value::Object(jwk)
-    }
-
-    /// The members that make the key, sorted by name.
-    fn members(&self) -> Map<String, Value> {
-        let encode = |bytes: &[u8]| Value::String(URL_SAFE_NO_PAD.encode(bytes));
-        let members = match &self.pair {
-            Pair::Ed25519(pair) => {
-                vec![
-                    ("crv", json!("Ed25519")),
-                    ("kty", json!("OKP")),
-                    ("x", encode(pair.public_key().as_ref())),
-                ]
-            }
-            // A point is written as 4, x, y.
-            Pair::P256(pair) => {
-                let point = pair.public_key().as_ref();
-                let (x, y) = (point.get(1..33).unwrap_or_default(), point.get(33..).unwrap_or_default());
-                vec![("crv", json!("P-256")), ("kty", json!("EC")), ("x", encode(x)), ("y", encode(y))]
-            }
-            Pair::Rsa(pair) => {
-                let PublicKeyComponents { n, e } = PublicKeyComponents::<Vec<u8>>::from(pair.public());
-                vec![("e", encode(&e)), ("kty", json!("RSA")), ("n", encode(&n))]
-            }
-        };
-        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     pub(super) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, IdentityError> {
@@ -210,18 +192,24 @@ impl SigningKey {
         }
     }
 
-    pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
-        let verified =
-            match &self.pair {
-                Pair::Ed25519(pair) => {
-                    UnparsedPublicKey::new(&ED25519, pair.public_key()).verify(message, signature)
-                }
-                Pair::P256(pair) => UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, pair.public_key())
-                    .verify(message, signature),
-                Pair::Rsa(pair) => UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, pair.public())
-                    .verify(message, signature),
-            };
-        verified.is_ok()
+    pub(super) fn public(&self) -> &PublicKey {
+        &self.public
+    }
+}
+
+impl Pair {
+    fn public(&self) -> Result<PublicKey, KeyError> {
+        match self {
+            Pair::Ed25519(pair) => {
+                let key = pair.public_key().as_ref();
+                key.try_into().map(PublicKey::Ed25519).map_err(|_| KeyError::Length(key.len()))
+            }
+            Pair::P256(pair) => EcKey::of_point(Curve::P256, pair.public_key().as_ref()).map(PublicKey::Ec),
+            Pair::Rsa(pair) => {
+                let PublicKeyComponents { n, e } = PublicKeyComponents::<Vec<u8>>::from(pair.public());
+                RsaKey::new(&n, &e).map(PublicKey::Rsa)
+            }
+        }
     }
 }
 

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use durward_jwt::{Base64Url, Jws, JwsRefusal, PublicKey};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::key::{Algorithm, SigningKey};
+use super::key::Algorithm;
 use super::keys::SigningKeys;
 use crate::entropy::{Entropy, bytes};
 use crate::error::failed;
@@ -20,14 +21,11 @@ pub const JWT_LENGTH_MAX: usize = 16 * 1024;
 /// The claims that a token has of its own: nobody else may set them.
 const OWN: [&str; 10] = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti", "client_id", "scope", "sid"];
 
-#[derive(Serialize, Deserialize)]
-struct Header {
-    typ: Option<String>,
-    alg: String,
-    kid: Option<String>,
-    /// Extensions that must be understood (RFC 7515, 4.1.11): none is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    crit: Option<Value>,
+#[derive(Serialize)]
+struct Header<'h> {
+    typ: &'static str,
+    alg: &'static str,
+    kid: &'h str,
 }
 
 /// What a token is asked for.
@@ -158,9 +156,8 @@ impl SigningKeys {
         let claims = self.claims(now, request, entropy)?;
         let Some(key) = self.signing(now) else { return failed("there is no key yet that signs tokens") };
         // RFC 9068, 2.1.
-        let typ = Some("at+jwt".to_owned());
-        let (alg, kid) = (key.algorithm().name().to_owned(), Some(key.id().to_owned()));
-        let signed = format!("{}.{}", part(&Header { typ, alg, kid, crit: None })?, part(&claims)?);
+        let header = Header { typ: "at+jwt", alg: key.algorithm().name(), kid: key.id() };
+        let signed = format!("{}.{}", part(&header)?, part(&claims)?);
         let token = format!("{signed}.{}", URL_SAFE_NO_PAD.encode(key.sign(signed.as_bytes())?));
         if token.len() > JWT_LENGTH_MAX {
             return failed(format!("the token would be longer than {JWT_LENGTH_MAX} characters"));
@@ -217,42 +214,42 @@ impl SigningKeys {
     /// # Errors
     /// It may not be believed.
     pub fn verify_own(&self, now: Moment, token: &str, issuer: &str) -> Result<Claims, JwtRefusal> {
-        let claims = open(
-            token,
-            |id| self.find(id, now),
-            SigningKey::algorithm,
-            |key, signed, signature| key.verifies(signed, signature),
-        )?;
+        let find = |id: &str| self.find(id, now).map(|key| (key.public(), key.algorithm()));
+        let claims = open(token, find)?;
         believe(now, claims, issuer, CLOCK_SKEW_MAX)
     }
 }
 
-/// The claims of a token that the key verifies which its header names; nothing of them is looked at.
-pub(super) fn open<'k, K: 'k>(
+/// The claims of a token that the key verifies which its header names, by that key's algorithm; nothing of them is looked at.
+pub(super) fn open<'k>(
     token: &str,
-    find: impl FnOnce(&str) -> Option<&'k K>,
-    algorithm: impl FnOnce(&K) -> Algorithm,
-    verifies: impl FnOnce(&K, &[u8], &[u8]) -> bool,
+    find: impl FnOnce(&str) -> Option<(&'k PublicKey, Algorithm)>,
 ) -> Result<Claims, JwtRefusal> {
     if token.len() > JWT_LENGTH_MAX {
         return Err(JwtRefusal::Malformed);
     }
-    let (signed, signature) = token.rsplit_once('.').ok_or(JwtRefusal::Malformed)?;
-    let (header, claims) = signed.split_once('.').ok_or(JwtRefusal::Malformed)?;
-    let header: Header = from_part(header)?;
-    let key = header.kid.as_deref().and_then(find).ok_or(JwtRefusal::UnknownKey)?;
-    if header.alg != algorithm(key).name() {
+    let token = Jws::read(token, Base64Url::Exact)?;
+    let (key, algorithm) = token.key_id().and_then(find).ok_or(JwtRefusal::UnknownKey)?;
+    let algorithm = algorithm.of_jws();
+    if token.algorithm() != Some(algorithm) {
         return Err(JwtRefusal::Algorithm);
     }
-    let typ = header.typ.as_deref().unwrap_or_default();
-    if header.crit.is_some() || !typ.eq_ignore_ascii_case("at+jwt") {
+    // RFC 9068, 4: the kind is told, so that no token for something else is taken for one.
+    if !token.kind().is_some_and(|kind| kind.eq_ignore_ascii_case("at+jwt")) {
         return Err(JwtRefusal::Malformed);
     }
-    let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| JwtRefusal::Malformed)?;
-    if !verifies(key, signed.as_bytes(), &signature) {
-        return Err(JwtRefusal::Signature);
+    let claims = token.verify(key, &[algorithm])?.claims()?;
+    Claims::deserialize(Value::Object(claims)).map_err(|_| JwtRefusal::Malformed)
+}
+
+impl From<JwsRefusal> for JwtRefusal {
+    fn from(refusal: JwsRefusal) -> JwtRefusal {
+        match refusal {
+            JwsRefusal::Malformed | JwsRefusal::Critical => JwtRefusal::Malformed,
+            JwsRefusal::Algorithm => JwtRefusal::Algorithm,
+            JwsRefusal::Signature => JwtRefusal::Signature,
+        }
     }
-    from_part(claims)
 }
 
 /// The claims, if they are of this issuer and hold now. A token ends in the moment that `exp` names, without a skew.
@@ -286,9 +283,4 @@ pub(super) fn is_for(claims: Claims, audience: &str) -> Result<Claims, JwtRefusa
 fn part(value: &impl Serialize) -> Result<String, IdentityError> {
     let json = serde_json::to_vec(value).map_err(|error| IdentityError::new(error.to_string()))?;
     Ok(URL_SAFE_NO_PAD.encode(json))
-}
-
-fn from_part<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, JwtRefusal> {
-    let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| JwtRefusal::Malformed)?;
-    serde_json::from_slice(&json).map_err(|_| JwtRefusal::Malformed)
 }

@@ -3,11 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
-};
+use durward_jwt::{Jwk, JwkSet, PublicKey};
 use serde_json::Value;
 
 use super::key::Algorithm;
@@ -16,28 +12,12 @@ use super::token::{Claims, Expected, JwtRefusal, believe, is_for, open};
 use crate::error::failed;
 use crate::{IdentityError, Moment};
 
-/// The longest name of a key.
-const KEY_ID_LENGTH_MAX: usize = 256;
-
-/// What a key of RSA has at least: 2048 bits.
-const RSA_MODULUS_BYTES: std::ops::RangeInclusive<usize> = 256..=1024;
-
-#[derive(Clone, PartialEq, Eq)]
-enum Public {
-    Ed25519([u8; 32]),
-    /// The point: 4, x, y.
-    P256([u8; 65]),
-    Rsa {
-        n: Vec<u8>,
-        e: Vec<u8>,
-    },
-}
-
 /// A key that verifies tokens.
 #[derive(Clone, PartialEq, Eq)]
 struct VerifyingKey {
     id: String,
-    public: Public,
+    public: PublicKey,
+    algorithm: Algorithm,
 }
 
 /// The public keys of an issuer, as it publishes them (JWKS, RFC 7517). Does not change: when the issuer has other ones, read
@@ -53,13 +33,15 @@ impl VerifyingKeys {
     /// # Errors
     /// It is no key set, has more than [`SIGNING_KEYS_MAX`] keys, two of one name, or none that verifies.
     pub fn read(jwks: &Value) -> Result<VerifyingKeys, IdentityError> {
-        let Some(set) = jwks.get("keys").and_then(Value::as_array) else {
+        let set = jwks.as_object().map(JwkSet::of);
+        let Some(Ok(set)) = set else {
             return failed("it is no key set: the member `keys` is missing");
         };
+        let set = set.keys();
         if set.len() > SIGNING_KEYS_MAX {
             return failed(format!("the key set has {} keys; {SIGNING_KEYS_MAX} at most", set.len()));
         }
-        let keys: Vec<VerifyingKey> = set.iter().filter_map(VerifyingKey::read).collect();
+        let keys: Vec<VerifyingKey> = set.iter().filter_map(VerifyingKey::of).collect();
         for (at, key) in keys.iter().enumerate() {
             if keys.iter().take(at).any(|other| other.id == key.id) {
                 return failed(format!("the key set has two keys `{}`", key.id));
@@ -85,9 +67,28 @@ impl VerifyingKeys {
         expected: Expected<'_>,
         skew: Duration,
     ) -> Result<Claims, JwtRefusal> {
-        let find = |id: &str| self.keys.iter().find(|key| key.id == id);
-        let claims = open(token, find, VerifyingKey::algorithm, VerifyingKey::verifies)?;
-        is_for(believe(now, claims, expected.issuer, skew)?, expected.audience)
+        self.verify_with_key(now, token, expected, skew).map(|(claims, _)| claims)
+    }
+
+    /// The same, and the name of the key that verified it.
+    ///
+    /// # Errors
+    /// As [`VerifyingKeys::verify`].
+    pub fn verify_with_key(
+        &self,
+        now: Moment,
+        token: &str,
+        expected: Expected<'_>,
+        skew: Duration,
+    ) -> Result<(Claims, &str), JwtRefusal> {
+        let mut used = "";
+        let find = |id: &str| {
+            let key = self.keys.iter().find(|key| key.id == id)?;
+            used = key.id.as_str();
+            Some((&key.public, key.algorithm))
+        };
+        let claims = open(token, find)?;
+        Ok((is_for(believe(now, claims, expected.issuer, skew)?, expected.audience)?, used))
     }
 
     /// Whether there is a key of this name.
@@ -107,53 +108,17 @@ impl SigningKeys {
 }
 
 impl VerifyingKey {
-    fn read(jwk: &Value) -> Option<VerifyingKey> {
-        let text = |name: &str| jwk.get(name).and_then(Value::as_str);
-        let bytes = |name: &str| URL_SAFE_NO_PAD.decode(text(name)?).ok();
-        let id = text("kid").filter(|id| !id.is_empty() && id.len() <= KEY_ID_LENGTH_MAX)?.to_owned();
-        if jwk.get("use").is_some() && text("use") != Some("sig") {
-            return None;
-        }
-        let public = match (text("kty")?, text("crv")) {
-            ("OKP", Some("Ed25519")) => Public::Ed25519(bytes("x")?.try_into().ok()?),
-            ("EC", Some("P-256")) => {
-                Public::P256([&[4], bytes("x")?.as_slice(), bytes("y")?.as_slice()].concat().try_into().ok()?)
-            }
-            ("RSA", None) => {
-                let (n, e) = (bytes("n")?, bytes("e")?);
-                RSA_MODULUS_BYTES.contains(&n.len()).then_some(Public::Rsa { n, e })?
-            }
-            _ => return None,
-        };
-        let key = VerifyingKey { id, public };
-        // A key that is said to be for another algorithm verifies nothing here.
-        (jwk.get("alg").is_none() || text("alg") == Some(key.algorithm().name())).then_some(key)
-    }
-
-    fn algorithm(&self) -> Algorithm {
-        match &self.public {
-            Public::Ed25519(_) => Algorithm::EdDsa,
-            Public::P256(_) => Algorithm::Es256,
-            Public::Rsa { .. } => Algorithm::Rs256,
-        }
-    }
-
-    fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
-        let verified = match &self.public {
-            Public::Ed25519(key) => UnparsedPublicKey::new(&ED25519, key).verify(message, signature),
-            Public::P256(key) => {
-                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key).verify(message, signature)
-            }
-            Public::Rsa { n, e } => {
-                RsaPublicKeyComponents { n, e }.verify(&RSA_PKCS1_2048_8192_SHA256, message, signature)
-            }
-        };
-        verified.is_ok()
+    /// `None` for a key without a name, and for one that verifies by none of the algorithms that tokens are signed by here.
+    fn of(jwk: &Jwk) -> Option<VerifyingKey> {
+        let id = jwk.id()?.to_owned();
+        let key = jwk.verifying().ok()?;
+        let algorithm = Algorithm::ALL.into_iter().find(|algorithm| key.allows(algorithm.of_jws()))?;
+        Some(VerifyingKey { id, public: key.public().clone(), algorithm })
     }
 }
 
 impl fmt::Debug for VerifyingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "VerifyingKey({}, {})", self.algorithm().name(), self.id)
+        write!(f, "VerifyingKey({}, {})", self.algorithm.name(), self.id)
     }
 }

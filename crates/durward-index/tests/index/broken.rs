@@ -7,7 +7,7 @@ use durward_ir::program::{NodeId, Set};
 use durward_ir::question::Question;
 
 use crate::disagreement;
-use crate::generate::{Facts, Generator, Random, Shape};
+use crate::generate::{Facts, Generator, Shape, TestRandom};
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ const PROGRAMS: u64 = 300;
 fn broken_indexes_are_noticed() {
     for fault in [Fault::Forgets, Fault::Reverses, Fault::Presumes, Fault::Denies] {
         let is_noticed = |number: u64| {
-            let mut random = Random::new(number);
+            let mut random = TestRandom::new(number);
             let shape = Shape::random(&mut random);
             let program = Generator::new(&mut random, shape.clone()).program();
             let index = Index::build(IndexKind::Diagram, &program, &Settings::default());

@@ -1,4 +1,4 @@
-//! Random programs and questions, from a seed. Uses `durward-ir` alone, so that other crates can include this file.
+//! TestRandom programs and questions, from a seed. Uses `durward-ir` alone, so that other crates can include this file.
 
 use durward_ir::combine::{Algorithm, Effects, ErrorHandling, Mode, Voting};
 use durward_ir::function::{Function, Lazy, find};
@@ -8,38 +8,9 @@ use durward_ir::program::{
 };
 use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_ir::{AttributeName, DataType, Operand, Value};
+pub(crate) use durward_testdata::TestRandom;
 use smol_str::format_smolstr;
 use std::borrow::Cow;
-
-/// SplitMix64: small, and the same everywhere.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Less than `end`.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    pub(crate) fn percent(&mut self, chance: usize) -> bool {
-        self.below(100) < chance
-    }
-
-    pub(crate) fn one_of<'t, T>(&mut self, choices: &'t [T]) -> &'t T {
-        &choices[self.below(choices.len())]
-    }
-}
 
 /// How a random program looks; itself random.
 #[derive(Clone, Debug)]
@@ -79,11 +50,11 @@ const ALGORITHMS: [Algorithm; 11] = [
     Algorithm::OnPermitApplySecond,
 ];
 
-fn algorithm(random: &mut Random) -> Algorithm {
+fn algorithm(random: &mut TestRandom) -> Algorithm {
     if random.percent(30) { Algorithm::Voting(voting(random)) } else { *random.one_of(&ALGORITHMS) }
 }
 
-fn voting(random: &mut Random) -> Voting {
+fn voting(random: &mut TestRandom) -> Voting {
     let effects = [Effect::Deny, Effect::Permit, Effect::Suspend];
     let modes = [Mode::First, Mode::Unanimous, Mode::UnanimousStrict, Mode::Unique];
     let priority = Mode::Priority(*random.one_of(&effects));
@@ -95,7 +66,7 @@ fn voting(random: &mut Random) -> Voting {
 }
 
 impl Shape {
-    pub(crate) fn random(random: &mut Random) -> Shape {
+    pub(crate) fn random(random: &mut TestRandom) -> Shape {
         match random.below(100) {
             0..50 => Shape::nested(random),
             50..99 => Shape::any(random),
@@ -104,7 +75,7 @@ impl Shape {
     }
 
     /// Many children that test random subsets of many attributes: what no order of attributes divides.
-    pub(crate) fn scattered(random: &mut Random) -> Shape {
+    pub(crate) fn scattered(random: &mut TestRandom) -> Shape {
         let algorithms = [
             Algorithm::DenyOverrides,
             Algorithm::PermitOverrides,
@@ -133,7 +104,7 @@ impl Shape {
     }
 
     /// First-applicable sets within each other, with little else, few values and so many near misses.
-    fn nested(random: &mut Random) -> Shape {
+    fn nested(random: &mut TestRandom) -> Shape {
         let algorithms = [
             Algorithm::FirstApplicable,
             Algorithm::FirstApplicable,
@@ -166,7 +137,7 @@ impl Shape {
         }
     }
 
-    fn any(random: &mut Random) -> Shape {
+    fn any(random: &mut TestRandom) -> Shape {
         let wide = random.percent(25);
         Shape {
             attributes: 1 + random.below(5),
@@ -229,7 +200,7 @@ fn equality(attribute: usize) -> &'static Function {
 
 /// Makes a program.
 pub(crate) struct Generator<'r> {
-    pub(crate) random: &'r mut Random,
+    pub(crate) random: &'r mut TestRandom,
     pub(crate) shape: Shape,
     builder: Builder,
     made: Vec<NodeId>,
@@ -239,7 +210,7 @@ pub(crate) struct Generator<'r> {
 }
 
 impl<'r> Generator<'r> {
-    pub(crate) fn new(random: &'r mut Random, shape: Shape) -> Generator<'r> {
+    pub(crate) fn new(random: &'r mut TestRandom, shape: Shape) -> Generator<'r> {
         Generator { random, shape, builder: Builder::new(), made: Vec::new(), effects: Vec::new(), count: 0 }
     }
 
@@ -496,7 +467,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    pub(crate) fn random(random: &mut Random, shape: &Shape) -> Facts {
+    pub(crate) fn random(random: &mut TestRandom, shape: &Shape) -> Facts {
         let sourced = *random.one_of(&[0, 0, 30]);
         let values = (0..shape.attributes).map(|attribute| bag(random, shape, attribute)).collect();
         let is_sourced = (0..shape.attributes).map(|_| random.percent(sourced)).collect();
@@ -517,7 +488,7 @@ impl Facts {
     }
 }
 
-fn bag(random: &mut Random, shape: &Shape, attribute: usize) -> Vec<Value> {
+fn bag(random: &mut TestRandom, shape: &Shape, attribute: usize) -> Vec<Value> {
     let count = match random.below(100) {
         0..20 => 0,
         20..75 => 1,

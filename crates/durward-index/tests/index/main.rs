@@ -19,7 +19,7 @@ use durward_ir::Value;
 use durward_ir::evaluate::{Evaluator, Everything, Known, ListPolicies, Shortlist, Unwatched};
 use durward_ir::program::{Expr, ExprId, Node, NodeId, Program, SlotId};
 use durward_ir::question::Question;
-use generate::{Facts, Generator, Random, Shape};
+use generate::{Facts, Generator, Shape, TestRandom};
 
 /// Another seed, or how many programs, can be given in the environment: `INDEX_SEED=7 INDEX_PROGRAMS=100000`.
 const SEED: u64 = 0x5eed;
@@ -86,7 +86,7 @@ fn disagreement_when(
     }
 }
 
-fn random_settings(random: &mut Random) -> Settings {
+fn random_settings(random: &mut TestRandom) -> Settings {
     let defaults = Settings::default();
     Settings {
         bloom_bits: *random.one_of(&[64, 128, 512]),
@@ -116,10 +116,10 @@ fn every_index_answers_so_over_policies_that_test_random_subsets_of_attributes()
 }
 
 #[expect(clippy::panic, reason = "a test says what it found")]
-fn compare_all(programs: u64, shape: fn(&mut Random) -> Shape) {
+fn compare_all(programs: u64, shape: fn(&mut TestRandom) -> Shape) {
     let seed = from_environment("INDEX_SEED", SEED);
     for number in 0..programs {
-        let mut random = Random::new(seed.wrapping_add(number.wrapping_mul(0x1_0000_0001)));
+        let mut random = TestRandom::new(seed.wrapping_add(number.wrapping_mul(0x1_0000_0001)));
         let shape = shape(&mut random);
         let program = Generator::new(&mut random, shape.clone()).program();
         let settings = random_settings(&mut random);
@@ -174,7 +174,7 @@ fn diagrams_do_not_grow_by_nodes_where_policies_differ_in_one_attribute_alone() 
 fn diagrams_that_keep_an_attribute_back_answer_as_evaluating_does() {
     let program = shapes::departments(20);
     let index = Index::build(IndexKind::Diagram, &program, &Settings::default());
-    let mut random = Random::new(SEED);
+    let mut random = TestRandom::new(SEED);
     for _ in 0..500 {
         let slots = [("kind", shapes::KINDS), ("action", shapes::ACTIONS), ("department", 20)];
         let values = slots.map(|(id, count)| {

@@ -6,7 +6,7 @@ use durward_ir::combine::Flow;
 use durward_ir::evaluate::{ListPolicies, Shortlist};
 use durward_ir::program::{Node, Program, SlotId};
 
-use crate::generate::{Facts, Random};
+use crate::generate::{Facts, TestRandom};
 use crate::{SEED, disagreement, shapes};
 
 const RULES: usize = 200;
@@ -47,7 +47,7 @@ fn rules_about_ranges_are_told_apart_by_them() {
 #[test]
 fn indexes_over_ranges_answer_as_evaluating_does() {
     let paths = ["/1/a", "/1", "/2/b", "/15/x", "/", "", "x", "/9/", "/11/c"];
-    let mut random = Random::new(SEED);
+    let mut random = TestRandom::new(SEED);
     for is_present in [false, true] {
         let program = shapes::ranges(RULES, is_present);
         let is_sourced = |slot: SlotId| program.slots.origin(slot) == SlotId(0);

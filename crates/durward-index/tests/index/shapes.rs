@@ -7,7 +7,7 @@ use durward_ir::program::{
 };
 use durward_ir::{AttributeName, DataType, Value};
 
-use crate::generate::{Facts, Random};
+use crate::generate::{Facts, TestRandom};
 
 /// This many policies, each for one resource, each with a rule that always permits.
 pub(crate) fn flat(policies: usize) -> (Program, Facts) {
@@ -69,7 +69,7 @@ const ATTRIBUTES: usize = 12;
 
 /// This many rules, each testing 2 to 5 attributes out of many for one of 10 values.
 pub(crate) fn scattered(rules: usize) -> Program {
-    let (mut builder, mut random) = (Builder::new(), Random::new(1));
+    let (mut builder, mut random) = (Builder::new(), TestRandom::new(1));
     let children = (0..rules)
         .map(|_| {
             let mut attributes: Vec<usize> = (0..ATTRIBUTES).collect();

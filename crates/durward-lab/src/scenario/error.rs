@@ -71,6 +71,7 @@ pub(super) fn unknown_problem(word: &str, allowed: &[&str]) -> String {
 
 /// The name that a word was meant to be: a third of its letters may be wrong.
 pub(super) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    // The lab knows nothing of policies, and so not the distance that `durward-ir` has for their authors; this one is in the binary for flags.
     let far = |name: &'n str| (strsim::damerau_levenshtein(word, name), name);
     names.map(far).filter(|(far, _)| *far <= word.len().div_ceil(3)).min().map(|(_, name)| name)
 }

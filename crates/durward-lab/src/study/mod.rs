@@ -36,6 +36,8 @@ pub use digest::{NodeDigest, PointDigest, RunDigest, StepDigest, StudyDigest};
 pub use markdown::markdown;
 pub use numbers::{PaperNumber, number_table};
 
+use durward_files::FileAccess;
+
 use crate::record::RunRecord;
 use crate::report::Document;
 use crate::run::{RunError, RunOptions, RunWatcher};
@@ -254,9 +256,7 @@ fn recorded(path: &Path, scenario: &str, earlier: EarlierRecords) -> Option<RunR
 fn keep(path: &Path, record: &RunRecord) -> Result<(), StudyError> {
     let text =
         record.to_json().map_err(|error| StudyError::File(path.to_owned(), io::Error::other(error)))?;
-    let part = path.with_extension("part");
-    fs::write(&part, text)
-        .and_then(|()| fs::rename(&part, path))
+    durward_files::replace(path, text.as_bytes(), FileAccess::Usual)
         .map_err(|error| StudyError::File(path.to_owned(), error))
 }
 

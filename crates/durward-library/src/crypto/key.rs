@@ -1,29 +1,30 @@
-//! Public keys: from and to DER, with the checks Java makes.
+//! Public keys with the checks Java makes, and the kinds that it can name but nothing is verified with.
+//!
+//! Those that verify are read and written by `durward-jwt`; here is what Java knows beyond.
 
-use num_bigint::BigUint;
-use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, UintRef};
-use x509_cert::der::{Decode, Encode};
-use x509_cert::spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfo, SubjectPublicKeyInfoRef};
+use durward_jwt::spki::SubjectPublicKeyInfoRef;
+use durward_jwt::spki::der::Decode;
+use durward_jwt::spki::der::asn1::{AnyRef, ObjectIdentifier};
+use durward_jwt::{EcKey, KeyError, RsaKey};
 
 use super::Reason;
 
-const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
-const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 const ED448: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.113");
+/// Kinds that are read elsewhere: one of them that could not be read is broken, not another kind.
+const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
 /// The smallest and largest RSA keys Java reads, in bits.
-const RSA_BITS: std::ops::RangeInclusive<u64> = 512..=16_384;
-/// Above so many bits the exponent may have [`RSA_EXPONENT_BITS_MAX`], as in Java: verifying must not take forever.
-const RSA_SMALL_BITS_MAX: u64 = 3072;
-const RSA_EXPONENT_BITS_MAX: u64 = 64;
+const RSA_BITS: std::ops::RangeInclusive<usize> = 512..=durward_jwt::RSA_BITS_MAX;
+/// Above so many bits the exponent may have [`RSA_EXPONENT_BYTES_MAX`], as in Java: verifying must not take forever.
+const RSA_SMALL_BITS_MAX: usize = 3072;
+const RSA_EXPONENT_BYTES_MAX: usize = 8;
 
 /// A curve that Java knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JavaCurve {
-    P256,
-    P384,
-    P521,
+    Nist(durward_jwt::Curve),
     /// Keys can be on it and have a size, and that is all.
     Other(OtherCurve),
 }
@@ -31,92 +32,63 @@ pub(crate) enum JavaCurve {
 /// A curve without a name in SAPL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OtherCurve {
-    oid: &'static str,
     octets: usize,
     bits: u32,
 }
 
 impl JavaCurve {
-    const ALL: [JavaCurve; 3] = [JavaCurve::P256, JavaCurve::P384, JavaCurve::P521];
-
     /// The curve of this object identifier.
     fn of_oid(oid: ObjectIdentifier) -> Option<JavaCurve> {
-        if let Some(curve) = JavaCurve::ALL.into_iter().find(|curve| curve.oid() == Some(oid)) {
-            return Some(curve);
+        if let Some(curve) = durward_jwt::Curve::of_oid(oid) {
+            return Some(JavaCurve::Nist(curve));
         }
         let oid = oid.to_string();
         let other = OTHERS.iter().find(|(known, _, _)| *known == oid);
-        other.map(|(oid, octets, bits)| JavaCurve::Other(OtherCurve { oid, octets: *octets, bits: *bits }))
-    }
-
-    fn oid(self) -> Option<ObjectIdentifier> {
-        match self {
-            JavaCurve::P256 => Some(ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7")),
-            JavaCurve::P384 => Some(ObjectIdentifier::new_unwrap("1.3.132.0.34")),
-            JavaCurve::P521 => Some(ObjectIdentifier::new_unwrap("1.3.132.0.35")),
-            JavaCurve::Other(other) => ObjectIdentifier::new(other.oid).ok(),
-        }
+        other.map(|(_, octets, bits)| JavaCurve::Other(OtherCurve { octets: *octets, bits: *bits }))
     }
 
     /// The name that Java and SAPL use.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            JavaCurve::P256 => "secp256r1",
-            JavaCurve::P384 => "secp384r1",
-            JavaCurve::P521 => "secp521r1",
+            JavaCurve::Nist(curve) => name(curve),
             JavaCurve::Other(_) => "unknown",
         }
-    }
-
-    /// The name in JSON Web Keys.
-    pub(crate) const fn jwk_name(self) -> &'static str {
-        match self {
-            JavaCurve::P256 => "P-256",
-            JavaCurve::P384 => "P-384",
-            JavaCurve::P521 => "P-521",
-            JavaCurve::Other(_) => "unknown",
-        }
-    }
-
-    pub(crate) fn of_jwk(name: &str) -> Option<JavaCurve> {
-        JavaCurve::ALL.into_iter().find(|curve| curve.jwk_name() == name)
     }
 
     /// The length of the order.
     pub(crate) const fn bits(self) -> u32 {
         match self {
-            JavaCurve::P256 => 256,
-            JavaCurve::P384 => 384,
-            JavaCurve::P521 => 521,
+            JavaCurve::Nist(durward_jwt::Curve::P256) => 256,
+            JavaCurve::Nist(durward_jwt::Curve::P384) => 384,
+            JavaCurve::Nist(durward_jwt::Curve::P521) => 521,
             JavaCurve::Other(other) => other.bits,
         }
     }
 
-    /// How many octets a coordinate takes.
-    pub(crate) const fn octets(self) -> usize {
+    const fn octets(self) -> usize {
         match self {
-            JavaCurve::P256 => 32,
-            JavaCurve::P384 => 48,
-            JavaCurve::P521 => 66,
+            JavaCurve::Nist(curve) => curve.octets(),
             JavaCurve::Other(other) => other.octets,
         }
+    }
+}
+
+/// The name of a curve of NIST in Java and SAPL.
+pub(crate) const fn name(curve: durward_jwt::Curve) -> &'static str {
+    match curve {
+        durward_jwt::Curve::P256 => "secp256r1",
+        durward_jwt::Curve::P384 => "secp384r1",
+        durward_jwt::Curve::P521 => "secp521r1",
     }
 }
 
 /// A public key of a kind that Java's `RSA`, `EC` and `EdDSA` key factories make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum JavaPublicKey {
-    Rsa {
-        modulus: BigUint,
-        exponent: BigUint,
-    },
-    /// A point, which nobody checked to be on the curve, as its two coordinates.
-    Ec {
-        curve: JavaCurve,
-        x: Vec<u8>,
-        y: Vec<u8>,
-    },
-    Ed25519([u8; 32]),
+    /// One that verifies.
+    Usable(durward_jwt::PublicKey),
+    /// On a curve that nothing is verified on: its coordinates.
+    OtherCurve { curve: OtherCurve, x: Vec<u8>, y: Vec<u8> },
     /// It can be named but not used.
     Ed448,
 }
@@ -124,105 +96,72 @@ pub(crate) enum JavaPublicKey {
 impl JavaPublicKey {
     /// Reads a `SubjectPublicKeyInfo` (RFC 5280, section 4.1).
     pub(crate) fn from_der(der: &[u8]) -> Result<JavaPublicKey, Reason> {
-        let unreadable = |_| unsupported();
-        let info = SubjectPublicKeyInfoRef::from_der(der).map_err(unreadable)?;
+        let info = SubjectPublicKeyInfoRef::from_der(der).map_err(|_| unsupported())?;
         JavaPublicKey::from_info(&info)?.ok_or_else(unsupported)
     }
 
     /// `None` for another kind of key.
     pub(crate) fn from_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<Option<JavaPublicKey>, Reason> {
+        match durward_jwt::PublicKey::from_spki(info) {
+            Ok(key) => return checked(key).map(Some),
+            Err(error @ (KeyError::Rsa | KeyError::RsaExponent)) => return Err(jwk_reason(error)),
+            Err(_) => {}
+        }
         let octets = info.subject_public_key.as_bytes().ok_or_else(unsupported)?;
         let parameters = info.algorithm.parameters;
-        Ok(Some(match info.algorithm.oid {
-            RSA if parameters.is_none_or(|parameters| parameters.is_null()) => read_rsa(octets)?,
-            EC => read_ec(parameters, octets)?,
-            ED25519 if parameters.is_none() => {
-                JavaPublicKey::Ed25519(octets.try_into().map_err(|_| unsupported())?)
-            }
-            ED448 if parameters.is_none() && octets.len() == 57 => JavaPublicKey::Ed448,
-            RSA | ED25519 | ED448 => return Err(unsupported()),
-            _ => return Ok(None),
-        }))
+        match info.algorithm.oid {
+            EC => read_ec(parameters, octets).map(Some),
+            ED448 if parameters.is_none() && octets.len() == 57 => Ok(Some(JavaPublicKey::Ed448)),
+            RSA | ED25519 | ED448 => Err(unsupported()),
+            _ => Ok(None),
+        }
     }
 
-    /// An RSA key, if it has a size that Java accepts.
-    pub(crate) fn rsa(modulus: BigUint, exponent: BigUint) -> Result<JavaPublicKey, Reason> {
-        if !RSA_BITS.contains(&modulus.bits()) {
-            let (least, most) = (RSA_BITS.start(), RSA_BITS.end());
-            return Err(format!("RSA keys must be {least} to {most} bits long"));
-        }
-        if exponent < BigUint::from(3_u32) || exponent >= modulus {
-            return Err(
-                "the exponent of an RSA key must be at least 3 and smaller than the modulus".to_owned()
-            );
-        }
-        if modulus.bits() > RSA_SMALL_BITS_MAX && exponent.bits() > RSA_EXPONENT_BITS_MAX {
-            return Err(
-                "RSA exponents can be no longer than 64 bits if the modulus is longer than 3072".to_owned()
-            );
-        }
-        Ok(JavaPublicKey::Rsa { modulus, exponent })
-    }
-
-    /// An elliptic curve key of these coordinates.
-    pub(crate) fn ec(curve: JavaCurve, x: &[u8], y: &[u8]) -> Result<JavaPublicKey, Reason> {
-        let fit = |octets: &[u8]| {
-            let significant = octets.iter().position(|octet| *octet != 0).unwrap_or(octets.len());
-            let octets = octets.get(significant..).unwrap_or_default();
-            let zeros = curve
-                .octets()
-                .checked_sub(octets.len())
-                .ok_or("Point coordinates do not match field size")?;
-            Ok::<_, Reason>([vec![0; zeros].as_slice(), octets].concat())
-        };
-        Ok(JavaPublicKey::Ec { curve, x: fit(x)?, y: fit(y)? })
+    /// Reads a JSON Web Key: `member` gives those of its members that are texts.
+    pub(crate) fn from_jwk<'m>(member: impl Fn(&str) -> Option<&'m str>) -> Result<JavaPublicKey, Reason> {
+        durward_jwt::PublicKey::from_jwk(member).map_err(jwk_reason).and_then(checked)
     }
 
     /// The name of the algorithm in Java.
     pub(crate) const fn algorithm(&self) -> &'static str {
         match self {
-            JavaPublicKey::Rsa { .. } => "RSA",
-            JavaPublicKey::Ec { .. } => "EC",
-            JavaPublicKey::Ed25519(_) | JavaPublicKey::Ed448 => "EdDSA",
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Rsa(_)) => "RSA",
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Ec(_)) | JavaPublicKey::OtherCurve { .. } => "EC",
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Ed25519(_)) | JavaPublicKey::Ed448 => "EdDSA",
         }
     }
 
     /// The size in bits.
     pub(crate) fn bits(&self) -> i64 {
         match self {
-            JavaPublicKey::Rsa { modulus, .. } => i64::try_from(modulus.bits()).unwrap_or(i64::MAX),
-            JavaPublicKey::Ec { curve, .. } => curve.bits().into(),
-            JavaPublicKey::Ed25519(_) => 256,
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Rsa(key)) => {
+                i64::try_from(key.bits()).unwrap_or(i64::MAX)
+            }
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Ec(key)) => {
+                JavaCurve::Nist(key.curve()).bits().into()
+            }
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Ed25519(_)) => 256,
+            JavaPublicKey::OtherCurve { curve, .. } => curve.bits.into(),
             JavaPublicKey::Ed448 => 448,
+        }
+    }
+
+    /// The curve of a key on one.
+    pub(crate) fn curve(&self) -> Option<JavaCurve> {
+        match self {
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Ec(key)) => Some(JavaCurve::Nist(key.curve())),
+            JavaPublicKey::OtherCurve { curve, .. } => Some(JavaCurve::Other(*curve)),
+            JavaPublicKey::Usable(durward_jwt::PublicKey::Rsa(_) | durward_jwt::PublicKey::Ed25519(_))
+            | JavaPublicKey::Ed448 => None,
         }
     }
 
     /// The `SubjectPublicKeyInfo`.
     pub(crate) fn to_der(&self) -> Result<Vec<u8>, Reason> {
-        let failed = |_| "the key cannot be encoded".to_owned();
-        let curve_oid;
-        let (oid, parameters, octets) = match self {
-            JavaPublicKey::Rsa { modulus, exponent } => {
-                (RSA, Some(AnyRef::NULL), encode_rsa(modulus, exponent).map_err(failed)?)
-            }
-            JavaPublicKey::Ec { curve, .. } => {
-                curve_oid = curve.oid().ok_or_else(unsupported)?;
-                (EC, Some(AnyRef::from(&curve_oid)), self.point())
-            }
-            JavaPublicKey::Ed25519(octets) => (ED25519, None, octets.to_vec()),
-            JavaPublicKey::Ed448 => return Err(unsupported()),
-        };
-        let info = SubjectPublicKeyInfo {
-            algorithm: AlgorithmIdentifierRef { oid, parameters },
-            subject_public_key: BitStringRef::from_bytes(&octets).map_err(failed)?,
-        };
-        info.to_der().map_err(failed)
-    }
-
-    /// An elliptic curve point, uncompressed (SEC 1, section 2.3.3); empty for other keys.
-    pub(crate) fn point(&self) -> Vec<u8> {
-        let JavaPublicKey::Ec { x, y, .. } = self else { return Vec::new() };
-        [&[4], x.as_slice(), y.as_slice()].concat()
+        match self {
+            JavaPublicKey::Usable(key) => key.to_der().map_err(|error| error.to_string()),
+            JavaPublicKey::OtherCurve { .. } | JavaPublicKey::Ed448 => Err(unsupported()),
+        }
     }
 }
 
@@ -230,35 +169,73 @@ fn unsupported() -> Reason {
     "Unsupported key type or invalid key format. Tried algorithms: RSA, EC, EdDSA".to_owned()
 }
 
-fn read_rsa(octets: &[u8]) -> Result<JavaPublicKey, Reason> {
-    let (modulus, exponent) = read_pair(octets).ok_or_else(unsupported)?;
-    JavaPublicKey::rsa(BigUint::from_bytes_be(modulus), BigUint::from_bytes_be(exponent))
+/// A key, if Java accepts its size.
+fn checked(key: durward_jwt::PublicKey) -> Result<JavaPublicKey, Reason> {
+    if let durward_jwt::PublicKey::Rsa(key) = &key {
+        check_rsa(key)?;
+    }
+    Ok(JavaPublicKey::Usable(key))
 }
 
-/// The two positive numbers of a DER sequence, without zeros in front.
-pub(super) fn read_pair(der: &[u8]) -> Option<(&[u8], &[u8])> {
-    match Vec::<UintRef<'_>>::from_der(der).ok()?.as_slice() {
-        [first, second] => Some((first.as_bytes(), second.as_bytes())),
-        _ => None,
+fn rsa_size() -> Reason {
+    let (least, most) = (RSA_BITS.start(), RSA_BITS.end());
+    format!("RSA keys must be {least} to {most} bits long")
+}
+
+const RSA_EXPONENT: &str = "the exponent of an RSA key must be at least 3 and smaller than the modulus";
+
+fn check_rsa(key: &RsaKey) -> Result<(), Reason> {
+    if !RSA_BITS.contains(&key.bits()) {
+        return Err(rsa_size());
+    }
+    if matches!(key.exponent(), [0..=2]) {
+        return Err(RSA_EXPONENT.to_owned());
+    }
+    if key.bits() > RSA_SMALL_BITS_MAX && key.exponent().len() > RSA_EXPONENT_BYTES_MAX {
+        return Err(
+            "RSA exponents can be no longer than 64 bits if the modulus is longer than 3072".to_owned()
+        );
+    }
+    Ok(())
+}
+
+/// What Java says of a JSON Web Key that cannot be read.
+fn jwk_reason(error: KeyError) -> Reason {
+    match error {
+        KeyError::Missing { kind, name } => {
+            let kind = if kind.is_empty() { String::new() } else { format!("{kind} ") };
+            format!("{kind}JWK missing required '{name}' field")
+        }
+        KeyError::Encoding(name) => format!("Invalid Base64 URL encoding: '{name}'"),
+        KeyError::Kind(kind) => format!("Unsupported JWK key type: {kind}"),
+        KeyError::Curve { kind: "OKP", name } => {
+            format!("Unsupported OKP curve: {name} (only Ed25519 supported)")
+        }
+        KeyError::Curve { name, .. } => format!("Unsupported EC curve: {name}"),
+        KeyError::Length(length) => format!("Invalid Ed25519 key length: expected 32 bytes, got {length}"),
+        KeyError::Coordinates => "Point coordinates do not match field size".to_owned(),
+        KeyError::RsaExponent => RSA_EXPONENT.to_owned(),
+        KeyError::Rsa | KeyError::Bits(_) => rsa_size(),
+        KeyError::OffCurve | KeyError::Der | KeyError::Use | KeyError::Algorithm => unsupported(),
     }
 }
 
-fn encode_rsa(modulus: &BigUint, exponent: &BigUint) -> x509_cert::der::Result<Vec<u8>> {
-    let (modulus, exponent) = (modulus.to_bytes_be(), exponent.to_bytes_be());
-    vec![UintRef::new(&modulus)?, UintRef::new(&exponent)?].to_der()
-}
-
+/// Keys that are none elsewhere: on other curves, and with an octet too many. Java halves the length, so that it goes unseen.
 fn read_ec(parameters: Option<AnyRef<'_>>, octets: &[u8]) -> Result<JavaPublicKey, Reason> {
     let oid = parameters.and_then(|parameters| parameters.decode_as::<ObjectIdentifier>().ok());
     let curve = oid.and_then(JavaCurve::of_oid).ok_or_else(unsupported)?;
-    let Some((4, coordinates)) = octets.split_first() else { return Err(unsupported()) };
-    match coordinates.split_at_checked(curve.octets()) {
-        // Java halves the length: one octet more than there should be goes unseen.
-        Some((x, y)) if y.len() == x.len() || y.len() == x.len() + 1 => {
-            let y = y.get(..x.len()).unwrap_or_default();
-            Ok(JavaPublicKey::Ec { curve, x: x.to_vec(), y: y.to_vec() })
+    let coordinates = octets.strip_prefix(&[4]).ok_or_else(unsupported)?;
+    let (x, y) = coordinates.split_at_checked(curve.octets()).ok_or_else(unsupported)?;
+    if y.len() != x.len() && y.len() != x.len() + 1 {
+        return Err(unsupported());
+    }
+    let y = y.get(..x.len()).unwrap_or_default();
+    match curve {
+        JavaCurve::Nist(curve) => {
+            let key = EcKey::new(curve, x, y).map_err(|error| error.to_string())?;
+            Ok(JavaPublicKey::Usable(durward_jwt::PublicKey::Ec(key)))
         }
-        Some(_) | None => Err(unsupported()),
+        JavaCurve::Other(curve) => Ok(JavaPublicKey::OtherCurve { curve, x: x.to_vec(), y: y.to_vec() }),
     }
 }
 

@@ -4,12 +4,12 @@ use std::fmt;
 use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use durward_files::FileAccess;
 use durward_identity::Moment;
 use opcua_types::StatusCode;
 
@@ -219,17 +219,10 @@ impl CertificateDirectory {
     }
 
     fn store(&self, part: &str, certificate: &Certificate) -> Result<(), Error> {
+        let path = self.root.join(part).join(file_name(certificate));
         // Others, who look in the directory meanwhile, find the file whole or not at all.
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = file_name(certificate);
-        let path = self.root.join(part).join(&name);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let beside = path.with_file_name(format!(".{}-{number}", std::process::id()));
-        let written = fs::write(&beside, certificate.der()).and_then(|()| fs::rename(&beside, &path));
-        written.map_err(|error| {
-            let _ = fs::remove_file(&beside);
-            unusable(&path, error)
-        })
+        durward_files::replace(&path, certificate.der(), FileAccess::Usual)
+            .map_err(|error| unusable(&path, error))
     }
 
     /// Keeps a certificate that was not trusted, for an operator to look at. The oldest goes when there are too many.

@@ -241,7 +241,8 @@ impl TokenVerifier {
         }
         let token = std::str::from_utf8(token).map_err(|_| TokenRefusal::NoText)?;
         let expected = Expected { issuer: &self.issuer, audience: &self.resource };
-        let claims = self.keys.verify(now, token, expected, self.skew).map_err(TokenRefusal::Jwt)?;
+        let verified = self.keys.verify_with_key(now, token, expected, self.skew);
+        let (claims, key) = verified.map_err(TokenRefusal::Jwt)?;
         if claims.exp.saturating_sub(claims.iat) > self.token_lifetime_max.as_secs() {
             return Err(TokenRefusal::LivesTooLong);
         }
@@ -263,16 +264,8 @@ impl TokenVerifier {
             Some(said) => Some(LiveFacts::read(said).ok_or(TokenRefusal::Claim(CLAIM_LIVE))?),
         };
         let roles = roles_of(&claims)?;
-        Ok(VerifiedToken { facts, roles, id: claims.jti, key: key_of(token), grants, live })
+        Ok(VerifiedToken { facts, roles, id: claims.jti, key: key.to_owned(), grants, live })
     }
-}
-
-/// As its header names it. The token is verified: it has a header, and that names a key.
-fn key_of(token: &str) -> String {
-    let header = token.split('.').next().and_then(|header| URL_SAFE_NO_PAD.decode(header).ok());
-    let header: Option<Value> = header.and_then(|header| serde_json::from_slice(&header).ok());
-    let key = header.as_ref().and_then(|header| header.get("kid")).and_then(Value::as_str);
-    key.unwrap_or_default().to_owned()
 }
 
 fn text_of<'c>(claims: &'c Claims, name: &'static str) -> Result<Option<&'c str>, TokenRefusal> {

@@ -7,8 +7,9 @@ mod rules;
 use std::sync::Arc;
 
 use durward_pdp::{Algorithm, ChangeLimits, IndexKind, Pdp, PdpBuilder, PolicyChange, PolicyText};
+use durward_testdata::TestRandom;
 
-use model::{Chance, Documents, Language};
+use model::{Documents, Language};
 
 /// Changes are made by themselves however few policies there are.
 pub(crate) const ALWAYS: ChangeLimits = ChangeLimits { elements_min: 0, added_max: 400 };
@@ -41,7 +42,7 @@ fn is_long() -> bool {
 /// Random documents, randomly changed: one after the other, several at once, and back again.
 fn changes_keep_every_decision(seed: u64, language: Language, combining: Algorithm) {
     let steps = steps();
-    let mut chance = Chance::new(seed);
+    let mut chance = TestRandom::new(seed);
     for index in IndexKind::ALL {
         let mut documents = Documents::new(language, &mut chance);
         let live = builder(index, combining).policies(documents.texts()).changing_within(ALWAYS).build();

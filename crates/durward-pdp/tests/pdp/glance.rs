@@ -8,22 +8,7 @@ use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::{IndexKind, Pdp, PolicyText};
-
-/// xorshift64*
-pub(crate) struct Chance(pub(crate) u64);
-
-impl Chance {
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % end
-    }
-
-    pub(crate) fn of<'t>(&mut self, all: &[&'t str]) -> &'t str {
-        all[self.below(all.len())]
-    }
-}
+use durward_testdata::TestShift;
 
 const GROUPS: &str = r#"{"ann":{"staff":1,"a group with a long name":2},"bob":{"staff":{}},"cid":{},
     "somebody with a very long name":{"all":null}}"#;
@@ -56,9 +41,9 @@ const VALUES: [&str; 16] = [
     r#"["ann",{"role":"doctor"}]"#,
 ];
 
-fn condition(chance: &mut Chance) -> String {
+fn condition(chance: &mut TestShift) -> String {
     let part = chance.of(&PARTS);
-    match chance.below(13) {
+    match chance.index(13) {
         0..5 => format!("{part} == {}", chance.of(&VALUES)),
         5 => format!("{part} in [{}, {}]", chance.of(&VALUES), chance.of(&VALUES)),
         6 => format!("{part} {} {}", chance.of(&["<", "<=", ">", ">="]), chance.of(&PARTS)),
@@ -71,15 +56,15 @@ fn condition(chance: &mut Chance) -> String {
     }
 }
 
-fn policy(number: usize, chance: &mut Chance) -> String {
+fn policy(number: usize, chance: &mut TestShift) -> String {
     let effect = chance.of(&["permit", "deny", "permit", "deny", "suspend"]);
-    let conditions: Vec<String> = (0..chance.below(4)).map(|_| condition(chance)).collect();
+    let conditions: Vec<String> = (0..chance.index(4)).map(|_| condition(chance)).collect();
     let body = conditions.iter().map(|condition| format!("{condition};")).collect::<String>();
-    let duty = if chance.below(6) == 0 { "obligation { \"do\": subject }" } else { "" };
+    let duty = if chance.index(6) == 0 { "obligation { \"do\": subject }" } else { "" };
     format!("policy \"{number}\" {effect} {body} {duty}")
 }
 
-fn algorithm(chance: &mut Chance) -> String {
+fn algorithm(chance: &mut TestShift) -> String {
     let mode =
         chance.of(&["PRIORITY_DENY", "PRIORITY_PERMIT", "FIRST", "UNANIMOUS", "UNIQUE", "PRIORITY_DENY"]);
     let default = chance.of(&["DENY", "PERMIT", "ABSTAIN"]);
@@ -92,16 +77,16 @@ fn algorithm(chance: &mut Chance) -> String {
     )
 }
 
-fn policies(chance: &mut Chance) -> Vec<PolicyText> {
+fn policies(chance: &mut TestShift) -> Vec<PolicyText> {
     let text = |name: String, text: String| PolicyText { name, text: text.into_bytes() };
     let mut all = vec![text("pdp.json".into(), algorithm(chance))];
-    let count = 1 + chance.below(40);
+    let count = 1 + chance.index(40);
     for number in 0..count {
-        let sapl = if chance.below(8) == 0 {
+        let sapl = if chance.index(8) == 0 {
             let inner: Vec<String> = (0..3).map(|inner| policy(1000 * number + inner, chance)).collect();
             let algorithm = chance.of(&["first or abstain errors propagate", "priority permit or deny"]);
             let target =
-                if chance.below(2) == 0 { format!("for {}", condition(chance)) } else { String::new() };
+                if chance.index(2) == 0 { format!("for {}", condition(chance)) } else { String::new() };
             format!("set \"set {number}\" {algorithm} {target} {}", inner.join("\n"))
         } else {
             policy(number, chance)
@@ -111,18 +96,18 @@ fn policies(chance: &mut Chance) -> Vec<PolicyText> {
     all
 }
 
-fn subscription(chance: &mut Chance) -> String {
+fn subscription(chance: &mut TestShift) -> String {
     let mut object = |keys: &[&str]| {
-        if chance.below(12) == 0 {
+        if chance.index(12) == 0 {
             return chance.of(&VALUES).to_owned();
         }
         let mut entries: Vec<String> = Vec::new();
         for key in keys {
-            if chance.below(8) > 0 {
+            if chance.index(8) > 0 {
                 entries.push(format!("\"{key}\":{}", chance.of(&VALUES)));
             }
         }
-        if chance.below(12) == 0 {
+        if chance.index(12) == 0 {
             entries.extend((0..20).map(|number| format!("\"more{number}\":{number}")));
         }
         format!("{{{}}}", entries.join(","))
@@ -138,7 +123,7 @@ fn said(decision: &Decision) -> String {
 
 #[test]
 fn what_is_seen_at_a_glance_is_what_the_plain_evaluator_says() {
-    let mut chance = Chance(0x9e37);
+    let mut chance = TestShift::at(0x9e37);
     let (mut asked, mut outcomes) = (0, std::collections::BTreeMap::<String, usize>::new());
     for _ in 0..250 {
         let texts = policies(&mut chance);
@@ -186,8 +171,8 @@ fn what_is_seen_at_a_glance_is_what_the_plain_evaluator_says() {
 
 /// The text of a subscription as some client may write it: in any order, with white space, escapes, keys that come twice
 /// or mean nothing, and mistakes.
-fn text(chance: &mut Chance) -> String {
-    let value = |chance: &mut Chance| match chance.below(12) {
+fn text(chance: &mut TestShift) -> String {
+    let value = |chance: &mut TestShift| match chance.index(12) {
         0 => r#""an\tescape""#.to_owned(),
         1 => r#"{"role":"doctor","inner":{"a":[1,2,{}]}}"#.to_owned(),
         2 => r#"{"role":"doctor","id":1e2,"role":"nurse"}"#.to_owned(),
@@ -199,12 +184,12 @@ fn text(chance: &mut Chance) -> String {
     };
     let mut keys = vec!["subject", "action", "resource"];
     for more in ["environment", "secrets", "subject", "purpose"] {
-        if chance.below(5) == 0 {
-            keys.insert(chance.below(keys.len() + 1), more);
+        if chance.index(5) == 0 {
+            keys.insert(chance.index(keys.len() + 1), more);
         }
     }
-    if chance.below(10) == 0 {
-        keys.swap_remove(chance.below(3));
+    if chance.index(10) == 0 {
+        keys.swap_remove(chance.index(3));
     }
     let entries: Vec<String> = keys.iter().map(|key| format!("\"{key}\" :\t{}", value(chance))).collect();
     let end = chance.of(&["", " \n", "", "", "x"]);
@@ -213,7 +198,7 @@ fn text(chance: &mut Chance) -> String {
 
 #[test]
 fn a_text_read_without_its_values_is_the_same_subscription() {
-    let mut chance = Chance(0x7e77);
+    let mut chance = TestShift::at(0x7e77);
     let (mut raw, mut whole, mut wrong) = (0, 0, 0);
     for _ in 0..20_000 {
         let text = text(&mut chance);
@@ -253,7 +238,7 @@ impl Attributes for Told<'_> {
 /// The server answers what lacks nothing, and has everything else wait for attributes.
 #[test]
 fn what_is_attempted_lacks_what_the_evaluator_lacks_and_stands_otherwise() {
-    let mut chance = Chance(0x5eed);
+    let mut chance = TestShift::at(0x5eed);
     let (mut standing, mut lacking) = (0, 0);
     for _ in 0..150 {
         let texts = policies(&mut chance);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use durward_pdp::{IndexKind, Pdp, Request};
 
-use crate::glance::Chance;
+use durward_testdata::TestShift;
 
 const STRING: &str = "http://www.w3.org/2001/XMLSchema#string";
 const URI: &str = "http://www.w3.org/2001/XMLSchema#anyURI";
@@ -15,10 +15,10 @@ const RESOURCE: &str = "urn:oasis:names:tc:xacml:3.0:attribute-category:resource
 const IDS: [&str; 4] = ["role", "an-identifier-that-is-rather-long", "kind", "owner"];
 const VALUES: [&str; 4] = ["doctor", "nurse", "a-value-that-is-rather-long", "x"];
 
-fn match_of(chance: &mut Chance) -> String {
-    let (short, data_type) = [("string", STRING), ("anyURI", URI)][chance.below(2)];
-    let issuer = ["", "", "", r#" Issuer="hr""#][chance.below(4)];
-    let must = ["false", "false", "false", "true"][chance.below(4)];
+fn match_of(chance: &mut TestShift) -> String {
+    let (short, data_type) = [("string", STRING), ("anyURI", URI)][chance.index(2)];
+    let issuer = ["", "", "", r#" Issuer="hr""#][chance.index(4)];
+    let must = ["false", "false", "false", "true"][chance.index(4)];
     format!(
         r#"<Match MatchId="{FUNCTION}{short}-equal"><AttributeValue DataType="{data_type}">{}</AttributeValue><AttributeDesignator
         Category="{}" AttributeId="{}" DataType="{data_type}" MustBePresent="{must}"{issuer}/></Match>"#,
@@ -28,13 +28,13 @@ fn match_of(chance: &mut Chance) -> String {
     )
 }
 
-fn policy(chance: &mut Chance) -> String {
+fn policy(chance: &mut TestShift) -> String {
     let algorithm = chance.of(&["deny-overrides", "permit-overrides", "first-applicable"]);
     let version = if algorithm == "first-applicable" { "1.0" } else { "3.0" };
     let mut rules = String::new();
-    for number in 0..2 + chance.below(8) {
+    for number in 0..2 + chance.index(8) {
         let effect = chance.of(&["Permit", "Deny"]);
-        let matches: String = (0..1 + chance.below(3)).map(|_| match_of(chance)).collect();
+        let matches: String = (0..1 + chance.index(3)).map(|_| match_of(chance)).collect();
         write!(
             rules,
             r#"<Rule RuleId="{number}" Effect="{effect}"><Target><AnyOf><AllOf>{matches}</AllOf></AnyOf></Target></Rule>"#
@@ -48,8 +48,8 @@ fn policy(chance: &mut Chance) -> String {
 }
 
 /// All attributes with one text each; now and then one of them is not like that.
-fn request(chance: &mut Chance) -> String {
-    let odd = chance.below(20);
+fn request(chance: &mut TestShift) -> String {
+    let odd = chance.index(20);
     let mut attributes = [SUBJECT, RESOURCE].map(|_| Vec::new());
     for (number, id) in IDS.iter().chain(&IDS).enumerate() {
         let mut attribute = |data_type: &str, values: &str, issuer: &str| {
@@ -58,7 +58,7 @@ fn request(chance: &mut Chance) -> String {
             attributes[number / IDS.len()].push(text);
         };
         let (one, other) = (format!("{:?}", chance.of(&VALUES)), format!("{:?}", chance.of(&VALUES)));
-        match if number == odd { chance.below(8) } else { 8 } {
+        match if number == odd { chance.index(8) } else { 8 } {
             0 => {}
             1 => attribute(URI, &one, ""),
             2 => attribute(STRING, &format!("{one},{other}"), ""),
@@ -85,7 +85,7 @@ fn request(chance: &mut Chance) -> String {
 
 #[test]
 fn requests_as_read_are_decided_as_the_plain_evaluator_decides_them() {
-    let mut chance = Chance(0x51ab);
+    let mut chance = TestShift::at(0x51ab);
     let mut seen = std::collections::BTreeMap::<String, usize>::new();
     for _ in 0..60 {
         let policy = policy(&mut chance);

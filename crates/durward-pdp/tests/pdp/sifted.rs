@@ -3,9 +3,9 @@
 
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::{IndexKind, Pdp, PolicyChange, PolicyText};
+use durward_testdata::TestShift;
 
 use crate::changes::ALWAYS;
-use crate::glance::Chance;
 
 const ATTRIBUTES: usize = 12;
 const POLICIES: usize = 300;
@@ -14,25 +14,25 @@ fn part(attribute: usize) -> String {
     format!("{}.a{attribute}", ["subject", "resource", "environment"][attribute % 3])
 }
 
-fn value(chance: &mut Chance) -> &'static str {
+fn value(chance: &mut TestShift) -> &'static str {
     chance.of(&[r#""x""#, r#""y""#, r#""z""#, "1", r#""a value that takes more than a word""#])
 }
 
 /// Mostly equalities; seldom what takes more than a look.
-fn policy(number: usize, chance: &mut Chance) -> PolicyText {
-    let effect = if chance.below(5) == 0 { "deny" } else { "permit" };
+fn policy(number: usize, chance: &mut TestShift) -> PolicyText {
+    let effect = if chance.index(5) == 0 { "deny" } else { "permit" };
     let mut attributes: Vec<usize> = (0..ATTRIBUTES).collect();
     let mut conditions = String::new();
-    for _ in 0..2 + chance.below(3) {
-        let part = part(attributes.swap_remove(chance.below(attributes.len())));
-        conditions += &match chance.below(20) {
+    for _ in 0..2 + chance.index(3) {
+        let part = part(attributes.swap_remove(chance.index(attributes.len())));
+        conditions += &match chance.index(20) {
             0 => format!("{part} < 3;"),
             1 => format!("!({part} == {});", value(chance)),
             2 => format!("({part} == {} || {part} == {});", value(chance), value(chance)),
             _ => format!("{part} == {};", value(chance)),
         };
     }
-    let duty = if chance.below(100) == 0 { r#"obligation "told""# } else { "" };
+    let duty = if chance.index(100) == 0 { r#"obligation "told""# } else { "" };
     let text = format!("policy \"{number}\" {effect} {conditions} {duty}");
     PolicyText { name: format!("{number:04}.sapl"), text: text.into_bytes() }
 }
@@ -45,10 +45,10 @@ fn configuration(voting: &str) -> PolicyText {
 }
 
 /// Some attributes are missing, and some hold what no policy names.
-fn subscription(chance: &mut Chance) -> Subscription {
+fn subscription(chance: &mut TestShift) -> Subscription {
     let mut elements = [Vec::new(), Vec::new(), Vec::new()];
     for attribute in 0..ATTRIBUTES {
-        let value = match chance.below(40) {
+        let value = match chance.index(40) {
             0 => continue,
             1 => r#"["x"]"#,
             2 => r#""something else""#,
@@ -84,7 +84,7 @@ fn agree(pdp: &Pdp, texts: &[PolicyText], asked: &[Subscription]) -> Vec<Outcome
 
 #[test]
 fn what_a_sieve_leaves_is_what_the_plain_evaluator_finds() {
-    let mut chance = Chance(0x51ee);
+    let mut chance = TestShift::at(0x51ee);
     let mut outcomes = std::collections::BTreeMap::<&str, usize>::new();
     for voting in ["PRIORITY_DENY", "PRIORITY_PERMIT", "UNANIMOUS"] {
         let mut texts = vec![configuration(voting)];

@@ -8,18 +8,16 @@ use durward_ir::program::Program;
 use durward_ir::question::{Encoding, NoContent, Question};
 use durward_ir::value::Value;
 use durward_sapl::Subscription;
+use durward_testdata::TestShift;
 
 use super::lowered_with;
 
-/// xorshift64*, and the parts that policies look at.
-struct Chance(u64, Vec<&'static str>);
+/// Chance, and the parts that policies look at.
+struct Chance(TestShift, Vec<&'static str>);
 
 impl Chance {
     fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % end
+        self.0.index(end)
     }
 
     fn of<'t>(&mut self, all: &[&'t str]) -> &'t str {
@@ -124,7 +122,7 @@ fn with_tables(program: &Program, asked: &Subscription, encoding: &Encoding) -> 
 fn what_is_computed_ahead_is_what_the_plain_evaluator_says() {
     let read = |text: &str| json::read(text.as_bytes()).unwrap();
     let variables: [(&str, Value); 2] = [("graph", read(GRAPH)), ("lists", read(LISTS))];
-    let mut chance = Chance(0x5eed, Vec::new());
+    let mut chance = Chance(TestShift::at(0x5eed), Vec::new());
     let (mut asked, mut foregone) = (0, 0);
     for _ in 0..1_500 {
         let texts = policies(&mut chance);

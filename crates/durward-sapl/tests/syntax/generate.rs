@@ -7,11 +7,12 @@ use durward_sapl::syntax::tree::{
     FunctionCall, FunctionName, Import, Link, Mode, Name, Policy, PolicySet, Root, SchemaStatement,
     Statement, Step, StepKind, Text, UnaryOperator, Variable,
 };
+use durward_testdata::TestShift;
 use smol_str::SmolStr;
 
-/// Numbers from a seed (xorshift64*).
+/// Documents from a seed.
 pub(crate) struct Generator {
-    state: u64,
+    chance: TestShift,
 }
 
 const NAMES: [&str; 14] =
@@ -21,14 +22,11 @@ const NUMBERS: [&str; 7] = ["0", "1", "10", "1.50", "1e3", "2E-3", "0.5e+7"];
 
 impl Generator {
     pub(crate) fn new(seed: u64) -> Generator {
-        Generator { state: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 }
+        Generator { chance: TestShift::new(seed) }
     }
 
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.state ^= self.state >> 12;
-        self.state ^= self.state << 25;
-        self.state ^= self.state >> 27;
-        (self.state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % end
+        self.chance.index(end)
     }
 
     pub(crate) fn one_in(&mut self, count: usize) -> bool {

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 
+use durward_testdata::TestRandom;
 use serde_json::{Value, json};
 
 use crate::sapl::{Stream, ask, start};
@@ -14,14 +15,12 @@ const PATHS: [&str; 5] =
     ["decide-once", "decide", "multi-decide", "multi-decide-all", "multi-decide-all-once"];
 const STREAMS: &str = "durward_streams_open{surface=\"sse\"}";
 
-/// Numbers that look like chance, the same each time (SplitMix64).
-struct Dice(u64);
+/// Chance, and what is made of it.
+struct Dice(TestRandom);
 
 impl Dice {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed ^ (mixed >> 27)
+        self.0.number()
     }
 
     fn below(&mut self, limit: u64) -> u64 {
@@ -98,7 +97,7 @@ fn any_json_is_a_question_without_a_permit_or_no_question() {
     let odd = r#"policy "odd" permit subject..name[0] > action[-1]; (resource[?(@.a in @)] == subject) == "alice";
         obligation environment.a transform { "r": resource.* }"#;
     let server = crate::sapl_policies::start(&[("any.sapl", any), ("odd.sapl", odd)]);
-    let mut dice = Dice(7);
+    let mut dice = Dice(TestRandom::new(7));
     let mut answered = 0;
     for _ in 0..600 {
         let (path, text) = (dice.pick(&PATHS), dice.text());
@@ -174,7 +173,7 @@ fn any_bytes_on_the_rsocket_port_end_in_an_error_or_in_nothing() {
     let (server, world) =
         start(&format!("{OPEN}rsocket.listen = '127.0.0.1:0'\nserver.header_time_ms_max = 200"));
     let setup = b"\0\0\x18\0\0\0\0\x04\0\0\x01\0\0\0\0\x4e\x20\0\x01\x5f\x90\x02\x61\x2f\x02\x61\x2f";
-    let mut dice = Dice(11);
+    let mut dice = Dice(TestRandom::new(11));
     for number in 0..400 {
         let mut stream = TcpStream::connect(server.rsocket.unwrap()).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();

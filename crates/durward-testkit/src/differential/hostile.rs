@@ -1,6 +1,6 @@
 //! Hostile input: errors at every place of a policy, and functions with absurd arguments.
 
-use super::random::TestRandom;
+use super::TestRandom;
 
 /// Calls with a place for each argument.
 const FUNCTIONS: [&str; 48] = [

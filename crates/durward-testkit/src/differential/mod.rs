@@ -9,7 +9,6 @@
 mod case;
 mod contest;
 mod hostile;
-mod random;
 mod recorded;
 mod sapl;
 mod scenarios;
@@ -23,7 +22,7 @@ use durward_pdp::{Counting, IndexSettings, PdpBuilder};
 
 pub use case::DifferentialCase;
 pub use contest::{ContestQuestion, Disagreement, EvaluatorContest, QuestionError};
-pub use random::TestRandom;
+pub use durward_testdata::TestRandom;
 pub use text::ShrinkableText;
 
 /// How much to ask.

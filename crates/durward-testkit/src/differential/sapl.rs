@@ -4,8 +4,8 @@
 //! as the language lets them be: type errors, undefined values, attribute finders, variables, sets with targets; and some
 //! are sets beside policies that fail in every place.
 
+use super::TestRandom;
 use super::hostile;
-use super::random::TestRandom;
 use super::text::ShrinkableText;
 
 const PARTS: [&str; 9] = [

@@ -6,8 +6,8 @@ use durward_pdp::sapl::Subscription;
 use durward_pdp::{Pdp, PdpBuilder};
 use serde_json::{Value as Json, json};
 
+use super::TestRandom;
 use super::contest::{ContestQuestion, EvaluatorContest};
-use super::random::TestRandom;
 use super::{ComparedCount, DifferentialFailure};
 
 const NAMES: [&str; 14] = [

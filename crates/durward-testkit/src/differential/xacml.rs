@@ -2,7 +2,7 @@
 
 use durward_pdp::{AttributeName, AttributeSource, Request, SourceError, Value};
 
-use super::random::TestRandom;
+use super::TestRandom;
 use super::text::ShrinkableText;
 
 const NAMESPACE: &str = "urn:oasis:names:tc:xacml:3.0:core:schema:wd-17";

@@ -63,7 +63,7 @@ fn answers_have_the_bytes_that_clients_know() {
 
 #[test]
 fn what_a_client_writes_is_what_a_server_reads() {
-    let mut dice = Dice(1);
+    let mut dice = Dice::new(1);
     for _ in 0..500 {
         let (stream, demand) = (dice.below(1 << 31) as u32, dice.below(1 << 31) as u32);
         let (route_length, data_length) = (dice.below(300) as usize, dice.below(3000) as usize);

@@ -73,7 +73,7 @@ fn answer(wire: &mut Wire, dice: &mut Dice, asked: &mut HashSet<(u32, bool)>) {
 fn a_connection_driven_at_random_stays_within_its_limits() {
     let (mut closed, mut requests) = (0, 0);
     for seed in 0..400 {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let mut wire = Wire::open();
         let mut asked = HashSet::new();
         for _ in 0..500 {
@@ -117,7 +117,7 @@ fn a_connection_driven_at_random_stays_within_its_limits() {
 #[test]
 fn noise_is_never_more_than_refused() {
     for seed in 0..2000 {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let mut wire = if seed % 2 == 0 { Wire::open() } else { Wire::new() };
         let length = dice.below(200) as usize;
         let mut noise = dice.bytes(length);

@@ -252,7 +252,7 @@ fn random(dice: &mut Dice, depth: usize) -> Value {
 #[test]
 fn whatever_is_written_is_read_again() {
     for seed in 0..500 {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let mut value = || random(&mut dice, 4);
         let subscription = Subscription::new(value(), value(), value(), value());
         let mut out = BytesMut::new();
@@ -267,7 +267,7 @@ fn whatever_is_written_is_read_again() {
 #[test]
 fn noise_is_read_or_refused_and_nothing_else() {
     for seed in 0..5000 {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let mut bytes = ALICE.to_vec();
         for _ in 0..=dice.below(4) {
             let at = dice.below(bytes.len() as u64) as usize;

@@ -206,7 +206,7 @@ fn nonsense_ends_the_connection() {
 fn a_server_that_says_anything_is_survived() {
     let (mut answers, mut closed) = (0, 0);
     for seed in 0..400 {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let (mut requester, mut now) = asked();
         for _ in 0..100 {
             let (stream, length) = (dice.below(5) as u32, dice.below(60) as usize);

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use durward_testdata::TestRandom;
 use durward_wire::rsocket::connection::{Connection, Event, Limits};
 use durward_wire::rsocket::frame::{self, Frame, Interaction, Payload, Setup, UNBOUNDED};
 use durward_wire::rsocket::{Credentials, write};
@@ -88,16 +89,16 @@ pub(crate) fn error(stream: u32, code: u32, message: &'static str) -> Frame {
 /// All there is.
 pub(crate) const ALL: u32 = UNBOUNDED;
 
-/// Numbers that look random and are the same in every run (SplitMix64).
-pub(crate) struct Dice(pub(crate) u64);
+/// Numbers as they are wanted here.
+pub(crate) struct Dice(TestRandom);
 
 impl Dice {
+    pub(crate) fn new(seed: u64) -> Dice {
+        Dice(TestRandom::new(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.number()
     }
 
     pub(crate) fn below(&mut self, limit: u64) -> u64 {

@@ -1,13 +1,14 @@
 //! Files of bundles, directories and keys, read with limits and written with care.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 
 use durward_bundle::{
     Bundle, BundleError, FileKind, Limits, RecipientKey, SecretKey, SigningKey, Trust, VerifyingKey,
 };
+use durward_files::FileAccess;
 
 use crate::failure::CommandError;
 
@@ -107,31 +108,11 @@ pub(super) fn write(
             .at(path)
             .hint("choose another name, or replace it with `--force`"));
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = create(&beside, readers).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    });
-    written.map_err(|error| {
-        // What is half written is of no use; it may be gone.
-        let _ = fs::remove_file(&beside);
-        CommandError::from(error).at(path)
-    })
-}
-
-fn create(path: &Path, readers: FileReaders) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if readers == FileReaders::Owner {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    #[cfg(not(unix))]
-    let _ = readers;
-    options.open(path)
+    let access = match readers {
+        FileReaders::Usual => FileAccess::Usual,
+        FileReaders::Owner => FileAccess::Owner,
+    };
+    durward_files::replace(path, bytes, access).map_err(|error| CommandError::from(error).at(path))
 }
 
 /// Takes a file away.

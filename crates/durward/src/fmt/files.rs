@@ -1,9 +1,10 @@
 //! Finding documents and putting others in their place, all at once or not at all.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use durward_files::FileAccess;
 use durward_pdp::DIRECTORY_DEPTH_MAX;
 
 use crate::failure::CommandError;
@@ -70,19 +71,5 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if permissions.readonly() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let beside = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let written = write_new(&beside, bytes, permissions).and_then(|()| fs::rename(&beside, &path));
-    if written.is_err() {
-        // What was written so far helps nobody; that it stays is no worse than what failed.
-        let _ = fs::remove_file(&beside);
-    }
-    written
-}
-
-fn write_new(path: &Path, bytes: &[u8], permissions: fs::Permissions) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.set_permissions(permissions)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+    durward_files::replace(&path, bytes, FileAccess::Like(permissions))
 }

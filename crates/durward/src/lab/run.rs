@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
+use durward_files::FileAccess;
 use durward_lab::record::RunRecord;
 use durward_lab::report;
 use durward_lab::run::{RunError, RunOptions};
@@ -192,11 +193,7 @@ fn prepare(out: &Path) -> Result<PathBuf, CommandError> {
 
 /// Writes all or nothing.
 fn write(path: &Path, text: &str) -> Result<(), CommandError> {
-    let part = path.with_extension("part");
-    let written = fs::write(&part, text).and_then(|()| fs::rename(&part, path));
-    written.map_err(|error| {
-        // Half a record is of no use.
-        let _ = fs::remove_file(&part);
+    durward_files::replace(path, text.as_bytes(), FileAccess::Usual).map_err(|error| {
         let why = without_number(&error.to_string());
         CommandError::new(format!("cannot write {}: {why}", path.display()))
             .hint("the record is on standard output")

@@ -2,13 +2,13 @@
 //! in `jwks.json` before it signs, and the old one stays there until its last token has ended.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use durward_files::FileAccess;
 use durward_opcua::channel::Clock;
 use durward_opcua::wire::datetime;
 use durward_server::{KeyStore, OpcuaAuthoritySettings};
@@ -236,11 +236,7 @@ fn read_key(path: &Path) -> Result<SigningKey, CommandError> {
 
 /// Writes a file in one go: who reads it finds the old text or the new one.
 pub(super) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let new = path.with_extension("new");
-    let mut file = fs::File::create(&new)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, path)
+    durward_files::replace(path, text.as_bytes(), FileAccess::Usual)
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> CommandError {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use durward_testdata::TestRandom;
 use futures_util::future::join_all;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -55,19 +56,15 @@ pub(crate) struct Load {
 }
 
 /// Where a user goes next: no node twice because it was the node before.
-pub(crate) struct Dice(u64);
+pub(crate) struct Dice(TestRandom);
 
 impl Dice {
     pub(crate) fn new(seed: u64) -> Dice {
-        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        Dice(TestRandom::new(seed))
     }
 
     pub(crate) fn below(&mut self, count: usize) -> usize {
-        // Xorshift: Marsaglia 2003.
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).unwrap() % count
+        self.0.below(count)
     }
 }
 

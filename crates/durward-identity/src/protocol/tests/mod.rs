@@ -1,6 +1,5 @@
 //! The protocol in a simulated world: nodes with clocks that differ, a store, and messages that are late, come twice, are lost.
 
-mod chance;
 mod checker;
 mod codes;
 mod order;

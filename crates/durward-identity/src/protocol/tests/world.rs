@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::chance::Chance;
+use durward_testdata::TestShift;
+
 use super::checker::{Checker, Life, Scope};
 use super::codes::Codes;
 use crate::protocol::{
@@ -40,7 +41,7 @@ const MESSAGES_MAX: u64 = 100_000;
 const BEGIN_MS: u64 = 1_700_000_000_000;
 
 /// Random bytes that are the same for each seed.
-struct Seeded(Mutex<Chance>);
+struct Seeded(Mutex<TestShift>);
 
 impl Entropy for Seeded {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), IdentityError> {
@@ -101,7 +102,7 @@ pub(super) struct Waiting {
 
 pub(super) struct World {
     seed: u64,
-    pub(super) chance: Chance,
+    pub(super) chance: TestShift,
     pub(super) fault: Fault,
     entropy: Arc<Seeded>,
     settings: NodeSettings,
@@ -143,9 +144,9 @@ impl World {
         let settings = NodeSettings { mode, on_lost, ..NodeSettings::default() };
         let mut world = World {
             seed,
-            chance: Chance::new(seed + 1),
+            chance: TestShift::new(seed + 1),
             fault,
-            entropy: Arc::new(Seeded(Mutex::new(Chance::new(seed + 1_000_003)))),
+            entropy: Arc::new(Seeded(Mutex::new(TestShift::new(seed + 1_000_003)))),
             settings,
             now: BEGIN_MS,
             places: Vec::new(),

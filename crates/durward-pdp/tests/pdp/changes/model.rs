@@ -5,37 +5,9 @@ use std::fmt::Write;
 
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::{Pdp, PolicyChange, PolicyText, Request};
+use durward_testdata::TestRandom;
 
 use crate::write::{STRING, SUBJECT, condition, failing, is, must_be, policy, rule, target};
-
-/// SplitMix64.
-pub(super) struct Chance(u64);
-
-impl Chance {
-    pub(super) fn new(seed: u64) -> Chance {
-        Chance(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(super) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    pub(super) fn percent(&mut self, chance: usize) -> bool {
-        self.below(100) < chance
-    }
-
-    fn one_of<'t>(&mut self, choices: &[&'t str]) -> &'t str {
-        choices[self.below(choices.len())]
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Language {
@@ -55,18 +27,13 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    pub(super) fn new(language: Language, chance: &mut Chance) -> Documents {
+    pub(super) fn new(language: Language, chance: &mut TestRandom) -> Documents {
         let mut documents = Documents { language, by_name: BTreeMap::new(), number: 0 };
         if language == Language::Sapl {
-            let mode = chance.one_of(&[
-                "PRIORITY_DENY",
-                "PRIORITY_PERMIT",
-                "UNANIMOUS",
-                "UNIQUE",
-                "UNANIMOUS_STRICT",
-            ]);
-            let default = chance.one_of(&["DENY", "ABSTAIN"]);
-            let errors = chance.one_of(&["ABSTAIN", "PROPAGATE"]);
+            let mode =
+                chance.of(&["PRIORITY_DENY", "PRIORITY_PERMIT", "UNANIMOUS", "UNIQUE", "UNANIMOUS_STRICT"]);
+            let default = chance.of(&["DENY", "ABSTAIN"]);
+            let errors = chance.of(&["ABSTAIN", "PROPAGATE"]);
             let text = format!(
                 r#"{{"algorithm":{{"votingMode":"{mode}","defaultDecision":"{default}","errorHandling":"{errors}"}},
                     "variables":{{"known":["v0","v1","late0"],"levels":{{"v0":1,"v1":2,"v2":3}}}}}}"#
@@ -87,7 +54,7 @@ impl Documents {
         self.by_name.iter().map(text).collect()
     }
 
-    fn name(&self, chance: &mut Chance) -> String {
+    fn name(&self, chance: &mut TestRandom) -> String {
         let number = chance.below(500);
         match self.language {
             Language::Sapl => format!("{number:03}.sapl"),
@@ -97,13 +64,13 @@ impl Documents {
         }
     }
 
-    fn text(&mut self, name: &str, chance: &mut Chance) -> String {
+    fn text(&mut self, name: &str, chance: &mut TestRandom) -> String {
         self.number += 1;
         if name.ends_with(".sapl") { sapl(self.number, chance) } else { self.xacml(chance) }
     }
 
     /// Some changes, made here already.
-    pub(super) fn change(&mut self, chance: &mut Chance) -> Vec<PolicyChange> {
+    pub(super) fn change(&mut self, chance: &mut TestRandom) -> Vec<PolicyChange> {
         let mut changes = Vec::new();
         let count = if chance.percent(80) { 1 } else { chance.below(6) };
         for _ in 0..count {
@@ -126,11 +93,11 @@ impl Documents {
         changes
     }
 
-    fn xacml(&self, chance: &mut Chance) -> String {
+    fn xacml(&self, chance: &mut TestRandom) -> String {
         let is_decider = self.language == Language::Deciders;
         let algorithm = match is_decider {
             true => "1.0 first-applicable",
-            false => chance.one_of(&[
+            false => chance.of(&[
                 "3.0 deny-overrides",
                 "3.0 permit-overrides",
                 "1.0 first-applicable",
@@ -139,7 +106,7 @@ impl Documents {
         };
         let mut rules = String::new();
         for _ in 0..1 + chance.below(3) {
-            let effect = chance.one_of(&["Permit", "Deny"]);
+            let effect = chance.of(&["Permit", "Deny"]);
             let mut inner = String::new();
             if chance.percent(if is_decider { 40 } else { 60 }) {
                 inner += &target(&comparison(chance));
@@ -160,7 +127,7 @@ impl Documents {
     }
 
     /// Some random questions at once, asked of both.
-    pub(super) fn compare_batch(&self, live: &Pdp, fresh: &Pdp, chance: &mut Chance, what: &str) {
+    pub(super) fn compare_batch(&self, live: &Pdp, fresh: &Pdp, chance: &mut TestRandom, what: &str) {
         if self.language == Language::Xacml || self.language == Language::Deciders {
             return;
         }
@@ -178,7 +145,7 @@ impl Documents {
     }
 
     /// One random question, asked of both.
-    pub(super) fn compare(&self, live: &Pdp, fresh: &Pdp, chance: &mut Chance, what: &str) {
+    pub(super) fn compare(&self, live: &Pdp, fresh: &Pdp, chance: &mut TestRandom, what: &str) {
         if self.language != Language::Xacml && self.language != Language::Deciders {
             let json = question(chance);
             let mut asked = Subscription::from_json(json.as_bytes()).unwrap();
@@ -205,20 +172,20 @@ fn obligation(number: usize, on: &str) -> String {
 }
 
 /// Names and values of which some come up late.
-fn attribute(chance: &mut Chance) -> String {
+fn attribute(chance: &mut TestRandom) -> String {
     if chance.percent(5) { format!("late{}", chance.below(4)) } else { format!("a{}", chance.below(3)) }
 }
 
-fn value(chance: &mut Chance) -> String {
+fn value(chance: &mut TestRandom) -> String {
     if chance.percent(10) { format!("late{}", chance.below(6)) } else { format!("v{}", chance.below(4)) }
 }
 
-fn comparison(chance: &mut Chance) -> String {
+fn comparison(chance: &mut TestRandom) -> String {
     let (attribute, value) = (attribute(chance), value(chance));
     if chance.percent(10) { must_be(&attribute, &value) } else { is(&attribute, &value) }
 }
 
-fn request(chance: &mut Chance) -> Request {
+fn request(chance: &mut TestRandom) -> Request {
     let mut builder = Request::builder();
     for _ in 0..chance.below(5) {
         let name = attribute(chance);
@@ -228,9 +195,9 @@ fn request(chance: &mut Chance) -> Request {
 }
 
 /// A policy or a set.
-fn sapl(number: usize, chance: &mut Chance) -> String {
+fn sapl(number: usize, chance: &mut TestRandom) -> String {
     if chance.percent(20) {
-        let algorithm = chance.one_of(&[
+        let algorithm = chance.of(&[
             "first or abstain",
             "priority deny or abstain",
             "unanimous or abstain",
@@ -252,8 +219,8 @@ fn sapl(number: usize, chance: &mut Chance) -> String {
     sapl_policy(&format!("p{number}"), chance)
 }
 
-fn sapl_policy(name: &str, chance: &mut Chance) -> String {
-    let effect = chance.one_of(&["permit", "deny", "permit", "deny", "suspend"]);
+fn sapl_policy(name: &str, chance: &mut TestRandom) -> String {
+    let effect = chance.of(&["permit", "deny", "permit", "deny", "suspend"]);
     let mut text = format!("policy \"{name}\" {effect}");
     for _ in 0..chance.below(4) {
         write!(text, " {};", sapl_condition(chance)).unwrap();
@@ -267,7 +234,7 @@ fn sapl_policy(name: &str, chance: &mut Chance) -> String {
     text
 }
 
-fn sapl_condition(chance: &mut Chance) -> String {
+fn sapl_condition(chance: &mut TestRandom) -> String {
     let (attribute, value) = (attribute(chance), value(chance));
     match chance.below(12) {
         0 => format!("subject.{attribute} in [\"{value}\", \"v0\"]"),
@@ -283,7 +250,7 @@ fn sapl_condition(chance: &mut Chance) -> String {
     }
 }
 
-fn question(chance: &mut Chance) -> String {
+fn question(chance: &mut TestRandom) -> String {
     let mut subject = Vec::new();
     for name in ["a0", "a1", "a2", "late0", "late1", "late2", "late3"] {
         if chance.percent(60) {

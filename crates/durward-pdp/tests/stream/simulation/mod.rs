@@ -7,7 +7,6 @@
 //!
 //! `DURWARD_SEEDS=10000` runs more seeds than usual, `DURWARD_SEED=17` just one.
 
-mod chance;
 mod model;
 mod run;
 mod sources;

@@ -9,8 +9,8 @@ use durward_pdp::stream::{
     BrokerSettings, Finder, FinderOptions, Invocation, MultiSubscription, Publisher, Streams, Subscription,
     Surroundings,
 };
+use durward_testdata::TestShift;
 
-use super::chance::Chance;
 use super::model::{Model, Said};
 use super::sources::{Happened, Opened, Simulated};
 use crate::world::{Ask, Question, Rules, attribute, number};
@@ -47,7 +47,7 @@ enum Subscriber {
 }
 
 struct Life {
-    chance: Chance,
+    chance: TestShift,
     fault: Fault,
     streams: Streams<Rules>,
     model: Model,
@@ -81,7 +81,7 @@ impl Life {
         let wake = move || waking.store(fault != Fault::DeafDriver, Ordering::Relaxed);
         let streams = Streams::new(Arc::new(Rules::default()), BrokerSettings::default(), seed, wake);
         let mut life = Life {
-            chance: Chance::new(seed),
+            chance: TestShift::new(seed),
             fault,
             streams,
             model: Model::default(),

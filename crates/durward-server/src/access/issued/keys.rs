@@ -8,7 +8,7 @@
 //! that a token of one is believed by all, and whoever asks any of them for the public keys gets those of all.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, TryLockError as Busy};
@@ -17,6 +17,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use durward_files::FileAccess;
 use durward_session::identity::jwt::{Algorithm, Claims, Request, SigningKey, SigningKeys};
 use durward_session::identity::{CLOCK_SKEW_MAX, IdentityError, Moment, SystemEntropy};
 use serde::{Deserialize, Serialize};
@@ -426,12 +427,7 @@ fn write(path: &Path, rings: &Rings) -> io::Result<()> {
     };
     let keys = rings.iter().flat_map(|(_, ring)| ring.iter()).map(kept).collect();
     let text = serde_json::to_string_pretty(&KeyFile { keys })? + "\n";
-    let new = path.with_extension("new");
-    let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&new)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, path)?;
-    path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
+    durward_files::replace(path, text.as_bytes(), FileAccess::Owner)
 }
 
 /// For the owner's eyes only.

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use durward_files::FileAccess;
 use durward_session::identity::session::SessionId;
 use durward_session::identity::{IdentityError, Moment};
 use sha2::{Digest, Sha256};
@@ -141,15 +142,9 @@ fn read(path: &Path, now: Moment) -> io::Result<HashMap<String, u64>> {
 
 /// Writes the file without what has ended, and opens it for what comes.
 fn write_anew(path: &Path, ends: &HashMap<String, u64>) -> io::Result<File> {
-    let new = path.with_extension("new");
     let lines: String = ends.iter().map(|(token, ends)| format!("{ends} {token}\n")).collect();
-    let mut file = File::create(&new)?;
-    file.write_all(lines.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, path)?;
-    // What is added goes into the new file: its name must be on the disk before.
-    #[cfg(unix)]
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())?;
+    // What is added goes into the new file: its name is on the disk before.
+    durward_files::replace(path, lines.as_bytes(), FileAccess::Usual)?;
     OpenOptions::new().append(true).open(path)
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use durward_testdata::TestRandom;
+
 use super::*;
 
 const USER_FREE: u32 = 2;
@@ -120,18 +122,6 @@ fn settings() -> ThrottleSettings {
     ThrottleSettings { user_free: USER_FREE, address_free: ADDRESS_FREE, ..ThrottleSettings::default() }
 }
 
-/// Chance from a seed (SplitMix64).
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, bound: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % u64::from(bound)) as u32
-    }
-}
-
 struct World {
     throttle: LoginThrottle,
     model: Model,
@@ -214,11 +204,11 @@ impl World {
         }
     }
 
-    fn decide(&mut self, chance: &mut Chance) {
+    fn decide(&mut self, chance: &mut TestRandom) {
         if self.trying.is_empty() {
             return;
         }
-        let (who, attempt) = self.trying.swap_remove(chance.below(self.trying.len() as u32) as usize);
+        let (who, attempt) = self.trying.swap_remove(chance.below(self.trying.len()));
         let outcome = match chance.below(6) {
             0 | 1 => AttemptOutcome::Succeeded,
             2..=4 => AttemptOutcome::Failed,
@@ -229,11 +219,11 @@ impl World {
         self.take(turns);
     }
 
-    fn leave(&mut self, chance: &mut Chance) {
+    fn leave(&mut self, chance: &mut TestRandom) {
         if self.waiting.is_empty() {
             return;
         }
-        let place = *self.waiting.keys().nth(chance.below(self.waiting.len() as u32) as usize).unwrap();
+        let place = *self.waiting.keys().nth(chance.below(self.waiting.len())).unwrap();
         self.waiting.remove(&place);
         let turns = self.throttle.leave(self.now, place);
         self.take(turns);
@@ -255,21 +245,22 @@ impl World {
 
 /// Plays one schedule, and says what was seen.
 fn play(seed: u64) -> [u32; 3] {
-    let mut chance = Chance(seed);
+    let mut chance = TestRandom::new(seed);
     let mut world = World::new();
-    let (users, addresses) = (1 + chance.below(4), 1 + chance.below(4));
+    let number = |end: u32, chance: &mut TestRandom| chance.below(end as usize) as u32;
+    let (users, addresses) = (1 + number(4, &mut chance), 1 + number(4, &mut chance));
     // Some schedules are rushes, some take their time.
-    let haste = chance.below(60) + 1;
+    let haste = number(60, &mut chance) + 1;
     for _ in 0..400 {
         match chance.below(20) {
             0..=8 => {
                 let proof = [CredentialKind::Password, CredentialKind::Password, CredentialKind::Code]
-                    [chance.below(3) as usize];
-                world.come(chance.below(users), chance.below(addresses), proof);
+                    [chance.below(3)];
+                world.come(number(users, &mut chance), number(addresses, &mut chance), proof);
             }
             9..=17 => world.decide(&mut chance),
             18 => world.leave(&mut chance),
-            _ => world.now = world.now.plus(Duration::from_secs(u64::from(chance.below(haste * 20)))),
+            _ => world.now = world.now.plus(Duration::from_secs(u64::from(number(haste * 20, &mut chance)))),
         }
         world.nobody_is_forgotten();
     }

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use jsonwebtoken::jwk::{Jwk, JwkSet, PublicKeyUse};
-use jsonwebtoken::{Algorithm, DecodingKey};
+use durward_jwt::{JwkSet, JwsAlgorithm, PublicKey, VerifyingJwk};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde::Deserialize;
@@ -35,9 +34,7 @@ const KEYS_MAX: usize = 256;
 /// One key that may verify.
 struct Key {
     id: Option<String>,
-    /// The algorithm it is for, if the issuer says so.
-    algorithm: Option<String>,
-    key: DecodingKey,
+    key: VerifyingJwk,
 }
 
 /// The keys known at one moment.
@@ -100,8 +97,8 @@ impl Keys {
     pub(super) async fn for_token(
         &self,
         id: Option<&str>,
-        algorithm: Algorithm,
-    ) -> Result<Vec<DecodingKey>, Denied> {
+        algorithm: JwsAlgorithm,
+    ) -> Result<Vec<PublicKey>, Denied> {
         let known = self.set.load().find(id, algorithm);
         let is_fresh = self.source.is_none() || self.set.load().is_fresh();
         if !known.is_empty() && is_fresh {
@@ -153,29 +150,20 @@ impl KeySet {
     }
 
     /// A token that names no key may be signed by any.
-    fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Vec<DecodingKey> {
-        let name = format!("{algorithm:?}");
-        let fits = |key: &&Key| {
-            (id.is_none() || key.id.as_deref() == id)
-                && key.algorithm.as_ref().is_none_or(|own| *own == name)
-                && key.key.family() == algorithm.family()
-        };
-        self.keys.iter().filter(fits).map(|key| key.key.clone()).collect()
+    fn find(&self, id: Option<&str>, algorithm: JwsAlgorithm) -> Vec<PublicKey> {
+        let fits = |key: &&Key| (id.is_none() || key.id.as_deref() == id) && key.key.allows(algorithm);
+        self.keys.iter().filter(fits).map(|key| key.key.public().clone()).collect()
     }
 }
 
 /// The keys of a set that can verify; others are passed over, as RFC 7517 has it.
 fn read(text: &[u8]) -> Result<Vec<Key>, String> {
-    let set: JwkSet = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-    let is_for_signing = |jwk: &&Jwk| match &jwk.common.public_key_use {
-        None | Some(PublicKeyUse::Signature) => true,
-        Some(_) => false,
-    };
-    let key = |jwk: &Jwk| {
-        let algorithm = jwk.common.key_algorithm.map(|algorithm| algorithm.to_string());
-        Some(Key { id: jwk.common.key_id.clone(), algorithm, key: DecodingKey::from_jwk(jwk).ok()? })
-    };
-    let keys: Vec<Key> = set.keys.iter().filter(is_for_signing).filter_map(key).take(KEYS_MAX).collect();
+    let set = JwkSet::read(text).map_err(|error| error.to_string())?;
+    let keys = set.keys().iter().filter_map(|jwk| {
+        let key = jwk.verifying().ok()?.clone();
+        Some(Key { id: jwk.id().map(str::to_owned), key })
+    });
+    let keys: Vec<Key> = keys.take(KEYS_MAX).collect();
     if keys.is_empty() { Err("there is no key in it that verifies signatures".into()) } else { Ok(keys) }
 }
 

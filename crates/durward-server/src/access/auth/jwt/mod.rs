@@ -2,12 +2,11 @@
 //!
 //! Only public keys verify. A token without a signature, or with one by a shared secret, is none.
 
-mod crypto;
 mod keys;
 
 use std::time::{Duration, SystemTime};
 
-use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
+use durward_jwt::{Base64Url, Jws, JwsAlgorithm};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -18,16 +17,17 @@ use keys::Keys;
 /// How far the clocks of issuer and server may differ.
 const LEEWAY: Duration = Duration::from_secs(60);
 
-const ALGORITHMS: [Algorithm; 9] = [
-    Algorithm::RS256,
-    Algorithm::RS384,
-    Algorithm::RS512,
-    Algorithm::PS256,
-    Algorithm::PS384,
-    Algorithm::PS512,
-    Algorithm::ES256,
-    Algorithm::ES384,
-    Algorithm::EdDSA,
+/// What issuers sign with: all that `durward-jwt` verifies but ES512.
+const ALGORITHMS: [JwsAlgorithm; 9] = [
+    JwsAlgorithm::Rs256,
+    JwsAlgorithm::Rs384,
+    JwsAlgorithm::Rs512,
+    JwsAlgorithm::Ps256,
+    JwsAlgorithm::Ps384,
+    JwsAlgorithm::Ps512,
+    JwsAlgorithm::Es256,
+    JwsAlgorithm::Es384,
+    JwsAlgorithm::EdDsa,
 ];
 
 /// What a verified token says.
@@ -60,7 +60,6 @@ impl Tokens {
     /// # Errors
     /// A file of keys or certificates that cannot be read.
     pub(crate) fn new(settings: &JwtSettings) -> Result<Tokens, ConfigError> {
-        crypto::install();
         Ok(Tokens { settings: settings.clone(), keys: Keys::new(settings)? })
     }
 
@@ -82,21 +81,26 @@ impl Tokens {
         Ok(claims)
     }
 
-    /// The claims of a token with a good signature, whose times and scopes were not looked at.
+    /// The claims of a token with a good signature, of the issuer and for this server, whose times and scopes were not looked at.
     async fn signed(&self, token: &str) -> Result<Map<String, Value>, Denied> {
-        let header = decode_header(token).map_err(|_| Denied::Wrong)?;
-        if !ALGORITHMS.contains(&header.alg) {
-            return Err(Denied::Wrong);
-        }
-        let keys = self.keys.for_token(header.kid.as_deref(), header.alg).await?;
-        let mut validation = Validation::new(header.alg);
-        validation.set_issuer(&[&self.settings.issuer]);
-        validation.set_audience(&self.settings.audiences);
-        validation.set_required_spec_claims(&["iss", "aud"]);
-        // Times are compared below, with the clock that the server was given.
-        validation.validate_exp = false;
-        let claims = keys.iter().find_map(|key| decode::<Map<String, Value>>(token, key, &validation).ok());
-        Ok(claims.ok_or(Denied::Wrong)?.claims)
+        let token = Jws::read(token, Base64Url::Exact).map_err(|_| Denied::Wrong)?;
+        let algorithm = token.algorithm().filter(|algorithm| ALGORITHMS.contains(algorithm));
+        let algorithm = algorithm.ok_or(Denied::Wrong)?;
+        let keys = self.keys.for_token(token.key_id(), algorithm).await?;
+        let verified = keys.iter().find_map(|key| token.verify(key, &[algorithm]).ok());
+        let claims = verified.and_then(|verified| verified.claims().ok()).ok_or(Denied::Wrong)?;
+        if self.is_meant(&claims) { Ok(claims) } else { Err(Denied::Wrong) }
+    }
+
+    /// Whether the token is of the issuer and for one of the audiences of this server.
+    fn is_meant(&self, claims: &Map<String, Value>) -> bool {
+        let is_ours = |audience: &str| self.settings.audiences.iter().any(|ours| ours == audience);
+        let is_for_us = match claims.get("aud").map(Texts::deserialize) {
+            Some(Ok(Texts::One(audience))) => is_ours(&audience),
+            Some(Ok(Texts::Several(audiences))) => audiences.iter().any(|audience| is_ours(audience)),
+            Some(Err(_)) | None => false,
+        };
+        claims.get("iss").and_then(Value::as_str) == Some(&*self.settings.issuer) && is_for_us
     }
 
     /// The claims that count; `None` where one of them is wrong.
