@@ -61,14 +61,6 @@ impl Dialect {
         }
     }
 
-    /// Whether bodies are requests of XACML, which [`Dialect::read`] leaves to its readers.
-    pub(crate) fn takes_xacml(self) -> bool {
-        match self {
-            Dialect::Rest | Dialect::Authzforce | Dialect::Wso2(Wso2::Pdp) => true,
-            Dialect::Wso2(Wso2::Attributes | Wso2::Truth) => false,
-        }
-    }
-
     /// Where it is asked, for the decision log.
     pub(crate) fn route(self) -> &'static str {
         match self {

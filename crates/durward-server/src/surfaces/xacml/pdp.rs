@@ -75,12 +75,10 @@ pub(super) async fn answer(call: &Call<'_>, dialect: Dialect, request: hyper::Re
     };
     let Some(pdp) = call.surface.policies.pdp.load_full() else { return refusal(none(), declared.form) };
     let to = To { dialect, offer, length: bytes.len() };
-    match guarded(call, || Ok(decide_text(call, &pdp, declared, &bytes, to))) {
-        Ok(Some(answer)) => return answer,
-        Ok(None) => {}
-        Err(problem) => return refusal(problem, declared.form),
-    }
-    let answered = match guarded(call, || read(call, dialect, declared, &bytes)) {
+    let answered = match guarded(call, || read(call, &pdp, declared, &bytes, dialect)) {
+        Ok(Asked::Decided(response, took)) => {
+            guarded(call, || Ok(counted(call, &pdp, (Version::V3, &response), took, to)))
+        }
         Ok(Asked::Whole(request)) => decide(call, &pdp, request, to).await,
         Ok(Asked::Unreadable(status)) => Ok(told(call, &pdp, Decided::nothing(status), to)),
         Ok(Asked::WithTokens(request, tokens)) => match name(call, request, tokens).await {
@@ -118,34 +116,10 @@ async fn unread(call: &Call<'_>, body: Incoming, problem: Problem) -> Problem {
     }
 }
 
-/// Answers from the text of a request alone, as most can be (`Pdp::decide_raw_request`). `None` says nothing about the text: it is to
-/// be read whole, as it is where somebody wants to see the request: sources, sessions, the decision log.
-fn decide_text(call: &Call<'_>, pdp: &Pdp, declared: Declared, bytes: &[u8], to: To) -> Option<Answer> {
-    let surface = call.surface;
-    let Declared { form, is_utf_16, .. } = declared;
-    let has_short_ids = form == Form::Json && (to.dialect.has_short_ids() || surface.json_short_ids);
-    if !to.dialect.takes_xacml()
-        || is_utf_16
-        || has_short_ids
-        || surface.sources.is_some()
-        || surface.recorder.is_on()
-    {
-        return None;
-    }
-    let begun = Instant::now();
-    let decide = |raw: &RawRequest<'_>| {
-        attributes::is_without_sessions(raw.named()).then(|| pdp.decide_raw_request(raw)).flatten()
-    };
-    let response = match form {
-        Form::Xml => RawRequest::with_xml(bytes, &surface.request_limits, decide),
-        Form::Json => RawRequest::with_json(bytes, &surface.request_limits, decide),
-    };
-    let response = response.flatten()?;
-    Some(counted(call, pdp, (Version::V3, &response), begun.elapsed(), to))
-}
-
 /// What a body asks.
 enum Asked {
+    /// It was decided from its text alone, in this time.
+    Decided(Response, Duration),
     Whole(Request),
     /// Subjects are named by tokens.
     WithTokens(Request, WithTokens),
@@ -153,14 +127,27 @@ enum Asked {
     Unreadable(Status),
 }
 
-fn read(call: &Call<'_>, dialect: Dialect, declared: Declared, bytes: &[u8]) -> Result<Asked, Problem> {
+fn read(
+    call: &Call<'_>,
+    pdp: &Pdp,
+    declared: Declared,
+    bytes: &[u8],
+    dialect: Dialect,
+) -> Result<Asked, Problem> {
     let Declared { form, is_utf_16, .. } = declared;
     if is_utf_16 && Utf16::of_document(bytes).is_none() {
         let detail = "`Content-Type` says that the body is in UTF-16, and it is not";
         return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
     }
-    let read = dialect.read(form, bytes);
-    let read = read.unwrap_or_else(|| read_request(form, bytes, &call.surface.request_limits));
+    let has_short_ids = form == Form::Json && (dialect.has_short_ids() || call.surface.json_short_ids);
+    let read = match dialect.read(form, bytes) {
+        Some(read) => read,
+        None => match read_plain(call, pdp, (form, has_short_ids), bytes) {
+            Some(PlainRequest::Decided(response, took)) => return Ok(Asked::Decided(response, took)),
+            Some(PlainRequest::Whole(request)) => Ok(request),
+            None => read_request(form, bytes, &call.surface.request_limits),
+        },
+    };
     let mut request = match read {
         Ok(request) => request,
         Err(error) => {
@@ -169,13 +156,45 @@ fn read(call: &Call<'_>, dialect: Dialect, declared: Declared, bytes: &[u8]) -> 
             return status.map(Asked::Unreadable);
         }
     };
-    if form == Form::Json && (dialect.has_short_ids() || call.surface.json_short_ids) {
+    if has_short_ids {
         request.expand_short_ids();
     }
     match attributes::looked_at(&request).map_err(wrong_subject)? {
         None => Ok(Asked::Whole(request)),
         Some(tokens) => Ok(Asked::WithTokens(request, tokens)),
     }
+}
+
+/// A request that [`RawRequest`] reads, as most are.
+enum PlainRequest {
+    Decided(Response, Duration),
+    Whole(Request),
+}
+
+/// Decides from the text of a request alone, unless somebody wants to see the whole of it: attribute sources, sessions, the decision log,
+/// policies that look deeper. `None` says nothing about the text.
+fn read_plain(
+    call: &Call<'_>,
+    pdp: &Pdp,
+    (form, has_short_ids): (Form, bool),
+    bytes: &[u8],
+) -> Option<PlainRequest> {
+    let surface = call.surface;
+    let is_seen = has_short_ids || surface.sources.is_some() || surface.recorder.is_on();
+    let look = |raw: &RawRequest<'_>| {
+        if !is_seen && attributes::is_without_sessions(raw.named()) {
+            let begun = Instant::now();
+            if let Some(response) = pdp.decide_raw_request(raw) {
+                return Some(PlainRequest::Decided(response, begun.elapsed()));
+            }
+        }
+        raw.to_request().map(PlainRequest::Whole)
+    };
+    match form {
+        Form::Xml => RawRequest::with_xml(bytes, &surface.request_limits, look),
+        Form::Json => RawRequest::with_json(bytes, &surface.request_limits, look),
+    }
+    .flatten()
 }
 
 /// What is wrong with how a subject is named is the caller's mistake, and nothing is decided.
