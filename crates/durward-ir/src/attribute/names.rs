@@ -5,6 +5,7 @@
 //! compared with the name's texts once, where the request is read: equal numbers are equal names.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -14,8 +15,9 @@ use smol_str::SmolStr;
 
 use super::AttributeName;
 
-/// So many names have a number; of those that come later the texts are compared. A number has 24 bits beside a data type's eight.
-pub const NAMES_MAX: usize = (1 << 24) - 1;
+/// So many names have a number, and are kept as long as the process lives; of those that come later the texts are compared. A number
+/// may have 24 bits, beside a data type's eight.
+pub const NAMES_MAX: usize = 1 << 20;
 
 /// The number of an attribute's name, which is a category and an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -68,7 +70,7 @@ pub struct Names {
     entries: Vec<Entry>,
     /// The name with the number N is at N - 1.
     names: Vec<Name>,
-    categories: Vec<SmolStr>,
+    categories: HashSet<SmolStr, FixedState>,
 }
 
 /// A number of 0 is no entry.
@@ -169,10 +171,10 @@ impl Names {
         if self.names.len() >= NAMES_MAX {
             return;
         }
-        let known = self.categories.iter().find(|known| **known == name.category).cloned();
+        let known = self.categories.get(&name.category).cloned();
         let category = known.unwrap_or_else(|| {
             let category = kept(&name.category);
-            self.categories.push(category.clone());
+            self.categories.insert(category.clone());
             category
         });
         self.names.push(Name { category, id: kept(&name.id) });

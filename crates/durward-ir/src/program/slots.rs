@@ -41,6 +41,8 @@ pub struct Slots {
     /// [`Slots::group`].
     firsts: Arc<[u32]>,
     pub(super) words: Words,
+    /// Slots that stand for attributes, those of one name beside each other.
+    by_key: Vec<SlotId>,
     key_table: Vec<KeyEntry>,
     pub(super) derived: DerivedSlots,
 }
@@ -48,12 +50,13 @@ pub struct Slots {
 /// Counts the programs of this process.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
-/// One entry of the open-addressing table of slots by the numbers of their names; `slot` is one more than the slot's number, 0
-/// is empty.
+/// One entry of the open-addressing table of slots by the numbers of their names: where those of a name begin and end in
+/// [`Slots::by_key`]. An empty one has no name.
 #[derive(Clone, Copy, Debug, Default)]
 struct KeyEntry {
     key: NameKey,
-    slot: u32,
+    from: u32,
+    to: u32,
 }
 
 impl Slots {
@@ -174,11 +177,20 @@ impl Slots {
         };
         self.row_keys = self.names.iter().zip(&self.keys).map(row_key).collect();
         self.names_known = self.keys.iter().map(|key| key.number()).max().unwrap_or_default();
-        self.key_table = vec![KeyEntry::default(); table_size(self.keys.len())];
-        for (number, key) in self.keys.iter().enumerate().filter(|(_, key)| **key != NameKey::NONE) {
-            let entry = KeyEntry { key: *key, slot: number as u32 + 1 };
-            place(&mut self.key_table, u64::from(key.number()), entry, |entry| entry.slot == 0);
+        let mut by_key: Vec<(NameKey, SlotId)> =
+            (0..).map(SlotId).zip(&self.keys).map(|(slot, key)| (*key, slot)).collect();
+        by_key.retain(|(key, _)| *key != NameKey::NONE);
+        by_key.sort_unstable_by_key(|(key, slot)| (key.number(), *slot));
+        self.key_table = vec![KeyEntry::default(); table_size(by_key.len())];
+        let mut from = 0;
+        for of_one in by_key.chunk_by(|(one, _), (other, _)| one == other) {
+            let to = from + of_one.len() as u32;
+            let key = of_one.first().map(|(key, _)| *key).unwrap_or_default();
+            let entry = KeyEntry { key, from, to };
+            place(&mut self.key_table, u64::from(key.number()), entry, |entry| entry.key == NameKey::NONE);
+            from = to;
         }
+        self.by_key = by_key.into_iter().map(|(_, slot)| slot).collect();
     }
 
     /// A number that only programs with the very same slots and atoms have in common; 0 before the program is built.
@@ -188,13 +200,21 @@ impl Slots {
     }
 
     /// The slots that read an attribute of this name.
+    #[inline]
     pub fn with_name(&self, key: NameKey) -> impl Iterator<Item = SlotId> {
         let mask = self.key_table.len().wrapping_sub(1);
-        let first = key.number() as usize & mask;
-        let entries =
-            (0..self.key_table.len()).map_while(move |step| self.key_table.get((first + step) & mask));
-        let chain = entries.take_while(|entry| entry.slot != 0);
-        chain.filter(move |entry| entry.key == key).map(|entry| SlotId(entry.slot - 1))
+        let mut at = key.number() as usize & mask;
+        let mut found = &[][..];
+        while let Some(entry) = self.key_table.get(at)
+            && entry.key != NameKey::NONE
+        {
+            if entry.key == key {
+                found = self.by_key.get(entry.from as usize..entry.to as usize).unwrap_or_default();
+                break;
+            }
+            at = (at + 1) & mask;
+        }
+        found.iter().copied()
     }
 
     /// The greatest number of a name that a slot reads.
@@ -283,5 +303,34 @@ pub(super) fn place<T>(table: &mut [T], hash: u64, entry: T, is_empty: impl Fn(&
             return;
         }
         at = (at + 1) & mask;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_of_one_name_are_found_together() {
+        let name = |id: &str, data_type, issuer: Option<&str>| AttributeName {
+            category: "slots-of-one-name".into(),
+            id: id.into(),
+            data_type,
+            issuer: issuer.map(Into::into),
+        };
+        let mut slots = Slots::default();
+        for name in [
+            name("a", DataType::Text, None),
+            name("b", DataType::Text, None),
+            name("a", DataType::Integer, None),
+            name("a", DataType::Text, Some("somebody")),
+        ] {
+            slots.slot(&name);
+        }
+        slots.seal();
+        let found = |key| slots.with_name(key).collect::<Vec<_>>();
+        assert_eq!(found(slots.key(SlotId(0))), [SlotId(0), SlotId(2), SlotId(3)]);
+        assert_eq!(found(slots.key(SlotId(1))), [SlotId(1)]);
+        assert_eq!(found(NameKey::NONE), []);
     }
 }
