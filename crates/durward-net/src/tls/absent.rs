@@ -38,7 +38,7 @@ impl Connector {
     pub fn new(trust: Trust<'_>) -> Result<Connector, TlsError> {
         match trust {
             Trust::Authorities(None, _) | Trust::DangerAnybody => Ok(Connector),
-            Trust::Authorities(Some(_), setting) => Err(TlsError(format!(
+            Trust::Authorities(Some(_), setting) | Trust::Only(_, setting) => Err(TlsError(format!(
                 "`{setting}` is set, and this build has no TLS; build it with the feature `tls`"
             ))),
         }

@@ -1,5 +1,5 @@
-//! The other side of TLS: connections to services, whose certificates are checked against the system's authorities and
-//! those of the operator.
+//! The other side of TLS: connections to services, whose certificates are checked against the authorities of the system, of the operator,
+//! or of both.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -19,6 +19,8 @@ use super::{TlsError, Trust};
 #[derive(Debug)]
 pub struct Connector {
     authorities: Vec<CertificateDer<'static>>,
+    /// Whether the system's authorities count as well.
+    trusts_system: bool,
     /// What names the authorities, for messages; `None` where anybody is believed.
     setting: Option<&'static str>,
     /// Made when it is first needed: reading the system's authorities takes milliseconds and a MiB.
@@ -29,14 +31,17 @@ impl Connector {
     /// # Errors
     /// A file that cannot be read or holds no certificate.
     pub fn new(trust: Trust<'_>) -> Result<Connector, TlsError> {
-        let (authorities, setting) = match trust {
-            Trust::Authorities(path, setting) => {
-                let read = path.map(|path| certificates(path, setting)).transpose()?;
-                (read.unwrap_or_default(), Some(setting))
-            }
-            Trust::DangerAnybody => (Vec::new(), None),
+        let (path, setting) = match trust {
+            Trust::Authorities(path, setting) => (path, Some(setting)),
+            Trust::Only(path, setting) => (Some(path), Some(setting)),
+            Trust::DangerAnybody => (None, None),
         };
-        Ok(Connector { authorities, setting, config: OnceLock::new() })
+        let authorities = match (path, setting) {
+            (Some(path), Some(setting)) => certificates(path, setting)?,
+            _ => Vec::new(),
+        };
+        let trusts_system = matches!(trust, Trust::Authorities(..));
+        Ok(Connector { authorities, trusts_system, setting, config: OnceLock::new() })
     }
 
     /// # Errors
@@ -61,8 +66,10 @@ impl Connector {
             return Ok(Arc::new(builder.with_no_client_auth()));
         };
         let mut roots = RootCertStore::empty();
-        // Some of a system's certificates may be too old to be read; those that can be read count.
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if self.trusts_system {
+            // Some of a system's certificates may be too old to be read; those that can be read count.
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
         for authority in &self.authorities {
             roots.add(authority.clone()).map_err(|error| TlsError(format!("{error}; see `{setting}`")))?;
         }

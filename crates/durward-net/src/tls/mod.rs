@@ -62,6 +62,8 @@ impl std::error::Error for NotAccepted {
 pub enum Trust<'a> {
     /// Those that the system's authorities vouch for, and those of a file; and what names the file, for messages.
     Authorities(Option<&'a std::path::Path>, &'static str),
+    /// Those that the authorities of a file vouch for, and nobody else; and what names the file, for messages.
+    Only(&'a std::path::Path, &'static str),
     /// All: whoever can read along can answer, too.
     DangerAnybody,
 }

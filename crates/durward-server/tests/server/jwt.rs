@@ -1,7 +1,7 @@
 //! Tokens of an identity provider, which runs beside the server and can change its keys or go away.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -11,6 +11,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair};
+use rustls::{ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
 use crate::decider::World;
@@ -103,27 +104,41 @@ impl Signed {
 
 /// Publishes its keys.
 struct Issuer {
-    address: SocketAddr,
+    /// `http://127.0.0.1:1234`.
+    base: String,
     keys: Arc<Mutex<Vec<Value>>>,
     asked: Arc<AtomicUsize>,
 }
 
 impl Issuer {
     fn start() -> Issuer {
+        Issuer::start_over("http://127.0.0.1", |stream| stream)
+    }
+
+    /// Over TLS, as localhost, with the certificate of a directory.
+    fn start_encrypted(directory: &Directory) -> Issuer {
+        let config = Arc::new(crate::tls::server_of(directory));
+        Issuer::start_over("https://localhost", move |stream| {
+            StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), stream)
+        })
+    }
+
+    fn start_over<S: Read + Write>(base: &str, open: impl Fn(TcpStream) -> S + Send + 'static) -> Issuer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
+        let base = format!("{base}:{}", listener.local_addr().unwrap().port());
         let (keys, asked) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
-        let issuer = Issuer { address, keys: Arc::clone(&keys), asked: Arc::clone(&asked) };
-        let name = issuer.name();
+        let issuer = Issuer { base, keys: Arc::clone(&keys), asked: Arc::clone(&asked) };
+        let (name, published) = (issuer.name(), format!("{}/keys", issuer.base));
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
-                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-                let first = lines.next().unwrap().unwrap();
+                let mut stream = open(stream.unwrap());
+                let mut lines = BufReader::new(&mut stream).lines();
+                // Who does not believe the certificate asks nothing.
+                let Some(Ok(first)) = lines.next() else { continue };
                 while !lines.next().unwrap().unwrap().is_empty() {}
                 let body = match first.split(' ').nth(1).unwrap() {
                     "/realm/.well-known/openid-configuration" => {
-                        json!({"issuer": name, "jwks_uri": format!("http://{address}/keys")})
+                        json!({"issuer": name, "jwks_uri": published})
                     }
                     "/keys" => {
                         asked.fetch_add(1, Ordering::Relaxed);
@@ -131,16 +146,18 @@ impl Issuer {
                     }
                     other => panic!("{other}"),
                 };
+                drop(lines);
                 let body = body.to_string();
                 let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n";
                 write!(stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+                stream.flush().unwrap();
             }
         });
         issuer
     }
 
     fn name(&self) -> String {
-        format!("http://{}/realm", self.address)
+        format!("{}/realm", self.base)
     }
 
     fn publish(&self, keys: &[&Key]) {
@@ -283,6 +300,27 @@ fn a_tenant_may_be_named_deep_inside() {
         assert_eq!(tenant(&server, &token).as_deref(), Ok("default"));
     }
     assert!(server.ready()["warnings"].to_string().contains("danger_allow_without_expiry"));
+}
+
+#[test]
+fn an_issuer_is_believed_if_the_authority_that_is_set_vouches_for_it() {
+    let Some(directory) = crate::tls::certificates() else { return };
+    let issuer = Issuer::start_encrypted(&directory);
+    let key = Key::ed("one");
+    issuer.publish(&[&key]);
+    let token = key.sign(&issuer.claims());
+    let authorities = format!("authorities = '{}'", directory.path("ca.pem").display());
+    let (server, _) = start(&issuer.settings(&authorities));
+    assert_eq!(tenant(&server, &token).as_deref(), Ok("plant"));
+    // The system knows nothing of that authority, and another one does not vouch for it.
+    let other = format!("authorities = '{}'", crate::tls::certificates().unwrap().path("ca.pem").display());
+    for settings in ["", &other] {
+        let (server, _) = start(&issuer.settings(settings));
+        assert_eq!(tenant(&server, &token), Err(503), "{settings}");
+    }
+    let missing = format!("authorities = '{}'", directory.path("missing.pem").display());
+    let refused = TestServer::start_deciding(Directory::new(), &issuer.settings(&missing), World::default());
+    assert!(refused.is_err_and(|error| error.to_string().contains("auth.jwt.authorities")));
 }
 
 #[test]

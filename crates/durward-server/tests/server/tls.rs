@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, StreamOwned};
 
 use durward_net::client::{ClientError, Place, Security, Settings as ClientSettings};
 use durward_server::decider::{Outcome, Subscription};
@@ -25,7 +25,7 @@ fn openssl(directory: &Directory, arguments: &str) {
 }
 
 /// An authority that signs a server called localhost and a client; `None` without openssl.
-fn certificates() -> Option<Directory> {
+pub(crate) fn certificates() -> Option<Directory> {
     if !durward_testdata::has_openssl() {
         return None;
     }
@@ -56,6 +56,16 @@ fn client_of(authority: &Path) -> ClientConfig {
     let builder =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     builder.with_root_certificates(roots).with_no_client_auth()
+}
+
+/// What a server called localhost shows.
+pub(crate) fn server_of(directory: &Directory) -> ServerConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let chain = vec![CertificateDer::from_pem_file(directory.path("server.pem")).unwrap()];
+    let key = PrivateKeyDer::from_pem_file(directory.path("server.key")).unwrap();
+    builder.with_no_client_auth().with_single_cert(chain, key).unwrap()
 }
 
 #[test]

@@ -9,13 +9,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use durward_jwt::{JwkSet, JwsAlgorithm, PublicKey, VerifyingJwk};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
+use bytes::Bytes;
+use durward_jwt::{JWK_SET_LENGTH_MAX, JwkSet, JwsAlgorithm, PublicKey, VerifyingJwk};
+use durward_net::connect::Connector;
+use durward_net::http::{HttpClient, HttpError, read_within};
+use durward_net::tls::Trust;
+use http_body_util::Full;
+use hyper::header::{ACCEPT, HeaderValue};
+use hyper::{Request, StatusCode, Uri};
 use serde::Deserialize;
 use tokio::sync::Mutex;
-use ureq::Agent;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use tokio::time::timeout;
 
 use super::super::Denied;
 use crate::base::settings::{ConfigError, JwtSettings};
@@ -26,8 +30,8 @@ const AGE_MAX: Duration = Duration::from_secs(300);
 const FETCH_PAUSE: Duration = Duration::from_secs(10);
 /// How long fetching may take.
 const FETCH_TIME_MAX: Duration = Duration::from_secs(10);
-/// Longest document of an issuer: hundreds of keys.
-const DOCUMENT_BYTES_MAX: u64 = 1024 * 1024;
+/// How long connecting to an issuer may take.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
 /// Most keys that one issuer may have.
 const KEYS_MAX: usize = 256;
 
@@ -56,7 +60,7 @@ pub(super) struct Keys {
 #[derive(Clone)]
 struct Source {
     issuer: String,
-    agent: Agent,
+    http: HttpClient,
 }
 
 impl std::fmt::Debug for Keys {
@@ -78,13 +82,13 @@ impl Keys {
                 (KeySet { keys, fetched: None }, None)
             }
             None => {
-                let roots = match &settings.authorities {
-                    Some(path) => {
-                        authorities(path).map_err(|error| wrong("auth.jwt.authorities", path, &error))?
-                    }
-                    None => system_authorities(),
+                let trust = match &settings.authorities {
+                    Some(path) => Trust::Only(path, "auth.jwt.authorities"),
+                    None => Trust::Authorities(None, "auth.jwt.authorities"),
                 };
-                (KeySet::default(), Some(Source::new(&settings.issuer, roots)))
+                let connector = Connector::trusting(trust, CONNECT_TIME_MAX)
+                    .map_err(|error| ConfigError::of_setting("auth.jwt.authorities", error.to_string()))?;
+                (KeySet::default(), Some(Source::new(&settings.issuer, connector)))
             }
         };
         Ok(Keys { set: ArcSwap::from_pointee(set), source, tried: Mutex::new(None) })
@@ -123,7 +127,8 @@ impl Keys {
         *tried = Some(Instant::now());
         let source = source.clone();
         let name = source.issuer.clone();
-        match tokio::task::spawn_blocking(move || source.fetch()).await {
+        // To its end, though the caller may hang up meanwhile: others wait for it.
+        match tokio::spawn(async move { source.fetch().await }).await {
             Ok(Ok(keys)) => {
                 tracing::info!(count = keys.len(), "keys of the issuer fetched");
                 self.set.store(Arc::new(KeySet { keys, fetched: Some(Instant::now()) }));
@@ -167,23 +172,6 @@ fn read(text: &[u8]) -> Result<Vec<Key>, String> {
     if keys.is_empty() { Err("there is no key in it that verifies signatures".into()) } else { Ok(keys) }
 }
 
-fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
-    let certificates = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    match certificates {
-        Ok(certificates) if certificates.is_empty() => Err("no certificate in it".into()),
-        Ok(certificates) => {
-            Ok(certificates.iter().map(|one| Certificate::from_der(one).to_owned()).collect())
-        }
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// Those of the machine. Where it has none, no issuer is believed.
-fn system_authorities() -> Vec<Certificate<'static>> {
-    let found = rustls_native_certs::load_native_certs();
-    found.certs.iter().map(|one| Certificate::from_der(one).to_owned()).collect()
-}
-
 /// What an issuer says of itself (OpenID Connect Discovery).
 #[derive(Deserialize)]
 struct Discovery {
@@ -192,33 +180,42 @@ struct Discovery {
 }
 
 impl Source {
-    fn new(issuer: &str, roots: Vec<Certificate<'static>>) -> Source {
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::new_with_certs(&roots))
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .build();
-        let config =
-            Agent::config_builder().timeout_global(Some(FETCH_TIME_MAX)).max_redirects(3).tls_config(tls);
-        Source { issuer: issuer.into(), agent: config.build().into() }
+    fn new(issuer: &str, connector: Connector) -> Source {
+        // Keys are fetched too seldom for connections to be kept.
+        Source { issuer: issuer.into(), http: HttpClient::new(connector, Duration::ZERO, 0) }
     }
 
-    fn fetch(&self) -> Result<Vec<Key>, String> {
+    async fn fetch(&self) -> Result<Vec<Key>, String> {
+        let fetch = timeout(FETCH_TIME_MAX, self.fetch_patiently()).await;
+        fetch.unwrap_or_else(|_| Err(format!("no keys within {} s", FETCH_TIME_MAX.as_secs())))
+    }
+
+    async fn fetch_patiently(&self) -> Result<Vec<Key>, String> {
         let place = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
         let discovery: Discovery =
-            serde_json::from_slice(&self.get(&place)?).map_err(|error| format!("{place}: {error}"))?;
+            serde_json::from_slice(&self.get(&place).await?).map_err(|error| format!("{place}: {error}"))?;
         if discovery.issuer != self.issuer {
             return Err(format!("{place}: it is the document of `{}`", discovery.issuer));
         }
+        let place = discovery.jwks_uri;
         // Who took care to protect the one must not lose it with the other.
-        if self.issuer.starts_with("https://") && !discovery.jwks_uri.starts_with("https://") {
+        if self.issuer.starts_with("https://") && !place.starts_with("https://") {
             return Err(format!("{place}: the keys are not to be had over `https`"));
         }
-        read(&self.get(&discovery.jwks_uri)?).map_err(|error| format!("{}: {error}", discovery.jwks_uri))
+        read(&self.get(&place).await?).map_err(|error| format!("{place}: {error}"))
     }
 
-    fn get(&self, place: &str) -> Result<Vec<u8>, String> {
-        let failed = |error: ureq::Error| format!("{place}: {error}");
-        let mut answer = self.agent.get(place).call().map_err(failed)?;
-        answer.body_mut().with_config().limit(DOCUMENT_BYTES_MAX).read_to_vec().map_err(failed)
+    /// A document, which is answered with 200 (OpenID Connect Discovery 1.0, 4.2): no issuer sends elsewhere for it.
+    async fn get(&self, place: &str) -> Result<Vec<u8>, String> {
+        let failed = |error: HttpError| format!("{place}: {error}");
+        let uri: Uri = place.parse().map_err(|_| format!("`{place}` is no address"))?;
+        let mut request = Request::new(Full::<Bytes>::default());
+        *request.uri_mut() = uri;
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let answer = self.http.send(request).await.map_err(failed)?;
+        if answer.status() != StatusCode::OK {
+            return Err(format!("{place}: it answers {}", answer.status().as_u16()));
+        }
+        read_within(answer.into_body(), JWK_SET_LENGTH_MAX).await.map_err(failed)
     }
 }
