@@ -16,6 +16,7 @@ pub use directory::{Directory, ImportError};
 pub use import::ImportLine;
 pub use journal::{ENTRY_BYTES_MAX, Journal, Replacement, lock};
 pub use password::{HashCosts, PASSWORD_BYTES_MAX, Password, StoredPassword};
+pub use shared::{JournalChanges, JournalLock, SharedJournal};
 pub use totp::{RECOVERY_CODES, RecoveryCodes, Totp, TotpAlgorithm};
 
 use crate::session::{UsedCode, User};

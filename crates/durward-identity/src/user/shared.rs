@@ -15,8 +15,9 @@ use crate::IdentityError;
 const TRIES: usize = 1_000;
 const BETWEEN: Duration = Duration::from_millis(5);
 
+/// A journal that several processes write, one at a time.
 #[derive(Debug)]
-pub(super) struct SharedJournal {
+pub struct SharedJournal {
     path: PathBuf,
     journal: Journal,
     /// What was read could not be understood: it is read again from the beginning.
@@ -25,11 +26,11 @@ pub(super) struct SharedJournal {
 
 /// The lock, until it is dropped.
 #[derive(Debug)]
-pub(super) struct JournalLock(#[expect(dead_code, reason = "is unlocked when it is dropped")] File);
+pub struct JournalLock(#[expect(dead_code, reason = "is unlocked when it is dropped")] File);
 
 /// What others have written.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum JournalChanges {
+pub enum JournalChanges {
     /// These entries, after those that were known.
     More(Vec<Vec<u8>>),
     /// The file was replaced: this is all there is.
@@ -41,23 +42,24 @@ impl SharedJournal {
     ///
     /// # Errors
     /// It cannot be read or written, is damaged before its end, or somebody keeps it locked.
-    pub(super) fn open(path: &Path) -> Result<(SharedJournal, Vec<Vec<u8>>), IdentityError> {
+    pub fn open(path: &Path) -> Result<(SharedJournal, Vec<Vec<u8>>), IdentityError> {
         let _held = hold(path)?;
         let (journal, entries) = Journal::open_shared(path, true)?;
         Ok((SharedJournal { path: path.to_owned(), journal, is_forgotten: false }, entries))
     }
 
     /// Whether there may be news. Asks for no lock.
-    pub(super) fn is_behind(&self) -> bool {
+    pub fn is_behind(&self) -> bool {
         self.is_forgotten || !self.journal.is_as_known()
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// What was read could not be understood: it is read again, from the beginning.
-    pub(super) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.is_forgotten = true;
     }
 
@@ -65,7 +67,7 @@ impl SharedJournal {
     ///
     /// # Errors
     /// Somebody keeps it locked, or it is gone or damaged.
-    pub(super) fn hold(&mut self) -> Result<(JournalLock, JournalChanges), IdentityError> {
+    pub fn hold(&mut self) -> Result<(JournalLock, JournalChanges), IdentityError> {
         let held = hold(&self.path)?;
         if !self.is_forgotten && !self.journal.is_replaced() {
             // What follows may go with something else than what is known: then all is read anew.
@@ -82,7 +84,7 @@ impl SharedJournal {
     }
 
     /// The journal, for whoever holds the lock.
-    pub(super) fn journal(&mut self, _held: &JournalLock) -> &mut Journal {
+    pub fn journal(&mut self, _held: &JournalLock) -> &mut Journal {
         &mut self.journal
     }
 }

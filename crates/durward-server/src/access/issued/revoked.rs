@@ -1,25 +1,20 @@
-//! The tokens that were recalled before their end, in memory and in a file. Nodes that share sessions tell each other beside that, by the
+//! The tokens that were recalled before their end, in memory and in a journal. Nodes that share sessions tell each other beside that, by the
 //! name that [`name_of`] gives.
 //!
-//! A line of the file is the second in which the token ends, a blank, and the token's name. Lines are only added; what has ended is left out
-//! when the file is written anew at the start.
+//! An entry of the journal is the second in which the token ends, a blank, and the token's name. What has ended is left out at the start.
+//! Servers may share the journal, as one that is started before the last one ends does: whoever writes takes over what others have written.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use durward_files::FileAccess;
 use durward_session::identity::session::SessionId;
+use durward_session::identity::user::{JournalChanges, SharedJournal};
 use durward_session::identity::{IdentityError, Moment};
 use sha2::{Digest, Sha256};
 
 /// How many recalled tokens are remembered; beyond, none is recalled until some have ended. About 20 MiB.
 const REVOKED_TOKENS_MAX: usize = 100_000;
-
-/// The longest file that is read: twice what so many tokens take.
-const REVOKED_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 const NAME: &str = "revoked-tokens";
 
@@ -27,37 +22,15 @@ const NAME: &str = "revoked-tokens";
 pub(crate) struct Revoked {
     /// Nobody waits for the disk while holding it: every decision looks in.
     ends: RwLock<HashMap<String, u64>>,
-    /// Held while a line is written: they come one after the other.
-    file: Mutex<Option<Lines>>,
-}
-
-/// The file that is added to.
-struct Lines {
-    file: File,
-    /// Whether the last line may not be whole.
-    is_torn: bool,
-}
-
-impl Lines {
-    fn new(file: File) -> Lines {
-        Lines { file, is_torn: false }
-    }
-
-    /// Adds a line, and waits for the disk. Behind one that may not be whole it begins with the end of that.
-    fn add(&mut self, ends_s: u64, token: &str) -> io::Result<()> {
-        let before = if self.is_torn { "\n" } else { "" };
-        self.is_torn = true;
-        self.file.write_all(format!("{before}{ends_s} {token}\n").as_bytes())?;
-        self.is_torn = false;
-        self.file.sync_data()
-    }
+    /// Held while an entry is written: they come one after the other.
+    journal: Mutex<Option<SharedJournal>>,
 }
 
 /// Why a token could not be recalled.
 #[derive(Debug)]
 pub(crate) enum NotRevoked {
     Full,
-    Failed(io::Error),
+    Failed(IdentityError),
 }
 
 /// What names a token among the nodes that share sessions, where it is told as a session that has ended is.
@@ -72,16 +45,25 @@ impl Revoked {
     /// What a directory holds; without one, only what is recalled from now on, and until the end of the process.
     ///
     /// # Errors
-    /// A file that cannot be read or written.
+    /// A journal that cannot be read or written, or is damaged.
     pub(crate) fn open(data: Option<&Path>, now: Moment) -> Result<Revoked, IdentityError> {
         let Some(data) = data else {
-            return Ok(Revoked { ends: RwLock::default(), file: Mutex::default() });
+            return Ok(Revoked { ends: RwLock::default(), journal: Mutex::default() });
         };
-        let path = data.join(NAME);
-        let failed = |error: io::Error| IdentityError::new(format!("`{}`: {error}", path.display()));
-        let ends = read(&path, now).map_err(failed)?;
-        let file = write_anew(&path, &ends).map_err(failed)?;
-        Ok(Revoked { ends: RwLock::new(ends), file: Mutex::new(Some(Lines::new(file))) })
+        let (mut journal, mut entries) = SharedJournal::open(&data.join(NAME))?;
+        let (held, changes) = journal.hold()?;
+        match changes {
+            JournalChanges::More(more) => entries.extend(more),
+            JournalChanges::All(all) => entries = all,
+        }
+        let ends: HashMap<String, u64> =
+            entries.iter().filter_map(|entry| lasting(entry, now)).take(REVOKED_TOKENS_MAX).collect();
+        if ends.len() < entries.len() {
+            let kept: Vec<String> = ends.iter().map(|(token, ends_s)| entry(token, *ends_s)).collect();
+            let kept: Vec<&[u8]> = kept.iter().map(String::as_bytes).collect();
+            journal.journal(&held).replace(&kept)?;
+        }
+        Ok(Revoked { ends: RwLock::new(ends), journal: Mutex::new(Some(journal)) })
     }
 
     fn ends(&self) -> RwLockReadGuard<'_, HashMap<String, u64>> {
@@ -103,9 +85,15 @@ impl Revoked {
     /// There are too many, or it cannot be written down: it is recalled until the end of the process then, and to be tried again.
     pub(crate) fn add(&self, token: &str, ends_s: u64, now: Moment) -> Result<(), NotRevoked> {
         self.remember(token, ends_s, now)?;
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(lines) = &mut *file else { return Ok(()) };
-        lines.add(ends_s, token).map_err(NotRevoked::Failed)
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(journal) = &mut *journal else { return Ok(()) };
+        let (held, changes) = journal.hold().map_err(NotRevoked::Failed)?;
+        let (JournalChanges::More(others) | JournalChanges::All(others)) = changes;
+        for (token, ends_s) in others.iter().filter_map(|entry| lasting(entry, now)) {
+            // Of too many, those that others have recalled are the ones that this server does not know.
+            let _ = self.remember(&token, ends_s, now);
+        }
+        journal.journal(&held).append(&[entry(token, ends_s).as_bytes()]).map_err(NotRevoked::Failed)
     }
 
     fn remember(&self, token: &str, ends_s: u64, now: Moment) -> Result<(), NotRevoked> {
@@ -121,40 +109,22 @@ impl Revoked {
     }
 }
 
-fn read(path: &Path, now: Moment) -> io::Result<HashMap<String, u64>> {
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
-        Err(error) => return Err(error),
-        Ok(metadata) if metadata.len() > REVOKED_FILE_BYTES_MAX => {
-            return Err(io::Error::other(format!("longer than {REVOKED_FILE_BYTES_MAX} bytes")));
-        }
-        Ok(_) => {}
-    }
-    let text = String::from_utf8_lossy(&fs::read(path)?).into_owned();
-    let token = |line: &str| {
-        let (ends, token) = line.split_once(' ')?;
-        let ends: u64 = ends.parse().ok()?;
-        (ends > now.ms() / 1000).then(|| (token.to_owned(), ends))
-    };
-    // A last line that a crash cut short was never answered for.
-    Ok(text.lines().filter_map(token).take(REVOKED_TOKENS_MAX).collect())
+fn entry(token: &str, ends_s: u64) -> String {
+    format!("{ends_s} {token}")
 }
 
-/// Writes the file without what has ended, and opens it for what comes.
-fn write_anew(path: &Path, ends: &HashMap<String, u64>) -> io::Result<File> {
-    let lines: String = ends.iter().map(|(token, ends)| format!("{ends} {token}\n")).collect();
-    // What is added goes into the new file: its name is on the disk before.
-    durward_files::replace(path, lines.as_bytes(), FileAccess::Usual)?;
-    OpenOptions::new().append(true).open(path)
+/// The token of an entry and its end, unless it has ended.
+fn lasting(entry: &[u8], now: Moment) -> Option<(String, u64)> {
+    let (ends_s, token) = std::str::from_utf8(entry).ok()?.split_once(' ')?;
+    let ends_s: u64 = ends_s.parse().ok()?;
+    (ends_s > now.ms() / 1000).then(|| (token.to_owned(), ends_s))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::OwnedFd;
+    use std::fs::{self, File};
     use std::sync::Arc;
-    use std::sync::mpsc::channel;
     use std::thread;
-    use std::time::Duration;
 
     use super::*;
 
@@ -169,6 +139,10 @@ mod tests {
             fs::create_dir_all(&folder).unwrap();
             Folder(folder)
         }
+
+        fn open(&self, now_s: u64) -> Revoked {
+            Revoked::open(Some(&self.0), Moment::from_ms(now_s * 1_000)).unwrap()
+        }
     }
 
     impl Drop for Folder {
@@ -177,52 +151,38 @@ mod tests {
         }
     }
 
-    fn with_file(folder: &Folder, file: File) -> Revoked {
-        let revoked = Revoked::open(Some(&folder.0), NOW).unwrap();
-        *revoked.file.lock().unwrap() = Some(Lines::new(file));
-        revoked
-    }
-
     /// A decision looked whether its token was recalled, and waited for the disk that another token's recall was waiting for.
-    #[cfg(unix)]
     #[test]
     fn nobody_who_asks_waits_for_the_disk() {
         let folder = Folder::new("slow");
-        // A disk that takes no more than a little, until somebody reads.
-        let (reader, writer) = io::pipe().unwrap();
-        let revoked = Arc::new(with_file(&folder, File::from(OwnedFd::from(writer))));
-        let long = "x".repeat(1 << 24);
+        let revoked = Arc::new(folder.open(1));
+        let held = File::open(folder.0.join("revoked-tokens.lock")).unwrap();
+        held.lock().unwrap();
         let adding = thread::spawn({
-            let (revoked, long) = (Arc::clone(&revoked), long.clone());
-            move || revoked.add(&long, 100, NOW).is_ok()
+            let revoked = Arc::clone(&revoked);
+            move || revoked.add("one", 100, NOW).is_ok()
         });
-        let (answered, answer) = channel();
-        thread::spawn(move || {
-            while !revoked.contains(&long) {
-                thread::yield_now();
-            }
-            answered.send(()).unwrap();
-        });
-        answer.recv_timeout(Duration::from_secs(600)).unwrap();
-        assert!(!adding.is_finished());
-        drop(reader);
-        assert!(!adding.join().unwrap(), "nobody has it");
+        while !revoked.contains("one") {
+            thread::yield_now();
+        }
+        assert!(!adding.is_finished(), "the journal is held by somebody else");
+        drop(held);
+        assert!(adding.join().unwrap());
+        assert!(folder.open(1).contains("one"));
     }
 
-    /// A disk that was full for a moment took a part of a line. The next line went on in it, and neither was there after a restart.
+    /// A server that was started wrote the file anew, and what the one before it recalled from then on went into a file without a name.
     #[test]
-    fn a_line_that_was_not_written_whole_does_not_take_the_next_one_with_it() {
-        let folder = Folder::new("torn");
-        let path = folder.0.join(NAME);
-        // Nobody can write to this one.
-        let revoked = with_file(&folder, File::open("/dev/null").unwrap());
-        assert!(matches!(revoked.add("first", 100, NOW), Err(NotRevoked::Failed(_))));
-        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
-        file.write_all(b"100 fir").unwrap();
-        revoked.file.lock().unwrap().as_mut().unwrap().file = file;
-        revoked.add("second", 100, NOW).unwrap();
-        drop(revoked);
-        let revoked = Revoked::open(Some(&folder.0), NOW).unwrap();
-        assert!(revoked.contains("second") && !revoked.contains("first"));
+    fn what_servers_of_one_journal_recall_is_there_at_the_next_start() {
+        let folder = Folder::new("two");
+        let first = folder.open(1);
+        first.add("ended", 5, NOW).unwrap();
+        let second = folder.open(10);
+        first.add("by the first", 100, NOW).unwrap();
+        second.add("by the second", 100, NOW).unwrap();
+        assert!(second.contains("by the first"), "taken over when it wrote");
+        let third = folder.open(10);
+        assert!(third.contains("by the first") && third.contains("by the second"));
+        assert!(!third.contains("ended"));
     }
 }

@@ -90,11 +90,12 @@ fn what_was_recalled_stays_so_after_a_restart_and_keys_do_too() {
     let world = start();
     assert_eq!(world.keys(), keys);
     assert!(!world.is_active(&token) && world.is_active(&other));
-    // A line that a crash cut short is not in the way.
+    // An entry that a crash cut short is not in the way.
     drop(world);
     let path = directory.path("oauth/revoked-tokens");
-    let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, format!("{text}99999")).unwrap();
+    let mut journal = std::fs::read(&path).unwrap();
+    journal.extend_from_slice(b"99999");
+    std::fs::write(&path, journal).unwrap();
     let world = start();
     assert!(!world.is_active(&token) && world.is_active(&other));
 }
