@@ -24,27 +24,31 @@ pub(crate) fn tests() -> Result<(), String> {
     Ok(())
 }
 
-/// The binary with all features: of the tests where those were built, otherwise built alone.
+/// The binary with all features: of the tests where those were built, otherwise built alone, of what they are built of.
 ///
 /// # Errors
 /// It does not build.
 pub(crate) fn binary() -> Result<PathBuf, String> {
-    if let Some(folder) = FOLDER.get() {
-        return Ok(folder.join("durward"));
-    }
-    run(cargo(&["build", "--package", "durward", "--all-features"]).args(locked()))?;
-    Ok(folder()?.join("durward"))
+    Ok(one("bin", "durward")?.join("durward"))
 }
 
 /// What an example prints.
 ///
 /// # Errors
 /// It does not build, or fails.
-pub(crate) fn printed_by(package: &str, example: &str) -> Result<String, String> {
+pub(crate) fn printed_by(example: &str) -> Result<String, String> {
+    let program = one("example", example)?.join("examples").join(example);
+    process::output_of(&mut Command::new(program))
+}
+
+/// Where a target of this kind and name lies.
+fn one(kind: &str, name: &str) -> Result<PathBuf, String> {
     if let Some(folder) = FOLDER.get() {
-        return process::output_of(&mut Command::new(folder.join("examples").join(example)));
+        return Ok(folder.clone());
     }
-    process::output_of(&mut cargo(&["run", "--quiet", "--package", package, "--example", example]))
+    let target = format!("--{kind}");
+    run(cargo(&["build", &target, name]).args(EVERYTHING).args(locked()))?;
+    folder()
 }
 
 fn folder() -> Result<PathBuf, String> {

@@ -13,7 +13,7 @@ code point by code point. Types are checked when a policy is loaded, so a wrong 
 ";
 
 pub(crate) fn write() -> Result<String, String> {
-    let table = built::printed_by("durward-ir", "functions")?;
+    let table = built::printed_by("functions")?;
     let listed = table.lines().take_while(|line| !line.starts_with("## "));
     let count = listed.filter(|line| line.contains("urn:")).count();
     Ok(format!("{INTRODUCTION}{count} functions.\n\n{table}"))

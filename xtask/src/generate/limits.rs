@@ -18,8 +18,9 @@ loaded, a request is refused when it is read, and an evaluation is Indeterminate
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "durward-ir",
+    "durward-jwt",
     "durward-xacml",
     "durward-sapl",
     "durward-pdp",
