@@ -51,7 +51,7 @@ impl Tenant {
             tracing::warn!(
                 tenant = ?name,
                 "a SAPL subscription was asked of policies that are all XACML's: they see its keys as attributes \
-                 (docs/sapl.md, \"One question, two languages\"); requests of XACML are asked at /pdp"
+                 (docs/sapl.md, \"SAPL and XACML together\"); send XACML requests to /pdp"
             );
         }
     }
