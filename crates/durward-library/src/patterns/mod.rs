@@ -367,7 +367,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "patterns.matchGlob",
         &[Parameter::Text, Parameter::Text, Parameter::Array],
         match_glob,
-        "Whether a glob matches a text, of which `*` and `?` match what is between delimiters (`.`).",
+        "Whether a glob matches a text; `*` and `?` do not match the delimiters (`.` by default).",
     ),
     row(
         "patterns.matchGlobWithoutDelimiters",
