@@ -16,7 +16,7 @@ use super::token::{Claims, Expected, JwtRefusal, believe, is_for, open};
 use crate::error::failed;
 use crate::{IdentityError, Moment};
 
-/// The longest name of a key.
+/// The longest key id (`kid`).
 const KEY_ID_LENGTH_MAX: usize = 256;
 
 /// What a key of RSA has at least: 2048 bits.

@@ -14,7 +14,8 @@ use smol_str::SmolStr;
 
 use super::AttributeName;
 
-/// So many names have a number; of those that come later the texts are compared. A number has 24 bits beside a data type's eight.
+/// Names of attributes that get a number: a number has 24 bits beside the 8 of a data type. Further names are
+/// compared as texts.
 pub const NAMES_MAX: usize = (1 << 24) - 1;
 
 /// The number of an attribute's name, which is a category and an identifier.

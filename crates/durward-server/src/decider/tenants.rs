@@ -22,8 +22,8 @@ use super::live::Live;
 use super::{Decision, MultiSubscription, Subscription};
 use crate::base::Clock;
 
-/// Most tenants that have no policies and yet streams. Tenants come from credentials: there are no more than whoever
-/// hands those out makes up.
+/// Tenants that have no policies and yet streams. Tenants come from credentials, so there are only as many as the
+/// operator has made up.
 const WITHOUT_POLICIES_MAX: usize = 10_000;
 
 /// How long the thread sleeps at most, so that a signal that got lost costs no more.

@@ -14,10 +14,11 @@ use durward_session::identity::session::SessionId;
 use durward_session::identity::{IdentityError, Moment};
 use sha2::{Digest, Sha256};
 
-/// How many recalled tokens are remembered; beyond, none is recalled until some have ended. About 20 MiB.
+/// How many revoked tokens are remembered. Beyond that, no token can be revoked until some have expired. About 20
+/// MiB.
 const REVOKED_TOKENS_MAX: usize = 100_000;
 
-/// The longest file that is read: twice what so many tokens take.
+/// The longest file of revoked tokens that is read: twice what that many tokens take.
 const REVOKED_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 const NAME: &str = "revoked-tokens";
