@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// The configuration
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A policy file, or a directory with everything below it (*.xml)
+    /// A policy file, or a directory: *.xml at any depth, *.sapl at its top level
     #[arg(long, value_name = "DIR|FILE")]
     policies: Option<PathBuf>,
     /// The address and port to listen on; port 0 takes a free one

@@ -30,7 +30,7 @@ pub(super) struct CreateBundle {
     /// Sign it with this private key
     #[arg(short, long, value_name = "FILE.pem")]
     key: Option<PathBuf>,
-    /// What the signature calls the key
+    /// The name of the key in the signature
     #[arg(long, value_name = "NAME", default_value = "default")]
     key_id: String,
     /// What this publication is called; otherwise its name is made of what is in it
@@ -73,7 +73,7 @@ pub(super) struct SignBundle {
     /// The private key
     #[arg(short, long, value_name = "FILE.pem")]
     key: PathBuf,
-    /// What the signature calls the key
+    /// The name of the key in the signature
     #[arg(long, value_name = "NAME", default_value = "default")]
     key_id: String,
     /// The signed bundle, unless it takes the place of the other

@@ -82,16 +82,16 @@ pub(crate) struct Arguments {
     /// The index: auto, scan, bloom, canonical or diagram; it changes the speed, never the answer
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = policies::index)]
     index: IndexKind,
-    /// Say why: which policies applied and which did not, and because of what; of SAPL, condition by condition
+    /// Explain the decision: which policies applied, which did not, and why; for SAPL, condition by condition
     #[arg(long)]
     explain: bool,
     /// The form of the answer
     #[arg(long, value_enum, default_value_t = FormArgument::Auto)]
     format: FormArgument,
-    /// Say the decision of the only request with the exit code, too
+    /// Also report the decision of the only request as the exit code
     #[arg(long, conflicts_with = "requests")]
     exit_code: bool,
-    /// Print every decision that takes the place of the last, one a line; of a server until it ends the stream
+    /// Print each new decision, one per line; with --remote until the server ends the stream
     #[arg(long, visible_alias = "stream", conflicts_with_all = ["requests", "exit_code", "explain"])]
     watch: bool,
     #[command(flatten)]
