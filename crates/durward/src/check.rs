@@ -26,9 +26,9 @@ Examples:
   durward check policies/ --schema-subject subject.json --schema-action action.json
   durward check policies/ --strict
 
-Errors stop policies from being used. Warnings are allowed, but hardly meant: rules never reached, variables never
-used, names of SAPL that mean nothing and so are undefined. Hints name a better way. Each is only given where it is
-certain; docs/sapl.md lists those of SAPL, by the code in brackets.
+A policy with an error cannot be used. A warning means that the text certainly does not say what the author meant: rules
+that are never reached, unused variables, unknown names of SAPL, which are undefined. A hint means that the text is
+correct but may surprise. docs/sapl.md lists the findings about SAPL, by the code in brackets.
 
 Exit codes: 0 no errors (warnings and hints may be there), 1 errors, with --strict also warnings, 2 bad input.";
 

@@ -13,8 +13,8 @@ Examples:
   durward generate apikey -i robots -p plant-7
   durward generate basic -i turnstiles
 
-The secret is printed once and stored nowhere: give it to the caller. The setting holds only its digest; put it into
-durward.toml.";
+durward prints the secret once and stores it nowhere: give it to the caller. The setting holds only its digest; put it
+into durward.toml.";
 
 /// Letters and digits of a secret: 190 bits of chance.
 const SECRET_LENGTH: usize = 32;
