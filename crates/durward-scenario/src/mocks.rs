@@ -16,7 +16,7 @@ use crate::matcher::ArgumentMatcher;
 /// with its arguments.
 pub const CALLS_MAX: usize = 10_000;
 
-/// How many different attributes one scenario may ask for: each is kept to be told from the others.
+/// How many different attributes one scenario may ask for: each is kept to recognize it again.
 pub const ATTRIBUTES_MAX: usize = 1_000;
 
 /// How many functions and attributes one scenario may mock, and how many it may verify: every call is compared with

@@ -28,7 +28,7 @@ pub use ties::Ties;
 /// together with the nesting within each document.
 pub const REFERENCE_DEPTH_MAX: usize = 50;
 
-/// How deep policy sets may stand in each other, references followed: the recursion of the evaluator.
+/// How deep policy sets may nest, with references followed: the recursion of the evaluator.
 pub const NESTING_MAX: usize = 400;
 
 /// How many elements a program may have when every reference and every variable is followed anew. They are shared in

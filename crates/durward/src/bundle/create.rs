@@ -14,7 +14,8 @@ use crate::failure::{CommandError, CommandResult, without_number};
 use crate::serve::clock;
 use crate::to_stdout;
 
-/// What SAPL 4.2 reads: so many files, and so much better packed than this it takes for an attack.
+/// How many files SAPL 4.2 reads in a bundle. SAPL takes a bundle that is packed better than 100:1 for an attack,
+/// too.
 const SAPL_FILES_MAX: usize = 1000;
 const SAPL_RATIO_MAX: usize = 100;
 
