@@ -37,7 +37,8 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("math.log10", &[Number], |a| unary(a, |x| Ok(log10(positive(x)?))),
         "The logarithm to base 10; an error at zero and below."),
     row("math.logb", &[Number, Number], |a| binary(a, logarithm),
-        "The logarithm to this base; an error at zero and below, and for the base 1."),
+        "The logarithm of the first number to the base of the second; an error at zero and below, and for the \
+         base 1."),
 ];
 
 /// The first of two numbers if this holds, otherwise the second, as it is written.

@@ -424,7 +424,8 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "cidr.containsMatches",
         &[Parameter::Array, Parameter::Array],
         contains_matches,
-        "The pairs of positions of a block and of an address that it contains.",
+        "The pairs of positions of a block (first array) and of an address or block (second array) that it \
+         contains.",
     ),
     row("cidr.expand", TEXT, expand, "All addresses of a block; an error for more than 65535."),
     row("cidr.getAddressCount", TEXT, get_address_count, "How many addresses a block has, as a text."),
