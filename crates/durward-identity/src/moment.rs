@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-/// How far the clocks of two nodes may differ. Tokens from further in the future are refused, stamps from there are not
-/// followed.
+/// How far the clocks of two nodes may differ. Tokens from further in the future are refused, and timestamps from
+/// there are ignored.
 pub const CLOCK_SKEW_MAX: Duration = Duration::from_secs(120);
 
 /// A moment by somebody's clock: milliseconds since 1970 began, UTC. Arithmetic saturates.

@@ -1,4 +1,4 @@
-//! Prints every function a policy may call, with its types: what `docs/functions.md` is made of.
+//! Prints every function an XACML policy can call, with its types: what `docs/functions.md` is made of.
 #![expect(clippy::print_stdout, reason = "printing is all it does")]
 
 use durward_ir::function::{self, Body, Function};
@@ -10,7 +10,9 @@ fn main() {
         println!("| `{}` | `{}` | {} |", function.short_name(), function.id, types(function));
     }
     println!("\n## Names of earlier versions\n");
-    println!("XACML 1.0, 1.1 and 2.0 list some functions by names that 3.0 does not. They are known, too.\n");
+    println!(
+        "XACML 1.0, 1.1 and 2.0 have names for some functions that 3.0 does not have. durward accepts these names, too.\n"
+    );
     println!("| in earlier versions | in 3.0 |");
     println!("|---|---|");
     for (earlier, current) in function::EARLIER_IDS {

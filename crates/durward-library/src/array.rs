@@ -56,7 +56,8 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "The whole numbers from the first to the second at most, in steps of the third, at most 65,535; an error for \
          the step 0."),
     row("array.crossProduct", &[Array, Array], cross_product, "All pairs of an element of the first and one of the second."),
-    row("array.zip", &[Array, Array], zip, "The pairs of elements at the same place, as far as both arrays go."),
+    row("array.zip", &[Array, Array], zip,
+        "The pairs of elements at the same position, up to the end of the shorter array."),
 ];
 
 /// The elements of arguments that are all arrays.

@@ -17,8 +17,10 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("digest.sha3_256", &[Text], digest::<sha3::Sha3_256>, "The SHA3-256 digest of the text."),
     row("digest.sha3_384", &[Text], digest::<sha3::Sha3_384>, "The SHA3-384 digest of the text."),
     row("digest.sha3_512", &[Text], digest::<sha3::Sha3_512>, "The SHA3-512 digest of the text."),
-    row("digest.md5", &[Text], digest::<md5::Md5>, "The MD5 digest of the text, which proves nothing: it is broken."),
-    row("digest.sha1", &[Text], digest::<sha1::Sha1>, "The SHA-1 digest of the text, which proves little: it is weak."),
+    row("digest.md5", &[Text], digest::<md5::Md5>,
+        "The MD5 digest of the text. MD5 is broken: the digest proves nothing."),
+    row("digest.sha1", &[Text], digest::<sha1::Sha1>,
+        "The SHA-1 digest of the text. SHA-1 is weak: the digest proves little."),
 ];
 
 fn digest<D: Digest>(arguments: &[Value]) -> Evaluated<Value> {

@@ -10,10 +10,10 @@ use crate::limits::TEXT_LENGTH_MAX;
 /// The longest document that is read, in UTF-16 code units, as in SAPL.
 pub(crate) const INPUT_LENGTH_MAX: usize = 1024 * 1024;
 
-/// How many arrays and objects may lie within each other, as in SAPL, whose depth of 500 counts what is in them, too.
+/// How deep arrays and objects may nest, as in SAPL, whose depth of 500 counts the values in them, too.
 pub(crate) const NESTED_MAX: usize = 499;
 
-/// How deep what is read may lie within arrays, objects, elements and tables before it is refused, as in SAPL.
+/// How deep arrays, objects, elements and tables of a document may nest, as in SAPL.
 pub(crate) const READ_DEPTH_MAX: usize = 500;
 
 /// The longest number that is read, in characters, as in SAPL.

@@ -17,11 +17,13 @@ const BLACKEN_LENGTH_MAX: usize = 10_000;
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row_of_any_number("filter.blacken", Any, blacken,
-        "The text (first argument) with its characters replaced, but for so many at the start (second) and at the end \
-         (third), by a text (fourth, `X`), which stands once for each or as often as said (fifth); an error for other \
-         arguments, numbers with a fraction among them, and beyond 10,000 times."),
+        "The text (first argument) with its characters replaced by another text (fourth, `X`), except for the given \
+         numbers of characters at the start (second) and at the end (third). The fifth says how often that text is \
+         written; by default once for each character. An error for other arguments, for numbers with a fraction, and \
+         beyond 10,000 times."),
     row("filter.replace", &[Any, Any], replace, "The second value."),
-    row("filter.remove", &[Any], remove, "`undefined`, which filters take as: remove it."),
+    row("filter.remove", &[Any], remove,
+        "`undefined`: a filter then removes the value."),
 ];
 
 fn replace(arguments: &[Value]) -> Evaluated<Value> {

@@ -15,7 +15,7 @@ use crate::table::{row, unchecked};
 /// The longest text that is read, in UTF-16 code units, as SAPL has it.
 const TEXT_LENGTH_MAX: usize = 1 << 20;
 
-/// How deep arrays and objects may lie in each other, in SAPL and here, reading and writing.
+/// How deep arrays and objects may nest, as in SAPL, in reading and writing.
 const DEPTH_MAX: usize = 499;
 
 #[rustfmt::skip]

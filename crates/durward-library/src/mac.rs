@@ -19,17 +19,18 @@ use crate::table::{row, unchecked};
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("mac.hmacSha256", &[Text, Text], |a| write(a, hmac::<sha2::Sha256>),
-        "The HMAC-SHA256 of a message under a key; an error when the key is empty."),
+        "The HMAC-SHA256 of a message (first) under a key (second); an error when the key is empty."),
     row("mac.hmacSha384", &[Text, Text], |a| write(a, hmac::<sha2::Sha384>),
-        "The HMAC-SHA384 of a message under a key; an error when the key is empty."),
+        "The HMAC-SHA384 of a message (first) under a key (second); an error when the key is empty."),
     row("mac.hmacSha512", &[Text, Text], |a| write(a, hmac::<sha2::Sha512>),
-        "The HMAC-SHA512 of a message under a key; an error when the key is empty."),
+        "The HMAC-SHA512 of a message (first) under a key (second); an error when the key is empty."),
     row("mac.timingSafeEquals", &[Text, Text], timing_safe_equals,
-        "Whether two codes in hexadecimal are the same, found out in a time that does not tell where they differ; an \
-         error when one is not hexadecimal."),
+        "Whether two codes in hexadecimal are equal, compared in constant time; an error when one is not \
+         hexadecimal."),
     row("mac.isValidHmac", &[Text, Text, Text, Text], is_valid_hmac,
-        "Whether a message has this code in hexadecimal, under a key and with an algorithm such as `HmacSHA256`; an error \
-         for other algorithms, an empty key, and a code that is not hexadecimal."),
+        "Whether a message (first) has this code in hexadecimal (second), under a key (third) and with an \
+         algorithm (fourth) such as `HmacSHA256`; an error for other algorithms, an empty key, and a code that is \
+         not hexadecimal."),
 ];
 
 type MacFn = fn(&str, &str) -> Evaluated<Vec<u8>>;

@@ -28,14 +28,17 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("math.sign", &[Number], |a| exact(a, |x| Decimal::from(i64::from(x.signum()))), "-1, 0 or 1."),
     row("math.clamp", &[Number, Number, Number], clamp,
         "The number, but at least the second and at most the third; an error when these are in the wrong order."),
-    row("math.pi", &[], |_| double(std::f64::consts::PI), "The circumference of a circle of diameter 1."),
-    row("math.e", &[], |_| double(std::f64::consts::E), "The base of natural logarithms."),
+    row("math.pi", &[], |_| double(std::f64::consts::PI),
+        "The constant pi."),
+    row("math.e", &[], |_| double(std::f64::consts::E),
+        "Euler's number, the base of natural logarithms."),
     row("math.log", &[Number], |a| unary(a, |x| Ok(positive(x)?.ln())),
         "The natural logarithm; an error at zero and below."),
     row("math.log10", &[Number], |a| unary(a, |x| Ok(log10(positive(x)?))),
         "The logarithm to base 10; an error at zero and below."),
     row("math.logb", &[Number, Number], |a| binary(a, logarithm),
-        "The logarithm to this base; an error at zero and below, and for the base 1."),
+        "The logarithm of the first number to the base of the second; an error at zero and below, and for the \
+         base 1."),
 ];
 
 /// The first of two numbers if this holds, otherwise the second, as it is written.

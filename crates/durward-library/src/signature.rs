@@ -16,19 +16,22 @@ use crate::table::{row, unchecked};
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("signature.isValidRsaSha256", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(JwsAlgorithm::Rs256)),
-        "Whether the signature of the message is by this RSA key, with SHA-256 and PKCS #1 v1.5."),
+        "Whether the message (first) has this signature (second) by an RSA key (third), with SHA-256 and PKCS #1 \
+         v1.5."),
     row("signature.isValidRsaSha384", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(JwsAlgorithm::Rs384)),
-        "Whether the signature of the message is by this RSA key, with SHA-384 and PKCS #1 v1.5."),
+        "Whether the message (first) has this signature (second) by an RSA key (third), with SHA-384 and PKCS #1 \
+         v1.5."),
     row("signature.isValidRsaSha512", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(JwsAlgorithm::Rs512)),
-        "Whether the signature of the message is by this RSA key, with SHA-512 and PKCS #1 v1.5."),
+        "Whether the message (first) has this signature (second) by an RSA key (third), with SHA-512 and PKCS #1 \
+         v1.5."),
     row("signature.isValidEcdsaP256", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Curve::P256, JwsAlgorithm::Es256)),
-        "Whether the signature of the message, in DER, is by this key on P-256, with SHA-256."),
+        "Whether the message (first) has this signature in DER (second) by a key on P-256 (third), with SHA-256."),
     row("signature.isValidEcdsaP384", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Curve::P384, JwsAlgorithm::Es384)),
-        "Whether the signature of the message, in DER, is by this key on P-384, with SHA-384."),
+        "Whether the message (first) has this signature in DER (second) by a key on P-384 (third), with SHA-384."),
     row("signature.isValidEcdsaP521", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Curve::P521, JwsAlgorithm::Es512)),
-        "Whether the signature of the message, in DER, is by this key on P-521, with SHA-512."),
+        "Whether the message (first) has this signature in DER (second) by a key on P-521 (third), with SHA-512."),
     row("signature.isValidEd25519", &[Text, Text, Text], |a| verify(a, Algorithm::Ed25519),
-        "Whether the signature of the message is by this Ed25519 key."),
+        "Whether the message (first) has this signature (second) by an Ed25519 key (third)."),
 ];
 
 #[derive(Clone, Copy)]

@@ -20,10 +20,12 @@ const PADDED_LENGTH_MAX: usize = 10_000;
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
-    row("string.toLowerCase", &[Text], |a| map(a, str::to_lowercase), "The text in lower case, whatever the language."),
-    row("string.toUpperCase", &[Text], |a| map(a, str::to_uppercase), "The text in upper case, whatever the language."),
+    row("string.toLowerCase", &[Text], |a| map(a, str::to_lowercase),
+        "The text in lower case, independent of the language."),
+    row("string.toUpperCase", &[Text], |a| map(a, str::to_uppercase),
+        "The text in upper case, independent of the language."),
     row("string.equalsIgnoreCase", &[Text, Text], |a| test(a, jvm::equals_ignore_case),
-        "Whether both texts are the same but for upper and lower case, letter by letter."),
+        "Whether both texts are equal apart from upper and lower case."),
     row("string.trim", &[Text], |a| map(a, |text| jvm::trim(text).to_owned()),
         "The text without blanks and control characters at both ends."),
     row("string.trimStart", &[Text], |a| map(a, |text| jvm::strip_start(text).to_owned()),
@@ -42,13 +44,15 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "The length of the text in UTF-16 code units."),
     row("string.isEmpty", &[Text], |a| of(a, |text| Value::Boolean(text.is_empty())), "Whether the text is empty."),
     row("string.substring", &[Text, Number], substring,
-        "The text from a place on, counted from 0; an error outside the text and inside a character."),
+        "The text from a position on, counted from 0; an error for positions outside the text or inside a \
+         character."),
     row("string.substringRange", &[Text, Number, Number], substring_range,
-        "The text from one place to before another; an error outside the text and inside a character."),
+        "The text from one position to before another; an error for positions outside the text or inside a \
+         character."),
     row("string.indexOf", &[Text, Text], |a| find(a, |text, part| text.find(part)),
-        "The place of the first occurrence of the second text in the first, or -1."),
+        "The position of the first occurrence of the second text in the first, or -1."),
     row("string.lastIndexOf", &[Text, Text], |a| find(a, |text, part| text.rfind(part)),
-        "The place of the last occurrence of the second text in the first, or -1."),
+        "The position of the last occurrence of the second text in the first, or -1."),
     row("string.join", &[Array, Text], join,
         "The texts of an array, with a delimiter between them; an error when an element is no text."),
     row_of_any_number("string.concat", Text, concat, "The texts one after the other."),
@@ -57,11 +61,13 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("string.replaceFirst", &[Text, Text, Text], replace_first,
         "The text with the first occurrence of the second replaced by the third; an error when the second is empty."),
     row("string.leftPad", &[Text, Number, Text], |a| pad(a, TrimSide::Left),
-        "The text with as many of the given character before it as make it so long; an error unless it is one."),
+        "The text, filled with a character on the left to this length; an error unless the filling is one \
+         character."),
     row("string.rightPad", &[Text, Number, Text], |a| pad(a, TrimSide::Right),
-        "The text with as many of the given character behind it as make it so long; an error unless it is one."),
+        "The text, filled with a character on the right to this length; an error unless the filling is one \
+         character."),
     row("string.repeat", &[Text, Number], repeat,
-        "The text so many times; an error below 0 and above 10,000 times."),
+        "The text repeated so many times; an error below 0 and above 10,000 times."),
     row("string.reverse", &[Text], |a| map(a, |text| text.chars().rev().collect()), "The text backwards."),
 ];
 

@@ -16,8 +16,8 @@ const LENGTH_MAX: usize = 36;
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("uuid.parse", &[Text], parse,
-        "The two halves of a UUID as numbers of 64 bits, its version and variant, and of version 1 its timestamp, clock \
-         sequence and node; an error for another text."),
+        "The two halves of a UUID as numbers of 64 bits, its version and variant, and of version 1 its timestamp, \
+         clock sequence and node; an error for other texts."),
 ];
 
 fn parse(arguments: &[Value]) -> Evaluated<Value> {

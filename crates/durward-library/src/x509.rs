@@ -38,7 +38,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "The digest of the certificate by this algorithm (`SHA-256`, ...), in hexadecimal."),
     row("x509.matchesFingerprint", &[Text, Text, Text],
         |a| give(a, "Failed to match fingerprint", matches_fingerprint),
-        "Whether the certificate has this fingerprint by this algorithm."),
+        "Whether the certificate has this fingerprint (second) by this algorithm (third)."),
     row("x509.extractSubjectAltNames", &[Text],
         |a| give(a, "Failed to extract subject alternative names", |c, _| Ok(alternative_names(c))),
         "The alternative names of the subject, each as `{type, value}`."),

@@ -56,13 +56,14 @@ impl Default for ChangeLimits {
     }
 }
 
-/// To change more documents than this at once is no faster than building everything anew, where there is not much more.
+/// How many documents one change may have; with more, rebuilding everything is as fast.
 const EDITS_MAX: usize = 1_024;
 
 /// From so many changes on it is worth building everything anew, where there is time ([`Pdp::settle`]).
 const CHANGES_WORTH_SETTLING: usize = 256;
 
-/// Slots are copied with each change; policies that read more attributes than this are built anew.
+/// How many attributes policies may read to be changed document by document, because each change copies their slots;
+/// with more, everything is rebuilt.
 const SLOTS_MAX: usize = 4_096;
 
 impl Pdp {

@@ -16,11 +16,11 @@ use crate::matcher::ArgumentMatcher;
 /// with its arguments.
 pub const CALLS_MAX: usize = 10_000;
 
-/// How many different attributes one scenario may ask for: each is kept to be told from the others.
+/// How many different attributes one scenario may ask for: each is kept to recognize it again.
 pub const ATTRIBUTES_MAX: usize = 1_000;
 
-/// How many functions and attributes one scenario may replace, and how many it may verify: every call is held against all of
-/// them.
+/// How many functions and attributes one scenario may mock, and how many it may verify: every call is compared with
+/// all of them.
 pub const STAND_INS_MAX: usize = 1_000;
 
 /// What is wrong with a test, and where.

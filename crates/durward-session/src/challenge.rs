@@ -16,7 +16,7 @@ const HEAD: usize = 1 + 8 + 1;
 
 const TAG: usize = 32;
 
-/// Longer ones are not looked at.
+/// The longest challenge of a second step that is read, in characters.
 const LENGTH_MAX: usize = 700;
 
 /// The key for a purpose, made of the cluster's secret: the same on all nodes, and telling nothing of the secret or of other keys.

@@ -16,7 +16,7 @@ use crate::counters::{Counter, Counters};
 use crate::listeners::NodeGoneNotifier;
 use crate::store::{NodeSnapshot, StoreCommand, StoreMessage};
 
-/// How many questions may wait for the driver; who comes then waits for a place.
+/// How many questions may wait for the driver; further callers wait until there is room.
 pub(crate) const QUESTIONS_MAX: usize = 4096;
 
 /// How much is taken from a queue at once.

@@ -6,8 +6,8 @@ use durward_identity::login::{PoolSettings, ThrottleSettings};
 use durward_identity::protocol::NodeSettings;
 use durward_identity::session::{Level, SessionSettings};
 
-/// How long a login is held up, unless the settings say otherwise: above what some hundred logins of one user take whose passwords
-/// are hashed, and as long as a server waits for a request.
+/// How long a login waits for others, unless the settings say otherwise: longer than hashing takes for some hundred
+/// logins of one user, and as long as a server waits for a request.
 const HELD_S_MAX: u64 = 10;
 
 /// When those who have a second step must take it.
@@ -29,7 +29,7 @@ pub struct ServiceSettings {
     pub session: SessionSettings,
     /// Who has to wait before they try again.
     pub throttle: ThrottleSettings,
-    /// How long a login waits for what comes of others of its user, or from its address. Default: 10 seconds.
+    /// How long a login waits for the result of others of the same user or address. Default: 10 seconds.
     pub held_max: Duration,
     /// How many passwords are hashed at once. [`crate::Embedded`] is made with it.
     pub pool: PoolSettings,

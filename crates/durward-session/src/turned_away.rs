@@ -15,10 +15,11 @@ use tokio::time::Instant;
 /// How long is counted before it is said.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// How many of one kind from one address are lines of their own, each period.
+/// How many refusals of one kind from one address have a line of their own in each period.
 const LINES_MAX: u32 = 3;
 
-/// How many kinds and addresses are told apart; a count is some 300 bytes. Those of further addresses are one count for each kind.
+/// How many pairs of kind and address are counted separately; a count is some 300 bytes. Further addresses share one
+/// count for each kind.
 const COUNTS_MAX: usize = 1024;
 
 /// Rejections since the period began.

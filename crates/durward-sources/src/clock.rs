@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use crate::Clock;
 
-/// The longest nap: a clock that is set forward delays what waits for a time by no more than this.
+/// The longest sleep: if the clock is set forward, what waits for a time is late by at most this.
 const NAP_MAX: Duration = Duration::from_secs(10);
 
 /// Milliseconds since 1970; the clock may stand before that.

@@ -26,22 +26,22 @@ Examples:
   durward check policies/ --schema-subject subject.json --schema-action action.json
   durward check policies/ --strict
 
-Errors stop policies from being used. Warnings are allowed, but hardly meant: rules never reached, variables never
-used, names of SAPL that mean nothing and so are undefined. Hints name a better way. Each is only given where it is
-certain; docs/sapl.md lists those of SAPL, by the code in brackets.
+A policy with an error cannot be used. A warning means that the text certainly does not say what the author meant: rules
+that are never reached, unused variables, unknown names of SAPL, which are undefined. A hint means that the text is
+correct but may surprise. docs/sapl.md lists the findings about SAPL, by the code in brackets.
 
 Exit codes: 0 no errors (warnings and hints may be there), 1 errors, with --strict also warnings, 2 bad input.";
 
-/// Check policies: problems, each with its place and a way out
+/// Check policies: report problems, each with its position and a fix
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Policy files, or directories with everything below them (*.xml; in a directory itself *.sapl and pdp.json)
+    /// Policy files, or directories: *.xml at any depth, *.sapl and pdp.json at their top level
     #[arg(value_name = "DIR|FILE", required_unless_present = "bundle")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     bundle: BundleArguments,
-    /// The policy or policy set decisions start at; without it, all that no other refers to
+    /// The policy or policy set at which decisions start; without it, all that no other document refers to
     #[arg(long, value_name = "ID")]
     root: Option<String>,
     /// The server's settings: for which attributes of SAPL they have sources, and their schemas of subscriptions

@@ -13,15 +13,15 @@ Examples:
   durward generate apikey -i robots -p plant-7
   durward generate basic -i turnstiles
 
-The secret is printed once and stored nowhere: give it to the caller. The setting holds only its digest; put it into
-durward.toml.";
+durward prints the secret once and stores it nowhere: give it to the caller. The setting holds only its digest; put it
+into durward.toml.";
 
 /// Letters and digits of a secret: 190 bits of chance.
 const SECRET_LENGTH: usize = 32;
 /// Letters and digits of a name that is to be found by: as long as SAPL's.
 const ID_LENGTH: usize = 10;
 
-/// Make credentials for a caller, and the setting for durward.toml
+/// Make credentials for a caller, with the setting for durward.toml
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 #[command(disable_help_subcommand = true)]
@@ -42,10 +42,10 @@ enum GenerateCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 struct CallerKind {
-    /// What the caller is called; otherwise a name is made
+    /// The name of the caller; by default a random one
     #[arg(short, long, value_name = "NAME", value_parser = id)]
     id: Option<String>,
-    /// The tenant it asks for; otherwise the default one
+    /// The tenant of the caller; by default the default tenant
     #[arg(short, long, value_name = "TENANT", value_parser = tenant)]
     pdp_id: Option<String>,
 }

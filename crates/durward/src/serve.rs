@@ -22,9 +22,9 @@ Examples:
   durward serve --config durward.toml
   durward serve --config durward.toml --listen 0.0.0.0:8080
 
-Without --config, `durward.toml` in the current directory is read if there is one. Flags count more than the file.
-Changed policies are put in force while serving. SIGTERM and Ctrl-C finish what is under way, then end;
-SIGHUP is passed over, unless a terminal is open.";
+Without --config, durward reads `durward.toml` in the current directory, if there is one. Flags override the file.
+Changed policies come into force while durward serves. On SIGTERM and Ctrl-C it finishes the requests under way, then
+ends; it ignores SIGHUP, unless a terminal is open.";
 
 /// The configuration file looked for where none is named.
 pub(crate) const CONFIG_FILE: &str = "durward.toml";
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// The configuration
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A policy file, or a directory with everything below it (*.xml)
+    /// A policy file, or a directory: *.xml at any depth, *.sapl at its top level
     #[arg(long, value_name = "DIR|FILE")]
     policies: Option<PathBuf>,
     /// The address and port to listen on; port 0 takes a free one

@@ -12,19 +12,25 @@ const INTRODUCTION: &str = "\
 
 # Limits
 
-Everything that comes from outside, and everything that grows, has a limit. Beyond a limit a policy is refused when it is
-loaded, a request is refused when it is read, and an evaluation is Indeterminate: never Permit.
+Everything that comes from outside, and everything that grows, has a limit. If a policy exceeds a limit, durward refuses it when it is
+loaded; if a request does, durward refuses it; if an evaluation does, the decision is Indeterminate. It is never Permit.
+
+Names in capitals are constants. Names in small letters are fields with their defaults, most of them settings of
+[configuration.md](configuration.md). The last column is the source file, below `src` of the crate.
 
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 16] = [
     "durward-ir",
     "durward-jwt",
+    "durward-library",
     "durward-xacml",
     "durward-sapl",
     "durward-pdp",
+    "durward-bundle",
     "durward-identity",
+    "durward-session",
     "durward-wire",
     "durward-net",
     "durward-sources",
@@ -43,8 +49,8 @@ const ADVICE_ONLY: [&str; 5] = [
     "durward-xacml/src/check/",
 ];
 
-/// Lengths of messages, and thresholds between two ways to do the same: no input is refused for them.
-const NO_LIMITS: [&str; 19] = [
+/// Lengths of messages, thresholds between two ways to do the same, and what happens beyond a limit: no input is refused for them.
+const NO_LIMITS: [&str; 22] = [
     "AUTO_SCAN_NODES_MAX",
     "CACHE_SIZE_MAX",
     "COMPARED_MAX",
@@ -58,12 +64,15 @@ const NO_LIMITS: [&str; 19] = [
     "PREFIXES_MAX",
     "QUOTED_CHARS_MAX",
     "QUOTE_LENGTH_MAX",
+    "RSA_SMALL_BITS_MAX",
     "SCAN_SIZE_MAX",
     "SETTLE_LOOKS_MAX",
     "SHARED_LENGTH_MAX",
     "STAGES_MAX",
     "TOUCHED_MAX",
+    "UNQUOTED_LENGTH_MAX",
     "WORKERS_AUTOMATIC_MAX",
+    "beyond_max",
 ];
 
 #[derive(Debug, PartialEq, Eq)]
@@ -77,14 +86,16 @@ pub(crate) fn write() -> Result<String, String> {
     let mut out = INTRODUCTION.to_owned();
     let crates = metadata::root().join("crates");
     for name in CRATES {
-        let mut limits = Vec::new();
-        for path in sources(&crates.join(name).join("src")).into_iter().filter(|path| !is_left_out(path)) {
+        let folder = crates.join(name).join("src");
+        let mut rows = String::new();
+        for path in sources(&folder).into_iter().filter(|path| !is_left_out(path)) {
             let text = std::fs::read_to_string(&path)
                 .map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
-            limits.extend(limits_in(&text));
+            let source = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
+            rows.extend(limits_in(&text).iter().map(|limit| row(limit, &source)));
         }
-        if !limits.is_empty() {
-            out.push_str(&section(name, &limits));
+        if !rows.is_empty() {
+            out.push_str(&section(name, &rows));
         }
     }
     Ok(out.trim_end().to_owned() + "\n")
@@ -95,13 +106,13 @@ fn is_left_out(path: &Path) -> bool {
     is_tests(path) || ADVICE_ONLY.iter().any(|part| name.contains(part))
 }
 
-fn section(name: &str, limits: &[Limit]) -> String {
-    let rows: String = limits.iter().map(row).collect();
-    format!("## {name}\n\n| limit | value | why |\n|---|---|---|\n{rows}\n")
+fn section(name: &str, rows: &str) -> String {
+    format!("## {name}\n\n| limit | value | why | source |\n|---|---|---|---|\n{rows}\n")
 }
 
-fn row(limit: &Limit) -> String {
-    format!("| `{}` | {} | {} |\n", limit.name, limit.value, limit.reason.replace('|', "\\|"))
+fn row(limit: &Limit, source: &str) -> String {
+    let Limit { name, value, reason } = limit;
+    format!("| `{name}` | {value} | {} | `{source}` |\n", reason.replace('|', "\\|"))
 }
 
 fn limits_in(text: &str) -> Vec<Limit> {
@@ -148,7 +159,7 @@ fn field(line: &str, reason: &str) -> Option<Limit> {
     let (name, _) = line.strip_prefix("pub ")?.split_once(": ")?;
     let (_, default) = reason.split_once("Default: ")?;
     let end = [", ", "; ", ". "].iter().filter_map(|end| default.find(end)).min().unwrap_or(default.len());
-    name.ends_with("_max").then(|| Limit {
+    (name.ends_with("_max") && !NO_LIMITS.contains(&name)).then(|| Limit {
         name: name.to_owned(),
         value: default.get(..end).unwrap_or(default).trim_end_matches('.').to_owned(),
         reason: reason.to_owned(),
@@ -164,12 +175,12 @@ mod tests {
         let text = "/// Most of [`A`].\n/// Enough.\npub const A_MAX: usize = 1 << 4;\n\
             const B_MAX: usize = 2;\n/// No limit.\nconst C: u8 = 1;\n\
             pub struct L {\n    /// Deepest. Default: 1,200, ten times.\n    pub depth_max: usize,\n}\n";
-        let found: Vec<String> = limits_in(text).iter().map(row).collect();
+        let found: Vec<String> = limits_in(text).iter().map(|limit| row(limit, "l.rs")).collect();
         assert_eq!(
             found,
             [
-                "| `A_MAX` | `1 << 4` | Most of `A`. Enough. |\n",
-                "| `depth_max` | 1,200 | Deepest. Default: 1,200, ten times. |\n"
+                "| `A_MAX` | `1 << 4` | Most of `A`. Enough. | `l.rs` |\n",
+                "| `depth_max` | 1,200 | Deepest. Default: 1,200, ten times. | `l.rs` |\n"
             ]
         );
     }

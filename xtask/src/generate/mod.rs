@@ -26,10 +26,11 @@ struct Generated {
     write: fn() -> Result<String, String>,
 }
 
-const FILES: [Generated; 3] = [
+const FILES: [Generated; 4] = [
     Generated { path: "docs/cli.md", write: cli::write },
     Generated { path: "docs/functions.md", write: functions::write },
     Generated { path: "docs/limits.md", write: limits::write },
+    Generated { path: "docs/sapl-functions.md", write: functions::write_sapl },
 ];
 
 /// Writes the files, or says which are stale.

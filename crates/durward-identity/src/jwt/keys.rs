@@ -9,7 +9,7 @@ use super::key::SigningKey;
 use crate::error::failed;
 use crate::{CLOCK_SKEW_MAX, IdentityError, Moment};
 
-/// How many keys are in use at most, those to come and those that only verify included.
+/// Signing keys in use, with the future ones and those that only verify.
 pub const SIGNING_KEYS_MAX: usize = 32;
 
 /// Keys, oldest first. Does not change: with another key, it is another one.

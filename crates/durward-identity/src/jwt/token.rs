@@ -15,7 +15,7 @@ use crate::entropy::{Entropy, bytes};
 use crate::error::failed;
 use crate::{CLOCK_SKEW_MAX, IdentityError, Moment};
 
-/// The longest token, in characters. Longer ones are neither made nor looked at.
+/// The longest JWT, in characters. Longer ones are neither issued nor accepted.
 pub const JWT_LENGTH_MAX: usize = 16 * 1024;
 
 /// The claims that a token has of its own: nobody else may set them.

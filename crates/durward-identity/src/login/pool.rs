@@ -11,9 +11,9 @@ use std::time::Duration;
 pub struct PoolSettings {
     /// How many passwords are hashed at once: threads that are not those that answer. Default: 1.
     pub at_once: usize,
-    /// How long somebody may have to wait; who would have to wait longer is turned away. Default: 3 seconds.
+    /// How long a login may wait; a login that would wait longer is refused. Default: 3 seconds.
     pub wait_max: Duration,
-    /// How many may wait, however short hashing takes. Default: 1024.
+    /// How many logins may wait, however short hashing takes. Default: 1024.
     pub waiting_max: usize,
 }
 

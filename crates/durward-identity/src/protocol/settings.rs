@@ -51,12 +51,13 @@ pub struct NodeSettings {
     /// How long a validation waits for the store, in `assured-read`; and a node without a store for the others, when it
     /// starts. Default: 2 seconds.
     pub ask_within: Duration,
-    /// How long a node believes that it hears the store when it hears nothing. The store says once a second that there is nothing.
-    /// By so much, a node that was cut off may be behind in `assured-write`. Default: 3 seconds.
+    /// How long a node counts as connected to the store while it hears nothing. The store says once a second that
+    /// there is nothing new. A node that was cut off can be behind by this long in `assured-write`. Default: 3
+    /// seconds.
     pub silence_max: Duration,
-    /// How many records may wait for the store; beyond, logins and changes are refused in the assured modes, and not stored in
-    /// `best-effort`. Beyond twice as many, logouts are refused: nothing has ended then. Default: 100,000, some 20 MiB; with
-    /// the largest properties, some 200 MiB.
+    /// How many records may wait for the store. Beyond that, logins and changes are refused in the assured modes, and
+    /// not stored in `best-effort`. Beyond twice as many, logouts are refused, and end nothing. Default: 100,000,
+    /// some 20 MiB; with the largest properties, some 200 MiB.
     pub outbox_max: usize,
     /// How long a key seals tokens before the next one does. Default: a day.
     pub key_period: Duration,

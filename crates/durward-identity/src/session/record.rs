@@ -12,7 +12,7 @@ use crate::{IdentityError, Moment, Stamp};
 /// The form that is written and read.
 const VERSION: u8 = 1;
 
-/// How many notes of use one record holds.
+/// How many uses of sessions one record holds.
 pub const TOUCHES_MAX: usize = 256;
 
 /// How many properties one change sets or removes.

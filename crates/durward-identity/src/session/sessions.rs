@@ -29,7 +29,7 @@ const SHARDS: usize = 256;
 pub struct SessionSettings {
     /// How long a session lives at most. The same on all nodes. Default: 120 minutes.
     pub lifetime_max: Duration,
-    /// How long a session may lie unused; zero is for ever. Default: 30 minutes.
+    /// How long a session may be idle; zero means for ever. Default: 30 minutes.
     pub idle_max: Duration,
     /// How often nodes tell each other that a session is used; by so much a session may lie unused for longer.
     /// Default: 30 seconds.

@@ -25,7 +25,7 @@ const FIXED_LENGTH: usize = 16 + 8 + 4 + 4 + 1 + 1 + 1;
 /// The longest token, in bytes.
 const BYTES_MAX: usize = 5 + 12 + FIXED_LENGTH + REALM_LENGTH_MAX + SUBJECT_LENGTH_MAX + 16;
 
-/// The longest token, in characters. Longer ones are not looked at.
+/// The longest token, in characters. Longer ones are refused unread.
 pub const TOKEN_LENGTH_MAX: usize = BYTES_MAX.div_ceil(3) * 4;
 
 /// The caller's buffer for decrypting a token, so that validation does not allocate.

@@ -19,7 +19,7 @@ use crate::hex::hex;
 use crate::session::{UsedCode, User};
 use crate::{IdentityError, Moment};
 
-/// A journal is written anew when it has this many times more entries than there are users.
+/// A journal is rewritten when it has this many times more entries than there are users.
 const WASTE_MAX: usize = 4;
 
 /// An entry of the journal.

@@ -29,7 +29,7 @@ const HEAD: &[u8; 16] = b"durward journal2";
 /// kept cannot hold it.
 const MARK: [u8; 4] = [0xff, 0xd6, 0xb7, 0xfe];
 
-/// The longest entry, in bytes. What says it is longer is damage.
+/// The longest entry, in bytes. An entry that claims to be longer is damaged.
 pub const ENTRY_BYTES_MAX: usize = 1 << 20;
 
 /// The longest batch, in bytes: more is written in several, each with its own wait for the disk.

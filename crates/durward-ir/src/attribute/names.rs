@@ -15,8 +15,8 @@ use smol_str::SmolStr;
 
 use super::AttributeName;
 
-/// So many names have a number, and are kept as long as the process lives; of those that come later the texts are compared. A number
-/// may have 24 bits, beside a data type's eight.
+/// Names of attributes that get a number, and are kept as long as the process lives. Further names are compared as texts. A number may
+/// have 24 bits, beside the 8 of a data type.
 pub const NAMES_MAX: usize = 1 << 20;
 
 /// The number of an attribute's name, which is a category and an identifier.

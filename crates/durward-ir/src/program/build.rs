@@ -352,7 +352,8 @@ pub(super) fn digest(expr: &Expr) -> u64 {
     hasher.finish()
 }
 
-/// Of objects with more keys only some are hashed: configurations bring large ones, and their texts are as large.
+/// Keys of an object that is hashed as a whole. Of a larger one the hash has only the size, the first and the last
+/// key: configurations have large objects.
 const HASHED_KEYS_MAX: usize = 64;
 
 fn hash_value(value: &Value, hasher: &mut impl Hasher) {

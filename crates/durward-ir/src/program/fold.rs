@@ -86,7 +86,7 @@ fn junction_of(parts: Box<[ExprId]>, decisive: bool) -> Expr {
 /// How many steps all that is computed ahead may take together: some ten seconds. What goes beyond is an error.
 const FOLDED_STEPS_MAX: u64 = 20 * STEPS_MAX;
 
-/// Objects with more keys are not given a table of places.
+/// Keys of an object that has a lookup table; a larger one has none.
 const LOOKUP_KEYS_MAX: usize = 1 << 16;
 
 impl Builder {

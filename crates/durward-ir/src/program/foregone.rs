@@ -11,11 +11,11 @@ use crate::combine::{Verdict, Vote};
 use crate::evaluate::{Evaluator, Everything, ListPolicies, STEPS_MAX, Unwatched};
 use crate::question::{Attributes, Encoding, Glance, NoContent, Question, UNENCODED, known, looked_up};
 
-/// No program has more cells: each costs a decision when policies are read.
+/// Cells for decisions that are computed ahead: each costs a decision when policies are loaded.
 const FOREGONE_CELLS_MAX: usize = 1 << 14;
 
-/// Filling the cells meets no more expressions, so that it takes some tenths of a second at most, however long the
-/// conditions are.
+/// Expressions that are evaluated to fill these cells: some tenths of a second at most, however long the conditions
+/// are.
 const FOREGONE_WORK_MAX: u64 = 1 << 22;
 
 /// The verdicts of a whole program.

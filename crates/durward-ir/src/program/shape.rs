@@ -13,10 +13,10 @@ use super::{BinaryOperator, Builder, Expr, ExprId, Node, SlotId, Step, Structure
 use crate::path::key_of;
 use crate::value::Value;
 
-/// Conditions that depend on more parts have no tables.
+/// Conditions that depend on more parts of a subscription have no tables.
 pub(super) const TABLE_SLOTS_MAX: usize = 3;
 
-/// So many values, and no more, are followed through the steps of an expression.
+/// Values that are followed through the steps of an expression.
 const FOLLOWED_VALUES_MAX: usize = 1 << 14;
 
 /// How deep expressions are looked into.

@@ -12,7 +12,7 @@ use super::brief::{BriefField, Word};
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Layout(u8);
 
-/// So many layouts have a number, in this process; those that are met later have none.
+/// Layouts of objects that get a number in a process; further ones get none.
 pub(crate) const LAYOUTS_MAX: usize = 64;
 
 /// The long names of a layout take no more bytes.

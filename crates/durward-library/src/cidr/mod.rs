@@ -407,24 +407,25 @@ const TWO_TEXTS: &[Parameter] = &[Parameter::Text, Parameter::Text];
 const TEXT_AND_NUMBER: &[Parameter] = &[Parameter::Text, Parameter::Number];
 
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
-    row("cidr.anonymizeIp", TEXT_AND_NUMBER, anonymize_ip, "An address without the bits behind a prefix."),
+    row("cidr.anonymizeIp", TEXT_AND_NUMBER, anonymize_ip, "The address without the bits after the prefix."),
     row(
         "cidr.canSubdivide",
         TEXT_AND_NUMBER,
         can_subdivide,
-        "Whether a block can be cut into blocks of a longer prefix.",
+        "Whether a block can be divided into blocks of this longer prefix.",
     ),
     row(
         "cidr.contains",
         TWO_TEXTS,
         contains,
-        "Whether a block has all of an address or another block; false across families.",
+        "Whether a block contains an address or another block; false between IPv4 and IPv6.",
     ),
     row(
         "cidr.containsMatches",
         &[Parameter::Array, Parameter::Array],
         contains_matches,
-        "The places of every block and address in it, as pairs.",
+        "The pairs of positions of a block (first array) and of an address or block (second array) that it \
+         contains.",
     ),
     row("cidr.expand", TEXT, expand, "All addresses of a block; an error for more than 65535."),
     row("cidr.getAddressCount", TEXT, get_address_count, "How many addresses a block has, as a text."),
@@ -433,14 +434,14 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "cidr.getCommonPrefixLength",
         TWO_TEXTS,
         get_common_prefix_length,
-        "How many bits two addresses have in common from their start.",
+        "How many leading bits two addresses have in common.",
     ),
     row("cidr.getFirstUsableAddress", TEXT, get_first_usable_address, "The second address of a block."),
     row(
         "cidr.getLastUsableAddress",
         TEXT,
         get_last_usable_address,
-        "The last address of a block but one, or the last for IPv6.",
+        "The last but one address of a block; for IPv6 the last.",
     ),
     row("cidr.getNetworkAddress", TEXT, get_network_address, "The first address of a block."),
     row(
@@ -453,7 +454,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "cidr.hashIpPrefix",
         &[Parameter::Text, Parameter::Number, Parameter::Text],
         hash_ip_prefix,
-        "The SHA-256 of an address without the bits behind a prefix, and a salt.",
+        "The SHA-256 digest of an address without the bits after the prefix, and of a salt.",
     ),
     row(
         "cidr.intersects",
@@ -461,13 +462,13 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         intersects,
         "Whether two blocks share an address; of IPv6, only mapped addresses are compared with IPv4.",
     ),
-    row("cidr.isBenchmark", TEXT, is_benchmark, "Whether an address is of 198.18.0.0/15."),
+    row("cidr.isBenchmark", TEXT, is_benchmark, "Whether an address is in 198.18.0.0/15."),
     row("cidr.isBroadcast", TEXT, is_broadcast, "Whether an address is 255.255.255.255."),
-    row("cidr.isCgnat", TEXT, is_cgnat, "Whether an address is of 100.64.0.0/10."),
+    row("cidr.isCgnat", TEXT, is_cgnat, "Whether an address is in 100.64.0.0/10."),
     row("cidr.isDocumentation", TEXT, is_documentation, "Whether an address is for documentation."),
-    row("cidr.isLinkLocal", TEXT, is_link_local, "Whether an address is of 169.254.0.0/16 or fe80::/10."),
-    row("cidr.isLoopback", TEXT, is_loopback, "Whether an address is of 127.0.0.0/8 or is ::1."),
-    row("cidr.isMulticast", TEXT, is_multicast, "Whether an address is of 224.0.0.0/4 or ff00::/8."),
+    row("cidr.isLinkLocal", TEXT, is_link_local, "Whether an address is in 169.254.0.0/16 or fe80::/10."),
+    row("cidr.isLoopback", TEXT, is_loopback, "Whether an address is in 127.0.0.0/8 or is ::1."),
+    row("cidr.isMulticast", TEXT, is_multicast, "Whether an address is in 224.0.0.0/4 or ff00::/8."),
     row(
         "cidr.isPrivateIpv4",
         TEXT,
@@ -478,7 +479,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "cidr.isPublicRoutable",
         TEXT,
         is_public_routable,
-        "Whether an address is of none of the special kinds.",
+        "Whether an address is in none of the special ranges.",
     ),
     row("cidr.isReserved", TEXT, is_reserved, "Whether an address is reserved."),
     row("cidr.isValid", TEXT, is_valid, "Whether a text is an address or a block."),
@@ -487,6 +488,6 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "cidr.sameSubnet",
         &[Parameter::Text, Parameter::Text, Parameter::Number],
         same_subnet,
-        "Whether two addresses have the same bits before a prefix.",
+        "Whether two addresses have the same bits up to the end of the prefix.",
     ),
 ];

@@ -15,7 +15,7 @@ pub(super) const MEMBERS_MAX: usize = 50_000;
 /// How many pairs of members two collections may have that are compared member by member, as in SAPL.
 pub(super) const MEMBER_PAIRS_MAX: usize = 1_000_000;
 
-/// How deep parentheses may lie in WKT, as in SAPL.
+/// How deep parentheses may nest in WKT, as in SAPL.
 pub(super) const WKT_DEPTH_MAX: usize = 128;
 
 /// How many comparisons of segments and places one call may take: half a second. Of two geometries of 100,000 places

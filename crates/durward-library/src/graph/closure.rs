@@ -12,7 +12,7 @@ use super::{edges, node};
 use crate::jvm::{hash_code, hash_set_order, hash_table_order};
 use crate::limits::ELEMENTS_MAX;
 
-/// How many entries of closures may be looked at while they are joined: a second's work, at the very most.
+/// How many entries of closures one call may read to join them: a second's work at most.
 const STEPS_MAX: usize = 100_000_000;
 
 /// The closures of a graph.

@@ -12,7 +12,7 @@ use super::ast::{
 };
 use crate::jvm::{double, hash_code, hash_table_order, number};
 
-/// The deepest depth that is told apart.
+/// The largest depth that an analysis reports; a deeper query has this depth.
 const DEPTH_MAX: i64 = 100;
 /// What a level adds to the complexity.
 pub(super) const DEPTH_WEIGHT: i64 = 2;

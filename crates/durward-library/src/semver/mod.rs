@@ -223,7 +223,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "semver.compare",
         TWO_TEXTS,
         compare,
-        "Below zero, zero or above zero as the first version is before, beside or after the second.",
+        "A negative number, zero or a positive number, as the first version is lower, equal or higher.",
     ),
     row(
         "semver.diff",
@@ -231,7 +231,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         diff,
         "What changed between versions: `major`, `minor`, `patch`, `prerelease` or `none`.",
     ),
-    row("semver.equals", TWO_TEXTS, equals, "Whether two versions are the same but for their build."),
+    row("semver.equals", TWO_TEXTS, equals, "Whether two versions are equal, apart from their build."),
     row("semver.getMajor", TEXT, get_major, "The first number of a version."),
     row("semver.getMinor", TEXT, get_minor, "The second number of a version."),
     row("semver.getPatch", TEXT, get_patch, "The third number of a version."),

@@ -189,13 +189,13 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "time.timeBetween",
         THREE_TEXTS,
         spans::time_between,
-        "How many whole units (`NANOS` to `MILLENNIA`) lie between two times.",
+        "How many whole units (third, `NANOS` to `MILLENNIA`) lie between two times.",
     ),
     row(
         "time.timeInZone",
         THREE_TEXTS,
         zones::time_in_zone,
-        "The time of day at UTC when clocks of this zone show this time on this date.",
+        "The time of day at UTC when clocks of a zone (third) show this time (first) on this date (second).",
     ),
     row(
         "time.timeOf",

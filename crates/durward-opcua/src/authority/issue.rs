@@ -19,7 +19,7 @@ use crate::token::{
     GrantVerdict, Grants, IssueRequest, LIVE_FACTS_BYTES_MAX, LiveFacts, NodeTable, ROLES_MAX, TokenFacts,
 };
 
-/// How often a decision is made anew because something was recalled meanwhile.
+/// How often a decision is made again because of a revocation in the meantime.
 const DECISIONS_MAX: usize = 8;
 
 /// The token request of a client.

@@ -19,9 +19,9 @@ pub(super) type LedgerEvent = AuthorityEvent<Arc<str>, u64, ()>;
 pub(super) type LedgerAction = AuthorityAction<Arc<str>, u64, ()>;
 type LedgerMachine = AuthorityMachine<Arc<str>, u64>;
 
-/// Records beyond those that are needed, after which the store is written anew.
+/// Superseded records after which the store is rewritten.
 const SPARE_RECORDS_MAX: usize = 10_000;
-/// Records that wait for a store that fails; with more of them the store is written anew when it works again.
+/// Records that wait while the store fails; with more of them the store is rewritten when it works again.
 const UNSAVED_MAX: usize = 1_000;
 
 /// The machine and its store.

@@ -35,8 +35,8 @@ use crate::session::{PasswordAttempt, PasswordThrottle};
 use crate::token::{CutoffTarget, NodeTable};
 use crate::wire::datetime;
 
-/// How far ahead of the clock a token may be dated when it is handed out. Gates refuse tokens from further ahead
-/// ([`TOKEN_SKEW_DEFAULT`](crate::token::TOKEN_SKEW_DEFAULT)), and their clocks may be behind. Many recalls in a row date tokens ahead.
+/// How far ahead of the clock a token may be dated when it is issued. Gates refuse tokens from further ahead
+/// (`TOKEN_SKEW_DEFAULT`), and their clocks may be behind. Many revocations in a row date tokens ahead.
 pub(super) const DATED_AHEAD_MAX: Duration = Duration::from_secs(2);
 
 /// What an authorization service is set to.

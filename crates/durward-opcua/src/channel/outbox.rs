@@ -19,7 +19,8 @@ use crate::wire::{ChunkKind, OutgoingSequence};
 /// When so much waits to be written, nothing more is read from the peer.
 const CONGESTED_BYTES: usize = 1024 * 1024;
 
-/// A buffer that grew larger than this is given back when it is empty: opening a session takes more than what follows, and most sessions are idle.
+/// Bytes of an empty buffer that are kept; a larger one is freed. Opening a session takes more than what follows, and
+/// most sessions are idle.
 const KEPT_BYTES_MAX: usize = 1024;
 
 /// What is left is written for so long when a channel ends; then the connection is dropped.

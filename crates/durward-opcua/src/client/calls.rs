@@ -19,7 +19,7 @@ use crate::wire;
 
 /// References of one node, over all continuation points.
 pub const REFERENCES_MAX: usize = 100_000;
-/// Values of history that one call brings.
+/// Values of history that one call returns.
 pub const HISTORY_VALUES_MAX: usize = 1_000_000;
 /// References asked for at a time.
 const REFERENCES_PER_RESPONSE: u32 = 1_000;

@@ -22,7 +22,7 @@ use super::shared::{ClientShared, LiveSession};
 use crate::crypto::random_bytes;
 use crate::error::Error;
 
-/// Values that wait for whoever watches. A watcher that is slower for long misses some, and is told.
+/// Values that wait for a watcher. A watcher that is too slow for long misses some, and is told so.
 const WAITING_MAX: usize = 1_024;
 /// Messages that are asked for again one by one.
 const REPUBLISH_MAX: u32 = 64;

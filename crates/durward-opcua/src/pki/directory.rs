@@ -21,10 +21,10 @@ use crate::error::Error;
 /// Larger files are no certificates or lists.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Files that are looked at in one directory.
+/// Files that are read in one directory.
 const FILES_MAX: usize = 2_048;
 
-/// Rejected certificates that are kept; whoever can connect can fill this directory.
+/// Rejected certificates that are kept: anybody who can connect could fill this directory.
 const REJECTED_MAX: usize = 64;
 
 const LAYOUT: [&str; 7] = [

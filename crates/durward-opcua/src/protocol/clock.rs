@@ -8,8 +8,8 @@ use durward_identity::Moment;
 
 /// The wall clock is followed up to this far: ahead at once, back slowly.
 pub const CLOCK_STEP_MAX: Duration = Duration::from_secs(1);
-/// A wall clock that is further away is believed when it has been so for this long. A machine that wakes up serves so much longer what has ended
-/// in its sleep.
+/// A wall clock that is further away is believed once it has been so for this long. A machine that wakes up accepts
+/// for so much longer what expired in its sleep.
 pub const CLOCK_DOUBT_MAX: Duration = Duration::from_secs(1);
 /// All its readings meanwhile agree with the first up to this: one that stands still does not.
 const AGREEMENT_MS: u64 = 100;

@@ -21,7 +21,7 @@ use crate::crypto;
 use crate::error::Error;
 use crate::wire::{self, RequestPeek};
 
-/// Languages that are looked at.
+/// Locales that are read.
 const LOCALES_MAX: usize = 16;
 
 /// Answers ActivateSession.

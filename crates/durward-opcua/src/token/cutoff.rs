@@ -9,7 +9,8 @@ use durward_identity::Moment;
 
 use super::facts::{FactName, TokenFacts};
 
-/// Most cutoffs at one time. With more, all are replaced by one for everybody: clients fetch new tokens, and nothing dead comes to life.
+/// Cutoffs at one time. With more, one cutoff for everybody replaces all: clients fetch new tokens, and no revoked
+/// token becomes valid again.
 pub const CUTOFFS_MAX: usize = 65_536;
 
 /// The tokens that a cutoff revokes.

@@ -43,8 +43,8 @@ pub use votes::{Lowered, Stratum, in_order};
 /// with 2 MiB of stack.
 pub const NESTING_MAX: u32 = 400;
 
-/// How many expressions one policy may come to once variables are put in their places. They are shared in memory, but
-/// a decision walks them again each time: without a bound, thirty variables of `x + x` each would take hours.
+/// How many expressions one policy may have once variables are substituted. They are shared in memory, but a decision
+/// walks them again each time: without a bound, thirty variables of `x + x` each would take hours.
 pub const EXPRESSIONS_MAX: u64 = 1_000_000;
 
 /// Lowers documents into the program being built, and gives their elements: first those that say the same whatever is

@@ -13,6 +13,6 @@ pub const NUMBER_CHARACTERS_MAX: usize = 1000;
 /// Largest scale of a number (digits after the point less the exponent), up and down, as in SAPL 4.
 pub const NUMBER_SCALE_MAX: i64 = 1000;
 
-/// Most problems listed for one document: more than an author reads at once, and a bound on what a broken (or
-/// hostile) document can make us keep.
+/// Most problems that are listed for one document: more than an author reads at once, and a bound on the memory that
+/// a broken (or hostile) document can take.
 pub const DIAGNOSTICS_MAX: usize = 100;

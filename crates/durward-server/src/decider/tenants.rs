@@ -22,8 +22,8 @@ use super::live::Live;
 use super::{Decision, MultiSubscription, Subscription};
 use crate::base::Clock;
 
-/// Most tenants that have no policies and yet streams. Tenants come from credentials: there are no more than whoever
-/// hands those out makes up.
+/// Tenants that have no policies and yet streams. Tenants come from credentials, so there are only as many as the
+/// operator has made up.
 const WITHOUT_POLICIES_MAX: usize = 10_000;
 
 /// How long the thread sleeps at most, so that a signal that got lost costs no more.
@@ -51,7 +51,7 @@ impl Tenant {
             tracing::warn!(
                 tenant = ?name,
                 "a SAPL subscription was asked of policies that are all XACML's: they see its keys as attributes \
-                 (docs/sapl.md, \"One question, two languages\"); requests of XACML are asked at /pdp"
+                 (docs/sapl.md, \"SAPL and XACML together\"); send XACML requests to /pdp"
             );
         }
     }

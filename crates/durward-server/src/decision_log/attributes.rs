@@ -14,8 +14,8 @@ use crate::access::subject::document;
 use crate::base::settings::{DecisionLogSettings, Redaction};
 use durward_pdp::sapl::Subscription;
 
-/// How many bytes of attributes a line holds at most: what a question of usual size has fits, and who asks with megabytes
-/// does not fill the disk.
+/// Bytes of attributes in one line: those of a usual request fit, and a caller who sends megabytes cannot fill the
+/// disk.
 pub(super) const ATTRIBUTES_BYTES_MAX: usize = 64 * 1024;
 
 /// The attributes of a question as JSON.

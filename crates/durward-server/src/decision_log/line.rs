@@ -13,7 +13,7 @@ use super::{Asked, Entry, Told, mask};
 use crate::base::settings::DecisionLogSettings;
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 
-/// How much of a caller's name for a subscription is written.
+/// Characters that are written of a caller's id of a subscription.
 const ID_LENGTH_MAX: usize = 256;
 
 /// How lines are written.

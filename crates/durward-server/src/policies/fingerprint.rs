@@ -25,7 +25,7 @@ pub(super) fn look_of(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().map(|metadata| digest(path, &metadata))
 }
 
-/// Most files and directories looked at: links that lead back multiply without end.
+/// Files and directories that are visited: links that lead back would multiply them without end.
 const ENTRY_COUNT_MAX: usize = 200_000;
 
 /// Adds up, because directories list their files in no order.

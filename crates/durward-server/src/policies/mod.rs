@@ -39,7 +39,7 @@ pub(crate) use loaded::{Loaded, Watching};
 pub(crate) use state::{PolicyProblem, PolicyState, PolicyWarning};
 pub(crate) use tenants::TenantState;
 
-/// Most problems kept and told: more than anybody mends before trying again.
+/// Problems that are kept and reported: more than anybody corrects before the next try.
 const PROBLEMS_MAX: usize = 50;
 
 /// Where nothing has changed for so long, everything is built anew: decisions are a little faster then.

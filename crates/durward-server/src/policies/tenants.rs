@@ -14,7 +14,8 @@ use super::intake::Content;
 use super::{InForce, PolicyProblem, Refused, Warned, report};
 use crate::base::standing::Standing;
 
-/// Most tenants whose policies are read: each costs memory, and whoever can make directories could make any number.
+/// Tenants whose policies are read: each costs memory, and anybody who can create directories could create any
+/// number.
 pub(super) const TENANTS_MAX: usize = 10_000;
 
 /// All tenants by name.

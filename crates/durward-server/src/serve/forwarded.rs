@@ -10,7 +10,7 @@ use hyper::header::{self, HeaderMap, HeaderName};
 
 use crate::base::settings::{ForwardedBy, ServerSettings};
 
-/// How many proxies may stand one behind the other; further ones are taken for the client.
+/// How many trusted proxies may stand in a row; the next one counts as the client.
 const HOPS_MAX: usize = 16;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");

@@ -22,7 +22,7 @@ const BACKLOG: u32 = 1024;
 /// How long to wait after an accept that failed, usually because files ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How many refused connections are given the time to read why at once; further ones are just closed.
+/// How many refused connections at once get the time to read the reason; further ones are closed at once.
 const REFUSALS_MAX: usize = 64;
 
 /// How long a refused connection may take to read why.

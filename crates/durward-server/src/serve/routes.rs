@@ -36,31 +36,31 @@ pub(crate) enum Endpoint {
 
 /// Whoever may open a connection: the address listened on, TLS client certificates and the proxy in front decide
 /// about that, not the route.
-const WHO_CONNECTS: &str = "whoever may connect";
+const WHO_CONNECTS: &str = "anyone who can connect";
 
 /// Whoever `[auth]` lets in. Not there unless `sapl.http` is set.
-const WHO_AUTHENTICATES: &str = "whoever `[auth]` lets in, where `sapl.http` is set";
+const WHO_AUTHENTICATES: &str = "callers that `[auth]` accepts; if `sapl.http` is set";
 
 /// Whoever knows a password. Not there unless `identity.users` or `identity.ldap` is set.
-const WHO_LOGS_IN: &str = "who logs in, where there are users (`[identity]`)";
+const WHO_LOGS_IN: &str = "a user who logs in; if `[identity]` has users";
 
 /// Whoever shows the token of a session.
-const WHO_HOLDS: &str = "whoever holds a session's token, where there are users (`[identity]`)";
+const WHO_HOLDS: &str = "the holder of a session token; if `[identity]` has users";
 
 /// Whoever shows the token of a session of a user in the group of administrators.
-const WHO_ADMINISTERS: &str = "an administrator's session, where there are users (`[identity]`)";
+const WHO_ADMINISTERS: &str = "the holder of an administrator's session token; if `[identity]` has users";
 
 /// Whoever shows the secret of a client. Not there unless `oauth.issuer` is set.
-const WHO_IS_CLIENT: &str = "a client of `[[oauth.clients]]`, where `oauth.issuer` is set";
+const WHO_IS_CLIENT: &str = "a client of `[[oauth.clients]]`; if `oauth.issuer` is set";
 
 /// Not there unless `oauth.issuer` is set.
-const WHO_CONNECTS_OAUTH: &str = "whoever may connect, where `oauth.issuer` is set";
+const WHO_CONNECTS_OAUTH: &str = "anyone who can connect; if `oauth.issuer` is set";
 
 /// Not there unless `xacml.wso2_paths` is set.
-const WHO_CONNECTS_WSO2: &str = "whoever may connect, where `xacml.wso2_paths` is set";
+const WHO_CONNECTS_WSO2: &str = "anyone who can connect; if `xacml.wso2_paths` is set";
 
 /// Not there unless `xacml.authzforce_domain` is set.
-const WHO_CONNECTS_AUTHZFORCE: &str = "whoever may connect, where `xacml.authzforce_domain` is set";
+const WHO_CONNECTS_AUTHZFORCE: &str = "anyone who can connect; if `xacml.authzforce_domain` is set";
 
 /// What stands for the domain in the paths of AuthzForce.
 const DOMAIN: &str = "{domain}";
@@ -75,35 +75,35 @@ pub const ROUTES: &[Route] = &[
         path: "/pdp",
         methods: &["POST", "OPTIONS"],
         who: WHO_CONNECTS,
-        what: "decides a XACML request, XML or JSON",
+        what: "decides an XACML request, XML or JSON",
         endpoint: Endpoint::Pdp(Dialect::Rest),
     },
     Route {
         path: "/",
         methods: READ,
         who: WHO_CONNECTS,
-        what: "home document with the link to `/pdp`; a page for browsers",
+        what: "returns the home document, which links to `/pdp`; to browsers a page",
         endpoint: Endpoint::Home,
     },
     Route {
         path: "/health/live",
         methods: READ,
         who: WHO_CONNECTS,
-        what: "whether the process answers",
+        what: "returns 200 while the process runs",
         endpoint: Endpoint::Live,
     },
     Route {
         path: "/health/ready",
         methods: READ,
         who: WHO_CONNECTS,
-        what: "whether it can decide, by which policies, and what is wrong with newer ones",
+        what: "tells whether the server can decide, with which policies, and what is wrong with newer ones",
         endpoint: Endpoint::Ready,
     },
     Route {
         path: "/metrics",
         methods: READ,
         who: WHO_CONNECTS,
-        what: "counters for Prometheus",
+        what: "returns metrics for Prometheus",
         endpoint: Endpoint::Metrics,
     },
     Route {
@@ -117,21 +117,21 @@ pub const ROUTES: &[Route] = &[
         path: "/api/pdp/decide",
         methods: POST,
         who: WHO_AUTHENTICATES,
-        what: "decides a SAPL subscription again whenever the decision changes (events)",
+        what: "decides a SAPL subscription, and sends each new decision (event stream)",
         endpoint: Endpoint::Sapl(Ask::Decide),
     },
     Route {
         path: "/api/pdp/multi-decide",
         methods: POST,
         who: WHO_AUTHENTICATES,
-        what: "decides several SAPL subscriptions, and tells those decisions that change (events)",
+        what: "decides several SAPL subscriptions, and sends each decision that changes (event stream)",
         endpoint: Endpoint::Sapl(Ask::MultiDecide),
     },
     Route {
         path: "/api/pdp/multi-decide-all",
         methods: POST,
         who: WHO_AUTHENTICATES,
-        what: "decides several SAPL subscriptions, and tells all decisions when one changes (events)",
+        what: "decides several SAPL subscriptions, and sends all decisions when one changes (event stream)",
         endpoint: Endpoint::Sapl(Ask::MultiDecideAll),
     },
     Route {
@@ -152,49 +152,49 @@ pub const ROUTES: &[Route] = &[
         path: "/v1/login/code",
         methods: POST,
         who: WHO_LOGS_IN,
-        what: "finishes a login with a code of the second step",
+        what: "completes a login with a code of the second step",
         endpoint: Endpoint::Identity(Act::Code),
     },
     Route {
         path: "/v1/sessions/validate",
         methods: POST,
         who: WHO_HOLDS,
-        what: "whether a token's session lives",
+        what: "tells whether the token's session is valid",
         endpoint: Endpoint::Identity(Act::Validate),
     },
     Route {
         path: "/v1/session",
         methods: READ,
         who: WHO_HOLDS,
-        what: "the token's session",
+        what: "returns the token's session",
         endpoint: Endpoint::Identity(Act::Session),
     },
     Route {
         path: "/v1/sessions",
         methods: READ,
         who: WHO_HOLDS,
-        what: "the sessions of the token's user",
+        what: "returns the sessions of the token's user",
         endpoint: Endpoint::Identity(Act::Sessions),
     },
     Route {
         path: "/v1/sessions/logout",
         methods: POST,
         who: WHO_HOLDS,
-        what: "ends the token's session, another one of the same user, or all of them",
+        what: "ends the token's session, another session of the same user, or all of them",
         endpoint: Endpoint::Identity(Act::Logout),
     },
     Route {
         path: "/v1/sessions/refresh",
         methods: POST,
         who: WHO_HOLDS,
-        what: "another token for the same session",
+        what: "issues another token for the same session",
         endpoint: Endpoint::Identity(Act::Refresh),
     },
     Route {
         path: "/v1/sessions/step-up",
         methods: POST,
         who: WHO_HOLDS,
-        what: "raises the session's level by a code of the second step",
+        what: "raises the session's authentication level with a code of the second step",
         endpoint: Endpoint::Identity(Act::StepUp),
     },
     Route {
@@ -208,126 +208,126 @@ pub const ROUTES: &[Route] = &[
         path: "/v1/admin/sessions",
         methods: POST,
         who: WHO_ADMINISTERS,
-        what: "the sessions of a user",
+        what: "returns the sessions of a user",
         endpoint: Endpoint::Identity(Act::AdminSessions),
     },
     Route {
         path: "/v1/admin/revoke",
         methods: POST,
         who: WHO_ADMINISTERS,
-        what: "ends a session of a user, all of a user's, or everybody's",
+        what: "ends one session of a user, all sessions of a user, or all sessions",
         endpoint: Endpoint::Identity(Act::AdminRevoke),
     },
     Route {
         path: "/v1/admin/forgive",
         methods: POST,
         who: WHO_ADMINISTERS,
-        what: "lets a user try again who has to wait after failures",
+        what: "removes a user's delay after failed logins",
         endpoint: Endpoint::Identity(Act::AdminForgive),
     },
     Route {
         path: "/v1/admin/rotate",
         methods: POST,
         who: WHO_ADMINISTERS,
-        what: "takes another key for tokens into use",
+        what: "starts to use a new key for tokens",
         endpoint: Endpoint::Identity(Act::AdminRotate),
     },
     Route {
         path: "/v1/openapi.json",
         methods: READ,
         who: WHO_CONNECTS,
-        what: "what all of `/v1` takes and gives (OpenAPI)",
+        what: "describes all requests and answers of `/v1` (OpenAPI)",
         endpoint: Endpoint::Identity(Act::OpenApi),
     },
     Route {
         path: "/oauth2/token",
         methods: POST,
         who: WHO_IS_CLIENT,
-        what: "gives a token, for the client or for a session's user",
+        what: "issues a token, for the client itself or for a session's user",
         endpoint: Endpoint::Oauth(oauth::Ask::Token),
     },
     Route {
         path: "/oauth2/introspect",
         methods: POST,
         who: WHO_IS_CLIENT,
-        what: "whether a token is good, for those it was given to and those it is for",
+        what: "introspects a token (RFC 7662), for the client that it was issued to and for its audience",
         endpoint: Endpoint::Oauth(oauth::Ask::Introspect),
     },
     Route {
         path: "/oauth2/revoke",
         methods: POST,
         who: WHO_IS_CLIENT,
-        what: "recalls a token that the client was given",
+        what: "revokes a token of the client (RFC 7009)",
         endpoint: Endpoint::Oauth(oauth::Ask::Revoke),
     },
     Route {
         path: "/.well-known/jwks.json",
         methods: READ,
         who: WHO_CONNECTS_OAUTH,
-        what: "the public keys of tokens",
+        what: "returns the public keys that verify tokens (JWKS)",
         endpoint: Endpoint::Oauth(oauth::Ask::Keys),
     },
     Route {
         path: "/.well-known/openid-configuration",
         methods: READ,
         who: WHO_CONNECTS_OAUTH,
-        what: "where and how tokens are to be had",
+        what: "returns the metadata of the issuer (OpenID Connect Discovery)",
         endpoint: Endpoint::Oauth(oauth::Ask::Metadata),
     },
     Route {
         path: "/.well-known/oauth-authorization-server",
         methods: READ,
         who: WHO_CONNECTS_OAUTH,
-        what: "the same, by the name of RFC 8414",
+        what: "returns the same metadata, at the path of RFC 8414",
         endpoint: Endpoint::Oauth(oauth::Ask::Metadata),
     },
     Route {
         path: "/api/identity/entitlement/decision/pdp",
         methods: POST,
         who: WHO_CONNECTS_WSO2,
-        what: "decides a XACML request, XML or JSON, as WSO2's entitlement API",
+        what: "decides an XACML request, XML or JSON, as WSO2's entitlement API does",
         endpoint: Endpoint::Pdp(Dialect::Wso2(Wso2::Pdp)),
     },
     Route {
         path: "/api/identity/entitlement/decision/by-xacml",
         methods: POST,
         who: WHO_CONNECTS_WSO2,
-        what: "the same",
+        what: "does the same",
         endpoint: Endpoint::Pdp(Dialect::Wso2(Wso2::Pdp)),
     },
     Route {
         path: "/api/identity/entitlement/decision/by-attrib",
         methods: POST,
         who: WHO_CONNECTS_WSO2,
-        what: "decides about subject, resource, action and environment, four texts in JSON",
+        what: "decides about `subject`, `resource` and `action`, each a JSON string, and `environment`, an array of strings",
         endpoint: Endpoint::Pdp(Dialect::Wso2(Wso2::Attributes)),
     },
     Route {
         path: "/api/identity/entitlement/decision/by-attrib-boolean",
         methods: POST,
         who: WHO_CONNECTS_WSO2,
-        what: "the same, answered with `true` or `false`",
+        what: "decides about the same without `environment`, and answers `true` or `false`",
         endpoint: Endpoint::Pdp(Dialect::Wso2(Wso2::Truth)),
     },
     Route {
         path: "/api/identity/entitlement/decision/home",
         methods: READ,
         who: WHO_CONNECTS_WSO2,
-        what: "WSO2's home document",
+        what: "returns WSO2's home document",
         endpoint: Endpoint::Wso2Home,
     },
     Route {
         path: "/domains/{domain}/pdp",
         methods: POST,
         who: WHO_CONNECTS_AUTHZFORCE,
-        what: "decides a XACML request, XML or JSON, as AuthzForce",
+        what: "decides an XACML request, XML or JSON, as AuthzForce does",
         endpoint: Endpoint::Pdp(Dialect::Authzforce),
     },
     Route {
         path: "/authzforce-ce/domains/{domain}/pdp",
         methods: POST,
         who: WHO_CONNECTS_AUTHZFORCE,
-        what: "the same, where its web application usually is",
+        what: "does the same, at the usual path of AuthzForce's web application",
         endpoint: Endpoint::Pdp(Dialect::Authzforce),
     },
 ];

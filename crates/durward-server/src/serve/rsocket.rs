@@ -22,7 +22,7 @@ use durward_net::tls::Acceptor;
 /// How long to wait after an accept that failed, usually because files ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How many connections too many are told so at once; further ones are just closed.
+/// How many refused connections at once get an error frame; further ones are closed at once.
 const REFUSALS_MAX: usize = 64;
 
 /// How long one of them may take.

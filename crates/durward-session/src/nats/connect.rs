@@ -13,7 +13,7 @@ use super::settings::{NatsLogin, NatsSettings};
 use crate::secret::read_secret;
 use crate::store::NodeLink;
 
-/// What is looked at of a file with certificates.
+/// Bytes of a file with certificates.
 const PEM_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// How often the server is asked whether it is there; after three questions without an answer, another one is tried.

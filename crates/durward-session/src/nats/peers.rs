@@ -26,7 +26,7 @@ const PART: &str = "Durward-Part";
 /// Stands in the last part.
 const LAST: &str = "Durward-Last";
 
-/// How long a part may become. Servers take messages of 1 MiB unless told otherwise.
+/// Bytes of one part of an answer. By default servers accept messages of 1 MiB.
 const PART_BYTES_MAX: usize = 256 * 1024;
 
 /// How much of answers is kept while they come.

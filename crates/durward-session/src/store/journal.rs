@@ -28,7 +28,8 @@ const IDLE_EVERY: Duration = Duration::from_secs(1);
 /// How many orders are carried out with one wait for the disk.
 const BATCH: usize = 1024;
 
-/// How many records are remembered to be there when they are sent again: those of far more than two minutes without an answer.
+/// How many records are remembered, to recognize those that are sent again: more than are sent in two minutes without
+/// an answer.
 const SEEN_MAX: usize = 1 << 16;
 
 /// How much of the file is read at once.

@@ -20,7 +20,7 @@ use durward_net::connect::Stream;
 
 /// After how long a silence the service is asked whether it is there; after as long again it is not.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long taking leave may take.
+/// How long closing a WebSocket may take.
 const LEAVE_TIME_MAX: Duration = Duration::from_secs(1);
 
 impl Client {

@@ -14,7 +14,7 @@ use crate::http::{Client, Request};
 
 /// How long it is believed that a key cannot be had, in milliseconds.
 const ABSENCE_MS: i64 = 10_000;
-/// How many keys are kept. Names of keys come from tokens, so anybody can make them up.
+/// How many keys are cached. Names of keys come from tokens, so anybody can invent them.
 const KEYS_MAX: usize = 10_000;
 /// The largest answer of a server, in bytes.
 const ANSWER_BYTES_MAX: usize = 1 << 20;

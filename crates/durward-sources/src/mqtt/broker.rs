@@ -17,7 +17,7 @@ use durward_net::connect::Connector;
 
 /// How long to wait before a broken connection is made again, at first; doubled each time.
 const PAUSE_MIN: Duration = Duration::from_millis(200);
-/// The longest pause.
+/// The longest pause between two attempts to connect.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// The brokers that somebody listens to.

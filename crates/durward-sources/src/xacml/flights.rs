@@ -10,8 +10,8 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// How many answers are remembered, and questions under way: who asks about ever new subjects fills no memory. How many bytes
-/// they may have is `sources.cache_bytes_max`.
+/// How many answers are cached, and questions under way: questions about ever new subjects must not fill the memory.
+/// `sources.cache_bytes_max` limits their bytes.
 const ANSWERS_MAX: usize = 10_000;
 
 /// What an entry costs beside its texts: the table's own, and what the texts are held by.

@@ -24,7 +24,7 @@ use crate::settings::{
 };
 use crate::template::Template;
 
-/// Longest text that a question to a source may come to, in bytes: a token fits, and what requests say fills no memory.
+/// The longest question to a source, in bytes: a token fits, and values of requests must not fill the memory.
 const QUESTION_BYTES_MAX: usize = 16 * 1024;
 
 /// What sources share: connections, directories, keys.

@@ -39,7 +39,8 @@ use kinds::{Kind, Parts};
 /// How often one request is decided again because answers made further attributes matter. Real policies need one or two.
 const ROUNDS_MAX: usize = 16;
 
-/// How many questions one request may lead to: a request for many decisions must not be an attack on a directory.
+/// How many questions to sources one request may cause: a request for many decisions must not become an attack on a
+/// directory.
 const QUESTIONS_MAX: usize = 256;
 
 /// What operators are told when a source fails: once a minute for each source, with the reason.

@@ -28,7 +28,7 @@ pub use ties::Ties;
 /// together with the nesting within each document.
 pub const REFERENCE_DEPTH_MAX: usize = 50;
 
-/// How deep policy sets may stand in each other, references followed: the recursion of the evaluator.
+/// How deep policy sets may nest, with references followed: the recursion of the evaluator.
 pub const NESTING_MAX: usize = 400;
 
 /// How many elements a program may have when every reference and every variable is followed anew. They are shared in
@@ -36,8 +36,8 @@ pub const NESTING_MAX: usize = 400;
 /// would take hours, and so would thirty variables.
 pub const ELEMENTS_MAX: u64 = 20_000_000;
 
-/// Most problems listed for all documents together: a large document can have a million, and each takes as much memory as
-/// an element of it. Those behind the first are not told; the policies are refused all the same.
+/// Problems that are listed for all documents together: a large document can have a million, and each takes as much
+/// memory as an element of it. Further ones are not listed; the policies are refused all the same.
 pub const PROBLEMS_LOWERED_MAX: usize = 1_000;
 
 /// What to make of several documents.

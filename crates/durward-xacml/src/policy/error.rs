@@ -7,8 +7,8 @@ use smol_str::SmolStr;
 
 use crate::tree::Place;
 
-/// Most problems listed for one document: more than an author reads at once, and a bound on what a broken
-/// (or hostile) document can make us keep.
+/// Most problems that are listed for one document: more than an author reads at once, and a bound on the memory that
+/// a broken (or hostile) document can take.
 const PROBLEMS_MAX: usize = 100;
 
 /// Longest piece of the document quoted in a message, in characters.

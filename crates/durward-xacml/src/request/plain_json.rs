@@ -55,7 +55,7 @@ struct Given<'t> {
     values: Option<Scalars<'t>>,
 }
 
-/// More integers of this many digits are not read here.
+/// Digits of an integer that this fast reader takes; the general one reads longer integers.
 const DIGITS_MAX: usize = 18;
 
 impl<'t> Plain<'t, '_> {

@@ -14,7 +14,8 @@ use crate::failure::{CommandError, CommandResult, without_number};
 use crate::serve::clock;
 use crate::to_stdout;
 
-/// What SAPL 4.2 reads: so many files, and so much better packed than this it takes for an attack.
+/// How many files SAPL 4.2 reads in a bundle. SAPL takes a bundle that is packed better than 100:1 for an attack,
+/// too.
 const SAPL_FILES_MAX: usize = 1000;
 const SAPL_RATIO_MAX: usize = 100;
 
@@ -30,7 +31,7 @@ pub(super) struct CreateBundle {
     /// Sign it with this private key
     #[arg(short, long, value_name = "FILE.pem")]
     key: Option<PathBuf>,
-    /// What the signature calls the key
+    /// The name of the key in the signature
     #[arg(long, value_name = "NAME", default_value = "default")]
     key_id: String,
     /// What this publication is called; otherwise its name is made of what is in it
@@ -73,7 +74,7 @@ pub(super) struct SignBundle {
     /// The private key
     #[arg(short, long, value_name = "FILE.pem")]
     key: PathBuf,
-    /// What the signature calls the key
+    /// The name of the key in the signature
     #[arg(long, value_name = "NAME", default_value = "default")]
     key_id: String,
     /// The signed bundle, unless it takes the place of the other

@@ -22,7 +22,7 @@ Examples:
 JSON Web Keys of X25519: --seal-to is the receiver's public one, --unseal-with the private one.
 Exit codes: 0 done, 1 not to be trusted, 2 bad input.";
 
-/// Put policies into one signed file, and look into such files
+/// Make signed bundles of policies, verify and inspect them
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 #[command(disable_help_subcommand = true)]

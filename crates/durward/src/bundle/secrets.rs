@@ -22,7 +22,7 @@ pub(super) struct Seal {
     seal_to: PathBuf,
 }
 
-/// Open the secrets of a directory; the sealed ones are removed
+/// Decrypt the secrets of a directory; the sealed ones are removed
 #[derive(Debug, clap::Args)]
 pub(super) struct Unseal {
     /// The directory

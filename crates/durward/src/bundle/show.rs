@@ -21,7 +21,7 @@ pub(super) struct VerifyBundle {
     key: PathBuf,
 }
 
-/// Show what a bundle says and holds; no secret is shown
+/// Show the manifest and the files of a bundle, without secrets
 #[derive(Debug, clap::Args)]
 pub(super) struct InspectBundle {
     /// The bundle

@@ -43,19 +43,19 @@ Examples:
   durward decide --policies sapl/ --exit-code --request ask.json && open-the-door
 
 A line of --requests is {\"id\": ..., \"request\": \"<Request ...\" or {\"Request\": ...}}; a line of the answer is
-{\"id\": ..., \"decision\": \"Permit\", \"response\": ...}. A line with a \"subscription\" is a question of SAPL, and
-its answer's response a decision object. Where a request means several decisions, `decision` names
-them all, joined by commas. A line that cannot be read is answered with Indeterminate, and the exit code is 2.
-With --expect, lines {\"id\": ..., \"decision\": ...} are compared instead, and the differences are printed; a decision
-that is an object is compared as a whole.
+{\"id\": ..., \"decision\": \"Permit\", \"response\": ...}. A line with a \"subscription\" is a SAPL subscription, and the
+response of its answer is a SAPL decision. If a request has several results, `decision` lists their decisions, joined by
+commas. The answer to a line that is not valid is Indeterminate, and the exit code is 2.
+With --expect, the command compares the decisions with lines {\"id\": ..., \"decision\": ...} and prints the differences; if
+such a decision is an object, it compares the whole decision.
 
-Policies of SAPL have the time and certificates as attributes here, `<time.now>` and `<x509...>`; any other is undefined,
-and a warning says which. With --watch, policies that change are taken in, and a decision that comes out the same
-prints nothing. Broken policies leave the old ones in force.
+SAPL policies have only the attributes `<time...>` and `<x509...>` here; any other attribute is undefined, and a warning
+names it. With --watch, changed policies come into force, and only a new decision is printed. Broken policies leave the
+old ones in force.
 
-A server is asked for decisions of SAPL only. Where it gives none that is clear, INDETERMINATE is printed, why on
-standard error, and the exit code is 2; so it is when a stream that is watched ends. Credentials are best given in
-DURWARD_BEARER_TOKEN (a token or an API key) or DURWARD_BASIC_AUTH (name:password).
+A server gives SAPL decisions only. If it gives no valid decision, or ends a stream, the command prints INDETERMINATE,
+writes the reason to standard error, and exits with 2. Put credentials into DURWARD_BEARER_TOKEN (a token or an API
+key) or DURWARD_BASIC_AUTH (name:password).
 
 Exit codes: 0 decided (whatever the decision), 1 differences to --expect, 2 bad input or no answer.
 With --exit-code: 0 permit without obligations and resource, 1 bad input or no answer, 2 deny, 3 not applicable,
@@ -82,16 +82,16 @@ pub(crate) struct Arguments {
     /// The index: auto, scan, bloom, canonical or diagram; it changes the speed, never the answer
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = policies::index)]
     index: IndexKind,
-    /// Say why: which policies applied and which did not, and because of what; of SAPL, condition by condition
+    /// Explain the decision: which policies applied, which did not, and why; for SAPL, condition by condition
     #[arg(long)]
     explain: bool,
     /// The form of the answer
     #[arg(long, value_enum, default_value_t = FormArgument::Auto)]
     format: FormArgument,
-    /// Say the decision of the only request with the exit code, too
+    /// Also report the decision of the only request as the exit code
     #[arg(long, conflicts_with = "requests")]
     exit_code: bool,
-    /// Print every decision that takes the place of the last, one a line; of a server until it ends the stream
+    /// Print each new decision, one per line; with --remote until the server ends the stream
     #[arg(long, visible_alias = "stream", conflicts_with_all = ["requests", "exit_code", "explain"])]
     watch: bool,
     #[command(flatten)]

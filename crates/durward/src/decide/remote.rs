@@ -28,10 +28,10 @@ pub(super) struct RemoteArguments {
         conflicts_with_all = ["policies", "root", "combining", "index", "explain", "format", "attributes", "hierarchy"]
     )]
     pub(super) remote: bool,
-    /// Where it answers over HTTP, such as https://pdp.example.org; without it and --rsocket, DURWARD_URL
+    /// The server's address over HTTP, such as https://pdp.example.org; without it and --rsocket, DURWARD_URL
     #[arg(long, value_name = "URL", requires = "remote", conflicts_with = "rsocket")]
     url: Option<String>,
-    /// Where it answers over RSocket: an address, or the path of a Unix socket, with a `/` in it
+    /// The server's address over RSocket, or the path of a Unix socket, with a `/` in it
     #[arg(long, value_name = "HOST:PORT|PATH", requires = "remote")]
     rsocket: Option<String>,
     /// Encrypt RSocket
@@ -46,10 +46,10 @@ pub(super) struct RemoteArguments {
     /// A name and password; better in DURWARD_BASIC_AUTH, since all users of a machine see flags
     #[arg(long, value_name = "USER:PASSWORD", requires = "remote", group = "credentials")]
     basic_auth: Option<String>,
-    /// Believe the authorities of this file (PEM) besides the system's
+    /// Trust the certificate authorities of this file (PEM) besides the system's
     #[arg(long, value_name = "FILE", requires = "remote", conflicts_with = "danger_insecure")]
     authorities: Option<PathBuf>,
-    /// Accept any certificate, and send credentials unencrypted: whoever is on the way can read and forge
+    /// Accept any certificate, and send credentials unencrypted: an attacker on the network can read and forge everything
     #[arg(long, requires = "remote")]
     danger_insecure: bool,
     /// How long a decision may take

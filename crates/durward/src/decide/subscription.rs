@@ -9,16 +9,16 @@ use crate::failure::CommandError;
 /// A subscription, part by part.
 #[derive(Debug, clap::Args)]
 pub(super) struct SubscriptionArguments {
-    /// SAPL: who asks, as JSON
+    /// SAPL: the subject, as JSON
     #[arg(short, long, value_name = "JSON", requires = "action", conflicts_with_all = ["request", "requests"])]
     subject: Option<String>,
-    /// SAPL: what they want to do, as JSON
+    /// SAPL: the action, as JSON
     #[arg(short, long, value_name = "JSON", requires = "resource")]
     action: Option<String>,
-    /// SAPL: what they want to do it with, as JSON
+    /// SAPL: the resource, as JSON
     #[arg(short, long, value_name = "JSON", requires = "subject")]
     resource: Option<String>,
-    /// SAPL: what surrounds them, as JSON
+    /// SAPL: the environment, as JSON
     #[arg(short, long, value_name = "JSON", requires = "subject")]
     environment: Option<String>,
 }

@@ -15,7 +15,7 @@ use super::attributes::CliFinders;
 use crate::failure::{CommandError, CommandResult, warn};
 use crate::ignore_closed;
 
-/// How often policies are looked at, and the longest wait for a time: whoever sets the clock waits no longer.
+/// How often policies are checked for changes, and the longest sleep: if the clock is set, nothing waits for longer.
 const LOOK_MS_MAX: i64 = 1_000;
 
 /// Decides again and again, until whoever reads goes away or the process is ended.

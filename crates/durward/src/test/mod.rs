@@ -24,8 +24,8 @@ Examples:
 A scenario names documents by their path below --dir without `.sapl` (without folders below a folder `policies`), by
 the name of the file, or by the name of the policy. Paths in `configuration` and `pdp-configuration` begin at --dir.
 
-Ratios count as SAPL's own do: of the sets, policies and conditions that scenarios met. What no scenario met is listed,
-and in the coverage of the report. 0 asks for nothing.
+Ratios count as SAPL's own do, over the sets, policies and conditions that a scenario reached. The report lists what no
+scenario reached, and counts it in its coverage. 0 disables a gate.
 
 Exit codes: 0 all passed, 1 scenarios failed, 2 nothing to test or files that cannot be read, 3 all passed and less
 was covered than asked for. (SAPL's own command swaps 1 and 2.)";

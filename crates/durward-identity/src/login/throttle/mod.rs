@@ -30,13 +30,15 @@ use crate::session::User;
 
 pub use self::line::QueueTicket;
 
-/// How many may stand in line for what comes of one user's or one address's attempts under way: as many as may wait for hashing, and
-/// as have connections to a server with its usual settings. Further ones are told to come again.
+/// How many logins may wait for the result of earlier ones of the same user or address: as many as may wait for
+/// hashing, and as many as a server with its usual settings has connections. Further ones are refused with the advice
+/// to try again.
 const LINE_LENGTH_MAX: usize = 1024;
-/// How many may stand in all those lines together: each costs its request, some KiB.
+/// How many logins may wait in all those queues together: each keeps its request, some KiB.
 const WAITING_MAX: usize = 4096;
 
-/// How many users are remembered as let in again. A user beyond them waits at their usual addresses until the delay is over.
+/// How many users are remembered whose delay an administrator removed. Further users wait, at their usual addresses,
+/// until the delay is over.
 const FORGIVEN_MAX: usize = 256;
 
 /// From when on who has to wait, and for how long.

@@ -13,8 +13,8 @@ const USES_MIN: usize = 4;
 /// How deep conditions are taken apart.
 const NESTING_MAX: usize = 8;
 
-/// How many pieces comparisons may come to, for each of them on the average; where they would come to more, only every
-/// second bound is used, until they do not. What is lost is how exactly policies are told apart, and no answer.
+/// How many pieces (intervals between constants) a comparison may have on average. With more, only every second
+/// constant is used, until there are few enough: an index then skips fewer policies, and no decision changes.
 const PIECES_MEAN_MAX: usize = 64;
 
 /// As many pieces as this are always good.

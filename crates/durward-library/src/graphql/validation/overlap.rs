@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::QueryValidator;
 use crate::graphql::ast::{GraphqlField, Selection};
 
-/// The most fields that are laid side by side: fragments in fragments can bring any number together.
+/// How many fields are visited to find those that overlap: fragments in fragments can multiply them without end.
 const STEPS_MAX: usize = 500_000;
 
 impl<'t> QueryValidator<'t> {

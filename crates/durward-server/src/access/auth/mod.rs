@@ -25,7 +25,7 @@ pub(crate) use jwt::Tokens;
 use secret::Secrets;
 pub use secret::digest_of_secret;
 
-/// Longest credentials looked at; tokens of identity providers have some thousand bytes.
+/// The longest credentials that are verified; tokens of identity providers have some thousand bytes.
 const CREDENTIALS_BYTES_MAX: usize = 16 * 1024;
 
 /// What every API key begins with.

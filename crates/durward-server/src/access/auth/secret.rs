@@ -19,7 +19,7 @@ use crate::base::settings::{ConfigError, UserSettings};
 /// How many secrets are verified at once.
 const AT_ONCE_MAX: usize = 2;
 
-/// How many may wait for their turn: some seconds' worth.
+/// How many callers may wait until their secret is verified: some seconds' worth.
 const WAITING_MAX: usize = 128;
 
 /// A digest that no secret has, with the costs that SAPL uses: it is verified in the place of users that do not exist.

@@ -13,7 +13,8 @@ use durward_session::identity::user::{JournalChanges, SharedJournal};
 use durward_session::identity::{IdentityError, Moment};
 use sha2::{Digest, Sha256};
 
-/// How many recalled tokens are remembered; beyond, none is recalled until some have ended. About 20 MiB.
+/// How many revoked tokens are remembered. Beyond that, no token can be revoked until some have expired. About 20
+/// MiB.
 const REVOKED_TOKENS_MAX: usize = 100_000;
 
 const NAME: &str = "revoked-tokens";

@@ -100,9 +100,9 @@ pub struct IdentitySettings {
     pub ldap: Vec<LdapUserSettings>,
     /// How long a session lives at most. Default: 2 hours.
     pub lifetime_s_max: u64,
-    /// How long a session may lie unused; 0 is for ever. Default: 30 minutes.
+    /// How long a session may be idle; 0 means for ever. Default: 30 minutes.
     pub idle_s_max: u64,
-    /// How many sessions a user may have; 0 is any number. Default: 0.
+    /// How many sessions a user may have; 0 means no limit. Default: 0.
     pub sessions_per_user_max: usize,
     /// What a login beyond that does. Default: `drop-oldest`.
     pub beyond_max: BeyondMax,
@@ -139,9 +139,9 @@ pub struct IdentitySettings {
     /// The directory of the audit record. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<PathBuf>,
-    /// How long a file of it becomes. Default: 64 MiB.
+    /// The size at which the next file of the audit record begins. Default: 64 MiB.
     pub audit_file_bytes_max: u64,
-    /// How many full files of it are kept; 0 keeps all. Default: 0.
+    /// How many full files of the audit record are kept; 0 means all. Default: 0.
     pub audit_files_max: usize,
     /// When the disk is waited for. Default: once a second.
     pub audit_sync: AuditSyncs,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 
-/// The longest life of a token, in seconds: what cannot be recalled everywhere must end soon.
+/// The longest lifetime of a token, in seconds: a token that cannot be revoked everywhere must expire soon.
 const TOKEN_LIFETIME_S_MAX: u64 = 86_400;
 
 /// How a token is signed.

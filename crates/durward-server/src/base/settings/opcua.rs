@@ -10,7 +10,7 @@ use super::{ConfigError, PolicySettings};
 /// Bounds of a token's life.
 const TOKEN_LIFETIME_S: std::ops::RangeInclusive<u64> = 10..=24 * 3_600;
 
-/// The longest that rights may hold out of reach.
+/// How long rights may stay valid, in seconds, while the authorization service is out of reach.
 const OUT_OF_REACH_S_MAX: u64 = 24 * 3_600;
 
 /// Access control for OPC UA.

@@ -14,13 +14,13 @@ use tokio::time::timeout;
 
 use crate::base::settings::{ConfigError, Settings};
 
-/// How often a server may send us elsewhere.
+/// How many redirects one request follows.
 const REDIRECTS_MAX: usize = 5;
 /// Longest ETag that is kept.
 const ETAG_BYTES_MAX: usize = 1024;
 /// How long a connection is kept for the next question.
 const IDLE_TIME_MAX: Duration = Duration::from_secs(60);
-/// How many connections are kept: as many as there may be tenants that are asked for at once.
+/// Idle connections that are kept: as many as there are tenants whose bundles are fetched at once.
 const IDLE_MAX: usize = usize::MAX;
 
 /// Asks a server of bundles.

@@ -44,7 +44,7 @@ const CONNECTION_WINDOW_BYTES: u32 = 256 * 1024;
 /// How many bytes of one answer wait to be taken; events beyond are not made yet.
 const SENDING_BYTES_MAX: usize = 64 * 1024;
 
-/// How many requests a client may send and reset before they are looked at (CVE-2023-44487, "rapid reset").
+/// How many requests a client may send and reset before the server has handled them (CVE-2023-44487, "rapid reset").
 const RESETS_PENDING_MAX: usize = 32;
 
 /// Serves a connection until it ends, is too slow, or the server stops and its last request is answered.

@@ -102,7 +102,7 @@ fn page(surface: &Surface, headers: &HeaderMap) -> Answer {
     html.push_str(STYLE);
     html.push_str("</style></head><body><main><h1>durward</h1>");
     html.push_str(
-        "<p class=\"soft\">A policy decision point: send it a XACML request, and it says whether access is ",
+        "<p class=\"soft\">A policy decision point: send it an XACML request, and it says whether access is ",
     );
     html.push_str("granted.</p><h2>Policies</h2><div class=\"card\">");
     html.push_str(&state(&health));

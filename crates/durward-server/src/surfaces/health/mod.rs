@@ -96,7 +96,7 @@ struct Tenant {
     policy_warnings: PolicyWarnings,
 }
 
-/// Most tenants that are listed: what asks for health reads no more.
+/// How many tenants `/health/ready` lists.
 const TENANTS_SHOWN_MAX: usize = 100;
 
 /// The policies in force.

@@ -16,10 +16,10 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-/// Longer ones are not looked at.
+/// The longest `authId` that is read, in characters.
 const LENGTH_MAX: usize = 4096;
 
-/// How many are remembered in each of two rows; the older row is forgotten when the newer one is full.
+/// How many used `authId`s are remembered in each of two sets; the older set is dropped when the newer one is full.
 const USED_MAX: usize = 50_000;
 
 const HEADER: &str = r#"{"typ":"JWT","alg":"HS256"}"#;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Deeper ones are not read.
+/// How deep a filter may nest; a deeper one is refused.
 const DEPTH_MAX: usize = 32;
 
 /// A filter, as far as anything here asks for it.

@@ -42,26 +42,36 @@ use version::Asked;
 
 /// A path under `[openam] path`, and what it does: for `docs/routes.md`.
 pub const ROUTES: &[(&str, &str, &str, &str)] = &[
-    ("/openam/json/{realm}/authenticate", "POST", "whoever may connect", "logs in, as OpenAM"),
+    ("/openam/json/{realm}/authenticate", "POST", "anyone who can connect", "logs in, as OpenAM does"),
     (
         "/openam/json/{realm}/sessions",
         "POST, GET",
-        "`validate`: whoever may connect; own session: its token; others: an administrator's token",
-        "asks about and ends the session of a token, as OpenAM",
+        "`validate`: anyone who can connect; own session: the holder of its token; others: an administrator",
+        "validates or ends the session of a token, as OpenAM does",
     ),
-    ("/openam/json/{realm}/sessions/{token}", "POST", "as before", "the same, with the token in the path"),
+    (
+        "/openam/json/{realm}/sessions/{token}",
+        "POST",
+        "the same",
+        "does the same, with the token in the path",
+    ),
     (
         "/openam/json/{realm}/serverinfo/{of}",
         "GET",
-        "whoever may connect",
-        "the cookie's name and domain: `*`, `cookieDomains`",
+        "anyone who can connect",
+        "returns the cookie's name and domain: `*`, `cookieDomains`",
     ),
-    ("/openam/json/{realm}/users?_action=idFromSession", "POST", "whoever has a token", "who has it"),
+    (
+        "/openam/json/{realm}/users?_action=idFromSession",
+        "POST",
+        "the holder of a session token",
+        "returns the user of the token",
+    ),
     (
         "/openam/identity/{operation}",
         "GET, POST",
-        "`attributes`: whoever has a token; the rest, where `openam.danger_legacy_identity` is set: whoever may connect",
-        "the calls of OpenAM 11: `authenticate`, `isTokenValid`, `logout`, `attributes`",
+        "`attributes`: the holder of a session token; the others: anyone who can connect, if `openam.danger_legacy_identity` is set",
+        "answers the calls of OpenAM 11: `authenticate`, `isTokenValid`, `logout`, `attributes`",
     ),
 ];
 

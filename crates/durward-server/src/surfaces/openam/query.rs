@@ -2,7 +2,7 @@
 
 use durward_wire::percent::{self, Stray};
 
-/// How many are read; further ones are not there.
+/// How many parameters of a query are read; further ones are ignored.
 const PAIRS_MAX: usize = 64;
 
 /// The names and values, decoded, in their order.

@@ -18,7 +18,7 @@ use super::version::Flavour;
 /// What the name of a handle begins with.
 const HANDLE: &str = "shandle:";
 
-/// Most handles in one request.
+/// How many session handles one request may name.
 const HANDLES_MAX: usize = 1000;
 
 /// What is known by a name.

@@ -33,7 +33,7 @@ use durward_wire::sapl::json;
 /// Where all of this is.
 pub(crate) const PREFIX: &str = "/api/pdp/";
 
-/// How many fields that mean nothing are named in the log for one subscription.
+/// How many unknown fields of one subscription the log names.
 const FIELDS_TOLD_MAX: usize = 8;
 
 /// What is asked for.

@@ -31,7 +31,7 @@ use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Call, Form, text_of};
 
-/// Bodies here are small.
+/// Bytes of a body under `/v1`.
 const BODY_BYTES_MAX: usize = 16 * 1024;
 
 /// What is asked for.

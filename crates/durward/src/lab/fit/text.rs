@@ -4,7 +4,7 @@ use durward_lab::fit::{Fit, FitReport, Residence, number};
 
 use super::FittedCurve;
 
-/// Residuals and loads beyond so many are not printed: the JSON has them.
+/// Rows of residuals and loads that are printed; the JSON has all.
 const ROWS_MAX: usize = 40;
 
 /// How wide half of the residuals' picture is.
