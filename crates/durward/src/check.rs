@@ -26,13 +26,13 @@ Examples:
   durward check policies/ --schema-subject subject.json --schema-action action.json
   durward check policies/ --strict
 
-Errors stop policies from being used. Warnings are allowed, but hardly meant: rules never reached, variables never
-used, names of SAPL that mean nothing and so are undefined. Hints name a better way. Each is only given where it is
-certain; docs/sapl.md lists those of SAPL, by the code in brackets.
+Errors stop policies from being used. Warnings do not, but the text probably does not say what was meant: rules never
+reached, variables never used, unknown names in SAPL, which are undefined. Hints name a better form. durward reports only
+what is certain; docs/sapl.md lists the findings for SAPL, by the code in brackets.
 
 Exit codes: 0 no errors (warnings and hints may be there), 1 errors, with --strict also warnings, 2 bad input.";
 
-/// Check policies: problems, each with its place and a way out
+/// Check policies: report problems, each with its location and a fix
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// The server's settings: for which attributes of SAPL they have sources, and their schemas of subscriptions
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A JSON Schema of the subject: keys and values that it does not know are warnings. So for the others
+    /// A JSON Schema of the subject: keys and values that it does not know cause warnings
     #[arg(long, value_name = "FILE")]
     schema_subject: Option<PathBuf>,
     /// A JSON Schema of the action

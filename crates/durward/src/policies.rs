@@ -14,7 +14,7 @@ use crate::hierarchy::ChildrenByParent;
 /// Which policies, and how they are combined.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyArguments {
-    /// A policy file, or a directory with everything below it (*.xml); may be given several times
+    /// A policy file, or a directory: *.xml in and below it, *.sapl and pdp.json directly in it; may be given several times
     #[arg(long, value_name = "DIR|FILE", required_unless_present = "bundle")]
     pub(crate) policies: Vec<PathBuf>,
     #[command(flatten)]

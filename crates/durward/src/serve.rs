@@ -22,21 +22,21 @@ Examples:
   durward serve --config durward.toml
   durward serve --config durward.toml --listen 0.0.0.0:8080
 
-Without --config, `durward.toml` in the current directory is read if there is one. Flags count more than the file.
+Without --config, `durward.toml` in the current directory is read if there is one. Flags override the file.
 Changed policies are put in force while serving. SIGTERM and Ctrl-C finish what is under way, then end;
-SIGHUP is passed over, unless a terminal is open.";
+SIGHUP is ignored, unless a terminal is open.";
 
 /// The configuration file looked for where none is named.
 pub(crate) const CONFIG_FILE: &str = "durward.toml";
 
-/// Answer requests over HTTP
+/// Answer requests over HTTP and RSocket
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The configuration
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A policy file, or a directory with everything below it (*.xml)
+    /// A policy file, or a directory: *.xml in and below it, *.sapl and pdp.json directly in it
     #[arg(long, value_name = "DIR|FILE")]
     policies: Option<PathBuf>,
     /// The address and port to listen on; port 0 takes a free one

@@ -11,7 +11,7 @@ use super::files::{self, FileReaders};
 use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 
-/// Seal the secrets of a directory; the ones in clear are removed
+/// Seal the secrets of a directory, and remove the plain-text ones
 #[derive(Debug, clap::Args)]
 pub(super) struct Seal {
     /// The directory
@@ -22,7 +22,7 @@ pub(super) struct Seal {
     seal_to: PathBuf,
 }
 
-/// Open the secrets of a directory; the sealed ones are removed
+/// Open the secrets of a directory, and remove the sealed ones
 #[derive(Debug, clap::Args)]
 pub(super) struct Unseal {
     /// The directory
@@ -33,7 +33,7 @@ pub(super) struct Unseal {
     unseal_with: PathBuf,
 }
 
-/// Seal the secrets of a directory to somebody else
+/// Seal the secrets of a directory for another receiver
 #[derive(Debug, clap::Args)]
 pub(super) struct Reseal {
     /// The directory

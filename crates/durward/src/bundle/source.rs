@@ -17,7 +17,7 @@ pub(crate) struct BundleArguments {
     /// The public key that the bundle must be signed with
     #[arg(long, value_name = "FILE.pub", requires = "bundle")]
     pub(crate) public_key: Option<PathBuf>,
-    /// Take the bundle whoever made it
+    /// Accept the bundle without checking its signature
     #[arg(long, requires = "bundle", conflicts_with = "public_key")]
     pub(crate) no_verify: bool,
 }

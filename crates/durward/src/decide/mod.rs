@@ -49,12 +49,12 @@ them all, joined by commas. A line that cannot be read is answered with Indeterm
 With --expect, lines {\"id\": ..., \"decision\": ...} are compared instead, and the differences are printed; a decision
 that is an object is compared as a whole.
 
-Policies of SAPL have the time and certificates as attributes here, `<time.now>` and `<x509...>`; any other is undefined,
-and a warning says which. With --watch, policies that change are taken in, and a decision that comes out the same
-prints nothing. Broken policies leave the old ones in force.
+SAPL policies have the time and certificates as attributes here, `<time.now>` and `<x509...>`; any other is undefined,
+and a warning names it. With --watch, changed policies come into force, and an unchanged decision
+prints nothing. If the changed policies are broken, the old ones stay in force.
 
-A server is asked for decisions of SAPL only. Where it gives none that is clear, INDETERMINATE is printed, why on
-standard error, and the exit code is 2; so it is when a stream that is watched ends. Credentials are best given in
+A server is asked for SAPL decisions only. If its answer is not a valid decision, durward prints INDETERMINATE, and the reason on
+standard error, and exits with 2; also when a watched stream ends. Put credentials into
 DURWARD_BEARER_TOKEN (a token or an API key) or DURWARD_BASIC_AUTH (name:password).
 
 Exit codes: 0 decided (whatever the decision), 1 differences to --expect, 2 bad input or no answer.
@@ -88,10 +88,10 @@ pub(crate) struct Arguments {
     /// The form of the answer
     #[arg(long, value_enum, default_value_t = FormArgument::Auto)]
     format: FormArgument,
-    /// Say the decision of the only request with the exit code, too
+    /// Also report the decision of a single request by the exit code
     #[arg(long, conflicts_with = "requests")]
     exit_code: bool,
-    /// Print every decision that takes the place of the last, one a line; of a server until it ends the stream
+    /// Print each new decision, one per line; from a server, until it ends the stream
     #[arg(long, visible_alias = "stream", conflicts_with_all = ["requests", "exit_code", "explain"])]
     watch: bool,
     #[command(flatten)]

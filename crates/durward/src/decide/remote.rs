@@ -46,7 +46,7 @@ pub(super) struct RemoteArguments {
     /// A name and password; better in DURWARD_BASIC_AUTH, since all users of a machine see flags
     #[arg(long, value_name = "USER:PASSWORD", requires = "remote", group = "credentials")]
     basic_auth: Option<String>,
-    /// Believe the authorities of this file (PEM) besides the system's
+    /// Trust the certificate authorities in this file (PEM), besides the system's
     #[arg(long, value_name = "FILE", requires = "remote", conflicts_with = "danger_insecure")]
     authorities: Option<PathBuf>,
     /// Accept any certificate, and send credentials unencrypted: whoever is on the way can read and forge

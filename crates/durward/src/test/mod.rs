@@ -24,8 +24,8 @@ Examples:
 A scenario names documents by their path below --dir without `.sapl` (without folders below a folder `policies`), by
 the name of the file, or by the name of the policy. Paths in `configuration` and `pdp-configuration` begin at --dir.
 
-Ratios count as SAPL's own do: of the sets, policies and conditions that scenarios met. What no scenario met is listed,
-and in the coverage of the report. 0 asks for nothing.
+Ratios are counted as by SAPL: of the sets, policies and conditions that scenarios reached. The output and the report
+list what no scenario reached. 0 requires nothing.
 
 Exit codes: 0 all passed, 1 scenarios failed, 2 nothing to test or files that cannot be read, 3 all passed and less
 was covered than asked for. (SAPL's own command swaps 1 and 2.)";

@@ -78,7 +78,7 @@ pub(super) struct StudyArguments {
     /// Draw report and page anew from the figures of an earlier start, and run nothing
     #[arg(long, value_name = "study-NAME.json", conflicts_with_all = ["resume", "list"])]
     redraw: Option<PathBuf>,
-    /// A host that is not this machine and may be loaded all the same: you have leave of whoever it belongs to
+    /// Another host that may be loaded: you have its owner's permission
     #[arg(long, value_name = "HOST")]
     i_may_load: Vec<String>,
     /// Say nothing while it runs
