@@ -48,8 +48,9 @@ Examples:
   durward bench embedded --policies policies/ --requests asks.jsonl --index all
 
 `durward COMMAND --help` shows the flags and more examples of a command.
-Cargo features, none by default: `lab` for bench and lab; `opcua` for opcua and demo opcua; `ldap` for users in a directory;
-`nats` for sessions on several nodes; `full` for all of these; `pictures` for reports as PNG and PDF.
+Cargo features, none by default: `lab` for bench and lab; `dashboard` for lab run's display in a terminal; `opcua` for opcua and
+demo opcua; `ldap` for users in a directory; `nats` for sessions on several nodes; `full` for all of these; `pictures` for reports
+as PNG and PDF.
 Exit codes: 0 done, 1 differences or problems found, 2 bad input.";
 
 /// Decides who may do what: a policy decision point for XACML 3.0 and SAPL 4, with users and sessions.
