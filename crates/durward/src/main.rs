@@ -48,9 +48,12 @@ Examples:
   durward bench embedded --policies policies/ --requests asks.jsonl --index all
 
 `durward COMMAND --help` shows the flags and more examples of a command.
+Cargo features, none by default: `lab` for bench and lab; `dashboard` for lab run's display in a terminal; `opcua` for opcua and
+demo opcua; `ldap` for users in a directory; `nats` for sessions on several nodes; `full` for all of these; `pictures` for reports
+as PNG and PDF.
 Exit codes: 0 done, 1 differences or problems found, 2 bad input.";
 
-/// Decides who may do what: an XACML 3.0 policy decision point.
+/// Decides who may do what: a policy decision point for XACML 3.0 and SAPL 4, with users and sessions.
 #[derive(Debug, Parser)]
 #[command(name = "durward", version, after_help = EXAMPLES, max_term_width = 110, disable_help_subcommand = true)]
 struct Arguments {
@@ -69,19 +72,19 @@ enum Command {
     #[cfg(feature = "lab")]
     Bench(bench::Arguments),
     #[cfg(not(feature = "lab"))]
-    /// Measure how fast this machine decides: with the feature `lab`
+    /// Measure how fast this machine decides (left out: needs the cargo feature `lab`)
     Bench(absent::Arguments),
     #[cfg(feature = "lab")]
     Lab(lab::Arguments),
     #[cfg(not(feature = "lab"))]
-    /// Measure how far a server scales, why, and what it costs: with the feature `lab`
+    /// Measure how far a server scales, why, and what it costs (left out: needs the cargo feature `lab`)
     Lab(absent::Arguments),
     Bundle(bundle::Arguments),
     Users(users::Arguments),
     #[cfg(feature = "opcua")]
     Opcua(opcua::Arguments),
     #[cfg(not(feature = "opcua"))]
-    /// Access control for OPC UA: with the feature `opcua`
+    /// Access control for OPC UA (left out: needs the cargo feature `opcua`)
     Opcua(absent::Arguments),
     Audit(audit::Arguments),
     Generate(generate::Arguments),

@@ -14,12 +14,12 @@ use crate::hierarchy::ChildrenByParent;
 /// Which policies, and how they are combined.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyArguments {
-    /// A policy file, or a directory: *.xml at any depth, *.sapl at its top level; may be given several times
+    /// A policy file, or a directory: *.xml in and below it, *.sapl and pdp.json directly in it; may be given several times
     #[arg(long, value_name = "DIR|FILE", required_unless_present = "bundle")]
     pub(crate) policies: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) bundle: BundleArguments,
-    /// Start at the policy or policy set with this identifier, instead of at all that no other document refers to
+    /// Start at the policy or policy set with this identifier, instead of at all that no other refers to
     #[arg(long, value_name = "ID")]
     pub(crate) root: Option<String>,
     /// How several root policies are combined: a name such as permit-overrides, or an identifier

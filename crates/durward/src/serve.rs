@@ -29,14 +29,14 @@ ends; it ignores SIGHUP, unless a terminal is open.";
 /// The configuration file looked for where none is named.
 pub(crate) const CONFIG_FILE: &str = "durward.toml";
 
-/// Answer requests over HTTP
+/// Answer requests over HTTP and RSocket
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The configuration
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A policy file, or a directory: *.xml at any depth, *.sapl at its top level
+    /// A policy file, or a directory: *.xml in and below it, *.sapl and pdp.json directly in it
     #[arg(long, value_name = "DIR|FILE")]
     policies: Option<PathBuf>,
     /// The address and port to listen on; port 0 takes a free one

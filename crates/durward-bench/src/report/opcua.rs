@@ -27,8 +27,8 @@ pub(super) fn is_such(json: &Json) -> bool {
 pub(super) fn add(document: &mut Document, json: &Json, number: usize) {
     document.text(
         "The experiments of B. Leander, A. Causevic, H. Hansson, T. Lindström, \"Evaluation of an OPC UA-based Access Control \
-         Enforcement Architecture\", with durward as client, authorization service and gate, each a process of its own on one machine; \
-         and what durward promises beside them. Figures of the paper stand beside ours as ratios.",
+         Enforcement Architecture\", with durward as client, authorization service and gate, each a separate process on one \
+         machine; and measurements of durward's own aims. Figures of the paper are compared with ours as ratios.",
     );
     document.text(&machine(json));
     if json.get("is_quick") == Some(&Json::Bool(true)) {
@@ -108,7 +108,7 @@ fn aims(document: &mut Document, json: &Json) {
         vec![text(aim, "what").to_owned(), measured, bound, reached.to_owned()]
     };
     let rows = list(json, "aims").iter().map(row).collect();
-    document.table("What is promised", &["what", "measured", "aim", "reached"], 1, rows);
+    document.table("Aims", &["what", "measured", "aim", "reached"], 1, rows);
 }
 
 /// A line of a chart.

@@ -34,6 +34,6 @@ pub fn number_table(document: &mut Document, caption: &str, numbers: &[PaperNumb
         let PaperNumber { place, what, paper, ours, because } = number;
         vec![place.clone(), what.clone(), or(paper, "not printed"), or(ours, "not measured"), because.clone()]
     };
-    let columns = ["printed in", "what", "paper", "here", "ours is, and differs since"];
+    let columns = ["printed in", "what", "paper", "here", "how ours was measured, or why it differs"];
     document.table(caption, &columns, 5, numbers.iter().map(row).collect());
 }

@@ -17,12 +17,12 @@ Examples:
   durward bench report --in hospital-*.json --out report/
 
 Draws decisions per second and percentiles of latency, by scenario and, of scenarios that differ in their size, by the
-number of policies. Each picture is written as SVG and as PNG; index.html shows all, the numbers, the machine and the
-commands, and says how to read them; --pdf writes the same as report.pdf. Of servers, sessions and streams (`durward bench
+number of policies. Each picture is written as SVG, and as PNG with the cargo feature `pictures`; index.html shows all, the numbers,
+the machine and the commands, and says how to read them; --pdf writes the same as report.pdf. Of servers, sessions and streams (`durward bench
 server|sessions|streams --json`) every rate and every time is drawn, of OPC UA (`durward bench opcua --json`) the paper's tables,
 and records of `durward lab run` are reported as `durward lab report` does. Of two measurements of the same thing the later counts in pictures.";
 
-/// Draw measurements: a page, and pictures as SVG and PNG
+/// Draw measurements: a page, and its pictures
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -32,7 +32,7 @@ pub(super) struct Arguments {
     /// Where to; the directory is made if it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Also write report.pdf
+    /// Also write report.pdf: needs the cargo feature `pictures`
     #[arg(long)]
     pdf: bool,
     /// Also write it as Markdown, with its pictures in `pictures/` beside that

@@ -22,7 +22,7 @@ const SAPL_RATIO_MAX: usize = 100;
 /// Make a bundle of a directory
 #[derive(Debug, clap::Args)]
 pub(super) struct CreateBundle {
-    /// The directory: pdp.json, *.sapl, secrets, extensions. Policies of XACML are refused; other files are passed over
+    /// The directory: pdp.json, *.sapl, secrets, extensions. XACML policies are refused; other files are ignored
     #[arg(short, long, value_name = "DIR")]
     input: PathBuf,
     /// The bundle
@@ -34,10 +34,10 @@ pub(super) struct CreateBundle {
     /// The name of the key in the signature
     #[arg(long, value_name = "NAME", default_value = "default")]
     key_id: String,
-    /// What this publication is called; otherwise its name is made of what is in it
+    /// The name of this publication; by default derived from its content
     #[arg(long, value_name = "NAME")]
     configuration_id: Option<String>,
-    /// Seal secrets that are in clear to this public key
+    /// Seal plain-text secrets with this public key
     #[arg(long, value_name = "FILE.pub.jwk")]
     seal_to: Option<PathBuf>,
     /// Replace a bundle that is there
@@ -65,7 +65,7 @@ pub(super) struct UnpackBundle {
     force: bool,
 }
 
-/// Sign a bundle anew
+/// Sign a bundle again
 #[derive(Debug, clap::Args)]
 pub(super) struct SignBundle {
     /// The bundle
@@ -77,7 +77,7 @@ pub(super) struct SignBundle {
     /// The name of the key in the signature
     #[arg(long, value_name = "NAME", default_value = "default")]
     key_id: String,
-    /// The signed bundle, unless it takes the place of the other
+    /// The signed bundle; by default it replaces the other
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

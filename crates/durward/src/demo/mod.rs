@@ -53,7 +53,7 @@ enum DemoCommand {
     #[cfg(feature = "opcua")]
     Opcua(crate::opcua::demo::Arguments),
     #[cfg(not(feature = "opcua"))]
-    /// Access control for OPC UA, tried out: with the feature `opcua`
+    /// Try access control for OPC UA (left out: needs the cargo feature `opcua`)
     Opcua(crate::absent::Arguments),
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     /// Write a new key to this file, which only you may read, and end
     #[arg(long, value_name = "FILE", conflicts_with_all = ["listen", "key", "i_may_load", "threads"])]
     new_key: Option<PathBuf>,
-    /// A host that is not this machine and may be loaded all the same: you have leave of whoever it belongs to
+    /// Another host that may be loaded: you have its owner's permission
     #[arg(long, value_name = "HOST")]
     i_may_load: Vec<String>,
     /// How many threads make load, whatever scenarios say

@@ -38,7 +38,7 @@ pub(super) struct Arguments {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Also write a page with overlaid curves, its pictures and PDF
+    /// Also write a page with overlaid curves, its pictures, and a PDF with the cargo feature `pictures`
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// What the bootstrap's random choices follow from

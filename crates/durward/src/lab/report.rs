@@ -17,8 +17,8 @@ Examples:
   durward lab report run.json --out report/ --pdf
 
 Writes index.html, which stands alone: the verdict in words, throughput with its fit, percentiles, resources, errors, what was
-run and on what. Beside it each picture as SVG and PNG, the numbers as CSV and JSON, the histograms as an interval log of
-HdrHistogram, and with --pdf the same as report.pdf. docs/lab-report.md says how to read it.";
+run and on what. Beside it each picture as SVG, and as PNG with the cargo feature `pictures`, the numbers as CSV and JSON, the
+histograms as an interval log of HdrHistogram, and with --pdf the same as report.pdf. docs/lab-report.md says how to read it.";
 
 /// Draw records: one page, PDF, pictures, data
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     /// Where to; the directory is made if it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Also write report.pdf
+    /// Also write report.pdf: needs the cargo feature `pictures`
     #[arg(long)]
     pdf: bool,
 }

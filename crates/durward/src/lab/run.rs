@@ -59,7 +59,7 @@ pub(super) struct RunArguments {
     /// Print the record as JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// A host that is not this machine and may be loaded all the same: you have leave of whoever it belongs to
+    /// Another host that may be loaded: you have its owner's permission
     #[arg(long, value_name = "HOST")]
     i_may_load: Vec<String>,
     #[command(flatten)]

@@ -51,7 +51,7 @@ Examples:
   durward demo opcua
   durward demo opcua --listen 127.0.0.1:4850";
 
-/// Start a small plant, a gate before it and an authorization service for OPC UA, and print what to try
+/// Start a small OPC UA plant, a gate in front of it and an authorization service, and print commands to try
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

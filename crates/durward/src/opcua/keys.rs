@@ -68,7 +68,7 @@ struct RotateKeys {
 struct ShowKeys {
     #[command(flatten)]
     place: KeyDirectory,
-    /// JSON, one object a line
+    /// Print JSON, one object per line
     #[arg(long)]
     json: bool,
 }

@@ -54,9 +54,9 @@ Examples:
   durward opcua pki show --dir pki
   durward opcua pki trust --dir pki 3f0c...
 
-docs/opcua.md tells what certificates are for and where they lie.";
+docs/opcua.md explains the certificates and their directories.";
 
-/// Access control for OPC UA: a gate before any server, tokens for it, a client, certificates
+/// Access control for OPC UA: a gate in front of any server, tokens for it, a client, certificates
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 #[command(disable_help_subcommand = true)]

@@ -31,7 +31,7 @@ Examples:
   durward opcua authority --policies policies/ --users users.journal --listen 10.0.0.4:4841
 
 The signing key is made at the first start, and its public half is written beside it, as jwks.json, for gates. Changed policies are put in
-force while it runs, and the tokens that the old ones decided are recalled. SIGTERM and Ctrl-C end it.";
+force while it runs, and the tokens that the old ones decided are revoked. SIGTERM and Ctrl-C end it.";
 
 /// Serve tokens for OPC UA: the authorization service
 #[derive(Debug, clap::Args)]

@@ -30,8 +30,8 @@ Examples:
   durward users list
 
 Passwords are asked for on the terminal, or read from standard input or a file, never from the command line. Without
---users, the file is the one that durward.toml names as `identity.users`. A server that has it open takes in what was
-changed by itself: whoever is disabled, removed or given another password loses their sessions within a second.";
+--users, the file is the one that durward.toml names as `identity.users`. A running server applies changes
+by itself, within a second: users who are disabled, removed or given another password lose their sessions.";
 
 /// Add, list, change and import users
 #[derive(Debug, clap::Args)]
@@ -99,7 +99,7 @@ struct AddArguments {
     /// A group that they belong to; may be repeated
     #[arg(long = "group", value_name = "GROUP")]
     groups: Vec<String>,
-    /// What is known of them, for decisions; may be repeated
+    /// An attribute, for decisions; may be repeated
     #[arg(long = "attribute", value_name = "NAME=VALUE", value_parser = attribute)]
     attributes: Vec<(String, String)>,
 }

@@ -113,9 +113,9 @@ fn setting(document: &mut Document, digest: &StudyDigest, facts: &StudyFacts) {
     document.text(
         "The study is F. Zhang, B. Butler, B. Jennings, \"An Access Control Implementation Targeting Resource-constrained \
          Environments\": a decision point in JavaScript, Luas, beside Balana and AT&T XACML, each an HTTP server in a container of 1 \
-         core and 512 MB. 100 users send 5, 10, 15 or 20 requests each, in bursts every second for 5 s. Luas cannot be had any more: its \
-         package is gone, and of its image no name is known. Where one is at hand, `--engine luas=image:PORT:IMAGE` measures it. \
-         durward stands in its place; AuthzForce is there besides.",
+         core and 512 MB. 100 users send 5, 10, 15 or 20 requests each, in bursts every second for 5 s. Luas is not available \
+         any more: its package was removed, and the name of its image is not known. If you have one, `--engine \
+         luas=image:PORT:IMAGE` measures it. durward takes its place, and AuthzForce is added.",
     );
     document.text(&format!("Policies: {}.", facts.policies));
     let machine = &digest.machine;
@@ -147,8 +147,8 @@ fn setting(document: &mut Document, digest: &StudyDigest, facts: &StudyFacts) {
     }
     document.text(
         "The engines in Java come from Maven Central and answer behind the JDK's own HTTP server, with eight threads, policies read once, \
-         the serial collector and the heap that a virtual machine takes by itself in 512 MB (a quarter of it). \"Cold\" is a process that has \
-         just become ready, for each load anew; \"warm\" follows ten seconds of the same bursts. Each request is sent when it is due, on a connection that is free, or on a new one; connections are kept. An answer counts \
+         the serial collector and the heap that a virtual machine takes by itself in 512 MB (a quarter of it). \"Cold\" is a \
+         process that has just become ready, a new one for each load; \"warm\" follows ten seconds of the same bursts. Each request is sent when it is due, on a connection that is free, or on a new one; connections are kept. An answer counts \
          where it has status 200 and the right decision. Latency counts from when a request was due.",
     );
 }
@@ -426,15 +426,15 @@ fn why(document: &mut Document, rows: &[EngineRow<'_>]) {
     list.extend(
         [
             "The paper says that runs of 2,000 requests ended after about 180 s for Luas and Balana, though it sends for 5 s and its 99th \
-             percentiles are below 0.3 s. Here a run ends when its last answer has come; nothing explains the paper's figure.",
-            "The paper does not say whether a user waits for an answer before the next request of the same second. Here none does: each request is \
-             sent when it is due, so a burst of 400 is 400 requests at once.",
+             percentiles are below 0.3 s. Here a run ends with its last answer; we cannot explain the paper's figure.",
+            "The paper does not say whether a user waits for an answer before the next request of the same second. Here no \
+             user waits: each request is sent when it is due, so a burst of 400 is 400 requests at once.",
             "Figures 2 and 3 of the paper are pictures of a dashboard. Only the sentences about them can be compared.",
-            "CONTINUE was translated to XACML 3.0 for the paper, and that translation is not public. The one used here is another, where CONTINUE was \
-             given at all.",
-            "The virtual machine, the engines and the processor are newer here. Cold figures of engines in Java are mostly interpreter and compiler, on \
-             the one core that also answers; the warm ones show the engine.",
-            "The paper has no warm figures, gives one measurement of each load, and no spread.",
+            "The paper used a translation of CONTINUE to XACML 3.0 that is not public. Ours is another one, if \
+             CONTINUE was given (`--policies`).",
+            "The virtual machine, the engines and the processor are newer here. Cold figures of engines in Java mostly measure \
+             Java's interpreter and compiler, on the one core that also answers; warm figures show the engine.",
+            "The paper has no warm figures, one measurement of each load, and no spread.",
         ]
         .map(str::to_owned),
     );
@@ -450,8 +450,9 @@ fn again(document: &mut Document) {
             .to_owned(),
     ));
     document.text(
-        "It needs `java` and `mvn` for the engines in Java, which are built once into the user's cache; what is missing is said, and durward is \
-         measured all the same. Limits need a writable control group; without one it is said which are not in force.",
+        "The engines in Java need `java` and `mvn`; the command builds them once, into the user's cache. If one is missing, \
+         the report says so, and durward is measured anyway. Limits need a writable control group; without one, the report \
+         says which limits are not in force.",
     );
 }
 

@@ -129,8 +129,8 @@ pub(super) fn limited_by_machine(points: &[&PointDigest]) -> Option<String> {
     let busy = most.busy().filter(|busy| *busy < BUSY_MIN)?;
     let machine = most.machine.get("busy_share").copied().unwrap_or(0.0);
     Some(format!(
-        "at {} nodes they used {} of their slices while the machine was {} busy: what is fitted is this machine, or the stores, and \
-         nothing of it is durward's law",
+        "at {} nodes they used {} of their slices while the machine was {} busy: the fit describes this machine or the stores, \
+         not durward",
         most.nodes,
         crate::draw::percent(busy),
         crate::draw::percent(machine)

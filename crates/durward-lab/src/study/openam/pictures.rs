@@ -108,7 +108,7 @@ pub(super) fn residence(
         let p90 = of(|step| step.p90_ms).iter().map(|spot| (spot.x, spot.y)).collect();
         chart.curve(&format!("{kind}: p90"), Colour::Series(number), Dash::Dashed, p90);
     }
-    let caption = "Not in numbers in the paper, where p90 stays level and p99 grows without bound.";
+    let caption = "The paper gives no numbers; in its figure p90 stays level and p99 grows without bound.";
     document.figure(&format!("openam-figure-{figure}"), chart.scene(), caption);
 }
 
@@ -155,7 +155,8 @@ pub(super) fn nodes(document: &mut Document, digest: &StudyDigest) {
         chart.curve(label, Colour::Ink, dash, Vec::new());
     }
     if !chart.items.is_empty() && chart.legend.len() > 2 {
-        let caption = "The paper's figure 10 lays Amdahl's law beside its own by users; by nodes it has three points and no fit.";
+        let caption = "The paper's figure 10 compares its law with Amdahl's, by users; by nodes the paper has three points and \
+             no fit.";
         document.figure("openam-figure-10", chart.scene(), caption);
     }
 }

@@ -28,8 +28,8 @@ Examples:
   durward lab study openam --full --out results/ --resume
 
 Each run of the study is recorded in DIR/records when it has ended. Ctrl-C ends the study and reports what was measured; with
---resume it goes on, and runs that are recorded whole are not run again. DIR/index.html and DIR/report.pdf are the report, with the
-paper's tables and figures beside ours. The command exits 1 where a run failed or was cut short.";
+--resume it goes on, and runs that are recorded whole are not run again. DIR/index.html is the report, with the paper's
+tables and figures beside ours, and so is DIR/report.pdf with the cargo feature `pictures`. The command exits 1 where a run failed or was cut short.";
 
 /// Run a published study here, and lay its tables and figures beside ours
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ enum StudyCommand {
 /// How a study is run.
 #[derive(Debug, clap::Args)]
 pub(super) struct StudyArguments {
-    /// Short measurements and few loads: what fits between two meetings. The default
+    /// Short measurements and few loads: minutes. The default
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// The paper's own times and loads: hours
@@ -78,7 +78,7 @@ pub(super) struct StudyArguments {
     /// Draw report and page anew from the figures of an earlier start, and run nothing
     #[arg(long, value_name = "study-NAME.json", conflicts_with_all = ["resume", "list"])]
     redraw: Option<PathBuf>,
-    /// A host that is not this machine and may be loaded all the same: you have leave of whoever it belongs to
+    /// Another host that may be loaded: you have its owner's permission
     #[arg(long, value_name = "HOST")]
     i_may_load: Vec<String>,
     /// Say nothing while it runs

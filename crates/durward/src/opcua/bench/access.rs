@@ -148,7 +148,7 @@ pub(super) async fn gate(
     };
     let rows = vec![
         row("the server itself", &direct),
-        row("through a process that only passes bytes on", &passed_on),
+        row("through a process that only forwards bytes", &passed_on),
         row("through the gate", &through),
     ];
     part.table("A read of one value", &["read", "mean ms", "sd", "p50", "p99"], rows);
@@ -160,12 +160,12 @@ pub(super) async fn gate(
     let mediation = through.p50() - passed_on.p50();
     part.number("mediation_us_p50", mediation);
     part.say(format!(
-        "A process between client and server costs {:.0} us on this machine, whatever it does: its system waits for the network twice more. \
-         That the gate looks into requests and responses costs {mediation:.0} us beside that.",
+        "A process between client and server costs {:.0} us on this machine, whatever it does, because there are two more \
+         waits for the network. Reading and checking requests and responses in the gate costs {mediation:.0} us beside that.",
         passed_on.p50() - direct.p50()
     ));
     report.aims.push(BenchAim::new(
-        "request through the gate, more than the server itself, p50",
+        "added latency of a request through the gate, p50",
         " us",
         more,
         AimBound::AtMost(60.0),
@@ -188,9 +188,14 @@ pub(super) async fn gate(
             "16 clients, each one at a time",
             &clients,
             1,
-            Some("reads a core of the gate and second, 16 clients"),
+            Some("reads per second and core of the gate, 16 clients"),
         ),
-        ("pipelined, 32 at a time", alone, PIPELINED, Some("reads a core of the gate and second, pipelined")),
+        (
+            "pipelined, 32 at a time",
+            alone,
+            PIPELINED,
+            Some("reads per second and core of the gate, pipelined"),
+        ),
     ];
     for (name, sessions, at_once, aim) in all {
         let rate = rate(sessions, process, at_once, time).await?;
@@ -208,10 +213,10 @@ pub(super) async fn gate(
         }
     }
     let columns =
-        ["reads", "reads/s", "cores of the gate", "us of a core each", "reads/s a core of the gate"];
-    part.table("Reads through the gate, and what its process took", &columns, rows);
+        ["reads", "reads/s", "cores of the gate", "us of a core per read", "reads/s per core of the gate"];
+    part.table("Reads through the gate, and the processor time of its process", &columns, rows);
     part.say(
-        "Client, gate and server share this machine; a core of the gate is time that its own process ran.",
+        "Client, gate and server share this machine; the cores of the gate are the processor time of its process.",
     );
     report.parts.push(part);
     Ok(())
@@ -294,7 +299,7 @@ pub(super) async fn subscriptions(
         rows.push(row);
     }
     let caption =
-        "From writing a value at the server until a subscription has brought it; published every 10 ms";
+        "Time from writing a value at the server until a subscription delivers it; published every 10 ms";
     part.table(caption, &["value", "mean ms", "sd", "p50", "p99"], rows);
     drop((direct, through));
 
@@ -318,8 +323,8 @@ pub(super) async fn subscriptions(
     part.number("values/s", per_s.round());
     part.number("gate_us_each", each_us);
     part.say(format!(
-        "{ITEMS} values every 10 ms through the gate: {per_s:.0} values/s came, for {each_us:.2} us of a core of the gate each; for each \
-         the right is asked again."
+        "{ITEMS} values every 10 ms through the gate: {per_s:.0} values/s came, for {each_us:.2} us of a core of the gate \
+         each; the gate checks the right for each value."
     ));
     report.parts.push(part);
     Ok(())

@@ -240,7 +240,7 @@ pub(super) async fn tables_1_and_5(
     report.parts.push(table_5(&low, &high));
     if let [none, .., meanwhile] = low.as_slice() {
         let times = meanwhile.total.p50() / none.total.p50();
-        let what = "connect with a token (kept session, sent once), in anonymous connects, p50";
+        let what = "connecting with a token (kept session, sent once), relative to anonymous connects, p50";
         report.aims.push(BenchAim::new(what, " times", times, AimBound::AtMost(1.05)));
     }
     Ok(())
@@ -256,8 +256,8 @@ fn table_1(low: &[ConnectTimes], high: &[ConnectTimes]) -> BenchPart {
     }
     part.say(
         "Without a token: an anonymous session at the gate. With a token: a new session with the authorization service each time, and the \
-         token encrypted within the encrypted channel, as the paper begins. The last two columns are in totals without a token at the \
-         same load, since milliseconds of a Raspberry Pi and of this machine have nothing to say to each other. An activation at the gate \
+         token encrypted within the encrypted channel, as the paper begins. The last two columns are relative to the total \
+         without a token at the same load, because milliseconds of a Raspberry Pi and of this machine cannot be compared. An activation at the gate \
          opens a session with the server behind it as well, with and without a token.",
     );
     part
@@ -293,8 +293,8 @@ fn table_5(low: &[ConnectTimes], high: &[ConnectTimes]) -> BenchPart {
         }
     }
     part.say(
-        "The last way is the client's of durward: it asks for the token on its kept session while it opens the session with the gate. What it \
-         waits for the token after that is its second step.",
+        "The last table of each load is how durward's client connects: it requests the token on its kept session while it \
+         opens the session with the gate. Its second step is the remaining wait for the token.",
     );
     part.chart(BenchChart {
         name: "connect",
@@ -359,8 +359,8 @@ pub(super) async fn table_4(
     let columns = ["read with a token", "mean ms", "sd", "p50", "p99", "the paper's, at 600 MHz"];
     part.table("A read with a token (section 6.5)", &columns, reads);
     part.say(format!(
-        "Plant and gates have 40 % of one core together ({}), in place of a clock of 600 MHz instead of 1.5 GHz. Client and \
-         authorization service are not slowed, as in the paper.",
+        "Plant and gates have 40 % of one core together ({}), in place of the paper's clock of 600 MHz instead of 1.5 GHz. As \
+         in the paper, client and authorization service are not slowed.",
         world.quota_means
     ));
     report.parts.push(part);
@@ -406,7 +406,7 @@ pub(super) async fn algorithms(
         "activate: p50 ms",
         "p99",
         "total: p50 ms",
-        "of anonymous",
+        "relative to anonymous",
     ];
     part.table("Connecting with a token, kept session, sent once", &columns, rows);
     report.parts.push(part);
@@ -432,9 +432,9 @@ pub(super) async fn decisions(
     let mut part = BenchPart::new("decisions", "A real decision in the authorization service");
     let mut rows = Vec::new();
     for (name, decisions) in [
-        ("everything is granted, nobody is asked", DecisionSource::Fixed),
-        ("the decision point is asked for each token", DecisionSource::Each),
-        ("its answer is used again (the default)", DecisionSource::Kept),
+        ("everything is granted, without a decision", DecisionSource::Fixed),
+        ("a decision for each token", DecisionSource::Each),
+        ("a cached decision (the default)", DecisionSource::Kept),
     ] {
         let setup = BenchSetup { decisions, gates: vec![GateName::Once], ..BenchSetup::default() };
         let world = BenchProcesses::start(ground, &setup).await?;
@@ -452,10 +452,10 @@ pub(super) async fn decisions(
         row.extend(times.cells());
         rows.push(row);
     }
-    part.table("RequestAccessToken on a kept session", &["who decides", "mean ms", "sd", "p50", "p99"], rows);
+    part.table("RequestAccessToken on a kept session", &["decision", "mean ms", "sd", "p50", "p99"], rows);
     part.say(
-        "One token is a decision for each node of the server and each of the 17 permissions of OPC UA, by policies of SAPL. The paper \
-         leaves the time of the decision out.",
+        "One token is a decision for each node of the server and each of the 17 permissions of OPC UA, by policies of SAPL. The \
+         paper does not include the time of the decision.",
     );
     report.parts.push(part);
     Ok(())

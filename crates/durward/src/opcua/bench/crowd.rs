@@ -97,8 +97,8 @@ fn part(
     let mut part = BenchPart::new("crowd", format!("{sessions} sessions, each renewed every 10 s"));
     let rows = [
         ("without sessions", empty),
-        ("when all were open", opened),
-        ("at most, while all were renewed", most),
+        ("when all sessions were open", opened),
+        ("maximum, while all were renewed", most),
     ];
     for (name, bytes) in rows {
         part.number(format!("resident, {name}"), bytes);
@@ -109,7 +109,7 @@ fn part(
     part.times("renewal", times);
     part.number("cores_of_the_gate", cores);
     part.say(format!(
-        "All were opened in {:.1} s. A session takes {each:.0} KiB; it has a session with the server behind the gate. {} renewals took \
+        "All were opened in {:.1} s. A session needs {each:.0} KiB; each has its own session with the server behind the gate. {} renewals took \
          {} ms (p50) and {} ms (p99), {cores:.2} cores of the gate, and none failed.",
         opening.as_secs_f64(),
         times.count(),

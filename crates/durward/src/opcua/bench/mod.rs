@@ -45,11 +45,11 @@ Examples:
   durward bench opcua --part recall --recalls 10000
   durward bench opcua --quick
 
-Starts a plant, an authorization service and gates as processes of their own, and connects, reads, writes, calls, renews and recalls as
+Starts a plant, an authorization service and gates as processes of their own, and connects, reads, writes, calls, renews and revokes as
 the paper's clients do. All channels: Basic256Sha256, RSA-2048, SignAndEncrypt, over the loopback. Figures of the paper stand beside ours as ratios:
 milliseconds of other machines and stacks say nothing here. Exit code 1: an aim was not reached.";
 
-/// Access control for OPC UA: the paper's experiments, the gate, renewals, many sessions, recalled rights
+/// Access control for OPC UA: the paper's experiments, the gate, renewals, many sessions, revoked rights
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     /// A short form that shows that everything works; its figures say little, and no aim is judged
     #[arg(long)]
     quick: bool,
-    /// How often a right is recalled; without it 1000, or 20 with --quick
+    /// How often a right is revoked; without it 1000, or 20 with --quick
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     recalls: Option<u32>,
     /// Print an object instead of tables
@@ -98,7 +98,7 @@ enum PartName {
     Renewal,
     /// 1,000 sessions with renewals every 10 s
     Crowd,
-    /// Recalled rights
+    /// Revoked rights
     Recall,
 }
 

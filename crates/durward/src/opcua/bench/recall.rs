@@ -186,7 +186,7 @@ impl ActiveUser {
 }
 
 fn report_tries(all: &[ServedAfterRecall], report: &mut OpcuaBenchReport) {
-    let mut part = BenchPart::new("recall", "Recalled rights");
+    let mut part = BenchPart::new("recall", "Revoked rights");
     let in_time = all.iter().filter(|tried| tried.is_in_time()).count();
     let reads: MicrosecondTimes = all.iter().map(|tried| tried.read).collect();
     let values: MicrosecondTimes = all.iter().map(|tried| tried.value).collect();
@@ -194,11 +194,11 @@ fn report_tries(all: &[ServedAfterRecall], report: &mut OpcuaBenchReport) {
         vec![name.to_owned(), ms(times.p50()), ms(times.p99()), ms(times.max())]
     };
     let rows = vec![
-        row("a read that was begun and gave a value", &reads),
-        row("a value that a running monitored item brought", &values),
+        row("a successful read (when it began)", &reads),
+        row("a value from a running monitored item", &values),
     ];
     part.table(
-        format!("The last of these after a recall, in {} tries", all.len()),
+        format!("The last of these after a revocation, in {} tries", all.len()),
         &["what", "p50 ms", "p99", "max"],
         rows,
     );
@@ -208,14 +208,14 @@ fn report_tries(all: &[ServedAfterRecall], report: &mut OpcuaBenchReport) {
     part.number("in_time", in_time);
     part.number("refused", all.iter().filter(|tried| tried.is_refused).count());
     part.say(format!(
-        "{in_time} of {} recalled rights were refused within one publishing interval ({} ms), running monitored items included; by turns \
-         at a gate that ends such sessions and at one where they go on as nobody's.",
+        "{in_time} of {} revoked rights were refused within one publishing interval ({} ms), running monitored items included; \
+         alternately at a gate that ends such sessions and at one where they continue as anonymous sessions.",
         all.len(),
         PUBLISHING.as_millis()
     ));
     report.parts.push(part);
     let late = (all.len() - in_time) as f64;
-    let what = "recalled rights that were served for longer than a publishing interval";
+    let what = "revoked rights that were served for longer than a publishing interval";
     report.aims.push(BenchAim::new(what, "", late, AimBound::AtMost(0.0)));
 }
 

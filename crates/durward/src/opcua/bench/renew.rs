@@ -134,7 +134,7 @@ pub(super) async fn table_3(
     part.table("Reads with an encrypted token", &columns, rows.collect());
     part.say(
         "Every time is a hundredth of the paper's (reads 0.1 to 20 ms after each other, tokens of 80, 280 and 960 ms, renewed at 80 %), so \
-         that there are as many reads for each renewal.",
+         that the number of reads per renewal is the same.",
     );
     report.parts.push(part);
     Ok(())
@@ -183,7 +183,7 @@ pub(super) async fn renewal(
             ratio(during.p99(), quiet.p99()),
         ]);
         if gate == GateName::Once {
-            let what = "reads while the token is renewed, p99, in quiet reads";
+            let what = "reads while the token is renewed, relative to reads after it, p99";
             report.aims.push(BenchAim::new(what, " times", times, AimBound::AtMost(1.5)));
         }
         part.say(format!("A renewal with a token that is {name} takes {} (p50).", in_ms(took.p50())));
@@ -201,7 +201,8 @@ pub(super) async fn renewal(
         "p99, times",
     ];
     part.table("Reads one after the other, on the session that is renewed", &columns, rows);
-    part.say("A renewal fetches a token on the kept session and activates with it; quiet reads are as many, behind each renewal.");
+    part.say("A renewal requests a token on the kept session and activates with it; after each renewal, the same number of \
+         reads is measured (quiet).");
     report.parts.push(part);
     Ok(())
 }
@@ -267,15 +268,15 @@ pub(super) async fn figure_5(
         name: "activation-by-size",
         title: "Activation, by the size of the token",
         caption: "Encrypted block by block, a token costs an RSA operation of the gate for each 214 bytes; sent once, or in an \
-                  RsaEncryptedSecret, its size does not matter. The paper sees the first line only above 4,000 bytes, because other \
-                  things take 200 ms there.",
+                  RsaEncryptedSecret, its size does not matter. In the paper this shows only above 4,000 bytes, because other \
+                  operations take 200 ms there.",
         x: "bytes of the token",
         y: "ms, half of all activations",
         labels: Vec::new(),
         series: lines,
     });
     part.say(
-        "Longer tokens are not taken: a gate refuses them by their length before it decrypts anything (the paper goes to 256 kB).",
+        "A gate refuses longer tokens by their length, before it decrypts anything (the paper goes to 256 kB).",
     );
     report.parts.push(part);
     Ok(())

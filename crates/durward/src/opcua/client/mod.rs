@@ -41,10 +41,10 @@ pub(super) struct ConnectionArguments {
     /// A file with the user's password, its first line; without it the terminal or standard input
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
-    /// A file with the token of a durward session, whose user it is; rights end with the session
+    /// A file with the token of a durward session, as whose user to connect; rights end with the session
     #[arg(long, value_name = "FILE", conflicts_with = "user")]
     session_file: Option<PathBuf>,
-    /// A directory with a user's own certificate and its key, as of `durward opcua pki`: who signs with it is that user
+    /// A directory with a user certificate and its key, as `durward opcua pki` makes it, to log in with
     #[arg(long, value_name = "DIR", conflicts_with_all = ["user", "session_file"])]
     user_pki: Option<PathBuf>,
     /// The authorization service, where the server does not name the right one
@@ -62,10 +62,10 @@ pub(super) struct ConnectionArguments {
     /// How long to wait for a session
     #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     timeout: u32,
-    /// JSON, one object a line
+    /// Print JSON, one object per line
     #[arg(long)]
     json: bool,
-    /// Where something is refused, say what the token grants, and what the server says of the node
+    /// If something is refused, show what the token grants, and what the server says about the node
     #[arg(long)]
     explain: bool,
 }
@@ -81,7 +81,7 @@ pub(super) struct ReadArguments {
     nodes: Vec<String>,
 }
 
-/// Write a value, as the variable's data type wants it
+/// Write a value, converted to the variable's data type
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct WriteArguments {
@@ -95,7 +95,7 @@ pub(super) struct WriteArguments {
     value: String,
 }
 
-/// Call a method, with arguments as it wants them
+/// Call a method, with arguments converted to its data types
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct CallArguments {

@@ -26,7 +26,7 @@ pub(in crate::opcua) struct WatchArguments {
     /// End after so many values
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// How often values come at most
+    /// The publishing interval
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(10..=3_600_000))]
     interval: u32,
 }

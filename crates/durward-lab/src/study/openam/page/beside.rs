@@ -37,8 +37,9 @@ pub(super) fn openam(document: &mut Document, digest: &StudyDigest) {
         return;
     }
     document.text(
-        "No OpenAM ran for this page (`--openam URL` measures one beside durward). What was recorded of OpenAM 16.0.5 for this project, \
-         with one core for the server and one for the client, users without pause, stands for it:",
+        "No OpenAM ran for this page (`--openam URL` measures one beside durward). In its place are measurements of OpenAM \
+         16.0.5 that were recorded for this project, with one core for the server, one for the client, and users who do not \
+         pause:",
     );
     let rows = OPENAM_RECORDED
         .map(|(mix, users, rate)| vec![mix.to_owned(), users.to_string(), whole(f64::from(rate))]);
@@ -77,21 +78,26 @@ pub(super) fn differences(document: &mut Document) {
     let said = [
         "Hardware. The paper had a Core 2 Duo for every instance, store and generator. Here nodes are slices of a core (a quota of 20 ms periods), \
          and all share one machine. A quota holds a node back for the rest of its period: up to 20 ms of p99 are the quota's.",
-        "What N is. The paper's N is users of each instance who pace themselves. Such users are no N of the law (above). Its p* is the bend of a queue \
-         and nothing that coherency explains; most lie beyond the greatest load that it names, 2400.",
-        "Paced and pausing users. The paper's users send every 250 ms, it does not say what becomes of those who fall behind. Ours wait 250 ms after \
-         each answer (closed): below the bend the two are the same but for the residence time, beyond it ours wait in line instead of piling up debts.",
+        "What N is. The paper's N is users of each instance who pace themselves. Their number is not a valid N of the law \
+         (above). The paper's p* is the bend of a queue, which coherency does not explain; most are beyond the greatest load \
+         that it names, 2400.",
+        "Paced and pausing users. The paper's users send every 250 ms; it does not say what happens to users who fall behind. \
+         Ours wait 250 ms after each answer (a closed model): below the bend the two differ only by the residence time; beyond \
+         it our users wait in a queue, while the paper's may accumulate late requests.",
         "X(1) is ours at the least load, divided by its users: one user alone sends four requests a second, which a short measurement cannot count.",
         "(1 + sigma) and (1 - sigma). The paper prints p* = floor(sqrt((1 + sigma) / kappa)); the derivative of its law is 0 at sqrt((1 - sigma) / kappa). \
          At its sigmas the two differ by 5 % at most (365 and 348, figure 5, three nodes).",
         "Figure 5 exchanges its labels (above).",
-        "The same curve thrice. 5 % of figure 3, One of figure 4 and Assured read of figure 6 are one measurement in the paper, and here.",
-        "Not printed. No table of measurements, no p*, no residuals, no errors, no numbers of figures 7 to 10: nothing of the paper's can be fitted again.",
-        "Stickiness. OpenAM 11 keeps a session in the memory of the server that made it, others ask it or the stores. durward's token carries its claims, \
-         sealed: any node validates it.",
-        "Passwords. OpenDJ's default was salted SHA-1. durward's default is Argon2id with 19 MiB, which costs some 20 ms of a core a login, on purpose: \
-         the run `argon2id` shows it, the others take the least cost, so that sessions are compared and not hashes.",
-        "Errors. The paper ends its range where 1 % fail. Points with more are hollow here and left out of fits.",
+        "The same curve three times. 5 % of figure 3, One of figure 4 and Assured read of figure 6 are one measurement in the paper, and here.",
+        "Not printed. No table of measurements, no p*, no residuals, no errors, no numbers of figures 7 to 10: so the paper's \
+         fits cannot be repeated.",
+        "Stickiness. OpenAM 11 keeps a session in the memory of the server that created it; other servers ask that server or \
+         the stores. durward's token contains its claims, sealed, so any node can validate it.",
+        "Passwords. OpenDJ's default was salted SHA-1. durward's default is Argon2id with 19 MiB, which costs some 20 ms of a \
+         core per login, on purpose: the run `argon2id` uses it. The other runs use the least cost, to compare sessions and \
+         not hashes.",
+        "Errors. The paper's range ends where 1 % of the requests fail. Points with more failures are hollow here, and no fit \
+         includes them.",
     ];
     document.blocks.push(Block::List(said.map(str::to_owned).to_vec()));
 }
@@ -134,7 +140,7 @@ pub(super) fn answers(document: &mut Document, digest: &StudyDigest) {
         ("throttle login floods", argon2id(digest, best(mode("argon2id")), best(ONE))),
     ];
     let rows = rows.map(|(answer, ours)| vec![answer.to_owned(), ours]).to_vec();
-    document.heading("Its answers to people, and ours");
+    document.heading("The paper's advice, and our results");
     document.table("The paper's advice", &["the paper", "here"], 2, rows);
 }
 

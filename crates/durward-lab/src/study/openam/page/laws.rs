@@ -11,9 +11,10 @@ use crate::report::Document;
 pub(super) fn law(document: &mut Document, digest: &StudyDigest) {
     document.heading("What the paper did not fit: concurrency and nodes");
     document.text(
-        "Users who pause are no N of the law: a plain queue that they feed gives sigma 0, a kappa above 0, R^2 0.99, and a peak that is not \
-         there. The paper's kappas may be of that kind. The law holds for requests under way (throughput times residence time), and for \
-         nodes whose load grows alike. So both were measured as well, with users who do not pause.",
+        "The number of users who pause is not a valid N of the law: even a simple queue then gives sigma 0, a kappa above 0, \
+         R^2 0.99, and a peak that does not exist. The paper's kappas may be of that kind. The law holds for requests under \
+         way (throughput times residence time), and for nodes whose load grows in proportion. So we also measured both, with \
+         users who do not pause.",
     );
     let mut rows = Vec::new();
     if let Some(report) = fits::by_concurrency(digest) {
@@ -58,9 +59,9 @@ pub(super) fn law(document: &mut Document, digest: &StudyDigest) {
     ];
     document.table("Throughput by nodes, two measurements each", &columns, 1, rows);
     document.text(&format!(
-        "\"Nodes busy\" is how much of their slices ({SLICE_OF_MANY} of a core each) nodes used. Where it falls as nodes are added, something else \
-         was the limit: the machine, which stores and generator share (\"machine busy\"), or the stores. That is then in sigma and kappa, and is \
-         not durward's."
+        "\"Nodes busy\" is how much of their slices ({SLICE_OF_MANY} of a core each) nodes used. If it falls as nodes are \
+         added, something else was the limit: the machine, which stores and generator share (\"machine busy\"), or the stores. \
+         Sigma and kappa then describe that limit, and not durward."
     ));
 }
 

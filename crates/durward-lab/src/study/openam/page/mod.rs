@@ -201,8 +201,8 @@ fn again(document: &mut Document, digest: &StudyDigest) {
         .push(Block::Code(format!("durward lab study openam {form} --out openam-study --page docs")));
     document.text(&format!(
         "This page was made by durward {} from `study-openam.json`, which that command writes beside it. The records, with whole \
-         histograms, are in `openam-study/records`; `durward lab report` draws each. On a quiet machine: every process beside it is in the \
-         figures, and marked.",
+         histograms, are in `openam-study/records`; `durward lab report` draws each. Use an idle machine: other processes \
+         change the figures, and cause marks.",
         digest.version
     ));
 }

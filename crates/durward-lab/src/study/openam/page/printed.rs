@@ -13,10 +13,11 @@ use crate::report::Document;
 pub(super) fn curves(document: &mut Document, digest: &StudyDigest) {
     document.heading("The paper's curves, number by number");
     document.text(
-        "sigma and kappa as the paper prints them; p* by its own formula, floor(sqrt((1 + sigma) / kappa)), and C(p*) by its law, neither \
-         of which it prints. Ours are fitted to ours by the paper's method (least squares of p/C - 1, C = X/X(1), both coefficients at \
-         least 0), so that like stands beside like. It is not the method that the lab would take, and its p* is nothing to build on: \
-         these are users who pause, and what the lab says of such a fit stands in the last column.",
+        "sigma and kappa are as the paper prints them. It prints neither p* nor C(p*): we computed them by its formula, \
+         floor(sqrt((1 + sigma) / kappa)), and by its law. Our coefficients are fitted to our measurements by the paper's \
+         method (least squares of p/C - 1, C = X/X(1), both coefficients at \
+         least 0), so that both can be compared. The lab itself uses another method. Do not rely on p*: these users pause, and \
+         the last column has the lab's objection to such a fit.",
     );
     let rows = CURVES.iter().map(|printed| {
         let law = printed.law();
@@ -47,8 +48,8 @@ pub(super) fn curves(document: &mut Document, digest: &StudyDigest) {
     document.table("Fits of figures 3 to 6: paper left, durward right", &columns, 1, rows.collect());
     document.text(
         "The caption of figure 5 exchanges sticky and not sticky: the paper's text says the opposite (IV-C, V-A e), and its \"Not sticky\" \
-         repeats the coefficients of figure 4. Beside a label of figure 5 stands ours of what it means. Sigmas of 1e-9 are the bound of the \
-         paper's fit: 0.",
+         repeats the coefficients of figure 4. Beside each label of figure 5 is our curve for what it means. Sigmas of 1e-9 \
+         are the bound of the paper's fit: 0.",
     );
 }
 
@@ -181,10 +182,11 @@ fn residence(digest: &StudyDigest) -> String {
 
 /// Figures 3 to 10.
 pub(super) fn figures(document: &mut Document, digest: &StudyDigest) {
-    document.heading("The paper's figures, with ours in them");
+    document.heading("The paper's figures, with our curves");
     document.text(
-        "Users effectively served are C(p) = X(p)/X(1): what is answered, in users of whom nobody waits. The paper's laws are of a whole \
-         machine, ours of a slice of a core, so that the places of the bends compare machines; their forms compare designs. Hollow marks had \
+        "Users effectively served are C(p) = X(p)/X(1): the throughput, as a number of users who never wait. The paper \
+         measured whole machines, we measured slices of a core: so the position of a bend depends on the machine, and its form \
+         on the design. Hollow marks had \
          errors.",
     );
     let captions = [
@@ -194,7 +196,7 @@ pub(super) fn figures(document: &mut Document, digest: &StudyDigest) {
             5,
             "Sticky and not. The paper's caption exchanges them: its two falling curves are without stickiness.",
         ),
-        (6, "Four promises about sessions, one node."),
+        (6, "Four modes of session persistence, one node."),
     ];
     for (figure, caption) in captions {
         pictures::capacity(document, digest, figure, caption);
