@@ -20,7 +20,7 @@ pub fn read_secret(path: &Path) -> Result<String, IdentityError> {
     let file = File::open(path).map_err(unreadable)?;
     if !is_kept_secret(&file.metadata().map_err(unreadable)?) {
         return Err(failed(
-            "may be read or written by others than its owner: `chmod 600` it, and replace what it holds"
+            "may be written by its group, or read by everybody: `chmod 600` it, and replace what it holds"
                 .to_owned(),
         ));
     }

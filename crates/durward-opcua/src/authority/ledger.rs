@@ -79,7 +79,7 @@ impl Ledger {
             None => {
                 if stored > 0 {
                     tracing::warn!(
-                        "the store of the authorization service begins without an epoch: all tokens are recalled"
+                        "the store of the authorization service begins without an epoch: all tokens are revoked"
                     );
                 }
                 LedgerMachine::new::<()>(settings, now).0

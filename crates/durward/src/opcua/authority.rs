@@ -75,7 +75,7 @@ impl AuthorityArguments {
         let policies_kept = PolicyVersionFile(self.policies_kept);
         if let Some(of) = policies_kept.to_recall(&self.decider.policies_in_force())? {
             tracing::info!(
-                "the policies before the start were not those in force now: tokens of {of} are recalled"
+                "tokens of {of} are revoked: other policies than those in force now may have decided them"
             );
             service.revoke_now(of).map_err(failure)?;
         }
@@ -120,7 +120,7 @@ impl PolicyVersionFile {
     fn keep(&self, now: &str) {
         let Some(path) = &self.0 else { return };
         if let Err(error) = keys::replace(path, now) {
-            tracing::error!(%error, "the version of the policies cannot be kept: a restart may forget to recall tokens of other ones");
+            tracing::error!(%error, "the version of the policies cannot be kept: a restart may forget to revoke tokens of other ones");
         }
     }
 }
@@ -136,9 +136,9 @@ async fn follow(decider: Arc<PolicyDecider>, service: AuthorizationService, kept
             Ok(None) => {}
             Ok(Some(replaced)) => {
                 told.clear();
-                tracing::info!("policies were changed: tokens of the old ones are recalled");
+                tracing::info!("policies were changed: tokens of the old ones are revoked");
                 if let Err(error) = service.policies_changed(&replaced).await {
-                    tracing::error!(%error, "tokens of the old policies are recalled, and a restart may forget it");
+                    tracing::error!(%error, "tokens of the old policies are revoked, and a restart may forget it");
                 }
                 kept.keep(&decider.policies_in_force());
             }

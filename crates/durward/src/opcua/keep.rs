@@ -54,7 +54,7 @@ impl FileAuthorityStore {
         let loaded: Result<Vec<_>, _> = entries.iter().map(|entry| read(entry)).collect();
         let loaded = loaded.map_err(|error| {
             CommandError::new(format!("it is no store of an authorization service: {error}"))
-                .hint("without it, a new one is begun, and all tokens are recalled")
+                .hint("without it, a new one is begun, and all tokens are revoked")
                 .at(path)
         })?;
         Ok(FileAuthorityStore { journal: Mutex::new(journal), loaded })

@@ -443,9 +443,9 @@ impl WatchedHolders {
 /// Recalls what is to be recalled, until there is nobody any more who says so.
 pub(super) async fn recall(mut recall: TokenRevocation, service: AuthorizationService) {
     while let Some(target) = recall.recv().await {
-        tracing::info!(of = %target, "a user or session has changed or ended: tokens are recalled");
+        tracing::info!(of = %target, "a user or session has changed or ended: tokens are revoked");
         if let Err(error) = service.revoke(target).await {
-            tracing::error!(%error, "tokens are recalled, and a restart may forget it");
+            tracing::error!(%error, "tokens are revoked, and a restart may forget it");
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
     match added {
         Ok(Ok(())) => {}
         Ok(Err(NotRevoked::Full)) => {
-            return Err(Refusal::unavailable("too many tokens are recalled; try again"));
+            return Err(Refusal::unavailable("too many tokens are revoked; try again"));
         }
         Ok(Err(NotRevoked::Failed(error))) => {
             tracing::error!(%error, "a recalled token could not be written down: see `oauth.data`");

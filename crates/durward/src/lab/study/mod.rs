@@ -199,11 +199,11 @@ fn choose(study: &mut Study, only: &[String]) -> Result<(), CommandError> {
 fn list(study: &Study) -> CommandResult {
     for run in &study.runs {
         let takes = run.expected().map_err(|error| failure(&error))?;
-        let takes = match &run.scenario {
-            Ok(_) => in_words(takes),
-            Err(why) => format!("left out: {why}"),
+        let (takes, why) = match &run.scenario {
+            Ok(_) => (in_words(takes), String::new()),
+            Err(why) => ("left out".to_owned(), format!(" ({why})")),
         };
-        to_stdout(&format!("{:<24} {takes:<10} {}\n", run.name, run.about))?;
+        to_stdout(&format!("{:<24} {takes:<10} {}{why}\n", run.name, run.about))?;
     }
     let all = study.expected().map_err(|error| failure(&error))?;
     to_stdout(&format!("{:<24} {}\n", "all", in_words(all)))?;
