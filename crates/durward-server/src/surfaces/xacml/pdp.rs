@@ -144,7 +144,7 @@ fn read(
         Some(read) => read,
         None => match read_plain(call, pdp, (form, has_short_ids), bytes) {
             Some(PlainRequest::Decided(response, took)) => return Ok(Asked::Decided(response, took)),
-            Some(PlainRequest::Whole(request)) => Ok(request),
+            Some(PlainRequest::Whole(request)) => Ok(*request),
             None => read_request(form, bytes, &call.surface.request_limits),
         },
     };
@@ -168,7 +168,7 @@ fn read(
 /// A request that [`RawRequest`] reads, as most are.
 enum PlainRequest {
     Decided(Response, Duration),
-    Whole(Request),
+    Whole(Box<Request>),
 }
 
 /// Decides from the text of a request alone, unless somebody wants to see the whole of it: attribute sources, sessions, the decision log,
@@ -188,7 +188,7 @@ fn read_plain(
                 return Some(PlainRequest::Decided(response, begun.elapsed()));
             }
         }
-        raw.to_request().map(PlainRequest::Whole)
+        raw.to_request().map(|request| PlainRequest::Whole(Box::new(request)))
     };
     match form {
         Form::Xml => RawRequest::with_xml(bytes, &surface.request_limits, look),
