@@ -1,4 +1,5 @@
-//! A decision point that a test moves by hand: Alice may read for as long as the test says so.
+//! A decision point that a test moves by hand: Alice may read for as long as the test says so, and whoever asks for `later` waits until
+//! then.
 
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -17,6 +18,7 @@ pub(crate) struct World(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     is_closed: bool,
+    is_later: bool,
     wakers: Vec<Waker>,
     open: usize,
 }
@@ -26,6 +28,13 @@ impl World {
     pub(crate) fn close(&self, is_closed: bool) {
         let mut state = self.0.lock().unwrap();
         state.is_closed = is_closed;
+        state.wakers.drain(..).for_each(Waker::wake);
+    }
+
+    /// Answers whoever asks for `later`, from now on.
+    pub(crate) fn answer_later(&self) {
+        let mut state = self.0.lock().unwrap();
+        state.is_later = true;
         state.wakers.drain(..).for_each(Waker::wake);
     }
 
@@ -114,8 +123,38 @@ impl MultiDecisions for Live {
     }
 }
 
+/// A single decision that is waited for.
+struct Later(World);
+
+impl Later {
+    fn new(world: &World) -> Later {
+        world.0.lock().unwrap().open += 1;
+        Later(world.clone())
+    }
+}
+
+impl Drop for Later {
+    fn drop(&mut self) {
+        self.0.0.lock().unwrap().open -= 1;
+    }
+}
+
+impl Decisions for Later {
+    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Arc<Decision>> {
+        let mut state = self.0.0.lock().unwrap();
+        if state.is_later {
+            return Poll::Ready(Arc::new(Decision::plain(Outcome::Permit)));
+        }
+        state.wakers.push(task.waker().clone());
+        Poll::Pending
+    }
+}
+
 impl Decider for World {
     fn decide_once(&self, tenant: &str, subscription: Subscription) -> Result<Once, Full> {
+        if subscription.element(Element::Subject).equals(&Value::Text("later".into())) {
+            return Ok(Once::Waiting(Box::new(Later::new(self))));
+        }
         Ok(Once::Decided(self.decide(tenant, &subscription)))
     }
 

@@ -1,11 +1,15 @@
 //! HTTP/2: many requests at once on one connection, and clients that mean harm by it.
 
+use std::convert::Infallible;
 use std::io::{Read, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use hyper::body::{Body, Frame, Incoming};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -25,7 +29,10 @@ fn run<T>(work: impl Future<Output = T>) -> T {
     runtime.block_on(async { tokio::time::timeout(PATIENCE, work).await.unwrap() })
 }
 
-async fn connect(server: &TestServer) -> SendRequest<Full<Bytes>> {
+async fn connect<B>(server: &TestServer) -> SendRequest<B>
+where
+    B: Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'static,
+{
     let stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
     let (send, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
@@ -37,6 +44,32 @@ fn post(path: &str, body: String) -> Request<Full<Bytes>> {
     let request = request
         .header("content-type", if path == "/pdp" { "application/xacml+json" } else { "application/json" });
     request.body(Full::new(body.into())).unwrap()
+}
+
+/// The body of a request, which may be one that never ends.
+type AnyBody = UnsyncBoxBody<Bytes, Infallible>;
+
+/// Nothing, for ever.
+struct Endless;
+
+impl Body for Endless {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Pending
+    }
+}
+
+fn endless() -> Request<AnyBody> {
+    post("/pdp", String::new()).map(|_| Endless.boxed_unsync())
+}
+
+fn doctor() -> Request<AnyBody> {
+    post("/pdp", request_json("doctor")).map(BodyExt::boxed_unsync)
 }
 
 async fn text(answer: Response<Incoming>) -> String {
@@ -223,6 +256,126 @@ fn a_body_that_does_not_come_is_not_waited_for() {
         seen.extend_from_slice(&some[..count]);
     }
     assert_eq!(server.metric("durward_limits_hit_total{limit=\"request_time_ms_max\"}"), 1.0);
+}
+
+#[test]
+fn a_request_whose_body_does_not_end_is_refused_alone() {
+    let server = TestServer::start("server.request_time_ms_max = 500");
+    run(async {
+        let mut send = connect(&server).await;
+        let late = tokio::spawn(send.send_request(endless()));
+        let mut answered_meanwhile = 0;
+        while !late.is_finished() {
+            let answer = send.send_request(doctor()).await.unwrap();
+            assert!(text(answer).await.contains("Permit"));
+            answered_meanwhile += 1;
+        }
+        assert!(answered_meanwhile > 0);
+        let late = late.await.unwrap().unwrap();
+        assert_eq!(late.status(), 408);
+        assert!(text(late).await.contains("500 ms"));
+        assert!(text(send.send_request(doctor()).await.unwrap()).await.contains("Permit"));
+    });
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"request_time_ms_max\"}"), 1.0);
+}
+
+#[test]
+fn a_request_whose_answer_does_not_come_is_reset_alone() {
+    let (server, world) = crate::sapl::start(
+        "sapl.http = true\nauth.danger_allow_no_auth = true\nserver.request_time_ms_max = 300",
+    );
+    run(async {
+        let mut send = connect(&server).await;
+        let begun = std::time::Instant::now();
+        let late = tokio::spawn(send.send_request(post("/api/pdp/decide-once", asks("later"))));
+        let mut answered_meanwhile = 0;
+        while !late.is_finished() {
+            let answer = send.send_request(post("/api/pdp/decide-once", asks("alice"))).await.unwrap();
+            assert!(text(answer).await.contains("PERMIT"));
+            answered_meanwhile += 1;
+        }
+        assert!(answered_meanwhile > 0);
+        // The time for a body, and that for an answer.
+        assert!(begun.elapsed() >= Duration::from_millis(600), "{:?}", begun.elapsed());
+        let error = late.await.unwrap().unwrap_err();
+        assert!(!error.is_closed() && !send.is_closed(), "a stream has ended, not the connection: {error:?}");
+        let answer = send.send_request(post("/api/pdp/decide-once", asks("alice"))).await.unwrap();
+        assert!(text(answer).await.contains("PERMIT"));
+    });
+    assert_eq!(world.open(), 0, "nobody waits for the decision any more");
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"request_time_ms_max\"}"), 1.0);
+}
+
+/// All connections together may have four requests under way for each connection that there may be.
+#[test]
+fn too_many_requests_over_all_connections_are_told_to_come_back() {
+    let server = TestServer::start("server.connections_max = 4\nserver.request_time_ms_max = 60000");
+    let under_way = |server: &TestServer| server.metric("durward_requests_in_flight");
+    run(async {
+        let (mut first, mut second) = (connect(&server).await, connect(&server).await);
+        let mut waiting: Vec<_> = (0..8).map(|_| tokio::spawn(first.send_request(endless()))).collect();
+        let others: Vec<_> = (0..8).map(|_| tokio::spawn(second.send_request(endless()))).collect();
+        // While this blocks nothing is sent.
+        let mut count = 0.0;
+        while count < 17.0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            count = under_way(&server);
+        }
+        for send in [&mut first, &mut second] {
+            let refused = send.send_request(doctor()).await.unwrap();
+            assert_eq!(
+                (refused.status().as_u16(), &refused.headers()["retry-after"]),
+                (503, &"1".parse().unwrap())
+            );
+            assert!(text(refused).await.contains("too many requests"));
+        }
+        assert_eq!(
+            server.decide("doctor"),
+            "Permit",
+            "requests of HTTP/1.1 are limited by their connections"
+        );
+        // One that is given up makes room for one, on whichever connection.
+        waiting.pop().unwrap().abort();
+        let answer = loop {
+            let answer = second.send_request(doctor()).await.unwrap();
+            if answer.status() != 503 {
+                break answer;
+            }
+        };
+        assert!(text(answer).await.contains("Permit"));
+        assert!(waiting.iter().chain(&others).all(|waiting| !waiting.is_finished()));
+    });
+    assert!(server.metric("durward_limits_hit_total{limit=\"connections_max\"}") >= 2.0);
+    server.eventually("they have left", |server| under_way(server) == 1.0);
+}
+
+#[test]
+fn a_connection_too_many_is_not_served_and_those_that_are_there_go_on() {
+    let server = TestServer::start("server.connections_max = 2");
+    run(async {
+        let (mut first, mut second) = (connect(&server).await, connect(&server).await);
+        for send in [&mut first, &mut second] {
+            assert!(text(send.send_request(doctor()).await.unwrap()).await.contains("Permit"));
+        }
+        // Nobody has looked at what it speaks, so it is told in HTTP/1.1; a client of HTTP/2 is told enough by its end.
+        let stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
+        let (mut third, connection) =
+            http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        let connection = tokio::spawn(connection);
+        assert!(third.send_request(doctor()).await.is_err());
+        assert!(connection.await.unwrap().is_err());
+        drop(first);
+        let answer = loop {
+            // The place is free as soon as the server has noticed.
+            let mut send = connect(&server).await;
+            match send.send_request(doctor()).await {
+                Ok(answer) => break answer,
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        };
+        assert!(text(answer).await.contains("Permit"));
+        assert!(text(second.send_request(doctor()).await.unwrap()).await.contains("Permit"));
+    });
 }
 
 /// "408" in HPACK's Huffman code: 011010, 00000, 011100 (RFC 7541, appendix B), padded with ones.

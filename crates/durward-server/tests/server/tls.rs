@@ -6,16 +6,20 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, StreamOwned};
+use tokio_rustls::TlsConnector;
 
 use durward_net::client::{ClientError, Place, Security, Settings as ClientSettings};
 use durward_server::decider::{Outcome, Subscription};
 use durward_wire::rsocket::frame::Interaction;
 
 use crate::rsocket::Client;
-use crate::support::{DOCTORS_READ, Directory, PATIENCE, TestServer, request_xml};
+use crate::support::{DOCTORS_READ, Directory, PATIENCE, TestServer, request_json, request_xml};
 
 /// Runs openssl in the directory.
 fn openssl(directory: &Directory, arguments: &str) {
@@ -210,4 +214,37 @@ fn a_client_that_offers_http2_is_given_it() {
         }
         assert_eq!(connection.alpn_protocol(), Some(chosen.as_bytes()));
     }
+}
+
+#[test]
+fn decisions_come_over_http2_within_tls() {
+    let Some(directory) = certificates() else { return };
+    let text = settings(&directory, "");
+    let server = TestServer::start_in(directory, &text).unwrap();
+    let mut config = client_of(&server.directory.path("ca.pem"));
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let decisions = async {
+        let stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
+        let connector = TlsConnector::from(Arc::new(config));
+        let stream = connector.connect("localhost".try_into().unwrap(), stream).await.unwrap();
+        assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+        let (send, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        let ask = async |role: &str| {
+            let request =
+                Request::post("https://localhost/pdp").header("content-type", "application/xacml+json");
+            let request = request.body(Full::<bytes::Bytes>::from(request_json(role))).unwrap();
+            let answer = send.clone().send_request(request).await.unwrap();
+            assert_eq!((answer.status().as_u16(), answer.version()), (200, Version::HTTP_2));
+            let body = answer.into_body().collect().await.unwrap().to_bytes();
+            String::from_utf8(body.to_vec()).unwrap()
+        };
+        // At the same time.
+        tokio::join!(ask("doctor"), ask("visitor"))
+    };
+    let (doctor, visitor) =
+        runtime.block_on(async { tokio::time::timeout(PATIENCE, decisions).await.unwrap() });
+    assert!(doctor.contains("Permit") && visitor.contains("Deny"), "{doctor} {visitor}");
 }

@@ -28,11 +28,14 @@ struct Inner<S> {
     /// Whether the system took no more when it was sent: then nothing further is kept, or a slow reader of events would be given
     /// old ones first.
     is_stuck: bool,
+    /// What [`Cork::poll_closed`] read and the library did not yet.
+    ahead: Option<u8>,
 }
 
 /// Two handles of one stream: the library's and its task's.
 pub(super) fn corked<S>(stream: S) -> (Corked<S>, Cork<S>) {
-    let inner = Arc::new(Mutex::new(Inner { stream, kept: Vec::new(), sent: 0, is_stuck: false }));
+    let inner =
+        Arc::new(Mutex::new(Inner { stream, kept: Vec::new(), sent: 0, is_stuck: false, ahead: None }));
     (Corked(Arc::clone(&inner)), Cork(inner))
 }
 
@@ -76,9 +79,29 @@ impl<S: AsyncWrite + Unpin> Cork<S> {
     }
 }
 
+impl<S: AsyncRead + Unpin> Cork<S> {
+    /// Ready when the other side has closed its half, as far as that can be seen: not behind bytes that the library has still to read.
+    pub(super) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut inner = lock(&self.0);
+        if inner.ahead.is_some() {
+            return Poll::Pending;
+        }
+        let mut byte = [0];
+        let mut buf = ReadBuf::new(&mut byte);
+        ready!(Pin::new(&mut inner.stream).poll_read(cx, &mut buf))?;
+        inner.ahead = buf.filled().first().copied();
+        if inner.ahead.is_some() { Poll::Pending } else { Poll::Ready(Ok(())) }
+    }
+}
+
 impl<S: AsyncRead + Unpin> AsyncRead for Corked<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut lock(&self.0).stream).poll_read(cx, buf)
+        let mut inner = lock(&self.0);
+        match inner.ahead.take_if(|_| buf.remaining() > 0) {
+            Some(byte) => buf.put_slice(&[byte]),
+            None => ready!(Pin::new(&mut inner.stream).poll_read(cx, buf))?,
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -145,6 +168,25 @@ mod tests {
         poll_fn(|cx| cork.poll_send(cx)).await.unwrap();
         let count = far.read(&mut bytes).await.unwrap();
         assert_eq!(&bytes[..count], b"one two");
+    }
+
+    #[tokio::test]
+    async fn a_closed_half_is_seen_and_what_came_before_it_is_read() {
+        let (near, mut far) = duplex(1024);
+        let (mut corked, cork) = corked(near);
+        let is_closed = async || {
+            let closed = poll_fn(|cx| cork.poll_closed(cx));
+            tokio::time::timeout(std::time::Duration::from_millis(20), closed).await.is_ok()
+        };
+        assert!(!is_closed().await);
+        far.write_all(b"next").await.unwrap();
+        assert!(!is_closed().await && !is_closed().await);
+        far.shutdown().await.unwrap();
+        assert!(!is_closed().await, "what came before is to be read first");
+        let mut text = String::new();
+        corked.read_to_string(&mut text).await.unwrap();
+        assert_eq!(text, "next");
+        assert!(is_closed().await);
     }
 
     #[tokio::test]

@@ -4,6 +4,10 @@
 //! The HTTP library knows one time limit, which counts the wait for a request and its header together. Here the
 //! two are told apart, and the time to take the answer is limited too. A connection notes what it waits for and
 //! since when; its timer wakes when that could be too long, not once per request.
+//!
+//! A client that closes its half of the connection is still answered: this does not say that it wants no answer (RFC 9112, 9.6). So a
+//! client that has gone is not noticed before its answer is written, or late. Only a reader of events who closes their half counts as
+//! gone: nothing else would end a stream whose events the system goes on taking.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -57,6 +61,7 @@ where
     let (corked, cork) = corked(stream);
     let watched = Watched { stream: corked, phase: Arc::clone(&phase) };
     let connection = http1::Builder::new()
+        .half_close(true)
         .header_read_timeout(None)
         .max_buf_size(settings.header_bytes_max)
         .max_headers(HEADER_COUNT_MAX)
@@ -80,6 +85,12 @@ where
             Poll::Ready(Ok(())) => phase.taken(),
             Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(error.into())),
             Poll::Pending => {}
+        }
+        // The library does not read while it answers.
+        if phase.is_stream()
+            && let Poll::Ready(closed) = cork.poll_closed(cx)
+        {
+            return Poll::Ready(closed.map_or_else(|error| End::Failed(error.into()), |()| End::Done));
         }
         if !is_told && stop.as_mut().poll(cx).is_ready() {
             is_told = true;

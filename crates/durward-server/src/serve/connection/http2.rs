@@ -26,6 +26,7 @@ use tokio::time::sleep_until;
 use super::requests::{Found, Place, Requests};
 use super::rewound::Rewound;
 use super::{End, HEADER_COUNT_MAX};
+use crate::base::limits::Held;
 use crate::serve::dispatch;
 use crate::serve::state::Http;
 use crate::surfaces::http::Form;
@@ -62,9 +63,14 @@ where
     let service = service_fn(|request: Request<Incoming>| {
         let (http, place) = (Arc::clone(http), Arc::new(requests.begin()));
         async move {
-            let answer = answer(&http, client, request).await;
+            let held = http.http2_requests.take();
+            let answer = answer(&http, client, request, held.is_some()).await;
             place.is_answered();
-            answer.map(|answer| answer.map(|body| Tracked { body, place }))
+            answer.map(|answer| {
+                // Streams of events have limits of their own.
+                let held = held.filter(|_| matches!(answer.body(), Body::Whole(_)));
+                answer.map(|body| Tracked { body, place, held })
+            })
         }
     });
     let header_bytes_max = u32::try_from(settings.header_bytes_max).unwrap_or(u32::MAX);
@@ -135,13 +141,13 @@ async fn answer(
     http: &Http,
     client: SocketAddr,
     mut request: Request<Incoming>,
+    has_place: bool,
 ) -> Result<Response<Body>, std::convert::Infallible> {
     let is_head = request.method() == Method::HEAD;
-    let place = http.http2_requests.take();
     let refused = if request.headers().len() > HEADER_COUNT_MAX {
         let detail = format!("a request has at most {HEADER_COUNT_MAX} header fields");
         Some(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail))
-    } else if place.is_none() {
+    } else if !has_place {
         http.metrics.limit_hit("connections_max");
         Some(Problem::unavailable("there are too many requests at once; try again"))
     } else {
@@ -181,12 +187,15 @@ fn name_host(request: &mut Request<Incoming>) {
 struct Tracked {
     body: Body,
     place: Arc<Place>,
+    /// Of an answer that comes in one piece, which takes it over: among all connections it counts until it is taken.
+    held: Option<Held>,
 }
 
 /// A piece of it: its request is under way until the library has written the last byte.
 struct Piece {
     bytes: Bytes,
     _place: Arc<Place>,
+    _held: Option<Held>,
 }
 
 impl Buf for Piece {
@@ -215,7 +224,8 @@ impl HttpBody for Tracked {
             self.place.is_read();
         }
         let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(task) else { return Poll::Pending };
-        let piece = |bytes| Piece { bytes, _place: Arc::clone(&self.place) };
+        let Tracked { place, held, .. } = &mut *self;
+        let piece = |bytes| Piece { bytes, _place: Arc::clone(place), _held: held.take() };
         Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(piece))))
     }
 

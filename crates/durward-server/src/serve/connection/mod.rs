@@ -148,3 +148,92 @@ fn poll_timer(
     }
     Poll::Pending
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::SystemTime;
+
+    use durward_pdp::Pdp;
+    use tokio::io::{AsyncWriteExt, DuplexStream, ReadBuf, duplex};
+
+    use super::*;
+    use crate::base::settings::Settings;
+    use crate::serve::compose::Parts;
+
+    const ALL_MAY: &str = r#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="all" Version="1.0"
+        RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:deny-unless-permit">
+        <Target/><Rule RuleId="all-may" Effect="Permit"/></Policy>"#;
+
+    /// A stream that counts what is written at once.
+    struct Counted {
+        stream: DuplexStream,
+        writes: Arc<AtomicUsize>,
+    }
+
+    impl AsyncRead for Counted {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            buf: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.stream).poll_read(cx, buf)
+        }
+    }
+
+    impl AsyncWrite for Counted {
+        fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+            self.writes.fetch_add(1, Ordering::Relaxed);
+            Pin::new(&mut self.stream).poll_write(cx, buf)
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.stream).poll_flush(cx)
+        }
+
+        fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.stream).poll_shutdown(cx)
+        }
+    }
+
+    fn parts() -> Parts {
+        let clock: crate::Clock = Arc::new(|| SystemTime::UNIX_EPOCH);
+        let parts = Parts::new(Settings::default(), clock, Parts::metrics(), None, None).unwrap();
+        parts.policies.put_in_place(Arc::new(Pdp::builder().policy("all.xml", ALL_MAY).build().unwrap()));
+        parts
+    }
+
+    /// Sends it in one piece, and reads until there are so many Permits.
+    async fn permits(client: &mut DuplexStream, text: &str, count: usize) {
+        client.write_all(text.as_bytes()).await.unwrap();
+        let mut seen = BytesMut::new();
+        while String::from_utf8_lossy(&seen).matches("Permit").count() < count {
+            let read = client.read_buf(&mut seen).await.unwrap();
+            assert!(read > 0, "{seen:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn requests_that_come_with_one_read_are_answered_by_one_write() {
+        let (mut client, stream) = duplex(64 * 1024);
+        let writes = Arc::new(AtomicUsize::new(0));
+        let parts = parts();
+        let counted = Counted { stream, writes: Arc::clone(&writes) };
+        let from = SocketAddr::from(([127, 0, 0, 1], 1));
+        let serving = serve(counted, from, Arc::clone(&parts.http), parts.stop.subscribe());
+        let body = r#"{"Request":{"AccessSubject":{"Attribute":[]}}}"#;
+        let ask = format!(
+            "POST /pdp HTTP/1.1\r\nHost: x\r\nContent-Type: application/xacml+json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let asking = async {
+            // The first of a connection, which are read before it is known what is spoken, and those that follow.
+            for (number, count) in [10, 1, 12].into_iter().enumerate() {
+                permits(&mut client, &ask.repeat(count), count).await;
+                assert_eq!(writes.load(Ordering::Relaxed), number + 1, "{count} at once");
+            }
+            drop(client);
+        };
+        tokio::join!(serving, asking);
+    }
+}

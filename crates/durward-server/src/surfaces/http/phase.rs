@@ -66,6 +66,11 @@ impl Phase {
         self.is_stream.store(true, Ordering::Relaxed);
     }
 
+    /// Whether the answer is a stream of events.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.is_stream.load(Ordering::Relaxed)
+    }
+
     /// The stream has something to tell, which is to be taken.
     pub(crate) fn go_on(&self) {
         self.advance(Wait::Event, Wait::Taking);
@@ -79,8 +84,7 @@ impl Phase {
 
     /// All there is to be taken has been.
     pub(crate) fn taken(&self) {
-        let is_stream = self.is_stream.load(Ordering::Relaxed);
-        self.advance(Wait::Taking, if is_stream { Wait::Event } else { Wait::Request });
+        self.advance(Wait::Taking, if self.is_stream() { Wait::Event } else { Wait::Request });
     }
 
     /// When it will have waited too long, and which setting says so; never for the next event of a stream.
