@@ -30,7 +30,8 @@ pub(super) enum AttemptRejected {
     Crowded { retry_after: Duration },
 }
 
-/// Tells when the client disconnects: its sender is dropped then. A login under way still runs to its end, but a queued one leaves the queue.
+/// Tells when the client disconnects, where the surface notices it before it answers: its sender is dropped then. A login under way still runs
+/// to its end, but a queued one leaves the queue.
 pub(super) type ClientGone = oneshot::Receiver<()>;
 
 /// The throttle and who waits. Cloning shares them.
