@@ -9,16 +9,16 @@ use durward_lab::live::StatusBoard;
 
 /// There is none.
 #[derive(Debug)]
-pub(super) struct NoDashboard(Infallible);
+pub(super) struct Dashboard(Infallible);
 
 /// Nothing can be drawn.
 pub(super) fn can_draw() -> bool {
     false
 }
 
-impl NoDashboard {
+impl Dashboard {
     /// Fails: nothing can be drawn.
-    pub(super) fn open(_: StatusBoard, _: Arc<AtomicBool>, _: String) -> io::Result<NoDashboard> {
+    pub(super) fn open(_: StatusBoard, _: Arc<AtomicBool>, _: String) -> io::Result<Dashboard> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }
