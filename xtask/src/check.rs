@@ -27,6 +27,7 @@ pub(crate) fn steps(report: &mut Report) {
         let mut clippy = cargo(&["clippy", "--all-targets"]);
         Outcome::of(run(clippy.args(built::EVERYTHING).args(locked()).args(["--", "-D", "warnings"])))
     });
+    report.step("binary with one feature", || Outcome::of(features_alone()));
     report.step("arrows between crates", || found(arrows_found()));
     lean::steps(report);
     report.step("licences and sources", || found(licences_found()));
@@ -40,6 +41,16 @@ pub(crate) fn steps(report: &mut Report) {
 /// Adds the step that looks at generated documents: they are written by the binary.
 pub(crate) fn generated(report: &mut Report) {
     report.step("generated files", || found(generate::stale()));
+}
+
+/// Features that somebody builds the binary with alone, such that one leans on nothing that another brings. All of them, and none, are built
+/// by other steps.
+const ALONE: [&str; 2] = ["lab", "opcua"];
+
+fn features_alone() -> Result<(), String> {
+    ALONE.iter().try_for_each(|feature| {
+        run(cargo(&["check", "--package", "durward", "--features", feature]).args(locked()))
+    })
 }
 
 /// What is a workspace of its own, which `--all` does not reach.
