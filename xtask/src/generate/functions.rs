@@ -43,7 +43,7 @@ pub(crate) fn write() -> Result<String, String> {
 
 /// Those of SAPL.
 pub(crate) fn write_sapl() -> Result<String, String> {
-    let table = built::printed_by("durward-library", "sapl_functions")?;
+    let table = built::printed_by("sapl_functions")?;
     let count = table.lines().filter(|line| line.starts_with("| `")).count();
     let libraries = table.lines().filter(|line| line.starts_with("## ")).count();
     Ok(format!("{SAPL_INTRODUCTION}{count} functions in {libraries} libraries.\n\n{table}"))
