@@ -24,12 +24,12 @@ pub(crate) fn tests() -> Result<(), String> {
     Ok(())
 }
 
-/// The binary with all features: of the tests where those were built, otherwise built alone, of what they are built of.
+/// The binary with all features, as it is built with the tests: alone, other features of what it depends on would be another build of half of it.
 ///
 /// # Errors
 /// It does not build.
 pub(crate) fn binary() -> Result<PathBuf, String> {
-    Ok(one("bin", "durward")?.join("durward"))
+    Ok(built()?.join("durward"))
 }
 
 /// What an example prints.
@@ -37,18 +37,15 @@ pub(crate) fn binary() -> Result<PathBuf, String> {
 /// # Errors
 /// It does not build, or fails.
 pub(crate) fn printed_by(example: &str) -> Result<String, String> {
-    let program = one("example", example)?.join("examples").join(example);
-    process::output_of(&mut Command::new(program))
+    process::output_of(&mut Command::new(built()?.join("examples").join(example)))
 }
 
-/// Where a target of this kind and name lies.
-fn one(kind: &str, name: &str) -> Result<PathBuf, String> {
-    if let Some(folder) = FOLDER.get() {
-        return Ok(folder.clone());
+/// Where everything lies, built unless it is.
+fn built() -> Result<PathBuf, String> {
+    if FOLDER.get().is_none() {
+        tests()?;
     }
-    let target = format!("--{kind}");
-    run(cargo(&["build", &target, name]).args(EVERYTHING).args(locked()))?;
-    folder()
+    FOLDER.get().cloned().map_or_else(folder, Ok)
 }
 
 fn folder() -> Result<PathBuf, String> {

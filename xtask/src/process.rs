@@ -10,10 +10,22 @@ use std::time::{Duration, Instant};
 /// Longest a single program may take on the build machine: all of them together have an hour.
 const PROGRAM_S_MAX: u64 = 40 * 60;
 
+/// What cargo tells the program that it runs, which is this one, of its package.
+const OF_OUR_PACKAGE: [&str; 4] = ["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_MANIFEST_", "CARGO_PKG_"];
+
 /// A cargo command in the project's root; on the build machine it may not change `Cargo.lock`.
+///
+/// It is told nothing of the package `xtask`: build scripts that look at such variables, as that of `ring` does, would run again after each
+/// `cargo` that somebody calls themselves, and all that depends on them be compiled again.
 pub(crate) fn cargo(words: &[&str]) -> Command {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
     command.current_dir(metadata::root()).args(words);
+    for (name, _) in std::env::vars_os() {
+        let is_ours = |name: &str| OF_OUR_PACKAGE.iter().any(|ours| name.starts_with(ours));
+        if name.to_str().is_some_and(is_ours) {
+            command.env_remove(&name);
+        }
+    }
     command
 }
 
