@@ -237,6 +237,6 @@ mod tests {
         let mut report = OpcuaBenchReport::default();
         report_tries(&[tried(1, 1, true), tried(300, 1, true)], &mut report);
         assert!(!report.is_every_aim_reached());
-        assert!(report.text().contains("1 of 2 recalled rights were refused within"), "{}", report.text());
+        assert!(report.text().contains("1 of 2 revoked rights were refused within"), "{}", report.text());
     }
 }
