@@ -313,7 +313,8 @@ fn an_issuer_is_believed_if_the_authority_that_is_set_vouches_for_it() {
     let (server, _) = start(&issuer.settings(&authorities));
     assert_eq!(tenant(&server, &token).as_deref(), Ok("plant"));
     // The system knows nothing of that authority, and another one does not vouch for it.
-    let other = format!("authorities = '{}'", crate::tls::certificates().unwrap().path("ca.pem").display());
+    let others = crate::tls::certificates().unwrap();
+    let other = format!("authorities = '{}'", others.path("ca.pem").display());
     for settings in ["", &other] {
         let (server, _) = start(&issuer.settings(settings));
         assert_eq!(tenant(&server, &token), Err(503), "{settings}");
