@@ -27,6 +27,7 @@ mod readme;
 mod recorded;
 mod release;
 mod report;
+mod room;
 mod sessions;
 mod sources;
 mod test;

@@ -7,7 +7,7 @@ use crate::tools::{
     nats_server,
 };
 use crate::{
-    beside, built, check, clients, demo, fuzz, instructions, lean, opcua, peers, readme, recorded, release,
+    beside, built, check, clients, demo, fuzz, instructions, lean, opcua, peers, readme, recorded, release, room,
 };
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,6 +18,7 @@ const FUZZ_S: u64 = 6;
 /// All of it, and the table.
 pub(crate) fn run_alone() -> ExitCode {
     let mut report = Report::new();
+    report.step("room on the disk", room::check);
     let beside = beside::start();
     check::steps(&mut report);
     report.step("recorded data", recorded::check);
