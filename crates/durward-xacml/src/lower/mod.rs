@@ -11,8 +11,8 @@ use std::collections::HashMap;
 
 use durward_ir::combine::{Algorithm, Combines, Effects};
 use durward_ir::program::{
-    AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId,
-    Place as IrPlace, Program, Rule as IrRule, Set, SetKind, Voters,
+    AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Program,
+    Rule as IrRule, Set, SetKind, SourceLocation, Voters,
 };
 use smol_str::{SmolStr, format_smolstr};
 
@@ -72,7 +72,7 @@ pub fn lower(documents: &[Document], options: &Options) -> Result<Program, Vec<P
         children: roots,
         voters: Voters::default(),
         duties: Vec::new(),
-        place: IrPlace::default(),
+        place: SourceLocation::default(),
     };
     Ok(builder.finish(root))
 }
@@ -454,8 +454,12 @@ impl<'t> Lowering<'t, '_> {
         wanted.iter().filter_map(lowered).map(|it| it.node).collect()
     }
 
-    fn place(&self, place: Place) -> IrPlace {
-        IrPlace { source: self.first_source + self.source as u32, line: place.line, column: place.column }
+    fn place(&self, place: Place) -> SourceLocation {
+        SourceLocation {
+            source: self.first_source + self.source as u32,
+            line: place.line,
+            column: place.column,
+        }
     }
 
     fn error(&mut self, place: Place, message: String, help: Option<String>) {
