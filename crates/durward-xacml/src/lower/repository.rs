@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use smol_str::SmolStr;
 
 use crate::policy::PolicyError;
-use crate::tree::{Document, IdReference, Place, Policy, PolicyOrSet, PolicySet, PolicySetChild, Version};
+use crate::tree::{
+    Document, IdReference, Policy, PolicyOrSet, PolicySet, PolicySetChild, Version, XmlLocation,
+};
 
 /// A policy or policy set in some tree.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +54,7 @@ impl<'t> Element<'t> {
         }
     }
 
-    fn place(self) -> Place {
+    fn place(self) -> XmlLocation {
         match self {
             Element::Policy(policy) => policy.place,
             Element::PolicySet(set) => set.place,
