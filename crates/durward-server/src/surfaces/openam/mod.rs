@@ -13,8 +13,8 @@ mod filter;
 mod goto;
 mod identity;
 mod information;
-mod place;
 mod query;
+mod request_path;
 mod resource;
 mod session_actions;
 mod sessions;
@@ -36,8 +36,8 @@ use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
 use answers::Refusal;
 use auth_id::AuthIds;
-use place::{Place, Realms};
 use query::Query;
+use request_path::{Realms, RequestPath};
 use version::Asked;
 
 /// A path under `[openam] path`, and what it does: for `docs/routes.md`.
@@ -133,13 +133,15 @@ impl Surface {
         let asked = Asked::read(&head.headers);
         let mut call =
             Call { service, auth_ids, settings, bodies, head, query, asked: Asked::NEWEST, client };
-        let mut answer = match (Place::find(&path, realms), asked) {
-            (Place::Identity { form, operation }, _) => identity::answer(&call, form, operation, body).await,
-            (Place::Nowhere, _) => empty(StatusCode::NOT_FOUND),
+        let mut answer = match (RequestPath::find(&path, realms), asked) {
+            (RequestPath::Identity { form, operation }, _) => {
+                identity::answer(&call, form, operation, body).await
+            }
+            (RequestPath::Nowhere, _) => empty(StatusCode::NOT_FOUND),
             (_, Err(wrong)) => malformed(wrong),
-            (place, Ok(asked)) => {
+            (request_path, Ok(asked)) => {
                 call.asked = asked;
-                of_json(&call, place, realms, body).await
+                of_json(&call, request_path, realms, body).await
             }
         };
         let frame = hyper::header::HeaderValue::from_static("SAMEORIGIN");
@@ -156,9 +158,14 @@ fn malformed(wrong: String) -> Answer {
 }
 
 /// Answers what is under `json`; a realm in the query comes before that of the path.
-async fn of_json(call: &Call<'_>, place: Place<'_>, realms: Realms<'_>, body: Incoming) -> Answer {
+async fn of_json(
+    call: &Call<'_>,
+    request_path: RequestPath<'_>,
+    realms: Realms<'_>,
+    body: Incoming,
+) -> Answer {
     let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message).into_answer();
-    if let Place::NoRealm { name } = &place {
+    if let RequestPath::NoRealm { name } = &request_path {
         return Refusal::new(StatusCode::NOT_FOUND, format!("Realm \"{name}\" not found")).into_answer();
     }
     let named = call.query.get("realm").filter(|name| !name.is_empty());
@@ -167,16 +174,20 @@ async fn of_json(call: &Call<'_>, place: Place<'_>, realms: Realms<'_>, body: In
         Some((_, found)) => found,
         None => None,
     };
-    match place {
-        Place::Authenticate { realm } => authenticate::answer(call, &named.unwrap_or(realm), body).await,
-        Place::Json { realm, resource } => {
+    match request_path {
+        RequestPath::Authenticate { realm } => {
+            authenticate::answer(call, &named.unwrap_or(realm), body).await
+        }
+        RequestPath::Json { realm, resource } => {
             resource::answer(call, &named.unwrap_or(realm), &resource, body).await
         }
-        Place::Hollow => {
+        RequestPath::Hollow => {
             let path = call.head.uri.path();
             answers::no_cache(bad(format!("Resource path '{path}' contains empty path elements")))
         }
-        Place::NoRealm { .. } | Place::Identity { .. } | Place::Nowhere => empty(StatusCode::NOT_FOUND),
+        RequestPath::NoRealm { .. } | RequestPath::Identity { .. } | RequestPath::Nowhere => {
+            empty(StatusCode::NOT_FOUND)
+        }
     }
 }
 
