@@ -38,7 +38,7 @@ use answers::Refusal;
 use auth_id::AuthIds;
 use query::Query;
 use request_path::{Realms, RequestPath};
-use version::Asked;
+use version::AcceptApiVersion;
 
 /// A path under `[openam] path`, and what it does: for `docs/routes.md`.
 pub const ROUTES: &[(&str, &str, &str, &str)] = &[
@@ -97,7 +97,7 @@ struct Call<'c> {
     bodies: &'c Bodies,
     head: Parts,
     query: Query,
-    asked: Asked,
+    api_version: AcceptApiVersion,
     client: IpAddr,
 }
 
@@ -130,17 +130,25 @@ impl Surface {
         let path = head.uri.path().strip_prefix(settings.path.as_str()).unwrap_or_default().to_owned();
         let realms = service.realms();
         let realms = Realms(&realms);
-        let asked = Asked::read(&head.headers);
-        let mut call =
-            Call { service, auth_ids, settings, bodies, head, query, asked: Asked::NEWEST, client };
-        let mut answer = match (RequestPath::find(&path, realms), asked) {
+        let api_version = AcceptApiVersion::read(&head.headers);
+        let mut call = Call {
+            service,
+            auth_ids,
+            settings,
+            bodies,
+            head,
+            query,
+            api_version: AcceptApiVersion::NEWEST,
+            client,
+        };
+        let mut answer = match (RequestPath::find(&path, realms), api_version) {
             (RequestPath::Identity { form, operation }, _) => {
                 identity::answer(&call, form, operation, body).await
             }
             (RequestPath::Nowhere, _) => empty(StatusCode::NOT_FOUND),
             (_, Err(wrong)) => malformed(wrong),
-            (request_path, Ok(asked)) => {
-                call.asked = asked;
+            (request_path, Ok(api_version)) => {
+                call.api_version = api_version;
                 of_json(&call, request_path, realms, body).await
             }
         };
