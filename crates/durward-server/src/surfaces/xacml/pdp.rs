@@ -23,7 +23,7 @@ use super::Surface;
 use super::dialect::Dialect;
 use super::wire::{read_request, write_response};
 use crate::access::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
-use crate::decision_log::{Entry, Surface as Way, Told};
+use crate::decision_log::{Entry, LoggedAnswer, Surface as Way};
 use crate::surfaces::http::negotiate::{MediaType, Offer, choose};
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Form, text_of};
@@ -282,7 +282,7 @@ fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) {
                 duration: Some(duration),
                 record: Arc::new(record),
                 bytes: if request.is_some() { to.length } else { 0 },
-                told: Told::Result { request, result: Box::new(result), part: (number + 1, parts) },
+                answer: LoggedAnswer::Result { request, result: Box::new(result), part: (number + 1, parts) },
             }
         });
     }
