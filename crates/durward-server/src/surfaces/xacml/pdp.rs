@@ -239,7 +239,7 @@ fn counted(
     duration: Duration,
     to: To,
 ) -> Answer {
-    if let Some(note) = pdp.first_mismatch(durward_pdp::Asked::Request) {
+    if let Some(note) = pdp.first_mismatch(durward_pdp::RequestLanguage::Xacml) {
         tracing::warn!(request_id = %call.id, "{note}");
     }
     let decisions = response.results.iter().map(|result| result.decision);
