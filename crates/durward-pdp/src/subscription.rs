@@ -24,7 +24,7 @@ use durward_sapl::{Decision, Subscription, SubscriptionError};
 pub use record::Recorded;
 
 use crate::snapshot::Snapshot;
-use crate::stream::{Known, NothingKnown};
+use crate::stream::{KnownAttributes, NothingKnown};
 use crate::time::Moment;
 use crate::{Decider, Pdp};
 
@@ -128,7 +128,7 @@ impl Pdp {
         &self,
         snapshot: &Snapshot,
         subscription: &Subscription,
-        known: &dyn Known,
+        known: &dyn KnownAttributes,
     ) -> Attempt {
         if let Some(decision) = &snapshot.constant {
             return Attempt { decision: decision.clone(), needs: Vec::new() };
@@ -233,7 +233,7 @@ impl Decider<'_> {
 /// A subscription, and what attribute finders have said of it.
 pub(crate) struct Supplied<'a> {
     pub(crate) subscription: &'a Subscription,
-    pub(crate) known: &'a dyn Known,
+    pub(crate) known: &'a dyn KnownAttributes,
 }
 
 impl Attributes for Supplied<'_> {
