@@ -20,7 +20,7 @@ const NAMES_MAX: usize = 2_048;
 
 /// The layouts that have a number, in the order of their numbers.
 #[derive(Clone, Default)]
-struct Known {
+struct LayoutTable {
     /// Of their names. Two may have the same one; the later ones then have no number.
     digests: Vec<u64>,
     names: Vec<Names>,
@@ -34,11 +34,11 @@ struct Names {
     long: Arc<[SmolStr]>,
 }
 
-static KNOWN: LazyLock<Mutex<Arc<Known>>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<Arc<LayoutTable>>> = LazyLock::new(Mutex::default);
 
 thread_local! {
     /// What this thread has seen of them: so that threads share nothing when there is nothing new.
-    static SEEN: RefCell<Arc<Known>> = RefCell::default();
+    static SEEN: RefCell<Arc<LayoutTable>> = RefCell::default();
 }
 
 impl Layout {
@@ -96,7 +96,7 @@ impl<'n, N: Fn(usize) -> Option<&'n str>> Fields<'_, N> {
     }
 }
 
-impl Known {
+impl LayoutTable {
     fn is_full(&self) -> bool {
         self.digests.len() == LAYOUTS_MAX
     }
