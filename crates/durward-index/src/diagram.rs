@@ -18,7 +18,7 @@ mod swift;
 mod table;
 
 use durward_ir::combine::Flow;
-use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
+use durward_ir::evaluate::{ListPolicies, Shortlist, TargetMatch};
 use durward_ir::program::{NodeId, Program, Set, SlotId};
 use durward_ir::question::{Number, Question};
 
@@ -114,8 +114,8 @@ impl ListEntry {
     }
 
     #[inline]
-    fn known(self) -> Known {
-        if self.is_known_match() { Known::Match } else { Known::Unsure }
+    fn known(self) -> TargetMatch {
+        if self.is_known_match() { TargetMatch::Match } else { TargetMatch::Unsure }
     }
 }
 
@@ -228,7 +228,7 @@ impl DiagramIndex {
         starts: SetEntryPoints,
         set: &Set,
         question: &Question<'_>,
-        show: &mut dyn FnMut(NodeId, Known) -> Flow,
+        show: &mut dyn FnMut(NodeId, TargetMatch) -> Flow,
     ) {
         let mut merging = DiagramMerge::new(self, set, question);
         let merged = merging.merge(step).or_else(|| merging.merge(starts.exact));
@@ -236,7 +236,7 @@ impl DiagramIndex {
             Some(()) => merging.show(show),
             None => {
                 for child in &set.children {
-                    if show(*child, Known::Unsure) == Flow::Stop {
+                    if show(*child, TargetMatch::Unsure) == Flow::Stop {
                         break;
                     }
                 }
@@ -253,7 +253,7 @@ impl Shortlist for DiagramIndex {
         set: &Set,
         question: &Question<'_>,
         list: ListPolicies,
-        mut show: impl FnMut(NodeId, Known) -> Flow,
+        mut show: impl FnMut(NodeId, TargetMatch) -> Flow,
     ) {
         let starts = self.starts_of(id);
         let start = match list {
@@ -275,7 +275,7 @@ impl Shortlist for DiagramIndex {
     }
 
     #[inline]
-    fn target(&self, id: NodeId, question: &Question<'_>) -> Known {
+    fn target(&self, id: NodeId, question: &Question<'_>) -> TargetMatch {
         self.targets.known(id, question)
     }
 }

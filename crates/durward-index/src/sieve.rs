@@ -20,7 +20,7 @@ mod build;
 mod rows;
 
 use durward_ir::combine::Flow;
-use durward_ir::evaluate::Known;
+use durward_ir::evaluate::TargetMatch;
 use durward_ir::program::{NodeId, SlotId};
 use durward_ir::question::{Glance, Number, Question};
 
@@ -46,7 +46,7 @@ pub(crate) struct RemainingChild {
     pub(crate) node: NodeId,
     /// Its place among its siblings.
     pub(crate) place: u32,
-    pub(crate) known: Known,
+    pub(crate) known: TargetMatch,
 }
 
 /// The sieves of one index.
@@ -454,10 +454,10 @@ struct RemainingChildren<F> {
 impl<F: FnMut(RemainingChild) -> Flow> RemainingChildren<F> {
     #[inline]
     fn found(&mut self, node: NodeId, place: u32, is_suspect: impl FnOnce() -> bool) -> Flow {
-        let known = |is_suspect| if is_suspect { Known::Unsure } else { Known::Match };
+        let known = |is_suspect| if is_suspect { TargetMatch::Unsure } else { TargetMatch::Match };
         match &mut self.pending {
             Some(pending) if pending.place == place => {
-                if pending.known == Known::Unsure {
+                if pending.known == TargetMatch::Unsure {
                     pending.known = known(is_suspect());
                 }
                 Flow::Continue

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use durward_ir::combine::{Flow, PlainFold};
-use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
+use durward_ir::evaluate::{ListPolicies, Shortlist, TargetMatch};
 use durward_ir::program::{Node, NodeId, Program, Set, SlotId};
 use durward_ir::question::Question;
 
@@ -133,7 +133,7 @@ impl Ground {
         &self,
         question: &Question<'_>,
         list: ListPolicies,
-        show: &mut dyn FnMut(u32, NodeId, Known) -> Flow,
+        show: &mut dyn FnMut(u32, NodeId, TargetMatch) -> Flow,
     ) {
         let Some(diagram) = self.diagram() else { return };
         // What lies in several has no place of its own: then only children are listed, which have one.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use durward_ir::combine::Algorithm;
-use durward_ir::evaluate::Known;
+use durward_ir::evaluate::TargetMatch;
 use durward_ir::program::{Atom, NodeId, Program, SlotId};
 use durward_ir::question::{Number, Question};
 
@@ -26,7 +26,7 @@ pub(super) struct NewChild {
     /// The place of the base's child that it comes before.
     pub(super) before: u32,
     pub(super) node: NodeId,
-    pub(super) known: Known,
+    pub(super) known: TargetMatch,
 }
 
 /// A child of the root that the base does not have, with the place of the base's child that it comes before.
@@ -143,7 +143,7 @@ impl NewChildren {
         let newcomer = |number: u32| {
             let (before, node) = *self.all.get(number as usize)?;
             let known = targets.known(NodeId(node.0.checked_sub(first)?), question);
-            (known != Known::NoMatch).then_some(NewChild { before, node, known })
+            (known != TargetMatch::NoMatch).then_some(NewChild { before, node, known })
         };
         numbers.into_iter().filter_map(newcomer).collect()
     }
