@@ -7,10 +7,10 @@
 //! An index may leave out what stands behind a child that certainly decides. Where such a child is gone, those that it
 //! may have hidden are shown again ([`hidden`]).
 
-mod glance;
 mod ground;
 mod hidden;
 mod newcomers;
+mod table_decision;
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub struct LayeredIndex {
     targets: Targets,
     first: u32,
     hidden: HiddenChildren,
-    /// How votes are combined, where that can be done at a glance.
+    /// How votes are combined, where that can be done from tables.
     fold: Option<PlainFold>,
 }
 

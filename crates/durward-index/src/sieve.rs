@@ -22,7 +22,7 @@ mod rows;
 use durward_ir::combine::Flow;
 use durward_ir::evaluate::TargetMatch;
 use durward_ir::program::{NodeId, SlotId};
-use durward_ir::question::{Glance, Number, Question};
+use durward_ir::question::{Number, Question, SlotReader};
 
 use crate::inline::Inline;
 pub(crate) use build::SieveCandidate;
@@ -187,17 +187,17 @@ impl Sieves {
     /// conjunctions that apply; `show` says `None` where it has to be poured. So does this, and where not all can be
     /// seen at once.
     #[inline]
-    pub(crate) fn glance(
+    pub(crate) fn pour_by_reader(
         &self,
         number: u32,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
         mut show: impl FnMut(usize, NodeId) -> Option<Flow>,
     ) -> Option<()> {
         let sieve = self.sieves.get(number as usize)?;
         let mut pour = SieveQuery::new();
         let first = sieve.first_step as usize;
         for step in self.steps.get(first..first + sieve.steps as usize)? {
-            let is_left = match glance.number(step.slot) {
+            let is_left = match reader.number(step.slot) {
                 Number::ABSENT => {
                     if !step.suspects.is_empty() {
                         pour.suspects.extend(&[step.suspects]);

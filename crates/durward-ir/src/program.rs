@@ -47,7 +47,7 @@ use crate::datatype::XPathExpression;
 use crate::fault::Fault;
 use crate::function::pattern::Pattern;
 use crate::function::{Function, HigherOrder, Lazy};
-use crate::question::{Attributes, Encoding, Glance, Question};
+use crate::question::{Attributes, Encoding, Question, SlotReader};
 use crate::value::{DataType, Operand, Value};
 
 /// What a rule is for.
@@ -395,8 +395,8 @@ impl Program {
 
     /// The same, as far as can be seen at once.
     #[inline]
-    pub fn foregone_glance(&self, glance: &impl Glance) -> Option<Verdict> {
-        self.foregone.as_ref()?.glance(glance)
+    pub fn foregone_verdict(&self, reader: &impl SlotReader) -> Option<Verdict> {
+        self.foregone.as_ref()?.verdict_by_reader(reader)
     }
 
     /// Whether an expression is true, where a table says so; `None` where it has to be evaluated.

@@ -6,22 +6,22 @@
 
 mod brief;
 mod encoding;
-mod glance;
 mod layout;
 mod pieces;
 mod raw;
 mod rows;
+mod slot_reader;
 
 pub use brief::{Brief, Fields, Word};
 pub(crate) use brief::{Kind, Seat};
 pub(crate) use encoding::known;
 pub use encoding::looked_up;
 pub use encoding::{Encoding, UNENCODED};
-pub use glance::{Encoded, Glance, Prepared, Unencoded};
 pub(crate) use layout::{LAYOUTS_MAX, Layout};
 pub use raw::{RawSubscription, RawValue, WantsValues};
 pub(crate) use rows::RowKey;
 pub use rows::{Row, Rows};
+pub use slot_reader::{Encoded, Prepared, SlotReader, Unencoded};
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};

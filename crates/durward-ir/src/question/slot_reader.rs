@@ -1,4 +1,4 @@
-//! Looking at a subscription without asking anybody: what quick answers are made of.
+//! Reading slots without asking anybody: what table decisions are made of.
 
 use std::cell::Cell;
 
@@ -9,8 +9,8 @@ use super::rows::Rows;
 use super::{Encoding, Number, known};
 use crate::program::{Derived, SlotId, Slots};
 
-/// What can be seen of a question at once.
-pub trait Glance {
+/// Reads the slots of a question, as far as they can be seen at once.
+pub trait SlotReader {
     /// What the slot holds; [`Number::MANY`] also where that cannot be seen at once.
     fn number(&self, slot: SlotId) -> Number;
 
@@ -35,7 +35,7 @@ impl<'a> Encoded<'a> {
     }
 }
 
-impl Glance for Encoded<'_> {
+impl SlotReader for Encoded<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
         known(self.numbers, slot)
@@ -84,7 +84,7 @@ impl<'a> Unencoded<'a> {
     }
 }
 
-impl Glance for Unencoded<'_> {
+impl SlotReader for Unencoded<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
         self.rows.number(self.slots, slot, self.held).unwrap_or_else(|| self.keyless(slot))
@@ -178,7 +178,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-impl Glance for Prepared<'_> {
+impl SlotReader for Prepared<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
         let seat = self.seat(slot);
