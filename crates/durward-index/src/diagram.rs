@@ -13,8 +13,8 @@ mod expand;
 mod look;
 mod merge;
 mod order;
+mod packed;
 mod store;
-mod swift;
 mod table;
 
 use durward_ir::combine::Flow;
@@ -28,7 +28,7 @@ use crate::target::Targets;
 use crate::{DiagramStatistics, Settings};
 use build::DiagramBuilder;
 use merge::DiagramMerge;
-use swift::PackedDiagram;
+use packed::PackedDiagram;
 use table::{BranchTable, BranchTables};
 
 /// Decision diagrams over the targets of a program.
@@ -43,7 +43,7 @@ pub struct DiagramIndex {
     lists: Box<[ListEntry]>,
     sieves: Sieves,
     targets: Targets,
-    swift: PackedDiagram,
+    packed: PackedDiagram,
     statistics: DiagramStatistics,
 }
 
@@ -144,10 +144,10 @@ impl DiagramIndex {
         let targets = Targets::build(program);
         let necessary = necessary::of_nodes(program, &targets, settings.necessary_atoms_max);
         let diagram = DiagramBuilder::new(program, &targets, &necessary, settings, is_sourced).build();
-        let swift = PackedDiagram::of(program, &diagram);
-        let bytes = diagram.statistics.bytes + swift.bytes();
+        let packed = PackedDiagram::of(program, &diagram);
+        let bytes = diagram.statistics.bytes + packed.bytes();
         let statistics = DiagramStatistics { bytes, ..diagram.statistics };
-        DiagramIndex { targets, swift, statistics, ..diagram }
+        DiagramIndex { targets, packed, statistics, ..diagram }
     }
 
     /// What the diagrams consist of.

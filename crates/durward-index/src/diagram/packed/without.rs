@@ -11,14 +11,14 @@ impl DiagramIndex {
     /// How the votes of the root's children are combined, if that can be done from tables: then also without those that
     /// are gone. `program` is the one that the diagrams are of.
     pub(crate) fn root_fold(&self, program: &Program) -> Option<PlainFold> {
-        let set = self.swift.sets.get(self.swift.entry? as usize)?;
+        let set = self.packed.sets.get(self.packed.entry? as usize)?;
         let is_root = program.entry() == program.root() && set.target.is_none();
-        let is_told = self.swift.whose.len() == self.swift.marks.len();
+        let is_told = self.packed.whose.len() == self.packed.marks.len();
         (is_root && is_told && set.laden == Effects::NONE).then_some(set.fold)
     }
 
     fn root_way(&self) -> Option<PackedEdge> {
-        Some(self.swift.sets.get(self.swift.entry? as usize)?.start)
+        Some(self.packed.sets.get(self.packed.entry? as usize)?.start)
     }
 
     /// The effects of all below the root that are not gone; `None` where that cannot be seen at once.
@@ -65,7 +65,7 @@ impl DiagramIndex {
         if let Some(sieve) = fork.as_sieve() {
             return self.gather_sieve_without(program, sieve, effects, reader, is_gone);
         }
-        let ways = self.swift.forks.get(fork.place())?;
+        let ways = self.packed.forks.get(fork.place())?;
         ways.iter().try_for_each(|way| self.gather_without(program, *way, effects, reader, is_gone))
     }
 
@@ -111,7 +111,7 @@ impl DiagramIndex {
     fn listed(&self, way: PackedEdge) -> Option<impl Iterator<Item = (PackedEntry, NodeId)>> {
         let marks = self.marks(way)?;
         let first = (way.0 as usize & super::LISTS_MAX) + usize::from(way.length() == PackedEdge::LENGTH_MAX);
-        let whose = self.swift.whose.get(first..first + marks.len())?;
+        let whose = self.packed.whose.get(first..first + marks.len())?;
         Some(marks.iter().copied().zip(whose.iter().copied()))
     }
 }

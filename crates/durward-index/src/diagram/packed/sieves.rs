@@ -34,7 +34,7 @@ impl DiagramIndex {
         reader: &impl SlotReader,
     ) -> Option<()> {
         self.sieves.pour_by_reader(sieve, reader, |at, _| {
-            let mark = self.swift.poured.get(at)?;
+            let mark = self.packed.poured.get(at)?;
             *effects = effects.union(self.says(program, *mark, reader)?);
             Some(Flow::Continue)
         })
@@ -50,7 +50,7 @@ impl DiagramIndex {
         is_gone: &impl Fn(NodeId) -> bool,
     ) -> Option<()> {
         self.sieves.pour_by_reader(sieve, reader, |at, node| {
-            let mark = self.swift.poured.get(at)?;
+            let mark = self.packed.poured.get(at)?;
             *effects = effects.union(self.says_unless(program, *mark, node, reader, is_gone)?);
             Some(Flow::Continue)
         })
@@ -66,7 +66,7 @@ impl DiagramIndex {
     ) -> Option<Option<(NodeId, Effects)>> {
         let mut first = None;
         self.sieves.pour_by_reader(sieve, reader, |at, node| {
-            let mark = self.swift.poured.get(at)?;
+            let mark = self.packed.poured.get(at)?;
             let said = self.says_unless(program, *mark, node, reader, is_gone)?;
             if said == Effects::NONE {
                 return Some(Flow::Continue);

@@ -170,7 +170,7 @@ impl DiagramIndex {
     /// would say.
     #[inline]
     pub fn table_decision(&self, program: &Program, reader: &impl SlotReader) -> Option<Verdict> {
-        let entry = self.swift.entry?;
+        let entry = self.packed.entry?;
         self.verdict(program, entry, reader)
     }
 
@@ -182,7 +182,7 @@ impl DiagramIndex {
         readers: &[impl SlotReader],
         verdicts: &mut [Option<Verdict>],
     ) {
-        let entry = self.swift.entry.and_then(|entry| self.swift.sets.get(entry as usize));
+        let entry = self.packed.entry.and_then(|entry| self.packed.sets.get(entry as usize));
         let Some(PackedSet { start, fold: PlainFold::Any(fold), laden, target: None }) = entry else {
             for (reader, verdict) in readers.iter().zip(verdicts) {
                 *verdict = self.table_decision(program, reader);
@@ -223,7 +223,7 @@ impl DiagramIndex {
     /// Recursion goes as deep as policy sets do.
     #[inline]
     fn verdict(&self, program: &Program, number: u32, reader: &impl SlotReader) -> Option<Verdict> {
-        let set = self.swift.sets.get(number as usize)?;
+        let set = self.packed.sets.get(number as usize)?;
         if let Some(target) = set.target
             && !self.holds(program, target, reader)?
         {
@@ -280,7 +280,7 @@ impl DiagramIndex {
         if let Some(sieve) = fork.as_sieve() {
             return self.gather_sieve(program, sieve, effects, reader);
         }
-        let ways = self.swift.forks.get(fork.place())?;
+        let ways = self.packed.forks.get(fork.place())?;
         ways.iter().try_for_each(|way| self.gather(program, *way, effects, reader))
     }
 
@@ -332,7 +332,7 @@ impl DiagramIndex {
 
     #[inline]
     fn holds(&self, program: &Program, condition: u32, reader: &impl SlotReader) -> Option<bool> {
-        self.swift.conditions.get(condition as usize)?.truth(program, reader)
+        self.packed.conditions.get(condition as usize)?.truth(program, reader)
     }
 
     #[inline]
@@ -343,13 +343,13 @@ impl DiagramIndex {
         let (at, length) = (way.0 as usize & LISTS_MAX, way.length());
         match length {
             PackedEdge::LENGTH_MAX => self.long_list(at),
-            length => self.swift.marks.get(at..at + length as usize),
+            length => self.packed.marks.get(at..at + length as usize),
         }
     }
 
     #[cold]
     fn long_list(&self, at: usize) -> Option<&[PackedEntry]> {
-        let (length, marks) = self.swift.marks.get(at..)?.split_first()?;
+        let (length, marks) = self.packed.marks.get(at..)?.split_first()?;
         marks.get(..length.0 as usize)
     }
 
@@ -373,19 +373,19 @@ impl DiagramIndex {
         if way.kind() != PackedEdge::NODE {
             return None;
         }
-        let node = self.swift.nodes.get(way.0 as usize)?;
+        let node = self.packed.nodes.get(way.0 as usize)?;
         let number = reader.number(node.slot).0;
         let atom = PackedNode::STATES + number.wrapping_sub(node.low).min(node.count);
         let place = if number < PackedNode::STATES { number } else { atom };
-        self.swift.ways.get((node.first + place) as usize).copied()
+        self.packed.ways.get((node.first + place) as usize).copied()
     }
 
     #[inline(never)]
     fn wide(&self, way: PackedEdge, reader: &impl SlotReader) -> PackedEdge {
         let place = way.place();
-        let Some(node) = self.swift.nodes.get(place) else { return PackedEdge::LOST };
+        let Some(node) = self.packed.nodes.get(place) else { return PackedEdge::LOST };
         let number = reader.number(node.slot).0;
-        let wide = |number| self.swift.wide.get(&(place as u32, number)).copied();
+        let wide = |number| self.packed.wide.get(&(place as u32, number)).copied();
         wide(number).or_else(|| wide(0)).unwrap_or(PackedEdge::LOST)
     }
 }
