@@ -4,7 +4,7 @@
 //! read few: what is touched per slot read is the request's rows ([`Rows`]) and one entry of the table of atoms. Who asks a request more than once, or reads requests
 //! where there is time for it, encodes it ([`Encoding`]): then only the slots' numbers are touched.
 
-mod brief;
+mod compact;
 mod encoding;
 mod layout;
 mod pieces;
@@ -12,8 +12,8 @@ mod raw;
 mod rows;
 mod slot_reader;
 
-pub use brief::{Brief, Fields, Word};
-pub(crate) use brief::{Kind, Seat};
+pub use compact::{CompactSubscription, Fields, Word};
+pub(crate) use compact::{Kind, Seat};
 pub(crate) use encoding::known;
 pub use encoding::looked_up;
 pub use encoding::{Encoding, UNENCODED};

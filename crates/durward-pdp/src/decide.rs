@@ -13,7 +13,7 @@ use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
 use durward_ir::question::{
-    Attributes, Brief, Encoded, Number, Question, Reading, SlotReader, Surroundings, Unencoded,
+    Attributes, CompactSubscription, Encoded, Number, Question, Reading, SlotReader, Surroundings, Unencoded,
 };
 use durward_ir::{AttributeName, Fault, Value};
 use durward_xacml::content::Contents;
@@ -188,7 +188,7 @@ impl<'a> Seen<'a> {
     #[inline]
     fn new(snapshot: &'a Snapshot, request: &'a Request) -> Option<Seen<'a>> {
         let (slots, categories) = (&snapshot.program.slots, &request.categories);
-        match Encoded::new(slots, categories.encoding(), Brief::NONE) {
+        match Encoded::new(slots, categories.encoding(), CompactSubscription::NONE) {
             Some(encoded) => Some(Seen::Encoded(encoded)),
             None => Unencoded::new(slots, categories.rows(), categories).map(Seen::Read),
         }

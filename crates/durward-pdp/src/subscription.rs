@@ -117,7 +117,7 @@ impl Pdp {
         if snapshot.time.is_used() {
             return None;
         }
-        let verdict = Prepared::look(&snapshot.program.slots, raw.brief(), raw, |prepared| {
+        let verdict = Prepared::look(&snapshot.program.slots, raw.compact(), raw, |prepared| {
             verdict_by_reader(&snapshot, prepared)
         });
         verdict.map(|verdict| Decision::plain(verdict.into()))
@@ -267,10 +267,12 @@ fn table_decision(snapshot: &Snapshot, subscription: &Subscription) -> Option<Ve
     if snapshot.time.is_used() {
         return None;
     }
-    let (slots, brief) = (&snapshot.program.slots, subscription.brief());
-    match Encoded::new(slots, subscription.encoding(), brief) {
+    let (slots, compact) = (&snapshot.program.slots, subscription.compact());
+    match Encoded::new(slots, subscription.encoding(), compact) {
         Some(encoded) => verdict_by_reader(snapshot, &encoded),
-        None => Prepared::look(slots, brief, subscription, |prepared| verdict_by_reader(snapshot, prepared)),
+        None => {
+            Prepared::look(slots, compact, subscription, |prepared| verdict_by_reader(snapshot, prepared))
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The parts of subscriptions and the values that policies know, in words: see [`Brief`](crate::question::Brief) and
+//! The parts of subscriptions and the values that policies know, in words: see
+//! [`CompactSubscription`](crate::question::CompactSubscription) and
 //! [`Rows`](crate::question::Rows).
 
 use std::cell::Cell;
@@ -10,11 +11,11 @@ use super::atoms::Atom;
 use super::build::Map;
 use super::slots::{SlotId, Slots};
 use crate::path::Element;
-use crate::question::{Brief, Fields, Kind, LAYOUTS_MAX, Layout, Number, Seat, Word};
+use crate::question::{CompactSubscription, Fields, Kind, LAYOUTS_MAX, Layout, Number, Seat, Word};
 
 /// The name of a slot's part of the subscription, if that is an element or a key of one.
 #[derive(Clone, Copy, Debug)]
-struct BriefName {
+struct CompactName {
     word: Word,
     hash: u32,
     element: Element,
@@ -32,7 +33,7 @@ struct Entry {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Words {
     /// By slot.
-    names: Arc<[Option<BriefName>]>,
+    names: Arc<[Option<CompactName>]>,
     /// A power of two long, and never full.
     atoms: Arc<[Entry]>,
     /// Of atoms that came after the table was made, by slot and word.
@@ -115,7 +116,7 @@ impl Words {
     }
 }
 
-fn names_of(slots: &Slots) -> Arc<[Option<BriefName>]> {
+fn names_of(slots: &Slots) -> Arc<[Option<CompactName>]> {
     let name = |(slot, _)| {
         let path = slots.path(slot)?;
         let key = match path.keys() {
@@ -124,7 +125,7 @@ fn names_of(slots: &Slots) -> Arc<[Option<BriefName>]> {
             [_, _, ..] => return None,
         };
         let word = Word::of_name(path.element(), key);
-        Some(BriefName { word, hash: (word.hash() >> 32) as u32, element: path.element() })
+        Some(CompactName { word, hash: (word.hash() >> 32) as u32, element: path.element() })
     };
     slots.names().map(name).collect()
 }
@@ -169,9 +170,13 @@ fn digest(hash: u64, slot: u32) -> u64 {
 
 impl Slots {
     /// By slot, where its part is among the fields of a subscription.
-    pub(crate) fn seats<'s>(&'s self, brief: &'s Brief, held: &'s dyn Fields) -> impl Iterator<Item = Seat> {
-        let places = brief.places();
-        let seat = move |(slot, name): (u32, &Option<BriefName>)| {
+    pub(crate) fn seats<'s>(
+        &'s self,
+        compact: &'s CompactSubscription,
+        held: &'s dyn Fields,
+    ) -> impl Iterator<Item = Seat> {
+        let places = compact.places();
+        let seat = move |(slot, name): (u32, &Option<CompactName>)| {
             let Some(name) = name else { return Seat::UNCLEAR };
             let Some(place) = places.find(name.word, name.hash) else {
                 return Seat::missing(name.element);

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use smol_str::SmolStr;
 
-use super::brief::{BriefField, Word};
+use super::compact::{CompactField, Word};
 
 /// The fields of a subscription in their order. Equal ones are of the very same fields, but for [`Layout::NONE`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -47,7 +47,7 @@ impl Layout {
 
     /// Of a subscription's fields; `name` gives the key of the field at a place.
     #[inline]
-    pub(crate) fn of_fields<'n>(fields: &[BriefField], name: impl Fn(usize) -> Option<&'n str>) -> Layout {
+    pub(crate) fn of_fields<'n>(fields: &[CompactField], name: impl Fn(usize) -> Option<&'n str>) -> Layout {
         let digest = fields.iter().fold(0, |digest, field| mixed(digest, field.name));
         let fields = Fields { fields, name };
         SEEN.with_borrow(|seen| seen.find(digest, &fields)).unwrap_or_else(|| Layout::new(digest, &fields))
@@ -77,7 +77,7 @@ impl Layout {
 
 /// The fields of a subscription, and their keys by place.
 struct Fields<'f, N> {
-    fields: &'f [BriefField],
+    fields: &'f [CompactField],
     name: N,
 }
 
@@ -135,8 +135,8 @@ mod tests {
 
     fn of(names: &[Name<'_>]) -> Layout {
         let word = |name: &Name<'_>| Word::of_name(name.0, name.1);
-        let field = |name| BriefField { name: word(name), word: Word::default(), hash: 0 };
-        let fields: Vec<BriefField> = names.iter().map(field).collect();
+        let field = |name| CompactField { name: word(name), word: Word::default(), hash: 0 };
+        let fields: Vec<CompactField> = names.iter().map(field).collect();
         Layout::of_fields(&fields, |place| names[place].1)
     }
 
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn long_names_of_one_digest_are_not_the_same() {
         let name = Word::of_name(Element::Subject, Some("a-name-of-more-than-thirteen-bytes, again"));
-        let fields = [BriefField { name, word: Word::default(), hash: 0 }];
+        let fields = [CompactField { name, word: Word::default(), hash: 0 }];
         let one = Layout::of_fields(&fields, |_| Some("a-name-of-more-than-thirteen-bytes, again"));
         assert!(one.number().is_some());
         assert_eq!(Layout::of_fields(&fields, |_| Some("another name")), Layout::NONE);

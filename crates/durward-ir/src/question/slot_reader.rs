@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use smallvec::SmallVec;
 
-use super::brief::{Brief, Fields, Kind, Seat};
+use super::compact::{CompactSubscription, Fields, Kind, Seat};
 use super::rows::Rows;
 use super::{Encoding, Number, known};
 use crate::program::{Derived, SlotId, Slots};
@@ -23,15 +23,19 @@ pub trait SlotReader {
 pub struct Encoded<'a> {
     numbers: &'a [Number],
     places: &'a [u16],
-    brief: &'a Brief,
+    compact: &'a CompactSubscription,
 }
 
 impl<'a> Encoded<'a> {
     /// `None` where the encoding is for another program, or does not say all.
     #[inline]
-    pub fn new(slots: &Slots, encoding: &'a Encoding, brief: &'a Brief) -> Option<Encoded<'a>> {
+    pub fn new(
+        slots: &Slots,
+        encoding: &'a Encoding,
+        compact: &'a CompactSubscription,
+    ) -> Option<Encoded<'a>> {
         let numbers = encoding.complete(slots)?;
-        Some(Encoded { numbers, places: encoding.places(), brief })
+        Some(Encoded { numbers, places: encoding.places(), compact })
     }
 }
 
@@ -43,7 +47,7 @@ impl SlotReader for Encoded<'_> {
 
     #[inline]
     fn integer(&self, slot: SlotId) -> Option<i64> {
-        self.brief.at(self.places.get(slot.0 as usize)?.checked_sub(1)?)?.integer()
+        self.compact.at(self.places.get(slot.0 as usize)?.checked_sub(1)?)?.integer()
     }
 }
 
@@ -98,7 +102,7 @@ impl SlotReader for Unencoded<'_> {
 /// A subscription as it was read.
 pub struct Prepared<'a> {
     slots: &'a Slots,
-    brief: &'a Brief,
+    compact: &'a CompactSubscription,
     held: &'a dyn Fields,
     /// Where the slots' fields are.
     seats: &'a [Seat],
@@ -114,31 +118,36 @@ const SEATS_INLINE: usize = 32;
 
 impl std::fmt::Debug for Prepared<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prepared").field("brief", self.brief).finish_non_exhaustive()
+        f.debug_struct("Prepared").field("compact", self.compact).finish_non_exhaustive()
     }
 }
 
 impl<'a> Prepared<'a> {
-    /// Looks with `look` at a subscription of these fields; `brief` is of these very ones.
+    /// Looks with `look` at a subscription of these fields; `compact` is of these very ones.
     #[inline]
     pub fn look<R>(
         slots: &'a Slots,
-        brief: &'a Brief,
+        compact: &'a CompactSubscription,
         held: &'a dyn Fields,
         look: impl Fn(&Prepared<'_>) -> R,
     ) -> R {
-        match slots.known_seats(brief.layout(), || slots.seats(brief, held).collect()) {
-            Some(seats) => look(&Prepared::new(slots, brief, held, seats)),
+        match slots.known_seats(compact.layout(), || slots.seats(compact, held).collect()) {
+            Some(seats) => look(&Prepared::new(slots, compact, held, seats)),
             None => {
-                let seats: SmallVec<[Seat; SEATS_INLINE]> = slots.seats(brief, held).collect();
-                look(&Prepared::new(slots, brief, held, &seats))
+                let seats: SmallVec<[Seat; SEATS_INLINE]> = slots.seats(compact, held).collect();
+                look(&Prepared::new(slots, compact, held, &seats))
             }
         }
     }
 
     #[inline]
-    fn new(slots: &'a Slots, brief: &'a Brief, held: &'a dyn Fields, seats: &'a [Seat]) -> Prepared<'a> {
-        Prepared { slots, brief, held, seats, latest: Cell::new((NO_SLOT, Number::ABSENT)) }
+    fn new(
+        slots: &'a Slots,
+        compact: &'a CompactSubscription,
+        held: &'a dyn Fields,
+        seats: &'a [Seat],
+    ) -> Prepared<'a> {
+        Prepared { slots, compact, held, seats, latest: Cell::new((NO_SLOT, Number::ABSENT)) }
     }
 
     #[inline]
@@ -149,7 +158,7 @@ impl<'a> Prepared<'a> {
     /// What a slot holds that has no field: one that holds pieces of another's values, or nothing.
     #[inline]
     fn unseated(&self, slot: SlotId, seat: Seat) -> Number {
-        let Some(derived) = self.slots.derived(slot) else { return self.brief.unseated(seat) };
+        let Some(derived) = self.slots.derived(slot) else { return self.compact.unseated(seat) };
         let (latest, number) = self.latest.get();
         if latest == slot {
             return number;
@@ -161,8 +170,8 @@ impl<'a> Prepared<'a> {
 
     fn piece(&self, derived: &Derived) -> Number {
         let seat = self.seat(derived.source);
-        let Some(field) = self.brief.seated(seat) else {
-            return match self.brief.unseated(seat) {
+        let Some(field) = self.compact.seated(seat) else {
+            return match self.compact.unseated(seat) {
                 Number::ABSENT => derived.number_of_others(),
                 unclear => unclear,
             };
@@ -182,7 +191,7 @@ impl SlotReader for Prepared<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
         let seat = self.seat(slot);
-        let Some(field) = self.brief.seated(seat) else { return self.unseated(slot, seat) };
+        let Some(field) = self.compact.seated(seat) else { return self.unseated(slot, seat) };
         match field.word.kind() {
             Kind::Text => self.slots.find_word(slot, field.word, field.hash).unwrap_or(Number::OTHER_TEXT),
             Kind::Plain => self.slots.find_word(slot, field.word, field.hash).unwrap_or(Number::OTHER),
@@ -195,6 +204,6 @@ impl SlotReader for Prepared<'_> {
 
     #[inline]
     fn integer(&self, slot: SlotId) -> Option<i64> {
-        self.brief.seated(self.seat(slot))?.word.integer()
+        self.compact.seated(self.seat(slot))?.word.integer()
     }
 }

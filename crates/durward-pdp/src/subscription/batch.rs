@@ -76,7 +76,7 @@ fn table_decisions(
     let slots = &snapshot.program.slots;
     let encoded = subscriptions
         .iter()
-        .map_while(|subscription| Encoded::new(slots, subscription.encoding(), subscription.brief()));
+        .map_while(|subscription| Encoded::new(slots, subscription.encoding(), subscription.compact()));
     let encoded: SmallVec<[Encoded<'_>; BATCH]> = encoded.collect();
     if let Index::Diagram(diagram) = &snapshot.index {
         diagram.table_decisions(&snapshot.program, &encoded, verdicts);
