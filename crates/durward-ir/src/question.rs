@@ -13,7 +13,7 @@ mod rows;
 mod slot_reader;
 
 pub use compact::{CompactSubscription, Fields, Word};
-pub(crate) use compact::{Kind, Seat};
+pub(crate) use compact::{FieldPosition, Kind};
 pub(crate) use encoding::known;
 pub use encoding::looked_up;
 pub use encoding::{Encoding, UNENCODED};

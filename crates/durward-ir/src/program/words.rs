@@ -11,7 +11,7 @@ use super::atoms::Atom;
 use super::build::Map;
 use super::slots::{SlotId, Slots};
 use crate::path::Element;
-use crate::question::{CompactSubscription, Fields, Kind, LAYOUTS_MAX, Layout, Number, Seat, Word};
+use crate::question::{CompactSubscription, FieldPosition, Fields, Kind, LAYOUTS_MAX, Layout, Number, Word};
 
 /// The name of a slot's part of the subscription, if that is an element or a key of one.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +40,8 @@ pub(super) struct Words {
     later: Map<u64, SmallVec<[Entry; 1]>>,
     /// How many atoms are in the table or behind it.
     count: usize,
-    /// By the numbers of layouts met so far, the seats by slot.
-    seats: Arc<[OnceLock<Box<[Seat]>>]>,
+    /// By the numbers of layouts met so far, the positions by slot.
+    positions: Arc<[OnceLock<Box<[FieldPosition]>>]>,
 }
 
 impl Words {
@@ -53,14 +53,14 @@ impl Words {
         for entry in entries(slots, 0..count) {
             insert(&mut atoms, entry.word, entry);
         }
-        Words { names, atoms: atoms.into(), later: Map::default(), count, seats: no_seats() }
+        Words { names, atoms: atoms.into(), later: Map::default(), count, positions: no_positions() }
     }
 
     /// The same of slots and atoms that were added to those that these are of.
     pub(super) fn extended(&self, slots: &Slots) -> Words {
         let mut words = self.clone();
         if words.names.len() != slots.len() {
-            (words.names, words.seats) = (names_of(slots), no_seats());
+            (words.names, words.positions) = (names_of(slots), no_positions());
         }
         for entry in entries(slots, words.count..slots.atom_count()) {
             words.later.entry(digest(entry.word.hash(), entry.slot)).or_default().push(entry);
@@ -130,7 +130,7 @@ fn names_of(slots: &Slots) -> Arc<[Option<CompactName>]> {
     slots.names().map(name).collect()
 }
 
-fn no_seats() -> Arc<[OnceLock<Box<[Seat]>>]> {
+fn no_positions() -> Arc<[OnceLock<Box<[FieldPosition]>>]> {
     std::iter::repeat_with(OnceLock::new).take(LAYOUTS_MAX).collect()
 }
 
@@ -170,27 +170,35 @@ fn digest(hash: u64, slot: u32) -> u64 {
 
 impl Slots {
     /// By slot, where its part is among the fields of a subscription.
-    pub(crate) fn seats<'s>(
+    pub(crate) fn positions<'s>(
         &'s self,
         compact: &'s CompactSubscription,
         held: &'s dyn Fields,
-    ) -> impl Iterator<Item = Seat> {
+    ) -> impl Iterator<Item = FieldPosition> {
         let places = compact.places();
-        let seat = move |(slot, name): (u32, &Option<CompactName>)| {
-            let Some(name) = name else { return Seat::UNCLEAR };
+        let position = move |(slot, name): (u32, &Option<CompactName>)| {
+            let Some(name) = name else { return FieldPosition::UNCLEAR };
             let Some(place) = places.find(name.word, name.hash) else {
-                return Seat::missing(name.element);
+                return FieldPosition::missing(name.element);
             };
             let is_it = || self.path(SlotId(slot)).is_some_and(|path| held.place(path) == Some(place));
-            if name.word.is_whole_name() || is_it() { Seat::of(place) } else { Seat::UNCLEAR }
+            if name.word.is_whole_name() || is_it() {
+                FieldPosition::of(place)
+            } else {
+                FieldPosition::UNCLEAR
+            }
         };
-        (0..).zip(self.words.names.iter()).map(seat)
+        (0..).zip(self.words.names.iter()).map(position)
     }
 
-    /// The seats of a layout by slot, found once; `None` of one without a number.
+    /// The positions of a layout by slot, found once; `None` of one without a number.
     #[inline]
-    pub(crate) fn known_seats(&self, layout: Layout, find: impl FnOnce() -> Box<[Seat]>) -> Option<&[Seat]> {
-        Some(self.words.seats.get(layout.number()?)?.get_or_init(find))
+    pub(crate) fn known_positions(
+        &self,
+        layout: Layout,
+        find: impl FnOnce() -> Box<[FieldPosition]>,
+    ) -> Option<&[FieldPosition]> {
+        Some(self.words.positions.get(layout.number()?)?.get_or_init(find))
     }
 
     /// The number of a value whose word says all of it; `None` where no policy names it. `hash` is the word's.

@@ -223,26 +223,29 @@ pub struct CompactSubscription {
 
 /// Where a slot's part of a subscription is among the fields of a layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Seat(u8);
+pub(crate) struct FieldPosition(u8);
 
-impl Seat {
+impl FieldPosition {
     /// It cannot be among them.
-    pub(crate) const UNCLEAR: Seat = Seat(u8::MAX);
+    pub(crate) const UNCLEAR: FieldPosition = FieldPosition(u8::MAX);
     /// It is not among those of an element, whose number is added.
     const MISSING: u8 = u8::MAX - 4;
 
-    pub(crate) fn of(place: u16) -> Seat {
-        u8::try_from(place).ok().filter(|place| *place < Seat::MISSING).map_or(Seat::UNCLEAR, Seat)
+    pub(crate) fn of(place: u16) -> FieldPosition {
+        u8::try_from(place)
+            .ok()
+            .filter(|place| *place < FieldPosition::MISSING)
+            .map_or(FieldPosition::UNCLEAR, FieldPosition)
     }
 
-    pub(crate) fn missing(element: Element) -> Seat {
-        Seat(Seat::MISSING + element as u8)
+    pub(crate) fn missing(element: Element) -> FieldPosition {
+        FieldPosition(FieldPosition::MISSING + element as u8)
     }
 
     /// The place, if there is one.
     #[inline]
     pub(crate) fn place(self) -> Option<u16> {
-        (self.0 < Seat::MISSING).then_some(self.0.into())
+        (self.0 < FieldPosition::MISSING).then_some(self.0.into())
     }
 }
 
@@ -338,15 +341,15 @@ impl CompactSubscription {
         self.layout
     }
 
-    /// The field of a seat in this very layout.
+    /// The field of a position in this very layout.
     #[inline]
-    pub(crate) fn seated(&self, seat: Seat) -> Option<&CompactField> {
-        self.fields.get(usize::from(seat.0))
+    pub(crate) fn field_at(&self, position: FieldPosition) -> Option<&CompactField> {
+        self.fields.get(usize::from(position.0))
     }
 
-    /// What a slot holds whose seat has no field.
-    pub(crate) fn unseated(&self, seat: Seat) -> Number {
-        let element = seat.0.checked_sub(Seat::MISSING);
+    /// What a slot holds whose position has no field.
+    pub(crate) fn number_without_field(&self, position: FieldPosition) -> Number {
+        let element = position.0.checked_sub(FieldPosition::MISSING);
         let is_undefined = element.is_some_and(|at| self.is_whole.get(usize::from(at)) == Some(&true));
         if is_undefined { Number::ABSENT } else { Number::MANY }
     }

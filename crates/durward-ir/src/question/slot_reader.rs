@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use smallvec::SmallVec;
 
-use super::compact::{CompactSubscription, Fields, Kind, Seat};
+use super::compact::{CompactSubscription, FieldPosition, Fields, Kind};
 use super::rows::Rows;
 use super::{Encoding, Number, known};
 use crate::program::{Derived, SlotId, Slots};
@@ -105,7 +105,7 @@ pub struct Prepared<'a> {
     compact: &'a CompactSubscription,
     held: &'a dyn Fields,
     /// Where the slots' fields are.
-    seats: &'a [Seat],
+    positions: &'a [FieldPosition],
     /// The piece that was found last, and its slot: conditions ask for that of the node before them again.
     latest: Cell<(SlotId, Number)>,
 }
@@ -114,7 +114,7 @@ pub struct Prepared<'a> {
 const NO_SLOT: SlotId = SlotId(u32::MAX);
 
 /// So many slots whose fields have to be found anew need no memory.
-const SEATS_INLINE: usize = 32;
+const POSITIONS_INLINE: usize = 32;
 
 impl std::fmt::Debug for Prepared<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -131,11 +131,12 @@ impl<'a> Prepared<'a> {
         held: &'a dyn Fields,
         look: impl Fn(&Prepared<'_>) -> R,
     ) -> R {
-        match slots.known_seats(compact.layout(), || slots.seats(compact, held).collect()) {
-            Some(seats) => look(&Prepared::new(slots, compact, held, seats)),
+        match slots.known_positions(compact.layout(), || slots.positions(compact, held).collect()) {
+            Some(positions) => look(&Prepared::new(slots, compact, held, positions)),
             None => {
-                let seats: SmallVec<[Seat; SEATS_INLINE]> = slots.seats(compact, held).collect();
-                look(&Prepared::new(slots, compact, held, &seats))
+                let positions: SmallVec<[FieldPosition; POSITIONS_INLINE]> =
+                    slots.positions(compact, held).collect();
+                look(&Prepared::new(slots, compact, held, &positions))
             }
         }
     }
@@ -145,20 +146,22 @@ impl<'a> Prepared<'a> {
         slots: &'a Slots,
         compact: &'a CompactSubscription,
         held: &'a dyn Fields,
-        seats: &'a [Seat],
+        positions: &'a [FieldPosition],
     ) -> Prepared<'a> {
-        Prepared { slots, compact, held, seats, latest: Cell::new((NO_SLOT, Number::ABSENT)) }
+        Prepared { slots, compact, held, positions, latest: Cell::new((NO_SLOT, Number::ABSENT)) }
     }
 
     #[inline]
-    fn seat(&self, slot: SlotId) -> Seat {
-        self.seats.get(slot.0 as usize).copied().unwrap_or(Seat::UNCLEAR)
+    fn position(&self, slot: SlotId) -> FieldPosition {
+        self.positions.get(slot.0 as usize).copied().unwrap_or(FieldPosition::UNCLEAR)
     }
 
     /// What a slot holds that has no field: one that holds pieces of another's values, or nothing.
     #[inline]
-    fn unseated(&self, slot: SlotId, seat: Seat) -> Number {
-        let Some(derived) = self.slots.derived(slot) else { return self.compact.unseated(seat) };
+    fn number_without_field(&self, slot: SlotId, position: FieldPosition) -> Number {
+        let Some(derived) = self.slots.derived(slot) else {
+            return self.compact.number_without_field(position);
+        };
         let (latest, number) = self.latest.get();
         if latest == slot {
             return number;
@@ -169,9 +172,9 @@ impl<'a> Prepared<'a> {
     }
 
     fn piece(&self, derived: &Derived) -> Number {
-        let seat = self.seat(derived.source);
-        let Some(field) = self.compact.seated(seat) else {
-            return match self.compact.unseated(seat) {
+        let position = self.position(derived.source);
+        let Some(field) = self.compact.field_at(position) else {
+            return match self.compact.number_without_field(position) {
                 Number::ABSENT => derived.number_of_others(),
                 unclear => unclear,
             };
@@ -179,7 +182,7 @@ impl<'a> Prepared<'a> {
         if let Some(integer) = field.word.integer() {
             return derived.number_of_integer(integer);
         }
-        let Some(place) = seat.place() else { return Number::MANY };
+        let Some(place) = position.place() else { return Number::MANY };
         match self.held.at(place) {
             Some(value) => derived.number_of(value),
             None => self.held.made(place).map_or(Number::MANY, |value| derived.number_of(&value)),
@@ -190,20 +193,24 @@ impl<'a> Prepared<'a> {
 impl SlotReader for Prepared<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
-        let seat = self.seat(slot);
-        let Some(field) = self.compact.seated(seat) else { return self.unseated(slot, seat) };
+        let position = self.position(slot);
+        let Some(field) = self.compact.field_at(position) else {
+            return self.number_without_field(slot, position);
+        };
         match field.word.kind() {
             Kind::Text => self.slots.find_word(slot, field.word, field.hash).unwrap_or(Number::OTHER_TEXT),
             Kind::Plain => self.slots.find_word(slot, field.word, field.hash).unwrap_or(Number::OTHER),
             Kind::Composed => Number::OTHER,
             Kind::Absent => Number::ABSENT,
-            Kind::LongText => self.slots.find_long(slot, (field.word, field.hash), self.held, seat.place()),
+            Kind::LongText => {
+                self.slots.find_long(slot, (field.word, field.hash), self.held, position.place())
+            }
             Kind::Unsure => Number::MANY,
         }
     }
 
     #[inline]
     fn integer(&self, slot: SlotId) -> Option<i64> {
-        self.compact.seated(self.seat(slot))?.word.integer()
+        self.compact.field_at(self.position(slot))?.word.integer()
     }
 }
