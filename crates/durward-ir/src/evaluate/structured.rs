@@ -169,7 +169,7 @@ impl<'a> Reckoner<'a, '_> {
     fn junction(&self, parts: &[ExprId], here: Here<'_>, decisive: bool) -> Evaluated<bool> {
         let open = self.question.open();
         let mut unknown = Unknown::new();
-        let mut is_guessed = false;
+        let mut is_assumed = false;
         for part in parts {
             let before = self.question.open();
             match self.truth(*part, here) {
@@ -178,11 +178,11 @@ impl<'a> Reckoner<'a, '_> {
                     self.question.forget_since(open);
                     return Ok(decisive);
                 }
-                Ok(_) => is_guessed = true,
+                Ok(_) => is_assumed = true,
                 Err(fault) => unknown.note(fault),
             }
         }
-        if is_guessed { Ok(decisive) } else { unknown.or(!decisive) }
+        if is_assumed { Ok(decisive) } else { unknown.or(!decisive) }
     }
 
     fn test(&self, test: Test, left: ExprId, right: ExprId, here: Here<'_>) -> Evaluated<bool> {
