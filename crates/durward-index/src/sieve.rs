@@ -212,16 +212,16 @@ impl Sieves {
                 return Some(());
             }
         }
-        let mut is_told = true;
+        let mut is_complete = true;
         self.find_left(sieve, &mut pour, |conjunction, pour| {
             let at = sieve.first_member as usize + conjunction as usize;
             let member = self.members.get(at).filter(|_| !self.is_suspect(sieve, pour, conjunction));
             member.and_then(|(node, _)| show(at, *node)).unwrap_or_else(|| {
-                is_told = false;
+                is_complete = false;
                 Flow::Stop
             })
         });
-        is_told.then_some(())
+        is_complete.then_some(())
     }
 
     /// The conjunctions of a sieve, by their children, and the number of the first of them.

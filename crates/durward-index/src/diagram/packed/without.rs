@@ -13,8 +13,8 @@ impl DiagramIndex {
     pub(crate) fn root_fold(&self, program: &Program) -> Option<PlainFold> {
         let set = self.packed.sets.get(self.packed.entry? as usize)?;
         let is_root = program.entry() == program.root() && set.target.is_none();
-        let is_told = self.packed.whose.len() == self.packed.marks.len();
-        (is_root && is_told && set.laden == Effects::NONE).then_some(set.fold)
+        let has_owners = self.packed.whose.len() == self.packed.marks.len();
+        (is_root && has_owners && set.laden == Effects::NONE).then_some(set.fold)
     }
 
     fn root_way(&self) -> Option<PackedEdge> {
