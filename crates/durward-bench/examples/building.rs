@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use durward_bench::scenario::Scenario;
 use durward_pdp::index::Index;
 use durward_pdp::ir::combine::{Algorithm, Effects};
-use durward_pdp::ir::program::{Builder, Place, Program, Set, SetKind, Voters};
+use durward_pdp::ir::program::{Builder, Program, Set, SetKind, SourceLocation, Voters};
 use durward_pdp::sapl::{self, Configuration, Document};
 use durward_pdp::{IndexKind, IndexSettings};
 
@@ -68,7 +68,7 @@ fn build(documents: &[Document], configuration: &Configuration) -> Option<(Progr
         children,
         voters: Voters::default(),
         duties: Vec::new(),
-        place: Place::default(),
+        place: SourceLocation::default(),
     });
     let finished = Instant::now();
     let index = Index::build(IndexKind::Auto, &program, &IndexSettings::default());

@@ -16,7 +16,7 @@ use durward_ir::combine::{Algorithm, Effects, Flow};
 use durward_ir::evaluate::{Evaluator, ListPolicies, Shortlist, Unwatched};
 use durward_ir::function::find;
 use durward_ir::program::{
-    Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind, Voters,
+    Builder, Effect, Expr, ExprId, Node, NodeId, Program, Rule, Set, SetKind, SourceLocation, Voters,
 };
 use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_ir::{AttributeName, DataType, Value};
@@ -57,7 +57,7 @@ fn rule(builder: &mut Builder, random: &mut TestRandom) -> NodeId {
         duties: Vec::new(),
         transform: None,
         gate: None,
-        place: Place::default(),
+        place: SourceLocation::default(),
     }))
 }
 
@@ -74,7 +74,7 @@ fn program(policies: usize) -> Program {
         children,
         voters: Voters::default(),
         duties: Vec::new(),
-        place: Place::default(),
+        place: SourceLocation::default(),
     })
 }
 

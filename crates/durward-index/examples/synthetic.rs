@@ -17,8 +17,8 @@ use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::evaluate::{Evaluator, ListPolicies, Shortlist, Unwatched};
 use durward_ir::function::find;
 use durward_ir::program::{
-    AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place,
-    Program, Rule, Set, SetKind, Voters,
+    AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Program, Rule,
+    Set, SetKind, SourceLocation, Voters,
 };
 use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_ir::{AttributeName, DataType, Operand, Value};
@@ -71,7 +71,7 @@ fn rule(builder: &mut Builder, random: &mut TestRandom) -> NodeId {
         duties: Vec::new(),
         transform: None,
         gate: None,
-        place: Place::default(),
+        place: SourceLocation::default(),
     }))
 }
 
@@ -84,7 +84,7 @@ fn otherwise_deny(builder: &mut Builder) -> NodeId {
         duties: Vec::new(),
         transform: None,
         gate: None,
-        place: Place::default(),
+        place: SourceLocation::default(),
     }))
 }
 
@@ -114,7 +114,7 @@ fn program(policies: usize) -> Program {
                 children: rules,
                 voters: Voters::default(),
                 duties,
-                place: Place::default(),
+                place: SourceLocation::default(),
             };
             builder.set(set)
         })
@@ -129,7 +129,7 @@ fn program(policies: usize) -> Program {
         children,
         voters: Voters::default(),
         duties: Vec::new(),
-        place: Place::default(),
+        place: SourceLocation::default(),
     })
 }
 

@@ -11,7 +11,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use durward_ir::combine::Flow;
-use durward_ir::evaluate::{Everything, Known, ListPolicies, Shortlist};
+use durward_ir::evaluate::{Everything, ListPolicies, Shortlist, TargetMatch};
 use durward_ir::program::{Atom, ExprId, NodeId, Program, Set, SlotId};
 use durward_ir::question::{Number, Question};
 
@@ -238,7 +238,7 @@ impl BloomCounters {
         self.tested.fetch_add(1, Ordering::Relaxed);
         let outcome = if is_admitted { &self.passed } else { &self.rejected };
         outcome.fetch_add(1, Ordering::Relaxed);
-        if is_admitted && self.targets.known(id, question) == Known::NoMatch {
+        if is_admitted && self.targets.known(id, question) == TargetMatch::NoMatch {
             self.false_positives.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -262,17 +262,17 @@ impl Shortlist for BloomIndex {
         set: &Set,
         question: &Question<'_>,
         list: ListPolicies,
-        show: impl FnMut(NodeId, Known) -> Flow,
+        show: impl FnMut(NodeId, TargetMatch) -> Flow,
     ) {
         Everything.children(id, set, question, list, show);
     }
 
     #[inline]
-    fn target(&self, id: NodeId, question: &Question<'_>) -> Known {
-        let Some(is_admitted) = self.admits(id, question) else { return Known::Unsure };
+    fn target(&self, id: NodeId, question: &Question<'_>) -> TargetMatch {
+        let Some(is_admitted) = self.admits(id, question) else { return TargetMatch::Unsure };
         if let Some(counters) = &self.counters {
             counters.note(id, is_admitted, question);
         }
-        if is_admitted { Known::Unsure } else { Known::NoMatch }
+        if is_admitted { TargetMatch::Unsure } else { TargetMatch::NoMatch }
     }
 }

@@ -5,7 +5,7 @@
 //! over different ones. It takes about as long whatever they test, and grows with the number of policies.
 
 use durward_ir::combine::{Algorithm, Flow};
-use durward_ir::evaluate::{Everything, Known, ListPolicies, Shortlist};
+use durward_ir::evaluate::{Everything, ListPolicies, Shortlist, TargetMatch};
 use durward_ir::program::{Node, NodeId, Program, Set, SlotId};
 use durward_ir::question::Question;
 
@@ -120,7 +120,7 @@ impl Shortlist for CanonicalIndex {
         set: &Set,
         question: &Question<'_>,
         list: ListPolicies,
-        mut show: impl FnMut(NodeId, Known) -> Flow,
+        mut show: impl FnMut(NodeId, TargetMatch) -> Flow,
     ) {
         match self.sieve(id) {
             Some(number) => self.sieves.pour(number, question, |left| show(left.node, left.known)),
@@ -129,7 +129,7 @@ impl Shortlist for CanonicalIndex {
     }
 
     #[inline]
-    fn target(&self, id: NodeId, question: &Question<'_>) -> Known {
+    fn target(&self, id: NodeId, question: &Question<'_>) -> TargetMatch {
         self.targets.known(id, question)
     }
 }

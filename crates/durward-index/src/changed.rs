@@ -7,15 +7,15 @@
 //! An index may leave out what stands behind a child that certainly decides. Where such a child is gone, those that it
 //! may have hidden are shown again ([`hidden`]).
 
-mod glance;
 mod ground;
 mod hidden;
 mod newcomers;
+mod table_decision;
 
 use std::sync::Arc;
 
 use durward_ir::combine::{Flow, PlainFold};
-use durward_ir::evaluate::{Everything, Known, ListPolicies, Shortlist};
+use durward_ir::evaluate::{Everything, ListPolicies, Shortlist, TargetMatch};
 use durward_ir::program::{Node, NodeId, Program, Set};
 use durward_ir::question::Question;
 
@@ -37,7 +37,7 @@ pub struct LayeredIndex {
     targets: Targets,
     first: u32,
     hidden: HiddenChildren,
-    /// How votes are combined, where that can be done at a glance.
+    /// How votes are combined, where that can be done from tables.
     fold: Option<PlainFold>,
 }
 
@@ -122,12 +122,12 @@ impl LayeredIndex {
         &self,
         question: &Question<'_>,
         list: ListPolicies,
-        show: &mut dyn FnMut(NodeId, Known) -> Flow,
+        show: &mut dyn FnMut(NodeId, TargetMatch) -> Flow,
     ) {
         let candidates = self.newcomers.candidates(question, &self.targets, self.first);
         let mut coming = candidates.iter();
         let mut next = coming.next();
-        let mut show_from_base = |place: u32, node: NodeId, known: Known| {
+        let mut show_from_base = |place: u32, node: NodeId, known: TargetMatch| {
             while let Some(newcomer) = next.filter(|newcomer| newcomer.before <= place) {
                 next = coming.next();
                 if show(newcomer.node, newcomer.known) == Flow::Stop {
@@ -152,7 +152,7 @@ impl LayeredIndex {
         &self,
         question: &Question<'_>,
         list: ListPolicies,
-        show: &mut dyn FnMut(u32, NodeId, Known) -> Flow,
+        show: &mut dyn FnMut(u32, NodeId, TargetMatch) -> Flow,
     ) -> Flow {
         if !self.hidden.is_empty() {
             return self.shown_with_hidden(question, list, show);
@@ -173,9 +173,9 @@ impl LayeredIndex {
         &self,
         question: &Question<'_>,
         list: ListPolicies,
-        show: &mut dyn FnMut(u32, NodeId, Known) -> Flow,
+        show: &mut dyn FnMut(u32, NodeId, TargetMatch) -> Flow,
     ) -> Flow {
-        let mut found: Vec<(u32, NodeId, Known)> = Vec::new();
+        let mut found: Vec<(u32, NodeId, TargetMatch)> = Vec::new();
         let mut first_gone = None;
         self.ground.children(question, list, &mut |place, node, known| {
             if self.gone.contains(place) {
@@ -189,7 +189,7 @@ impl LayeredIndex {
             let hidden = self.hidden.behind(first_gone, &self.ground);
             found.extend(hidden.filter(|(place, ..)| !self.gone.contains(*place)));
             // The one that is known to match comes first, and then is not shown again.
-            found.sort_by_key(|(place, node, known)| (*place, *node, *known != Known::Match));
+            found.sort_by_key(|(place, node, known)| (*place, *node, *known != TargetMatch::Match));
             found.dedup_by_key(|(_, node, _)| *node);
         }
         for (place, node, known) in found {
@@ -238,7 +238,7 @@ impl Shortlist for LayeredIndex {
         set: &Set,
         question: &Question<'_>,
         list: ListPolicies,
-        mut show: impl FnMut(NodeId, Known) -> Flow,
+        mut show: impl FnMut(NodeId, TargetMatch) -> Flow,
     ) {
         if !self.ground.is_dividing() || (id != self.root && id.0 >= self.first) {
             Everything.children(id, set, question, list, show);
@@ -249,7 +249,7 @@ impl Shortlist for LayeredIndex {
         }
     }
 
-    fn target(&self, id: NodeId, question: &Question<'_>) -> Known {
+    fn target(&self, id: NodeId, question: &Question<'_>) -> TargetMatch {
         match id.0.checked_sub(self.first) {
             Some(behind) => self.targets.known(NodeId(behind), question),
             None => self.base().target(id, question),

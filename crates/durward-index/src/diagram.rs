@@ -13,12 +13,12 @@ mod expand;
 mod look;
 mod merge;
 mod order;
+mod packed;
 mod store;
-mod swift;
 mod table;
 
 use durward_ir::combine::Flow;
-use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
+use durward_ir::evaluate::{ListPolicies, Shortlist, TargetMatch};
 use durward_ir::program::{NodeId, Program, Set, SlotId};
 use durward_ir::question::{Number, Question};
 
@@ -28,7 +28,7 @@ use crate::target::Targets;
 use crate::{DiagramStatistics, Settings};
 use build::DiagramBuilder;
 use merge::DiagramMerge;
-use swift::PackedDiagram;
+use packed::PackedDiagram;
 use table::{BranchTable, BranchTables};
 
 /// Decision diagrams over the targets of a program.
@@ -43,7 +43,7 @@ pub struct DiagramIndex {
     lists: Box<[ListEntry]>,
     sieves: Sieves,
     targets: Targets,
-    swift: PackedDiagram,
+    packed: PackedDiagram,
     statistics: DiagramStatistics,
 }
 
@@ -114,8 +114,8 @@ impl ListEntry {
     }
 
     #[inline]
-    fn known(self) -> Known {
-        if self.is_known_match() { Known::Match } else { Known::Unsure }
+    fn known(self) -> TargetMatch {
+        if self.is_known_match() { TargetMatch::Match } else { TargetMatch::Unsure }
     }
 }
 
@@ -144,10 +144,10 @@ impl DiagramIndex {
         let targets = Targets::build(program);
         let necessary = necessary::of_nodes(program, &targets, settings.necessary_atoms_max);
         let diagram = DiagramBuilder::new(program, &targets, &necessary, settings, is_sourced).build();
-        let swift = PackedDiagram::of(program, &diagram);
-        let bytes = diagram.statistics.bytes + swift.bytes();
+        let packed = PackedDiagram::of(program, &diagram);
+        let bytes = diagram.statistics.bytes + packed.bytes();
         let statistics = DiagramStatistics { bytes, ..diagram.statistics };
-        DiagramIndex { targets, swift, statistics, ..diagram }
+        DiagramIndex { targets, packed, statistics, ..diagram }
     }
 
     /// What the diagrams consist of.
@@ -228,7 +228,7 @@ impl DiagramIndex {
         starts: SetEntryPoints,
         set: &Set,
         question: &Question<'_>,
-        show: &mut dyn FnMut(NodeId, Known) -> Flow,
+        show: &mut dyn FnMut(NodeId, TargetMatch) -> Flow,
     ) {
         let mut merging = DiagramMerge::new(self, set, question);
         let merged = merging.merge(step).or_else(|| merging.merge(starts.exact));
@@ -236,7 +236,7 @@ impl DiagramIndex {
             Some(()) => merging.show(show),
             None => {
                 for child in &set.children {
-                    if show(*child, Known::Unsure) == Flow::Stop {
+                    if show(*child, TargetMatch::Unsure) == Flow::Stop {
                         break;
                     }
                 }
@@ -253,7 +253,7 @@ impl Shortlist for DiagramIndex {
         set: &Set,
         question: &Question<'_>,
         list: ListPolicies,
-        mut show: impl FnMut(NodeId, Known) -> Flow,
+        mut show: impl FnMut(NodeId, TargetMatch) -> Flow,
     ) {
         let starts = self.starts_of(id);
         let start = match list {
@@ -275,7 +275,7 @@ impl Shortlist for DiagramIndex {
     }
 
     #[inline]
-    fn target(&self, id: NodeId, question: &Question<'_>) -> Known {
+    fn target(&self, id: NodeId, question: &Question<'_>) -> TargetMatch {
         self.targets.known(id, question)
     }
 }

@@ -37,7 +37,7 @@ pub use survey::{AttributeSelectivity, Survey};
 use std::sync::Arc;
 
 use durward_ir::combine::Flow;
-use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
+use durward_ir::evaluate::{ListPolicies, Shortlist, TargetMatch};
 use durward_ir::program::{NodeId, Program, Set, SlotId};
 use durward_ir::question::Question;
 
@@ -203,7 +203,7 @@ impl Shortlist for Index {
         set: &Set,
         question: &Question<'_>,
         list: ListPolicies,
-        show: impl FnMut(NodeId, Known) -> Flow,
+        show: impl FnMut(NodeId, TargetMatch) -> Flow,
     ) {
         match self {
             Index::Scan(everything) => everything.children(id, set, question, list, show),
@@ -214,7 +214,7 @@ impl Shortlist for Index {
         }
     }
 
-    fn target(&self, id: NodeId, question: &Question<'_>) -> Known {
+    fn target(&self, id: NodeId, question: &Question<'_>) -> TargetMatch {
         match self {
             Index::Scan(everything) => everything.target(id, question),
             Index::Bloom(bloom) => bloom.target(id, question),

@@ -20,9 +20,9 @@ mod build;
 mod rows;
 
 use durward_ir::combine::Flow;
-use durward_ir::evaluate::Known;
+use durward_ir::evaluate::TargetMatch;
 use durward_ir::program::{NodeId, SlotId};
-use durward_ir::question::{Glance, Number, Question};
+use durward_ir::question::{Number, Question, SlotReader};
 
 use crate::inline::Inline;
 pub(crate) use build::SieveCandidate;
@@ -46,7 +46,7 @@ pub(crate) struct RemainingChild {
     pub(crate) node: NodeId,
     /// Its place among its siblings.
     pub(crate) place: u32,
-    pub(crate) known: Known,
+    pub(crate) known: TargetMatch,
 }
 
 /// The sieves of one index.
@@ -187,17 +187,17 @@ impl Sieves {
     /// conjunctions that apply; `show` says `None` where it has to be poured. So does this, and where not all can be
     /// seen at once.
     #[inline]
-    pub(crate) fn glance(
+    pub(crate) fn pour_by_reader(
         &self,
         number: u32,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
         mut show: impl FnMut(usize, NodeId) -> Option<Flow>,
     ) -> Option<()> {
         let sieve = self.sieves.get(number as usize)?;
         let mut pour = SieveQuery::new();
         let first = sieve.first_step as usize;
         for step in self.steps.get(first..first + sieve.steps as usize)? {
-            let is_left = match glance.number(step.slot) {
+            let is_left = match reader.number(step.slot) {
                 Number::ABSENT => {
                     if !step.suspects.is_empty() {
                         pour.suspects.extend(&[step.suspects]);
@@ -212,16 +212,16 @@ impl Sieves {
                 return Some(());
             }
         }
-        let mut is_told = true;
+        let mut is_complete = true;
         self.find_left(sieve, &mut pour, |conjunction, pour| {
             let at = sieve.first_member as usize + conjunction as usize;
             let member = self.members.get(at).filter(|_| !self.is_suspect(sieve, pour, conjunction));
             member.and_then(|(node, _)| show(at, *node)).unwrap_or_else(|| {
-                is_told = false;
+                is_complete = false;
                 Flow::Stop
             })
         });
-        is_told.then_some(())
+        is_complete.then_some(())
     }
 
     /// The conjunctions of a sieve, by their children, and the number of the first of them.
@@ -454,10 +454,10 @@ struct RemainingChildren<F> {
 impl<F: FnMut(RemainingChild) -> Flow> RemainingChildren<F> {
     #[inline]
     fn found(&mut self, node: NodeId, place: u32, is_suspect: impl FnOnce() -> bool) -> Flow {
-        let known = |is_suspect| if is_suspect { Known::Unsure } else { Known::Match };
+        let known = |is_suspect| if is_suspect { TargetMatch::Unsure } else { TargetMatch::Match };
         match &mut self.pending {
             Some(pending) if pending.place == place => {
-                if pending.known == Known::Unsure {
+                if pending.known == TargetMatch::Unsure {
                     pending.known = known(is_suspect());
                 }
                 Flow::Continue

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use durward_ir::evaluate::Known;
+use durward_ir::evaluate::TargetMatch;
 use durward_ir::function::Lazy;
 use durward_ir::program::{Atom, Expr, ExprId, Match, Node, NodeId, Program, RangeTest, SlotId};
 use durward_ir::question::{Number, Question};
@@ -82,13 +82,13 @@ impl<'t> TargetParts<'t> {
         !self.has_others && self.clauses().all(TargetClause::never_fails)
     }
 
-    fn known(self, question: &Question<'_>) -> Known {
-        let mut known = if self.has_others { Known::Unsure } else { Known::Match };
+    fn known(self, question: &Question<'_>) -> TargetMatch {
+        let mut known = if self.has_others { TargetMatch::Unsure } else { TargetMatch::Match };
         for clause in self.clauses() {
             match clause.known(question) {
-                Known::Match => {}
-                Known::NoMatch => return Known::NoMatch,
-                Known::Unsure => known = Known::Unsure,
+                TargetMatch::Match => {}
+                TargetMatch::NoMatch => return TargetMatch::NoMatch,
+                TargetMatch::Unsure => known = TargetMatch::Unsure,
             }
         }
         known
@@ -106,16 +106,16 @@ impl TargetClause {
     }
 
     #[inline]
-    fn known(&self, question: &Question<'_>) -> Known {
+    fn known(&self, question: &Question<'_>) -> TargetMatch {
         match self {
             TargetClause::OneOf(one_of) => one_of.known(question),
             TargetClause::Alternatives(alternatives) => {
-                let mut known = Known::NoMatch;
+                let mut known = TargetMatch::NoMatch;
                 for alternative in alternatives {
                     match alternative.known(question) {
-                        Known::Match => return Known::Match,
-                        Known::NoMatch => {}
-                        Known::Unsure => known = Known::Unsure,
+                        TargetMatch::Match => return TargetMatch::Match,
+                        TargetMatch::NoMatch => {}
+                        TargetMatch::Unsure => known = TargetMatch::Unsure,
                     }
                 }
                 known
@@ -125,13 +125,13 @@ impl TargetClause {
 }
 
 impl TestConjunction {
-    fn known(&self, question: &Question<'_>) -> Known {
-        let mut known = if self.has_others { Known::Unsure } else { Known::Match };
+    fn known(&self, question: &Question<'_>) -> TargetMatch {
+        let mut known = if self.has_others { TargetMatch::Unsure } else { TargetMatch::Match };
         for test in &self.tests {
             match test.known(question) {
-                Known::Match => {}
-                Known::NoMatch => return Known::NoMatch,
-                Known::Unsure => known = Known::Unsure,
+                TargetMatch::Match => {}
+                TargetMatch::NoMatch => return TargetMatch::NoMatch,
+                TargetMatch::Unsure => known = TargetMatch::Unsure,
             }
         }
         known
@@ -140,15 +140,15 @@ impl TestConjunction {
 
 impl ValueIn {
     #[inline]
-    fn known(&self, question: &Question<'_>) -> Known {
+    fn known(&self, question: &Question<'_>) -> TargetMatch {
         let holds = match question.peek(self.slot) {
-            Number::ABSENT if self.is_error_if_absent => return Known::Unsure,
+            Number::ABSENT if self.is_error_if_absent => return TargetMatch::Unsure,
             Number::ABSENT | Number::OTHER | Number::OTHER_TEXT => false,
-            Number::UNASKED => return Known::Unsure,
+            Number::UNASKED => return TargetMatch::Unsure,
             Number::MANY => self.atoms.iter().any(|atom| question.holds(self.slot, *atom)),
             number => number.atom().is_some_and(|atom| self.names(atom)),
         };
-        if holds { Known::Match } else { Known::NoMatch }
+        if holds { TargetMatch::Match } else { TargetMatch::NoMatch }
     }
 
     /// Whether the atom is one of these.
@@ -229,8 +229,8 @@ impl Targets {
     }
 
     #[inline]
-    pub(crate) fn known(&self, id: NodeId, question: &Question<'_>) -> Known {
-        self.get(id).map_or(Known::Unsure, |target| target.known(question))
+    pub(crate) fn known(&self, id: NodeId, question: &Question<'_>) -> TargetMatch {
+        self.get(id).map_or(TargetMatch::Unsure, |target| target.known(question))
     }
 
     pub(crate) fn bytes(&self) -> usize {

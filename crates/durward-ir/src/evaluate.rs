@@ -41,7 +41,7 @@ fn walked_steps() -> u64 {
 
 /// What an index knows about a target without evaluating it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Known {
+pub enum TargetMatch {
     /// It matches.
     Match,
     /// It does not match.
@@ -67,11 +67,11 @@ pub trait Shortlist {
         set: &Set,
         question: &Question<'_>,
         list: ListPolicies,
-        show: impl FnMut(NodeId, Known) -> Flow,
+        show: impl FnMut(NodeId, TargetMatch) -> Flow,
     );
 
     /// What is known about the target of an element.
-    fn target(&self, id: NodeId, question: &Question<'_>) -> Known;
+    fn target(&self, id: NodeId, question: &Question<'_>) -> TargetMatch;
 }
 
 /// The index that leaves out nothing and knows nothing.
@@ -86,17 +86,17 @@ impl Shortlist for Everything {
         set: &Set,
         _: &Question<'_>,
         _: ListPolicies,
-        mut show: impl FnMut(NodeId, Known) -> Flow,
+        mut show: impl FnMut(NodeId, TargetMatch) -> Flow,
     ) {
         for child in &set.children {
-            if show(*child, Known::Unsure) == Flow::Stop {
+            if show(*child, TargetMatch::Unsure) == Flow::Stop {
                 break;
             }
         }
     }
 
-    fn target(&self, _: NodeId, _: &Question<'_>) -> Known {
-        Known::Unsure
+    fn target(&self, _: NodeId, _: &Question<'_>) -> TargetMatch {
+        TargetMatch::Unsure
     }
 }
 
@@ -201,7 +201,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         // What was walked over before is not this decision's.
         take_walked();
         let start = if T::IS_WATCHING { self.program.root() } else { self.program.entry() };
-        let vote = self.vote(start, Known::Unsure);
+        let vote = self.vote(start, TargetMatch::Unsure);
         self.trace.decided(&vote, self.question);
         if self.is_spent() {
             return Vote::indeterminate(Effects::DENY_OR_PERMIT, too_many_steps(self.steps_max));
@@ -231,7 +231,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     }
 
     /// What one element says, given what is known about its target.
-    fn vote(&self, id: NodeId, known: Known) -> Vote {
+    fn vote(&self, id: NodeId, known: TargetMatch) -> Vote {
         self.trace.enter(id);
         let vote = match self.program.node(id) {
             Node::Rule(rule) => self.rule(id, rule, known),
@@ -243,7 +243,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     /// Section 7.11, table 4.
     #[inline]
-    fn rule(&self, id: NodeId, rule: &Rule, known: Known) -> Vote {
+    fn rule(&self, id: NodeId, rule: &Rule, known: TargetMatch) -> Vote {
         match self.target(id, rule.target, known) {
             Ok(true) => {}
             Ok(false) => return Vote::not_applicable(),
@@ -275,7 +275,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     /// Sections 7.12 and 7.13, tables 5 to 7.
     #[inline]
-    fn set(&self, id: NodeId, set: &Set, known: Known) -> Vote {
+    fn set(&self, id: NodeId, set: &Set, known: TargetMatch) -> Vote {
         let vote = match self.target(id, set.target, known) {
             Ok(false) => return Vote::not_applicable(),
             Ok(true) => self.combine(id, set),
@@ -354,7 +354,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             return Vote::indeterminate(Effects::DENY_OR_PERMIT, fault);
         }
         match chosen {
-            Some(child) => self.vote(child, Known::Match).without_effects(),
+            Some(child) => self.vote(child, TargetMatch::Match).without_effects(),
             None => Vote::not_applicable(),
         }
     }
@@ -370,14 +370,14 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 return Vote::indeterminate(Effects::DENY_OR_PERMIT, fault);
             }
         };
-        let asked = self.vote(*first, Known::Unsure);
+        let asked = self.vote(*first, TargetMatch::Unsure);
         let mut answer = match asked.verdict {
-            Verdict::Permit => self.vote(*second, Known::Unsure),
+            Verdict::Permit => self.vote(*second, TargetMatch::Unsure),
             Verdict::Indeterminate(effects) if effects.contains(Effect::Permit) => {
                 return Vote { verdict: Verdict::Indeterminate(Effects::DENY_OR_PERMIT), ..asked };
             }
             Verdict::Deny | Verdict::Suspend | Verdict::NotApplicable | Verdict::Indeterminate(_) => {
-                third.map_or_else(Vote::not_applicable, |third| self.vote(*third, Known::Unsure))
+                third.map_or_else(Vote::not_applicable, |third| self.vote(*third, TargetMatch::Unsure))
             }
         };
         if asked.verdict == answer.verdict {
@@ -389,13 +389,14 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     /// Section 7.7. An absent target matches.
     #[inline]
-    fn target(&self, id: NodeId, target: Option<ExprId>, known: Known) -> Evaluated<bool> {
+    fn target(&self, id: NodeId, target: Option<ExprId>, known: TargetMatch) -> Evaluated<bool> {
         let Some(target) = target else { return Ok(true) };
-        let known = if known == Known::Unsure { self.shortlist.target(id, self.question) } else { known };
+        let known =
+            if known == TargetMatch::Unsure { self.shortlist.target(id, self.question) } else { known };
         let outcome = match known {
-            Known::Match => Ok(true),
-            Known::NoMatch => Ok(false),
-            Known::Unsure => self.truth(target),
+            TargetMatch::Match => Ok(true),
+            TargetMatch::NoMatch => Ok(false),
+            TargetMatch::Unsure => self.truth(target),
         };
         self.trace.target(id, &outcome, self.question);
         outcome

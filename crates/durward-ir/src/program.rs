@@ -47,7 +47,7 @@ use crate::datatype::XPathExpression;
 use crate::fault::Fault;
 use crate::function::pattern::Pattern;
 use crate::function::{Function, HigherOrder, Lazy};
-use crate::question::{Attributes, Encoding, Glance, Question};
+use crate::question::{Attributes, Encoding, Question, SlotReader};
 use crate::value::{DataType, Operand, Value};
 
 /// What a rule is for.
@@ -71,7 +71,7 @@ pub struct ExprId(pub u32);
 
 /// Where in which document something was written. Lines and columns count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Place {
+pub struct SourceLocation {
     /// The document, an index into [`Program::sources`].
     pub source: u32,
     /// The line.
@@ -109,7 +109,7 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dead {
     /// Where it, or what keeps it from applying, was written.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Which it is and why, for its author.
     pub message: String,
     /// A way out.
@@ -144,7 +144,7 @@ pub struct Rule {
     /// asks one.
     pub gate: Option<ExprId>,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// A policy, a policy set, or the set of all root documents.
@@ -169,7 +169,7 @@ pub struct Set {
     /// Its own obligations and advice.
     pub duties: Vec<DutyExpr>,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// What SAPL's algorithms know of the children of a set, for when one of them fails.
@@ -395,8 +395,8 @@ impl Program {
 
     /// The same, as far as can be seen at once.
     #[inline]
-    pub fn foregone_glance(&self, glance: &impl Glance) -> Option<Verdict> {
-        self.foregone.as_ref()?.glance(glance)
+    pub fn foregone_verdict(&self, reader: &impl SlotReader) -> Option<Verdict> {
+        self.foregone.as_ref()?.verdict_by_reader(reader)
     }
 
     /// Whether an expression is true, where a table says so; `None` where it has to be evaluated.
@@ -416,7 +416,7 @@ impl Program {
         self.exprs.all()
     }
 
-    /// The name of the document with this number ([`Place::source`]), if there is one.
+    /// The name of the document with this number ([`SourceLocation::source`]), if there is one.
     pub fn source(&self, number: u32) -> Option<&SmolStr> {
         self.sources.get(number as usize)
     }
@@ -527,7 +527,7 @@ impl Node {
     }
 
     /// Where it was written.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> SourceLocation {
         match self {
             Node::Rule(rule) => rule.place,
             Node::Set(set) => set.place,

@@ -4,24 +4,24 @@
 //! read few: what is touched per slot read is the request's rows ([`Rows`]) and one entry of the table of atoms. Who asks a request more than once, or reads requests
 //! where there is time for it, encodes it ([`Encoding`]): then only the slots' numbers are touched.
 
-mod brief;
+mod compact;
 mod encoding;
-mod glance;
 mod layout;
 mod pieces;
 mod raw;
 mod rows;
+mod slot_reader;
 
-pub use brief::{Brief, Fields, Word};
-pub(crate) use brief::{Kind, Seat};
+pub use compact::{CompactSubscription, Fields, Word};
+pub(crate) use compact::{FieldPosition, Kind};
 pub(crate) use encoding::known;
 pub use encoding::looked_up;
 pub use encoding::{Encoding, UNENCODED};
-pub use glance::{Encoded, Glance, Prepared, Unencoded};
 pub(crate) use layout::{LAYOUTS_MAX, Layout};
 pub use raw::{RawSubscription, RawValue, WantsValues};
 pub(crate) use rows::RowKey;
 pub use rows::{Row, Rows};
+pub use slot_reader::{Encoded, Prepared, SlotReader, Unencoded};
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -320,14 +320,14 @@ pub struct Question<'r> {
     /// How many finders have yet to say something.
     open_invocations: Cell<u32>,
     /// How often one of them was taken for undefined where that still matters.
-    guesses: Cell<u32>,
+    assumptions: Cell<u32>,
 }
 
 /// What finders had yet to say at some moment: [`Question::open`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Open {
     invocations: u32,
-    guesses: u32,
+    assumptions: u32,
 }
 
 /// So many atoms of slots with several values need no memory of their own.
@@ -372,7 +372,7 @@ impl<'r> Question<'r> {
             many: RefCell::new(SmallVec::new()),
             rare: OnceCell::new(),
             open_invocations: Cell::new(0),
-            guesses: Cell::new(0),
+            assumptions: Cell::new(0),
         }
     }
 
@@ -434,7 +434,7 @@ impl<'r> Question<'r> {
             asked.push(invocation);
             self.open_invocations.set(asked.len() as u32);
         }
-        self.guesses.set(self.guesses.get().wrapping_add(1));
+        self.assumptions.set(self.assumptions.get().wrapping_add(1));
         Ok(Value::Undefined)
     }
 
@@ -463,13 +463,13 @@ impl<'r> Question<'r> {
     /// What finders have yet to say, so far.
     #[inline]
     pub(crate) fn open(&self) -> Open {
-        Open { invocations: self.open_invocations.get(), guesses: self.guesses.get() }
+        Open { invocations: self.open_invocations.get(), assumptions: self.assumptions.get() }
     }
 
     /// Whether what was found out since then was found out without a finder that has yet to say something.
     #[inline]
     pub(crate) fn is_certain_since(&self, open: Open) -> bool {
-        self.guesses.get() == open.guesses
+        self.assumptions.get() == open.assumptions
     }
 
     /// Forgets those finders that were noted after that: it turned out that they do not matter.
@@ -479,7 +479,7 @@ impl<'r> Question<'r> {
             self.rare().invocations.borrow_mut().truncate(open.invocations as usize);
             self.open_invocations.set(open.invocations);
         }
-        self.guesses.set(open.guesses);
+        self.assumptions.set(open.assumptions);
     }
 
     /// The slot's number. A slot that an attribute source might fill is noted as needed and counts as absent for

@@ -148,36 +148,36 @@ fn summary(mut times: Vec<Duration>) -> String {
 }
 
 /// What policies are asked.
-enum Asked {
+enum AnyRequest {
     Subscription(Box<Subscription>),
     Request(Box<Request>),
 }
 
-fn questions(directory: &Path) -> Vec<Asked> {
+fn questions(directory: &Path) -> Vec<AnyRequest> {
     let lines = |name: &str| fs::read_to_string(directory.join(name)).unwrap_or_default();
     let json = |line: &str| -> Json { serde_json::from_str(line).unwrap() };
     let subscription = |line: &str| {
         let asked = json(line)["subscription"].to_string();
-        Asked::Subscription(Box::new(Subscription::from_json(asked.as_bytes()).unwrap()))
+        AnyRequest::Subscription(Box::new(Subscription::from_json(asked.as_bytes()).unwrap()))
     };
     let request = |line: &str| {
         let xml = json(line)["xml"].as_str().unwrap().to_owned();
-        Asked::Request(Box::new(Request::from_xml(xml.as_bytes()).unwrap()))
+        AnyRequest::Request(Box::new(Request::from_xml(xml.as_bytes()).unwrap()))
     };
-    let mut asked: Vec<Asked> = lines("subscriptions.jsonl").lines().map(subscription).collect();
+    let mut asked: Vec<AnyRequest> = lines("subscriptions.jsonl").lines().map(subscription).collect();
     asked.extend(lines("requests.jsonl").lines().map(request));
     asked
 }
 
 /// The median of some rounds.
-fn decide(pdp: &Pdp, asked: &[Asked]) -> f64 {
+fn decide(pdp: &Pdp, asked: &[AnyRequest]) -> f64 {
     let mut times: Vec<f64> = (0..200)
         .map(|_| {
             let begun = Instant::now();
             for asked in asked {
                 match asked {
-                    Asked::Subscription(asked) => drop(std::hint::black_box(pdp.decide_once(asked))),
-                    Asked::Request(asked) => drop(std::hint::black_box(pdp.decide(asked))),
+                    AnyRequest::Subscription(asked) => drop(std::hint::black_box(pdp.decide_once(asked))),
+                    AnyRequest::Request(asked) => drop(std::hint::black_box(pdp.decide(asked))),
                 }
             }
             begun.elapsed().as_nanos() as f64 / asked.len() as f64

@@ -9,7 +9,7 @@ use durward_ir::combine::Algorithm;
 use durward_xacml::multiple::ResourceHierarchy;
 use durward_xacml::policy::{Limits, PolicyError};
 
-use crate::mismatch::Told;
+use crate::mismatch::WarnedSnapshots;
 use crate::snapshot::{Built, Recipe};
 use crate::source::AttributeSource;
 use crate::{ChangeLimits, Clock, InForce, Pdp, PolicyText};
@@ -161,7 +161,7 @@ impl PdpBuilder {
             clock: self.clock,
             sources: self.sources,
             hierarchy: self.hierarchy,
-            told: Told::default(),
+            warned: WarnedSnapshots::default(),
         };
         pdp.check_clock(&pdp.snapshot.load())?;
         Ok(pdp)

@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 
 use durward_index::Index;
 use durward_ir::combine::{Algorithm, Effects};
-use durward_ir::program::{Builder, Node, NodeId, Place, Program, Set, SetKind, Voters};
+use durward_ir::program::{Builder, Node, NodeId, Program, Set, SetKind, SourceLocation, Voters};
 use durward_xacml::policy::PolicyError;
 use smol_str::SmolStr;
 
@@ -394,7 +394,7 @@ pub(crate) fn root(algorithm: Algorithm, children: Vec<NodeId>, effects: Effects
         children,
         voters: Voters::default(),
         duties: Vec::new(),
-        place: Place::default(),
+        place: SourceLocation::default(),
     }
 }
 

@@ -13,7 +13,7 @@ use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
 use durward_ir::question::{
-    Attributes, Brief, Encoded, Glance, Number, Question, Reading, Surroundings, Unencoded,
+    Attributes, CompactSubscription, Encoded, Number, Question, Reading, SlotReader, Surroundings, Unencoded,
 };
 use durward_ir::{AttributeName, Fault, Value};
 use durward_xacml::content::Contents;
@@ -188,14 +188,14 @@ impl<'a> Seen<'a> {
     #[inline]
     fn new(snapshot: &'a Snapshot, request: &'a Request) -> Option<Seen<'a>> {
         let (slots, categories) = (&snapshot.program.slots, &request.categories);
-        match Encoded::new(slots, categories.encoding(), Brief::NONE) {
+        match Encoded::new(slots, categories.encoding(), CompactSubscription::NONE) {
             Some(encoded) => Some(Seen::Encoded(encoded)),
             None => Unencoded::new(slots, categories.rows(), categories).map(Seen::Read),
         }
     }
 }
 
-impl Glance for Seen<'_> {
+impl SlotReader for Seen<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
         match self {
@@ -217,16 +217,16 @@ impl Snapshot {
     /// Whether verdicts on requests can be found without evaluating anything: by an index that divides, where nobody is asked
     /// besides. The time must not matter either.
     #[inline]
-    fn is_seen_at_a_glance(&self) -> bool {
+    fn has_table_decisions(&self) -> bool {
         self.is_sourced.is_empty() && matches!(self.index, Index::Diagram(_) | Index::Changed(_))
     }
 
     /// The verdict on a request, if it can be found so; nothing goes along with it.
     #[inline]
-    fn verdict(&self, seen: &impl Glance) -> Option<Verdict> {
+    fn verdict(&self, seen: &impl SlotReader) -> Option<Verdict> {
         match &self.index {
-            Index::Diagram(diagram) => diagram.glance(&self.program, seen),
-            Index::Changed(changed) => changed.glance(&self.program, seen),
+            Index::Diagram(diagram) => diagram.table_decision(&self.program, seen),
+            Index::Changed(changed) => changed.table_decision(&self.program, seen),
             Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) => None,
         }
     }
@@ -319,7 +319,7 @@ impl<'p> Asking<'p> {
         request: &Request,
         list: ListPolicies,
     ) -> Result<(Vote, Vec<NodeId>), Box<Fault>> {
-        if let Some(vote) = self.at_a_glance(request, list) {
+        if let Some(vote) = self.table_decision(request, list) {
             return Ok((vote, Vec::new()));
         }
         match &self.snapshot.index {
@@ -333,8 +333,8 @@ impl<'p> Asking<'p> {
 
     /// What can be answered without evaluating anything; nothing goes along with it.
     #[inline]
-    fn at_a_glance(&self, request: &Request, list: ListPolicies) -> Option<Vote> {
-        if list == ListPolicies::Yes || self.moment.is_some() || !self.snapshot.is_seen_at_a_glance() {
+    fn table_decision(&self, request: &Request, list: ListPolicies) -> Option<Vote> {
+        if list == ListPolicies::Yes || self.moment.is_some() || !self.snapshot.has_table_decisions() {
             return None;
         }
         self.snapshot.verdict(&Seen::new(self.snapshot, request)?).map(Vote::plain)

@@ -26,7 +26,7 @@ use durward_xacml::request::Request;
 use durward_xacml::response::Decision;
 
 use crate::decide::Asking;
-use crate::{Asked, Pdp};
+use crate::{Pdp, RequestLanguage};
 use near::Given;
 use reason::Case;
 use sapl::Seen;
@@ -112,7 +112,7 @@ impl Pdp {
             }
             Err(error) => vec![Explained::failed(error.to_string())],
         };
-        Explanation { results, note: self.mismatch(Asked::Request) }
+        Explanation { results, note: self.mismatch(RequestLanguage::Xacml) }
     }
 }
 

@@ -101,7 +101,7 @@ pub use durward_xacml::policy::{Limits, PolicyError};
 pub use durward_xacml::request::Request;
 pub use durward_xacml::response::{Decision, Response, ResultOf};
 pub use explain::{Explained, ExplainedCondition, Explanation};
-pub use mismatch::Asked;
+pub use mismatch::RequestLanguage;
 pub use read::{
     DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, list_policies, read_policies,
     read_policies_within, read_policy_file,
@@ -136,7 +136,7 @@ pub struct Pdp {
     clock: Option<Clock>,
     sources: Vec<Box<dyn AttributeSource>>,
     hierarchy: Option<Box<dyn ResourceHierarchy + Send + Sync>>,
-    told: mismatch::Told,
+    warned: mismatch::WarnedSnapshots,
 }
 
 /// What whoever changes the policies has to know of those in force.

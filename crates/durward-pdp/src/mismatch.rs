@@ -6,11 +6,11 @@ use crate::Pdp;
 
 /// In which language a question is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asked {
+pub enum RequestLanguage {
     /// A request of XACML.
-    Request,
+    Xacml,
     /// A subscription of SAPL.
-    Subscription,
+    Sapl,
 }
 
 /// The languages of the policies of a snapshot.
@@ -20,46 +20,46 @@ pub(crate) struct Languages {
     pub(crate) sapl: bool,
 }
 
-/// For which snapshot it was told last, by language of the question; they count from 1.
+/// The snapshot that was warned of last, by language of the question; they count from 1.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
-    request: AtomicU64,
-    subscription: AtomicU64,
+pub(crate) struct WarnedSnapshots {
+    xacml: AtomicU64,
+    sapl: AtomicU64,
 }
 
 impl Pdp {
     /// What to tell of questions in this language where all policies in force are of the other one; nothing else.
     ///
     /// ```
-    /// use durward_pdp::{Asked, Pdp};
+    /// use durward_pdp::{RequestLanguage, Pdp};
     ///
     /// let pdp = Pdp::builder().policy("p.sapl", "policy \"p\" permit").build().map_err(|errors| errors[0].to_string())?;
-    /// assert!(pdp.mismatch(Asked::Request).is_some_and(|note| note.contains("all policies in force are of SAPL")));
-    /// assert_eq!(pdp.mismatch(Asked::Subscription), None);
+    /// assert!(pdp.mismatch(RequestLanguage::Xacml).is_some_and(|note| note.contains("all policies in force are of SAPL")));
+    /// assert_eq!(pdp.mismatch(RequestLanguage::Sapl), None);
     /// # Ok::<(), String>(())
     /// ```
-    pub fn mismatch(&self, asked: Asked) -> Option<&'static str> {
-        match (asked, self.snapshot.load().info.languages) {
-            (Asked::Request, Languages { xacml: false, sapl: true }) => Some(
+    pub fn mismatch(&self, language: RequestLanguage) -> Option<&'static str> {
+        match (language, self.snapshot.load().info.languages) {
+            (RequestLanguage::Xacml, Languages { xacml: false, sapl: true }) => Some(
                 "all policies in force are of SAPL, which sees nothing of an XACML request; ask with a subscription",
             ),
-            (Asked::Subscription, Languages { xacml: true, sapl: false }) => Some(
+            (RequestLanguage::Sapl, Languages { xacml: true, sapl: false }) => Some(
                 "all policies in force are of XACML, which sees of a subscription its values and their keys as \
                  attributes: subject-id, action-id, resource-id where they are no objects",
             ),
-            (Asked::Request | Asked::Subscription, _) => None,
+            (RequestLanguage::Xacml | RequestLanguage::Sapl, _) => None,
         }
     }
 
     /// The same once for each snapshot, for logs.
-    pub fn first_mismatch(&self, asked: Asked) -> Option<&'static str> {
-        let note = self.mismatch(asked)?;
-        let told = match asked {
-            Asked::Request => &self.told.request,
-            Asked::Subscription => &self.told.subscription,
+    pub fn first_mismatch(&self, language: RequestLanguage) -> Option<&'static str> {
+        let note = self.mismatch(language)?;
+        let warned = match language {
+            RequestLanguage::Xacml => &self.warned.xacml,
+            RequestLanguage::Sapl => &self.warned.sapl,
         };
         let id = self.snapshot.load().info.id;
-        (told.swap(id, Ordering::Relaxed) != id).then_some(note)
+        (warned.swap(id, Ordering::Relaxed) != id).then_some(note)
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
     }
 
     fn told(pdp: &Pdp) -> [bool; 2] {
-        [Asked::Request, Asked::Subscription].map(|asked| pdp.mismatch(asked).is_some())
+        [RequestLanguage::Xacml, RequestLanguage::Sapl].map(|language| pdp.mismatch(language).is_some())
     }
 
     #[test]
@@ -93,9 +93,9 @@ mod tests {
     #[test]
     fn it_is_told_once_for_each_snapshot() {
         let pdp = pdp(&[("p.sapl", SAPL)]);
-        let first = || pdp.first_mismatch(Asked::Request).is_some();
+        let first = || pdp.first_mismatch(RequestLanguage::Xacml).is_some();
         assert_eq!([first(), first()], [true, false]);
-        assert_eq!(pdp.first_mismatch(Asked::Subscription), None);
+        assert_eq!(pdp.first_mismatch(RequestLanguage::Sapl), None);
         let text = |name: &str, text: &str| PolicyText { name: name.into(), text: text.into() };
         pdp.change(&[PolicyChange::Put(text("q.sapl", "policy \"q\" deny"))]).unwrap();
         assert_eq!([first(), first()], [true, false]);

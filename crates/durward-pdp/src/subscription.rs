@@ -16,15 +16,15 @@ use durward_ir::fault::Evaluated;
 use durward_ir::path::Path;
 use durward_ir::program::{Expr, Program, Structured};
 use durward_ir::question::{
-    Attributes, Encoded, Encoding, Glance, Invocation, NoAttributes, NoContent, Prepared, Question,
-    RawSubscription, Reading, UNENCODED,
+    Attributes, Encoded, Encoding, Invocation, NoAttributes, NoContent, Prepared, Question, RawSubscription,
+    Reading, SlotReader, UNENCODED,
 };
 use durward_sapl::{Decision, Subscription, SubscriptionError};
 
 pub use record::Recorded;
 
 use crate::snapshot::Snapshot;
-use crate::stream::{Known, NothingKnown};
+use crate::stream::{KnownAttributes, NothingKnown};
 use crate::time::Moment;
 use crate::{Decider, Pdp};
 
@@ -65,7 +65,7 @@ impl Pdp {
         if let Some(decision) = &snapshot.constant {
             return decision.clone();
         }
-        match at_a_glance(snapshot, subscription) {
+        match table_decision(snapshot, subscription) {
             Some(verdict) => Decision::plain(verdict.into()),
             None => self.evaluated(snapshot, subscription),
         }
@@ -117,9 +117,10 @@ impl Pdp {
         if snapshot.time.is_used() {
             return None;
         }
-        let glanced =
-            Prepared::look(&snapshot.program.slots, raw.brief(), raw, |prepared| glance(&snapshot, prepared));
-        glanced.map(|verdict| Decision::plain(verdict.into()))
+        let verdict = Prepared::look(&snapshot.program.slots, raw.compact(), raw, |prepared| {
+            verdict_by_reader(&snapshot, prepared)
+        });
+        verdict.map(|verdict| Decision::plain(verdict.into()))
     }
 
     /// By these policies, and with what attribute finders have said so far.
@@ -128,12 +129,12 @@ impl Pdp {
         &self,
         snapshot: &Snapshot,
         subscription: &Subscription,
-        known: &dyn Known,
+        known: &dyn KnownAttributes,
     ) -> Attempt {
         if let Some(decision) = &snapshot.constant {
             return Attempt { decision: decision.clone(), needs: Vec::new() };
         }
-        match at_a_glance(snapshot, subscription) {
+        match table_decision(snapshot, subscription) {
             Some(verdict) => Attempt { decision: Decision::plain(verdict.into()), needs: Vec::new() },
             None => self.attempt(snapshot, &Supplied { subscription, known }, subscription.encoding()),
         }
@@ -233,7 +234,7 @@ impl Decider<'_> {
 /// A subscription, and what attribute finders have said of it.
 pub(crate) struct Supplied<'a> {
     pub(crate) subscription: &'a Subscription,
-    pub(crate) known: &'a dyn Known,
+    pub(crate) known: &'a dyn KnownAttributes,
 }
 
 impl Attributes for Supplied<'_> {
@@ -262,26 +263,28 @@ impl Attributes for Supplied<'_> {
 
 /// What can be answered without evaluating anything; nothing goes along with it.
 #[inline]
-fn at_a_glance(snapshot: &Snapshot, subscription: &Subscription) -> Option<Verdict> {
+fn table_decision(snapshot: &Snapshot, subscription: &Subscription) -> Option<Verdict> {
     if snapshot.time.is_used() {
         return None;
     }
-    let (slots, brief) = (&snapshot.program.slots, subscription.brief());
-    match Encoded::new(slots, subscription.encoding(), brief) {
-        Some(encoded) => glance(snapshot, &encoded),
-        None => Prepared::look(slots, brief, subscription, |prepared| glance(snapshot, prepared)),
+    let (slots, compact) = (&snapshot.program.slots, subscription.compact());
+    match Encoded::new(slots, subscription.encoding(), compact) {
+        Some(encoded) => verdict_by_reader(snapshot, &encoded),
+        None => {
+            Prepared::look(slots, compact, subscription, |prepared| verdict_by_reader(snapshot, prepared))
+        }
     }
 }
 
 /// Where a verdict was computed ahead, or can be found in the index.
 #[inline]
-fn glance(snapshot: &Snapshot, glance: &impl Glance) -> Option<Verdict> {
-    if let Some(verdict) = snapshot.program.foregone_glance(glance) {
+fn verdict_by_reader(snapshot: &Snapshot, reader: &impl SlotReader) -> Option<Verdict> {
+    if let Some(verdict) = snapshot.program.foregone_verdict(reader) {
         return Some(verdict);
     }
     match &snapshot.index {
-        Index::Diagram(diagram) => diagram.glance(&snapshot.program, glance),
-        Index::Changed(changed) => changed.glance(&snapshot.program, glance),
+        Index::Diagram(diagram) => diagram.table_decision(&snapshot.program, reader),
+        Index::Changed(changed) => changed.table_decision(&snapshot.program, reader),
         Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) => None,
     }
 }

@@ -4,7 +4,7 @@ use durward_ir::attribute::{AttributeName, NameKey};
 use durward_ir::json::{self, JsonError};
 use durward_ir::path::{Element, FieldKey, Path, value_at};
 use durward_ir::program::Slots;
-use durward_ir::question::{Attributes, Brief, Encoding, Fields, RawSubscription, Reading};
+use durward_ir::question::{Attributes, CompactSubscription, Encoding, Fields, RawSubscription, Reading};
 use durward_ir::value::Value;
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct Subscription {
     /// The four values, and of those that are objects the value of each key.
     fields: Vec<Field>,
     /// The same in words.
-    brief: Box<Brief>,
+    compact: Box<CompactSubscription>,
     /// What attribute finders may know besides; policies never see it.
     secrets: Value,
     /// What some program makes of it, if it was encoded for one.
@@ -59,8 +59,8 @@ impl Subscription {
             fields.extend(inner.collect::<Vec<_>>());
         }
         let keys = fields.iter().map(Field::key).collect();
-        let brief = Box::new(brief(&fields));
-        Subscription { keys, fields, brief, secrets: Value::Undefined, encoding: Encoding::none() }
+        let compact = Box::new(compact(&fields));
+        Subscription { keys, fields, compact, secrets: Value::Undefined, encoding: Encoding::none() }
     }
 
     /// The same, with secrets for attribute finders.
@@ -128,8 +128,8 @@ impl Subscription {
 
     /// Its fields in words, at the places that [`Attributes::place`] gives.
     #[inline]
-    pub fn brief(&self) -> &Brief {
-        &self.brief
+    pub fn compact(&self) -> &CompactSubscription {
+        &self.compact
     }
 
     /// What attribute finders may know besides; undefined if there is nothing.
@@ -211,7 +211,7 @@ impl Fields for Subscription {
     }
 }
 
-fn brief(fields: &[Field]) -> Brief {
+fn compact(fields: &[Field]) -> CompactSubscription {
     // The first four are the elements themselves. An array has the keys of the objects in it.
     let is_whole = std::array::from_fn(|at| {
         let field = fields.get(at);
@@ -220,7 +220,7 @@ fn brief(fields: &[Field]) -> Brief {
             !is_composed || field.as_small_object().is_some()
         })
     });
-    Brief::new(
+    CompactSubscription::new(
         fields
             .iter()
             .map(|field| (field.element, field.name.as_ref().map(smol_str::SmolStr::as_str), &field.value)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use durward_pdp::ir::combine::{Effects, Verdict};
 use durward_pdp::ir::program::Effect;
 use durward_pdp::sapl::syntax::tree::{self, DefaultDecision, Policy, PolicySet, Root, Statement};
-use durward_pdp::sapl::syntax::{LineIndex, Place, Span};
+use durward_pdp::sapl::syntax::{LineColumn, LineIndex, Span};
 use smol_str::SmolStr;
 
 use crate::documents::{TestDocument, TestDocuments};
@@ -197,7 +197,7 @@ impl DocumentCoverage {
     }
 
     /// Line and column of the beginning of a piece of the text.
-    pub fn place(&self, span: Span) -> Place {
+    pub fn place(&self, span: Span) -> LineColumn {
         self.lines.place(&self.text, span.start)
     }
 
@@ -265,7 +265,7 @@ impl PolicyCoverage {
     }
 
     /// Where a condition is written.
-    fn written(&self, (document, element): (usize, usize), at: usize) -> Option<Place> {
+    fn written(&self, (document, element): (usize, usize), at: usize) -> Option<LineColumn> {
         let covered = self.documents.get((*self.places.get(document)?)?)?;
         Some(covered.place(covered.elements.get(element)?.conditions.get(at)?.span))
     }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use durward_pdp::Value;
 use durward_pdp::ir::combine::{Algorithm, Effects, Mode, Verdict, Vote, Voting};
 use durward_pdp::ir::evaluate::{Evaluator, Everything, ListPolicies, Trace, Unwatched};
-use durward_pdp::ir::program::{Builder, Expr, ExprId, Node, NodeId, Place, Program, Set, SetKind, Voters};
+use durward_pdp::ir::program::{
+    Builder, Expr, ExprId, Node, NodeId, Program, Set, SetKind, SourceLocation, Voters,
+};
 use durward_pdp::ir::question::{Encoding, NoContent, Question};
 use durward_pdp::sapl::lower::{Outline, lower_for_tests};
 use durward_pdp::sapl::{Configuration, Decision, Document};
@@ -22,7 +24,7 @@ use crate::world::ScenarioWorld;
 pub(crate) struct LoweredDocuments {
     program: Program,
     /// The elements by where they are written.
-    nodes: HashMap<Place, NodeId>,
+    nodes: HashMap<SourceLocation, NodeId>,
     outlines: Vec<PlannedElement>,
     /// The number among all documents of each document here.
     numbers: Vec<usize>,
@@ -132,7 +134,7 @@ impl LoweredDocuments {
             children,
             voters: Voters::default(),
             duties: Vec::new(),
-            place: Place { source: u32::MAX, ..Place::default() },
+            place: SourceLocation { source: u32::MAX, ..SourceLocation::default() },
         };
         let outlines = outlines.into_iter().map(|outline| PlannedElement::new(outline, &builder)).collect();
         let program = builder.finish(root);

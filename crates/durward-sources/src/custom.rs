@@ -158,9 +158,9 @@ impl Parts {
     }
 }
 
-impl Asked {
+impl AttributeQuery {
     fn request(&self) -> Result<Request, String> {
-        let Asked { finder, invocation, context } = self;
+        let AttributeQuery { finder, invocation, context } = self;
         let address = finder.parts.address.address(invocation)?;
         let body = finder.parts.body.as_ref().map(|body| body.json(invocation)).transpose()?;
         let empty = Arc::default();
@@ -193,8 +193,8 @@ impl Asked {
     }
 }
 
-/// One question of one finder.
-struct Asked {
+/// One query of one attribute finder.
+struct AttributeQuery {
     finder: Arc<CustomFinder>,
     invocation: Invocation,
     context: Context,
@@ -216,9 +216,12 @@ impl AttributeFinder for Shared {
     }
 
     fn open(&self, invocation: &Invocation, context: &Context, publisher: Publisher) -> Box<dyn Send> {
-        let asked =
-            Asked { finder: Arc::clone(&self.0), invocation: invocation.clone(), context: context.clone() };
-        Box::new(Task::spawn(&self.0.runtime, asked.poll(publisher)))
+        let query = AttributeQuery {
+            finder: Arc::clone(&self.0),
+            invocation: invocation.clone(),
+            context: context.clone(),
+        };
+        Box::new(Task::spawn(&self.0.runtime, query.poll(publisher)))
     }
 }
 

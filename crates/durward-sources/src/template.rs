@@ -1,4 +1,4 @@
-//! Addresses and bodies with places for the entity and the arguments of an attribute.
+//! Addresses and bodies with placeholders for the entity and the arguments of an attribute.
 
 use durward_pdp::Value;
 use durward_pdp::ir::json;
@@ -8,19 +8,19 @@ use durward_wire::percent::segment_encoded;
 
 use super::http::scalar;
 
-/// A text with places: `{entity}`, `{0}`, `{1}`, ..., or others. Other braces are what they are.
+/// A text with placeholders: `{entity}`, `{0}`, `{1}`, ..., or others. Other braces are what they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Template<P = Place>(Vec<Part<P>>);
+pub(super) struct Template<P = Placeholder>(Vec<Part<P>>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part<P> {
     Text(String),
-    Place(P),
+    Placeholder(P),
 }
 
-/// A place in what SAPL's attributes ask.
+/// A placeholder in what an attribute of SAPL asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Placeholder {
     Entity,
     Argument(usize),
 }
@@ -29,17 +29,17 @@ pub(super) enum Place {
 const ARGUMENTS_MAX: usize = 16;
 
 impl<P> Template<P> {
-    /// Reads a text whose places `place` knows.
-    pub(super) fn of(text: &str, place: impl Fn(&str) -> Option<P>) -> Template<P> {
+    /// Reads a text whose placeholders `placeholder` knows.
+    pub(super) fn of(text: &str, placeholder: impl Fn(&str) -> Option<P>) -> Template<P> {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
             plain.push_str(before);
-            match after.split_once('}').and_then(|(name, after)| Some((place(name)?, after))) {
-                Some((place, after)) => {
+            match after.split_once('}').and_then(|(name, after)| Some((placeholder(name)?, after))) {
+                Some((placeholder, after)) => {
                     parts.push(Part::Text(std::mem::take(&mut plain)));
-                    parts.push(Part::Place(place));
+                    parts.push(Part::Placeholder(placeholder));
                     rest = after;
                 }
                 None => {
@@ -53,46 +53,46 @@ impl<P> Template<P> {
         Template(parts)
     }
 
-    /// The same with each place, in order, as `change` has it.
+    /// The same with each placeholder, in order, as `change` has it.
     pub(super) fn map<Q>(self, mut change: impl FnMut(P) -> Q) -> Template<Q> {
         let part = |part| match part {
             Part::Text(text) => Part::Text(text),
-            Part::Place(place) => Part::Place(change(place)),
+            Part::Placeholder(placeholder) => Part::Placeholder(change(placeholder)),
         };
         Template(self.0.into_iter().map(part).collect())
     }
 
-    /// The places, in order.
-    pub(super) fn places(&self) -> impl Iterator<Item = &P> {
+    /// The placeholders, in order.
+    pub(super) fn placeholders(&self) -> impl Iterator<Item = &P> {
         self.0.iter().filter_map(|part| match part {
             Part::Text(_) => None,
-            Part::Place(place) => Some(place),
+            Part::Placeholder(placeholder) => Some(placeholder),
         })
     }
 
-    /// What stands around the places.
+    /// What stands around the placeholders.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
-            Part::Place(_) => None,
+            Part::Placeholder(_) => None,
         })
     }
 
-    /// What stands before the first place.
+    /// What stands before the first placeholder.
     pub(super) fn beginning(&self) -> &str {
         self.texts().next().unwrap_or_default()
     }
 
-    /// The text with something in each place.
+    /// The text with something in each placeholder.
     ///
     /// # Errors
-    /// What `write` says of a place.
+    /// What `write` says of a placeholder.
     pub(super) fn filled<E>(&self, write: impl Fn(&P, &mut String) -> Result<(), E>) -> Result<String, E> {
         let mut out = String::new();
         for part in &self.0 {
             match part {
                 Part::Text(text) => out.push_str(text),
-                Part::Place(place) => write(place, &mut out)?,
+                Part::Placeholder(placeholder) => write(placeholder, &mut out)?,
             }
         }
         Ok(out)
@@ -100,10 +100,10 @@ impl<P> Template<P> {
 }
 
 impl<P> Template<P> {
-    /// Looks whether this is JSON with a whole value in each place, be it a text or a number.
+    /// Looks whether this is JSON with a whole value in each placeholder, be it a text or a number.
     ///
     /// # Errors
-    /// It is none; says where, with `"x"` or `7` in the places.
+    /// It is none; says where, with `"x"` or `7` in the placeholders.
     pub(super) fn check_json(&self) -> Result<(), String> {
         for example in ["\"x\"", "7"] {
             let text = self.texts().collect::<Vec<_>>().join(example);
@@ -132,20 +132,20 @@ pub(super) fn write_segment(text: &str, out: &mut String) -> Result<(), String> 
 
 impl Template {
     pub(super) fn read(text: &str) -> Template {
-        Template::of(text, place)
+        Template::of(text, placeholder)
     }
 
     pub(super) fn has_entity(&self) -> bool {
-        self.places().any(|place| *place == Place::Entity)
+        self.placeholders().any(|placeholder| *placeholder == Placeholder::Entity)
     }
 
-    /// How many arguments it has places for.
+    /// How many arguments it has placeholders for.
     pub(super) fn argument_count(&self) -> usize {
-        let count = |place: &Place| match place {
-            Place::Argument(number) => number + 1,
-            Place::Entity => 0,
+        let count = |placeholder: &Placeholder| match placeholder {
+            Placeholder::Argument(number) => number + 1,
+            Placeholder::Entity => 0,
         };
-        self.places().map(count).max().unwrap_or(0)
+        self.placeholders().map(count).max().unwrap_or(0)
     }
 
     /// An address: every value is one segment of a path, or part of one.
@@ -178,22 +178,22 @@ impl Template {
         invocation: &Invocation,
         write: impl Fn(&Value, &mut String) -> Result<(), String>,
     ) -> Result<String, String> {
-        self.filled(|place, out| {
-            let value = match place {
-                Place::Entity => invocation.entity.as_ref(),
-                Place::Argument(number) => invocation.arguments.get(*number),
+        self.filled(|placeholder, out| {
+            let value = match placeholder {
+                Placeholder::Entity => invocation.entity.as_ref(),
+                Placeholder::Argument(number) => invocation.arguments.get(*number),
             };
             write(value.ok_or("there is nothing to put in a place")?, out)
         })
     }
 }
 
-fn place(name: &str) -> Option<Place> {
+fn placeholder(name: &str) -> Option<Placeholder> {
     if name == "entity" {
-        return Some(Place::Entity);
+        return Some(Placeholder::Entity);
     }
     let number = name.parse::<usize>().ok().filter(|number| *number < ARGUMENTS_MAX)?;
-    (number.to_string() == name).then_some(Place::Argument(number))
+    (number.to_string() == name).then_some(Placeholder::Argument(number))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use durward_pdp::check::{Attribute, Attributes, Others, Settings as Known, check_sapl};
+use durward_pdp::check::{Attribute, Attributes, Others, Settings as CheckSettings, check_sapl};
 use durward_pdp::xacml::check::{Finding, Settings, Severity, check, merge};
 use durward_pdp::xacml::lower::{self, lower};
 use durward_pdp::xacml::policy::{Limits, read_policy};
@@ -185,16 +185,17 @@ fn json_of_index(pdp: &Pdp) -> Json {
 
 impl Arguments {
     /// What is known of attributes and subscriptions.
-    fn known(&self) -> Result<Known, CommandError> {
+    fn known(&self) -> Result<CheckSettings, CommandError> {
         let failed = |error: ConfigError| CommandError::new(without_number(&error.to_string()));
         let mut known = match &self.config {
             Some(path) => {
                 ServerSettings::read(path).and_then(|settings| settings.checks()).map_err(failed)?
             }
             // Whatever else the settings of a server have sources for is not known here.
-            None => {
-                Known { attributes: Attributes::new(known_attributes(), Others::Unknown), ..Known::default() }
-            }
+            None => CheckSettings {
+                attributes: Attributes::new(known_attributes(), Others::Unknown),
+                ..CheckSettings::default()
+            },
         };
         let schemas = SchemaSettings {
             subject: self.schema_subject.clone(),

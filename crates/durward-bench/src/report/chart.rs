@@ -1,7 +1,7 @@
 //! The pictures: rates and times, by scenario and by the number of policies.
 
 use durward_lab::draw::{
-    Anchor, Axis, CHARACTER_WIDTH, Colour, Dash, Place, Scene, TEXT_HEIGHT, Tick, count, time, whole,
+    Anchor, Axis, CHARACTER_WIDTH, Colour, Dash, Point, Scene, TEXT_HEIGHT, Tick, count, time, whole,
 };
 
 use super::row::MeasurementRow;
@@ -87,9 +87,9 @@ pub(super) fn by_scenario(group: &SeriesGroup<'_>, scenarios: &[&str], shown: Sh
     for (number, name) in scenarios.iter().enumerate() {
         let height = lanes_height(group, name);
         if number.is_multiple_of(2) {
-            scene.underlay(Place::at(MARGIN, y), Place::at(WIDTH - MARGIN, y + height), Colour::Band);
+            scene.underlay(Point::at(MARGIN, y), Point::at(WIDTH - MARGIN, y + height), Colour::Band);
         }
-        scene.text(Place::at(left - 12.0, y + height / 2.0 + 4.5), name, Anchor::End, Colour::Ink);
+        scene.text(Point::at(left - 12.0, y + height / 2.0 + 4.5), name, Anchor::End, Colour::Ink);
         for (lane, (series, row)) in lanes(group, name).into_iter().enumerate() {
             let middle = y + 4.0 + LANE * (lane as f64 + 0.5);
             draw_lane(&mut scene, &axis, middle, series, row, shown);
@@ -119,7 +119,7 @@ fn draw_lane(
     row: &MeasurementRow,
     shown: ShownMeasure,
 ) {
-    let places = shown.values(row).map(|value| Place::at(axis.place(value), y));
+    let places = shown.values(row).map(|value| Point::at(axis.place(value), y));
     let [least, middle, greatest] = places;
     scene.stroke(vec![least, greatest], series.colour, 1.6, Dash::Solid);
     match shown {
@@ -128,7 +128,7 @@ fn draw_lane(
             scene.mark(series.mark, least, series.colour);
             for end in [middle, greatest] {
                 scene.stroke(
-                    vec![Place::at(end.x, y - 5.0), Place::at(end.x, y + 5.0)],
+                    vec![Point::at(end.x, y - 5.0), Point::at(end.x, y + 5.0)],
                     series.colour,
                     1.6,
                     Dash::Solid,
@@ -136,7 +136,7 @@ fn draw_lane(
             }
         }
     }
-    scene.text(Place::at(WIDTH - MARGIN - 6.0, y + 4.5), &shown.numbers(row), Anchor::End, Colour::Ink);
+    scene.text(Point::at(WIDTH - MARGIN - 6.0, y + 4.5), &shown.numbers(row), Anchor::End, Colour::Ink);
 }
 
 /// A picture of one family of scenarios, by the number of policies.
@@ -151,22 +151,22 @@ pub(super) fn by_policies(group: &SeriesGroup<'_>, family: &str, shown: ShownMea
     let up = Axis::log(rows().flat_map(|row| shown.values(row)), bottom, top);
     for tick in up.ticks(shown.label()) {
         scene.stroke(
-            vec![Place::at(left, tick.at), Place::at(right, tick.at)],
+            vec![Point::at(left, tick.at), Point::at(right, tick.at)],
             Colour::Grid,
             1.0,
             Dash::Solid,
         );
-        scene.text(Place::at(left - 8.0, tick.at + 4.5), &tick.label, Anchor::End, Colour::Faint);
+        scene.text(Point::at(left - 8.0, tick.at + 4.5), &tick.label, Anchor::End, Colour::Faint);
     }
     vertical_grid(&mut scene, &across.ticks(whole), top, bottom);
     let label = "policies (each step to the right is as many times more)";
-    scene.text(Place::at(f64::midpoint(left, right), bottom + 46.0), label, Anchor::Middle, Colour::Faint);
+    scene.text(Point::at(f64::midpoint(left, right), bottom + 46.0), label, Anchor::Middle, Colour::Faint);
     for series in &group.series {
         let mut rows = series.rows.clone();
         rows.sort_by(|one, other| one.policies.total_cmp(&other.policies));
-        let line = |part: usize| -> Vec<Place> {
+        let line = |part: usize| -> Vec<Point> {
             let value = |row: &MeasurementRow| shown.values(row).get(part).copied().unwrap_or_default();
-            rows.iter().map(|row| Place::at(across.place(row.policies), up.place(value(row)))).collect()
+            rows.iter().map(|row| Point::at(across.place(row.policies), up.place(value(row)))).collect()
         };
         draw_lines(&mut scene, [line(0), line(1), line(2)], series, shown);
     }
@@ -175,7 +175,7 @@ pub(super) fn by_policies(group: &SeriesGroup<'_>, family: &str, shown: ShownMea
 
 fn draw_lines(
     scene: &mut Scene,
-    [least, middle, greatest]: [Vec<Place>; 3],
+    [least, middle, greatest]: [Vec<Point>; 3],
     series: &Series<'_>,
     shown: ShownMeasure,
 ) {
@@ -201,7 +201,7 @@ fn vertical_grid(scene: &mut Scene, ticks: &[Tick], top: f64, bottom: f64) {
     let mut free_from = f64::MIN;
     for tick in ticks {
         scene.stroke(
-            vec![Place::at(tick.at, top), Place::at(tick.at, bottom)],
+            vec![Point::at(tick.at, top), Point::at(tick.at, bottom)],
             Colour::Grid,
             1.0,
             Dash::Solid,
@@ -209,7 +209,7 @@ fn vertical_grid(scene: &mut Scene, ticks: &[Tick], top: f64, bottom: f64) {
         let half = CHARACTER_WIDTH * tick.label.chars().count() as f64 / 2.0 + 5.0;
         // Labels that would touch are left out, their lines are not.
         if tick.at - half >= free_from {
-            scene.text(Place::at(tick.at, bottom + 20.0), &tick.label, Anchor::Middle, Colour::Faint);
+            scene.text(Point::at(tick.at, bottom + 20.0), &tick.label, Anchor::Middle, Colour::Faint);
             free_from = tick.at + half;
         }
     }
@@ -238,7 +238,7 @@ fn head_height(group: &SeriesGroup<'_>) -> f64 {
 fn head(scene: &mut Scene, group: &SeriesGroup<'_>, shown: ShownMeasure, family: &str) {
     let parts = [shown.title(), family, &group.label];
     let title: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    scene.bold(Place::at(MARGIN, TITLE), &title.join(", "), Colour::Ink);
+    scene.bold(Point::at(MARGIN, TITLE), &title.join(", "), Colour::Ink);
     let mut meaning = shown.meaning().to_owned();
     if shown == ShownMeasure::Time {
         meaning.push_str(match family {
@@ -246,12 +246,12 @@ fn head(scene: &mut Scene, group: &SeriesGroup<'_>, shown: ShownMeasure, family:
             _ => ": the whole, the dashed and the dotted line",
         });
     }
-    scene.text(Place::at(MARGIN, TITLE + LINE), &meaning, Anchor::Start, Colour::Faint);
+    scene.text(Point::at(MARGIN, TITLE + LINE), &meaning, Anchor::Start, Colour::Faint);
     for (number, line) in legend(group).into_iter().enumerate() {
         let y = TITLE + LINE * (number as f64 + 2.0) + 3.0;
         for (x, series) in line {
-            scene.mark(series.mark, Place::at(x + 6.0, y - TEXT_HEIGHT / 3.0), series.colour);
-            scene.text(Place::at(x + 16.0, y), &series.label, Anchor::Start, Colour::Ink);
+            scene.mark(series.mark, Point::at(x + 6.0, y - TEXT_HEIGHT / 3.0), series.colour);
+            scene.text(Point::at(x + 16.0, y), &series.label, Anchor::Start, Colour::Ink);
         }
     }
 }

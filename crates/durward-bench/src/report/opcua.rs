@@ -1,7 +1,7 @@
 //! What `durward bench opcua --json` prints: its tables, its charts, and the aims before them.
 
 use durward_lab::draw::{
-    Anchor, Axis, AxisSpec, CHARACTER_WIDTH, Chart, Colour, Dash, Mark, Place, Scale, Scene, Spot, count,
+    Anchor, Axis, AxisSpec, CHARACTER_WIDTH, Chart, Colour, Dash, Mark, Point, Scale, Scene, Spot, count,
     shortened, whole,
 };
 use durward_lab::report::{Block, Document};
@@ -165,29 +165,29 @@ fn lanes(json: &Json, labels: &[&str], lines: &[ChartLine<'_>]) -> Scene {
     let (left, right) = (MARGIN + CHARACTER_WIDTH * longest as f64 + 12.0, WIDTH - 2.0 * MARGIN);
     let title = text(json, "title");
     let mut scene = Scene::new(title, text(json, "caption"), WIDTH, bottom + 52.0);
-    scene.bold(Place::at(MARGIN, 24.0), &shortened(title, 85), Colour::Ink);
+    scene.bold(Point::at(MARGIN, 24.0), &shortened(title, 85), Colour::Ink);
     let mut x = MARGIN;
     for (number, line) in lines.iter().enumerate() {
-        scene.mark(Mark::of_series(number), Place::at(x + 6.0, 42.0), Colour::Series(number));
-        scene.text(Place::at(x + 16.0, 46.0), line.label, Anchor::Start, Colour::Ink);
+        scene.mark(Mark::of_series(number), Point::at(x + 6.0, 42.0), Colour::Series(number));
+        scene.text(Point::at(x + 16.0, 46.0), line.label, Anchor::Start, Colour::Ink);
         x += 40.0 + CHARACTER_WIDTH * line.label.chars().count() as f64;
     }
     let values = lines.iter().flat_map(|line| line.points.iter().map(|(_, value)| *value));
     let axis = Axis::linear(values, left, right);
     for tick in axis.ticks(|number| format!("{number}")) {
-        let ends = vec![Place::at(tick.at, TOP), Place::at(tick.at, bottom)];
+        let ends = vec![Point::at(tick.at, TOP), Point::at(tick.at, bottom)];
         scene.stroke(ends, Colour::Grid, 1.0, Dash::Solid);
-        scene.text(Place::at(tick.at, bottom + 18.0), &tick.label, Anchor::Middle, Colour::Faint);
+        scene.text(Point::at(tick.at, bottom + 18.0), &tick.label, Anchor::Middle, Colour::Faint);
     }
-    let middle = Place::at(f64::midpoint(left, right), bottom + 40.0);
+    let middle = Point::at(f64::midpoint(left, right), bottom + 40.0);
     scene.text(middle, text(json, "x"), Anchor::Middle, Colour::Faint);
     for (at, label) in labels.iter().enumerate() {
         let y = TOP + LANE * (at as f64 + 0.5);
-        scene.text(Place::at(left - 10.0, y + 4.5), &shortened(label, NAME_MAX), Anchor::End, Colour::Ink);
+        scene.text(Point::at(left - 10.0, y + 4.5), &shortened(label, NAME_MAX), Anchor::End, Colour::Ink);
         for (number, line) in lines.iter().enumerate() {
             let own = line.points.iter().filter(|(place, _)| (*place - at as f64).abs() < 0.5);
             for (_, value) in own {
-                scene.mark(Mark::of_series(number), Place::at(axis.place(*value), y), Colour::Series(number));
+                scene.mark(Mark::of_series(number), Point::at(axis.place(*value), y), Colour::Series(number));
             }
         }
     }

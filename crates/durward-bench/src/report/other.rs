@@ -2,7 +2,7 @@
 //! every time as a picture, every number in a table; and `durward bench opcua --json`, which says itself what is drawn.
 
 use durward_lab::draw::{
-    Anchor, Axis, CHARACTER_WIDTH, Colour, Dash, Mark, Place, Scene, count, shortened, time,
+    Anchor, Axis, CHARACTER_WIDTH, Colour, Dash, Mark, Point, Scene, count, shortened, time,
 };
 use durward_lab::report::Document;
 use serde_json::Value as Json;
@@ -97,33 +97,33 @@ fn scene(title: &str, lanes: &[(&str, f64)], format: fn(f64) -> String) -> Scene
     let (left, right) = (MARGIN + CHARACTER_WIDTH * longest as f64 + 12.0, WIDTH - 90.0);
     let mut scene =
         Scene::new(title, "A mark for each number, along a logarithmic axis.", WIDTH, bottom + 36.0);
-    scene.bold(Place::at(MARGIN, 24.0), &shortened(title, 85), Colour::Ink);
+    scene.bold(Point::at(MARGIN, 24.0), &shortened(title, 85), Colour::Ink);
     let axis = Axis::log(lanes.iter().map(|(_, value)| *value), left, right);
     let mut free_from = f64::MIN;
     for tick in axis.ticks(format) {
         scene.stroke(
-            vec![Place::at(tick.at, TOP), Place::at(tick.at, bottom)],
+            vec![Point::at(tick.at, TOP), Point::at(tick.at, bottom)],
             Colour::Grid,
             1.0,
             Dash::Solid,
         );
         let half = CHARACTER_WIDTH * tick.label.chars().count() as f64 / 2.0 + 5.0;
         if tick.at - half >= free_from {
-            scene.text(Place::at(tick.at, bottom + 20.0), &tick.label, Anchor::Middle, Colour::Faint);
+            scene.text(Point::at(tick.at, bottom + 20.0), &tick.label, Anchor::Middle, Colour::Faint);
             free_from = tick.at + half;
         }
     }
     for (number, (name, value)) in lanes.iter().enumerate() {
         let y = TOP + LANE * (number as f64 + 0.5);
-        scene.text(Place::at(left - 10.0, y + 4.5), &shortened(name, NAME_MAX), Anchor::End, Colour::Ink);
+        scene.text(Point::at(left - 10.0, y + 4.5), &shortened(name, NAME_MAX), Anchor::End, Colour::Ink);
         scene.stroke(
-            vec![Place::at(left, y), Place::at(axis.place(*value), y)],
+            vec![Point::at(left, y), Point::at(axis.place(*value), y)],
             Colour::Grid,
             3.0,
             Dash::Solid,
         );
-        scene.mark(Mark::Circle, Place::at(axis.place(*value), y), Colour::Series(0));
-        scene.text(Place::at(WIDTH - MARGIN, y + 4.5), &format(*value), Anchor::End, Colour::Ink);
+        scene.mark(Mark::Circle, Point::at(axis.place(*value), y), Colour::Series(0));
+        scene.text(Point::at(WIDTH - MARGIN, y + 4.5), &format(*value), Anchor::End, Colour::Ink);
     }
     scene
 }

@@ -194,7 +194,7 @@ impl fmt::Display for StreamMeasurement {
 mod tests {
     use super::*;
     use durward_pdp::Value;
-    use durward_pdp::stream::{Answer, Invocation, Known, Step};
+    use durward_pdp::stream::{Answer, Invocation, KnownAttributes, Step};
 
     /// Permits by number.
     struct Numbers(u64);
@@ -218,7 +218,7 @@ mod tests {
         type Subscription = u64;
         type Decision = Permit;
 
-        fn step(&self, number: &u64, known: &dyn Known) -> Step<Permit> {
+        fn step(&self, number: &u64, known: &dyn KnownAttributes) -> Step<Permit> {
             let invocation = Invocation::environment("absent.at.all", []);
             match known.get(&invocation) {
                 Some(Ok(Value::Undefined)) => Step::Decided(Permit(number.is_multiple_of(self.0))),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use durward_ir::combine::{Flow, PlainFold};
-use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
+use durward_ir::evaluate::{ListPolicies, Shortlist, TargetMatch};
 use durward_ir::program::{Node, NodeId, Program, Set, SlotId};
 use durward_ir::question::Question;
 
@@ -30,7 +30,7 @@ pub struct Ground {
     /// Whether the index lists children by more than their own targets.
     is_dividing: bool,
     children: Box<[NodeId]>,
-    /// How votes are combined, where that can be done at a glance.
+    /// How votes are combined, where that can be done from tables.
     fold: Option<PlainFold>,
     /// What the index looks at to tell the children of the root apart.
     order: Vec<SlotId>,
@@ -105,7 +105,7 @@ impl Ground {
         }
     }
 
-    /// How the votes of the root's children are combined, where that can be done at a glance.
+    /// How the votes of the root's children are combined, where that can be done from tables.
     pub(super) fn fold(&self) -> Option<PlainFold> {
         self.fold
     }
@@ -133,7 +133,7 @@ impl Ground {
         &self,
         question: &Question<'_>,
         list: ListPolicies,
-        show: &mut dyn FnMut(u32, NodeId, Known) -> Flow,
+        show: &mut dyn FnMut(u32, NodeId, TargetMatch) -> Flow,
     ) {
         let Some(diagram) = self.diagram() else { return };
         // What lies in several has no place of its own: then only children are listed, which have one.

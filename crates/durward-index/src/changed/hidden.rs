@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use durward_ir::combine::{Algorithm, Mode, Voting};
-use durward_ir::evaluate::Known;
+use durward_ir::evaluate::TargetMatch;
 use durward_ir::program::{Atom, Node, NodeId, Program, SlotId};
 
 use super::RemovedChildren;
@@ -79,14 +79,14 @@ impl HiddenChildren {
         &'a self,
         place: u32,
         ground: &'a Ground,
-    ) -> impl Iterator<Item = (u32, NodeId, Known)> + 'a {
+    ) -> impl Iterator<Item = (u32, NodeId, TargetMatch)> + 'a {
         let (some, all) = match self {
             HiddenChildren::Nobody => (None, 0..0),
             HiddenChildren::Some(places) => (Some(places.range(place..).copied()), 0..0),
             HiddenChildren::Anybody => (None, place..ground.root().children.len() as u32),
         };
         let places = some.into_iter().flatten().chain(all);
-        places.filter_map(|place| Some((place, ground.child(place)?, Known::Unsure)))
+        places.filter_map(|place| Some((place, ground.child(place)?, TargetMatch::Unsure)))
     }
 }
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use durward_ir::combine::Algorithm;
-use durward_ir::evaluate::Known;
+use durward_ir::evaluate::TargetMatch;
 use durward_ir::program::{Atom, NodeId, Program, SlotId};
 use durward_ir::question::{Number, Question};
 
-use super::glance::PreparedNewcomer;
 use super::ground::Ground;
+use super::table_decision::PreparedNewcomer;
 use crate::BuildMap;
 use crate::necessary::{self, NecessaryTest};
 use crate::target::Targets;
@@ -26,7 +26,7 @@ pub(super) struct NewChild {
     /// The place of the base's child that it comes before.
     pub(super) before: u32,
     pub(super) node: NodeId,
-    pub(super) known: Known,
+    pub(super) known: TargetMatch,
 }
 
 /// A child of the root that the base does not have, with the place of the base's child that it comes before.
@@ -37,7 +37,7 @@ pub(super) type NewChildPosition = (u32, NodeId);
 pub(super) struct NewChildren {
     /// In document order.
     all: Vec<NewChildPosition>,
-    /// All, made ready to be answered at a glance; none where nobody will ask.
+    /// All, made ready to be answered from tables; none where nobody will ask.
     pub(super) forms: Vec<Arc<PreparedNewcomer>>,
     /// Those that may always apply, by their place in `all`, as everywhere here.
     pub(super) free: Vec<u32>,
@@ -111,7 +111,7 @@ impl NewChildren {
         limit.atoms.iter().for_each(|atom| pivot.by_atom.entry(*atom).or_default().push(number));
     }
 
-    /// Makes all ready to be answered at a glance. `before` are others, of a program that this one has them in common with.
+    /// Makes all ready to be answered from tables. `before` are others, of a program that this one has them in common with.
     pub(super) fn make_ready(&mut self, program: &Program, before: Option<&NewChildren>) {
         let known: BuildMap<NodeId, &Arc<PreparedNewcomer>> = before
             .into_iter()
@@ -143,7 +143,7 @@ impl NewChildren {
         let newcomer = |number: u32| {
             let (before, node) = *self.all.get(number as usize)?;
             let known = targets.known(NodeId(node.0.checked_sub(first)?), question);
-            (known != Known::NoMatch).then_some(NewChild { before, node, known })
+            (known != TargetMatch::NoMatch).then_some(NewChild { before, node, known })
         };
         numbers.into_iter().filter_map(newcomer).collect()
     }

@@ -27,8 +27,8 @@ use super::division::{
 };
 use super::expand::{ParentAlgorithm, PossibleVotesByElement};
 use super::order;
+use super::packed::PackedDiagram;
 use super::store::{DiagramStore, NodeKey};
-use super::swift::PackedDiagram;
 use super::{DiagramEdge, DiagramIndex, ListEntry, SetEntryPoints};
 use crate::necessary::{self, NecessaryTests};
 use crate::sieve::Sieves;
@@ -149,7 +149,7 @@ impl<'p> DiagramBuilder<'p> {
             lists: self.store.lists.into(),
             sieves: self.sieves,
             targets: Targets::default(),
-            swift: PackedDiagram::default(),
+            packed: PackedDiagram::default(),
             statistics,
         }
     }

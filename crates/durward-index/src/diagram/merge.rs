@@ -1,7 +1,7 @@
 //! Merges several paths through a diagram: the branches of several values, and forks.
 
 use durward_ir::combine::Flow;
-use durward_ir::evaluate::Known;
+use durward_ir::evaluate::TargetMatch;
 use durward_ir::program::{NodeId, Set};
 use durward_ir::question::Question;
 
@@ -45,7 +45,7 @@ impl<'d> DiagramMerge<'d> {
     }
 
     /// Shows each child found once.
-    pub(super) fn show(&mut self, show: &mut dyn FnMut(NodeId, Known) -> Flow) {
+    pub(super) fn show(&mut self, show: &mut dyn FnMut(NodeId, TargetMatch) -> Flow) {
         let mut last = None;
         for entry in self.found.as_mut_slice() {
             let place = entry.place();
@@ -80,7 +80,7 @@ impl<'d> DiagramMerge<'d> {
             }
             DiagramEdge::SIEVE => {
                 self.diagram.sieves.pour(step.at, self.question, |left| {
-                    let is_known_match = left.known == Known::Match;
+                    let is_known_match = left.known == TargetMatch::Match;
                     self.found.extend(&[ListEntry::new(left.node, left.place, is_known_match)]);
                     Flow::Continue
                 });

@@ -2,7 +2,7 @@
 
 use durward_index::{Index, IndexKind, Settings};
 use durward_ir::combine::Flow;
-use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
+use durward_ir::evaluate::{ListPolicies, Shortlist, TargetMatch};
 use durward_ir::program::{NodeId, Set};
 use durward_ir::question::Question;
 
@@ -32,7 +32,7 @@ impl Shortlist for Broken {
         set: &Set,
         question: &Question<'_>,
         list: ListPolicies,
-        mut show: impl FnMut(NodeId, Known) -> Flow,
+        mut show: impl FnMut(NodeId, TargetMatch) -> Flow,
     ) {
         let mut shown = Vec::new();
         self.0.children(id, set, question, list, |child, known| {
@@ -45,7 +45,7 @@ impl Shortlist for Broken {
                     shown.into_iter().enumerate().filter(|(at, _)| at % 3 != 2).map(|(_, one)| one).collect()
             }
             Fault::Reverses => shown.reverse(),
-            Fault::Presumes => shown.iter_mut().for_each(|(_, known)| *known = Known::Match),
+            Fault::Presumes => shown.iter_mut().for_each(|(_, known)| *known = TargetMatch::Match),
             Fault::Denies => {}
         }
         for (child, known) in shown {
@@ -55,10 +55,10 @@ impl Shortlist for Broken {
         }
     }
 
-    fn target(&self, id: NodeId, question: &Question<'_>) -> Known {
+    fn target(&self, id: NodeId, question: &Question<'_>) -> TargetMatch {
         match (self.1, self.0.target(id, question)) {
-            (Fault::Denies, Known::Match) => Known::NoMatch,
-            (Fault::Presumes, Known::Unsure) => Known::Match,
+            (Fault::Denies, TargetMatch::Match) => TargetMatch::NoMatch,
+            (Fault::Presumes, TargetMatch::Unsure) => TargetMatch::Match,
             (Fault::Forgets | Fault::Reverses | Fault::Presumes | Fault::Denies, known) => known,
         }
     }

@@ -3,8 +3,8 @@
 use durward_ir::combine::{Algorithm, Effects, ErrorHandling, Mode, Voting};
 use durward_ir::function::{Function, Lazy, find};
 use durward_ir::program::{
-    AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place,
-    Program, Rule, Set, SetKind, SlotId, Voters,
+    AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Program, Rule,
+    Set, SetKind, SlotId, SourceLocation, Voters,
 };
 use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_ir::{AttributeName, DataType, Operand, Value};
@@ -410,7 +410,7 @@ impl<'r> Generator<'r> {
                 self.constant(Value::integer(number))
             }),
             gate: None,
-            place: Place::default(),
+            place: SourceLocation::default(),
         };
         self.effects.push(Effects::only(rule.effect));
         self.builder.node(Node::Rule(rule))
@@ -454,7 +454,7 @@ impl<'r> Generator<'r> {
             children,
             voters: Voters::default(),
             duties: self.duties(),
-            place: Place::default(),
+            place: SourceLocation::default(),
         }
     }
 }

@@ -16,7 +16,7 @@ mod shapes;
 
 use durward_index::{Counting, Index, IndexKind, Settings, Statistics};
 use durward_ir::Value;
-use durward_ir::evaluate::{Evaluator, Everything, Known, ListPolicies, Shortlist, Unwatched};
+use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Shortlist, TargetMatch, Unwatched};
 use durward_ir::program::{Expr, ExprId, Node, NodeId, Program, SlotId};
 use durward_ir::question::Question;
 use generate::{Facts, Generator, Shape, TestRandom};
@@ -207,11 +207,11 @@ fn policies_that_cannot_be_divided_are_sifted() {
             .children
             .iter()
             .copied()
-            .filter(|child| index.target(*child, &question) == Known::Match)
+            .filter(|child| index.target(*child, &question) == TargetMatch::Match)
             .collect();
         assert!(
             !matching.is_empty()
-                && shown == matching.iter().map(|child| (*child, Known::Match)).collect::<Vec<_>>()
+                && shown == matching.iter().map(|child| (*child, TargetMatch::Match)).collect::<Vec<_>>()
         );
         let bytes = match index.statistics() {
             Statistics::Canonical(canonical) => canonical.bytes,

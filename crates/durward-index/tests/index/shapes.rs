@@ -3,7 +3,7 @@
 use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::function::find;
 use durward_ir::program::{
-    Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind, Voters,
+    Builder, Effect, Expr, ExprId, Node, NodeId, Program, Rule, Set, SetKind, SourceLocation, Voters,
 };
 use durward_ir::{AttributeName, DataType, Value};
 
@@ -117,7 +117,7 @@ fn rule(builder: &mut Builder, target: Option<ExprId>) -> NodeId {
         duties: Vec::new(),
         transform: None,
         gate: None,
-        place: Place::default(),
+        place: SourceLocation::default(),
     }))
 }
 
@@ -140,7 +140,7 @@ fn plain_set(kind: SetKind, algorithm: Algorithm, target: Option<ExprId>, childr
         children,
         voters: Voters::default(),
         duties: Vec::new(),
-        place: Place::default(),
+        place: SourceLocation::default(),
     }
 }
 

@@ -110,7 +110,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     fn decided(&self, parts: &[ExprId], decisive: bool) -> Evaluated<bool> {
         let open = self.question.open();
         let mut unknown = Unknown::new();
-        let mut is_guessed = false;
+        let mut is_assumed = false;
         for part in parts {
             let before = self.question.open();
             match self.truth(*part) {
@@ -120,11 +120,11 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                     self.question.forget_since(open);
                     return Ok(decisive);
                 }
-                Ok(_) => is_guessed = true,
+                Ok(_) => is_assumed = true,
                 Err(fault) => unknown.note(fault),
             }
         }
-        if is_guessed { Ok(decisive) } else { unknown.or(!decisive) }
+        if is_assumed { Ok(decisive) } else { unknown.or(!decisive) }
     }
 
     /// A.3.5 `n-of`: True once enough of the arguments are, an error only while errors could make the difference.

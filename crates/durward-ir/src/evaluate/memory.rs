@@ -10,7 +10,7 @@ use crate::value::Value;
 /// Room for what one evaluation remembers.
 #[derive(Debug)]
 pub struct Memory<'a> {
-    places: [Cell<Remembered<'a>>; SHARED_MAX],
+    cells: [Cell<Remembered<'a>>; SHARED_MAX],
 }
 
 /// Truths, and values that are part of the program or the question; others are not worth a copy.
@@ -25,7 +25,7 @@ impl Memory<'_> {
     /// Nothing is remembered yet.
     #[inline]
     pub fn new() -> Self {
-        Memory { places: [const { Cell::new(Remembered::Nothing) }; SHARED_MAX] }
+        Memory { cells: [const { Cell::new(Remembered::Nothing) }; SHARED_MAX] }
     }
 }
 
@@ -43,10 +43,10 @@ pub(crate) struct Remembering<'a> {
 }
 
 impl<'a> Remembering<'a> {
-    /// The place of an expression, if it is one to be remembered.
+    /// The cell of an expression, if it is one to be remembered.
     #[inline]
-    pub(super) fn place(self, id: ExprId) -> Option<Place<'a>> {
-        self.memory.places.get(self.program.shared_place(id)?).map(Place)
+    pub(super) fn memo_cell(self, id: ExprId) -> Option<MemoCell<'a>> {
+        self.memory.cells.get(self.program.shared_place(id)?).map(MemoCell)
     }
 }
 
@@ -60,9 +60,9 @@ impl Remembering<'_> {
 
 /// Where one expression is remembered.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a>(&'a Cell<Remembered<'a>>);
+pub(super) struct MemoCell<'a>(&'a Cell<Remembered<'a>>);
 
-impl<'a> Place<'a> {
+impl<'a> MemoCell<'a> {
     #[inline]
     pub(super) fn value(self) -> Option<Cow<'a, Value>> {
         match self.0.get() {

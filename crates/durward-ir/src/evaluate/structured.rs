@@ -9,7 +9,7 @@ use std::cell::Cell;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
-use super::memory::{Place, Remembering};
+use super::memory::{MemoCell, Remembering};
 use super::unknown::Unknown;
 use super::{too_many_steps, walked_steps};
 use crate::fault::{Evaluated, Fault};
@@ -70,8 +70,8 @@ impl<'a> Reckoner<'a, '_> {
         match expr {
             Expr::Constant(Operand::One(value)) => Ok(Cow::Borrowed(value.as_ref())),
             Expr::Part(slot) => Ok(self.question.part(*slot)),
-            Expr::Structured(structured) => match self.place(id) {
-                Some(place) => self.remembered(structured, place),
+            Expr::Structured(structured) => match self.memo_cell(id) {
+                Some(cell) => self.remembered(structured, cell),
                 None => self.structured(structured, here),
             },
             Expr::Failed(fault) => Err(fault.clone()),
@@ -91,16 +91,16 @@ impl<'a> Reckoner<'a, '_> {
     }
 
     #[inline]
-    fn place(&self, id: ExprId) -> Option<Place<'a>> {
-        self.remembering?.place(id)
+    fn memo_cell(&self, id: ExprId) -> Option<MemoCell<'a>> {
+        self.remembering?.memo_cell(id)
     }
 
     /// The value of an expression that other expressions need, too.
-    fn remembered(&self, structured: &'a Structured, place: Place<'a>) -> Evaluated<Cow<'a, Value>> {
-        if let Some(value) = place.value() {
+    fn remembered(&self, structured: &'a Structured, cell: MemoCell<'a>) -> Evaluated<Cow<'a, Value>> {
+        if let Some(value) = cell.value() {
             return Ok(value);
         }
-        self.structured(structured, None).map(|value| place.keep(value))
+        self.structured(structured, None).map(|value| cell.keep(value))
     }
 
     /// The value of an expression that must be true or false.
@@ -113,12 +113,12 @@ impl<'a> Reckoner<'a, '_> {
 
     /// The same, where no table says it.
     pub(super) fn evaluated_truth(&self, id: ExprId, here: Here<'_>) -> Evaluated<bool> {
-        let Some(place) = self.place(id) else { return self.new_truth(id, here) };
-        if let Some(truth) = place.truth() {
+        let Some(cell) = self.memo_cell(id) else { return self.new_truth(id, here) };
+        if let Some(truth) = cell.truth() {
             return Ok(truth);
         }
         let truth = self.new_truth(id, here)?;
-        place.keep_truth(truth);
+        cell.keep_truth(truth);
         Ok(truth)
     }
 
@@ -169,7 +169,7 @@ impl<'a> Reckoner<'a, '_> {
     fn junction(&self, parts: &[ExprId], here: Here<'_>, decisive: bool) -> Evaluated<bool> {
         let open = self.question.open();
         let mut unknown = Unknown::new();
-        let mut is_guessed = false;
+        let mut is_assumed = false;
         for part in parts {
             let before = self.question.open();
             match self.truth(*part, here) {
@@ -178,11 +178,11 @@ impl<'a> Reckoner<'a, '_> {
                     self.question.forget_since(open);
                     return Ok(decisive);
                 }
-                Ok(_) => is_guessed = true,
+                Ok(_) => is_assumed = true,
                 Err(fault) => unknown.note(fault),
             }
         }
-        if is_guessed { Ok(decisive) } else { unknown.or(!decisive) }
+        if is_assumed { Ok(decisive) } else { unknown.or(!decisive) }
     }
 
     fn test(&self, test: Test, left: ExprId, right: ExprId, here: Here<'_>) -> Evaluated<bool> {

@@ -3,7 +3,7 @@
 //! While no vote fails it is enough to count what applies, and an index may leave out whatever does not. Where one fails and
 //! it matters what the others could have decided, or which sets apply and abstain, all is counted again, ballot by ballot.
 
-use super::{Evaluator, Known, ListPolicies, Shortlist, Trace};
+use super::{Evaluator, ListPolicies, Shortlist, TargetMatch, Trace};
 use crate::combine::{Algorithm, Ballot, Effects, Flow, Mode, Standing, Tally, Verdict, Vote, Voting};
 use crate::fault::Evaluated;
 use crate::program::{Expr, ExprId, Node, NodeId, Rule, Set, SetKind};
@@ -69,7 +69,7 @@ impl<S: Shortlist, T: Trace> Evaluator<'_, S, T> {
     /// apply, because all they do is to abstain.
     #[cold]
     fn counted(&self, id: NodeId, set: &Set, voting: Voting) -> Vote {
-        let mut shown: Vec<(NodeId, Known)> = Vec::new();
+        let mut shown: Vec<(NodeId, TargetMatch)> = Vec::new();
         self.shortlist.children(id, set, self.question, ListPolicies::Yes, |child, known| {
             shown.push((child, known));
             Flow::Continue
@@ -78,7 +78,7 @@ impl<S: Shortlist, T: Trace> Evaluator<'_, S, T> {
         let mut ballots = Vec::with_capacity(shown.len());
         for (place, child) in (0..).zip(&set.children) {
             let vote = match shown.binary_search_by_key(child, |(child, _)| *child) {
-                Ok(at) => self.vote(*child, shown.get(at).map_or(Known::Unsure, |(_, known)| *known)),
+                Ok(at) => self.vote(*child, shown.get(at).map_or(TargetMatch::Unsure, |(_, known)| *known)),
                 Err(_) => Vote::not_applicable(),
             };
             let ballot = if place < set.voters.constants {
@@ -125,9 +125,9 @@ impl<S: Shortlist, T: Trace> Evaluator<'_, S, T> {
 
     fn known_truth(&self, id: NodeId, target: ExprId) -> Evaluated<bool> {
         match self.shortlist.target(id, self.question) {
-            Known::Match => Ok(true),
-            Known::NoMatch => Ok(false),
-            Known::Unsure => self.truth(target),
+            TargetMatch::Match => Ok(true),
+            TargetMatch::NoMatch => Ok(false),
+            TargetMatch::Unsure => self.truth(target),
         }
     }
 

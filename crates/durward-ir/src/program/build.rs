@@ -140,7 +140,7 @@ impl Builder {
         }
     }
 
-    /// Registers a document's name; the number goes into [`super::Place::source`].
+    /// Registers a document's name; the number goes into [`super::SourceLocation::source`].
     pub fn source(&mut self, name: &str) -> u32 {
         self.sources.push(SmolStr::new(name));
         self.sources.len() as u32 - 1

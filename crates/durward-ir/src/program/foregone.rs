@@ -9,7 +9,7 @@ use super::shape::{Shape, Shapes};
 use super::{Node, Program};
 use crate::combine::{Verdict, Vote};
 use crate::evaluate::{Evaluator, Everything, ListPolicies, STEPS_MAX, Unwatched};
-use crate::question::{Attributes, Encoding, Glance, NoContent, Question, UNENCODED, known, looked_up};
+use crate::question::{Attributes, Encoding, NoContent, Question, SlotReader, UNENCODED, known, looked_up};
 
 /// Cells for decisions that are computed ahead: each costs a decision when policies are loaded.
 const FOREGONE_CELLS_MAX: usize = 1 << 14;
@@ -43,8 +43,8 @@ impl Foregone {
 
     /// The same, as far as can be seen at once.
     #[inline]
-    pub(super) fn glance(&self, glance: &impl Glance) -> Option<Verdict> {
-        *self.cells.get(self.grid.cell(|slot| glance.number(slot))?)?
+    pub(super) fn verdict_by_reader(&self, reader: &impl SlotReader) -> Option<Verdict> {
+        *self.cells.get(self.grid.cell(|slot| reader.number(slot))?)?
     }
 
     #[inline]

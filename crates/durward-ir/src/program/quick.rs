@@ -1,4 +1,4 @@
-//! Conditions compiled to what can be answered at a glance: tables, values named, whole numbers compared.
+//! Conditions compiled to what can be answered without evaluation: tables, values named, whole numbers compared.
 //!
 //! Where a quick condition has no answer it is evaluated; without quick conditions every decision stays the same.
 
@@ -6,11 +6,11 @@ use super::members::Members;
 use super::{
     Atom, BinaryOperator, Expr, ExprId, Match, Program, RangeTest, SlotId, Structured, UnaryOperator,
 };
-use crate::question::{Glance, Number};
+use crate::question::{Number, SlotReader};
 use crate::structure::Comparison;
 use crate::value::{Operand, Value};
 
-/// A condition that can be answered at a glance.
+/// A condition that can be answered without evaluation.
 #[derive(Clone, Debug)]
 pub struct Quick(Form);
 
@@ -62,41 +62,41 @@ impl Quick {
 
     /// Whether the condition holds; `None` where it has to be evaluated. To be asked of the program it was made for.
     #[inline]
-    pub fn truth(&self, program: &Program, glance: &impl Glance) -> Option<bool> {
-        self.0.truth(program, glance)
+    pub fn truth(&self, program: &Program, reader: &impl SlotReader) -> Option<bool> {
+        self.0.truth(program, reader)
     }
 }
 
 impl Form {
     #[inline]
-    fn truth(&self, program: &Program, glance: &impl Glance) -> Option<bool> {
+    fn truth(&self, program: &Program, reader: &impl SlotReader) -> Option<bool> {
         match self {
-            Form::Members(members) => members.truth(&program.tables.pool, glance.number(members.slot)),
+            Form::Members(members) => members.truth(&program.tables.pool, reader.number(members.slot)),
             Form::Compare(comparison, left, right) => {
-                Some(holds(*comparison, glance.integer(*left)?, glance.integer(*right)?))
+                Some(holds(*comparison, reader.integer(*left)?, reader.integer(*right)?))
             }
             Form::CompareWith(comparison, slot, constant) => {
-                Some(holds(*comparison, glance.integer(*slot)?, *constant))
+                Some(holds(*comparison, reader.integer(*slot)?, *constant))
             }
-            Form::IsOneOf(slot, atoms) => is_one_of(glance, *slot, atoms),
-            Form::Holds { slot, atom, must_be_present } => match glance.number(*slot) {
+            Form::IsOneOf(slot, atoms) => is_one_of(reader, *slot, atoms),
+            Form::Holds { slot, atom, must_be_present } => match reader.number(*slot) {
                 Number::MANY | Number::UNASKED => None,
                 Number::ABSENT if *must_be_present => None,
                 number => Some(number == Number::of(*atom)),
             },
-            Form::Within(test) => test.truth(&program.slots, glance.number(test.slot)),
+            Form::Within(test) => test.truth(&program.slots, reader.number(test.slot)),
             Form::Known(truth) => Some(*truth),
-            Form::Table(number) => program.tables.glance(*number, glance),
-            Form::Not(_) | Form::All(_) | Form::Any(_) => self.composed(program, glance),
+            Form::Table(number) => program.tables.truth_by_reader(*number, reader),
+            Form::Not(_) | Form::All(_) | Form::Any(_) => self.composed(program, reader),
         }
     }
 
     /// Recursion goes as deep as [`NESTING_MAX`].
-    fn composed(&self, program: &Program, glance: &impl Glance) -> Option<bool> {
+    fn composed(&self, program: &Program, reader: &impl SlotReader) -> Option<bool> {
         match self {
-            Form::Not(form) => form.truth(program, glance).map(|truth| !truth),
-            Form::All(forms) => junction(forms, program, glance, false),
-            Form::Any(forms) => junction(forms, program, glance, true),
+            Form::Not(form) => form.truth(program, reader).map(|truth| !truth),
+            Form::All(forms) => junction(forms, program, reader, false),
+            Form::Any(forms) => junction(forms, program, reader, true),
             Form::Known(_)
             | Form::Members(_)
             | Form::Table(_)
@@ -104,16 +104,16 @@ impl Form {
             | Form::Holds { .. }
             | Form::Compare(..)
             | Form::Within(_)
-            | Form::CompareWith(..) => self.truth(program, glance),
+            | Form::CompareWith(..) => self.truth(program, reader),
         }
     }
 }
 
 /// Kleene's: what decides wins over what is not known.
-fn junction(forms: &[Form], program: &Program, glance: &impl Glance, decisive: bool) -> Option<bool> {
+fn junction(forms: &[Form], program: &Program, reader: &impl SlotReader, decisive: bool) -> Option<bool> {
     let mut all = Some(!decisive);
     for form in forms {
-        match form.truth(program, glance) {
+        match form.truth(program, reader) {
             Some(truth) if truth == decisive => return Some(decisive),
             Some(_) => {}
             None => all = None,
@@ -123,8 +123,8 @@ fn junction(forms: &[Form], program: &Program, glance: &impl Glance, decisive: b
 }
 
 #[inline]
-fn is_one_of(glance: &impl Glance, slot: SlotId, atoms: &[Atom]) -> Option<bool> {
-    match glance.number(slot) {
+fn is_one_of(reader: &impl SlotReader, slot: SlotId, atoms: &[Atom]) -> Option<bool> {
+    match reader.number(slot) {
         Number::MANY | Number::UNASKED => None,
         number => Some(number.atom().is_some_and(|atom| match atoms {
             [only] => *only == atom,

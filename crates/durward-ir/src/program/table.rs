@@ -13,7 +13,7 @@ use super::members::{Finder, Members, Pool};
 use super::shape::{Shape, Shapes};
 use super::{Expr, ExprId, Program, SlotId, Structured, UnaryOperator};
 use crate::evaluate::{Reckoner, STEPS_MAX};
-use crate::question::{Glance, NoContent, Number, Question, UNENCODED};
+use crate::question::{NoContent, Number, Question, SlotReader, UNENCODED};
 
 /// No table has more cells: filling one costs an evaluation each.
 const TABLE_CELLS_MAX: usize = 1 << 14;
@@ -86,10 +86,10 @@ impl Tables {
 
     /// The same of the table with this number, as far as can be seen at once.
     #[inline]
-    pub(super) fn glance(&self, number: u32, glance: &impl Glance) -> Option<bool> {
+    pub(super) fn truth_by_reader(&self, number: u32, reader: &impl SlotReader) -> Option<bool> {
         match self.tables.get(number as usize)? {
-            Table::Cells(cells) => cells.truth(|slot| glance.number(slot)),
-            Table::Members(members) => members.truth(&self.pool, glance.number(members.slot)),
+            Table::Cells(cells) => cells.truth(|slot| reader.number(slot)),
+            Table::Members(members) => members.truth(&self.pool, reader.number(members.slot)),
         }
     }
 

@@ -1,4 +1,5 @@
-//! The parts of subscriptions and the values that policies know, in words: see [`Brief`](crate::question::Brief) and
+//! The parts of subscriptions and the values that policies know, in words: see
+//! [`CompactSubscription`](crate::question::CompactSubscription) and
 //! [`Rows`](crate::question::Rows).
 
 use std::cell::Cell;
@@ -10,11 +11,11 @@ use super::atoms::Atom;
 use super::build::Map;
 use super::slots::{SlotId, Slots};
 use crate::path::Element;
-use crate::question::{Brief, Fields, Kind, LAYOUTS_MAX, Layout, Number, Seat, Word};
+use crate::question::{CompactSubscription, FieldPosition, Fields, Kind, LAYOUTS_MAX, Layout, Number, Word};
 
 /// The name of a slot's part of the subscription, if that is an element or a key of one.
 #[derive(Clone, Copy, Debug)]
-struct BriefName {
+struct CompactName {
     word: Word,
     hash: u32,
     element: Element,
@@ -32,15 +33,15 @@ struct Entry {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Words {
     /// By slot.
-    names: Arc<[Option<BriefName>]>,
+    names: Arc<[Option<CompactName>]>,
     /// A power of two long, and never full.
     atoms: Arc<[Entry]>,
     /// Of atoms that came after the table was made, by slot and word.
     later: Map<u64, SmallVec<[Entry; 1]>>,
     /// How many atoms are in the table or behind it.
     count: usize,
-    /// By the numbers of layouts met so far, the seats by slot.
-    seats: Arc<[OnceLock<Box<[Seat]>>]>,
+    /// By the numbers of layouts met so far, the positions by slot.
+    positions: Arc<[OnceLock<Box<[FieldPosition]>>]>,
 }
 
 impl Words {
@@ -52,14 +53,14 @@ impl Words {
         for entry in entries(slots, 0..count) {
             insert(&mut atoms, entry.word, entry);
         }
-        Words { names, atoms: atoms.into(), later: Map::default(), count, seats: no_seats() }
+        Words { names, atoms: atoms.into(), later: Map::default(), count, positions: no_positions() }
     }
 
     /// The same of slots and atoms that were added to those that these are of.
     pub(super) fn extended(&self, slots: &Slots) -> Words {
         let mut words = self.clone();
         if words.names.len() != slots.len() {
-            (words.names, words.seats) = (names_of(slots), no_seats());
+            (words.names, words.positions) = (names_of(slots), no_positions());
         }
         for entry in entries(slots, words.count..slots.atom_count()) {
             words.later.entry(digest(entry.word.hash(), entry.slot)).or_default().push(entry);
@@ -115,7 +116,7 @@ impl Words {
     }
 }
 
-fn names_of(slots: &Slots) -> Arc<[Option<BriefName>]> {
+fn names_of(slots: &Slots) -> Arc<[Option<CompactName>]> {
     let name = |(slot, _)| {
         let path = slots.path(slot)?;
         let key = match path.keys() {
@@ -124,12 +125,12 @@ fn names_of(slots: &Slots) -> Arc<[Option<BriefName>]> {
             [_, _, ..] => return None,
         };
         let word = Word::of_name(path.element(), key);
-        Some(BriefName { word, hash: (word.hash() >> 32) as u32, element: path.element() })
+        Some(CompactName { word, hash: (word.hash() >> 32) as u32, element: path.element() })
     };
     slots.names().map(name).collect()
 }
 
-fn no_seats() -> Arc<[OnceLock<Box<[Seat]>>]> {
+fn no_positions() -> Arc<[OnceLock<Box<[FieldPosition]>>]> {
     std::iter::repeat_with(OnceLock::new).take(LAYOUTS_MAX).collect()
 }
 
@@ -169,23 +170,35 @@ fn digest(hash: u64, slot: u32) -> u64 {
 
 impl Slots {
     /// By slot, where its part is among the fields of a subscription.
-    pub(crate) fn seats<'s>(&'s self, brief: &'s Brief, held: &'s dyn Fields) -> impl Iterator<Item = Seat> {
-        let places = brief.places();
-        let seat = move |(slot, name): (u32, &Option<BriefName>)| {
-            let Some(name) = name else { return Seat::UNCLEAR };
+    pub(crate) fn positions<'s>(
+        &'s self,
+        compact: &'s CompactSubscription,
+        held: &'s dyn Fields,
+    ) -> impl Iterator<Item = FieldPosition> {
+        let places = compact.places();
+        let position = move |(slot, name): (u32, &Option<CompactName>)| {
+            let Some(name) = name else { return FieldPosition::UNCLEAR };
             let Some(place) = places.find(name.word, name.hash) else {
-                return Seat::missing(name.element);
+                return FieldPosition::missing(name.element);
             };
             let is_it = || self.path(SlotId(slot)).is_some_and(|path| held.place(path) == Some(place));
-            if name.word.is_whole_name() || is_it() { Seat::of(place) } else { Seat::UNCLEAR }
+            if name.word.is_whole_name() || is_it() {
+                FieldPosition::of(place)
+            } else {
+                FieldPosition::UNCLEAR
+            }
         };
-        (0..).zip(self.words.names.iter()).map(seat)
+        (0..).zip(self.words.names.iter()).map(position)
     }
 
-    /// The seats of a layout by slot, found once; `None` of one without a number.
+    /// The positions of a layout by slot, found once; `None` of one without a number.
     #[inline]
-    pub(crate) fn known_seats(&self, layout: Layout, find: impl FnOnce() -> Box<[Seat]>) -> Option<&[Seat]> {
-        Some(self.words.seats.get(layout.number()?)?.get_or_init(find))
+    pub(crate) fn known_positions(
+        &self,
+        layout: Layout,
+        find: impl FnOnce() -> Box<[FieldPosition]>,
+    ) -> Option<&[FieldPosition]> {
+        Some(self.words.positions.get(layout.number()?)?.get_or_init(find))
     }
 
     /// The number of a value whose word says all of it; `None` where no policy names it. `hash` is the word's.

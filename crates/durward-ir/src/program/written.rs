@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use super::{Effect, ExprId, NodeId, Place};
+use super::{Effect, ExprId, NodeId, SourceLocation};
 
 /// A policy or a set as its author sees it, whatever became of it.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct Written {
     /// The policies of a set, in order.
     pub policies: Vec<Written>,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// A condition, an enforced schema, or the target of a set.
@@ -29,5 +29,5 @@ pub struct WrittenCondition {
     /// Its text, in one line, cut when it is long.
     pub text: SmolStr,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourceLocation,
 }

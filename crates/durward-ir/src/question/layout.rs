@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use smol_str::SmolStr;
 
-use super::brief::{BriefField, Word};
+use super::compact::{CompactField, Word};
 
 /// The fields of a subscription in their order. Equal ones are of the very same fields, but for [`Layout::NONE`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -20,7 +20,7 @@ const NAMES_MAX: usize = 2_048;
 
 /// The layouts that have a number, in the order of their numbers.
 #[derive(Clone, Default)]
-struct Known {
+struct LayoutTable {
     /// Of their names. Two may have the same one; the later ones then have no number.
     digests: Vec<u64>,
     names: Vec<Names>,
@@ -34,11 +34,11 @@ struct Names {
     long: Arc<[SmolStr]>,
 }
 
-static KNOWN: LazyLock<Mutex<Arc<Known>>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<Arc<LayoutTable>>> = LazyLock::new(Mutex::default);
 
 thread_local! {
     /// What this thread has seen of them: so that threads share nothing when there is nothing new.
-    static SEEN: RefCell<Arc<Known>> = RefCell::default();
+    static SEEN: RefCell<Arc<LayoutTable>> = RefCell::default();
 }
 
 impl Layout {
@@ -47,7 +47,7 @@ impl Layout {
 
     /// Of a subscription's fields; `name` gives the key of the field at a place.
     #[inline]
-    pub(crate) fn of_fields<'n>(fields: &[BriefField], name: impl Fn(usize) -> Option<&'n str>) -> Layout {
+    pub(crate) fn of_fields<'n>(fields: &[CompactField], name: impl Fn(usize) -> Option<&'n str>) -> Layout {
         let digest = fields.iter().fold(0, |digest, field| mixed(digest, field.name));
         let fields = Fields { fields, name };
         SEEN.with_borrow(|seen| seen.find(digest, &fields)).unwrap_or_else(|| Layout::new(digest, &fields))
@@ -77,7 +77,7 @@ impl Layout {
 
 /// The fields of a subscription, and their keys by place.
 struct Fields<'f, N> {
-    fields: &'f [BriefField],
+    fields: &'f [CompactField],
     name: N,
 }
 
@@ -96,7 +96,7 @@ impl<'n, N: Fn(usize) -> Option<&'n str>> Fields<'_, N> {
     }
 }
 
-impl Known {
+impl LayoutTable {
     fn is_full(&self) -> bool {
         self.digests.len() == LAYOUTS_MAX
     }
@@ -135,8 +135,8 @@ mod tests {
 
     fn of(names: &[Name<'_>]) -> Layout {
         let word = |name: &Name<'_>| Word::of_name(name.0, name.1);
-        let field = |name| BriefField { name: word(name), word: Word::default(), hash: 0 };
-        let fields: Vec<BriefField> = names.iter().map(field).collect();
+        let field = |name| CompactField { name: word(name), word: Word::default(), hash: 0 };
+        let fields: Vec<CompactField> = names.iter().map(field).collect();
         Layout::of_fields(&fields, |place| names[place].1)
     }
 
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn long_names_of_one_digest_are_not_the_same() {
         let name = Word::of_name(Element::Subject, Some("a-name-of-more-than-thirteen-bytes, again"));
-        let fields = [BriefField { name, word: Word::default(), hash: 0 }];
+        let fields = [CompactField { name, word: Word::default(), hash: 0 }];
         let one = Layout::of_fields(&fields, |_| Some("a-name-of-more-than-thirteen-bytes, again"));
         assert!(one.number().is_some());
         assert_eq!(Layout::of_fields(&fields, |_| Some("another name")), Layout::NONE);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
-use super::brief::{Brief, Fields, Word};
+use super::compact::{CompactSubscription, Fields, Word};
 use crate::path::{Element, Path};
 use crate::value::{ObjectBuilder, Value};
 
@@ -35,8 +35,8 @@ struct RawField<'t> {
 /// reads the values instead.
 #[derive(Clone, Debug)]
 pub struct RawSubscription<'t> {
-    brief: Brief,
-    /// At the places of `brief`: the four elements, then the keys of those that are objects.
+    compact: CompactSubscription,
+    /// At the places of `compact`: the four elements, then the keys of those that are objects.
     fields: SmallVec<[RawField<'t>; FIELDS_INLINE]>,
     is_given: [bool; 4],
     is_object: [bool; 4],
@@ -60,15 +60,15 @@ impl<'t> RawSubscription<'t> {
     /// A subscription in which everything is undefined.
     #[inline]
     pub fn new() -> RawSubscription<'t> {
-        let mut brief = Brief::NONE.clone();
-        brief.close();
+        let mut compact = CompactSubscription::NONE.clone();
+        compact.close();
         let mut fields = SmallVec::new();
         for element in Element::ALL {
-            brief.push(Word::of_name(element, None), Word::default());
+            compact.push(Word::of_name(element, None), Word::default());
             fields.push(RawField { element, name: None, value: RawValue::Value(Value::Undefined) });
         }
         RawSubscription {
-            brief,
+            compact,
             fields,
             is_given: [false; 4],
             is_object: [false; 4],
@@ -86,7 +86,7 @@ impl<'t> RawSubscription<'t> {
         match &value {
             RawValue::Value(Value::Object(_)) => return Err(WantsValues),
             // An array has the keys of the objects in it.
-            RawValue::Value(Value::Array(_)) => self.brief.leave_open(element),
+            RawValue::Value(Value::Array(_)) => self.compact.leave_open(element),
             RawValue::Text(_) | RawValue::Value(_) => {}
         }
         self.give(element, word)?;
@@ -115,7 +115,7 @@ impl<'t> RawSubscription<'t> {
             Some(is_given) if !*is_given => *is_given = true,
             _ => return Err(WantsValues),
         }
-        self.brief.set(element as usize, word);
+        self.compact.set(element as usize, word);
         Ok(())
     }
 
@@ -131,10 +131,10 @@ impl<'t> RawSubscription<'t> {
         value: RawValue<'t>,
     ) -> Result<(), WantsValues> {
         let word = Word::of_name(element, Some(name));
-        let fields = self.brief.fields();
+        let fields = self.compact.fields();
         // Long names of one digest are taken for the same.
         let is_there = fields.iter().any(|field| field.name == word);
-        if is_there || fields.len() >= FIELDS_MAX || !self.brief.push(word, value.word()) {
+        if is_there || fields.len() >= FIELDS_MAX || !self.compact.push(word, value.word()) {
             return Err(WantsValues);
         }
         self.fields.push(RawField { element, name: Some(name), value });
@@ -164,14 +164,14 @@ impl<'t> RawSubscription<'t> {
     /// Everything was put in.
     #[inline]
     pub fn seal(&mut self) {
-        let RawSubscription { brief, fields, .. } = self;
-        brief.seal(|place| fields.get(place).and_then(|field| field.name));
+        let RawSubscription { compact, fields, .. } = self;
+        compact.seal(|place| fields.get(place).and_then(|field| field.name));
     }
 
     /// The fields in words.
     #[inline]
-    pub fn brief(&self) -> &Brief {
-        &self.brief
+    pub fn compact(&self) -> &CompactSubscription {
+        &self.compact
     }
 
     /// The values of the four elements, and the secrets.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::brief::{Fields, Kind, Word};
+use super::compact::{Fields, Kind, Word};
 use super::{Number, Reading};
 use crate::attribute::NameKey;
 use crate::datatype::Integer;

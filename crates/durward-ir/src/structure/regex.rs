@@ -92,11 +92,11 @@ enum Engine {
 
 /// Where an expression was found: the spans of the whole and of its groups, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct RegexMatch {
     spans: Vec<Option<(usize, usize)>>,
 }
 
-impl Found {
+impl RegexMatch {
     /// The first byte of the match and the one behind it.
     pub fn span(&self) -> (usize, usize) {
         self.group(0).unwrap_or((0, 0))
@@ -164,12 +164,12 @@ impl Regex {
     /// # Errors
     /// More than [`BACKTRACKS_MAX`] ways were tried, or the expression, which matches whole texts, takes too much memory
     /// to be looked for.
-    pub fn find_at(&self, text: &str, start: usize) -> Evaluated<Option<Found>> {
+    pub fn find_at(&self, text: &str, start: usize) -> Evaluated<Option<RegexMatch>> {
         if !text.is_char_boundary(start) {
             return Ok(None);
         }
         match self.find_engine()? {
-            Engine::Linear(regex) => Ok(regex.captures_at(text, start).map(|captures| Found {
+            Engine::Linear(regex) => Ok(regex.captures_at(text, start).map(|captures| RegexMatch {
                 spans: captures.iter().map(|group| group.map(|group| (group.start(), group.end()))).collect(),
             })),
             Engine::Backtracking(regex) => regex.find_at(text, start).ok_or_else(|| self.takes_too_long()),

@@ -1,7 +1,7 @@
 //! Charts: values above an axis, with lines, bands and a legend.
 
 use super::axis::{Axis, Scale, Tick};
-use super::scene::{Anchor, CHARACTER_WIDTH, Colour, Dash, Mark, Place, Scene, Shape, TEXT_HEIGHT};
+use super::scene::{Anchor, CHARACTER_WIDTH, Colour, Dash, Mark, Point, Scene, Shape, TEXT_HEIGHT};
 use super::words::shortened;
 
 const WIDTH: f64 = 760.0;
@@ -146,18 +146,18 @@ impl Chart {
         let top = TITLE + LINE * (legend.len() as f64 + 1.0) + 20.0;
         let (right, bottom) = (WIDTH - MARGIN - 8.0, top + HEIGHT);
         let mut scene = Scene::new(&self.title, &self.description, WIDTH, bottom + AXIS);
-        scene.bold(Place::at(MARGIN, TITLE), &shortened(&self.title, TITLE_MAX), Colour::Ink);
-        scene.text(Place::at(MARGIN, TITLE + LINE), &self.y.label, Anchor::Start, Colour::Faint);
+        scene.bold(Point::at(MARGIN, TITLE), &shortened(&self.title, TITLE_MAX), Colour::Ink);
+        scene.text(Point::at(MARGIN, TITLE + LINE), &self.y.label, Anchor::Start, Colour::Faint);
         draw_legend(&mut scene, &legend);
         let across = Axis::new(self.x.scale, self.xs(), LEFT, right);
         let up = Axis::new(self.y.scale, self.ys(), bottom, top);
         for tick in up.ticks(self.y.format) {
-            grid_line(&mut scene, Place::at(LEFT, tick.at), Place::at(right, tick.at));
-            let place = Place::at(LEFT - 8.0, tick.at + 4.5);
+            grid_line(&mut scene, Point::at(LEFT, tick.at), Point::at(right, tick.at));
+            let place = Point::at(LEFT - 8.0, tick.at + 4.5);
             scene.text(place, &tick.label, Anchor::End, Colour::Faint);
         }
         vertical_grid(&mut scene, &across.ticks(self.x.format), top, bottom);
-        let middle = Place::at(f64::midpoint(LEFT, right), bottom + 44.0);
+        let middle = Point::at(f64::midpoint(LEFT, right), bottom + 44.0);
         scene.text(middle, &shortened(&self.x.label, TITLE_MAX), Anchor::Middle, Colour::Faint);
         self.items.iter().for_each(|item| draw(&mut scene, item, &across, &up));
         scene
@@ -199,11 +199,11 @@ fn means(spots: &[Spot]) -> Vec<(f64, f64)> {
 }
 
 fn draw(scene: &mut Scene, item: &Item, across: &Axis, up: &Axis) {
-    let place = |x: f64, y: f64| Place::at(across.place(x), up.place(y));
+    let place = |x: f64, y: f64| Point::at(across.place(x), up.place(y));
     let has = |x: f64, y: f64| across.has(x) && up.has(y);
     match item {
         Item::Line { points, colour, dash } => {
-            let points: Vec<Place> =
+            let points: Vec<Point> =
                 points.iter().filter(|(x, y)| has(*x, *y)).map(|(x, y)| place(*x, *y)).collect();
             if points.len() > 1 {
                 scene.stroke(points, *colour, 1.8, *dash);
@@ -211,7 +211,7 @@ fn draw(scene: &mut Scene, item: &Item, across: &Axis, up: &Axis) {
         }
         Item::Band { points, colour } => {
             let known = || points.iter().filter(|(x, low, high)| has(*x, *low) && has(*x, *high));
-            let mut corners: Vec<Place> = known().map(|(x, low, _)| place(*x, *low)).collect();
+            let mut corners: Vec<Point> = known().map(|(x, low, _)| place(*x, *low)).collect();
             corners.extend(known().rev().map(|(x, _, high)| place(*x, *high)));
             if corners.len() > 3 {
                 scene.area(corners, *colour, 0.2);
@@ -231,23 +231,23 @@ fn draw(scene: &mut Scene, item: &Item, across: &Axis, up: &Axis) {
     }
 }
 
-fn grid_line(scene: &mut Scene, from: Place, to: Place) {
+fn grid_line(scene: &mut Scene, from: Point, to: Point) {
     scene.stroke(vec![from, to], Colour::Grid, 1.0, Dash::Solid);
 }
 
 fn vertical_grid(scene: &mut Scene, ticks: &[Tick], top: f64, bottom: f64) {
     let mut free_from = f64::MIN;
     for tick in ticks {
-        grid_line(scene, Place::at(tick.at, top), Place::at(tick.at, bottom));
+        grid_line(scene, Point::at(tick.at, top), Point::at(tick.at, bottom));
         let half = CHARACTER_WIDTH * tick.label.chars().count() as f64 / 2.0 + 5.0;
         // Labels that would touch are left out, their lines are not.
         if tick.at - half >= free_from {
             let y = bottom + 20.0;
             if tick.at + half > WIDTH {
                 // In the middle of its line it would be cut off.
-                scene.text(Place::at(WIDTH - 2.0, y), &tick.label, Anchor::End, Colour::Faint);
+                scene.text(Point::at(WIDTH - 2.0, y), &tick.label, Anchor::End, Colour::Faint);
             } else {
-                scene.text(Place::at(tick.at, y), &tick.label, Anchor::Middle, Colour::Faint);
+                scene.text(Point::at(tick.at, y), &tick.label, Anchor::Middle, Colour::Faint);
             }
             free_from = tick.at + half;
         }
@@ -277,19 +277,19 @@ fn draw_legend(scene: &mut Scene, lines: &[Vec<(f64, &Entry, String)>]) {
         let middle = y - TEXT_HEIGHT / 3.0;
         for (x, entry, label) in line {
             if !entry.is_hollow {
-                let ends = vec![Place::at(*x, middle), Place::at(x + 24.0, middle)];
+                let ends = vec![Point::at(*x, middle), Point::at(x + 24.0, middle)];
                 scene.stroke(ends, entry.colour, 1.8, entry.dash);
             }
             if let Some(mark) = entry.mark {
                 scene.shapes.push(Shape::Mark {
                     mark,
-                    place: Place::at(x + 12.0, middle),
+                    place: Point::at(x + 12.0, middle),
                     colour: entry.colour,
                     is_hollow: entry.is_hollow,
                     title: String::new(),
                 });
             }
-            scene.text(Place::at(x + 30.0, y), label, Anchor::Start, Colour::Ink);
+            scene.text(Point::at(x + 30.0, y), label, Anchor::Start, Colour::Ink);
         }
     }
 }
@@ -345,7 +345,7 @@ mod tests {
         let mut chart = chart(Scale::Linear, Scale::Linear);
         (0..8).for_each(|n| chart.series(&"x".repeat(10_000), n, Dash::Solid, Vec::new()));
         let scene = chart.scene();
-        let texts: Vec<(&Place, &String)> = scene
+        let texts: Vec<(&Point, &String)> = scene
             .shapes
             .iter()
             .filter_map(|shape| match shape {

@@ -4,10 +4,10 @@
 //! reader's, and one on paper is light.
 //!
 //! ```
-//! use durward_lab::draw::{Colour, Place, Scene, svg_file};
+//! use durward_lab::draw::{Colour, Point, Scene, svg_file};
 //!
 //! let mut scene = Scene::new("A line", "From left to right.", 100.0, 20.0);
-//! scene.line(vec![Place::at(0.0, 10.0), Place::at(100.0, 10.0)], Colour::Series(0));
+//! scene.line(vec![Point::at(0.0, 10.0), Point::at(100.0, 10.0)], Colour::Series(0));
 //! assert!(svg_file(&scene).contains("<title>A line</title>"));
 //! ```
 
@@ -23,6 +23,6 @@ pub use axis::{Axis, Scale, Tick};
 pub use chart::{AxisSpec, Chart, Entry, Item, Spot};
 #[cfg(feature = "pictures")]
 pub use raster::png;
-pub use scene::{Anchor, CHARACTER_WIDTH, Colour, Dash, Mark, Place, SERIES_MAX, Scene, Shape, TEXT_HEIGHT};
+pub use scene::{Anchor, CHARACTER_WIDTH, Colour, Dash, Mark, Point, SERIES_MAX, Scene, Shape, TEXT_HEIGHT};
 pub use svg::{STYLE, escaped, svg, svg_file};
 pub use words::{bytes, count, percent, shortened, time, whole};

@@ -62,13 +62,13 @@ fn pixels(length: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::{Anchor, Colour, Place};
+    use crate::draw::{Anchor, Colour, Point};
 
     #[test]
     fn pixels_are_where_shapes_were() {
         let mut scene = Scene::new("t", "d", 20.0, 10.0);
         scene.area(
-            [(0.0, 0.0), (18.0, 0.0), (18.0, 6.0), (0.0, 6.0)].map(|(x, y)| Place::at(x, y)).into(),
+            [(0.0, 0.0), (18.0, 0.0), (18.0, 6.0), (0.0, 6.0)].map(|(x, y)| Point::at(x, y)).into(),
             Colour::Ink,
             1.0,
         );
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn letters_are_drawn_without_a_font_of_the_machine() {
         let mut scene = Scene::new("t", "d", 60.0, 20.0);
-        scene.text(Place::at(2.0, 15.0), "mmm", Anchor::Start, Colour::Ink);
+        scene.text(Point::at(2.0, 15.0), "mmm", Anchor::Start, Colour::Ink);
         let picture = Pixmap::decode_png(&png(&scene).unwrap()).unwrap();
         assert!(picture.pixels().iter().filter(|pixel| pixel.red() < 0x80).count() > 50);
     }

@@ -27,19 +27,19 @@ pub enum Colour {
     Series(usize),
 }
 
-/// A place, from the upper left corner.
+/// A point, from the upper left corner.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
+pub struct Point {
     /// To the right.
     pub x: f64,
     /// Down.
     pub y: f64,
 }
 
-impl Place {
-    /// The place there.
-    pub const fn at(x: f64, y: f64) -> Place {
-        Place { x, y }
+impl Point {
+    /// The point there.
+    pub const fn at(x: f64, y: f64) -> Point {
+        Point { x, y }
     }
 }
 
@@ -82,7 +82,7 @@ pub enum Shape {
     /// A line through points.
     Line {
         /// Where through.
-        points: Vec<Place>,
+        points: Vec<Point>,
         /// Its colour.
         colour: Colour,
         /// How thick.
@@ -93,7 +93,7 @@ pub enum Shape {
     /// A filled area.
     Area {
         /// Its corners.
-        points: Vec<Place>,
+        points: Vec<Point>,
         /// Its colour.
         colour: Colour,
         /// How much of what lies below is hidden, from 0 to 1.
@@ -104,7 +104,7 @@ pub enum Shape {
         /// Its form.
         mark: Mark,
         /// Its middle.
-        place: Place,
+        place: Point,
         /// Its colour.
         colour: Colour,
         /// Whether only its edge is drawn: a value that does not count.
@@ -115,7 +115,7 @@ pub enum Shape {
     /// Words.
     Text {
         /// Where, on the line that letters stand on.
-        place: Place,
+        place: Point,
         /// The words.
         text: String,
         /// Where about the place.
@@ -179,18 +179,18 @@ impl Mark {
     }
 
     /// The corners, about this place.
-    pub(super) fn corners(self, place: Place) -> Vec<Place> {
+    pub(super) fn corners(self, place: Point) -> Vec<Point> {
         let ring = |corners: u32, turn: f64, radius: f64| {
             let angle = |corner: u32| std::f64::consts::TAU * (f64::from(corner) / f64::from(corners) + turn);
             let corner = |corner| {
                 let (sin, cos) = angle(corner).sin_cos();
-                Place::at(place.x + radius * cos, place.y + radius * sin)
+                Point::at(place.x + radius * cos, place.y + radius * sin)
             };
             (0..corners).map(corner).collect()
         };
         let oblong = |width: f64, height: f64| {
             let sides = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)];
-            sides.map(|(x, y)| Place::at(place.x + x * width, place.y + y * height)).into()
+            sides.map(|(x, y)| Point::at(place.x + x * width, place.y + y * height)).into()
         };
         match self {
             Mark::Circle => ring(20, 0.0, 4.2),
@@ -213,38 +213,38 @@ impl Scene {
     }
 
     /// A whole line of middling width.
-    pub fn line(&mut self, points: Vec<Place>, colour: Colour) {
+    pub fn line(&mut self, points: Vec<Point>, colour: Colour) {
         self.stroke(points, colour, 1.6, Dash::Solid);
     }
 
     /// A line of some width, broken or not.
-    pub fn stroke(&mut self, points: Vec<Place>, colour: Colour, width: f64, dash: Dash) {
+    pub fn stroke(&mut self, points: Vec<Point>, colour: Colour, width: f64, dash: Dash) {
         self.shapes.push(Shape::Line { points, colour, width, dash });
     }
 
     /// A filled area.
-    pub fn area(&mut self, points: Vec<Place>, colour: Colour, opacity: f64) {
+    pub fn area(&mut self, points: Vec<Point>, colour: Colour, opacity: f64) {
         self.shapes.push(Shape::Area { points, colour, opacity });
     }
 
     /// A rectangle below everything that was drawn before.
-    pub fn underlay(&mut self, from: Place, to: Place, colour: Colour) {
-        let points = vec![from, Place::at(to.x, from.y), to, Place::at(from.x, to.y)];
+    pub fn underlay(&mut self, from: Point, to: Point, colour: Colour) {
+        let points = vec![from, Point::at(to.x, from.y), to, Point::at(from.x, to.y)];
         self.shapes.insert(0, Shape::Area { points, colour, opacity: 1.0 });
     }
 
     /// A value.
-    pub fn mark(&mut self, mark: Mark, place: Place, colour: Colour) {
+    pub fn mark(&mut self, mark: Mark, place: Point, colour: Colour) {
         self.shapes.push(Shape::Mark { mark, place, colour, is_hollow: false, title: String::new() });
     }
 
     /// Words.
-    pub fn text(&mut self, place: Place, text: &str, anchor: Anchor, colour: Colour) {
+    pub fn text(&mut self, place: Point, text: &str, anchor: Anchor, colour: Colour) {
         self.shapes.push(Shape::Text { place, text: text.to_owned(), anchor, colour, is_bold: false });
     }
 
     /// Words in bold.
-    pub fn bold(&mut self, place: Place, text: &str, colour: Colour) {
+    pub fn bold(&mut self, place: Point, text: &str, colour: Colour) {
         let text = text.to_owned();
         self.shapes.push(Shape::Text { place, text, anchor: Anchor::Start, colour, is_bold: true });
     }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::scene::{Anchor, Colour, Place, Scene, Shape, TEXT_HEIGHT};
+use super::scene::{Anchor, Colour, Point, Scene, Shape, TEXT_HEIGHT};
 
 /// What a page that shows pictures puts in its style sheet: dark colours for those who read in the dark, never on paper.
 pub const STYLE: &str = "@media screen and (prefers-color-scheme:dark){\
@@ -97,7 +97,7 @@ fn write_shape(text: &mut String, shape: &Shape) -> std::fmt::Result {
     }
 }
 
-fn places(points: &[Place]) -> String {
+fn places(points: &[Point]) -> String {
     let points: Vec<String> = points.iter().map(|at| format!("{:.1},{:.1}", at.x, at.y)).collect();
     points.join(" ")
 }

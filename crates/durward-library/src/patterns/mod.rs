@@ -16,7 +16,7 @@ use durward_ir::Value;
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::{LibraryFunction, Parameter};
-use durward_ir::structure::regex::{Found, Regex, compiled};
+use durward_ir::structure::regex::{Regex, RegexMatch, compiled};
 use regex::RegexSet;
 
 use crate::argument::{array, number, text};
@@ -136,7 +136,7 @@ impl<'a> Matches<'a> {
         Matches { regex, text, next: Some(0), finds_left: FINDS_MAX }
     }
 
-    fn next(&mut self) -> Evaluated<Option<Found>> {
+    fn next(&mut self) -> Evaluated<Option<RegexMatch>> {
         let Some(start) = self.next else { return Ok(None) };
         let Some(finds_left) = self.finds_left.checked_sub(1) else {
             return Err(Fault::processing("looking for the regular expression takes too long on this text"));
@@ -164,7 +164,11 @@ fn part(text: &str, span: Option<(usize, usize)>) -> Value {
 }
 
 /// What `make` makes of each of the first matches.
-fn found(arguments: &[Value], limit: usize, make: fn(&str, &Found, &Regex) -> Value) -> Evaluated<Value> {
+fn found(
+    arguments: &[Value],
+    limit: usize,
+    make: fn(&str, &RegexMatch, &Regex) -> Value,
+) -> Evaluated<Value> {
     let (pattern, input) = (text(arguments, 0)?, text(arguments, 1)?);
     check_lengths(pattern, input)?;
     let mut matches = Matches::new(safe_regex(pattern)?, input);
@@ -179,11 +183,11 @@ fn found(arguments: &[Value], limit: usize, make: fn(&str, &Found, &Regex) -> Va
     Ok(Value::array(made))
 }
 
-fn whole(input: &str, found: &Found, _: &Regex) -> Value {
+fn whole(input: &str, found: &RegexMatch, _: &Regex) -> Value {
     part(input, Some(found.span()))
 }
 
-fn groups(input: &str, found: &Found, regex: &Regex) -> Value {
+fn groups(input: &str, found: &RegexMatch, regex: &Regex) -> Value {
     Value::array((0..=regex.group_count()).map(|group| part(input, found.group(group))))
 }
 

@@ -1,6 +1,6 @@
 //! Replacements, as `java.util.regex.Matcher.appendReplacement` reads them.
 
-use durward_ir::structure::regex::{Found, Regex};
+use durward_ir::structure::regex::{Regex, RegexMatch};
 
 /// A part of a replacement.
 enum ReplacementPart {
@@ -37,7 +37,7 @@ impl Replacement {
     }
 
     /// Appends the replacement of a match in a text.
-    pub(super) fn write(&self, text: &str, found: &Found, out: &mut String) {
+    pub(super) fn write(&self, text: &str, found: &RegexMatch, out: &mut String) {
         for part in &self.0 {
             match part {
                 ReplacementPart::Text(text) => out.push_str(text),

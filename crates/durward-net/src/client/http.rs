@@ -14,7 +14,7 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTE
 use hyper::{Method, Response, StatusCode};
 use tokio::time::timeout;
 
-use super::place::Base;
+use super::server_address::Base;
 use super::{ANSWER_BYTES_MAX, ClientError, Common, SILENCE_MAX, legible};
 use crate::http::{HttpClient as Pool, HttpError, read_within};
 

@@ -4,8 +4,8 @@
 
 mod error;
 mod http;
-mod place;
 mod rsocket;
+mod server_address;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use durward_wire::rsocket::Credentials as SetupCredentials;
 use crate::connect::Connector;
 use crate::tls::Trust;
 pub use error::ClientError;
-pub use place::{Place, PlaceError};
+pub use server_address::{ServerAddress, ServerAddressError};
 
 /// Most bytes of an answer: what a frame of RSocket can hold.
 pub const ANSWER_BYTES_MAX: usize = 0xFF_FFFF;
@@ -134,8 +134,8 @@ impl Client {
     ///
     /// # Errors
     /// Authorities that cannot be read, credentials that cannot be written, or that would be sent in the clear.
-    pub fn new(place: Place, settings: &Settings) -> Result<Client, ClientError> {
-        place.check(settings)?;
+    pub fn new(address: ServerAddress, settings: &Settings) -> Result<Client, ClientError> {
+        address.check(settings)?;
         let trust = match settings.security {
             Security::Verified => Trust::Authorities(settings.authorities.as_deref(), "--authorities"),
             Security::DangerInsecure => Trust::DangerAnybody,
@@ -146,9 +146,9 @@ impl Client {
             credentials: settings.credentials.clone(),
             answer_time_max: settings.answer_time_max,
         };
-        Ok(Client(match place {
-            Place::Http(base) => Protocol::Http(Box::new(http::HttpClient::new(base, common)?)),
-            Place::Rsocket(address) => {
+        Ok(Client(match address {
+            ServerAddress::Http(base) => Protocol::Http(Box::new(http::HttpClient::new(base, common)?)),
+            ServerAddress::Rsocket(address) => {
                 Protocol::Rsocket(Box::new(rsocket::RsocketClient::new(address, common)))
             }
         }))

@@ -15,7 +15,7 @@ use durward_wire::sapl::protobuf;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{sleep_until, timeout};
 
-use super::place::{Address, Where};
+use super::server_address::{Address, Where};
 use super::{ANSWER_BYTES_MAX, ClientError, Common, SILENCE_MAX, legible};
 use crate::connect::Stream;
 

@@ -35,7 +35,7 @@ impl Pdp {
         let snapshot = self.snapshot.load();
         for (requests, responses) in requests.chunks(BATCH).zip(responses.chunks_mut(BATCH)) {
             let mut verdicts = [None; BATCH];
-            self.glance_at_all(&snapshot, requests, &mut verdicts);
+            self.table_decisions(&snapshot, requests, &mut verdicts);
             for ((request, response), verdict) in requests.iter().zip(responses).zip(verdicts) {
                 *response = match verdict {
                     Some(verdict) if !request.categories.has_echoes() => {
@@ -54,21 +54,21 @@ impl Pdp {
 
     /// Answers what can be answered side by side; the rest stays as it is.
     #[inline]
-    fn glance_at_all(
+    fn table_decisions(
         &self,
         snapshot: &Snapshot,
         requests: &[Request],
         verdicts: &mut [Option<Verdict>; BATCH],
     ) {
         let is_timed = self.clock.is_some() && snapshot.time.is_used();
-        if is_timed || !snapshot.is_seen_at_a_glance() {
+        if is_timed || !snapshot.has_table_decisions() {
             return;
         }
         let seen =
             requests.iter().map_while(|request| is_one(request).then(|| Seen::new(snapshot, request))?);
         let seen: SmallVec<[Seen<'_>; BATCH]> = seen.collect();
         if let Index::Diagram(diagram) = &snapshot.index {
-            diagram.glance_many(&snapshot.program, &seen, verdicts);
+            diagram.table_decisions(&snapshot.program, &seen, verdicts);
         } else {
             for (seen, verdict) in seen.iter().zip(verdicts) {
                 *verdict = snapshot.verdict(seen);

@@ -60,7 +60,7 @@ impl Pdp {
     pub fn decide_raw_request(&self, raw: &RawRequest<'_>) -> Option<Response> {
         let snapshot = self.snapshot.load();
         let is_timed = self.clock.is_some() && snapshot.time.is_used();
-        if is_timed || !raw.asks_for_decision_only() || !snapshot.is_seen_at_a_glance() {
+        if is_timed || !raw.asks_for_decision_only() || !snapshot.has_table_decisions() {
             return None;
         }
         let seen = Unencoded::new(&snapshot.program.slots, raw.rows(), raw)?;

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use durward_ir::combine::{ErrorHandling, Verdict, Vote, Voting};
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Unwatched};
-use durward_ir::program::{NodeId, Place, Program, Written, WrittenCondition};
+use durward_ir::program::{NodeId, Program, SourceLocation, Written, WrittenCondition};
 use durward_ir::question::Question;
 use durward_sapl::{Decision, Outcome};
 
@@ -138,7 +138,7 @@ impl Explainer<'_> {
         }
     }
 
-    fn place(&self, place: Place) -> String {
+    fn place(&self, place: SourceLocation) -> String {
         match self.program.source(place.source) {
             Some(source) => format!("{source}:{}:{}", place.line, place.column),
             None => String::new(),

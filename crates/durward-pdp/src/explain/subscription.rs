@@ -5,7 +5,7 @@ use durward_sapl::{Outcome, Subscription};
 
 use super::near::Given;
 use super::{Explanation, Recorder};
-use crate::{Asked, Pdp};
+use crate::{Pdp, RequestLanguage};
 
 impl Pdp {
     /// Explains the answer to a subscription, in SAPL's words where it is about SAPL. The decision is that of
@@ -21,6 +21,6 @@ impl Pdp {
         let vote = self.watched(&snapshot, known, &recorder);
         let mut top = recorder.finish(&vote);
         top.outcome = Outcome::from(vote.verdict).to_string();
-        Explanation { results: vec![top], note: self.mismatch(Asked::Subscription) }
+        Explanation { results: vec![top], note: self.mismatch(RequestLanguage::Sapl) }
     }
 }

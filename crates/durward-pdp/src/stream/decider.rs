@@ -9,7 +9,7 @@ use durward_ir::fault::Evaluated;
 use super::invocation::{Invocation, Surroundings};
 
 /// The attribute values that are known while deciding.
-pub trait Known {
+pub trait KnownAttributes {
     /// The value of an attribute, or the error that it is; `None` while it is not known. What is asked for here counts
     /// as used: when it changes, the subscription is decided again.
     fn get(&self, invocation: &Invocation) -> Option<&Evaluated<Value>>;
@@ -45,7 +45,7 @@ pub trait Decider: Send + Sync + 'static {
     type Decision: Answer;
 
     /// Decides, or says what is missing.
-    fn step(&self, subscription: &Self::Subscription, known: &dyn Known) -> Step<Self::Decision>;
+    fn step(&self, subscription: &Self::Subscription, known: &dyn KnownAttributes) -> Step<Self::Decision>;
 
     /// The decision when deciding failed for a reason that lies in no policy.
     fn indeterminate(&self, reason: &str) -> Self::Decision;
@@ -65,7 +65,7 @@ pub trait Decider: Send + Sync + 'static {
 /// Nothing is known.
 pub struct NothingKnown;
 
-impl Known for NothingKnown {
+impl KnownAttributes for NothingKnown {
     fn get(&self, _: &Invocation) -> Option<&Evaluated<Value>> {
         None
     }
@@ -75,7 +75,7 @@ impl Known for NothingKnown {
 pub(crate) fn attempt<P: Decider>(
     policies: &P,
     subscription: &P::Subscription,
-    known: &dyn Known,
+    known: &dyn KnownAttributes,
 ) -> Step<P::Decision> {
     catch_unwind(AssertUnwindSafe(|| policies.step(subscription, known)))
         .unwrap_or_else(|_| Step::Decided(policies.indeterminate("the decision point panicked")))

@@ -26,7 +26,7 @@ mod store;
 mod streams;
 
 pub use broker::{BrokerSettings, Late};
-pub use decider::{Answer, Decider, Known, NothingKnown, Step};
+pub use decider::{Answer, Decider, KnownAttributes, NothingKnown, Step};
 pub use finder::{AttributeFinder, Finder, Reading, Reads, TimedFinder};
 pub use invocation::{
     BACKOFF_MS_MIN, Context, FinderOptions, Invocation, POLL_INTERVAL_MS_MIN, Surroundings,

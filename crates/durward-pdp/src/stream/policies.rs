@@ -10,7 +10,7 @@ use durward_ir::path::Element;
 use durward_ir::value::ObjectBuilder;
 use durward_sapl::{Decision, Outcome, Subscription, SubscriptionError};
 
-use super::decider::{Answer, Decider, Known, Step};
+use super::decider::{Answer, Decider, KnownAttributes, Step};
 use super::identical::identical;
 use super::invocation::Surroundings;
 use crate::Pdp;
@@ -96,7 +96,7 @@ impl Decider for PoliciesInForce {
     type Subscription = PackedSubscription;
     type Decision = Decision;
 
-    fn step(&self, packed: &PackedSubscription, known: &dyn Known) -> Step<Decision> {
+    fn step(&self, packed: &PackedSubscription, known: &dyn KnownAttributes) -> Step<Decision> {
         let Some(InForce { pdp, snapshot }) = &self.0 else {
             return Step::Decided(Decision::plain(Outcome::Indeterminate));
         };
@@ -139,7 +139,12 @@ impl RecordedPolicies {
         Arc::new(RecordedPolicies { policies, recording })
     }
 
-    fn record(&self, packed: &PackedSubscription, known: &dyn Known, decision: &Decision) -> Record {
+    fn record(
+        &self,
+        packed: &PackedSubscription,
+        known: &dyn KnownAttributes,
+        decision: &Decision,
+    ) -> Record {
         let Some(InForce { pdp, snapshot }) = &self.policies.0 else {
             return Record::failed(0, "the tenant has no policies in force");
         };
@@ -157,7 +162,7 @@ impl Decider for RecordedPolicies {
     type Subscription = PackedSubscription;
     type Decision = Recorded;
 
-    fn step(&self, packed: &PackedSubscription, known: &dyn Known) -> Step<Recorded> {
+    fn step(&self, packed: &PackedSubscription, known: &dyn KnownAttributes) -> Step<Recorded> {
         match self.policies.step(packed, known) {
             Step::Needs(needs) => Step::Needs(needs),
             Step::Decided(decision) => {

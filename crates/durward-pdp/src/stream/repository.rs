@@ -1,6 +1,6 @@
 //! Attributes that are published rather than asked for: what a policy gets where no other finder serves an attribute.
 
-use std::collections::hash_map::Entry as Place;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -290,7 +290,7 @@ struct Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         let mut state = self.repository.lock();
-        let Place::Occupied(mut readers) = state.readers.entry(self.address.clone()) else { return };
+        let Entry::Occupied(mut readers) = state.readers.entry(self.address.clone()) else { return };
         let at = readers.get().iter().position(|(number, _)| *number == self.number);
         // Dropped without the lock: it says that the source has ended.
         let reader = at.map(|at| readers.get_mut().swap_remove(at));

@@ -52,7 +52,7 @@ impl Pdp {
 
     fn decide_few(&self, snapshot: &Snapshot, subscriptions: &[Subscription], decisions: &mut [Decision]) {
         let mut verdicts = [None; BATCH];
-        glance_at_all(snapshot, subscriptions, &mut verdicts);
+        table_decisions(snapshot, subscriptions, &mut verdicts);
         for ((subscription, decision), verdict) in subscriptions.iter().zip(decisions).zip(verdicts) {
             *decision = match verdict {
                 Some(verdict) => Decision::plain(verdict.into()),
@@ -64,7 +64,7 @@ impl Pdp {
 
 /// Answers what can be answered side by side; the rest stays as it is.
 #[inline]
-fn glance_at_all(
+fn table_decisions(
     snapshot: &Snapshot,
     subscriptions: &[Subscription],
     verdicts: &mut [Option<Verdict>; BATCH],
@@ -76,13 +76,13 @@ fn glance_at_all(
     let slots = &snapshot.program.slots;
     let encoded = subscriptions
         .iter()
-        .map_while(|subscription| Encoded::new(slots, subscription.encoding(), subscription.brief()));
+        .map_while(|subscription| Encoded::new(slots, subscription.encoding(), subscription.compact()));
     let encoded: SmallVec<[Encoded<'_>; BATCH]> = encoded.collect();
     if let Index::Diagram(diagram) = &snapshot.index {
-        diagram.glance_many(&snapshot.program, &encoded, verdicts);
+        diagram.table_decisions(&snapshot.program, &encoded, verdicts);
     } else if let Index::Changed(changed) = &snapshot.index {
         for (encoded, verdict) in encoded.iter().zip(verdicts) {
-            *verdict = changed.glance(&snapshot.program, encoded);
+            *verdict = changed.table_decision(&snapshot.program, encoded);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Policies that test random subsets of many attributes go through a sieve: what it leaves is answered at a glance, and as
+//! Policies that test random subsets of many attributes go through a sieve: what it leaves is answered from tables, and as
 //! the plain evaluator answers it; also while policies come and go.
 
 use durward_pdp::sapl::{Decision, Outcome, Subscription};

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use durward_pdp::Value;
 use durward_pdp::ir::Fault;
 use durward_pdp::stream::{
-    Answer, AttributeFinder, BrokerSettings, Context, Decider, Finder, Invocation, Known, Publisher, Step,
-    Streams, Subscription, Surroundings,
+    Answer, AttributeFinder, BrokerSettings, Context, Decider, Finder, Invocation, KnownAttributes,
+    Publisher, Step, Streams, Subscription, Surroundings,
 };
 
 /// What is asked, in place of policies and a subscription to them.
@@ -81,7 +81,7 @@ impl Decider for Rules {
     type Subscription = Question;
     type Decision = Found;
 
-    fn step(&self, question: &Question, known: &dyn Known) -> Step<Found> {
+    fn step(&self, question: &Question, known: &dyn KnownAttributes) -> Step<Found> {
         let mut needs = Vec::new();
         let found = answer(&question.ask, known, &mut needs);
         if needs.is_empty() { Step::Decided(Found(self.name.clone() + &found)) } else { Step::Needs(needs) }
@@ -100,7 +100,7 @@ impl Decider for Rules {
     }
 }
 
-fn answer(ask: &Ask, known: &dyn Known, needs: &mut Vec<Invocation>) -> String {
+fn answer(ask: &Ask, known: &dyn KnownAttributes, needs: &mut Vec<Invocation>) -> String {
     let mut get = |invocation: &Invocation| match known.get(invocation) {
         Some(Ok(value)) => Some(value.to_json()),
         Some(Err(fault)) => Some(format!("error({fault})")),

@@ -79,11 +79,11 @@ impl Report {
     /// The findings in the order of the text, which is read once for all of them.
     pub(super) fn finish(mut self, document: &Document) -> Vec<Finding> {
         self.drafts.sort_by_key(|draft| draft.span.start);
-        let mut place = Place { offset: 0, line: 1, column: 1 };
+        let mut cursor = LineCursor { offset: 0, line: 1, column: 1 };
         let mut findings = Vec::with_capacity(self.drafts.len());
         for Draft { span, severity, code, message, help } in self.drafts {
-            place.go_to(span.start, document);
-            let Place { line, column, .. } = place;
+            cursor.go_to(span.start, document);
+            let LineCursor { line, column, .. } = cursor;
             findings.push(Finding {
                 severity,
                 code,
@@ -100,13 +100,13 @@ impl Report {
 
 /// Line and column of an offset.
 #[derive(Clone, Copy)]
-struct Place {
+struct LineCursor {
     offset: u32,
     line: u32,
     column: u32,
 }
 
-impl Place {
+impl LineCursor {
     fn go_to(&mut self, offset: u32, document: &Document) {
         let passed = document.piece(Span::new(self.offset, offset));
         let characters = |text: &str| text.chars().count() as u32;

@@ -15,7 +15,7 @@ const CANDIDATES_MAX: usize = 1_000;
 /// The variables of a document.
 #[derive(Debug, Default)]
 pub(super) struct Scope<'t> {
-    all: Vec<Known<'t>>,
+    all: Vec<DeclaredVariable<'t>>,
     of_set: HashMap<&'t str, usize, RandomState>,
     of_policy: HashMap<&'t str, usize, RandomState>,
     is_in_policy: bool,
@@ -24,7 +24,7 @@ pub(super) struct Scope<'t> {
 }
 
 #[derive(Debug)]
-struct Known<'t> {
+struct DeclaredVariable<'t> {
     name: &'t str,
     span: Span,
     kinds: Kinds,
@@ -46,7 +46,7 @@ impl<'t> Scope<'t> {
     /// Notes a variable whose value is read next: it is in scope after [`Scope::define`].
     pub(super) fn begin(&mut self, variable: &'t Variable) {
         self.defining = Some(self.all.len());
-        self.all.push(Known {
+        self.all.push(DeclaredVariable {
             name: &variable.name.text,
             span: variable.name.span,
             kinds: Kinds::ANY,
@@ -57,10 +57,10 @@ impl<'t> Scope<'t> {
 
     pub(super) fn define(&mut self, kinds: Kinds) {
         let Some(number) = self.defining.take() else { return };
-        let Some(known) = self.all.get_mut(number) else { return };
-        known.kinds = kinds;
+        let Some(variable) = self.all.get_mut(number) else { return };
+        variable.kinds = kinds;
         let names = if self.is_in_policy { &mut self.of_policy } else { &mut self.of_set };
-        names.insert(known.name, number);
+        names.insert(variable.name, number);
     }
 
     /// The kinds of value of a variable in scope, which is used here.
@@ -70,7 +70,7 @@ impl<'t> Scope<'t> {
             Some(user) => user.names.push(number),
             None => self.all.get_mut(number)?.is_used = true,
         }
-        self.all.get(number).map(|known| known.kinds)
+        self.all.get(number).map(|variable| variable.kinds)
     }
 
     /// The names in scope, some of them where there are very many.
@@ -93,15 +93,20 @@ impl<'t> Scope<'t> {
             }
             rest = before;
         }
-        if self.all.iter().all(|known| known.is_used) {
+        if self.all.iter().all(|variable| variable.is_used) {
             return;
         }
-        let mentioned: HashSet<usize> =
-            self.all.iter().filter(|known| !known.is_used).flat_map(|known| &known.names).copied().collect();
-        for (number, known) in self.all.iter().enumerate().filter(|(_, known)| !known.is_used) {
+        let mentioned: HashSet<usize> = self
+            .all
+            .iter()
+            .filter(|variable| !variable.is_used)
+            .flat_map(|variable| &variable.names)
+            .copied()
+            .collect();
+        for (number, variable) in self.all.iter().enumerate().filter(|(_, variable)| !variable.is_used) {
             let how = if mentioned.contains(&number) { " but by unused variables" } else { "" };
-            let message = format!("the variable `{}` is not used{how}", known.name);
-            report.warn("unused-variable", known.span, message, "remove it, or use it".to_owned());
+            let message = format!("the variable `{}` is not used{how}", variable.name);
+            report.warn("unused-variable", variable.span, message, "remove it, or use it".to_owned());
         }
     }
 }

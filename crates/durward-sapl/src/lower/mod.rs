@@ -21,8 +21,8 @@ use std::collections::{HashMap, HashSet};
 
 use durward_ir::combine::{self, Algorithm, Effects, Voting};
 use durward_ir::program::{
-    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Facts, Junction, Node, NodeId, Place, Rule, Set,
-    SetKind, Written, WrittenCondition,
+    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Facts, Junction, Node, NodeId, Rule, Set, SetKind,
+    SourceLocation, Written, WrittenCondition,
 };
 use durward_ir::value::Value;
 use foldhash::fast::RandomState;
@@ -511,9 +511,9 @@ impl<'t> Lowering<'t, '_, '_> {
         self.problems.push(self.document.problem(diagnostic));
     }
 
-    fn place(&self, span: Span) -> Place {
+    fn place(&self, span: Span) -> SourceLocation {
         let (line, column) = self.document.place(span);
-        Place { source: self.source, line, column }
+        SourceLocation { source: self.source, line, column }
     }
 }
 

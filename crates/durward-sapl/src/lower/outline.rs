@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use durward_ir::program::{ExprId, Place};
+use durward_ir::program::{ExprId, SourceLocation};
 use smol_str::SmolStr;
 
 /// A policy or a set as it was lowered.
@@ -12,7 +12,7 @@ pub struct Outline {
     /// The document it stands in: its number among those that were lowered.
     pub document: usize,
     /// Where it is written: that of its element in the program, if it became one.
-    pub place: Place,
+    pub place: SourceLocation,
     /// What must hold for it to be looked at: enforced schemas of the document.
     pub gates: Vec<ExprId>,
     /// The target of a set that has one.

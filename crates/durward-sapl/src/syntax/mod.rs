@@ -27,4 +27,4 @@ pub use limits::{
 pub use names::Names;
 pub use parser::{Parsed, parse, parse_expression};
 pub use print::{print, print_expression};
-pub use span::{LineIndex, Place, Span};
+pub use span::{LineColumn, LineIndex, Span};

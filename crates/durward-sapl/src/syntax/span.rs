@@ -43,9 +43,9 @@ impl Span {
     }
 }
 
-/// A place for people.
+/// A line and a column, as people count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LineColumn {
     /// The line, from 1.
     pub line: u32,
     /// The column, in characters, from 1.
@@ -70,12 +70,12 @@ impl LineIndex {
     }
 
     /// Line and column of a byte of the text this was made of.
-    pub fn place(&self, text: &str, offset: u32) -> Place {
+    pub fn place(&self, text: &str, offset: u32) -> LineColumn {
         let line = self.number_of(offset);
         let start = self.start_of(line);
         let before = text.get(start as usize..offset as usize).unwrap_or_default();
         let column = u32::try_from(before.chars().count()).unwrap_or(u32::MAX);
-        Place {
+        LineColumn {
             line: u32::try_from(line).unwrap_or(u32::MAX).saturating_add(1),
             column: column.saturating_add(1),
         }

@@ -16,7 +16,7 @@ mod refused;
 mod shape;
 
 use durward_ir::combine::{Algorithm, Effects, Voting};
-use durward_ir::program::{Builder, Node, Place, Program, Rule, Set, SetKind, Voters};
+use durward_ir::program::{Builder, Node, Program, Rule, Set, SetKind, SourceLocation, Voters};
 use durward_ir::value::{Object, Value};
 use durward_sapl::{Configuration, Document, Problem, lower};
 
@@ -40,7 +40,7 @@ fn lowered_with(variables: &[(&str, Value)], texts: &[&str]) -> Result<Program, 
         children,
         voters: Voters::default(),
         duties: Vec::new(),
-        place: Place::default(),
+        place: SourceLocation::default(),
     }))
 }
 

@@ -14,7 +14,7 @@ use arc_swap::ArcSwap;
 use durward_pdp::ir::question::RawSubscription;
 use durward_pdp::record::{Recorded, Recording};
 use durward_pdp::stream::{Finder, PackedSubscription, PoliciesInForce, SubscribeError};
-use durward_pdp::{Asked, Pdp};
+use durward_pdp::{Pdp, RequestLanguage};
 use smol_str::SmolStr;
 
 use super::contract::{Decider, Decisions, Full, MultiDecisions, Once};
@@ -40,7 +40,7 @@ struct Tenant {
 
 impl Tenant {
     fn new(pdp: Option<&Arc<Pdp>>, streams: Live) -> Tenant {
-        let is_foreign = pdp.is_some_and(|pdp| pdp.mismatch(Asked::Subscription).is_some());
+        let is_foreign = pdp.is_some_and(|pdp| pdp.mismatch(RequestLanguage::Sapl).is_some());
         Tenant { pdp: pdp.cloned(), streams, is_foreign: Arc::new(AtomicBool::new(is_foreign)) }
     }
 

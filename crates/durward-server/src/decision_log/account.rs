@@ -10,7 +10,7 @@ use durward_pdp::record::Record;
 use smol_str::SmolStr;
 
 use super::line::Style;
-use super::{Asked, DecisionLog, Entry, Surface, Told};
+use super::{DecisionLog, Entry, LoggedAnswer, LoggedSubscription, Surface};
 use crate::access::auth::Identity;
 use crate::base::Clock;
 use crate::base::settings::DecisionLogSettings;
@@ -39,7 +39,7 @@ struct Open {
     tenant: SmolStr,
     caller: SmolStr,
     /// By the caller's names for them.
-    asked: Vec<(Option<SmolStr>, Asked, usize)>,
+    asked: Vec<(Option<SmolStr>, LoggedSubscription, usize)>,
 }
 
 impl Account {
@@ -60,7 +60,7 @@ impl Account {
     /// A subscription of so many bytes, of which there will be one decision.
     pub(crate) fn asks_once(mut self, subscription: &Subscription, bytes: usize) -> Account {
         if self.0.log.is_some() {
-            self.0.asked = vec![(None, Asked::Once(Box::new(subscription.clone())), bytes)];
+            self.0.asked = vec![(None, LoggedSubscription::Once(Box::new(subscription.clone())), bytes)];
         }
         self
     }
@@ -84,7 +84,7 @@ impl Account {
         let Some(log) = &self.0.log else { return };
         let written = log.style.subscription(subscription);
         let bytes = written.len();
-        self.0.asked.push((id, Asked::Always(Arc::new(written)), bytes));
+        self.0.asked.push((id, LoggedSubscription::Always(Arc::new(written)), bytes));
     }
 
     /// The caller was told a decision; `duration` is how long that took, where they asked for it.
@@ -103,7 +103,10 @@ impl Account {
         let Some(log) = &open.log else { return };
         let at = open.asked.binary_search_by(|(known, ..)| known.as_ref().cmp(&id));
         let known = at.ok().and_then(|at| open.asked.get(at));
-        let (asked, bytes) = known.map_or((Asked::Nothing, 0), |(_, asked, bytes)| (asked.clone(), *bytes));
+        let (subscription, bytes) = known
+            .map_or((LoggedSubscription::Nothing, 0), |(_, subscription, bytes)| {
+                (subscription.clone(), *bytes)
+            });
         log.record(Entry {
             time: (open.clock)(),
             surface: open.surface,
@@ -114,7 +117,7 @@ impl Account {
             caller: Some(open.caller.clone()).filter(|caller| !caller.is_empty()),
             duration,
             record,
-            told: Told::Decision { id: id.cloned(), asked, decision: Arc::clone(decision) },
+            answer: LoggedAnswer::Decision { id: id.cloned(), subscription, decision: Arc::clone(decision) },
             bytes,
         });
     }

@@ -8,7 +8,7 @@ use durward_pdp::xacml::request::Categories;
 use durward_pdp::xacml::response::{Duty, PolicyIdentifier};
 use durward_pdp::{Request, ResultOf};
 
-use super::{Asked, Entry, Told};
+use super::{Entry, LoggedAnswer, LoggedSubscription};
 use durward_pdp::sapl::{Decision, Subscription};
 
 /// What an entry costs beside what it holds.
@@ -25,19 +25,19 @@ impl Entry {
     pub(super) fn held(&self, bytes_max: usize) -> usize {
         let mut sum = Sum { bytes: ENTRY_BYTES + self.bytes, bytes_max };
         sum.record(&self.record);
-        match &self.told {
-            Told::Result { request, result, part: _ } => {
+        match &self.answer {
+            LoggedAnswer::Result { request, result, part: _ } => {
                 if let Some(request) = request {
                     sum.request(request);
                 }
                 sum.result(result);
             }
-            Told::Decision { id, asked, decision } => {
+            LoggedAnswer::Decision { id, subscription, decision } => {
                 sum.piece(id.as_ref().map_or(0, |id| id.len()));
-                match asked {
-                    Asked::Once(subscription) => sum.subscription(subscription),
+                match subscription {
+                    LoggedSubscription::Once(subscription) => sum.subscription(subscription),
                     // Written already: `bytes` are its.
-                    Asked::Always(_) | Asked::Nothing => {}
+                    LoggedSubscription::Always(_) | LoggedSubscription::Nothing => {}
                 }
                 sum.decision(decision);
             }
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use durward_pdp::sapl::Outcome;
 
-    fn entry(told: Told, record: Record, bytes: usize) -> Entry {
+    fn entry(answer: LoggedAnswer, record: Record, bytes: usize) -> Entry {
         Entry {
             time: SystemTime::UNIX_EPOCH,
             surface: Surface::Http,
@@ -167,7 +167,7 @@ mod tests {
             caller: None,
             duration: None,
             record: Arc::new(record),
-            told,
+            answer,
             bytes,
         }
     }
@@ -176,8 +176,12 @@ mod tests {
         let text = format!(r#"{{"subject":{subject},"action":"a","resource":"r"}}"#);
         let subscription = Box::new(Subscription::from_json(text.as_bytes()).unwrap());
         let decision = Arc::new(Decision::plain(Outcome::Permit));
-        let told = Told::Decision { id: None, asked: Asked::Once(subscription), decision };
-        entry(told, Record::default(), bytes).held(usize::MAX)
+        let answer = LoggedAnswer::Decision {
+            id: None,
+            subscription: LoggedSubscription::Once(subscription),
+            decision,
+        };
+        entry(answer, Record::default(), bytes).held(usize::MAX)
     }
 
     #[test]
@@ -195,8 +199,8 @@ mod tests {
         let long = "x".repeat(10_000);
         let bare = || ResultOf::with_status(Xacml::Indeterminate, Status::processing_error("no"));
         let held = |result, record| {
-            let told = Told::Result { request: None, result: Box::new(result), part: (1, 1) };
-            entry(told, record, 0).held(usize::MAX)
+            let answer = LoggedAnswer::Result { request: None, result: Box::new(result), part: (1, 1) };
+            entry(answer, record, 0).held(usize::MAX)
         };
         let plain = held(bare(), Record::default());
         assert!(plain < 2_000, "{plain}");
@@ -221,8 +225,12 @@ mod tests {
     fn what_is_too_large_is_not_counted_to_its_end() {
         let shared = (0..40).fold(Value::Null, |value, _| Value::array([value.clone(), value]));
         let decision = Decision::new(Outcome::Permit, vec![shared], Vec::new(), None);
-        let told = Told::Decision { id: None, asked: Asked::Nothing, decision: Arc::new(decision) };
-        let held = entry(told, Record::default(), 0).held(1 << 20);
+        let answer = LoggedAnswer::Decision {
+            id: None,
+            subscription: LoggedSubscription::Nothing,
+            decision: Arc::new(decision),
+        };
+        let held = entry(answer, Record::default(), 0).held(1 << 20);
         assert!((1 << 20..2 << 20).contains(&held), "{held}");
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::attributes::{Rule, Written, text};
-use super::{Asked, Entry, Told, mask};
+use super::{Entry, LoggedAnswer, LoggedSubscription, mask};
 use crate::base::settings::DecisionLogSettings;
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 
@@ -105,23 +105,24 @@ impl Style {
     pub(super) fn line(&self, entry: &Entry) -> String {
         let record = &*entry.record;
         let made;
-        let attributes = match &entry.told {
-            Told::Decision { asked: Asked::Always(written), .. } => &**written,
-            Told::Decision { asked: Asked::Once(subscription), .. } => {
+        let attributes = match &entry.answer {
+            LoggedAnswer::Decision { subscription: LoggedSubscription::Always(written), .. } => &**written,
+            LoggedAnswer::Decision { subscription: LoggedSubscription::Once(subscription), .. } => {
                 made = self.rule.subscription(subscription);
                 &made
             }
-            Told::Result { request: Some(request), .. } => {
+            LoggedAnswer::Result { request: Some(request), .. } => {
                 made = self.rule.request(request);
                 &made
             }
-            Told::Decision { asked: Asked::Nothing, .. } | Told::Result { request: None, .. } => {
-                &Written::NOTHING
-            }
+            LoggedAnswer::Decision { subscription: LoggedSubscription::Nothing, .. }
+            | LoggedAnswer::Result { request: None, .. } => &Written::NOTHING,
         };
-        let (result, (part, parts), id) = match &entry.told {
-            Told::Result { result, part, .. } => (self.result(result, record), *part, None),
-            Told::Decision { id, decision, .. } => (self.decision(decision, record), (1, 1), id.as_deref()),
+        let (result, (part, parts), id) = match &entry.answer {
+            LoggedAnswer::Result { result, part, .. } => (self.result(result, record), *part, None),
+            LoggedAnswer::Decision { id, decision, .. } => {
+                (self.decision(decision, record), (1, 1), id.as_deref())
+            }
         };
         let line = Line {
             time: Timestamp::try_from(entry.time).map_or_else(|_| String::new(), |time| time.to_string()),

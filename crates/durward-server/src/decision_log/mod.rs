@@ -75,13 +75,13 @@ pub(crate) struct Entry {
     /// How long it took, where it was asked for; `None` where it was told because something had changed.
     pub(crate) duration: Option<Duration>,
     pub(crate) record: Arc<Record>,
-    pub(crate) told: Told,
+    pub(crate) answer: LoggedAnswer,
     /// How long the text is that its caller sent, and that the entry holds: what it is made of counts beside that.
     pub(crate) bytes: usize,
 }
 
 /// What was decided, and about what.
-pub(crate) enum Told {
+pub(crate) enum LoggedAnswer {
     Result {
         /// With the first result of a request.
         request: Option<Box<Request>>,
@@ -92,14 +92,14 @@ pub(crate) enum Told {
     Decision {
         /// The caller's name for the subscription, where there are several.
         id: Option<SmolStr>,
-        asked: Asked,
+        subscription: LoggedSubscription,
         decision: Arc<Decision>,
     },
 }
 
 /// A subscription, as far as it may be written.
 #[derive(Clone)]
-pub(crate) enum Asked {
+pub(crate) enum LoggedSubscription {
     /// Nothing was asked, or nothing is known of it.
     Nothing,
     /// To be written with its decision, the only one.

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use durward_net::client::{Client, ClientError, Credentials, Place, Security, Settings};
+use durward_net::client::{Client, ClientError, Credentials, Security, ServerAddress, Settings};
 use durward_pdp::Value;
 use durward_server::decider::{Decision, Outcome, Subscription};
 use durward_wire::sapl::json::subscription_text;
@@ -26,10 +26,10 @@ fn settings() -> Settings {
 }
 
 /// A server's two doors.
-fn places(server: &TestServer) -> [Place; 2] {
+fn addresses(server: &TestServer) -> [ServerAddress; 2] {
     [
-        Place::http(&format!("http://{}", server.address)).unwrap(),
-        Place::rsocket(&server.rsocket.unwrap().to_string(), false).unwrap(),
+        ServerAddress::http(&format!("http://{}", server.address)).unwrap(),
+        ServerAddress::rsocket(&server.rsocket.unwrap().to_string(), false).unwrap(),
     ]
 }
 
@@ -38,17 +38,17 @@ fn about(subject: &str) -> Subscription {
     Subscription::new(text(subject), text("read"), text("document"), Value::Undefined)
 }
 
-fn ask(place: Place, settings: &Settings, subject: &str) -> Result<Decision, ClientError> {
-    let mut client = Client::new(place, settings)?;
+fn ask(address: ServerAddress, settings: &Settings, subject: &str) -> Result<Decision, ClientError> {
+    let mut client = Client::new(address, settings)?;
     runtime().block_on(client.decide_once(&about(subject)))
 }
 
 #[test]
 fn one_question_gets_one_answer_through_either_door() {
     let (server, _) = start(OPEN);
-    for place in places(&server) {
+    for address in addresses(&server) {
         let runtime = runtime();
-        let mut client = Client::new(place, &settings()).unwrap();
+        let mut client = Client::new(address, &settings()).unwrap();
         for (subject, expected) in [
             ("bob", r#"{"decision":"NOT_APPLICABLE"}"#),
             (
@@ -66,7 +66,7 @@ fn one_question_gets_one_answer_through_either_door() {
 fn every_change_is_seen_through_either_door() {
     for door in 0..2 {
         let (server, world) = start(OPEN);
-        let [http, rsocket] = places(&server);
+        let [http, rsocket] = addresses(&server);
         let mut client = Client::new(if door == 0 { http } else { rsocket }, &settings()).unwrap();
         runtime().block_on(async {
             client.watch(&about("alice")).await.unwrap();
@@ -86,16 +86,16 @@ fn credentials_open_the_door_or_are_at_fault() {
     let (server, _) = start(&format!("rsocket.listen = '127.0.0.1:0'\n{}", users()));
     let with = |credentials| Settings { credentials, ..settings() };
     let wrong = [Credentials::None, Credentials::Bearer("sapl_abcdefghij_wrong".into())];
-    for place in places(&server) {
+    for address in addresses(&server) {
         let robot = with(Credentials::Bearer(ROBOT.into()));
         assert_eq!(
-            ask(place.clone(), &robot, "tenant").unwrap().resource().unwrap().to_json(),
+            ask(address.clone(), &robot, "tenant").unwrap().resource().unwrap().to_json(),
             "\"default\""
         );
         let anna = with(Credentials::Basic { user: "anna".into(), password: "secret".into() });
-        assert_eq!(ask(place.clone(), &anna, "tenant").unwrap().resource().unwrap().to_json(), "\"plant\"");
+        assert_eq!(ask(address.clone(), &anna, "tenant").unwrap().resource().unwrap().to_json(), "\"plant\"");
         for credentials in wrong.clone() {
-            let refused = ask(place.clone(), &with(credentials), "tenant");
+            let refused = ask(address.clone(), &with(credentials), "tenant");
             assert!(matches!(refused, Err(ClientError::Credentials(_))), "{refused:?}");
         }
     }
@@ -103,13 +103,13 @@ fn credentials_open_the_door_or_are_at_fault() {
 
 #[test]
 fn credentials_are_not_sent_in_the_clear_unless_told_to() {
-    let elsewhere = || Place::http("http://192.0.2.1:8080").unwrap();
+    let elsewhere = || ServerAddress::http("http://192.0.2.1:8080").unwrap();
     let settings = Settings { credentials: Credentials::Bearer("token".into()), ..Settings::default() };
     let refused = Client::new(elsewhere(), &settings);
     assert!(matches!(&refused, Err(ClientError::Settings(message)) if message.contains("unencrypted")));
-    assert!(Client::new(Place::rsocket("pdp.example.org:7000", false).unwrap(), &settings).is_err());
-    assert!(Client::new(Place::rsocket("pdp.example.org:7000", true).unwrap(), &settings).is_ok());
-    assert!(Client::new(Place::rsocket("/run/pdp.sock", false).unwrap(), &settings).is_ok());
+    assert!(Client::new(ServerAddress::rsocket("pdp.example.org:7000", false).unwrap(), &settings).is_err());
+    assert!(Client::new(ServerAddress::rsocket("pdp.example.org:7000", true).unwrap(), &settings).is_ok());
+    assert!(Client::new(ServerAddress::rsocket("/run/pdp.sock", false).unwrap(), &settings).is_ok());
     assert!(Client::new(elsewhere(), &Settings { security: Security::DangerInsecure, ..settings }).is_ok());
 }
 
@@ -120,7 +120,7 @@ fn a_connection_that_was_lost_is_opened_again() {
     let socket = folder.path("sock").display().to_string();
     let text = format!("rsocket.socket = '{socket}'\nauth.danger_allow_no_auth = true\n");
     let runtime = runtime();
-    let mut client = Client::new(Place::rsocket(&socket, false).unwrap(), &settings()).unwrap();
+    let mut client = Client::new(ServerAddress::rsocket(&socket, false).unwrap(), &settings()).unwrap();
     for _ in 0..3 {
         let (server, _) = start(&text);
         assert!(runtime.block_on(client.decide_once(&about("alice"))).is_ok());
@@ -164,8 +164,8 @@ fn what_is_no_decision_is_the_servers_fault() {
         b"nonsense\r\n\r\n",
         b"",
     ] {
-        let place = Place::http(&format!("http://{}", impostor(says))).unwrap();
-        let refused = ask(place, &soon(), "alice");
+        let address = ServerAddress::http(&format!("http://{}", impostor(says))).unwrap();
+        let refused = ask(address, &soon(), "alice");
         let text = String::from_utf8_lossy(says);
         assert!(
             matches!(refused, Err(ClientError::Server(_) | ClientError::Network(_))),
@@ -179,9 +179,9 @@ fn what_is_no_decision_is_the_servers_fault() {
 fn a_server_of_another_protocol_or_none_gives_no_decision() {
     for says in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], b"\0\0\x06\0\0\0\0\xff\xff", b"\xff\xff\xff", b""]
     {
-        let place = Place::rsocket(&impostor(says).to_string(), false).unwrap();
+        let address = ServerAddress::rsocket(&impostor(says).to_string(), false).unwrap();
         let start = Instant::now();
-        let refused = ask(place, &soon(), "alice").unwrap_err();
+        let refused = ask(address, &soon(), "alice").unwrap_err();
         assert!(matches!(refused, ClientError::Server(_) | ClientError::Network(_)), "{says:?}: {refused:?}");
         assert!(start.elapsed() < PATIENCE);
     }
@@ -190,8 +190,8 @@ fn a_server_of_another_protocol_or_none_gives_no_decision() {
 #[test]
 fn refusals_say_whose_fault_they_are() {
     let refused = |says| {
-        let place = Place::http(&format!("http://{}", impostor(says))).unwrap();
-        ask(place, &settings(), "alice").unwrap_err()
+        let address = ServerAddress::http(&format!("http://{}", impostor(says))).unwrap();
+        ask(address, &settings(), "alice").unwrap_err()
     };
     let error =
         refused(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 28\r\n\r\n{\"detail\":\"no\\u001b \\u0041\"}");
@@ -209,8 +209,8 @@ fn refusals_say_whose_fault_they_are() {
 fn a_stream_that_breaks_off_is_not_taken_for_its_end() {
     let says = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n\
                  1d\r\ndata:{\"decision\":\"PERMIT\"}\n\n\n\r\n5\r\ndata:\r\nrubbish";
-    let place = Place::http(&format!("http://{}", impostor(says))).unwrap();
-    let mut client = Client::new(place, &settings()).unwrap();
+    let address = ServerAddress::http(&format!("http://{}", impostor(says))).unwrap();
+    let mut client = Client::new(address, &settings()).unwrap();
     runtime().block_on(async {
         client.watch(&about("alice")).await.unwrap();
         assert_eq!(client.next().await.unwrap().unwrap().outcome, Outcome::Permit);
@@ -231,16 +231,16 @@ fn places_are_read_strictly_and_without_secrets() {
         "http://h/#SECRET",
         "http:// h",
     ] {
-        let error = Place::http(url).unwrap_err().to_string();
+        let error = ServerAddress::http(url).unwrap_err().to_string();
         assert!(!error.contains("SECRET"), "{error}");
     }
-    for place in ["", "7000", "host", "host:", "host:0", "host:x", ":7000", "::1:7000", "host:70000"] {
-        assert!(Place::rsocket(place, false).is_err(), "{place}");
+    for address in ["", "7000", "host", "host:", "host:0", "host:x", ":7000", "::1:7000", "host:70000"] {
+        assert!(ServerAddress::rsocket(address, false).is_err(), "{address}");
     }
-    for place in ["host:7000", "[::1]:7000", "./sock", "/run/sock"] {
-        assert!(Place::rsocket(place, false).is_ok(), "{place}");
+    for address in ["host:7000", "[::1]:7000", "./sock", "/run/sock"] {
+        assert!(ServerAddress::rsocket(address, false).is_ok(), "{address}");
     }
-    assert!(Place::rsocket("/run/sock", true).is_err());
+    assert!(ServerAddress::rsocket("/run/sock", true).is_err());
 }
 
 #[test]

@@ -14,7 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, StreamOwned};
 use tokio_rustls::TlsConnector;
 
-use durward_net::client::{ClientError, Place, Security, Settings as ClientSettings};
+use durward_net::client::{ClientError, Security, ServerAddress, Settings as ClientSettings};
 use durward_server::decider::{Outcome, Subscription};
 use durward_wire::rsocket::frame::Interaction;
 
@@ -179,13 +179,13 @@ fn our_client_believes_who_it_is_told_to() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let text = |text: &str| durward_pdp::Value::Text(text.into());
     let question = Subscription::new(text("alice"), text("read"), text("x"), durward_pdp::Value::Undefined);
-    let places = [
-        Place::http(&format!("https://localhost:{}", server.address.port())).unwrap(),
-        Place::rsocket(&format!("localhost:{}", server.rsocket.unwrap().port()), true).unwrap(),
+    let addresses = [
+        ServerAddress::http(&format!("https://localhost:{}", server.address.port())).unwrap(),
+        ServerAddress::rsocket(&format!("localhost:{}", server.rsocket.unwrap().port()), true).unwrap(),
     ];
-    for place in places {
+    for address in addresses {
         let ask = |settings: &ClientSettings| {
-            let mut client = durward_net::client::Client::new(place.clone(), settings).unwrap();
+            let mut client = durward_net::client::Client::new(address.clone(), settings).unwrap();
             runtime.block_on(client.decide_once(&question)).map(|decision| decision.outcome)
         };
         let nobody = ClientSettings { answer_time_max: PATIENCE, ..ClientSettings::default() };

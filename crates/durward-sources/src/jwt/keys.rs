@@ -29,18 +29,19 @@ pub(super) struct Fetched {
     pub(super) until_ms: i64,
 }
 
-type Place = Arc<tokio::sync::Mutex<Option<Fetched>>>;
+/// What is cached of one key; whoever fetches it holds the lock.
+type CachedKey = Arc<tokio::sync::Mutex<Option<Fetched>>>;
 
 /// The keys of all servers.
 pub(super) struct Keys {
     client: Arc<Client>,
     clock: Clock,
-    places: Mutex<HashMap<(String, String), Place>>,
+    cached: Mutex<HashMap<(String, String), CachedKey>>,
 }
 
 impl Keys {
     pub(super) fn new(client: Arc<Client>, clock: Clock) -> Keys {
-        Keys { client, clock, places: Mutex::default() }
+        Keys { client, clock, cached: Mutex::default() }
     }
 
     /// The key of this name, fetched if it is not known.
@@ -48,9 +49,9 @@ impl Keys {
         let Some(address) = server.address(id) else {
             return Fetched { key: None, is_certain: true, until_ms: i64::MAX };
         };
-        let place = self.place((address.clone(), id.to_owned()));
+        let cached = self.cached_key((address.clone(), id.to_owned()));
         // Whoever else wants it waits here for the answer.
-        let mut known = place.lock().await;
+        let mut known = cached.lock().await;
         let now_ms = milliseconds(&self.clock);
         if let Some(fetched) = known.as_ref().filter(|fetched| fetched.until_ms > now_ms) {
             return fetched.clone();
@@ -69,12 +70,12 @@ impl Keys {
         fetched
     }
 
-    fn place(&self, name: (String, String)) -> Place {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        if places.len() >= KEYS_MAX && !places.contains_key(&name) {
-            places.clear();
+    fn cached_key(&self, name: (String, String)) -> CachedKey {
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached.len() >= KEYS_MAX && !cached.contains_key(&name) {
+            cached.clear();
         }
-        Arc::clone(places.entry(name).or_default())
+        Arc::clone(cached.entry(name).or_default())
     }
 
     /// # Errors

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use durward_pdp::Value;
 use durward_pdp::ir::json;
 use durward_pdp::stream::{
-    Answer, BrokerSettings, Decider, FinderOptions, Invocation, Known, Step, Streams, Subscription,
+    Answer, BrokerSettings, Decider, FinderOptions, Invocation, KnownAttributes, Step, Streams, Subscription,
     Surroundings,
 };
 use durward_sources::Sources;
@@ -49,7 +49,7 @@ impl Decider for Echo {
     type Subscription = Question;
     type Decision = Said;
 
-    fn step(&self, question: &Question, known: &dyn Known) -> Step<Said> {
+    fn step(&self, question: &Question, known: &dyn KnownAttributes) -> Step<Said> {
         match known.get(&question.invocation) {
             None => Step::Needs(vec![question.invocation.clone()]),
             Some(Ok(Value::Undefined)) => Step::Decided(Said("undefined".into())),

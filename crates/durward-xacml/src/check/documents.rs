@@ -8,7 +8,9 @@ use durward_ir::near::nearest;
 use smol_str::SmolStr;
 
 use super::finding::{Finding, Findings, Severity};
-use crate::tree::{Document, IdReference, Place, Policy, PolicyOrSet, PolicySet, PolicySetChild, Version};
+use crate::tree::{
+    Document, IdReference, Policy, PolicyOrSet, PolicySet, PolicySetChild, Version, XmlLocation,
+};
 
 /// More identifiers than this are not searched for a near one, and for no more references than this: each search
 /// compares letter by letter.
@@ -22,7 +24,7 @@ struct Entry<'t> {
     is_policy: bool,
     is_top: bool,
     version: &'t Version,
-    place: Place,
+    place: XmlLocation,
 }
 
 /// All policies and policy sets by identifier.
@@ -255,7 +257,7 @@ fn silent_root(document: &Document, findings: &mut Findings) {
     }
 }
 
-fn place(root: &PolicyOrSet) -> Place {
+fn place(root: &PolicyOrSet) -> XmlLocation {
     match root {
         PolicyOrSet::Policy(policy) => policy.place,
         PolicyOrSet::PolicySet(set) => set.place,

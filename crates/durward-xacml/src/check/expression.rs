@@ -8,7 +8,9 @@ use durward_ir::value::{DataType, Operand, Value};
 use super::clauses::{Clause, Clauses};
 use super::finding::Findings;
 use crate::content::XPath;
-use crate::tree::{Apply, AttributeDesignator, AttributeValue, Expression, NamespaceScope, Place, Policy};
+use crate::tree::{
+    Apply, AttributeDesignator, AttributeValue, Expression, NamespaceScope, Policy, XmlLocation,
+};
 
 const AND: &str = "urn:oasis:names:tc:xacml:1.0:function:and";
 const ONE_AND_ONLY: &str = "-one-and-only";
@@ -67,7 +69,7 @@ pub(super) fn expression(expression: &Expression, findings: &mut Findings) {
 }
 
 /// A path that compares a text by order, which XPath 1.0 does not do: whoever wrote it means XPath 2.0.
-pub(super) fn ordered_text(path: &str, scope: &NamespaceScope, place: Place, findings: &mut Findings) {
+pub(super) fn ordered_text(path: &str, scope: &NamespaceScope, place: XmlLocation, findings: &mut Findings) {
     let bindings: Vec<_> = scope.bindings().map(|(prefix, uri)| (prefix.into(), uri.into())).collect();
     let Ok(path) = XPath::compile(path, &bindings) else { return };
     if let Some(text) = path.text_in_order() {
@@ -144,7 +146,7 @@ fn never_both(apply: &Apply, findings: &mut Findings) {
 }
 
 /// The parts of an equality of a literal and the only value of an attribute.
-fn equality(expression: &Expression) -> Option<(Place, &AttributeDesignator, &AttributeValue)> {
+fn equality(expression: &Expression) -> Option<(XmlLocation, &AttributeDesignator, &AttributeValue)> {
     let Expression::Apply(apply) = expression else { return None };
     if !EQUALITIES.contains(&apply.function.as_str()) {
         return None;

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 pub use durward_ir::finding::{Finding, Severity};
 
 use crate::policy::PolicyError;
-use crate::tree::{Document, Place, Standard};
+use crate::tree::{Document, Standard, XmlLocation};
 
 /// What lowering and reading say first, and the code programs know it by. Only a label depends on the wording.
 const ERROR_CODES: [(&str, &str); 15] = [
@@ -82,7 +82,7 @@ impl Findings {
         &mut self,
         severity: Severity,
         code: &'static str,
-        place: Place,
+        place: XmlLocation,
         message: String,
         help: &str,
     ) {
@@ -94,16 +94,16 @@ impl Findings {
             }
             Room::LeftOut => return,
         };
-        let Place { line, column, .. } = place;
+        let XmlLocation { line, column, .. } = place;
         let help = (!help.is_empty()).then(|| help.to_owned());
         self.list.push(Finding { severity, code, source: self.source.clone(), line, column, message, help });
     }
 
-    pub(super) fn warn(&mut self, code: &'static str, place: Place, message: String, help: &str) {
+    pub(super) fn warn(&mut self, code: &'static str, place: XmlLocation, message: String, help: &str) {
         self.add(Severity::Warning, code, place, message, help);
     }
 
-    pub(super) fn hint(&mut self, code: &'static str, place: Place, message: String, help: &str) {
+    pub(super) fn hint(&mut self, code: &'static str, place: XmlLocation, message: String, help: &str) {
         self.add(Severity::Hint, code, place, message, help);
     }
 
@@ -112,7 +112,7 @@ impl Findings {
         &mut self,
         code: &'static str,
         id: &SmolStr,
-        place: Place,
+        place: XmlLocation,
         message: impl FnOnce() -> String,
         help: &str,
     ) {

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use super::expression::visit;
 use super::finding::{Findings, Severity};
 use crate::request::identifiers;
-use crate::tree::{AttributeDesignator, Expression, MatchAttribute, Place, Policy, Standard, Target};
+use crate::tree::{AttributeDesignator, Expression, MatchAttribute, Policy, Standard, Target, XmlLocation};
 
 const XACML: &str = "urn:oasis:names:tc:xacml:";
 /// The beginnings of the identifiers that durations had before 3.0.
@@ -102,7 +102,7 @@ pub(super) fn target(target: &Target, findings: &mut Findings) {
 }
 
 /// A combining algorithm; `what` is `rule` or `policy`.
-pub(super) fn algorithm(uri: &SmolStr, what: &str, place: Place, findings: &mut Findings) {
+pub(super) fn algorithm(uri: &SmolStr, what: &str, place: XmlLocation, findings: &mut Findings) {
     let Some((version, name)) = uri
         .strip_prefix(XACML)
         .and_then(|rest| rest.split_once(':'))
@@ -126,7 +126,7 @@ pub(super) fn algorithm(uri: &SmolStr, what: &str, place: Place, findings: &mut 
 
 /// A function that does not exist, or one that is superseded by one of the same name and a later version (XACML
 /// 3.0, A.4).
-fn function(id: &SmolStr, place: Place, findings: &mut Findings) {
+fn function(id: &SmolStr, place: XmlLocation, findings: &mut Findings) {
     if function::find(id).is_none() {
         let help =
             near_function(id, findings).unwrap_or_else(|| "see docs/functions.md for all of them".to_owned());
@@ -171,7 +171,7 @@ fn near_function(id: &str, findings: &Findings) -> Option<String> {
 }
 
 /// A data type that does not exist, or is superseded.
-fn data_type(uri: &SmolStr, place: Place, findings: &mut Findings) {
+fn data_type(uri: &SmolStr, place: XmlLocation, findings: &mut Findings) {
     if DataType::from_uri(uri).is_none() {
         let name = uri.rsplit(['#', ':', '/']).next().unwrap_or(uri);
         let near = nearest_within(name, LETTERS_WRONG_MAX, DATA_TYPES.iter().map(|known| known.short_name()));
@@ -213,7 +213,13 @@ fn attribute(designator: &AttributeDesignator, findings: &mut Findings) {
 }
 
 /// An identifier in the standard's own namespace that is not quite one of the standard's.
-fn mistyped<const N: usize>(what: &str, id: &str, known: [&str; N], place: Place, findings: &mut Findings) {
+fn mistyped<const N: usize>(
+    what: &str,
+    id: &str,
+    known: [&str; N],
+    place: XmlLocation,
+    findings: &mut Findings,
+) {
     if !id.starts_with(XACML) || known.contains(&id) || is_standard_neighbour(id) {
         return;
     }

@@ -71,7 +71,7 @@ impl Default for Contents {
 }
 
 /// The nodes a path selects, and where.
-struct Found {
+struct SelectedNodes {
     content: Rc<Content>,
     nodes: Rc<[NodeId]>,
 }
@@ -188,7 +188,7 @@ impl Contents {
     }
 
     /// The nodes an argument selects; `None` where its category has no content.
-    fn find(&self, request: &Request, path: &Value) -> Evaluated<Option<Found>> {
+    fn find(&self, request: &Request, path: &Value) -> Evaluated<Option<SelectedNodes>> {
         let plain;
         let path = if let Value::XPathExpression(path) = path {
             path.as_ref()
@@ -204,7 +204,7 @@ impl Contents {
         let Some(content) = content else { return Ok(None) };
         let context = Context::Usual(if over_request { content.root_element() } else { None });
         let nodes = self.nodes(&content, path, context)?;
-        Ok(Some(Found { content, nodes }))
+        Ok(Some(SelectedNodes { content, nodes }))
     }
 
     /// The context node a `ContextSelectorId` names: its one path selects one node of this category.

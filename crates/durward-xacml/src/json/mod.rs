@@ -19,7 +19,7 @@ pub(crate) use category::{CategoryJson, category_of_shorthand, read_category};
 pub(crate) use value::{GivenType, RawJson, data_type_of, read_values};
 pub(crate) use write::{write_categories, write_value};
 
-use crate::request::{Limits, Place, RequestError, RequestErrorKind};
+use crate::request::{ErrorLocation, Limits, RequestError, RequestErrorKind};
 use crate::wording;
 use crate::xml::Read;
 
@@ -115,7 +115,7 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8], limits: &Limits) -> 
             | serde_json::error::Category::Syntax
             | serde_json::error::Category::Eof => RequestErrorKind::IllFormed,
         };
-        let place = Place::Line { line: error.line(), column: error.column() };
+        let place = ErrorLocation::Line { line: error.line(), column: error.column() };
         let message = match text.trim_start().starts_with('<') {
             true => IS_XML.to_owned(),
             false => message_of(&error),
@@ -140,5 +140,5 @@ pub(crate) fn error_at(
     path: String,
     message: impl Into<String>,
 ) -> Box<RequestError> {
-    Box::new(RequestError { kind, message: message.into(), place: Place::Path(path) })
+    Box::new(RequestError { kind, message: message.into(), place: ErrorLocation::Path(path) })
 }

@@ -17,7 +17,7 @@ use crate::content::XPath;
 use crate::request::identifiers::shared;
 use crate::tree::{
     Apply, AttributeDesignator, AttributeSelector, AttributeValue, Condition, Expression, Match,
-    MatchAttribute, NamespaceScope, Place, Policy, SelectorBase, VariableDefinition, VariableReference,
+    MatchAttribute, NamespaceScope, Policy, SelectorBase, VariableDefinition, VariableReference, XmlLocation,
 };
 
 /// How deep an expression may nest, the variables it refers to included. The depth of a document bounds what nests in
@@ -283,7 +283,7 @@ impl<'t> Lowering<'t, '_> {
         Some(self.builder.match_any(inner, literal, *bag))
     }
 
-    fn too_deep(&mut self, place: Place) {
+    fn too_deep(&mut self, place: XmlLocation) {
         let message = format!("expressions nest more than {EXPRESSION_DEPTH_MAX} deep, variables followed");
         self.error(place, message, Some("combine more arguments in one `Apply`".into()));
     }
@@ -382,7 +382,7 @@ impl<'t> Lowering<'t, '_> {
     }
 
     /// Refuses a regular expression that stands in the policy and is none: nobody's request can make it one.
-    fn pattern(&mut self, literal: &Value, place: Place) -> Option<Arc<Pattern>> {
+    fn pattern(&mut self, literal: &Value, place: XmlLocation) -> Option<Arc<Pattern>> {
         match self.builder.pattern(&literal.lexical()) {
             Ok(pattern) => Some(pattern),
             Err(error) => {
@@ -454,7 +454,7 @@ impl<'t> Lowering<'t, '_> {
         path: &str,
         category: &str,
         scope: &NamespaceScope,
-        place: Place,
+        place: XmlLocation,
     ) -> Option<XPathExpression> {
         let mut namespaces: Vec<(SmolStr, SmolStr)> = Vec::new();
         for (prefix, uri) in scope.bindings() {
@@ -470,7 +470,7 @@ impl<'t> Lowering<'t, '_> {
         Some(XPathExpression { path, category: SmolStr::new(category), namespaces: namespaces.into() })
     }
 
-    fn data_type(&mut self, uri: &str, place: Place) -> Option<DataType> {
+    fn data_type(&mut self, uri: &str, place: XmlLocation) -> Option<DataType> {
         let found = DataType::from_uri(uri);
         if found.is_none() {
             let help = match DataType::from_short_name(uri.rsplit(['#', ':']).next().unwrap_or_default()) {
@@ -482,7 +482,7 @@ impl<'t> Lowering<'t, '_> {
         found
     }
 
-    fn function(&mut self, id: &str, place: Place) -> Option<&'static Function> {
+    fn function(&mut self, id: &str, place: XmlLocation) -> Option<&'static Function> {
         let found = function::find(id);
         if found.is_none() {
             let name = id.rsplit(':').next().unwrap_or_default();

@@ -11,15 +11,15 @@ use std::collections::HashMap;
 
 use durward_ir::combine::{Algorithm, Combines, Effects};
 use durward_ir::program::{
-    AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId,
-    Place as IrPlace, Program, Rule as IrRule, Set, SetKind, Voters,
+    AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Program,
+    Rule as IrRule, Set, SetKind, SourceLocation, Voters,
 };
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::policy::PolicyError;
 use crate::tree::{
-    self, Document, NoticeExpression, Place, Policy, PolicyIssuer, PolicyOrSet, PolicySet, PolicySetChild,
-    Rule, Target,
+    self, Document, NoticeExpression, Policy, PolicyIssuer, PolicyOrSet, PolicySet, PolicySetChild, Rule,
+    Target, XmlLocation,
 };
 use repository::{Element, Repository};
 pub use ties::Ties;
@@ -72,7 +72,7 @@ pub fn lower(documents: &[Document], options: &Options) -> Result<Program, Vec<P
         children: roots,
         voters: Voters::default(),
         duties: Vec::new(),
-        place: IrPlace::default(),
+        place: SourceLocation::default(),
     };
     Ok(builder.finish(root))
 }
@@ -380,7 +380,7 @@ impl<'t> Lowering<'t, '_> {
         complete.then(|| DutyExpr { kind, on: effect(notice.on), body })
     }
 
-    fn algorithm(&mut self, uri: &str, what: Combines, place: Place) -> Option<Algorithm> {
+    fn algorithm(&mut self, uri: &str, what: Combines, place: XmlLocation) -> Option<Algorithm> {
         let algorithm = Algorithm::from_uri(uri, what);
         if algorithm.is_none() {
             let (kind, other) = match what {
@@ -408,7 +408,7 @@ impl<'t> Lowering<'t, '_> {
         }
     }
 
-    fn check_size(&mut self, place: Place, what: &str, elements: u64, depth: usize) {
+    fn check_size(&mut self, place: XmlLocation, what: &str, elements: u64, depth: usize) {
         if elements > ELEMENTS_MAX {
             let message =
                 format!("{what} has more than {ELEMENTS_MAX} elements, references and variables followed");
@@ -454,11 +454,15 @@ impl<'t> Lowering<'t, '_> {
         wanted.iter().filter_map(lowered).map(|it| it.node).collect()
     }
 
-    fn place(&self, place: Place) -> IrPlace {
-        IrPlace { source: self.first_source + self.source as u32, line: place.line, column: place.column }
+    fn place(&self, place: XmlLocation) -> SourceLocation {
+        SourceLocation {
+            source: self.first_source + self.source as u32,
+            line: place.line,
+            column: place.column,
+        }
     }
 
-    fn error(&mut self, place: Place, message: String, help: Option<String>) {
+    fn error(&mut self, place: XmlLocation, message: String, help: Option<String>) {
         if self.errors.len() >= PROBLEMS_LOWERED_MAX {
             return;
         }

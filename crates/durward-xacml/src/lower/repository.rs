@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use smol_str::SmolStr;
 
 use crate::policy::PolicyError;
-use crate::tree::{Document, IdReference, Place, Policy, PolicyOrSet, PolicySet, PolicySetChild, Version};
+use crate::tree::{
+    Document, IdReference, Policy, PolicyOrSet, PolicySet, PolicySetChild, Version, XmlLocation,
+};
 
 /// A policy or policy set in some tree.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +18,7 @@ pub(super) enum Element<'t> {
 
 /// An element and the document it stands in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found<'t> {
+pub(super) struct PolicyDefinition<'t> {
     pub(super) source: usize,
     pub(super) element: Element<'t>,
 }
@@ -25,8 +27,8 @@ pub(super) struct Found<'t> {
 #[derive(Debug)]
 pub(super) struct Repository<'t> {
     documents: &'t [Document],
-    top: HashMap<&'t str, Vec<Found<'t>>>,
-    nested: HashMap<&'t str, Vec<Found<'t>>>,
+    top: HashMap<&'t str, Vec<PolicyDefinition<'t>>>,
+    nested: HashMap<&'t str, Vec<PolicyDefinition<'t>>>,
 }
 
 impl<'t> Element<'t> {
@@ -52,7 +54,7 @@ impl<'t> Element<'t> {
         }
     }
 
-    fn place(self) -> Place {
+    fn place(self) -> XmlLocation {
         match self {
             Element::Policy(policy) => policy.place,
             Element::PolicySet(set) => set.place,
@@ -75,7 +77,7 @@ impl<'t> Repository<'t> {
                 PolicyOrSet::Policy(policy) => Element::Policy(policy),
                 PolicyOrSet::PolicySet(set) => Element::PolicySet(set),
             };
-            repository.top.entry(element.id()).or_default().push(Found { source, element });
+            repository.top.entry(element.id()).or_default().push(PolicyDefinition { source, element });
             if let Element::PolicySet(set) = element {
                 repository.add_nested(source, set);
             }
@@ -93,7 +95,7 @@ impl<'t> Repository<'t> {
                 }
                 PolicySetChild::PolicyReference(_) | PolicySetChild::PolicySetReference(_) => continue,
             };
-            self.nested.entry(element.id()).or_default().push(Found { source, element });
+            self.nested.entry(element.id()).or_default().push(PolicyDefinition { source, element });
         }
     }
 
@@ -103,23 +105,30 @@ impl<'t> Repository<'t> {
     pub(super) fn duplicates(&self) -> Vec<PolicyError> {
         let mut errors = Vec::new();
         for (all, are_nested) in [(&self.top, false), (&self.nested, true)] {
-            let mut groups: Vec<&Vec<Found<'_>>> = all.values().filter(|group| group.len() > 1).collect();
-            groups.sort_by_key(|group| group.first().map(|found| found.element.id()));
+            let mut groups: Vec<&Vec<PolicyDefinition<'_>>> =
+                all.values().filter(|group| group.len() > 1).collect();
+            groups.sort_by_key(|group| group.first().map(|definition| definition.element.id()));
             groups.into_iter().for_each(|group| self.duplicates_among(group, are_nested, &mut errors));
         }
         errors
     }
 
-    fn duplicates_among(&self, group: &[Found<'t>], are_nested: bool, errors: &mut Vec<PolicyError>) {
-        let mut seen: HashMap<(bool, &Version, Option<usize>), Found<'t>> = HashMap::new();
-        for found in group {
-            let element = found.element;
-            let within = are_nested.then_some(found.source);
-            let Some(first) = seen.insert((element.is_policy(), element.version(), within), *found) else {
+    fn duplicates_among(
+        &self,
+        group: &[PolicyDefinition<'t>],
+        are_nested: bool,
+        errors: &mut Vec<PolicyError>,
+    ) {
+        let mut seen: HashMap<(bool, &Version, Option<usize>), PolicyDefinition<'t>> = HashMap::new();
+        for definition in group {
+            let element = definition.element;
+            let within = are_nested.then_some(definition.source);
+            let Some(first) = seen.insert((element.is_policy(), element.version(), within), *definition)
+            else {
                 continue;
             };
             errors.push(PolicyError::at(
-                self.source(found.source),
+                self.source(definition.source),
                 element.place(),
                 format!(
                     "`{}` version {} is already defined in {}:{}",
@@ -138,14 +147,14 @@ impl<'t> Repository<'t> {
     }
 
     /// The newest element a reference accepts (XACML 3.0, 5.11); top-level documents come before nested elements.
-    pub(super) fn resolve(&self, child: &PolicySetChild) -> Option<Found<'t>> {
+    pub(super) fn resolve(&self, child: &PolicySetChild) -> Option<PolicyDefinition<'t>> {
         let (reference, wants_policy) = reference(child)?;
-        let newest = |candidates: Option<&Vec<Found<'t>>>| {
+        let newest = |candidates: Option<&Vec<PolicyDefinition<'t>>>| {
             candidates?
                 .iter()
-                .filter(|found| found.element.is_policy() == wants_policy)
-                .filter(|found| reference.accepts(found.element.version()))
-                .max_by_key(|found| found.element.version())
+                .filter(|definition| definition.element.is_policy() == wants_policy)
+                .filter(|definition| reference.accepts(definition.element.version()))
+                .max_by_key(|definition| definition.element.version())
                 .copied()
         };
         let id = reference.id.as_str();
@@ -157,14 +166,14 @@ impl<'t> Repository<'t> {
         let Some((reference, wants_policy)) = reference(child) else { return String::new() };
         let id = reference.id.as_str();
         let same_id = self.top.get(id).into_iter().chain(self.nested.get(id)).flatten();
-        let (same_kind, other_kind): (Vec<Found<'_>>, Vec<Found<'_>>) =
-            same_id.partition(|found| found.element.is_policy() == wants_policy);
+        let (same_kind, other_kind): (Vec<PolicyDefinition<'_>>, Vec<PolicyDefinition<'_>>) =
+            same_id.partition(|definition| definition.element.is_policy() == wants_policy);
         if !same_kind.is_empty() {
             let versions: Vec<String> =
-                same_kind.iter().map(|found| found.element.version().to_string()).collect();
+                same_kind.iter().map(|definition| definition.element.version().to_string()).collect();
             return format!("there is version {}", versions.join(", "));
         }
-        match other_kind.first().map(|found| found.element) {
+        match other_kind.first().map(|definition| definition.element) {
             Some(Element::Policy(_)) => "it is a policy: use `PolicyIdReference`".into(),
             Some(Element::PolicySet(_)) => "it is a policy set: use `PolicySetIdReference`".into(),
             None => format!("add the document that defines it; there are: {}", self.top_level_ids(5)),
@@ -197,7 +206,9 @@ impl<'t> Repository<'t> {
             match child {
                 PolicySetChild::PolicySet(nested) => self.note_references(from, nested, referenced),
                 PolicySetChild::PolicyReference(_) | PolicySetChild::PolicySetReference(_) => {
-                    referenced.extend(self.resolve(child).map(|found| found.source).filter(|to| *to != from));
+                    referenced.extend(
+                        self.resolve(child).map(|definition| definition.source).filter(|to| *to != from),
+                    );
                 }
                 PolicySetChild::Policy(_) => {}
             }
@@ -205,9 +216,9 @@ impl<'t> Repository<'t> {
     }
 
     /// The newest element with this identifier, to start from.
-    pub(super) fn find_root(&self, id: &str) -> Option<Found<'t>> {
-        let newest = |found: Option<&Vec<Found<'t>>>| {
-            found?.iter().max_by_key(|found| found.element.version()).copied()
+    pub(super) fn find_root(&self, id: &str) -> Option<PolicyDefinition<'t>> {
+        let newest = |definition: Option<&Vec<PolicyDefinition<'t>>>| {
+            definition?.iter().max_by_key(|definition| definition.element.version()).copied()
         };
         newest(self.top.get(id)).or_else(|| newest(self.nested.get(id)))
     }

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use crate::encoding::Utf16;
-use crate::tree::Place;
+use crate::tree::XmlLocation;
 
 /// Where a document declares its encoding: in its first line, far before this.
 const DECLARATION_LENGTH_MAX: usize = 256;
 
 /// Why bytes are not the text of an XML document.
 pub(super) struct Undecodable {
-    pub(super) place: Place,
+    pub(super) place: XmlLocation,
     pub(super) message: String,
     pub(super) help: Option<String>,
 }
@@ -21,7 +21,7 @@ pub(super) fn in_utf8(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Undecodable> {
     match encoding.decode(bytes) {
         Ok(text) => Ok(Cow::Owned(text.into_bytes())),
         Err(error) => Err(Undecodable {
-            place: Place { offset: 0, line: error.line, column: error.column },
+            place: XmlLocation { offset: 0, line: error.line, column: error.column },
             message: error.message,
             help: Some("save the document as UTF-8".to_owned()),
         }),
@@ -67,16 +67,18 @@ pub(super) fn is_xml_character(character: char) -> bool {
 }
 
 /// The place a number of bytes after another place.
-pub(super) fn advance(place: Place, passed: &[u8]) -> Place {
+pub(super) fn advance(place: XmlLocation, passed: &[u8]) -> XmlLocation {
     // Every byte but the continuation bytes of UTF-8 begins a character.
     let characters = |bytes: &[u8]| count(bytes, |byte| byte & 0xC0 != 0x80);
     let offset = place.offset.saturating_add(u32::try_from(passed.len()).unwrap_or(u32::MAX));
     match passed.iter().rposition(|byte| *byte == b'\n') {
-        None => Place { offset, line: place.line, column: place.column.saturating_add(characters(passed)) },
+        None => {
+            XmlLocation { offset, line: place.line, column: place.column.saturating_add(characters(passed)) }
+        }
         Some(last) => {
             let line = place.line.saturating_add(count(passed, |byte| byte == b'\n'));
             // The line break is counted as the first character of its line: columns begin with 1.
-            Place { offset, line, column: characters(passed.get(last..).unwrap_or(&[])) }
+            XmlLocation { offset, line, column: characters(passed.get(last..).unwrap_or(&[])) }
         }
     }
 }
@@ -85,13 +87,13 @@ fn count(bytes: &[u8], counted: impl Fn(u8) -> bool) -> u32 {
     u32::try_from(bytes.iter().filter(|byte| counted(**byte)).count()).unwrap_or(u32::MAX)
 }
 
-fn place_in(bytes: &[u8], offset: usize, skipped: u32) -> Place {
-    advance(Place { offset: skipped, line: 1, column: 1 }, bytes.get(..offset).unwrap_or(bytes))
+fn place_in(bytes: &[u8], offset: usize, skipped: u32) -> XmlLocation {
+    advance(XmlLocation { offset: skipped, line: 1, column: 1 }, bytes.get(..offset).unwrap_or(bytes))
 }
 
 fn unreadable_encoding(encoding: &str) -> Undecodable {
     Undecodable {
-        place: Place { offset: 0, line: 1, column: 1 },
+        place: XmlLocation { offset: 0, line: 1, column: 1 },
         message: format!("the document is written in {encoding}, only UTF-8 and UTF-16 are read"),
         help: Some("save it as UTF-8".to_owned()),
     }

@@ -5,9 +5,9 @@ use super::decode::{Undecodable, decode, in_utf8};
 use super::error::{PolicyError, Problems, quote};
 use super::limits::Limits;
 use super::reader::{Reader, is_xml_space};
-use crate::tree::{Document, Place, PolicyOrSet, Standard};
+use crate::tree::{Document, PolicyOrSet, Standard, XmlLocation};
 
-const BEGINNING: Place = Place { offset: 0, line: 1, column: 1 };
+const BEGINNING: XmlLocation = XmlLocation { offset: 0, line: 1, column: 1 };
 
 /// Reads a policy or policy set of XACML 3.0, 2.0, 1.1 or 1.0: an XML document in UTF-8 or UTF-16, told apart by the
 /// namespace of its root element. `source_name` is only for messages and the tree.

@@ -5,7 +5,7 @@ use std::fmt;
 use durward_ir::near::nearest;
 use smol_str::SmolStr;
 
-use crate::tree::Place;
+use crate::tree::XmlLocation;
 
 /// Most problems that are listed for one document: more than an author reads at once, and a bound on the memory that
 /// a broken (or hostile) document can take.
@@ -32,7 +32,7 @@ pub struct PolicyError {
 
 impl PolicyError {
     /// A problem at a place of one document.
-    pub fn at(source: SmolStr, place: Place, message: String, help: Option<String>) -> PolicyError {
+    pub fn at(source: SmolStr, place: XmlLocation, message: String, help: Option<String>) -> PolicyError {
         PolicyError { source, line: place.line, column: place.column, message, help }
     }
 
@@ -68,14 +68,14 @@ impl Problems {
         Problems { source: source.into(), found: Vec::new() }
     }
 
-    pub(super) fn report(&mut self, place: Place, message: String, help: Option<String>) {
+    pub(super) fn report(&mut self, place: XmlLocation, message: String, help: Option<String>) {
         if !self.is_full() {
             self.report_last(place, message, help);
         }
     }
 
     /// Reports the problem that ends the reading; for it there is always room.
-    pub(super) fn report_last(&mut self, place: Place, message: String, help: Option<String>) {
+    pub(super) fn report_last(&mut self, place: XmlLocation, message: String, help: Option<String>) {
         self.found.push(PolicyError::at(self.source.clone(), place, message, help));
     }
 

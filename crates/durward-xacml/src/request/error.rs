@@ -13,7 +13,7 @@ pub struct RequestError {
     /// What is wrong, lower case and without the place.
     pub message: String,
     /// Where it is wrong.
-    pub place: Place,
+    pub place: ErrorLocation,
 }
 
 /// The same, for a response that cannot be read.
@@ -34,7 +34,7 @@ pub enum RequestErrorKind {
 
 /// Where in a text something is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ErrorLocation {
     /// In a text of lines; both count from 1, columns count characters.
     Line {
         /// The line.
@@ -56,33 +56,35 @@ impl RequestError {
 
     /// An error about the text as a whole.
     pub(crate) fn whole(kind: RequestErrorKind, message: impl Into<String>) -> Box<RequestError> {
-        Box::new(RequestError { kind, message: message.into(), place: Place::Whole })
+        Box::new(RequestError { kind, message: message.into(), place: ErrorLocation::Whole })
     }
 }
 
 impl From<Utf16Error> for RequestError {
     fn from(error: Utf16Error) -> RequestError {
-        let place = Place::Line { line: error.line as usize, column: error.column as usize };
+        let place = ErrorLocation::Line { line: error.line as usize, column: error.column as usize };
         RequestError { kind: RequestErrorKind::IllFormed, message: error.message, place }
     }
 }
 
-impl Place {
+impl ErrorLocation {
     /// The line and column of a byte of `text`; the end of the text where `offset` lies beyond it.
-    pub(crate) fn at(text: &str, offset: usize) -> Place {
+    pub(crate) fn at(text: &str, offset: usize) -> ErrorLocation {
         let before = text.get(..text.floor_char_boundary(offset)).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-        Place::Line { line, column }
+        ErrorLocation::Line { line, column }
     }
 }
 
 impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Line { line, column } => write!(f, "{} (line {line}, column {column})", self.message),
-            Place::Path(path) => write!(f, "{} (at `{path}`)", self.message),
-            Place::Whole => f.write_str(&self.message),
+            ErrorLocation::Line { line, column } => {
+                write!(f, "{} (line {line}, column {column})", self.message)
+            }
+            ErrorLocation::Path(path) => write!(f, "{} (at `{path}`)", self.message),
+            ErrorLocation::Whole => f.write_str(&self.message),
         }
     }
 }

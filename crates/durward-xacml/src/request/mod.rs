@@ -29,7 +29,7 @@ use smol_str::SmolStr;
 
 pub use builder::{IntoValue, RequestBuilder};
 pub use categories::{Attribute, AttributeView, Categories, Category, CategoryView};
-pub use error::{Place, RequestError, RequestErrorKind, ResponseError};
+pub use error::{ErrorLocation, RequestError, RequestErrorKind, ResponseError};
 pub use raw::RawRequest;
 pub(crate) use written::{Form, Written};
 pub(crate) use xml::{read_category, read_value};

@@ -2,13 +2,13 @@
 
 use smol_str::SmolStr;
 
-use super::{AttributeValue, Place};
+use super::{AttributeValue, XmlLocation};
 
 /// Parameters for a combining algorithm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CombinerParameters {
     /// Where they are written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// What they are about.
     pub about: ParametersAbout,
     /// The parameters, in order; there may be none.
@@ -32,7 +32,7 @@ pub enum ParametersAbout {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CombinerParameter {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `ParameterName`.
     pub name: SmolStr,
     /// Its value.

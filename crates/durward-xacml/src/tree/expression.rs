@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::{NamespaceScope, Place};
+use super::{NamespaceScope, XmlLocation};
 
 /// One expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub enum Expression {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Apply {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `FunctionId`.
     pub function: SmolStr,
     /// What the author says about it.
@@ -40,7 +40,7 @@ pub struct Apply {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttributeValue {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `DataType`.
     pub data_type: SmolStr,
     /// The text, untrimmed, entities resolved, without that of child elements.
@@ -69,7 +69,7 @@ pub struct XmlAttribute {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttributeDesignator {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `Category`; for XACML 1 and 2 the category its element stands for, as a 3.0 identifier.
     pub category: SmolStr,
     /// `AttributeId`.
@@ -86,7 +86,7 @@ pub struct AttributeDesignator {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttributeSelector {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// The document the path is over.
     pub over: SelectorBase,
     /// The XPath expression, as written: `Path`, or `RequestContextPath` in XACML 1 and 2.
@@ -118,7 +118,7 @@ pub enum SelectorBase {
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariableReference {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `VariableId`.
     pub id: SmolStr,
 }
@@ -127,14 +127,14 @@ pub struct VariableReference {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `FunctionId`.
     pub id: SmolStr,
 }
 
 impl Expression {
     /// Where it is written.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> XmlLocation {
         match self {
             Expression::Apply(node) => node.place,
             Expression::Value(node) => node.place,

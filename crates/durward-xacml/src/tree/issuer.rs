@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::{AttributeValue, NamespaceScope, Place};
+use super::{AttributeValue, NamespaceScope, XmlLocation};
 
 /// `PolicyIssuer` (XACML 3.0, section 5.3).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyIssuer {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `Content`.
     pub content: Option<Markup>,
     /// `Attribute`s, in order.
@@ -21,7 +21,7 @@ pub struct PolicyIssuer {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Markup {
     /// Where the element that holds it begins.
-    pub place: Place,
+    pub place: XmlLocation,
     /// The text between the start tag and the end tag; it is well-formed and holds one root element.
     pub text: Box<str>,
     /// The namespace prefixes in scope around it.
@@ -32,7 +32,7 @@ pub struct Markup {
 #[derive(Clone, Debug, PartialEq)]
 pub struct IssuerAttribute {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `AttributeId`.
     pub id: SmolStr,
     /// `Issuer`.

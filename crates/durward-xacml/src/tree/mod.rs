@@ -7,8 +7,8 @@
 mod combiner;
 mod expression;
 mod issuer;
+mod location;
 mod notice;
-mod place;
 mod reference;
 mod target;
 mod version;
@@ -23,8 +23,8 @@ pub use expression::{
     VariableReference, XmlAttribute,
 };
 pub use issuer::{IssuerAttribute, Markup, PolicyIssuer};
+pub use location::{NamespaceScope, XmlLocation};
 pub use notice::{AttributeAssignmentExpression, NoticeExpression};
-pub use place::{NamespaceScope, Place};
 pub use reference::IdReference;
 pub use target::{AllOf, AnyOf, Match, MatchAttribute, Target};
 pub use version::{Version, VersionError, VersionPattern};
@@ -64,7 +64,7 @@ pub enum PolicyOrSet {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicySet {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `PolicySetId`.
     pub id: SmolStr,
     /// `Version`; 1.0 where XACML 1 and 2 leave it out.
@@ -108,7 +108,7 @@ pub enum PolicySetChild {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `PolicyId`.
     pub id: SmolStr,
     /// `Version`; 1.0 where XACML 1 and 2 leave it out.
@@ -141,7 +141,7 @@ pub struct Policy {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `RuleId`. The standard asks for no uniqueness.
     pub id: SmolStr,
     /// `Effect`.
@@ -172,7 +172,7 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// The expression, to be of type boolean.
     pub expression: Expression,
 }
@@ -181,7 +181,7 @@ pub struct Condition {
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariableDefinition {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `VariableId`.
     pub id: SmolStr,
     /// What it stands for.
@@ -230,7 +230,7 @@ impl PolicyOrSet {
 
 impl PolicySetChild {
     /// Where it is written.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> XmlLocation {
         match self {
             PolicySetChild::Policy(policy) => policy.place,
             PolicySetChild::PolicySet(set) => set.place,

@@ -2,13 +2,13 @@
 
 use smol_str::SmolStr;
 
-use super::{Effect, Expression, Place};
+use super::{Effect, Expression, XmlLocation};
 
 /// `ObligationExpression` or `AdviceExpression`: they differ only in which list they stand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoticeExpression {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `ObligationId` or `AdviceId`.
     pub id: SmolStr,
     /// `FulfillOn` or `AppliesTo`.
@@ -22,7 +22,7 @@ pub struct NoticeExpression {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttributeAssignmentExpression {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `AttributeId`.
     pub id: SmolStr,
     /// `Category`.

@@ -2,13 +2,13 @@
 
 use smol_str::SmolStr;
 
-use super::{Place, Version, VersionPattern};
+use super::{Version, VersionPattern, XmlLocation};
 
 /// `PolicyIdReference` or `PolicySetIdReference` (XACML 3.0, sections 5.10 and 5.11).
 #[derive(Clone, Debug, PartialEq)]
 pub struct IdReference {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// The id of the policy or policy set meant.
     pub id: SmolStr,
     /// `Version`.

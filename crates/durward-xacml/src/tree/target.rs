@@ -2,13 +2,13 @@
 
 use smol_str::SmolStr;
 
-use super::{AttributeDesignator, AttributeSelector, AttributeValue, Place};
+use super::{AttributeDesignator, AttributeSelector, AttributeValue, XmlLocation};
 
 /// `Target`: all of these must hold; none means every request matches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Target {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `AnyOf`; XACML 1 and 2: one for each of `Subjects`, `Resources`, `Actions`, `Environments`.
     pub any_of: Vec<AnyOf>,
 }
@@ -17,7 +17,7 @@ pub struct Target {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnyOf {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `AllOf`; XACML 1 and 2: one for each `Subject`, `Resource`, `Action`, `Environment`.
     pub all_of: Vec<AllOf>,
 }
@@ -26,7 +26,7 @@ pub struct AnyOf {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AllOf {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `Match`; XACML 1 and 2: `SubjectMatch`, `ResourceMatch`, `ActionMatch`, `EnvironmentMatch`.
     pub matches: Vec<Match>,
 }
@@ -35,7 +35,7 @@ pub struct AllOf {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Match {
     /// Where it is written.
-    pub place: Place,
+    pub place: XmlLocation,
     /// `MatchId`.
     pub function: SmolStr,
     /// The first argument.

@@ -8,7 +8,7 @@ use quick_xml::events::{BytesDecl, Event};
 use super::attributes::{self, RawAttribute};
 use super::characters;
 use super::names::{NAMESPACES_MAX, Scopes, Space};
-use crate::request::{Place, RequestError, RequestErrorKind};
+use crate::request::{ErrorLocation, RequestError, RequestErrorKind};
 
 /// The result of reading something; errors are rare and boxed.
 pub(crate) type Read<T> = Result<T, Box<RequestError>>;
@@ -407,7 +407,7 @@ impl<'a> XmlReader<'a> {
 
     /// An error at an offset of the text.
     pub(crate) fn error(&self, kind: RequestErrorKind, offset: usize, message: String) -> Box<RequestError> {
-        Box::new(RequestError { kind, message, place: Place::at(self.text, offset) })
+        Box::new(RequestError { kind, message, place: ErrorLocation::at(self.text, offset) })
     }
 
     pub(super) fn ill_formed(&self, offset: usize, message: String) -> Box<RequestError> {

@@ -10,7 +10,7 @@ use durward_pdp::sapl::{self, Decision, Subscription};
 use durward_pdp::xacml::request::Version;
 use durward_pdp::xacml::response::Status;
 use durward_pdp::xacml::wording;
-use durward_pdp::{Asked, Pdp, Response};
+use durward_pdp::{Pdp, RequestLanguage, Response};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -205,7 +205,7 @@ impl LocalPdp<'_> {
     fn answer_request<'l>(&self, id: &'l str, text: &[u8], form: MessageForm) -> LineResult<'l> {
         match form.read(text) {
             Ok(request) => {
-                tell(self.pdp, Asked::Request);
+                tell(self.pdp, RequestLanguage::Xacml);
                 let (form, version) = (self.format.answer(form), request.version);
                 let explanation = self.explains.then(|| self.pdp.explain(&request).to_json().to_string());
                 let what = LineDecision::Response { form, version, response: self.pdp.decide(&request) };
@@ -218,7 +218,7 @@ impl LocalPdp<'_> {
     fn answer_subscription<'l>(&self, id: &'l str, text: &str) -> LineResult<'l> {
         match Subscription::from_json(text.as_bytes()) {
             Ok(subscription) => {
-                tell(self.pdp, Asked::Subscription);
+                tell(self.pdp, RequestLanguage::Sapl);
                 let explain = || self.finders.explain(self.pdp, &subscription).to_json().to_string();
                 let explanation = self.explains.then(explain);
                 let what = LineDecision::Decision(self.finders.decide(self.pdp, &subscription));

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use durward_pdp::sapl::{self, Decision, Subscription};
 use durward_pdp::xacml::request::Version;
 use durward_pdp::xacml::response::Status;
-use durward_pdp::{Asked, IndexKind, Pdp, Response};
+use durward_pdp::{IndexKind, Pdp, RequestLanguage, Response};
 
 use crate::failure::{BAD_INPUT, CommandError, CommandResult, SUCCESS, complain, warn};
 use crate::policies::{self, ContextArguments, PolicyArguments};
@@ -145,7 +145,7 @@ fn run_here(arguments: &Arguments) -> CommandResult {
         ),
         (None, _) => match question(arguments)? {
             DecideQuestion::Subscription(subscription) if arguments.watch => {
-                tell(&pdp, Asked::Subscription);
+                tell(&pdp, RequestLanguage::Sapl);
                 watch::watch(pdp, watched, &subscription, &finders, arguments)
             }
             DecideQuestion::Subscription(subscription) => {
@@ -193,8 +193,8 @@ fn question(arguments: &Arguments) -> Result<DecideQuestion, CommandError> {
 }
 
 /// Says it where all policies are of another language than the question; once.
-fn tell(pdp: &Pdp, asked: Asked) {
-    if let Some(note) = pdp.first_mismatch(asked) {
+fn tell(pdp: &Pdp, language: RequestLanguage) {
+    if let Some(note) = pdp.first_mismatch(language) {
         warn(note);
     }
 }
@@ -209,7 +209,7 @@ fn answer_request(pdp: &Pdp, text: &[u8], arguments: &Arguments) -> CommandResul
     let answer_form = arguments.format.answer(form);
     match form.read(text) {
         Ok(request) => {
-            tell(pdp, Asked::Request);
+            tell(pdp, RequestLanguage::Xacml);
             let response = pdp.decide(&request);
             let mut answer = answer_form.write(&response, request.version) + "\n";
             if arguments.explain {
@@ -235,7 +235,7 @@ fn answer_subscription(
     finders: &CliFinders,
     arguments: &Arguments,
 ) -> CommandResult {
-    tell(pdp, Asked::Subscription);
+    tell(pdp, RequestLanguage::Sapl);
     let decision = finders.decide(pdp, subscription);
     let mut answer = decision.to_json() + "\n";
     if arguments.explain {

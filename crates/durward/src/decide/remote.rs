@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use durward_net::client::{Client, ClientError, Credentials, Place, Security, Settings};
+use durward_net::client::{Client, ClientError, Credentials, Security, ServerAddress, Settings};
 use durward_pdp::sapl::{self, Decision, Subscription};
 use tokio::runtime::{self, Runtime};
 
@@ -223,13 +223,13 @@ impl RemoteArguments {
                 "durward: warning: --danger-insecure: whoever is on the way to the server can read and forge"
             );
         }
-        Client::new(self.place()?, &settings).map_err(|error| failure(&error))
+        Client::new(self.server_address()?, &settings).map_err(|error| failure(&error))
     }
 
-    fn place(&self) -> Result<Place, CommandError> {
-        if let Some(place) = &self.rsocket {
-            let read = Place::rsocket(place, self.rsocket_tls);
-            return read.map_err(|error| CommandError::new(format!("--rsocket `{place}`: {error}")));
+    fn server_address(&self) -> Result<ServerAddress, CommandError> {
+        if let Some(address) = &self.rsocket {
+            let read = ServerAddress::rsocket(address, self.rsocket_tls);
+            return read.map_err(|error| CommandError::new(format!("--rsocket `{address}`: {error}")));
         }
         let (name, url) = match (&self.url, variable("DURWARD_URL")?) {
             (Some(url), _) => ("--url", url.clone()),
@@ -240,7 +240,7 @@ impl RemoteArguments {
             }
         };
         // Not repeated: it may hold a password.
-        Place::http(&url).map_err(|error| CommandError::new(format!("{name}: {error}")))
+        ServerAddress::http(&url).map_err(|error| CommandError::new(format!("{name}: {error}")))
     }
 
     fn credentials(&self) -> Result<Credentials, CommandError> {

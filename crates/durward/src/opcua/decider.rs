@@ -21,8 +21,8 @@ use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::sapl::{Outcome, Subscription};
 use durward_pdp::{
-    Algorithm, Asked, Attempt, AttributeSource, Decision as XacmlDecision, Explanation, Pdp, PolicyText,
-    Request, Response, SourceError, Value,
+    Algorithm, Attempt, AttributeSource, Decision as XacmlDecision, Explanation, Pdp, PolicyText, Request,
+    RequestLanguage, Response, SourceError, Value,
 };
 use opcua_types::StatusCode;
 
@@ -117,7 +117,7 @@ impl PolicyDecider {
     /// All verdicts, by the policies in force.
     fn verdicts(&self, question: &RightsQuestion<'_>) -> Result<Vec<GrantVerdict>, Error> {
         // As for `durward serve`: subscriptions, unless there is nothing but XACML.
-        match self.pdp.mismatch(Asked::Subscription) {
+        match self.pdp.mismatch(RequestLanguage::Sapl) {
             None => self.sapl(question),
             Some(_) => Ok(self.xacml(question)),
         }
@@ -168,7 +168,7 @@ pub(super) fn explained(
     node: &str,
     permission: Permission,
 ) -> Result<(GrantVerdict, Explanation), Error> {
-    match pdp.mismatch(Asked::Subscription) {
+    match pdp.mismatch(RequestLanguage::Sapl) {
         None => {
             let subscription = facts.known()?.subscription(&facts.resource(node)?, permission);
             let known = BareSubscription { subscription: &subscription, lacks_environment: Cell::new(false) };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use durward_opcua::authority::decide::{SubjectKind, TokenClientApplication, TokenSubject};
 use durward_opcua::permission::Permission;
 use durward_opcua::token::{GrantVerdict, TableNode, Thumbprint};
-use durward_pdp::{Asked, Explanation, Pdp, PdpBuilder};
+use durward_pdp::{Explanation, Pdp, PdpBuilder, RequestLanguage};
 use durward_server::Settings;
 use durward_session::identity::Moment;
 use serde_json::{Value as Json, json};
@@ -183,7 +183,7 @@ fn explained_now(
     permission: Permission,
     now: Moment,
 ) -> Result<Explanation, CommandError> {
-    if pdp.mismatch(Asked::Subscription).is_some() {
+    if pdp.mismatch(RequestLanguage::Sapl).is_some() {
         return Ok(pdp.explain(&facts.request(node, permission)));
     }
     let known = facts.known().map_err(application::failure)?;

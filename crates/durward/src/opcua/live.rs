@@ -19,7 +19,7 @@ use durward_pdp::ir::question::{Attributes, Reading};
 use durward_pdp::sapl::Subscription;
 use durward_pdp::stream::finders::{TimeFinder, X509Finder};
 use durward_pdp::stream::{Context, Invocation, TimedFinder};
-use durward_pdp::{Asked, Pdp, Value};
+use durward_pdp::{Pdp, RequestLanguage, Value};
 use durward_server::{PolicyWatch, Settings};
 use durward_session::identity::Moment;
 
@@ -161,7 +161,7 @@ pub(super) fn decide(
 ) -> LiveDecision {
     let until = now.plus(HOLDS_MAX);
     let refused = |why: String| LiveDecision { ruling: PermissionRuling::DENIED, until, why };
-    if pdp.mismatch(Asked::Subscription).is_some() {
+    if pdp.mismatch(RequestLanguage::Sapl).is_some() {
         let noted = MissingAttributeNote::default();
         let response = pdp.decide_with(&facts.request(node, permission), &noted);
         if noted.take() {

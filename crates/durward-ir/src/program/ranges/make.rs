@@ -46,15 +46,15 @@ impl Ranges {
 
     /// Makes the slot of these comparisons.
     fn add(&mut self, slots: &mut Slots, (source, domain, bag): Key, comparisons: &[Comparison]) {
-        let (scale, places) = cut(comparisons);
+        let (scale, piece_ranges) = cut(comparisons);
         let slot = slots.derived_slot(Derived { source, domain, bag, scale, first: Atom(0) });
-        for ((id, range), place) in comparisons.iter().zip(places) {
+        for ((id, range), piece_range) in comparisons.iter().zip(piece_ranges) {
             let test = RangeTest {
                 slot,
-                is_exact: range.is_exact && place.is_exact,
+                is_exact: range.is_exact && piece_range.is_exact,
                 is_error_if_absent: range.is_error_if_absent,
-                first: place.first,
-                count: place.end - place.first,
+                first: piece_range.first,
+                count: piece_range.end - piece_range.first,
                 is_outside: range.is_outside,
             };
             self.tests.insert(*id, test);
@@ -107,20 +107,21 @@ fn parts(builder: &Builder) -> Vec<(ExprId, usize)> {
 }
 
 /// The bounds of these comparisons, and where each of them is among the pieces.
-fn cut(comparisons: &[Comparison]) -> (Scale, Vec<Place>) {
+fn cut(comparisons: &[Comparison]) -> (Scale, Vec<PieceRange>) {
     let bounds = comparisons.iter().flat_map(|(_, range)| range.low.iter().chain(&range.high));
     let mut bounds: Vec<Bound> = bounds.cloned().collect();
     bounds.sort_by(Bound::order);
     bounds.dedup_by(|one, next| one.order(next).is_eq());
     loop {
         let scale = Scale::new(bounds.clone());
-        let places: Vec<Place> = comparisons.iter().map(|(_, range)| range.place(&scale)).collect();
-        let pieces = places.iter().zip(comparisons).map(|(place, (_, range))| {
-            let inside = (place.end - place.first) as usize;
+        let piece_ranges: Vec<PieceRange> =
+            comparisons.iter().map(|(_, range)| range.piece_range(&scale)).collect();
+        let pieces = piece_ranges.iter().zip(comparisons).map(|(piece_range, (_, range))| {
+            let inside = (piece_range.end - piece_range.first) as usize;
             if range.is_outside { scale.pieces() as usize - inside } else { inside }
         });
         if pieces.sum::<usize>() <= comparisons.len() * PIECES_MEAN_MAX + PIECES_MIN {
-            return (scale, places);
+            return (scale, piece_ranges);
         }
         bounds = bounds.into_iter().skip(1).step_by(2).collect();
     }
@@ -128,7 +129,7 @@ fn cut(comparisons: &[Comparison]) -> (Scale, Vec<Place>) {
 
 /// The pieces of a range, from the first to before the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
+pub(super) struct PieceRange {
     pub(super) first: u32,
     pub(super) end: u32,
     /// Whether the range is just these. Else it is in these and maybe less; where the others are meant, in those and
@@ -137,13 +138,13 @@ pub(super) struct Place {
 }
 
 impl Range {
-    pub(super) fn place(&self, scale: &Scale) -> Place {
+    pub(super) fn piece_range(&self, scale: &Scale) -> PieceRange {
         let (first, begins) = self.low.as_ref().map_or((0, true), |low| scale.behind(low));
         let (end, ends) =
             self.high.as_ref().map_or_else(|| (scale.pieces(), true), |high| scale.behind(high));
         let first = first + u32::from(!begins && self.is_outside);
         let end = end + u32::from(!ends && !self.is_outside);
-        Place { first, end: end.max(first), is_exact: begins && ends }
+        PieceRange { first, end: end.max(first), is_exact: begins && ends }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The engine that tries ways, up to [`BACKTRACKS_MAX`]. Without the feature `backtracking`, `linear_only.rs` is in its place.
 
-use super::{BACKTRACKS_MAX, Found, PATTERN_MEMORY_MAX, Reason};
+use super::{BACKTRACKS_MAX, PATTERN_MEMORY_MAX, Reason, RegexMatch};
 
 #[derive(Debug)]
 pub(super) struct Backtracking(Box<fancy_regex::Regex>);
@@ -25,9 +25,12 @@ impl Backtracking {
     }
 
     /// The first match from this byte on, if there is one; `None` where too many ways were tried.
-    pub(super) fn find_at(&self, text: &str, start: usize) -> Option<Option<Found>> {
+    pub(super) fn find_at(&self, text: &str, start: usize) -> Option<Option<RegexMatch>> {
         let captures = self.0.captures_from_pos(text, start).ok()?;
         let span = |group: fancy_regex::Match<'_>| (group.start(), group.end());
-        Some(captures.map(|captures| Found { spans: captures.iter().map(|group| group.map(span)).collect() }))
+        Some(
+            captures
+                .map(|captures| RegexMatch { spans: captures.iter().map(|group| group.map(span)).collect() }),
+        )
     }
 }

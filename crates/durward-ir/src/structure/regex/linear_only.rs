@@ -1,6 +1,6 @@
 //! In the place of `backtracking.rs` without the feature `backtracking`: no expression gets past [`Backtracking::build`].
 
-use super::{Found, Reason};
+use super::{Reason, RegexMatch};
 
 #[derive(Debug)]
 pub(super) enum Backtracking {}
@@ -18,7 +18,7 @@ impl Backtracking {
         match *self {}
     }
 
-    pub(super) fn find_at(&self, _: &str, _: usize) -> Option<Option<Found>> {
+    pub(super) fn find_at(&self, _: &str, _: usize) -> Option<Option<RegexMatch>> {
         match *self {}
     }
 }

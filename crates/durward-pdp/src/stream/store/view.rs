@@ -7,7 +7,7 @@ use durward_ir::fault::Evaluated;
 use smallvec::SmallVec;
 
 use crate::stream::broker::Broker;
-use crate::stream::decider::Known;
+use crate::stream::decider::KnownAttributes;
 use crate::stream::entry::Use;
 use crate::stream::invocation::Invocation;
 
@@ -30,7 +30,7 @@ impl<'a> View<'a> {
     }
 }
 
-impl Known for View<'_> {
+impl KnownAttributes for View<'_> {
     fn get(&self, invocation: &Invocation) -> Option<&Evaluated<Value>> {
         let mut uses = self.uses.iter().zip(&self.is_used);
         let (used, is_used) = uses.find(|(used, _)| self.broker.answers(used.stream, invocation))?;

@@ -7,7 +7,7 @@ use std::fmt;
 use durward_pdp::Value;
 use durward_pdp::ir::Fault;
 use durward_pdp::ir::fault::Evaluated;
-use durward_pdp::stream::{Decider, Invocation, Known, Step};
+use durward_pdp::stream::{Decider, Invocation, KnownAttributes, Step};
 
 use super::sources::serves;
 use crate::world::{Found, Question, Rules};
@@ -357,7 +357,7 @@ struct Seen<'a> {
     asked: std::cell::RefCell<Vec<Invocation>>,
 }
 
-impl Known for Seen<'_> {
+impl KnownAttributes for Seen<'_> {
     fn get(&self, invocation: &Invocation) -> Option<&Evaluated<Value>> {
         self.asked.borrow_mut().push(invocation.clone());
         let mut uses = self.uses.iter().filter(|(_, used)| !matches!(used, Use::Stale));

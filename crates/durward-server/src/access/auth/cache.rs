@@ -14,15 +14,15 @@ use super::{Denied, Identity};
 use crate::base::settings::AuthSettings;
 
 /// The keyed digest of credentials.
-pub(super) type Place = [u8; 32];
+pub(super) type CacheKey = [u8; 32];
 
 pub(super) struct Cache {
     key: [u8; 32],
     positive: Duration,
     negative: Duration,
     entries_max: usize,
-    right: Mutex<HashMap<Place, (Instant, Identity)>>,
-    wrong: Mutex<HashMap<Place, Instant>>,
+    right: Mutex<HashMap<CacheKey, (Instant, Identity)>>,
+    wrong: Mutex<HashMap<CacheKey, Instant>>,
 }
 
 impl std::fmt::Debug for Cache {
@@ -47,7 +47,7 @@ impl Cache {
     }
 
     /// Where these parts are remembered. Their lengths count, so that no two lists of parts are the same.
-    pub(super) fn place(&self, parts: &[&[u8]]) -> Place {
+    pub(super) fn key_of(&self, parts: &[&[u8]]) -> CacheKey {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else { return [0; 32] };
         for part in parts {
             mac.update(&(part.len() as u64).to_be_bytes());
@@ -57,18 +57,18 @@ impl Cache {
     }
 
     /// What is remembered.
-    pub(super) fn get(&self, place: &Place, now: Instant) -> Option<Result<Identity, Denied>> {
-        if let Some((until, identity)) = lock(&self.right).get(place)
+    pub(super) fn get(&self, cache_key: &CacheKey, now: Instant) -> Option<Result<Identity, Denied>> {
+        if let Some((until, identity)) = lock(&self.right).get(cache_key)
             && now < *until
         {
             return Some(Ok(identity.clone()));
         }
-        let is_wrong = lock(&self.wrong).get(place).is_some_and(|until| now < *until);
+        let is_wrong = lock(&self.wrong).get(cache_key).is_some_and(|until| now < *until);
         is_wrong.then_some(Err(Denied::Wrong))
     }
 
     /// Remembers. No longer than the credentials last; and not what is not known.
-    pub(super) fn put(&self, place: Place, verified: &Result<Identity, Denied>, now: Instant) {
+    pub(super) fn put(&self, cache_key: CacheKey, verified: &Result<Identity, Denied>, now: Instant) {
         match verified {
             Ok(identity) => {
                 let until = now + self.positive;
@@ -81,14 +81,14 @@ impl Cache {
                     some.map(|some| right.remove(&some));
                 }
                 if self.entries_max > 0 {
-                    right.insert(place, (until, identity.clone()));
+                    right.insert(cache_key, (until, identity.clone()));
                 }
             }
             Err(Denied::Wrong) => {
                 let mut wrong = lock(&self.wrong);
                 make_room(&mut wrong, self.entries_max, |until| now < *until);
                 if wrong.len() < self.entries_max {
-                    wrong.insert(place, now + self.negative);
+                    wrong.insert(cache_key, now + self.negative);
                 }
             }
             Err(Denied::Busy) => {}
@@ -97,7 +97,7 @@ impl Cache {
 }
 
 /// Forgets what is too old, when there is no room otherwise.
-fn make_room<V>(map: &mut HashMap<Place, V>, max: usize, lasts: impl Fn(&V) -> bool) {
+fn make_room<V>(map: &mut HashMap<CacheKey, V>, max: usize, lasts: impl Fn(&V) -> bool) {
     if map.len() >= max {
         map.retain(|_, value| lasts(value));
     }
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn right_ones_are_believed_for_five_minutes_and_wrong_ones_refused_for_five_seconds() {
         let (cache, now) = (cache(10), Instant::now());
-        let (right, wrong) = (cache.place(&[b"a"]), cache.place(&[b"b"]));
+        let (right, wrong) = (cache.key_of(&[b"a"]), cache.key_of(&[b"b"]));
         cache.put(right, &identity(None), now);
         cache.put(wrong, &Err(Denied::Wrong), now);
         let after = |seconds| now + Duration::from_secs(seconds);
@@ -135,41 +135,41 @@ mod tests {
     #[test]
     fn nothing_is_believed_longer_than_it_lasts() {
         let (cache, now) = (cache(10), Instant::now());
-        let place = cache.place(&[b"a"]);
-        cache.put(place, &identity(Some(now + Duration::from_secs(2))), now);
-        assert!(cache.get(&place, now + Duration::from_secs(1)).is_some());
-        assert_eq!(cache.get(&place, now + Duration::from_secs(2)), None);
+        let cache_key = cache.key_of(&[b"a"]);
+        cache.put(cache_key, &identity(Some(now + Duration::from_secs(2))), now);
+        assert!(cache.get(&cache_key, now + Duration::from_secs(1)).is_some());
+        assert_eq!(cache.get(&cache_key, now + Duration::from_secs(2)), None);
     }
 
     #[test]
     fn what_is_not_known_is_not_remembered() {
         let (cache, now) = (cache(10), Instant::now());
-        cache.put(cache.place(&[b"a"]), &Err(Denied::Busy), now);
-        assert_eq!(cache.get(&cache.place(&[b"a"]), now), None);
+        cache.put(cache.key_of(&[b"a"]), &Err(Denied::Busy), now);
+        assert_eq!(cache.get(&cache.key_of(&[b"a"]), now), None);
     }
 
     #[test]
     fn parts_are_told_apart() {
         let cache = cache(10);
-        assert_ne!(cache.place(&[b"a", b"bc"]), cache.place(&[b"ab", b"c"]));
-        assert_eq!(cache.place(&[b"a", b"bc"]), cache.place(&[b"a", b"bc"]));
+        assert_ne!(cache.key_of(&[b"a", b"bc"]), cache.key_of(&[b"ab", b"c"]));
+        assert_eq!(cache.key_of(&[b"a", b"bc"]), cache.key_of(&[b"a", b"bc"]));
     }
 
     #[test]
     fn a_flood_of_either_kind_stays_within_its_room() {
         let (cache, now) = (cache(10), Instant::now());
-        let right = cache.place(&[b"right"]);
+        let right = cache.key_of(&[b"right"]);
         cache.put(right, &identity(None), now);
         for number in 0..100_u32 {
-            cache.put(cache.place(&[&number.to_be_bytes()]), &Err(Denied::Wrong), now);
+            cache.put(cache.key_of(&[&number.to_be_bytes()]), &Err(Denied::Wrong), now);
         }
         assert!(cache.get(&right, now).is_some());
         for number in 100..200_u32 {
-            cache.put(cache.place(&[&number.to_be_bytes()]), &identity(None), now);
+            cache.put(cache.key_of(&[&number.to_be_bytes()]), &identity(None), now);
         }
         assert_eq!((lock(&cache.right).len(), lock(&cache.wrong).len()), (10, 10));
         let later = now + Duration::from_secs(10);
-        cache.put(cache.place(&[b"late"]), &Err(Denied::Wrong), later);
+        cache.put(cache.key_of(&[b"late"]), &Err(Denied::Wrong), later);
         assert_eq!(lock(&cache.wrong).len(), 1);
     }
 }

@@ -208,35 +208,35 @@ impl Authenticator {
         if self.names.is_empty() {
             return Err(Denied::Wrong);
         }
-        let place = self.cache.place(&[b"password", name.as_bytes(), password.as_bytes()]);
+        let cache_key = self.cache.key_of(&[b"password", name.as_bytes(), password.as_bytes()]);
         let user = self.names.get(name).copied();
-        self.verify_secret(place, user, secret::Kind::Password, password).await
+        self.verify_secret(cache_key, user, secret::Kind::Password, password).await
     }
 
     async fn verify_key(&self, key: String) -> Result<Identity, Denied> {
         if self.keys.is_empty() {
             return Err(Denied::Wrong);
         }
-        let place = self.cache.place(&[b"key", key.as_bytes()]);
+        let cache_key = self.cache.key_of(&[b"key", key.as_bytes()]);
         let id = key.strip_prefix(API_KEY_PREFIX).and_then(|rest| rest.split_once('_'));
         let user = id.and_then(|(id, _)| self.keys.get(id)).copied();
-        self.verify_secret(place, user, secret::Kind::ApiKey, key).await
+        self.verify_secret(cache_key, user, secret::Kind::ApiKey, key).await
     }
 
     /// A user that does not exist takes as long to be refused as one that does: names are not to be found out by time.
     async fn verify_secret(
         &self,
-        place: cache::Place,
+        cache_key: cache::CacheKey,
         user: Option<usize>,
         kind: secret::Kind,
         secret: String,
     ) -> Result<Identity, Denied> {
-        if let Some(known) = self.cache.get(&place, Instant::now()) {
+        if let Some(known) = self.cache.get(&cache_key, Instant::now()) {
             return known;
         }
         let _permit = self.secrets.permit().await?;
         // Meanwhile, somebody may have come with the same.
-        if let Some(known) = self.cache.get(&place, Instant::now()) {
+        if let Some(known) = self.cache.get(&cache_key, Instant::now()) {
             return known;
         }
         let is_right = self.secrets.is_right(user, kind, secret).await?;
@@ -248,14 +248,14 @@ impl Authenticator {
         if verified.is_err() {
             tracing::debug!(?kind, "wrong credentials");
         }
-        self.cache.put(place, &verified, Instant::now());
+        self.cache.put(cache_key, &verified, Instant::now());
         verified
     }
 
     async fn verify_token(&self, token: &str) -> Result<Identity, Denied> {
         let Some(tokens) = &self.tokens else { return Err(Denied::Wrong) };
-        let place = self.cache.place(&[b"token", token.as_bytes()]);
-        if let Some(known) = self.cache.get(&place, Instant::now()) {
+        let cache_key = self.cache.key_of(&[b"token", token.as_bytes()]);
+        if let Some(known) = self.cache.get(&cache_key, Instant::now()) {
             return known;
         }
         let now = (self.clock)();
@@ -268,7 +268,7 @@ impl Authenticator {
             }
             Err(denied) => Err(denied),
         };
-        self.cache.put(place, &verified, Instant::now());
+        self.cache.put(cache_key, &verified, Instant::now());
         verified
     }
 

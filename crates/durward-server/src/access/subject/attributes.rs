@@ -124,7 +124,7 @@ impl WithTokens {
     /// # Errors
     /// A token that is none by its form, or of a kind that there is not.
     pub(crate) async fn named(self, request: Request, subjects: &Subjects) -> Result<Named, Wrong> {
-        let mut found: Found = Vec::new();
+        let mut found: ResolvedTokens = Vec::new();
         for category in request.categories.iter() {
             let Some(token) = shown(category)? else { continue };
             has_setting(&token, subjects)?;
@@ -141,11 +141,11 @@ impl WithTokens {
     }
 }
 
-/// Who shows each token.
-type Found = Vec<(Shown, Result<Subject, NotTaken>)>;
+/// The subject of each token, or why it has none.
+type ResolvedTokens = Vec<(Shown, Result<Subject, NotTaken>)>;
 
 /// The same categories with the subjects in the places of their tokens.
-fn replaced(old: &Categories, found: &Found) -> Result<Categories, Wrong> {
+fn replaced(old: &Categories, found: &ResolvedTokens) -> Result<Categories, Wrong> {
     let mut new = Categories::with_capacity(old.len(), old.attribute_count() + 16);
     for category in old.iter() {
         let Some(token) = shown(category)? else {

@@ -35,14 +35,14 @@ pub(super) enum HowOften {
 }
 
 /// A session that was found: the subject that policies see, and what tells what becomes of it.
-struct Found {
+struct ResolvedSession {
     subject: Value,
     /// The subject as a text, to tell whether it is another one.
     text: String,
     turn: Turning,
 }
 
-type Finding = Pin<Box<dyn Future<Output = Result<Found, NotTaken>> + Send>>;
+type Finding = Pin<Box<dyn Future<Output = Result<ResolvedSession, NotTaken>> + Send>>;
 
 fn find(subjects: Subjects, shown: Shown, purpose: Purpose, often: HowOften) -> Finding {
     Box::pin(async move {
@@ -52,7 +52,7 @@ fn find(subjects: Subjects, shown: Shown, purpose: Purpose, often: HowOften) -> 
         };
         let subject = document::of(&subject);
         let text = format!("{subject:?}");
-        Ok(Found { subject, text, turn })
+        Ok(ResolvedSession { subject, text, turn })
     })
 }
 
@@ -153,8 +153,8 @@ impl Follow {
         self.news(Arc::new(Decision::plain(outcome)), || Some(Arc::new(Record::failed(0, reason))))
     }
 
-    fn found(&mut self, found: Found) -> Option<Arc<Decision>> {
-        let Found { subject, text, turn } = found;
+    fn found(&mut self, found: ResolvedSession) -> Option<Arc<Decision>> {
+        let ResolvedSession { subject, text, turn } = found;
         self.state = State::Known(turn);
         if self.decided.as_ref().is_some_and(|(known, _)| *known == text) {
             return None;

@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::sleep_until;
 
-use super::requests::{Found, Place, Requests};
+use super::requests::{RequestGuard, Requests, TimeoutCheck};
 use super::rewound::Rewound;
 use super::{End, HEADER_COUNT_MAX};
 use crate::base::limits::Held;
@@ -61,15 +61,15 @@ where
     let settings = &http.settings.server;
     let requests = Arc::new(Requests::new(settings, http.settings.sapl.keep_alive()));
     let service = service_fn(|request: Request<Incoming>| {
-        let (http, place) = (Arc::clone(http), Arc::new(requests.begin()));
+        let (http, guard) = (Arc::clone(http), Arc::new(requests.begin()));
         async move {
             let held = http.http2_requests.take();
             let answer = answer(&http, client, request, held.is_some()).await;
-            place.is_answered();
+            guard.is_answered();
             answer.map(|answer| {
                 // Streams of events have limits of their own.
                 let held = held.filter(|_| matches!(answer.body(), Body::Whole(_)));
-                answer.map(|body| Tracked { body, place, held })
+                answer.map(|body| Tracked { body, guard, held })
             })
         }
     });
@@ -104,12 +104,14 @@ where
             }
             let now = Instant::now();
             match requests.end_late(now, settings, || http.metrics.limit_hit("request_time_ms_max")) {
-                Found::Nothing(next) => timer.as_mut().reset(next.min(now + pause).into()),
-                Found::Stuck => return Poll::Ready(End::TooSlow("request_time_ms_max")),
-                Found::Idle if is_idle || is_told => return Poll::Ready(End::TooSlow("idle_time_ms_max")),
+                TimeoutCheck::Nothing(next) => timer.as_mut().reset(next.min(now + pause).into()),
+                TimeoutCheck::Stuck => return Poll::Ready(End::TooSlow("request_time_ms_max")),
+                TimeoutCheck::Idle if is_idle || is_told => {
+                    return Poll::Ready(End::TooSlow("idle_time_ms_max"));
+                }
                 // A request that is on its way can be sent again elsewhere only if it is known that it was not looked at (GOAWAY,
                 // RFC 9113, 6.8).
-                Found::Idle => {
+                TimeoutCheck::Idle => {
                     is_idle = true;
                     connection.as_mut().graceful_shutdown();
                     timer.as_mut().reset((now + settings.header_time_max()).into());
@@ -186,7 +188,7 @@ fn name_host(request: &mut Request<Incoming>) {
 /// The body of an answer, which tells when it is taken.
 struct Tracked {
     body: Body,
-    place: Arc<Place>,
+    guard: Arc<RequestGuard>,
     /// Of an answer that comes in one piece, which takes it over: among all connections it counts until it is taken.
     held: Option<Held>,
 }
@@ -194,7 +196,7 @@ struct Tracked {
 /// A piece of it: its request is under way until the library has written the last byte.
 struct Piece {
     bytes: Bytes,
-    _place: Arc<Place>,
+    _guard: Arc<RequestGuard>,
     _held: Option<Held>,
 }
 
@@ -221,11 +223,11 @@ impl HttpBody for Tracked {
         task: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Piece>, Self::Error>>> {
         if let Body::Events(_) = self.body {
-            self.place.is_read();
+            self.guard.is_read();
         }
         let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(task) else { return Poll::Pending };
-        let Tracked { place, held, .. } = &mut *self;
-        let piece = |bytes| Piece { bytes, _place: Arc::clone(place), _held: held.take() };
+        let Tracked { guard, held, .. } = &mut *self;
+        let piece = |bytes| Piece { bytes, _guard: Arc::clone(guard), _held: held.take() };
         Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(piece))))
     }
 

@@ -54,7 +54,7 @@ struct Slot {
 
 /// What the timer of a connection finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum TimeoutCheck {
     /// Nothing can be late before this.
     Nothing(Instant),
     /// There has been no request for as long as may be.
@@ -74,7 +74,7 @@ impl Requests {
     }
 
     /// One more request, until what is returned is dropped.
-    pub(super) fn begin(self: &Arc<Self>) -> Place {
+    pub(super) fn begin(self: &Arc<Self>) -> RequestGuard {
         let mut inner = self.lock();
         let number = match inner.free.pop() {
             Some(number) => number,
@@ -86,7 +86,7 @@ impl Requests {
         inner.set(number, Some(Wait::Answer(Instant::now())));
         inner.last = number;
         drop(inner);
-        Place { requests: Arc::clone(self), number }
+        RequestGuard { requests: Arc::clone(self), number }
     }
 
     /// What ends the request that began last.
@@ -96,7 +96,12 @@ impl Requests {
     }
 
     /// Ends each request that has waited too long, and tells `late` of it; others of the connection go on.
-    pub(super) fn end_late(&self, now: Instant, settings: &ServerSettings, mut late: impl FnMut()) -> Found {
+    pub(super) fn end_late(
+        &self,
+        now: Instant,
+        settings: &ServerSettings,
+        mut late: impl FnMut(),
+    ) -> TimeoutCheck {
         let mut inner = self.lock();
         let request_time = settings.request_time_max();
         let mut earliest = None;
@@ -110,7 +115,7 @@ impl Requests {
                 (None, Wait::Event(since)) => since + self.pause_max,
             };
             if limit <= now && slot.ended.is_some() {
-                return Found::Stuck;
+                return TimeoutCheck::Stuck;
             }
             if limit <= now {
                 slot.ended = Some(now);
@@ -122,9 +127,9 @@ impl Requests {
         }
         let idle_until = inner.idle_since + settings.idle_time_max();
         match earliest {
-            Some(earliest) => Found::Nothing(earliest),
-            None if idle_until <= now => Found::Idle,
-            None => Found::Nothing(idle_until),
+            Some(earliest) => TimeoutCheck::Nothing(earliest),
+            None if idle_until <= now => TimeoutCheck::Idle,
+            None => TimeoutCheck::Nothing(idle_until),
         }
     }
 
@@ -144,14 +149,14 @@ impl Inner {
     }
 }
 
-/// One request under way.
+/// One request under way; dropping it ends the request.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct RequestGuard {
     requests: Arc<Requests>,
     number: usize,
 }
 
-impl Place {
+impl RequestGuard {
     /// Its answer is made, and to be taken.
     pub(super) fn is_answered(&self) {
         self.requests.lock().set(self.number, Some(Wait::Taking(Instant::now())));
@@ -163,7 +168,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         let mut inner = self.requests.lock();
         inner.set(self.number, None);
@@ -191,12 +196,12 @@ mod tests {
         let begun = Instant::now();
         let (settings, requests) = of_a_second();
         let next = |now| match requests.end_late(now, &settings, || panic!("nothing is late")) {
-            Found::Nothing(next) => next - begun,
-            found @ (Found::Idle | Found::Stuck) => panic!("{found:?}"),
+            TimeoutCheck::Nothing(next) => next - begun,
+            found @ (TimeoutCheck::Idle | TimeoutCheck::Stuck) => panic!("{found:?}"),
         };
         assert!(next(begun) >= settings.idle_time_max());
         let idle = requests.end_late(begun + 2 * settings.idle_time_max(), &settings, || {});
-        assert_eq!(idle, Found::Idle);
+        assert_eq!(idle, TimeoutCheck::Idle);
         let first = requests.begin();
         let second = requests.begin();
         first.is_read();
@@ -223,14 +228,14 @@ mod tests {
         late.is_answered();
         let mut count = 0;
         let now = begun + 3 * SECOND;
-        assert!(matches!(requests.end_late(now, &settings, || count += 1), Found::Nothing(_)));
+        assert!(matches!(requests.end_late(now, &settings, || count += 1), TimeoutCheck::Nothing(_)));
         assert_eq!(count, 1);
         end_of_late.notified().await;
         let other = tokio::time::timeout(Duration::from_millis(20), end_of_taken.notified()).await;
         assert!(other.is_err(), "the other goes on");
-        assert_eq!(requests.end_late(now + 2 * SECOND, &settings, || {}), Found::Stuck);
+        assert_eq!(requests.end_late(now + 2 * SECOND, &settings, || {}), TimeoutCheck::Stuck);
         drop(late);
-        assert!(matches!(requests.end_late(now + 2 * SECOND, &settings, || {}), Found::Nothing(_)));
+        assert!(matches!(requests.end_late(now + 2 * SECOND, &settings, || {}), TimeoutCheck::Nothing(_)));
         let next = requests.begin();
         assert!(!Arc::ptr_eq(&end_of_late, &requests.end_of_last()), "its end is its own");
         drop((taken, next));

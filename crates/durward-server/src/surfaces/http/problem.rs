@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use durward_pdp::xacml::request::{Place, RequestError};
+use durward_pdp::xacml::request::{ErrorLocation, RequestError};
 use http_body_util::Full;
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -17,7 +17,7 @@ use super::{Answer, Form, escape};
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
-    place: Place,
+    place: ErrorLocation,
     extra: Extra,
     /// Whether the connection is of no use afterwards.
     closes: bool,
@@ -56,7 +56,7 @@ const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("1");
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Problem {
-        let (place, extra) = (Place::Whole, Extra::None);
+        let (place, extra) = (ErrorLocation::Whole, Extra::None);
         Problem { status, detail: detail.into(), place, extra, closes: false }
     }
 
@@ -95,9 +95,9 @@ impl Problem {
     /// What is wrong, with the place.
     pub(crate) fn told(&self) -> String {
         match &self.place {
-            Place::Line { line, column } => format!("{} (line {line}, column {column})", self.detail),
-            Place::Path(path) => format!("{} (at `{path}`)", self.detail),
-            Place::Whole => self.detail.clone(),
+            ErrorLocation::Line { line, column } => format!("{} (line {line}, column {column})", self.detail),
+            ErrorLocation::Path(path) => format!("{} (at `{path}`)", self.detail),
+            ErrorLocation::Whole => self.detail.clone(),
         }
     }
 
@@ -140,9 +140,9 @@ impl Problem {
 
     fn document(&self) -> Document<'_> {
         let (line, column, path) = match &self.place {
-            Place::Line { line, column } => (Some(*line), Some(*column), None),
-            Place::Path(path) => (None, None, Some(path.as_str())),
-            Place::Whole => (None, None, None),
+            ErrorLocation::Line { line, column } => (Some(*line), Some(*column), None),
+            ErrorLocation::Path(path) => (None, None, Some(path.as_str())),
+            ErrorLocation::Whole => (None, None, None),
         };
         Document {
             kind: "about:blank",

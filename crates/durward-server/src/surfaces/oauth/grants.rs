@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, json};
 
 use super::refusal::Refusal;
-use super::{Asked, json as answer_of};
+use super::{ClientRequest, json as answer_of};
 use crate::access::issued::subject;
 use crate::base::settings::{ClientGrant, is_scope};
 use crate::surfaces::http::Answer;
@@ -40,42 +40,42 @@ struct Given<'g> {
     issued_token_type: Option<&'static str>,
 }
 
-pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
-    match asked.form.need("grant_type")? {
-        "client_credentials" => for_itself(asked).await,
-        EXCHANGE => for_user(asked).await,
+pub(super) async fn answer(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
+    match request.form.need("grant_type")? {
+        "client_credentials" => for_itself(request).await,
+        EXCHANGE => for_user(request).await,
         _ => Err(Refusal::grant_type()),
     }
 }
 
-async fn for_itself(asked: &Asked<'_>) -> Result<Answer, Refusal> {
-    may(asked, ClientGrant::ClientCredentials)?;
-    let (audience, scope) = (audience(asked)?, scope(asked)?);
-    let lifetime = asked.issued.settings.token_lifetime();
+async fn for_itself(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
+    may(request, ClientGrant::ClientCredentials)?;
+    let (audience, scope) = (audience(request)?, scope(request)?);
+    let lifetime = request.issued.settings.token_lifetime();
     let token = issue(
-        asked,
+        request,
         Request {
-            issuer: &asked.issued.issuer,
-            subject: &subject::of_client(&asked.client.id),
+            issuer: &request.issued.issuer,
+            subject: &subject::of_client(&request.client.id),
             audience: &audience,
             lifetime,
-            client: Some(&asked.client.id),
+            client: Some(&request.client.id),
             scope: named(&scope),
             session: None,
             more: Map::new(),
         },
     )?;
-    record(asked, &audience, None).await;
+    record(request, &audience, None).await;
     Ok(given(token, lifetime, &scope, None))
 }
 
-async fn for_user(asked: &Asked<'_>) -> Result<Answer, Refusal> {
-    may(asked, ClientGrant::TokenExchange)?;
-    is_of_types_there_are(asked)?;
-    let (audience, scope) = (audience(asked)?, scope(asked)?);
-    let (who, session) = session(asked).await?;
+async fn for_user(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
+    may(request, ClientGrant::TokenExchange)?;
+    is_of_types_there_are(request)?;
+    let (audience, scope) = (audience(request)?, scope(request)?);
+    let (who, session) = session(request).await?;
     // A token does not outlive its session's last possible moment.
-    let lifetime = asked.issued.settings.token_lifetime().min(session.ends.since(asked.now));
+    let lifetime = request.issued.settings.token_lifetime().min(session.ends.since(request.now));
     if lifetime < Duration::from_secs(1) {
         return Err(refused());
     }
@@ -86,32 +86,32 @@ async fn for_user(asked: &Asked<'_>) -> Result<Answer, Refusal> {
         ("auth_time", json!(began)),
     ];
     let token = issue(
-        asked,
+        request,
         Request {
-            issuer: &asked.issued.issuer,
+            issuer: &request.issued.issuer,
             subject: &subject::of_user(&who.user),
             audience: &audience,
             lifetime,
-            client: Some(&asked.client.id),
+            client: Some(&request.client.id),
             scope: named(&scope),
             session: Some(&who.id.to_string()),
             more: more.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         },
     )?;
-    record(asked, &audience, Some(&who)).await;
+    record(request, &audience, Some(&who)).await;
     Ok(given(token, lifetime, &scope, Some(ACCESS_TOKEN)))
 }
 
-fn may(asked: &Asked<'_>, grant: ClientGrant) -> Result<(), Refusal> {
-    if asked.client.grants.contains(&grant) {
+fn may(request: &ClientRequest<'_>, grant: ClientGrant) -> Result<(), Refusal> {
+    if request.client.grants.contains(&grant) {
         return Ok(());
     }
     Err(Refusal::unauthorized("this client may not use this grant"))
 }
 
 /// What is exchanged is the token of a session, and what comes of it an access token.
-fn is_of_types_there_are(asked: &Asked<'_>) -> Result<(), Refusal> {
-    let form = &asked.form;
+fn is_of_types_there_are(request: &ClientRequest<'_>) -> Result<(), Refusal> {
+    let form = &request.form;
     if form.need("subject_token_type")? != SESSION {
         return Err(Refusal::request(format!("`subject_token_type` must be {SESSION}")));
     }
@@ -127,8 +127,8 @@ fn is_of_types_there_are(asked: &Asked<'_>) -> Result<(), Refusal> {
 }
 
 /// Whom the token is for: always said, and all of it the client's to ask for.
-fn audience<'a>(asked: &'a Asked<'_>) -> Result<Vec<&'a str>, Refusal> {
-    let mut audience: Vec<&str> = asked.form.all("audience").chain(asked.form.all("resource")).collect();
+fn audience<'a>(request: &'a ClientRequest<'_>) -> Result<Vec<&'a str>, Refusal> {
+    let mut audience: Vec<&str> = request.form.all("audience").chain(request.form.all("resource")).collect();
     audience.sort_unstable();
     audience.dedup();
     if audience.is_empty() {
@@ -137,16 +137,16 @@ fn audience<'a>(asked: &'a Asked<'_>) -> Result<Vec<&'a str>, Refusal> {
     if audience.len() > AUDIENCES_MAX {
         return Err(Refusal::request(format!("a token is for {AUDIENCES_MAX} audiences at most")));
     }
-    let is_allowed = |audience: &&str| asked.client.audiences.iter().any(|allowed| allowed == *audience);
+    let is_allowed = |audience: &&str| request.client.audiences.iter().any(|allowed| allowed == *audience);
     if audience.iter().all(is_allowed) { Ok(audience) } else { Err(Refusal::target()) }
 }
 
 /// What the token allows: what is asked for, or else all that the client may ask for.
-fn scope(asked: &Asked<'_>) -> Result<String, Refusal> {
-    let Some(wanted) = asked.form.get("scope") else { return Ok(asked.client.scopes.join(" ")) };
+fn scope(request: &ClientRequest<'_>) -> Result<String, Refusal> {
+    let Some(wanted) = request.form.get("scope") else { return Ok(request.client.scopes.join(" ")) };
     let mut scopes: Vec<&str> = Vec::new();
     for scope in wanted.split(' ').filter(|scope| !scope.is_empty()) {
-        if !is_scope(scope) || !asked.client.scopes.iter().any(|allowed| allowed == scope) {
+        if !is_scope(scope) || !request.client.scopes.iter().any(|allowed| allowed == scope) {
             return Err(Refusal::scope());
         }
         if !scopes.contains(&scope) {
@@ -161,9 +161,9 @@ fn named(scope: &str) -> Option<&str> {
 }
 
 /// Whose session is shown, if it lives.
-async fn session(asked: &Asked<'_>) -> Result<(Who, Session), Refusal> {
-    let token = asked.form.need("subject_token")?;
-    let Some(service) = asked.service else {
+async fn session(request: &ClientRequest<'_>) -> Result<(Who, Session), Refusal> {
+    let token = request.form.need("subject_token")?;
+    let Some(service) = request.service else {
         return Err(Refusal::request("there are no sessions on this server"));
     };
     service.session(token, Purpose::Use).await.map_err(|failed| match failed {
@@ -186,9 +186,9 @@ fn refused() -> Refusal {
     Refusal::request("the subject token is not accepted: its session has ended, or it is none")
 }
 
-fn issue(asked: &Asked<'_>, request: Request<'_>) -> Result<String, Refusal> {
-    asked.issued.keys.issue(asked.client.algorithm, asked.now, request).map_err(|error| {
-        tracing::error!(%error, client = asked.client.id, "a token could not be made");
+fn issue(request: &ClientRequest<'_>, token: Request<'_>) -> Result<String, Refusal> {
+    request.issued.keys.issue(request.client.algorithm, request.now, token).map_err(|error| {
+        tracing::error!(%error, client = request.client.id, "a token could not be made");
         Refusal::unavailable("the token could not be made; try again")
     })
 }
@@ -199,9 +199,10 @@ fn given(access_token: String, lifetime: Duration, scope: &str, kind: Option<&'s
     answer_of(StatusCode::OK, &given)
 }
 
-async fn record(asked: &Asked<'_>, audience: &[&str], who: Option<&Who>) {
-    let Some(service) = asked.service else { return };
-    let event = AuditEvent::new(Kind::TokenIssued).address(&asked.address.to_string()).by(&asked.client.id);
+async fn record(request: &ClientRequest<'_>, audience: &[&str], who: Option<&Who>) {
+    let Some(service) = request.service else { return };
+    let event =
+        AuditEvent::new(Kind::TokenIssued).address(&request.address.to_string()).by(&request.client.id);
     let event = event.detail(&format!("for {}", audience.join(" ")));
     service
         .audit(match who {

@@ -6,15 +6,15 @@ use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::refusal::Refusal;
-use super::{Asked, json};
+use super::{ClientRequest, json};
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
 
 /// Of a token that is not good, is none, or is not the client's to ask about, no more is said than that: whoever asks is not to
 /// know which (2.2).
-pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
-    let token = asked.form.need("token")?;
-    let document = match active(asked, token).await? {
+pub(super) async fn answer(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
+    let token = request.form.need("token")?;
+    let document = match active(request, token).await? {
         Some(claims) => view(&claims),
         None => json!({ "active": false }),
     };
@@ -22,19 +22,19 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
 }
 
 /// What a token says, if it is good and the client may know.
-async fn active(asked: &Asked<'_>, token: &str) -> Result<Option<Claims>, Refusal> {
-    let issued = asked.issued;
+async fn active(request: &ClientRequest<'_>, token: &str) -> Result<Option<Claims>, Refusal> {
+    let issued = request.issued;
     let unavailable = |_| Refusal::unavailable("the token cannot be looked at; try again");
     issued.catch_up().await.map_err(unavailable)?;
-    let Some(claims) = issued.good(token, asked.now) else { return Ok(None) };
-    let is_own = claims.client_id.as_deref() == Some(&asked.client.id);
-    let is_for_it = claims.aud.iter().any(|audience| asked.client.serves.contains(audience));
+    let Some(claims) = issued.good(token, request.now) else { return Ok(None) };
+    let is_own = claims.client_id.as_deref() == Some(&request.client.id);
+    let is_for_it = claims.aud.iter().any(|audience| request.client.serves.contains(audience));
     if !(is_own || is_for_it) {
         return Ok(None);
     }
     let Some(session) = &claims.sid else { return Ok(Some(claims)) };
     let (Some(user), Some(id), Some(service)) =
-        (subject::read(&claims.sub), SessionId::read(session), asked.service)
+        (subject::read(&claims.sub), SessionId::read(session), request.service)
     else {
         return Ok(None);
     };

@@ -59,7 +59,7 @@ pub(crate) struct Surface {
 }
 
 /// A request that needs a client, with its body read and its client known.
-struct Asked<'a> {
+struct ClientRequest<'a> {
     issued: &'a Issued,
     service: Option<&'a Service>,
     client: &'a OauthClientSettings,
@@ -119,11 +119,11 @@ impl Surface {
         let form = Form::read(&body)?;
         let client = self.clients.authenticate(&head.headers, &form).await?;
         let (issued, now) = (&*self.issued, Moment::of((self.clock)()));
-        let asked = Asked { issued, service: issued.service.as_ref(), client, form, now, address };
+        let request = ClientRequest { issued, service: issued.service.as_ref(), client, form, now, address };
         match ask {
-            Ask::Introspect => introspect::answer(&asked).await,
-            Ask::Revoke => revoke::answer(&asked).await,
-            Ask::Token | Ask::Keys | Ask::Metadata => grants::answer(&asked).await,
+            Ask::Introspect => introspect::answer(&request).await,
+            Ask::Revoke => revoke::answer(&request).await,
+            Ask::Token | Ask::Keys | Ask::Metadata => grants::answer(&request).await,
         }
     }
 }

@@ -9,21 +9,21 @@ use http_body_util::Full;
 use hyper::Response;
 use hyper::header::{self, HeaderValue};
 
-use super::Asked;
+use super::ClientRequest;
 use super::refusal::Refusal;
 use crate::access::issued::{NotRevoked, name_of};
 use crate::surfaces::http::Answer;
 
 /// A token that is none, or none any more, needs no recalling: that is no error (2.2).
-pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
-    let token = asked.form.need("token")?;
-    let Some(claims) = asked.issued.keys.verify(token, &asked.issued.issuer, asked.now) else {
+pub(super) async fn answer(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
+    let token = request.form.need("token")?;
+    let Some(claims) = request.issued.keys.verify(token, &request.issued.issuer, request.now) else {
         return Ok(done());
     };
-    if claims.client_id.as_deref() != Some(&asked.client.id) {
+    if claims.client_id.as_deref() != Some(&request.client.id) {
         return Err(Refusal::unauthorized("the token was given to another client"));
     }
-    let (revoked, now) = (Arc::clone(&asked.issued.revoked), asked.now);
+    let (revoked, now) = (Arc::clone(&request.issued.revoked), request.now);
     let (id, ends_s) = (claims.jti.clone(), claims.exp);
     let added = tokio::task::spawn_blocking(move || revoked.add(&id, ends_s, now)).await;
     match added {
@@ -37,12 +37,13 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
         }
         Err(_) => return Err(Refusal::unavailable("it could not be done; try again")),
     }
-    if let Some(service) = asked.service {
+    if let Some(service) = request.service {
         // Where sessions are shared, so is this. It is recalled here already.
         let recalled =
             service.recall(name_of(&claims.jti), Moment::from_ms(claims.exp.saturating_mul(1000))).await;
         recalled.map_err(|_| Refusal::unavailable("other nodes could not be told; try again"))?;
-        let event = AuditEvent::new(Kind::Revoked).address(&asked.address.to_string()).by(&asked.client.id);
+        let event =
+            AuditEvent::new(Kind::Revoked).address(&request.address.to_string()).by(&request.client.id);
         service.audit(event.detail(&format!("token {} for {}", claims.jti, claims.sub))).await;
     }
     Ok(done())

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::answers::{Refusal, json, never_kept, of_version, with_token, without_cookie};
 use super::auth_id::{Claims, Fault};
-use super::callbacks::{Asked, Step, filled};
+use super::callbacks::{AuthenticationCallbacks, Step, filled};
 use super::version::Flavour;
 use super::{Call, empty, encoded_words, goto, text_of};
 use crate::surfaces::http::Answer;
@@ -58,7 +58,7 @@ struct ErrorOfOne<'a> {
 
 /// Answers one request.
 pub(super) async fn answer(call: &Call<'_>, realm: &str, body: Incoming) -> Answer {
-    let Some(flavour) = call.asked.served(2, 1) else { return empty(StatusCode::NOT_FOUND) };
+    let Some(flavour) = call.api_version.served(2, 1) else { return empty(StatusCode::NOT_FOUND) };
     let done = match authenticated(call, realm, body).await {
         Ok(outcome) => never_kept(succeeded(call, &outcome)),
         Err(refusal) => refused(call, flavour, refusal),
@@ -276,7 +276,7 @@ fn succeeded(call: &Call<'_>, outcome: &Outcome) -> Answer {
         }
         Outcome::Asks { step, auth_id } => {
             let [user, _] = header_credentials(&call.head.headers).unwrap_or_default();
-            json(&Asked::of(*step, auth_id, user.as_deref()))
+            json(&AuthenticationCallbacks::of(*step, auth_id, user.as_deref()))
         }
     }
 }

@@ -10,10 +10,10 @@ pub(super) enum Step {
     Code,
 }
 
-/// What a client is to fill in.
+/// The callbacks that a client is to fill in.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Asked<'a> {
+pub(super) struct AuthenticationCallbacks<'a> {
     auth_id: &'a str,
     template: &'static str,
     stage: &'static str,
@@ -49,9 +49,9 @@ const fn callback(kind: &'static str, prompt: &'static str, input: &'static str)
     Callback { kind, output, input: [Field { name: input, value: "" }] }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> AuthenticationCallbacks<'a> {
     /// With the name of the user in its place, if it is known already.
-    pub(super) fn of(step: Step, auth_id: &'a str, user: Option<&'a str>) -> Asked<'a> {
+    pub(super) fn of(step: Step, auth_id: &'a str, user: Option<&'a str>) -> AuthenticationCallbacks<'a> {
         let (stage, header, info_text, asked): (_, _, &[&str], _) = match step {
             Step::Credentials => ("DataStore1", "Sign in to OpenAM", &["", ""], CREDENTIALS),
             Step::Code => ("OATH1", "Verification code", &[""], CODE),
@@ -61,7 +61,7 @@ impl<'a> Asked<'a> {
             let [input] = &mut callback.input;
             input.value = user.unwrap_or(input.value);
         }
-        Asked { auth_id, template: "", stage, header, info_text, callbacks }
+        AuthenticationCallbacks { auth_id, template: "", stage, header, info_text, callbacks }
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_can_be_filled_in_and_nothing_else_is_taken() {
-        let text = serde_json::to_string(&Asked::of(Step::Credentials, "x", None)).unwrap();
+        let text = serde_json::to_string(&AuthenticationCallbacks::of(Step::Credentials, "x", None)).unwrap();
         assert!(text.starts_with(r#"{"authId":"x","template":"","stage":"DataStore1","header":"#), "{text}");
         let asked: Value = serde_json::from_str(&text.replace(r#""value":"""#, r#""value":"v""#)).unwrap();
         assert_eq!(filled(Step::Credentials, &asked["callbacks"]), Ok(vec!["v", "v"]));

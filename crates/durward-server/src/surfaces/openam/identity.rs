@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::Call;
 use super::answers::text_of_type;
-use super::place::Form;
 use super::query::Query;
+use super::request_path::Form;
 use crate::surfaces::http::{Answer, escape};
 
 /// What goes wrong, as OpenAM names it.

@@ -39,7 +39,7 @@ pub(super) async fn server(call: &Call<'_>, realm: &str, instance: &[&str], requ
             Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, message))
         }
     };
-    if call.asked.among(&[(1, 1)]).is_none() {
+    if call.api_version.among(&[(1, 1)]).is_none() {
         return Refusal::no_resource(&instance.join("/")).into_answer();
     }
     let answer = match known {
@@ -106,7 +106,7 @@ pub(super) async fn user(call: &Call<'_>, request: &Request) -> Answer {
 async fn id_from_session(call: &Call<'_>) -> Result<Answer, Refusal> {
     let token = call.token().ok_or_else(Refusal::denied)?;
     let who = call.service.validate(token, Purpose::Look).await.map_err(Failed::from)?;
-    let version = match call.asked.among(&[(1, 2), (2, 1), (3, 0)]) {
+    let version = match call.api_version.among(&[(1, 2), (2, 1), (3, 0)]) {
         Some((1, _)) => "resource=1.2",
         Some((2, _)) => "resource=2.1",
         Some(_) => "resource=3.0",

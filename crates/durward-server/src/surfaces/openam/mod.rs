@@ -13,8 +13,8 @@ mod filter;
 mod goto;
 mod identity;
 mod information;
-mod place;
 mod query;
+mod request_path;
 mod resource;
 mod session_actions;
 mod sessions;
@@ -36,9 +36,9 @@ use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
 use answers::Refusal;
 use auth_id::AuthIds;
-use place::{Place, Realms};
 use query::Query;
-use version::Asked;
+use request_path::{Realms, RequestPath};
+use version::AcceptApiVersion;
 
 /// A path under `[openam] path`, and what it does: for `docs/routes.md`.
 pub const ROUTES: &[(&str, &str, &str, &str)] = &[
@@ -97,7 +97,7 @@ struct Call<'c> {
     bodies: &'c Bodies,
     head: Parts,
     query: Query,
-    asked: Asked,
+    api_version: AcceptApiVersion,
     client: IpAddr,
 }
 
@@ -130,16 +130,26 @@ impl Surface {
         let path = head.uri.path().strip_prefix(settings.path.as_str()).unwrap_or_default().to_owned();
         let realms = service.realms();
         let realms = Realms(&realms);
-        let asked = Asked::read(&head.headers);
-        let mut call =
-            Call { service, auth_ids, settings, bodies, head, query, asked: Asked::NEWEST, client };
-        let mut answer = match (Place::find(&path, realms), asked) {
-            (Place::Identity { form, operation }, _) => identity::answer(&call, form, operation, body).await,
-            (Place::Nowhere, _) => empty(StatusCode::NOT_FOUND),
+        let api_version = AcceptApiVersion::read(&head.headers);
+        let mut call = Call {
+            service,
+            auth_ids,
+            settings,
+            bodies,
+            head,
+            query,
+            api_version: AcceptApiVersion::NEWEST,
+            client,
+        };
+        let mut answer = match (RequestPath::find(&path, realms), api_version) {
+            (RequestPath::Identity { form, operation }, _) => {
+                identity::answer(&call, form, operation, body).await
+            }
+            (RequestPath::Nowhere, _) => empty(StatusCode::NOT_FOUND),
             (_, Err(wrong)) => malformed(wrong),
-            (place, Ok(asked)) => {
-                call.asked = asked;
-                of_json(&call, place, realms, body).await
+            (request_path, Ok(api_version)) => {
+                call.api_version = api_version;
+                of_json(&call, request_path, realms, body).await
             }
         };
         let frame = hyper::header::HeaderValue::from_static("SAMEORIGIN");
@@ -156,9 +166,14 @@ fn malformed(wrong: String) -> Answer {
 }
 
 /// Answers what is under `json`; a realm in the query comes before that of the path.
-async fn of_json(call: &Call<'_>, place: Place<'_>, realms: Realms<'_>, body: Incoming) -> Answer {
+async fn of_json(
+    call: &Call<'_>,
+    request_path: RequestPath<'_>,
+    realms: Realms<'_>,
+    body: Incoming,
+) -> Answer {
     let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message).into_answer();
-    if let Place::NoRealm { name } = &place {
+    if let RequestPath::NoRealm { name } = &request_path {
         return Refusal::new(StatusCode::NOT_FOUND, format!("Realm \"{name}\" not found")).into_answer();
     }
     let named = call.query.get("realm").filter(|name| !name.is_empty());
@@ -167,16 +182,20 @@ async fn of_json(call: &Call<'_>, place: Place<'_>, realms: Realms<'_>, body: In
         Some((_, found)) => found,
         None => None,
     };
-    match place {
-        Place::Authenticate { realm } => authenticate::answer(call, &named.unwrap_or(realm), body).await,
-        Place::Json { realm, resource } => {
+    match request_path {
+        RequestPath::Authenticate { realm } => {
+            authenticate::answer(call, &named.unwrap_or(realm), body).await
+        }
+        RequestPath::Json { realm, resource } => {
             resource::answer(call, &named.unwrap_or(realm), &resource, body).await
         }
-        Place::Hollow => {
+        RequestPath::Hollow => {
             let path = call.head.uri.path();
             answers::no_cache(bad(format!("Resource path '{path}' contains empty path elements")))
         }
-        Place::NoRealm { .. } | Place::Identity { .. } | Place::Nowhere => empty(StatusCode::NOT_FOUND),
+        RequestPath::NoRealm { .. } | RequestPath::Identity { .. } | RequestPath::Nowhere => {
+            empty(StatusCode::NOT_FOUND)
+        }
     }
 }
 

@@ -107,7 +107,7 @@ fn bad(message: impl Into<String>) -> Refusal {
 
 async fn read(call: &Call<'_>, body: Incoming) -> Result<Request, Refusal> {
     let body = call.body(body).await?;
-    call.asked.check_protocol().map_err(bad)?;
+    call.api_version.check_protocol().map_err(bad)?;
     check_type(call)?;
     check_parameters(call)?;
     let operation = operation(call)?;

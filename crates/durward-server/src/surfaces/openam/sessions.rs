@@ -95,7 +95,7 @@ async fn answered(
 }
 
 fn flavour(call: &Call<'_>) -> Result<Flavour, Refusal> {
-    call.asked.served(2, 0).ok_or_else(|| Refusal::no_resource(""))
+    call.api_version.served(2, 0).ok_or_else(|| Refusal::no_resource(""))
 }
 
 async fn action(

@@ -4,7 +4,7 @@ use hyper::header::HeaderMap;
 
 /// What the header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct AcceptApiVersion {
     /// Nothing: the newest.
     resource: Option<(u32, u32)>,
     protocol: Option<(u32, u32)>,
@@ -20,35 +20,35 @@ pub(super) enum Flavour {
 /// The newest protocol of resources there is.
 const PROTOCOL: (u32, u32) = (2, 1);
 
-impl Asked {
+impl AcceptApiVersion {
     /// What is asked for without the header.
-    pub(super) const NEWEST: Asked = Asked { resource: None, protocol: None };
+    pub(super) const NEWEST: AcceptApiVersion = AcceptApiVersion { resource: None, protocol: None };
 
     /// Of `resource=2.0, protocol=1.0` and the like, each at most once.
     ///
     /// # Errors
     /// It is something else; what it says.
-    pub(super) fn read(headers: &HeaderMap) -> Result<Asked, String> {
-        let mut asked = Asked::NEWEST;
-        let Some(value) = headers.get("accept-api-version") else { return Ok(asked) };
+    pub(super) fn read(headers: &HeaderMap) -> Result<AcceptApiVersion, String> {
+        let mut versions = AcceptApiVersion::NEWEST;
+        let Some(value) = headers.get("accept-api-version") else { return Ok(versions) };
         let text = String::from_utf8_lossy(value.as_bytes());
         let wrong = || format!("Version string is in an invalid format: {text}");
         if text.is_empty() {
-            return Ok(asked);
+            return Ok(versions);
         }
         for part in text.split(',') {
             let (name, version) = part.trim().split_once('=').ok_or_else(wrong)?;
             let version = of_text(version).ok_or_else(wrong)?;
             let place = match name {
-                "resource" => &mut asked.resource,
-                "protocol" => &mut asked.protocol,
+                "resource" => &mut versions.resource,
+                "protocol" => &mut versions.protocol,
                 _ => return Err(wrong()),
             };
             if place.replace(version).is_some() {
                 return Err(wrong());
             }
         }
-        Ok(asked)
+        Ok(versions)
     }
 
     /// Which of the two answers: the same major version, and no later minor one than there is.
@@ -99,16 +99,16 @@ fn of_text(text: &str) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Asked, String> {
+    fn read(text: &str) -> Result<AcceptApiVersion, String> {
         let mut headers = HeaderMap::new();
         headers.insert("accept-api-version", text.parse().unwrap());
-        Asked::read(&headers)
+        AcceptApiVersion::read(&headers)
     }
 
     #[test]
     fn versions_are_served_within_their_major_one() {
         let served = |text: &str| read(text).unwrap().served(2, 1);
-        assert_eq!(Asked::read(&HeaderMap::new()).unwrap().served(2, 1), Some(Flavour::Two));
+        assert_eq!(AcceptApiVersion::read(&HeaderMap::new()).unwrap().served(2, 1), Some(Flavour::Two));
         assert_eq!(served("resource=1.0, protocol=1.0"), Some(Flavour::One));
         assert_eq!(served("protocol=1.0,resource=2.1"), Some(Flavour::Two));
         assert_eq!(served("resource=2"), Some(Flavour::Two));

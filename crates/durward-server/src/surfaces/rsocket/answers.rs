@@ -131,7 +131,7 @@ impl Drop for Open {
 }
 
 /// Somebody who asks, and who answers.
-pub(super) struct Asked<'q> {
+pub(super) struct RequestContext<'q> {
     pub(super) surface: &'q Surface,
     pub(super) identity: &'q Identity,
     pub(super) connection: &'q mut Connection,
@@ -187,46 +187,46 @@ impl Answers {
     /// Answers a request, or sees to it that it will be answered.
     pub(super) fn ask(
         &mut self,
-        asked: &mut Asked<'_>,
+        context: &mut RequestContext<'_>,
         stream: u32,
         expects: Expects,
         name: &[u8],
         data: &Bytes,
     ) {
         let Some(route) = Route::find(name, expects) else {
-            asked.surface.metrics.rsocket_request(OTHER_ROUTE, false);
-            return asked.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST);
+            context.surface.metrics.rsocket_request(OTHER_ROUTE, false);
+            return context.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST);
         };
-        let metrics = &asked.surface.metrics;
-        let Some(decider) = asked.surface.decider.get() else {
+        let metrics = &context.surface.metrics;
+        let Some(decider) = context.surface.decider.get() else {
             metrics.rsocket_request(route as usize, false);
-            return asked.connection.reject(
+            return context.connection.reject(
                 stream,
                 ErrorCode::Rejected,
                 "there are no policies in force yet",
             );
         };
         let decider = &**decider;
-        let begun = asked.now;
+        let begun = context.now;
         // A mistake of ours costs one request, not the process.
         let answer = catch_unwind(AssertUnwindSafe(|| match route {
-            Route::DecideOnce => asked.decide_once(decider, stream, data, begun),
+            Route::DecideOnce => context.decide_once(decider, stream, data, begun),
             Route::Decide | Route::MultiDecide | Route::MultiDecideAll | Route::MultiDecideAllOnce => {
-                asked.subscribe(decider, route, data).map(Some)
+                context.subscribe(decider, route, data).map(Some)
             }
         }))
         .unwrap_or(Err(Refused::Panicked));
         metrics.rsocket_request(route as usize, answer.is_ok());
         match answer {
             Ok(None) => {}
-            Ok(Some((source, account))) => self.follow(asked, stream, source, account, begun),
-            Err(refused) => asked.refuse(route, stream, &refused),
+            Ok(Some((source, account))) => self.follow(context, stream, source, account, begun),
+            Err(refused) => context.refuse(route, stream, &refused),
         }
     }
 
     fn follow(
         &mut self,
-        asked: &mut Asked<'_>,
+        context: &mut RequestContext<'_>,
         stream: u32,
         source: Source,
         account: Option<Account>,
@@ -235,7 +235,7 @@ impl Answers {
         let open = match source {
             Source::Once(_) | Source::AllOnce(_) => None,
             Source::Each(_) | Source::All(_) | Source::Changed(..) | Source::Nothing(_) => {
-                let gauge = asked.surface.metrics.streams_open("rsocket");
+                let gauge = context.surface.metrics.streams_open("rsocket");
                 gauge.inc();
                 Some(Open(gauge))
             }
@@ -246,15 +246,15 @@ impl Answers {
             ready: Arc::clone(&self.ready),
         });
         self.live.insert(stream, Live { source, account, begun, waker, _open: open });
-        self.go_on(asked, stream);
+        self.go_on(context, stream);
     }
 
     /// Says what there is to say, for as long as there is room to say it; `false` where there was not enough.
-    pub(super) fn say(&mut self, asked: &mut Asked<'_>) -> bool {
+    pub(super) fn say(&mut self, context: &mut RequestContext<'_>) -> bool {
         let mut streams = self.ready.take().into_iter();
         for stream in streams.by_ref() {
-            self.go_on(asked, stream);
-            if asked.connection.is_congested() {
+            self.go_on(context, stream);
+            if context.connection.is_congested() {
                 break;
             }
         }
@@ -267,20 +267,20 @@ impl Answers {
     }
 
     /// Says what one stream has to say.
-    fn go_on(&mut self, asked: &mut Asked<'_>, stream: u32) {
+    fn go_on(&mut self, context: &mut RequestContext<'_>, stream: u32) {
         let Some(live) = self.live.get_mut(&stream) else { return };
         // Whoever wakes it from now on means something newer.
         live.waker.is_queued.store(false, Ordering::Release);
-        let went = catch_unwind(AssertUnwindSafe(|| live.say(asked, stream)));
+        let went = catch_unwind(AssertUnwindSafe(|| live.say(context, stream)));
         match went {
             Ok(Went::On) => {}
             Ok(Went::Congested) => live.waker.wake_by_ref(),
             Ok(Went::Over) => self.forget(stream),
             Err(_) => {
                 self.forget(stream);
-                asked.surface.metrics.panics.inc();
+                context.surface.metrics.panics.inc();
                 tracing::error!("a stream ended in a panic; please report it");
-                asked.connection.reject(stream, ErrorCode::ApplicationError, "a mistake in durward");
+                context.connection.reject(stream, ErrorCode::ApplicationError, "a mistake in durward");
             }
         }
     }
@@ -296,7 +296,7 @@ enum Went {
 }
 
 impl Live {
-    fn say(&mut self, asked: &mut Asked<'_>, stream: u32) -> Went {
+    fn say(&mut self, context: &mut RequestContext<'_>, stream: u32) -> Went {
         let waker = Waker::from(Arc::clone(&self.waker));
         let task = &mut Context::from_waker(&waker);
         let account = self.account.as_ref();
@@ -304,7 +304,7 @@ impl Live {
             Source::Once(decisions) => match decisions.poll_next(task) {
                 Poll::Pending => Went::On,
                 Poll::Ready(decision) => {
-                    asked.respond(stream, &decision, self.begun);
+                    context.respond(stream, &decision, self.begun);
                     record(account, None, &decision, || decisions.record(), Some(self.begun));
                     Went::Over
                 }
@@ -312,46 +312,46 @@ impl Live {
             Source::AllOnce(decisions) => match decisions.poll_all(task) {
                 Poll::Pending => Went::On,
                 Poll::Ready(named) => {
-                    asked
+                    context
                         .connection
                         .respond(stream, |out| protobuf::write_multi_decision(out, pairs(&named)));
                     for (id, decision) in &named {
-                        asked.surface.metrics.told(decision, Some(self.begun.elapsed()));
+                        context.surface.metrics.told(decision, Some(self.begun.elapsed()));
                         record(account, Some(id), decision, || decisions.record(id), Some(self.begun));
                     }
                     Went::Over
                 }
             },
-            Source::Each(decisions) => while_wanted(asked, stream, |asked| {
+            Source::Each(decisions) => while_wanted(context, stream, |context| {
                 let decision = decisions.poll_next(task);
                 decision.map(|decision| {
                     let is_sent =
-                        asked.connection.send(stream, |out| protobuf::write_decision(out, &decision));
+                        context.connection.send(stream, |out| protobuf::write_decision(out, &decision));
                     if is_sent {
-                        asked.surface.metrics.told(&decision, None);
+                        context.surface.metrics.told(&decision, None);
                         record(account, None, &decision, || decisions.record(), None);
                     }
                     is_sent
                 })
             }),
-            Source::All(decisions) => while_wanted(asked, stream, |asked| {
+            Source::All(decisions) => while_wanted(context, stream, |context| {
                 let named = decisions.poll_all(task);
                 named.map(|named| {
                     let write = |out: &mut _| protobuf::write_multi_decision(out, pairs(&named));
-                    let is_sent = asked.connection.send(stream, write);
+                    let is_sent = context.connection.send(stream, write);
                     for (id, decision) in named.iter().filter(|_| is_sent) {
-                        asked.surface.metrics.told(decision, None);
+                        context.surface.metrics.told(decision, None);
                         record(account, Some(id), decision, || decisions.record(id), None);
                     }
                     is_sent
                 })
             }),
-            Source::Changed(decisions, left) => while_wanted(asked, stream, |asked| {
+            Source::Changed(decisions, left) => while_wanted(context, stream, |context| {
                 if let Some((id, decision)) = left.next() {
                     let write = |out: &mut _| protobuf::write_identifiable_decision(out, &id, &decision);
-                    let is_sent = asked.connection.send(stream, write);
+                    let is_sent = context.connection.send(stream, write);
                     if is_sent {
-                        asked.surface.metrics.told(&decision, None);
+                        context.surface.metrics.told(&decision, None);
                         // The next of this id are asked for when all of these are told.
                         record(account, Some(&id), &decision, || decisions.record(&id), None);
                     }
@@ -363,7 +363,7 @@ impl Live {
                     true
                 })
             }),
-            Source::Nothing(route) => asked.say_nothing(*route, stream, account),
+            Source::Nothing(route) => context.say_nothing(*route, stream, account),
         }
     }
 }
@@ -383,15 +383,15 @@ fn record(
 
 /// Goes on for as long as the stream wants more, there is more, and there is room.
 fn while_wanted(
-    asked: &mut Asked<'_>,
+    context: &mut RequestContext<'_>,
     stream: u32,
-    mut next: impl FnMut(&mut Asked<'_>) -> Poll<bool>,
+    mut next: impl FnMut(&mut RequestContext<'_>) -> Poll<bool>,
 ) -> Went {
-    while asked.connection.wants(stream) {
-        if asked.connection.is_congested() {
+    while context.connection.wants(stream) {
+        if context.connection.is_congested() {
             return Went::Congested;
         }
-        if next(asked).is_pending() {
+        if next(context).is_pending() {
             return Went::On;
         }
     }
@@ -403,7 +403,7 @@ fn pairs(named: &Named) -> impl Iterator<Item = (&str, &Decision)> {
     named.iter().map(|(id, decision)| (id.as_str(), &**decision))
 }
 
-impl Asked<'_> {
+impl RequestContext<'_> {
     /// Most requests end here. `None` where the answer was given.
     fn decide_once(
         &mut self,

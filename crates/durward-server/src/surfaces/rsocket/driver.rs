@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep_until, timeout};
 
 use super::Surface;
-use super::answers::{Answers, Asked};
+use super::answers::{Answers, RequestContext};
 use crate::access::auth::{Denied, Identity, Presented};
 use crate::base::limits::Held;
 use crate::base::socket::is_given_up;
@@ -195,10 +195,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
                     // Nobody asks before it is known who asks.
                     let Some(identity) = &self.identity else { return };
                     let (surface, client) = (&self.surface, self.client);
-                    let mut asked =
-                        Asked { surface, identity, connection: &mut self.connection, client, now };
-                    self.answers.ask(&mut asked, stream, expects, &route, &data);
-                    now = asked.now;
+                    let mut context =
+                        RequestContext { surface, identity, connection: &mut self.connection, client, now };
+                    self.answers.ask(&mut context, stream, expects, &route, &data);
+                    now = context.now;
                 }
             }
         }
@@ -224,8 +224,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         let Some(identity) = &self.identity else { return true };
         let (surface, client) = (&self.surface, self.client);
         let now = Instant::now();
-        let mut asked = Asked { surface, identity, connection: &mut self.connection, client, now };
-        self.answers.say(&mut asked)
+        let mut context = RequestContext { surface, identity, connection: &mut self.connection, client, now };
+        self.answers.say(&mut context)
     }
 
     /// Writes out all there is.

@@ -217,14 +217,20 @@ impl Surface {
         let Some(decider) = self.decider.get() else {
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE));
         };
-        let question =
-            Question { surface: self, call, ask, decider: &**decider, identity: &identity, text: &text };
+        let request = AuthenticatedRequest {
+            surface: self,
+            call,
+            ask,
+            decider: &**decider,
+            identity: &identity,
+            text: &text,
+        };
         match ask {
-            Ask::DecideOnce => question.decide_once().await,
-            Ask::MultiDecideAllOnce => question.decide_all_once().await,
-            Ask::Decide => question.decide(),
-            Ask::MultiDecide => question.decide_all(Emit::Changed),
-            Ask::MultiDecideAll => question.decide_all(Emit::All),
+            Ask::DecideOnce => request.decide_once().await,
+            Ask::MultiDecideAllOnce => request.decide_all_once().await,
+            Ask::Decide => request.decide(),
+            Ask::MultiDecide => request.decide_all(Emit::Changed),
+            Ask::MultiDecideAll => request.decide_all(Emit::All),
         }
     }
 
@@ -250,7 +256,7 @@ enum Emit {
 }
 
 /// A request by somebody who may ask.
-struct Question<'q> {
+struct AuthenticatedRequest<'q> {
     surface: &'q Surface,
     call: &'q Call,
     ask: Ask,
@@ -259,7 +265,7 @@ struct Question<'q> {
     text: &'q [u8],
 }
 
-impl Question<'_> {
+impl AuthenticatedRequest<'_> {
     fn read(&self) -> Result<Subscription, Refusal> {
         let note = |fields: &[&str]| self.unknown(fields);
         json::read_subscription(self.text, note).map_err(|error| self.unreadable(&error))

@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use serde::Deserialize;
 
 use super::sessions::{Done, SessionList, SessionView};
-use super::{Answered, Asked, failed, ok, session_id, user};
+use super::{Answered, ApiRequest, failed, ok, session_id, user};
 use crate::surfaces::http::problem::Problem;
 
 /// Whose sessions.
@@ -31,27 +31,27 @@ struct RevokeBody {
     everybody: bool,
 }
 
-async fn administrator(asked: &Asked<'_>) -> Result<Administrator, Problem> {
-    asked.service.administrator(asked.token()?).await.map_err(|why| failed(&why))
+async fn administrator(request: &ApiRequest<'_>) -> Result<Administrator, Problem> {
+    request.service.administrator(request.token()?).await.map_err(|why| failed(&why))
 }
 
-pub(super) async fn sessions(asked: &Asked<'_>) -> Answered {
-    let WhoseBody { realm, user: name } = asked.read()?;
-    let by = administrator(asked).await?;
+pub(super) async fn sessions(request: &ApiRequest<'_>) -> Answered {
+    let WhoseBody { realm, user: name } = request.read()?;
+    let by = administrator(request).await?;
     let whose = user(&realm, &name)?;
-    let sessions = asked.service.sessions_of(&by, &whose).await.map_err(|why| failed(&why))?;
+    let sessions = request.service.sessions_of(&by, &whose).await.map_err(|why| failed(&why))?;
     let sessions = sessions.iter().map(SessionView::from).collect();
     ok(&SessionList { user: &name, realm: &realm, sessions })
 }
 
-pub(super) async fn revoke(asked: &Asked<'_>) -> Answered {
-    let RevokeBody { realm, user: name, session, everybody } = asked.read()?;
-    let by = administrator(asked).await?;
+pub(super) async fn revoke(request: &ApiRequest<'_>) -> Answered {
+    let RevokeBody { realm, user: name, session, everybody } = request.read()?;
+    let by = administrator(request).await?;
     let done = match (name, session, everybody) {
-        (None, None, true) => asked.service.revoke_all(&by).await,
-        (Some(name), None, false) => asked.service.revoke_user(&by, &user(&realm, &name)?).await,
+        (None, None, true) => request.service.revoke_all(&by).await,
+        (Some(name), None, false) => request.service.revoke_user(&by, &user(&realm, &name)?).await,
         (Some(name), Some(id), false) => {
-            asked.service.revoke(&by, &user(&realm, &name)?, session_id(&id)?).await
+            request.service.revoke(&by, &user(&realm, &name)?, session_id(&id)?).await
         }
         (..) => {
             let detail = "name a `user`, a `user` and one `session`, or `everybody`";
@@ -62,15 +62,15 @@ pub(super) async fn revoke(asked: &Asked<'_>) -> Answered {
     ok(&Done { done: true })
 }
 
-pub(super) async fn forgive(asked: &Asked<'_>) -> Answered {
-    let WhoseBody { realm, user: name } = asked.read()?;
-    let by = administrator(asked).await?;
-    asked.service.forgive(&by, &user(&realm, &name)?).await.map_err(|why| failed(&why))?;
+pub(super) async fn forgive(request: &ApiRequest<'_>) -> Answered {
+    let WhoseBody { realm, user: name } = request.read()?;
+    let by = administrator(request).await?;
+    request.service.forgive(&by, &user(&realm, &name)?).await.map_err(|why| failed(&why))?;
     ok(&Done { done: true })
 }
 
-pub(super) async fn rotate(asked: &Asked<'_>) -> Answered {
-    let by = administrator(asked).await?;
-    asked.service.rotate_keys(&by).await.map_err(|why| failed(&why))?;
+pub(super) async fn rotate(request: &ApiRequest<'_>) -> Answered {
+    let by = administrator(request).await?;
+    request.service.rotate_keys(&by).await.map_err(|why| failed(&why))?;
     ok(&Done { done: true })
 }

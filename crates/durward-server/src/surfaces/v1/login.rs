@@ -8,7 +8,7 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
 use serde::{Deserialize, Serialize};
 
-use super::{Answered, Asked, GrantedView, json, refused};
+use super::{Answered, ApiRequest, GrantedView, json, refused};
 use crate::surfaces::http::problem::Problem;
 
 #[derive(Deserialize)]
@@ -48,28 +48,28 @@ struct Challenge<'c> {
     challenge: &'c str,
 }
 
-pub(super) async fn login(asked: &Asked<'_>) -> Answered {
-    let Body { user, password, realm, code, cookie } = asked.read()?;
-    let request = LoginRequest {
+pub(super) async fn login(request: &ApiRequest<'_>) -> Answered {
+    let Body { user, password, realm, code, cookie } = request.read()?;
+    let login_request = LoginRequest {
         realm,
         user,
         password,
         code,
-        address: asked.call.client.ip(),
+        address: request.call.client.ip(),
         properties: Properties::new(),
         wanted: Wanted::Session,
     };
-    told(asked, asked.service.login(request).await, cookie)
+    told(request, request.service.login(login_request).await, cookie)
 }
 
-pub(super) async fn code(asked: &Asked<'_>) -> Answered {
-    let CodeBody { challenge, code, cookie } = asked.read()?;
-    let address = asked.call.client.ip();
-    let login = asked.service.answer_challenge(&challenge, &code, address, Properties::new()).await;
-    told(asked, login, cookie)
+pub(super) async fn code(request: &ApiRequest<'_>) -> Answered {
+    let CodeBody { challenge, code, cookie } = request.read()?;
+    let address = request.call.client.ip();
+    let login = request.service.answer_challenge(&challenge, &code, address, Properties::new()).await;
+    told(request, login, cookie)
 }
 
-fn told(asked: &Asked<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> Answered {
+fn told(request: &ApiRequest<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> Answered {
     match login {
         Ok(Login::Granted(granted, account)) => {
             let view = View {
@@ -79,7 +79,7 @@ fn told(asked: &Asked<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> 
             };
             let mut answer = json(StatusCode::OK, &view);
             if sets_cookie {
-                answer.headers_mut().append(header::SET_COOKIE, cookie(asked, &granted)?);
+                answer.headers_mut().append(header::SET_COOKIE, cookie(request, &granted)?);
             }
             Ok(answer)
         }
@@ -92,9 +92,9 @@ fn told(asked: &Asked<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> 
 }
 
 /// The cookie that carries a token.
-pub(super) fn cookie(asked: &Asked<'_>, granted: &Granted) -> Result<HeaderValue, Problem> {
-    let secure = if asked.cookie.is_secure { "; Secure" } else { "" };
-    let name = &asked.cookie.name;
+pub(super) fn cookie(request: &ApiRequest<'_>, granted: &Granted) -> Result<HeaderValue, Problem> {
+    let secure = if request.cookie.is_secure { "; Secure" } else { "" };
+    let name = &request.cookie.name;
     let text = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict{secure}", granted.token);
     HeaderValue::try_from(text)
         .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the cookie cannot be set"))

@@ -54,7 +54,7 @@ pub(crate) enum Act {
 }
 
 /// One request, with its body read.
-struct Asked<'a> {
+struct ApiRequest<'a> {
     call: &'a Call,
     service: &'a Service,
     cookie: &'a Cookie,
@@ -118,21 +118,22 @@ impl Surface {
             is_json(&head.headers)?;
         }
         let changes = head.method == Method::POST;
-        let asked = Asked { call, service, cookie: &self.cookie, headers: &head.headers, changes, body };
+        let request =
+            ApiRequest { call, service, cookie: &self.cookie, headers: &head.headers, changes, body };
         match act {
-            Act::Login => login::login(&asked).await,
-            Act::Code => login::code(&asked).await,
-            Act::Validate => sessions::validate(&asked).await,
-            Act::Session => sessions::session(&asked).await,
-            Act::Sessions => sessions::own(&asked).await,
-            Act::Logout => sessions::logout(&asked).await,
-            Act::Refresh => sessions::refresh(&asked).await,
-            Act::StepUp => sessions::step_up(&asked).await,
-            Act::Properties => sessions::properties(&asked).await,
-            Act::AdminSessions => admin::sessions(&asked).await,
-            Act::AdminRevoke => admin::revoke(&asked).await,
-            Act::AdminForgive => admin::forgive(&asked).await,
-            Act::AdminRotate => admin::rotate(&asked).await,
+            Act::Login => login::login(&request).await,
+            Act::Code => login::code(&request).await,
+            Act::Validate => sessions::validate(&request).await,
+            Act::Session => sessions::session(&request).await,
+            Act::Sessions => sessions::own(&request).await,
+            Act::Logout => sessions::logout(&request).await,
+            Act::Refresh => sessions::refresh(&request).await,
+            Act::StepUp => sessions::step_up(&request).await,
+            Act::Properties => sessions::properties(&request).await,
+            Act::AdminSessions => admin::sessions(&request).await,
+            Act::AdminRevoke => admin::revoke(&request).await,
+            Act::AdminForgive => admin::forgive(&request).await,
+            Act::AdminRotate => admin::rotate(&request).await,
             Act::OpenApi => self.described(),
         }
     }
@@ -156,7 +157,7 @@ fn is_utf8_or_no_charset(parameter: &str) -> bool {
         || value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
 }
 
-impl Asked<'_> {
+impl ApiRequest<'_> {
     /// The body, which may be left out where everything in it may be.
     fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         let text = if self.body.is_empty() { b"{}" } else { &*self.body };

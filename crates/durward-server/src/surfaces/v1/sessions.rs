@@ -9,7 +9,7 @@ use hyper::header::{self, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use super::object::Object;
-use super::{Answered, Asked, GrantedView, Way, failed, in_words, json, ok, session_id};
+use super::{Answered, ApiRequest, GrantedView, Way, failed, in_words, json, ok, session_id};
 use crate::surfaces::http::problem::Problem;
 
 /// What a validation says.
@@ -81,17 +81,17 @@ fn yes() -> bool {
 }
 
 /// Whether a token's session lives. The hot path: without a body, nothing is waited for.
-pub(super) async fn validate(asked: &Asked<'_>) -> Answered {
-    let ValidateBody { token, touch } = asked.read()?;
+pub(super) async fn validate(request: &ApiRequest<'_>) -> Answered {
+    let ValidateBody { token, touch } = request.read()?;
     let token = match &token {
         Some(token) => token.as_str(),
-        None => asked.token()?,
+        None => request.token()?,
     };
     let purpose = if touch { Purpose::Use } else { Purpose::Look };
     let mut scratch = Scratch::new();
-    let claims = match asked.service.fresh(token).await {
-        Ok(Some(permit)) => asked.service.validate_with(permit, token, purpose, &mut scratch),
-        Ok(None) => asked.service.validate_now(token, purpose, &mut scratch),
+    let claims = match request.service.fresh(token).await {
+        Ok(Some(permit)) => request.service.validate_with(permit, token, purpose, &mut scratch),
+        Ok(None) => request.service.validate_now(token, purpose, &mut scratch),
         Err(refusal) => Err(refusal),
     };
     match claims {
@@ -117,16 +117,16 @@ pub(super) async fn validate(asked: &Asked<'_>) -> Answered {
 }
 
 /// The token's session.
-pub(super) async fn session(asked: &Asked<'_>) -> Answered {
-    let found = asked.service.session(asked.token()?, Purpose::Look).await;
+pub(super) async fn session(request: &ApiRequest<'_>) -> Answered {
+    let found = request.service.session(request.token()?, Purpose::Look).await;
     let (who, session) = found.map_err(|why| failed(&why))?;
     let (user, realm) = (who.user.subject(), who.user.realm());
     ok(&SessionList { user, realm, sessions: vec![SessionView::from(&session)] })
 }
 
 /// All sessions of the token's user.
-pub(super) async fn own(asked: &Asked<'_>) -> Answered {
-    let found = asked.service.own_sessions(asked.token()?).await;
+pub(super) async fn own(request: &ApiRequest<'_>) -> Answered {
+    let found = request.service.own_sessions(request.token()?).await;
     let (who, sessions) = found.map_err(|why| failed(&why))?;
     let sessions = sessions.iter().map(SessionView::from).collect();
     ok(&SessionList { user: who.user.subject(), realm: who.user.realm(), sessions })
@@ -148,38 +148,38 @@ pub(super) struct Done {
     pub(super) done: bool,
 }
 
-pub(super) async fn logout(asked: &Asked<'_>) -> Answered {
-    let LogoutBody { session, all } = asked.read()?;
-    let (token, way) = asked.shown()?;
-    let address = Some(asked.call.client.ip());
+pub(super) async fn logout(request: &ApiRequest<'_>) -> Answered {
+    let LogoutBody { session, all } = request.read()?;
+    let (token, way) = request.shown()?;
+    let address = Some(request.call.client.ip());
     let other = session.as_deref().map(session_id).transpose()?;
     let done = match (other, all) {
         (Some(_), true) => {
             return Err(Problem::new(StatusCode::BAD_REQUEST, "either `session` or `all`, and not both"));
         }
-        (Some(id), false) => asked.service.logout_other(token, id, address).await,
-        (None, true) => asked.service.logout_everywhere(token, address).await,
-        (None, false) => asked.service.logout(token, address).await,
+        (Some(id), false) => request.service.logout_other(token, id, address).await,
+        (None, true) => request.service.logout_everywhere(token, address).await,
+        (None, false) => request.service.logout(token, address).await,
     };
     let who = done.map_err(|why| failed(&why))?;
     let mut answer = json(StatusCode::OK, &Done { done: true });
     if way == Way::Cookie && other.is_none_or(|id| id == who.id) {
-        answer.headers_mut().append(header::SET_COOKIE, no_cookie(asked)?);
+        answer.headers_mut().append(header::SET_COOKIE, no_cookie(request)?);
     }
     Ok(answer)
 }
 
 /// What has a browser forget the cookie, whose session has ended.
-fn no_cookie(asked: &Asked<'_>) -> Result<HeaderValue, Problem> {
-    let name = &asked.cookie.name;
+fn no_cookie(request: &ApiRequest<'_>) -> Result<HeaderValue, Problem> {
+    let name = &request.cookie.name;
     HeaderValue::try_from(format!("{name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"))
         .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the cookie cannot be cleared"))
 }
 
-pub(super) async fn refresh(asked: &Asked<'_>) -> Answered {
-    let (token, way) = asked.shown()?;
-    let granted = asked.service.refresh(token).await.map_err(|why| failed(&why))?;
-    asked.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted)
+pub(super) async fn refresh(request: &ApiRequest<'_>) -> Answered {
+    let (token, way) = request.shown()?;
+    let granted = request.service.refresh(token).await.map_err(|why| failed(&why))?;
+    request.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted)
 }
 
 #[derive(Deserialize)]
@@ -188,12 +188,12 @@ struct StepUpBody {
     code: String,
 }
 
-pub(super) async fn step_up(asked: &Asked<'_>) -> Answered {
-    let StepUpBody { code } = asked.read()?;
-    let (token, way) = asked.shown()?;
-    let granted = asked.service.step_up(token, &code, asked.call.client.ip()).await;
+pub(super) async fn step_up(request: &ApiRequest<'_>) -> Answered {
+    let StepUpBody { code } = request.read()?;
+    let (token, way) = request.shown()?;
+    let granted = request.service.step_up(token, &code, request.call.client.ip()).await;
     let granted = granted.map_err(|why| failed(&why))?;
-    asked.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted)
+    request.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted)
 }
 
 /// Names and new values; `null` removes.
@@ -214,18 +214,18 @@ struct Other {
     session: String,
 }
 
-pub(super) async fn properties(asked: &Asked<'_>) -> Answered {
-    let PropertiesBody { properties, of } = asked.read()?;
-    let (token, way) = asked.shown()?;
+pub(super) async fn properties(request: &ApiRequest<'_>) -> Answered {
+    let PropertiesBody { properties, of } = request.read()?;
+    let (token, way) = request.shown()?;
     let changes: Vec<(&str, Option<&str>)> =
         properties.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect();
     let Some(Object(Other { realm, user, session })) = of else {
-        let granted = asked.service.set_properties(token, &changes).await.map_err(|why| failed(&why))?;
-        return asked.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted);
+        let granted = request.service.set_properties(token, &changes).await.map_err(|why| failed(&why))?;
+        return request.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted);
     };
-    let administrator = asked.service.administrator(token).await.map_err(|why| failed(&why))?;
+    let administrator = request.service.administrator(token).await.map_err(|why| failed(&why))?;
     let (user, id) = (super::user(&realm, &user)?, session_id(&session)?);
-    let done = asked.service.set_properties_of(&administrator, &user, id, &changes).await;
+    let done = request.service.set_properties_of(&administrator, &user, id, &changes).await;
     done.map_err(|why| failed(&why))?;
     ok(&Done { done: true })
 }

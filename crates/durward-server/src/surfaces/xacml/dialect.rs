@@ -4,7 +4,7 @@
 
 use durward_pdp::Request;
 use durward_pdp::xacml::request::identifiers::{ACTION_ID, RESOURCE_ID, SUBJECT_ID};
-use durward_pdp::xacml::request::{Place, RequestError, RequestErrorKind, Version};
+use durward_pdp::xacml::request::{ErrorLocation, RequestError, RequestErrorKind, Version};
 use durward_pdp::xacml::response::{ResultOf, Status};
 use durward_pdp::{Decision, Response};
 use hyper::StatusCode;
@@ -175,7 +175,7 @@ impl Four {
         let wrong = |message: &str| RequestError {
             kind: RequestErrorKind::Structure,
             message: message.to_owned(),
-            place: Place::Whole,
+            place: ErrorLocation::Whole,
         };
         match form {
             Form::Json => serde_json::from_slice(bytes).map_err(|_| {

@@ -23,7 +23,7 @@ use super::Surface;
 use super::dialect::Dialect;
 use super::wire::{read_request, write_response};
 use crate::access::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
-use crate::decision_log::{Entry, Surface as Way, Told};
+use crate::decision_log::{Entry, LoggedAnswer, Surface as Way};
 use crate::surfaces::http::negotiate::{MediaType, Offer, choose};
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Form, text_of};
@@ -76,12 +76,12 @@ pub(super) async fn answer(call: &Call<'_>, dialect: Dialect, request: hyper::Re
     let Some(pdp) = call.surface.policies.pdp.load_full() else { return refusal(none(), declared.form) };
     let to = To { dialect, offer, length: bytes.len() };
     let answered = match guarded(call, || read(call, &pdp, declared, &bytes, dialect)) {
-        Ok(Asked::Decided(response, took)) => {
+        Ok(ParsedRequest::Decided(response, took)) => {
             guarded(call, || Ok(counted(call, &pdp, (Version::V3, &response), took, to)))
         }
-        Ok(Asked::Whole(request)) => decide(call, &pdp, request, to).await,
-        Ok(Asked::Unreadable(status)) => Ok(told(call, &pdp, Decided::nothing(status), to)),
-        Ok(Asked::WithTokens(request, tokens)) => match name(call, request, tokens).await {
+        Ok(ParsedRequest::Whole(request)) => decide(call, &pdp, request, to).await,
+        Ok(ParsedRequest::Unreadable(status)) => Ok(told(call, &pdp, Decided::nothing(status), to)),
+        Ok(ParsedRequest::WithTokens(request, tokens)) => match name(call, request, tokens).await {
             Ok(named) => decide_named(call, &pdp, named, to).await,
             Err(problem) => Err(problem),
         },
@@ -116,8 +116,8 @@ async fn unread(call: &Call<'_>, body: Incoming, problem: Problem) -> Problem {
     }
 }
 
-/// What a body asks.
-enum Asked {
+/// The request in a body.
+enum ParsedRequest {
     /// It was decided from its text alone, in this time.
     Decided(Response, Duration),
     Whole(Request),
@@ -133,7 +133,7 @@ fn read(
     declared: Declared,
     bytes: &[u8],
     dialect: Dialect,
-) -> Result<Asked, Problem> {
+) -> Result<ParsedRequest, Problem> {
     let Declared { form, is_utf_16, .. } = declared;
     if is_utf_16 && Utf16::of_document(bytes).is_none() {
         let detail = "`Content-Type` says that the body is in UTF-16, and it is not";
@@ -143,7 +143,7 @@ fn read(
     let read = match dialect.read(form, bytes) {
         Some(read) => read,
         None => match read_plain(call, pdp, (form, has_short_ids), bytes) {
-            Some(PlainRequest::Decided(response, took)) => return Ok(Asked::Decided(response, took)),
+            Some(PlainRequest::Decided(response, took)) => return Ok(ParsedRequest::Decided(response, took)),
             Some(PlainRequest::Whole(request)) => Ok(*request),
             None => read_request(form, bytes, &call.surface.request_limits),
         },
@@ -153,15 +153,15 @@ fn read(
         Err(error) => {
             let status = dialect.status_of(form, &error).map(Ok);
             let status = status.unwrap_or_else(|| status_of_unreadable(call, form, &error, bytes));
-            return status.map(Asked::Unreadable);
+            return status.map(ParsedRequest::Unreadable);
         }
     };
     if has_short_ids {
         request.expand_short_ids();
     }
     match attributes::looked_at(&request).map_err(wrong_subject)? {
-        None => Ok(Asked::Whole(request)),
-        Some(tokens) => Ok(Asked::WithTokens(request, tokens)),
+        None => Ok(ParsedRequest::Whole(request)),
+        Some(tokens) => Ok(ParsedRequest::WithTokens(request, tokens)),
     }
 }
 
@@ -239,7 +239,7 @@ fn counted(
     duration: Duration,
     to: To,
 ) -> Answer {
-    if let Some(note) = pdp.first_mismatch(durward_pdp::Asked::Request) {
+    if let Some(note) = pdp.first_mismatch(durward_pdp::RequestLanguage::Xacml) {
         tracing::warn!(request_id = %call.id, "{note}");
     }
     let decisions = response.results.iter().map(|result| result.decision);
@@ -282,7 +282,7 @@ fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) {
                 duration: Some(duration),
                 record: Arc::new(record),
                 bytes: if request.is_some() { to.length } else { 0 },
-                told: Told::Result { request, result: Box::new(result), part: (number + 1, parts) },
+                answer: LoggedAnswer::Result { request, result: Box::new(result), part: (number + 1, parts) },
             }
         });
     }

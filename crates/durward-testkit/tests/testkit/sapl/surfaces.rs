@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use durward_net::client::{Client, Credentials, Place, Settings as ClientSettings};
+use durward_net::client::{Client, Credentials, ServerAddress, Settings as ClientSettings};
 use durward_pdp::Value;
 use durward_pdp::ir::datatype::Decimal;
 use durward_pdp::ir::json;
@@ -38,13 +38,13 @@ fn generated_cases_decide_over_the_wire_as_recorded() {
     let runtime = runtime();
     let mut differences = Vec::new();
     for case in &cases {
-        for (surface, place) in node.places() {
+        for (surface, address) in node.addresses() {
             let settings = ClientSettings {
                 credentials: Credentials::Basic { user: case.id.clone(), password: "secret".to_owned() },
                 answer_time_max: Duration::from_secs(60),
                 ..ClientSettings::default()
             };
-            let mut client = Client::new(place, &settings).unwrap();
+            let mut client = Client::new(address, &settings).unwrap();
             let ask = |subscription: &str| {
                 let subscription = Subscription::from_json(subscription.as_bytes()).unwrap();
                 match runtime.block_on(client.decide_once(&subscription)) {
@@ -141,10 +141,10 @@ impl Node {
         Node { http, rsocket, directory, stop: Some(stop), thread: Some(thread) }
     }
 
-    fn places(&self) -> [(&'static str, Place); 2] {
+    fn addresses(&self) -> [(&'static str, ServerAddress); 2] {
         [
-            ("HTTP", Place::http(&format!("http://{}", self.http)).unwrap()),
-            ("RSocket", Place::rsocket(&self.rsocket.to_string(), false).unwrap()),
+            ("HTTP", ServerAddress::http(&format!("http://{}", self.http)).unwrap()),
+            ("RSocket", ServerAddress::rsocket(&self.rsocket.to_string(), false).unwrap()),
         ]
     }
 }

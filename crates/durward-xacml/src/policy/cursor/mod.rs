@@ -18,7 +18,7 @@ use super::decode::{advance, is_xml_character};
 use super::error::{Problems, quote};
 use super::limits::{DEPTH_CAP, Limits};
 use super::names::Names;
-use crate::tree::{NamespaceScope, Place};
+use crate::tree::{NamespaceScope, XmlLocation};
 
 const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 
@@ -30,7 +30,7 @@ pub(super) struct Cursor<'a> {
     reader: Reader<&'a [u8]>,
     limits: Limits,
     /// The place last computed; places are only ever computed forwards, each byte passed once.
-    place: Place,
+    place: XmlLocation,
     /// Where the last token began, in `text`.
     token: usize,
     depth: usize,
@@ -65,7 +65,7 @@ pub(super) struct Element<'a> {
     /// The local name.
     pub(super) name: &'a str,
     pub(super) namespace: Namespace,
-    pub(super) place: Place,
+    pub(super) place: XmlLocation,
     pub(super) attributes: Vec<Attribute<'a>>,
     /// Where its content begins, in the text of the document.
     pub(super) content: usize,
@@ -101,7 +101,7 @@ impl<'a> Cursor<'a> {
             skipped,
             reader: Reader::from_str(text),
             limits,
-            place: Place { offset: skipped, line: 1, column: 1 },
+            place: XmlLocation { offset: skipped, line: 1, column: 1 },
             token: 0,
             depth: 0,
             elements: 0,
@@ -173,14 +173,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// The place of an attribute of an element.
-    pub(super) fn attribute_place(&self, element: &Element<'_>, attribute: &Attribute<'_>) -> Place {
+    pub(super) fn attribute_place(&self, element: &Element<'_>, attribute: &Attribute<'_>) -> XmlLocation {
         let start = (element.place.offset - self.skipped) as usize;
         let passed = self.text.as_bytes().get(start..start + attribute.offset).unwrap_or(&[]);
         advance(element.place, passed)
     }
 
     /// The place of the last token.
-    pub(super) fn token_place(&mut self) -> Place {
+    pub(super) fn token_place(&mut self) -> XmlLocation {
         self.place_at(self.token)
     }
 
@@ -190,7 +190,7 @@ impl<'a> Cursor<'a> {
         self.halt_at(place, message, help);
     }
 
-    fn halt_at(&mut self, place: Place, message: String, help: Option<String>) {
+    fn halt_at(&mut self, place: XmlLocation, message: String, help: Option<String>) {
         self.problems.report_last(place, message, help);
         self.halted = true;
     }
@@ -318,7 +318,7 @@ impl<'a> Cursor<'a> {
         usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX)
     }
 
-    fn place_at(&mut self, offset: usize) -> Place {
+    fn place_at(&mut self, offset: usize) -> XmlLocation {
         let known = (self.place.offset - self.skipped) as usize;
         self.place = advance(self.place, self.text.as_bytes().get(known..offset).unwrap_or(&[]));
         self.place

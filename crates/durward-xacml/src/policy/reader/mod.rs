@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use super::cursor::{Cursor, Element, Namespace, Step};
 use super::error::{list, quote, suggestion};
 use super::grammar::{Model, Occurs, STAGES_MAX, Stage, belongs_elsewhere, is_expressions};
-use crate::tree::{Place, Standard};
+use crate::tree::{Standard, XmlLocation};
 
 /// Reads one document. The `read_...` methods are given an element just opened, take everything up to its end
 /// tag, and return its node. What is wrong is reported; a node then holds any value where the document gives
@@ -22,7 +22,7 @@ pub(super) struct Reader<'a> {
 /// The children of one element, as far as read.
 pub(super) struct Children {
     parent: SmolStr,
-    place: Place,
+    place: XmlLocation,
     model: Model,
     stage: usize,
     counts: [u32; STAGES_MAX],
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         self.xml.names.share(text.trim_matches(is_xml_space))
     }
 
-    pub(super) fn report(&mut self, place: Place, message: String, help: Option<String>) {
+    pub(super) fn report(&mut self, place: XmlLocation, message: String, help: Option<String>) {
         self.xml.problems.report(place, message, help);
     }
 }

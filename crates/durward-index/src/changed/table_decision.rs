@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use durward_ir::combine::{Effects, PlainFold, Verdict};
 use durward_ir::program::{DutyExpr, ExprId, Node, NodeId, Program, Quick, Rule};
-use durward_ir::question::{Glance, Number};
+use durward_ir::question::{Number, SlotReader};
 
 use super::LayeredIndex;
 use super::newcomers::{NewChildren, SlotNewcomers};
@@ -51,8 +51,8 @@ impl PreparedNewcomer {
 
     /// What it says; `None` where that cannot be seen at once.
     #[inline]
-    fn says(&self, program: &Program, glance: &impl Glance) -> Option<Effects> {
-        self.element.says(program, glance)
+    fn says(&self, program: &Program, reader: &impl SlotReader) -> Option<Effects> {
+        self.element.says(program, reader)
     }
 }
 
@@ -84,12 +84,12 @@ fn rule(program: &Program, rule: &Rule) -> Option<PreparedElement> {
 
 impl PreparedElement {
     /// Recursion goes as deep as policy sets do.
-    fn says(&self, program: &Program, glance: &impl Glance) -> Option<Effects> {
+    fn says(&self, program: &Program, reader: &impl SlotReader) -> Option<Effects> {
         match self {
             PreparedElement::Unready => None,
             PreparedElement::Rule { effects, conditions, is_laden } => {
                 for condition in conditions {
-                    if !condition.truth(program, glance)? {
+                    if !condition.truth(program, reader)? {
                         return Some(Effects::NONE);
                     }
                 }
@@ -97,11 +97,11 @@ impl PreparedElement {
             }
             PreparedElement::Set { target, fold, laden, children } => {
                 if let Some(target) = target
-                    && !target.truth(program, glance)?
+                    && !target.truth(program, reader)?
                 {
                     return Some(Effects::NONE);
                 }
-                let said = combined(fold, children, program, glance)?;
+                let said = combined(fold, children, program, reader)?;
                 (said.bits() & laden.bits() == 0).then_some(said)
             }
         }
@@ -112,11 +112,11 @@ fn combined(
     fold: &PlainFold,
     children: &[PreparedElement],
     program: &Program,
-    glance: &impl Glance,
+    reader: &impl SlotReader,
 ) -> Option<Effects> {
     let mut effects = Effects::NONE;
     for child in children {
-        effects = effects.union(child.says(program, glance)?);
+        effects = effects.union(child.says(program, reader)?);
         if matches!(fold, PlainFold::First(_)) && effects != Effects::NONE {
             return Some(effects);
         }
@@ -131,25 +131,25 @@ impl LayeredIndex {
     /// What the program says, if that can be seen at once; nothing goes along with it then. Exactly what the evaluator would
     /// say.
     #[inline]
-    pub fn glance(&self, program: &Program, glance: &impl Glance) -> Option<Verdict> {
+    pub fn table_decision(&self, program: &Program, reader: &impl SlotReader) -> Option<Verdict> {
         let fold = self.fold.as_ref()?;
         match fold {
             PlainFold::Any(verdicts) => {
                 let is_gone = |node| self.gone.contains(self.ground.owner(node));
-                let mut effects = self.ground.diagram()?.effects_without(program, glance, &is_gone)?;
-                self.newcomers.look(program, glance, |_, said| effects = effects.union(said))?;
+                let mut effects = self.ground.diagram()?.effects_without(program, reader, &is_gone)?;
+                self.newcomers.look(program, reader, |_, said| effects = effects.union(said))?;
                 verdicts.of(effects)
             }
-            PlainFold::First(otherwise) => self.first(program, glance, *otherwise),
+            PlainFold::First(otherwise) => self.first(program, reader, *otherwise),
         }
     }
 
     /// The same where the first vote counts.
-    fn first(&self, program: &Program, glance: &impl Glance, otherwise: Verdict) -> Option<Verdict> {
+    fn first(&self, program: &Program, reader: &impl SlotReader, otherwise: Verdict) -> Option<Verdict> {
         let is_gone = |node| self.gone.contains(self.ground.owner(node));
-        let of_base = self.ground.diagram()?.first_without(program, glance, &is_gone)?;
+        let of_base = self.ground.diagram()?.first_without(program, reader, &is_gone)?;
         let mut of_new: Option<(u32, Effects)> = None;
-        self.newcomers.look(program, glance, |number, said| {
+        self.newcomers.look(program, reader, |number, said| {
             if said != Effects::NONE && of_new.is_none_or(|(first, _)| number < first) {
                 of_new = Some((number, said));
             }
@@ -172,19 +172,19 @@ impl NewChildren {
     fn look(
         &self,
         program: &Program,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
         mut note: impl FnMut(u32, Effects),
     ) -> Option<()> {
         let mut look = |numbers: &[u32]| {
             for number in numbers {
                 let form: &Arc<PreparedNewcomer> = self.forms.get(*number as usize)?;
-                note(*number, form.says(program, glance)?);
+                note(*number, form.says(program, reader)?);
             }
             Some(())
         };
         look(&self.free)?;
         for pivot in &self.pivots {
-            look(pivot.seen(glance)?)?;
+            look(pivot.seen(reader)?)?;
         }
         Some(())
     }
@@ -193,8 +193,8 @@ impl NewChildren {
 impl SlotNewcomers {
     /// Those that may apply; `None` where that cannot be seen at once.
     #[inline]
-    fn seen(&self, glance: &impl Glance) -> Option<&[u32]> {
-        match glance.number(self.slot) {
+    fn seen(&self, reader: &impl SlotReader) -> Option<&[u32]> {
+        match reader.number(self.slot) {
             Number::ABSENT => Some(&self.if_absent),
             Number::OTHER | Number::OTHER_TEXT => Some(&[]),
             Number::UNASKED | Number::MANY => None,

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 /// Where something begins in its source text. `u32` is enough: a document of 4 GiB is refused long before.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct XmlLocation {
     /// Bytes from the beginning of the source, a byte order mark included.
     pub offset: u32,
     /// The line, from 1.
@@ -38,13 +38,13 @@ impl NamespaceScope {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for XmlLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for XmlLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "@{self}")
     }

@@ -2,7 +2,7 @@
 
 use durward_ir::combine::{Effects, Flow};
 use durward_ir::program::{NodeId, Program};
-use durward_ir::question::Glance;
+use durward_ir::question::SlotReader;
 
 use super::PackedEdge;
 use crate::DiagramIndex;
@@ -31,11 +31,11 @@ impl DiagramIndex {
         program: &Program,
         sieve: u32,
         effects: &mut Effects,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
     ) -> Option<()> {
-        self.sieves.glance(sieve, glance, |at, _| {
-            let mark = self.swift.poured.get(at)?;
-            *effects = effects.union(self.says(program, *mark, glance)?);
+        self.sieves.pour_by_reader(sieve, reader, |at, _| {
+            let mark = self.packed.poured.get(at)?;
+            *effects = effects.union(self.says(program, *mark, reader)?);
             Some(Flow::Continue)
         })
     }
@@ -46,12 +46,12 @@ impl DiagramIndex {
         program: &Program,
         sieve: u32,
         effects: &mut Effects,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
         is_gone: &impl Fn(NodeId) -> bool,
     ) -> Option<()> {
-        self.sieves.glance(sieve, glance, |at, node| {
-            let mark = self.swift.poured.get(at)?;
-            *effects = effects.union(self.says_unless(program, *mark, node, glance, is_gone)?);
+        self.sieves.pour_by_reader(sieve, reader, |at, node| {
+            let mark = self.packed.poured.get(at)?;
+            *effects = effects.union(self.says_unless(program, *mark, node, reader, is_gone)?);
             Some(Flow::Continue)
         })
     }
@@ -61,13 +61,13 @@ impl DiagramIndex {
         &self,
         program: &Program,
         sieve: u32,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
         is_gone: &impl Fn(NodeId) -> bool,
     ) -> Option<Option<(NodeId, Effects)>> {
         let mut first = None;
-        self.sieves.glance(sieve, glance, |at, node| {
-            let mark = self.swift.poured.get(at)?;
-            let said = self.says_unless(program, *mark, node, glance, is_gone)?;
+        self.sieves.pour_by_reader(sieve, reader, |at, node| {
+            let mark = self.packed.poured.get(at)?;
+            let said = self.says_unless(program, *mark, node, reader, is_gone)?;
             if said == Effects::NONE {
                 return Some(Flow::Continue);
             }

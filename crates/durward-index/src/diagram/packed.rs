@@ -14,7 +14,7 @@ mod without;
 
 use durward_ir::combine::{Effects, PlainFold, PlainVerdicts, Verdict};
 use durward_ir::program::{Effect, NodeId, Program, Quick, SlotId};
-use durward_ir::question::{Glance, Number};
+use durward_ir::question::{Number, SlotReader};
 
 use super::DiagramIndex;
 use crate::BuildMap;
@@ -169,29 +169,34 @@ impl DiagramIndex {
     /// What the program says, if that can be seen at once; nothing goes along with it then. Exactly what the evaluator
     /// would say.
     #[inline]
-    pub fn glance(&self, program: &Program, glance: &impl Glance) -> Option<Verdict> {
-        let entry = self.swift.entry?;
-        self.verdict(program, entry, glance)
+    pub fn table_decision(&self, program: &Program, reader: &impl SlotReader) -> Option<Verdict> {
+        let entry = self.packed.entry?;
+        self.verdict(program, entry, reader)
     }
 
     /// The same for several questions, in as many places. They are walked side by side, so that one waits for memory while
     /// others go on.
-    pub fn glance_many(&self, program: &Program, glances: &[impl Glance], verdicts: &mut [Option<Verdict>]) {
-        let entry = self.swift.entry.and_then(|entry| self.swift.sets.get(entry as usize));
+    pub fn table_decisions(
+        &self,
+        program: &Program,
+        readers: &[impl SlotReader],
+        verdicts: &mut [Option<Verdict>],
+    ) {
+        let entry = self.packed.entry.and_then(|entry| self.packed.sets.get(entry as usize));
         let Some(PackedSet { start, fold: PlainFold::Any(fold), laden, target: None }) = entry else {
-            for (glance, verdict) in glances.iter().zip(verdicts) {
-                *verdict = self.glance(program, glance);
+            for (reader, verdict) in readers.iter().zip(verdicts) {
+                *verdict = self.table_decision(program, reader);
             }
             return;
         };
-        let mut all = glances.chunks(ABREAST).zip(verdicts.chunks_mut(ABREAST));
-        all.by_ref().for_each(|(glances, verdicts)| {
+        let mut all = readers.chunks(ABREAST).zip(verdicts.chunks_mut(ABREAST));
+        all.by_ref().for_each(|(readers, verdicts)| {
             let mut ways = [*start; ABREAST];
-            self.glide_abreast(&mut ways, glances);
-            for ((way, glance), verdict) in ways.into_iter().zip(glances).zip(verdicts) {
+            self.glide_abreast(&mut ways, readers);
+            for ((way, reader), verdict) in ways.into_iter().zip(readers).zip(verdicts) {
                 let mut effects = Effects::NONE;
                 *verdict = self
-                    .gather(program, way, &mut effects, glance)
+                    .gather(program, way, &mut effects, reader)
                     .and_then(|()| fold.of(effects))
                     .filter(|verdict| is_unladen(*laden, *verdict));
             }
@@ -200,11 +205,11 @@ impl DiagramIndex {
 
     /// Walks until there are other things than nodes.
     #[inline]
-    fn glide_abreast(&self, ways: &mut [PackedEdge; ABREAST], glances: &[impl Glance]) {
+    fn glide_abreast(&self, ways: &mut [PackedEdge; ABREAST], readers: &[impl SlotReader]) {
         loop {
             let mut is_done = true;
-            for (way, glance) in ways.iter_mut().zip(glances) {
-                if let Some(next) = self.next(*way, glance) {
+            for (way, reader) in ways.iter_mut().zip(readers) {
+                if let Some(next) = self.next(*way, reader) {
                     *way = next;
                     is_done = false;
                 }
@@ -217,16 +222,16 @@ impl DiagramIndex {
 
     /// Recursion goes as deep as policy sets do.
     #[inline]
-    fn verdict(&self, program: &Program, number: u32, glance: &impl Glance) -> Option<Verdict> {
-        let set = self.swift.sets.get(number as usize)?;
+    fn verdict(&self, program: &Program, number: u32, reader: &impl SlotReader) -> Option<Verdict> {
+        let set = self.packed.sets.get(number as usize)?;
         if let Some(target) = set.target
-            && !self.holds(program, target, glance)?
+            && !self.holds(program, target, reader)?
         {
             return Some(Verdict::NotApplicable);
         }
         let verdict = match &set.fold {
-            PlainFold::Any(verdicts) => self.any(program, set.start, verdicts, glance)?,
-            PlainFold::First(otherwise) => self.first(program, set.start, glance)?.unwrap_or(*otherwise),
+            PlainFold::Any(verdicts) => self.any(program, set.start, verdicts, reader)?,
+            PlainFold::First(otherwise) => self.first(program, set.start, reader)?.unwrap_or(*otherwise),
         };
         is_unladen(set.laden, verdict).then_some(verdict)
     }
@@ -237,10 +242,10 @@ impl DiagramIndex {
         program: &Program,
         start: PackedEdge,
         verdicts: &PlainVerdicts,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
     ) -> Option<Verdict> {
         let mut effects = Effects::NONE;
-        self.gather(program, start, &mut effects, glance)?;
+        self.gather(program, start, &mut effects, reader)?;
         verdicts.of(effects)
     }
 
@@ -251,14 +256,14 @@ impl DiagramIndex {
         program: &Program,
         way: PackedEdge,
         effects: &mut Effects,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
     ) -> Option<()> {
-        let way = self.glide(way, glance);
+        let way = self.glide(way, reader);
         if way.kind() == PackedEdge::FORK {
-            return self.gather_both(program, way, effects, glance);
+            return self.gather_both(program, way, effects, reader);
         }
         for mark in self.marks(way)? {
-            *effects = effects.union(self.says(program, *mark, glance)?);
+            *effects = effects.union(self.says(program, *mark, reader)?);
         }
         Some(())
     }
@@ -270,24 +275,29 @@ impl DiagramIndex {
         program: &Program,
         fork: PackedEdge,
         effects: &mut Effects,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
     ) -> Option<()> {
         if let Some(sieve) = fork.as_sieve() {
-            return self.gather_sieve(program, sieve, effects, glance);
+            return self.gather_sieve(program, sieve, effects, reader);
         }
-        let ways = self.swift.forks.get(fork.place())?;
-        ways.iter().try_for_each(|way| self.gather(program, *way, effects, glance))
+        let ways = self.packed.forks.get(fork.place())?;
+        ways.iter().try_for_each(|way| self.gather(program, *way, effects, reader))
     }
 
     #[inline]
-    fn first(&self, program: &Program, start: PackedEdge, glance: &impl Glance) -> Option<Option<Verdict>> {
-        let way = self.glide(start, glance);
+    fn first(
+        &self,
+        program: &Program,
+        start: PackedEdge,
+        reader: &impl SlotReader,
+    ) -> Option<Option<Verdict>> {
+        let way = self.glide(start, reader);
         if let Some(sieve) = way.as_sieve() {
-            let first = self.first_in_sieve(program, sieve, glance, &|_| false)?;
+            let first = self.first_in_sieve(program, sieve, reader, &|_| false)?;
             return Some(first.map(|(_, said)| verdict_of(said)));
         }
         for mark in self.marks(way)? {
-            let effects = self.says(program, *mark, glance)?;
+            let effects = self.says(program, *mark, reader)?;
             if effects != Effects::NONE {
                 return Some(Some(verdict_of(effects)));
             }
@@ -297,23 +307,23 @@ impl DiagramIndex {
 
     /// The effect of one element, or none.
     #[inline]
-    fn says(&self, program: &Program, mark: PackedEntry, glance: &impl Glance) -> Option<Effects> {
+    fn says(&self, program: &Program, mark: PackedEntry, reader: &impl SlotReader) -> Option<Effects> {
         let number = mark.0 >> PackedEntry::SHIFT;
         if mark.0 & (PackedEntry::SET | PackedEntry::LADEN) != 0 {
-            return self.says_more(program, mark, glance);
+            return self.says_more(program, mark, reader);
         }
-        let applies = number == 0 || self.holds(program, number - 1, glance)?;
+        let applies = number == 0 || self.holds(program, number - 1, reader)?;
         Some(if applies { mark.effects() } else { Effects::NONE })
     }
 
     #[inline(never)]
-    fn says_more(&self, program: &Program, mark: PackedEntry, glance: &impl Glance) -> Option<Effects> {
+    fn says_more(&self, program: &Program, mark: PackedEntry, reader: &impl SlotReader) -> Option<Effects> {
         let number = mark.0 >> PackedEntry::SHIFT;
         if mark == PackedEntry::UNREADY {
             None
         } else if mark.0 & PackedEntry::SET != 0 {
-            effects_of(self.verdict(program, number, glance)?)
-        } else if number > 0 && !self.holds(program, number - 1, glance)? {
+            effects_of(self.verdict(program, number, reader)?)
+        } else if number > 0 && !self.holds(program, number - 1, reader)? {
             Some(Effects::NONE)
         } else {
             None
@@ -321,8 +331,8 @@ impl DiagramIndex {
     }
 
     #[inline]
-    fn holds(&self, program: &Program, condition: u32, glance: &impl Glance) -> Option<bool> {
-        self.swift.conditions.get(condition as usize)?.truth(program, glance)
+    fn holds(&self, program: &Program, condition: u32, reader: &impl SlotReader) -> Option<bool> {
+        self.packed.conditions.get(condition as usize)?.truth(program, reader)
     }
 
     #[inline]
@@ -333,49 +343,49 @@ impl DiagramIndex {
         let (at, length) = (way.0 as usize & LISTS_MAX, way.length());
         match length {
             PackedEdge::LENGTH_MAX => self.long_list(at),
-            length => self.swift.marks.get(at..at + length as usize),
+            length => self.packed.marks.get(at..at + length as usize),
         }
     }
 
     #[cold]
     fn long_list(&self, at: usize) -> Option<&[PackedEntry]> {
-        let (length, marks) = self.swift.marks.get(at..)?.split_first()?;
+        let (length, marks) = self.packed.marks.get(at..)?.split_first()?;
         marks.get(..length.0 as usize)
     }
 
     /// Walks until there is something else than a node.
     #[inline]
-    fn glide(&self, mut way: PackedEdge, glance: &impl Glance) -> PackedEdge {
+    fn glide(&self, mut way: PackedEdge, reader: &impl SlotReader) -> PackedEdge {
         loop {
-            while let Some(next) = self.next(way, glance) {
+            while let Some(next) = self.next(way, reader) {
                 way = next;
             }
             if way.kind() != PackedEdge::WIDE || way == PackedEdge::LOST {
                 return way;
             }
-            way = self.wide(way, glance);
+            way = self.wide(way, reader);
         }
     }
 
     /// The way from here, where this is a node.
     #[inline]
-    fn next(&self, way: PackedEdge, glance: &impl Glance) -> Option<PackedEdge> {
+    fn next(&self, way: PackedEdge, reader: &impl SlotReader) -> Option<PackedEdge> {
         if way.kind() != PackedEdge::NODE {
             return None;
         }
-        let node = self.swift.nodes.get(way.0 as usize)?;
-        let number = glance.number(node.slot).0;
+        let node = self.packed.nodes.get(way.0 as usize)?;
+        let number = reader.number(node.slot).0;
         let atom = PackedNode::STATES + number.wrapping_sub(node.low).min(node.count);
         let place = if number < PackedNode::STATES { number } else { atom };
-        self.swift.ways.get((node.first + place) as usize).copied()
+        self.packed.ways.get((node.first + place) as usize).copied()
     }
 
     #[inline(never)]
-    fn wide(&self, way: PackedEdge, glance: &impl Glance) -> PackedEdge {
+    fn wide(&self, way: PackedEdge, reader: &impl SlotReader) -> PackedEdge {
         let place = way.place();
-        let Some(node) = self.swift.nodes.get(place) else { return PackedEdge::LOST };
-        let number = glance.number(node.slot).0;
-        let wide = |number| self.swift.wide.get(&(place as u32, number)).copied();
+        let Some(node) = self.packed.nodes.get(place) else { return PackedEdge::LOST };
+        let number = reader.number(node.slot).0;
+        let wide = |number| self.packed.wide.get(&(place as u32, number)).copied();
         wide(number).or_else(|| wide(0)).unwrap_or(PackedEdge::LOST)
     }
 }

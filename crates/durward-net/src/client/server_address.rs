@@ -11,7 +11,7 @@ use crate::connect::Endpoint;
 
 /// Where a server is, and which protocol it speaks.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum ServerAddress {
     /// SAPL's decisions over HTTP.
     Http(Base),
     /// SAPL's decisions over RSocket.
@@ -37,15 +37,15 @@ pub(super) enum Where {
 
 /// Why a text names no server. The text is not repeated: it may hold a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlaceError(&'static str);
+pub struct ServerAddressError(&'static str);
 
-impl fmt::Display for PlaceError {
+impl fmt::Display for ServerAddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl std::error::Error for PlaceError {}
+impl std::error::Error for ServerAddressError {}
 
 impl fmt::Debug for Where {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,52 +62,53 @@ impl fmt::Display for Where {
     }
 }
 
-impl Place {
+impl ServerAddress {
     /// A server at an address such as `https://pdp.example.org` or `http://127.0.0.1:8080/prefix`.
     ///
     /// # Errors
     /// A text that is no such address. It is not repeated: it may hold a password.
-    pub fn http(url: &str) -> Result<Place, PlaceError> {
-        let uri: Uri = url.parse().map_err(|_| PlaceError("the address cannot be read"))?;
+    pub fn http(url: &str) -> Result<ServerAddress, ServerAddressError> {
+        let uri: Uri = url.parse().map_err(|_| ServerAddressError("the address cannot be read"))?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
-            return Err(PlaceError("the address begins with neither `http://` nor `https://`"));
+            return Err(ServerAddressError("the address begins with neither `http://` nor `https://`"));
         }
-        let authority = uri.authority().ok_or(PlaceError("the address has no host"))?;
+        let authority = uri.authority().ok_or(ServerAddressError("the address has no host"))?;
         if authority.as_str().contains('@') {
-            return Err(PlaceError("the address holds a user; name credentials apart from it"));
+            return Err(ServerAddressError("the address holds a user; name credentials apart from it"));
         }
         if uri.query().is_some() || url.contains('#') {
-            return Err(PlaceError(
+            return Err(ServerAddressError(
                 "the address has a query or a fragment; only a path can lead to a server",
             ));
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         if host.is_empty() {
-            return Err(PlaceError("the address has no host"));
+            return Err(ServerAddressError("the address has no host"));
         }
-        Ok(Place::Http(Base { uri, host }))
+        Ok(ServerAddress::Http(Base { uri, host }))
     }
 
     /// A server at `host:port`, with or without TLS, or at a path of the file system, which holds a `/`.
     ///
     /// # Errors
     /// A text that is neither; TLS over a path.
-    pub fn rsocket(text: &str, is_encrypted: bool) -> Result<Place, PlaceError> {
+    pub fn rsocket(text: &str, is_encrypted: bool) -> Result<ServerAddress, ServerAddressError> {
         if text.contains('/') {
             if is_encrypted {
-                return Err(PlaceError("a Unix socket has no TLS"));
+                return Err(ServerAddressError("a Unix socket has no TLS"));
             }
-            return Ok(Place::Rsocket(Address(Where::Unix(text.into()))));
+            return Ok(ServerAddress::Rsocket(Address(Where::Unix(text.into()))));
         }
         let (host, port) =
-            text.rsplit_once(':').ok_or(PlaceError("neither `host:port` nor a path with a `/`"))?;
-        let port = port.parse().ok().filter(|port| *port > 0).ok_or(PlaceError("the port is none"))?;
+            text.rsplit_once(':').ok_or(ServerAddressError("neither `host:port` nor a path with a `/`"))?;
+        let port =
+            port.parse().ok().filter(|port| *port > 0).ok_or(ServerAddressError("the port is none"))?;
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         if bare.is_empty() || (bare.contains(':') && bare == host) {
-            return Err(PlaceError("neither `host:port` nor a path with a `/`"));
+            return Err(ServerAddressError("neither `host:port` nor a path with a `/`"));
         }
         let endpoint = Endpoint { is_encrypted, host: bare.to_owned(), port };
-        Ok(Place::Rsocket(Address(Where::Tcp(endpoint))))
+        Ok(ServerAddress::Rsocket(Address(Where::Tcp(endpoint))))
     }
 
     /// # Errors
@@ -135,11 +136,13 @@ impl Place {
     /// Whether nobody on the way can read along.
     fn keeps_secrets(&self) -> bool {
         match self {
-            Place::Http(base) => base.uri.scheme_str() == Some("https") || is_this_machine(&base.host),
-            Place::Rsocket(Address(Where::Tcp(endpoint))) => {
+            ServerAddress::Http(base) => {
+                base.uri.scheme_str() == Some("https") || is_this_machine(&base.host)
+            }
+            ServerAddress::Rsocket(Address(Where::Tcp(endpoint))) => {
                 endpoint.is_encrypted || is_this_machine(&endpoint.host)
             }
-            Place::Rsocket(Address(Where::Unix(_))) => true,
+            ServerAddress::Rsocket(Address(Where::Unix(_))) => true,
         }
     }
 }

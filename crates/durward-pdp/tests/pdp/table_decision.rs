@@ -1,4 +1,4 @@
-//! What is answered at a glance is what the plain evaluator says: of random policies as people write them, many at once,
+//! What is answered from tables is what the plain evaluator says: of random policies as people write them, many at once,
 //! asked with short, long, whole, broken, missing and nested values; as read, encoded, side by side, and by a decider.
 
 use durward_pdp::ir::Value;
@@ -122,7 +122,7 @@ fn said(decision: &Decision) -> String {
 }
 
 #[test]
-fn what_is_seen_at_a_glance_is_what_the_plain_evaluator_says() {
+fn what_is_decided_from_tables_is_what_the_plain_evaluator_says() {
     let mut chance = TestShift::at(0x9e37);
     let (mut asked, mut outcomes) = (0, std::collections::BTreeMap::<String, usize>::new());
     for _ in 0..250 {

@@ -1,16 +1,16 @@
-//! Looking at a subscription without asking anybody: what quick answers are made of.
+//! Reading slots without asking anybody: what table decisions are made of.
 
 use std::cell::Cell;
 
 use smallvec::SmallVec;
 
-use super::brief::{Brief, Fields, Kind, Seat};
+use super::compact::{CompactSubscription, FieldPosition, Fields, Kind};
 use super::rows::Rows;
 use super::{Encoding, Number, known};
 use crate::program::{Derived, SlotId, Slots};
 
-/// What can be seen of a question at once.
-pub trait Glance {
+/// Reads the slots of a question, as far as they can be seen at once.
+pub trait SlotReader {
     /// What the slot holds; [`Number::MANY`] also where that cannot be seen at once.
     fn number(&self, slot: SlotId) -> Number;
 
@@ -23,19 +23,23 @@ pub trait Glance {
 pub struct Encoded<'a> {
     numbers: &'a [Number],
     places: &'a [u16],
-    brief: &'a Brief,
+    compact: &'a CompactSubscription,
 }
 
 impl<'a> Encoded<'a> {
     /// `None` where the encoding is for another program, or does not say all.
     #[inline]
-    pub fn new(slots: &Slots, encoding: &'a Encoding, brief: &'a Brief) -> Option<Encoded<'a>> {
+    pub fn new(
+        slots: &Slots,
+        encoding: &'a Encoding,
+        compact: &'a CompactSubscription,
+    ) -> Option<Encoded<'a>> {
         let numbers = encoding.complete(slots)?;
-        Some(Encoded { numbers, places: encoding.places(), brief })
+        Some(Encoded { numbers, places: encoding.places(), compact })
     }
 }
 
-impl Glance for Encoded<'_> {
+impl SlotReader for Encoded<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
         known(self.numbers, slot)
@@ -43,7 +47,7 @@ impl Glance for Encoded<'_> {
 
     #[inline]
     fn integer(&self, slot: SlotId) -> Option<i64> {
-        self.brief.at(self.places.get(slot.0 as usize)?.checked_sub(1)?)?.integer()
+        self.compact.at(self.places.get(slot.0 as usize)?.checked_sub(1)?)?.integer()
     }
 }
 
@@ -84,7 +88,7 @@ impl<'a> Unencoded<'a> {
     }
 }
 
-impl Glance for Unencoded<'_> {
+impl SlotReader for Unencoded<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
         self.rows.number(self.slots, slot, self.held).unwrap_or_else(|| self.keyless(slot))
@@ -98,10 +102,10 @@ impl Glance for Unencoded<'_> {
 /// A subscription as it was read.
 pub struct Prepared<'a> {
     slots: &'a Slots,
-    brief: &'a Brief,
+    compact: &'a CompactSubscription,
     held: &'a dyn Fields,
     /// Where the slots' fields are.
-    seats: &'a [Seat],
+    positions: &'a [FieldPosition],
     /// The piece that was found last, and its slot: conditions ask for that of the node before them again.
     latest: Cell<(SlotId, Number)>,
 }
@@ -110,46 +114,54 @@ pub struct Prepared<'a> {
 const NO_SLOT: SlotId = SlotId(u32::MAX);
 
 /// So many slots whose fields have to be found anew need no memory.
-const SEATS_INLINE: usize = 32;
+const POSITIONS_INLINE: usize = 32;
 
 impl std::fmt::Debug for Prepared<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prepared").field("brief", self.brief).finish_non_exhaustive()
+        f.debug_struct("Prepared").field("compact", self.compact).finish_non_exhaustive()
     }
 }
 
 impl<'a> Prepared<'a> {
-    /// Looks with `look` at a subscription of these fields; `brief` is of these very ones.
+    /// Looks with `look` at a subscription of these fields; `compact` is of these very ones.
     #[inline]
     pub fn look<R>(
         slots: &'a Slots,
-        brief: &'a Brief,
+        compact: &'a CompactSubscription,
         held: &'a dyn Fields,
         look: impl Fn(&Prepared<'_>) -> R,
     ) -> R {
-        match slots.known_seats(brief.layout(), || slots.seats(brief, held).collect()) {
-            Some(seats) => look(&Prepared::new(slots, brief, held, seats)),
+        match slots.known_positions(compact.layout(), || slots.positions(compact, held).collect()) {
+            Some(positions) => look(&Prepared::new(slots, compact, held, positions)),
             None => {
-                let seats: SmallVec<[Seat; SEATS_INLINE]> = slots.seats(brief, held).collect();
-                look(&Prepared::new(slots, brief, held, &seats))
+                let positions: SmallVec<[FieldPosition; POSITIONS_INLINE]> =
+                    slots.positions(compact, held).collect();
+                look(&Prepared::new(slots, compact, held, &positions))
             }
         }
     }
 
     #[inline]
-    fn new(slots: &'a Slots, brief: &'a Brief, held: &'a dyn Fields, seats: &'a [Seat]) -> Prepared<'a> {
-        Prepared { slots, brief, held, seats, latest: Cell::new((NO_SLOT, Number::ABSENT)) }
+    fn new(
+        slots: &'a Slots,
+        compact: &'a CompactSubscription,
+        held: &'a dyn Fields,
+        positions: &'a [FieldPosition],
+    ) -> Prepared<'a> {
+        Prepared { slots, compact, held, positions, latest: Cell::new((NO_SLOT, Number::ABSENT)) }
     }
 
     #[inline]
-    fn seat(&self, slot: SlotId) -> Seat {
-        self.seats.get(slot.0 as usize).copied().unwrap_or(Seat::UNCLEAR)
+    fn position(&self, slot: SlotId) -> FieldPosition {
+        self.positions.get(slot.0 as usize).copied().unwrap_or(FieldPosition::UNCLEAR)
     }
 
     /// What a slot holds that has no field: one that holds pieces of another's values, or nothing.
     #[inline]
-    fn unseated(&self, slot: SlotId, seat: Seat) -> Number {
-        let Some(derived) = self.slots.derived(slot) else { return self.brief.unseated(seat) };
+    fn number_without_field(&self, slot: SlotId, position: FieldPosition) -> Number {
+        let Some(derived) = self.slots.derived(slot) else {
+            return self.compact.number_without_field(position);
+        };
         let (latest, number) = self.latest.get();
         if latest == slot {
             return number;
@@ -160,9 +172,9 @@ impl<'a> Prepared<'a> {
     }
 
     fn piece(&self, derived: &Derived) -> Number {
-        let seat = self.seat(derived.source);
-        let Some(field) = self.brief.seated(seat) else {
-            return match self.brief.unseated(seat) {
+        let position = self.position(derived.source);
+        let Some(field) = self.compact.field_at(position) else {
+            return match self.compact.number_without_field(position) {
                 Number::ABSENT => derived.number_of_others(),
                 unclear => unclear,
             };
@@ -170,7 +182,7 @@ impl<'a> Prepared<'a> {
         if let Some(integer) = field.word.integer() {
             return derived.number_of_integer(integer);
         }
-        let Some(place) = seat.place() else { return Number::MANY };
+        let Some(place) = position.place() else { return Number::MANY };
         match self.held.at(place) {
             Some(value) => derived.number_of(value),
             None => self.held.made(place).map_or(Number::MANY, |value| derived.number_of(&value)),
@@ -178,23 +190,27 @@ impl<'a> Prepared<'a> {
     }
 }
 
-impl Glance for Prepared<'_> {
+impl SlotReader for Prepared<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
-        let seat = self.seat(slot);
-        let Some(field) = self.brief.seated(seat) else { return self.unseated(slot, seat) };
+        let position = self.position(slot);
+        let Some(field) = self.compact.field_at(position) else {
+            return self.number_without_field(slot, position);
+        };
         match field.word.kind() {
             Kind::Text => self.slots.find_word(slot, field.word, field.hash).unwrap_or(Number::OTHER_TEXT),
             Kind::Plain => self.slots.find_word(slot, field.word, field.hash).unwrap_or(Number::OTHER),
             Kind::Composed => Number::OTHER,
             Kind::Absent => Number::ABSENT,
-            Kind::LongText => self.slots.find_long(slot, (field.word, field.hash), self.held, seat.place()),
+            Kind::LongText => {
+                self.slots.find_long(slot, (field.word, field.hash), self.held, position.place())
+            }
             Kind::Unsure => Number::MANY,
         }
     }
 
     #[inline]
     fn integer(&self, slot: SlotId) -> Option<i64> {
-        self.brief.seated(self.seat(slot))?.word.integer()
+        self.compact.field_at(self.position(slot))?.word.integer()
     }
 }

@@ -215,7 +215,7 @@ impl PackedBuilder<'_> {
             return *number;
         }
         let number =
-            self.swift_set(id, is_known_match).filter(|_| self.sets.len() < NUMBERS_MAX).map(|set| {
+            self.packed_set(id, is_known_match).filter(|_| self.sets.len() < NUMBERS_MAX).map(|set| {
                 self.sets.push(set);
                 self.sets.len() as u32 - 1
             });
@@ -223,7 +223,7 @@ impl PackedBuilder<'_> {
         number
     }
 
-    fn swift_set(&mut self, id: NodeId, is_known_match: bool) -> Option<PackedSet> {
+    fn packed_set(&mut self, id: NodeId, is_known_match: bool) -> Option<PackedSet> {
         let Node::Set(set) = self.program.node(id) else { return None };
         let start = self.way(self.diagram.starts_of(id).deep);
         let fold = PlainFold::of(set.algorithm)?;

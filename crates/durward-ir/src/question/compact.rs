@@ -205,7 +205,7 @@ fn padded(text: &str) -> [u8; 16] {
 
 /// One field of a subscription.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BriefField {
+pub(crate) struct CompactField {
     pub(crate) name: Word,
     pub(crate) word: Word,
     /// The word's [`Word::hash`].
@@ -214,8 +214,8 @@ pub(crate) struct BriefField {
 
 /// The fields of a subscription in words: its elements, and the keys of those that are small objects.
 #[derive(Clone, Debug)]
-pub struct Brief {
-    fields: SmallVec<[BriefField; FIELDS_INLINE]>,
+pub struct CompactSubscription {
+    fields: SmallVec<[CompactField; FIELDS_INLINE]>,
     /// By element, whether what is not here is undefined.
     is_whole: [bool; 4],
     layout: Layout,
@@ -223,26 +223,29 @@ pub struct Brief {
 
 /// Where a slot's part of a subscription is among the fields of a layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Seat(u8);
+pub(crate) struct FieldPosition(u8);
 
-impl Seat {
+impl FieldPosition {
     /// It cannot be among them.
-    pub(crate) const UNCLEAR: Seat = Seat(u8::MAX);
+    pub(crate) const UNCLEAR: FieldPosition = FieldPosition(u8::MAX);
     /// It is not among those of an element, whose number is added.
     const MISSING: u8 = u8::MAX - 4;
 
-    pub(crate) fn of(place: u16) -> Seat {
-        u8::try_from(place).ok().filter(|place| *place < Seat::MISSING).map_or(Seat::UNCLEAR, Seat)
+    pub(crate) fn of(place: u16) -> FieldPosition {
+        u8::try_from(place)
+            .ok()
+            .filter(|place| *place < FieldPosition::MISSING)
+            .map_or(FieldPosition::UNCLEAR, FieldPosition)
     }
 
-    pub(crate) fn missing(element: Element) -> Seat {
-        Seat(Seat::MISSING + element as u8)
+    pub(crate) fn missing(element: Element) -> FieldPosition {
+        FieldPosition(FieldPosition::MISSING + element as u8)
     }
 
     /// The place, if there is one.
     #[inline]
     pub(crate) fn place(self) -> Option<u16> {
-        (self.0 < Seat::MISSING).then_some(self.0.into())
+        (self.0 < FieldPosition::MISSING).then_some(self.0.into())
     }
 }
 
@@ -252,24 +255,24 @@ const FIELDS_INLINE: usize = 12;
 /// More fields than this are not put into words; with this many, a chain is rarely longer than two.
 const FIELDS_MAX: usize = 40;
 
-impl Brief {
+impl CompactSubscription {
     /// Of nothing that could be found.
-    pub const NONE: &Brief =
-        &Brief { fields: SmallVec::new_const(), is_whole: [false; 4], layout: Layout::NONE };
+    pub const NONE: &CompactSubscription =
+        &CompactSubscription { fields: SmallVec::new_const(), is_whole: [false; 4], layout: Layout::NONE };
 
     /// Of these fields in this order; `is_whole` says by element whether a key that is not among them is undefined.
     pub fn new<'v>(
         fields: impl Iterator<Item = (Element, Option<&'v str>, &'v Value)> + Clone,
         is_whole: [bool; 4],
-    ) -> Brief {
-        let mut brief = Brief { is_whole, ..Brief::NONE.clone() };
+    ) -> CompactSubscription {
+        let mut compact = CompactSubscription { is_whole, ..CompactSubscription::NONE.clone() };
         for (element, key, value) in fields.clone() {
-            if !brief.push(Word::of_name(element, key), Word::of(value)) {
-                return Brief::NONE.clone();
+            if !compact.push(Word::of_name(element, key), Word::of(value)) {
+                return CompactSubscription::NONE.clone();
             }
         }
-        brief.seal(|place| fields.clone().nth(place).and_then(|(_, key, _)| key));
-        brief
+        compact.seal(|place| fields.clone().nth(place).and_then(|(_, key, _)| key));
+        compact
     }
 
     /// One more field; `false` where there are too many.
@@ -277,7 +280,7 @@ impl Brief {
     pub(super) fn push(&mut self, name: Word, word: Word) -> bool {
         let has_room = self.fields.len() < FIELDS_MAX;
         if has_room {
-            self.fields.push(BriefField { name, word, hash: word.hash() });
+            self.fields.push(CompactField { name, word, hash: word.hash() });
         }
         has_room
     }
@@ -307,7 +310,7 @@ impl Brief {
         self.layout = Layout::of_fields(&self.fields, name);
     }
 
-    pub(crate) fn fields(&self) -> &[BriefField] {
+    pub(crate) fn fields(&self) -> &[CompactField] {
         &self.fields
     }
 
@@ -338,15 +341,15 @@ impl Brief {
         self.layout
     }
 
-    /// The field of a seat in this very layout.
+    /// The field of a position in this very layout.
     #[inline]
-    pub(crate) fn seated(&self, seat: Seat) -> Option<&BriefField> {
-        self.fields.get(usize::from(seat.0))
+    pub(crate) fn field_at(&self, position: FieldPosition) -> Option<&CompactField> {
+        self.fields.get(usize::from(position.0))
     }
 
-    /// What a slot holds whose seat has no field.
-    pub(crate) fn unseated(&self, seat: Seat) -> Number {
-        let element = seat.0.checked_sub(Seat::MISSING);
+    /// What a slot holds whose position has no field.
+    pub(crate) fn number_without_field(&self, position: FieldPosition) -> Number {
+        let element = position.0.checked_sub(FieldPosition::MISSING);
         let is_undefined = element.is_some_and(|at| self.is_whole.get(usize::from(at)) == Some(&true));
         if is_undefined { Number::ABSENT } else { Number::MANY }
     }
@@ -354,7 +357,7 @@ impl Brief {
 
 /// The fields of a subscription by their names.
 pub(crate) struct Places<'b> {
-    fields: &'b [BriefField],
+    fields: &'b [CompactField],
     /// One more than the place of a field, found by the name's hash; 0 ends a chain.
     places: [u8; PLACES],
 }
@@ -378,7 +381,7 @@ impl Places<'_> {
     }
 }
 
-/// What the words of a [`Brief`], or of [`Rows`](super::Rows), were made of.
+/// What the words of a [`CompactSubscription`], or of [`Rows`](super::Rows), were made of.
 pub trait Fields {
     /// The place of the field that is this part of the subscription, the whole of it; a request of XACML has no parts.
     fn place(&self, path: &Path) -> Option<u16> {
@@ -454,12 +457,12 @@ mod tests {
                 .chain(names.iter().map(move |name| (element, Some(*name), text_of(name))))
         });
         let fields: Vec<_> = fields.collect();
-        let brief = Brief::new(fields.iter().copied(), [true; 4]);
-        let places = brief.places();
+        let compact = CompactSubscription::new(fields.iter().copied(), [true; 4]);
+        let places = compact.places();
         for (place, (element, name, value)) in (0..).zip(&fields) {
             let word = Word::of_name(*element, *name);
             assert_eq!(places.find(word, (word.hash() >> 32) as u32), Some(place));
-            assert_eq!(brief.at(place), Some(Word::of(value)));
+            assert_eq!(compact.at(place), Some(Word::of(value)));
         }
         let stranger = Word::of_name(Element::Subject, Some("c"));
         assert!(places.find(stranger, (stranger.hash() >> 32) as u32).is_none());

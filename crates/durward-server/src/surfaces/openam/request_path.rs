@@ -2,7 +2,7 @@
 
 /// What a path means.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place<'p> {
+pub(super) enum RequestPath<'p> {
     /// `json/{realm}/authenticate`.
     Authenticate {
         realm: String,
@@ -47,33 +47,33 @@ impl Realms<'_> {
     }
 }
 
-impl Place<'_> {
+impl RequestPath<'_> {
     /// Of a path after that of the deployment.
-    pub(super) fn find<'p>(path: &'p str, realms: Realms<'_>) -> Place<'p> {
+    pub(super) fn find<'p>(path: &'p str, realms: Realms<'_>) -> RequestPath<'p> {
         let mut parts = path.trim_start_matches('/').split('/');
         match parts.next() {
             Some("json") => of_json(&parts.collect::<Vec<_>>(), realms),
             Some("identity") => of_identity(&parts.collect::<Vec<_>>()),
-            _ => Place::Nowhere,
+            _ => RequestPath::Nowhere,
         }
     }
 }
 
-fn of_json(parts: &[&str], realms: Realms<'_>) -> Place<'static> {
+fn of_json(parts: &[&str], realms: Realms<'_>) -> RequestPath<'static> {
     // A slash at the end makes no difference to resources, of which `authenticate` is none.
     let is_ended = parts.last() == Some(&"");
     let parts = parts.strip_suffix(&[""]).unwrap_or(parts);
     if parts.contains(&"") {
-        return Place::Hollow;
+        return RequestPath::Hollow;
     }
     let parts: Vec<String> = parts.iter().map(|part| super::query::decoded(part)).collect();
     let (realm, rest) = match of_realm(&parts, realms) {
         Ok(found) => found,
-        Err(name) => return Place::NoRealm { name },
+        Err(name) => return RequestPath::NoRealm { name },
     };
     match rest {
-        [only] if only == "authenticate" && !is_ended => Place::Authenticate { realm },
-        resource => Place::Json { realm, resource: resource.to_vec() },
+        [only] if only == "authenticate" && !is_ended => RequestPath::Authenticate { realm },
+        resource => RequestPath::Json { realm, resource: resource.to_vec() },
     }
 }
 
@@ -110,12 +110,12 @@ fn of_long_realm<'p>(parts: &'p [String], realms: Realms<'_>) -> Result<(String,
     Ok((realm, rest))
 }
 
-fn of_identity<'p>(parts: &[&'p str]) -> Place<'p> {
+fn of_identity<'p>(parts: &[&'p str]) -> RequestPath<'p> {
     match parts {
-        [] => Place::Nowhere,
-        ["json", .., operation] => Place::Identity { form: Form::Json, operation },
-        ["xml", .., operation] => Place::Identity { form: Form::Xml, operation },
-        [.., operation] => Place::Identity { form: Form::Text, operation },
+        [] => RequestPath::Nowhere,
+        ["json", .., operation] => RequestPath::Identity { form: Form::Json, operation },
+        ["xml", .., operation] => RequestPath::Identity { form: Form::Xml, operation },
+        [.., operation] => RequestPath::Identity { form: Form::Text, operation },
     }
 }
 
@@ -126,18 +126,18 @@ mod tests {
     const REALMS: Realms<'static> = Realms(&["/", "/sales", "/sales/east"]);
 
     fn shown(path: &str) -> String {
-        match Place::find(path, REALMS) {
-            Place::Authenticate { realm } => format!("login at {realm}"),
-            Place::Json { realm, resource } => format!("{} at {realm}", resource.join("+")),
-            Place::NoRealm { name } => format!("no realm {name}"),
-            Place::Identity { form, operation } => format!("{form:?} {operation}"),
-            other @ (Place::Hollow | Place::Nowhere) => format!("{other:?}"),
+        match RequestPath::find(path, REALMS) {
+            RequestPath::Authenticate { realm } => format!("login at {realm}"),
+            RequestPath::Json { realm, resource } => format!("{} at {realm}", resource.join("+")),
+            RequestPath::NoRealm { name } => format!("no realm {name}"),
+            RequestPath::Identity { form, operation } => format!("{form:?} {operation}"),
+            other @ (RequestPath::Hollow | RequestPath::Nowhere) => format!("{other:?}"),
         }
     }
 
     #[test]
     fn realms_are_named_in_two_ways() {
-        for (path, place) in [
+        for (path, meaning) in [
             ("/json/authenticate", "login at /"),
             ("/json/realms/root/authenticate", "login at /"),
             ("/json/realms/root/realms/root/authenticate", "login at /"),
@@ -155,13 +155,13 @@ mod tests {
             ("/json/realms/root/realms/sales/realms/nope/sessions", "no realm /sales/nope"),
             ("/json/realms", "realms at /"),
         ] {
-            assert_eq!(shown(path), place, "{path}");
+            assert_eq!(shown(path), meaning, "{path}");
         }
     }
 
     #[test]
     fn a_token_in_the_path_may_be_encoded() {
-        for (path, place) in [
+        for (path, meaning) in [
             ("/json/sessions", "sessions at /"),
             ("/json/sessions/", "sessions at /"),
             ("/json/sessions/a%2Ab", "sessions+a*b at /"),
@@ -171,13 +171,13 @@ mod tests {
             ("/json//sessions", "Hollow"),
             ("/xui", "Nowhere"),
         ] {
-            assert_eq!(shown(path), place, "{path}");
+            assert_eq!(shown(path), meaning, "{path}");
         }
     }
 
     #[test]
     fn what_comes_last_is_the_operation() {
-        for (path, place) in [
+        for (path, meaning) in [
             ("/identity/attributes", "Text attributes"),
             ("/identity/json/attributes", "Json attributes"),
             ("/identity/xml/attributes", "Xml attributes"),
@@ -185,7 +185,7 @@ mod tests {
             ("/identity/attributes/", "Text "),
             ("/identity", "Nowhere"),
         ] {
-            assert_eq!(shown(path), place, "{path}");
+            assert_eq!(shown(path), meaning, "{path}");
         }
     }
 }

@@ -2,23 +2,23 @@
 
 use durward_ir::combine::{Effects, PlainFold};
 use durward_ir::program::{NodeId, Program};
-use durward_ir::question::Glance;
+use durward_ir::question::SlotReader;
 
 use super::{PackedEdge, PackedEntry};
 use crate::DiagramIndex;
 
 impl DiagramIndex {
-    /// How the votes of the root's children are combined, if that can be done at a glance: then also without those that
+    /// How the votes of the root's children are combined, if that can be done from tables: then also without those that
     /// are gone. `program` is the one that the diagrams are of.
     pub(crate) fn root_fold(&self, program: &Program) -> Option<PlainFold> {
-        let set = self.swift.sets.get(self.swift.entry? as usize)?;
+        let set = self.packed.sets.get(self.packed.entry? as usize)?;
         let is_root = program.entry() == program.root() && set.target.is_none();
-        let is_told = self.swift.whose.len() == self.swift.marks.len();
-        (is_root && is_told && set.laden == Effects::NONE).then_some(set.fold)
+        let has_owners = self.packed.whose.len() == self.packed.marks.len();
+        (is_root && has_owners && set.laden == Effects::NONE).then_some(set.fold)
     }
 
     fn root_way(&self) -> Option<PackedEdge> {
-        Some(self.swift.sets.get(self.swift.entry? as usize)?.start)
+        Some(self.packed.sets.get(self.packed.entry? as usize)?.start)
     }
 
     /// The effects of all below the root that are not gone; `None` where that cannot be seen at once.
@@ -26,11 +26,11 @@ impl DiagramIndex {
     pub(crate) fn effects_without(
         &self,
         program: &Program,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
         is_gone: &impl Fn(NodeId) -> bool,
     ) -> Option<Effects> {
         let mut effects = Effects::NONE;
-        self.gather_without(program, self.root_way()?, &mut effects, glance, is_gone)?;
+        self.gather_without(program, self.root_way()?, &mut effects, reader, is_gone)?;
         Some(effects)
     }
 
@@ -41,15 +41,15 @@ impl DiagramIndex {
         program: &Program,
         way: PackedEdge,
         effects: &mut Effects,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
         is_gone: &impl Fn(NodeId) -> bool,
     ) -> Option<()> {
-        let way = self.glide(way, glance);
+        let way = self.glide(way, reader);
         if way.kind() == PackedEdge::FORK {
-            return self.gather_both_without(program, way, effects, glance, is_gone);
+            return self.gather_both_without(program, way, effects, reader, is_gone);
         }
         for (mark, node) in self.listed(way)? {
-            *effects = effects.union(self.says_unless(program, mark, node, glance, is_gone)?);
+            *effects = effects.union(self.says_unless(program, mark, node, reader, is_gone)?);
         }
         Some(())
     }
@@ -59,29 +59,29 @@ impl DiagramIndex {
         program: &Program,
         fork: PackedEdge,
         effects: &mut Effects,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
         is_gone: &impl Fn(NodeId) -> bool,
     ) -> Option<()> {
         if let Some(sieve) = fork.as_sieve() {
-            return self.gather_sieve_without(program, sieve, effects, glance, is_gone);
+            return self.gather_sieve_without(program, sieve, effects, reader, is_gone);
         }
-        let ways = self.swift.forks.get(fork.place())?;
-        ways.iter().try_for_each(|way| self.gather_without(program, *way, effects, glance, is_gone))
+        let ways = self.packed.forks.get(fork.place())?;
+        ways.iter().try_for_each(|way| self.gather_without(program, *way, effects, reader, is_gone))
     }
 
     /// The first below the root that has something to say and is not gone, and what it says.
     pub(crate) fn first_without(
         &self,
         program: &Program,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
         is_gone: &impl Fn(NodeId) -> bool,
     ) -> Option<Option<(NodeId, Effects)>> {
-        let way = self.glide(self.root_way()?, glance);
+        let way = self.glide(self.root_way()?, reader);
         if let Some(sieve) = way.as_sieve() {
-            return self.first_in_sieve(program, sieve, glance, is_gone);
+            return self.first_in_sieve(program, sieve, reader, is_gone);
         }
         for (mark, node) in self.listed(way)? {
-            let effects = self.says_unless(program, mark, node, glance, is_gone)?;
+            let effects = self.says_unless(program, mark, node, reader, is_gone)?;
             if effects != Effects::NONE {
                 return Some(Some((node, effects)));
             }
@@ -96,10 +96,10 @@ impl DiagramIndex {
         program: &Program,
         mark: PackedEntry,
         node: NodeId,
-        glance: &impl Glance,
+        reader: &impl SlotReader,
         is_gone: &impl Fn(NodeId) -> bool,
     ) -> Option<Effects> {
-        match self.says(program, mark, glance) {
+        match self.says(program, mark, reader) {
             Some(Effects::NONE) => Some(Effects::NONE),
             _ if is_gone(node) => Some(Effects::NONE),
             said => said,
@@ -111,7 +111,7 @@ impl DiagramIndex {
     fn listed(&self, way: PackedEdge) -> Option<impl Iterator<Item = (PackedEntry, NodeId)>> {
         let marks = self.marks(way)?;
         let first = (way.0 as usize & super::LISTS_MAX) + usize::from(way.length() == PackedEdge::LENGTH_MAX);
-        let whose = self.swift.whose.get(first..first + marks.len())?;
+        let whose = self.packed.whose.get(first..first + marks.len())?;
         Some(marks.iter().copied().zip(whose.iter().copied()))
     }
 }
