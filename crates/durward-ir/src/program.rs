@@ -37,6 +37,8 @@ pub use structured::{
 };
 pub use written::{Written, WrittenCondition};
 
+pub use crate::effect::Effect;
+
 use smol_str::SmolStr;
 use std::sync::Arc;
 
@@ -49,17 +51,6 @@ use crate::function::pattern::Pattern;
 use crate::function::{Function, HigherOrder, Lazy};
 use crate::question::{Attributes, Encoding, Glance, Question};
 use crate::value::{DataType, Operand, Value};
-
-/// What a rule is for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Effect {
-    /// To allow.
-    Permit,
-    /// To refuse.
-    Deny,
-    /// To hold the matter until somebody else has decided it (SAPL).
-    Suspend,
-}
 
 /// A policy element's place in [`Program::nodes`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

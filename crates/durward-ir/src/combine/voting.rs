@@ -7,8 +7,8 @@
 use std::fmt;
 
 use super::{Duties, Effects, Flow, Verdict, Vote, append};
+use crate::effect::Effect;
 use crate::fault::Fault;
-use crate::program::Effect;
 
 /// One of SAPL's combining algorithms.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
