@@ -6,8 +6,8 @@
 
 use std::fmt;
 
-use super::{Duties, Effects, Flow, Verdict, Vote, append};
-use crate::effect::Effect;
+use super::vote::{Duties, Flow, Verdict, Vote, append};
+use crate::effect::{Effect, Effects};
 use crate::fault::Fault;
 
 /// One of SAPL's combining algorithms.
