@@ -12,7 +12,10 @@ mod build;
 mod fold;
 mod foregone;
 mod grid;
+mod ids;
+mod map;
 mod members;
+mod open_addressing;
 mod quick;
 mod ranges;
 mod shape;
@@ -27,11 +30,12 @@ pub(crate) use arena::Both;
 pub use atoms::Atom;
 pub use build::Builder;
 pub use fold::{Facts, Junction};
+pub use ids::{ExprId, NodeId, SlotId};
 pub use quick::Quick;
 pub(crate) use ranges::Derived;
 pub use ranges::RangeTest;
 pub(crate) use shared::SHARED_MAX;
-pub use slots::{SlotId, Slots};
+pub use slots::Slots;
 pub use structured::{
     BinaryOperator, Compiled, EditPath, Finder, Library, Lookup, Step, Structured, UnaryOperator,
 };
@@ -51,14 +55,6 @@ use crate::function::pattern::Pattern;
 use crate::function::{Function, HigherOrder, Lazy};
 use crate::question::{Attributes, Encoding, Glance, Question};
 use crate::value::{DataType, Operand, Value};
-
-/// A policy element's place in [`Program::nodes`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct NodeId(pub u32);
-
-/// An expression's place in the program.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct ExprId(pub u32);
 
 /// Where in which document something was written. Lines and columns count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

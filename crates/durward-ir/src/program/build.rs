@@ -1,6 +1,5 @@
 //! Puts a program together: policy languages hand over elements and expressions, equal expressions become one.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use smol_str::SmolStr;
 use super::arena::Arena;
 use super::fold::Folding;
 use super::foregone::Foregone;
+use super::map::Map;
 use super::ranges::Ranges;
 use super::shape::Shapes;
 use super::shared::Shared;
@@ -19,9 +19,6 @@ use crate::combine::{Algorithm, Effects};
 use crate::function::Function;
 use crate::function::pattern::{Pattern, PatternError};
 use crate::value::{DataType, Operand, Value};
-
-/// Maps used while building. Their keys come out of policies, so every process hashes differently.
-pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
 /// A program in the making.
 #[derive(Debug, Default)]

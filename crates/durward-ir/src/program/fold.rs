@@ -9,7 +9,8 @@ use std::cell::Cell;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
-use super::build::{Map, digest, same};
+use super::build::{digest, same};
+use super::map::Map;
 use super::{
     Atom, BinaryOperator, Builder, Expr, ExprId, Lookup, SlotId, Slots, Step, Structured, UnaryOperator,
 };

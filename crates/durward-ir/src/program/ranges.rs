@@ -18,7 +18,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use super::build::Map;
+use super::map::Map;
 use super::{Atom, ExprId, Program, SlotId, Slots};
 use crate::question::{Number, Reading};
 use crate::value::{DataType, Value};

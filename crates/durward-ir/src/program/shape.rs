@@ -8,7 +8,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
-use super::build::Map;
+use super::map::Map;
 use super::{BinaryOperator, Builder, Expr, ExprId, Node, SlotId, Step, Structured};
 use crate::path::key_of;
 use crate::value::Value;
