@@ -4,8 +4,10 @@ use std::cell::Cell;
 
 use smallvec::SmallVec;
 
-use super::brief::{Brief, Fields, Kind, Seat};
+use super::brief::{Brief, Seat};
+use super::fields::Fields;
 use super::rows::Rows;
+use super::word::Kind;
 use super::{Encoding, Number, known};
 use crate::program::{Derived, SlotId, Slots};
 
