@@ -156,6 +156,17 @@ impl Program {
         self.tables.truth(id, question)
     }
 
+    /// What an expression that compares an attribute by order or with a prefix says of a slot that holds pieces of its
+    /// values.
+    pub fn range(&self, id: ExprId) -> Option<&RangeTest> {
+        self.ranges.get(id)
+    }
+
+    /// Whether there are such expressions.
+    pub fn has_ranges(&self) -> bool {
+        !self.ranges.is_empty()
+    }
+
     /// All expressions, in order of their numbers.
     pub fn exprs(&self) -> impl ExactSizeIterator<Item = &Expr> {
         self.exprs.iter()

@@ -1,8 +1,9 @@
 //! Finds the comparisons of all policies, and makes a slot for those of one attribute.
 
 use super::bound::{Bound, Scale};
+use super::derived::{Bag, Derived, Domain};
 use super::find::{self, Range};
-use super::{Bag, Derived, Domain, RangeTest, Ranges};
+use super::{RangeTest, Ranges};
 use crate::function::Lazy;
 use crate::program::map::Map;
 use crate::program::{Atom, Builder, Expr, ExprId, Node, SlotId, Slots};
