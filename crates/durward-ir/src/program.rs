@@ -9,6 +9,7 @@
 mod arena;
 mod atoms;
 mod build;
+mod digest;
 mod element;
 mod expression;
 mod fold;
@@ -17,6 +18,7 @@ mod grid;
 mod ids;
 mod map;
 mod members;
+mod memo;
 mod open_addressing;
 mod quick;
 mod ranges;
@@ -33,8 +35,9 @@ pub use atoms::Atom;
 pub use build::Builder;
 pub use element::{AssignmentExpr, DutyBody, DutyExpr, DutyKind, Node, Place, Rule, Set, SetKind, Voters};
 pub use expression::{Expr, Match, Selector};
-pub use fold::{Facts, Junction};
+pub use fold::Junction;
 pub use ids::{ExprId, NodeId, SlotId};
+pub use memo::Facts;
 pub use quick::Quick;
 pub(crate) use ranges::Derived;
 pub use ranges::RangeTest;
@@ -62,7 +65,7 @@ pub struct Program {
     nodes: Arena<Node>,
     exprs: Arena<Expr>,
     /// `None` unless [`Builder::keep_extensible`].
-    memo: Option<build::Memo>,
+    memo: Option<memo::Memo>,
     shared: shared::Shared,
     ranges: Arc<ranges::Ranges>,
     tables: table::Tables,
