@@ -139,7 +139,7 @@ impl Program {
     /// where it has to be decided. `encoding` is of these very attributes, or for another program.
     #[inline]
     pub fn foregone(&self, attributes: &dyn Attributes, encoding: &Encoding) -> Option<Verdict> {
-        self.foregone.as_ref()?.verdict(self, attributes, encoding)
+        self.foregone.as_ref()?.verdict(&self.slots, attributes, encoding)
     }
 
     /// Whether anything was computed ahead for the whole program.
