@@ -15,7 +15,8 @@ use durward_ir::program::{Builder, Node, NodeId, Place, Program, Set, SetKind, V
 use durward_xacml::policy::PolicyError;
 use smol_str::SmolStr;
 
-use crate::documents::{Document, Language, PolicyTrees};
+use crate::documents::{Document, PolicyTrees};
+use crate::language::Language;
 use crate::register::{Became, Class, Register};
 use crate::snapshot::{Built, Recipe, Snapshot};
 use crate::warnings::Warnings;

@@ -9,8 +9,6 @@ pub(crate) mod sapl;
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::path::Path;
 use std::sync::Arc;
 
 use durward_ir::combine::{Algorithm, Effects};
@@ -22,6 +20,7 @@ use durward_xacml::tree;
 
 use crate::PolicyText;
 use crate::change::root;
+use crate::language::Language;
 use crate::register::Became;
 use crate::snapshot::Recipe;
 use crate::warnings::Warnings;
@@ -42,46 +41,6 @@ pub(crate) struct Lowered {
     pub(crate) variables: Arc<Object>,
     /// What nobody but attribute finders may read.
     pub(crate) secrets: Secrets,
-}
-
-/// What a document is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Language {
-    Xacml,
-    Sapl,
-    SaplConfiguration,
-    /// `secrets.json`
-    Secrets,
-    /// `secrets.sealed.json`: nothing that can be used before somebody has opened it.
-    SealedSecrets,
-    /// `critical-extensions.json`: what has to be known by whoever uses the policies.
-    CriticalExtensions,
-}
-
-impl Language {
-    /// By the name of its file.
-    pub(crate) fn of(name: &str) -> Language {
-        let path = Path::new(name);
-        match path.file_name().and_then(OsStr::to_str) {
-            Some("pdp.json") => return Language::SaplConfiguration,
-            Some("secrets.json") => return Language::Secrets,
-            Some("secrets.sealed.json") => return Language::SealedSecrets,
-            Some("critical-extensions.json") => return Language::CriticalExtensions,
-            Some(_) | None => {}
-        }
-        match path.extension() {
-            Some(extension) if extension == "sapl" => Language::Sapl,
-            Some(_) | None => Language::Xacml,
-        }
-    }
-
-    /// Whether this is no policy, and says nothing of how policies are combined.
-    pub(crate) fn is_beside_policies(self) -> bool {
-        match self {
-            Language::Secrets | Language::SealedSecrets | Language::CriticalExtensions => true,
-            Language::Xacml | Language::Sapl | Language::SaplConfiguration => false,
-        }
-    }
 }
 
 /// Reads and lowers all documents.

@@ -66,6 +66,7 @@ mod decider;
 mod documents;
 mod duty;
 mod explain;
+mod language;
 mod mismatch;
 mod read;
 pub mod record;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Pdp;
+use crate::language::Languages;
 
 /// In which language a question is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,13 +12,6 @@ pub enum Asked {
     Request,
     /// A subscription of SAPL.
     Subscription,
-}
-
-/// The languages of the policies of a snapshot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Languages {
-    pub(crate) xacml: bool,
-    pub(crate) sapl: bool,
 }
 
 /// For which snapshot it was told last, by language of the question; they count from 1.

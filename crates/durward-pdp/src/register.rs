@@ -14,8 +14,8 @@ use smol_str::SmolStr;
 
 use crate::change::{Edit, PolicyChange};
 use crate::documents::sapl::{self, Configuration, Lowered};
-use crate::documents::{Document, Language};
-use crate::mismatch::Languages;
+use crate::documents::Document;
+use crate::language::{Language, Languages};
 use crate::snapshot::Snapshot;
 use crate::{PolicyText, SnapshotInfo};
 
