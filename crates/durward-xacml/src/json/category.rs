@@ -12,9 +12,8 @@ use smol_str::SmolStr;
 use super::shorthand::category_of_shorthand;
 use super::value::{RawJson, data_type_of, read_values};
 use super::{List, Text, error_at, or_absent};
-use crate::request::identifiers::shared;
+use crate::request::identifiers::{data_type_uri, shared};
 use crate::request::{Categories, Limits, RawContent, RequestErrorKind, Written};
-use crate::response::data_type_uri;
 use crate::xml::{Read, XmlReader};
 
 /// Section 4.2.2 of the profile.

@@ -9,9 +9,8 @@ use durward_ir::{DataType, Value};
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
-use super::identifiers::{asks_for_several, shared};
+use super::identifiers::{asks_for_several, data_type_uri, shared};
 use super::{Categories, Format, Limits, Request, Version, Written};
-use crate::response::data_type_uri;
 
 /// A request that borrows from the bytes that it was read from.
 ///
