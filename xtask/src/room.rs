@@ -25,7 +25,8 @@ fn free_gib() -> Result<(u64, String), String> {
     let folder = Metadata::read()?.target_directory;
     let there = folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
     let table = output_of(Command::new("df").arg("-Pk").arg(there))?;
-    let free = free_kib(&table).ok_or_else(|| format!("df -Pk printed something else than a table: {table}"))?;
+    let free =
+        free_kib(&table).ok_or_else(|| format!("df -Pk printed something else than a table: {table}"))?;
     Ok((free >> 20, folder.display().to_string()))
 }
 

@@ -7,7 +7,8 @@ use crate::tools::{
     nats_server,
 };
 use crate::{
-    beside, built, check, clients, demo, fuzz, instructions, lean, opcua, peers, readme, recorded, release, room,
+    beside, built, check, clients, demo, fuzz, instructions, lean, opcua, peers, readme, recorded, release,
+    room,
 };
 use std::process::ExitCode;
 use std::time::Duration;

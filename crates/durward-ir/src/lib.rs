@@ -10,6 +10,7 @@ pub mod attribute;
 pub mod combine;
 pub mod datatype;
 pub mod direction;
+mod effect;
 pub mod evaluate;
 pub mod fault;
 pub mod finding;

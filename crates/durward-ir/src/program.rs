@@ -9,10 +9,17 @@
 mod arena;
 mod atoms;
 mod build;
+mod digest;
+mod element;
+mod expression;
 mod fold;
 mod foregone;
 mod grid;
+mod ids;
+mod map;
 mod members;
+mod memo;
+mod open_addressing;
 mod quick;
 mod ranges;
 mod shape;
@@ -26,59 +33,32 @@ mod written;
 pub(crate) use arena::Both;
 pub use atoms::Atom;
 pub use build::Builder;
-pub use fold::{Facts, Junction};
+pub use element::{
+    AssignmentExpr, DutyBody, DutyExpr, DutyKind, Node, Rule, Set, SetKind, SourceLocation, Voters,
+};
+pub use expression::{Expr, Match, Selector};
+pub use fold::Junction;
+pub use ids::{ExprId, NodeId, SlotId};
+pub use memo::Facts;
 pub use quick::Quick;
 pub(crate) use ranges::Derived;
 pub use ranges::RangeTest;
 pub(crate) use shared::SHARED_MAX;
-pub use slots::{SlotId, Slots};
+pub use slots::Slots;
 pub use structured::{
     BinaryOperator, Compiled, EditPath, Finder, Library, Lookup, Step, Structured, UnaryOperator,
 };
 pub use written::{Written, WrittenCondition};
+
+pub use crate::effect::Effect;
 
 use smol_str::SmolStr;
 use std::sync::Arc;
 
 use arena::Arena;
 
-use crate::combine::{Algorithm, Effects, Verdict};
-use crate::datatype::XPathExpression;
-use crate::fault::Fault;
-use crate::function::pattern::Pattern;
-use crate::function::{Function, HigherOrder, Lazy};
+use crate::combine::{Effects, Verdict};
 use crate::question::{Attributes, Encoding, Question, SlotReader};
-use crate::value::{DataType, Operand, Value};
-
-/// What a rule is for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Effect {
-    /// To allow.
-    Permit,
-    /// To refuse.
-    Deny,
-    /// To hold the matter until somebody else has decided it (SAPL).
-    Suspend,
-}
-
-/// A policy element's place in [`Program::nodes`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct NodeId(pub u32);
-
-/// An expression's place in the program.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct ExprId(pub u32);
-
-/// Where in which document something was written. Lines and columns count from 1.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct SourceLocation {
-    /// The document, an index into [`Program::sources`].
-    pub source: u32,
-    /// The line.
-    pub line: u32,
-    /// The column, in characters.
-    pub column: u32,
-}
 
 /// All policies in force at one moment, lowered.
 #[derive(Debug)]
@@ -87,7 +67,7 @@ pub struct Program {
     nodes: Arena<Node>,
     exprs: Arena<Expr>,
     /// `None` unless [`Builder::keep_extensible`].
-    memo: Option<build::Memo>,
+    memo: Option<memo::Memo>,
     shared: shared::Shared,
     ranges: Arc<ranges::Ranges>,
     tables: table::Tables,
@@ -114,230 +94,6 @@ pub struct Dead {
     pub message: String,
     /// A way out.
     pub help: &'static str,
-}
-
-/// One policy element.
-#[derive(Clone, Debug)]
-pub enum Node {
-    /// A leaf: says its effect when it applies.
-    Rule(Rule),
-    /// Combines its children. Boxed: most elements are rules, which are much smaller.
-    Set(Box<Set>),
-}
-
-/// A leaf of the policy tree.
-#[derive(Clone, Debug)]
-pub struct Rule {
-    /// Its identifier.
-    pub id: SmolStr,
-    /// What it says when it applies.
-    pub effect: Effect,
-    /// When it applies at all; `None` is always.
-    pub target: Option<ExprId>,
-    /// What must hold besides.
-    pub condition: Option<ExprId>,
-    /// Its obligations and advice.
-    pub duties: Vec<DutyExpr>,
-    /// What is to stand for the resource; undefined changes nothing.
-    pub transform: Option<ExprId>,
-    /// SAPL: of conditions that ask attribute finders, those that must hold before any is asked. `None` where no condition
-    /// asks one.
-    pub gate: Option<ExprId>,
-    /// Where it was written.
-    pub place: SourceLocation,
-}
-
-/// A policy, a policy set, or the set of all root documents.
-#[derive(Clone, Debug)]
-pub struct Set {
-    /// Its identifier.
-    pub id: SmolStr,
-    /// Its version, as written.
-    pub version: SmolStr,
-    /// What the policy language calls it.
-    pub kind: SetKind,
-    /// When it applies at all; `None` is always.
-    pub target: Option<ExprId>,
-    /// How its children's votes become one.
-    pub algorithm: Algorithm,
-    /// The effects that any of its parts might have, for when it fails as a whole; SAPL's default is such a part.
-    pub effects: Effects,
-    /// Its children, in document order.
-    pub children: Vec<NodeId>,
-    /// What SAPL's algorithms know of the children.
-    pub voters: Voters,
-    /// Its own obligations and advice.
-    pub duties: Vec<DutyExpr>,
-    /// Where it was written.
-    pub place: SourceLocation,
-}
-
-/// What SAPL's algorithms know of the children of a set, for when one of them fails.
-#[derive(Clone, Debug, Default)]
-pub struct Voters {
-    /// How many of the first children say the same whatever is asked.
-    pub constants: u32,
-    /// Whether no child depends on what is asked, those included that were left out because they never apply.
-    pub are_all_constant: bool,
-    /// Whether a child may apply and have nothing to say all the same; the builder sees to it.
-    pub may_abstain: bool,
-    /// Where the first vote counts, for each child: the effects of those behind it and of the default. Of no other
-    /// algorithm.
-    pub behind: Box<[Effects]>,
-}
-
-/// What the policy language calls a [`Set`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum SetKind {
-    /// Holds rules.
-    Policy,
-    /// Holds policies and policy sets.
-    PolicySet,
-    /// Holds the root documents; not written by anybody.
-    Root,
-}
-
-/// An obligation or advice, to be evaluated when its element has the effect it goes with.
-#[derive(Clone, Debug)]
-pub struct DutyExpr {
-    /// Whether it must be done or may be done.
-    pub kind: DutyKind,
-    /// The effect it goes with.
-    pub on: Effect,
-    /// What is to be done.
-    pub body: DutyBody,
-}
-
-/// What a duty says.
-#[derive(Clone, Debug)]
-pub enum DutyBody {
-    /// An identifier and attributes (XACML).
-    Named {
-        /// Its identifier.
-        id: SmolStr,
-        /// Its attributes.
-        assignments: Vec<AssignmentExpr>,
-    },
-    /// Any value; an undefined one is no duty (SAPL).
-    Plain(ExprId),
-}
-
-/// Whether a duty binds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum DutyKind {
-    /// Must be done, or access is refused.
-    Obligation,
-    /// May be done.
-    Advice,
-}
-
-/// One attribute of a duty, to be evaluated.
-#[derive(Clone, Debug)]
-pub struct AssignmentExpr {
-    /// The attribute's identifier.
-    pub id: SmolStr,
-    /// Its category, if given.
-    pub category: Option<SmolStr>,
-    /// Its issuer, if given.
-    pub issuer: Option<SmolStr>,
-    /// Its value; a bag gives one assignment for each value.
-    pub value: ExprId,
-}
-
-/// An expression. Whether it is well typed was checked when the policy was lowered.
-#[derive(Clone, Debug)]
-pub enum Expr {
-    /// A value or bag that needs nothing to be known.
-    Constant(Operand<'static>),
-    /// The bag of an attribute (XACML 3.0, 7.3.5).
-    Attribute {
-        /// Which attribute.
-        slot: SlotId,
-        /// Whether an empty bag is an error.
-        must_be_present: bool,
-    },
-    /// The bag of values an XPath expression selects from the request's content (7.3.7).
-    Selector(Arc<Selector>),
-    /// A function of its evaluated arguments.
-    Call(&'static Function, Box<[ExprId]>),
-    /// A function that evaluates its own arguments.
-    Lazy(Lazy, Box<[ExprId]>),
-    /// A function applied to values of bags; the function comes first in the policy.
-    HigherOrder(HigherOrder, &'static Function, Box<[ExprId]>),
-    /// A function over the content of the request, or another decision.
-    Contextual(&'static Function, Box<[ExprId]>),
-    /// A regular expression known when the policy was read, applied to the text of a value.
-    Matches(Arc<Pattern>, ExprId),
-    /// True when all are; False wins over an error (targets, 7.7).
-    All(Box<[ExprId]>),
-    /// True when any is; True wins over an error (targets, 7.7).
-    Any(Box<[ExprId]>),
-    /// True when the function holds for the literal and any value of the bag (7.6).
-    Match(Box<Match>),
-    /// An error known when the policy was read.
-    Failed(Box<Fault>),
-    /// A part of a subscription.
-    Part(SlotId),
-    /// True when a part of a subscription is equal to any of these values; sorted. Never an error, and indexes can work
-    /// with it.
-    IsOneOf(SlotId, Box<[Atom]>),
-    /// An expression over values of JSON.
-    Structured(Structured),
-}
-
-impl Expr {
-    /// Whether it looks at more than attributes by itself, whatever its arguments do: at the content of the request, or
-    /// at another decision.
-    pub fn looks_at_content(&self) -> bool {
-        match self {
-            Expr::Selector(_) | Expr::Contextual(..) => true,
-            Expr::HigherOrder(_, function, _) => function.looks_at_content(),
-            Expr::Match(matching) => matching.function.looks_at_content(),
-            Expr::Constant(_)
-            | Expr::Attribute { .. }
-            | Expr::Call(..)
-            | Expr::Lazy(..)
-            | Expr::Matches(..)
-            | Expr::All(_)
-            | Expr::Any(_)
-            | Expr::Failed(_)
-            | Expr::Part(_)
-            | Expr::IsOneOf(..)
-            | Expr::Structured(_) => false,
-        }
-    }
-}
-
-/// A `<Match>` of a target.
-#[derive(Clone, Debug)]
-pub struct Match {
-    /// The function; takes the literal and one value of the bag.
-    pub function: &'static Function,
-    /// The literal.
-    pub literal: Value,
-    /// The bag.
-    pub bag: ExprId,
-    /// Whether the function is the equality of the literal's type.
-    pub is_equality: bool,
-    /// Set when this is just "the slot holds this very value": what indexes work with.
-    pub atom: Option<Atom>,
-    /// The literal compiled, where the function takes it for a regular expression and it is one.
-    pub pattern: Option<Arc<Pattern>>,
-}
-
-/// An attribute selector.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selector {
-    /// The XPath expression, its category and namespaces.
-    pub path: XPathExpression,
-    /// The attribute whose xpathExpression value names the context node, if any.
-    pub context: Option<SmolStr>,
-    /// The type the selected nodes are read as.
-    pub data_type: DataType,
-    /// Whether an empty bag is an error.
-    pub must_be_present: bool,
-    /// Whether the path is over a whole XACML 2.0 request document instead of a category's content.
-    pub over_request: bool,
 }
 
 impl Program {
@@ -385,7 +141,7 @@ impl Program {
     /// where it has to be decided. `encoding` is of these very attributes, or for another program.
     #[inline]
     pub fn foregone(&self, attributes: &dyn Attributes, encoding: &Encoding) -> Option<Verdict> {
-        self.foregone.as_ref()?.verdict(self, attributes, encoding)
+        self.foregone.as_ref()?.verdict(&self.slots, attributes, encoding)
     }
 
     /// Whether anything was computed ahead for the whole program.
@@ -403,6 +159,17 @@ impl Program {
     #[inline]
     pub(crate) fn tabled(&self, id: ExprId, question: &Question<'_>) -> Option<bool> {
         self.tables.truth(id, question)
+    }
+
+    /// What an expression that compares an attribute by order or with a prefix says of a slot that holds pieces of its
+    /// values.
+    pub fn range(&self, id: ExprId) -> Option<&RangeTest> {
+        self.ranges.get(id)
+    }
+
+    /// Whether there are such expressions.
+    pub fn has_ranges(&self) -> bool {
+        !self.ranges.is_empty()
     }
 
     /// All expressions, in order of their numbers.
@@ -506,31 +273,5 @@ impl Program {
             Node::Rule(_) => 0,
         };
         self.nodes.iter().map(count).sum()
-    }
-}
-
-impl Node {
-    /// When the element applies at all; `None` is always.
-    pub fn target(&self) -> Option<ExprId> {
-        match self {
-            Node::Rule(rule) => rule.target,
-            Node::Set(set) => set.target,
-        }
-    }
-
-    /// The element's identifier.
-    pub fn id(&self) -> &SmolStr {
-        match self {
-            Node::Rule(rule) => &rule.id,
-            Node::Set(set) => &set.id,
-        }
-    }
-
-    /// Where it was written.
-    pub fn place(&self) -> SourceLocation {
-        match self {
-            Node::Rule(rule) => rule.place,
-            Node::Set(set) => set.place,
-        }
     }
 }

@@ -4,302 +4,50 @@
 //! read few: what is touched per slot read is the request's rows ([`Rows`]) and one entry of the table of atoms. Who asks a request more than once, or reads requests
 //! where there is time for it, encodes it ([`Encoding`]): then only the slots' numbers are touched.
 
+mod attributes;
 mod compact;
 mod encoding;
+mod fields;
+mod invocation;
 mod layout;
+mod number;
 mod pieces;
 mod raw;
+mod reading;
+mod row_key;
 mod rows;
 mod slot_reader;
+mod surroundings;
+mod word;
 
-pub use compact::{CompactSubscription, Fields, Word};
-pub(crate) use compact::{FieldPosition, Kind};
+pub use attributes::{Attributes, NoAttributes};
+pub use compact::CompactSubscription;
+pub(crate) use compact::FieldPosition;
 pub(crate) use encoding::known;
 pub use encoding::looked_up;
 pub use encoding::{Encoding, UNENCODED};
+pub use fields::Fields;
+pub use invocation::{FinderOptions, Invocation};
 pub(crate) use layout::{LAYOUTS_MAX, Layout};
+pub use number::Number;
 pub use raw::{RawSubscription, RawValue, WantsValues};
-pub(crate) use rows::RowKey;
+pub use reading::Reading;
+pub(crate) use row_key::RowKey;
 pub use rows::{Row, Rows};
 pub use slot_reader::{Encoded, Prepared, SlotReader, Unencoded};
+pub use surroundings::{NoContent, Surroundings};
+pub(crate) use word::Kind;
+pub use word::Word;
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 
-use crate::attribute::{AttributeName, NameKey};
-use crate::fault::{Evaluated, Fault};
-use crate::path::{Path, UNDEFINED};
-use crate::program::{Atom, Selector, SlotId, Slots};
+use crate::fault::Evaluated;
+use crate::path::UNDEFINED;
+use crate::program::{Atom, SlotId, Slots};
 use crate::value::Value;
 use encoding::{Numbers, UNREAD, look_up, number_of};
 use smallvec::SmallVec;
-use smol_str::SmolStr;
-
-/// What a slot holds, as one number: a state below [`Number::FIRST_ATOM`], or the atom of its only value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Number(pub u32);
-
-impl Number {
-    /// The bag is empty.
-    pub const ABSENT: Number = Number(0);
-    /// One value, which no policy compares this slot with, and which is no [`Number::OTHER_TEXT`].
-    pub const OTHER: Number = Number(1);
-    /// Several values; see [`Question::any_of_many`].
-    pub const MANY: Number = Number(2);
-    /// Not in the request, but an attribute source might know it and has not been asked.
-    pub const UNASKED: Number = Number(3);
-    /// One text, a [`Value::Text`], which no policy compares this slot with.
-    pub const OTHER_TEXT: Number = Number(4);
-    /// The number of atom 0; others follow.
-    pub const FIRST_ATOM: u32 = 5;
-
-    /// The number of a slot whose only value makes this atom true.
-    #[inline]
-    pub const fn of(atom: Atom) -> Number {
-        Number(atom.0 + Number::FIRST_ATOM)
-    }
-
-    /// The atom, if this is one.
-    #[inline]
-    pub const fn atom(self) -> Option<Atom> {
-        if self.0 >= Number::FIRST_ATOM { Some(Atom(self.0 - Number::FIRST_ATOM)) } else { None }
-    }
-}
-
-/// What surrounds the attributes of a question: the content of the request, and the way to ask another question.
-/// Implemented by the language the request is written in.
-pub trait Surroundings {
-    /// The values a selector selects; an empty bag where there is no content.
-    ///
-    /// # Errors
-    /// A selected node that is not of the selector's data type, an ill-typed path, a spent budget.
-    fn select(&self, selector: &Selector) -> Evaluated<Vec<Value>>;
-    /// How many nodes the path selects. `path` is an [`Value::XPathExpression`] or, in XACML 2.0, a text.
-    ///
-    /// # Errors
-    /// See [`Surroundings::select`].
-    fn node_count(&self, path: &Value) -> Evaluated<u64>;
-    /// Whether any node of the first path is one of the second (XACML 3.0, A.3.15).
-    ///
-    /// # Errors
-    /// See [`Surroundings::select`].
-    fn node_equal(&self, first: &Value, second: &Value) -> Evaluated<bool>;
-    /// Whether any node of the second path is one of the first, or lies under one (XACML 3.0, A.3.15).
-    ///
-    /// # Errors
-    /// See [`Surroundings::select`].
-    fn node_match(&self, first: &Value, second: &Value) -> Evaluated<bool>;
-    /// Whether this request with `category` replaced by `attributes` (the XML of an `<Attributes>` element) is
-    /// permitted (XACML 3.0, A.3.16).
-    ///
-    /// # Errors
-    /// Attributes that cannot be read; too many such questions within one request.
-    fn access_permitted(&self, category: &str, attributes: &str) -> Evaluated<bool>;
-    /// Whether one of the answers above failed because a budget was spent, rather than because of what was asked.
-    /// Such a decision is Indeterminate as a whole.
-    fn is_spent(&self) -> bool {
-        false
-    }
-}
-
-/// A request without content.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoContent;
-
-impl Surroundings for NoContent {
-    fn select(&self, _: &Selector) -> Evaluated<Vec<Value>> {
-        Ok(Vec::new())
-    }
-    fn node_count(&self, _: &Value) -> Evaluated<u64> {
-        Ok(0)
-    }
-    fn node_equal(&self, _: &Value, _: &Value) -> Evaluated<bool> {
-        Ok(false)
-    }
-    fn node_match(&self, _: &Value, _: &Value) -> Evaluated<bool> {
-        Ok(false)
-    }
-    fn access_permitted(&self, _: &str, _: &str) -> Evaluated<bool> {
-        Err(Fault::processing("`access-permitted` needs a whole request, and there is none here"))
-    }
-}
-
-/// Where a question's attributes come from: the request, in whatever language it is written.
-pub trait Attributes {
-    /// What is known of an attribute: its values of the name's data type and, where the name asks for one, of its
-    /// issuer, in the order given. `key` is the name's [`NameKey`].
-    fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a>;
-
-    /// The number of what a slot holds that stands for an attribute, where that is found without looking at values; `None`
-    /// where [`Attributes::read`] is to be asked.
-    fn number(&self, slots: &Slots, slot: SlotId) -> Option<Number> {
-        let _ = (slots, slot);
-        None
-    }
-
-    /// What is known of a part of a subscription: [`Reading::Absent`] where it is undefined.
-    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
-        let _ = path;
-        Reading::Absent
-    }
-
-    /// Where the value of a part of a subscription is found, if it is kept as such: what [`Attributes::at`] takes. Stays
-    /// true as long as the subscription does not change.
-    fn place(&self, path: &Path) -> Option<u16> {
-        let _ = path;
-        None
-    }
-
-    /// The value at such a place.
-    fn at(&self, place: u16) -> Option<&Value> {
-        let _ = place;
-        None
-    }
-
-    /// What an attribute finder says; `None` where it has not said anything yet. By default nobody has anything to
-    /// say: undefined.
-    fn found(&self, invocation: &Invocation) -> Option<Evaluated<Value>> {
-        let _ = invocation;
-        Some(Ok(Value::Undefined))
-    }
-
-    /// What stands in for a function gives for these arguments. Only in tests of policies does anything.
-    ///
-    /// # Errors
-    /// What stands in fails, or there is nothing that does.
-    fn stand_in(&self, name: &str, arguments: &[Value]) -> Evaluated<Value> {
-        let _ = arguments;
-        Err(Fault::processing(format!("nothing stands in for `{name}`")))
-    }
-}
-
-/// What a policy asks an attribute finder.
-#[derive(Clone, Debug)]
-pub struct Invocation {
-    /// The finder and its attribute: `time.now`.
-    pub name: SmolStr,
-    /// What the attribute is about; `None` for one of the environment.
-    pub entity: Option<Value>,
-    /// The arguments, in order.
-    pub arguments: Box<[Value]>,
-    /// How it is to be asked.
-    pub options: FinderOptions,
-    /// Whether only its first value counts.
-    pub head: bool,
-}
-
-impl Invocation {
-    /// An attribute of the environment, asked for with default options.
-    pub fn environment(name: impl Into<SmolStr>, arguments: impl IntoIterator<Item = Value>) -> Invocation {
-        Invocation {
-            name: name.into(),
-            entity: None,
-            arguments: arguments.into_iter().collect(),
-            options: FinderOptions::default(),
-            head: false,
-        }
-    }
-
-    /// An attribute of an entity, asked for with default options.
-    pub fn entity(
-        entity: Value,
-        name: impl Into<SmolStr>,
-        arguments: impl IntoIterator<Item = Value>,
-    ) -> Invocation {
-        Invocation { entity: Some(entity), ..Invocation::environment(name, arguments) }
-    }
-}
-
-/// Two are equal when they ask the same in the same way; values are compared as [`Value::equals`] does.
-impl PartialEq for Invocation {
-    fn eq(&self, other: &Invocation) -> bool {
-        let is_same_entity = match (&self.entity, &other.entity) {
-            (Some(one), Some(other)) => one.equals(other),
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
-        };
-        self.name == other.name
-            && self.head == other.head
-            && self.options == other.options
-            && is_same_entity
-            && self.arguments.len() == other.arguments.len()
-            && self.arguments.iter().zip(&other.arguments).all(|(one, other)| one.equals(other))
-    }
-}
-
-impl Eq for Invocation {}
-
-/// How an attribute finder is to be asked. SAPL's defaults.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct FinderOptions {
-    /// How long to wait for the first value before it counts as undefined.
-    pub initial_timeout_ms: u64,
-    /// How long after its end a finder is asked again.
-    pub poll_interval_ms: u64,
-    /// How often a finder that failed is asked again.
-    pub retries: u64,
-    /// How long to wait before that, at first.
-    pub backoff_ms: u64,
-    /// Whether not to share what others have already asked.
-    pub fresh: bool,
-}
-
-impl Default for FinderOptions {
-    fn default() -> FinderOptions {
-        FinderOptions {
-            initial_timeout_ms: 3000,
-            poll_interval_ms: 30_000,
-            retries: 3,
-            backoff_ms: 1000,
-            fresh: false,
-        }
-    }
-}
-
-/// What is known of an attribute.
-#[derive(Clone, Debug)]
-pub enum Reading<'a> {
-    /// Nothing.
-    Absent,
-    /// One value, with its [`Value::content_hash`] where that was computed ahead.
-    /// The hash of a value that is not [`Value::is_internable`] does not matter.
-    One(&'a Value, Option<u64>),
-    /// One value that is not there as such, but was put together.
-    Made(Value),
-    /// Several values.
-    Many(Cow<'a, [Value]>),
-}
-
-impl<'a> Reading<'a> {
-    /// Of values.
-    pub fn of(values: &'a [Value]) -> Reading<'a> {
-        match values {
-            [] => Reading::Absent,
-            [value] => Reading::One(value, None),
-            several => Reading::Many(Cow::Borrowed(several)),
-        }
-    }
-
-    /// The values.
-    pub fn values(self) -> Cow<'a, [Value]> {
-        match self {
-            Reading::Absent => Cow::Borrowed(&[]),
-            Reading::One(value, _) => Cow::Borrowed(std::slice::from_ref(value)),
-            Reading::Made(value) => Cow::Owned(vec![value]),
-            Reading::Many(values) => values,
-        }
-    }
-}
-
-/// A request without attributes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoAttributes;
-
-impl Attributes for NoAttributes {
-    fn read<'a>(&'a self, _: &AttributeName, _: NameKey) -> Reading<'a> {
-        Reading::Absent
-    }
-}
 
 /// One question. Lives as long as the request it borrows from.
 pub struct Question<'r> {

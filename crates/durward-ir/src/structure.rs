@@ -17,6 +17,7 @@ use crate::fault::{Evaluated, Fault};
 use crate::value::Value;
 
 pub use crate::library::kind_of;
+pub use crate::value::WEIGHT_MAX;
 pub use membership::{all_in, any_in, has, has_all, has_any, is_in};
 pub use operators::{
     Comparison, Numeric, add, calculate, compare, divide, exclusive_or, multiply, negative, not, positive,
@@ -31,12 +32,6 @@ pub use templates::{each, template};
 
 /// How deep `..` and recursive filters go, as in SAPL.
 pub const DESCENT_MAX: usize = 500;
-
-/// How large a computed value may be, in bytes: 16 for every value and what its text has, counting each as often as it is
-/// reached. Parts are shared, so that some lines of `[a, a]` over one another would make a value small in memory, but
-/// without end for whoever walks or writes it. This is far above the largest document that is read, and walked in some
-/// tens of milliseconds.
-pub const WEIGHT_MAX: usize = 100_000_000;
 
 /// What `@` and `#` stand for.
 #[derive(Clone, Debug)]

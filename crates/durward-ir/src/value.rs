@@ -22,6 +22,7 @@ pub use crate::datatype::LexicalError;
 pub use data_type::DataType;
 pub use object::{Key, Object, ObjectBuilder};
 pub use text::{Debugged, write_json_text};
+pub use weight::WEIGHT_MAX;
 pub(crate) use weight::{note_walk_over, note_writing, take_walked};
 
 /// One value. Cloning is cheap: short texts are inline, everything long is shared.

@@ -9,10 +9,12 @@ use durward_ir::combine::Algorithm;
 use durward_xacml::multiple::ResourceHierarchy;
 use durward_xacml::policy::{Limits, PolicyError};
 
+use crate::in_force::InForce;
 use crate::mismatch::WarnedSnapshots;
-use crate::snapshot::{Built, Recipe};
+use crate::recipe::Recipe;
+use crate::snapshot::Built;
 use crate::source::AttributeSource;
-use crate::{ChangeLimits, Clock, InForce, Pdp, PolicyText};
+use crate::{ChangeLimits, Clock, Pdp, PolicyText};
 
 /// Collects what a decision point needs; [`PdpBuilder::build`] reads the policies.
 #[derive(Default)]
@@ -27,6 +29,13 @@ pub struct PdpBuilder {
 impl std::fmt::Debug for PdpBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PdpBuilder").field("policies", &self.policies.len()).finish_non_exhaustive()
+    }
+}
+
+impl Pdp {
+    /// Starts a decision point; see [`PdpBuilder`].
+    pub fn builder() -> PdpBuilder {
+        PdpBuilder::default()
     }
 }
 

@@ -10,51 +10,21 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use durward_index::Index;
-use durward_ir::combine::{Algorithm, Effects};
-use durward_ir::program::{Builder, Node, NodeId, Program, Set, SetKind, SourceLocation, Voters};
+use durward_ir::combine::Algorithm;
+use durward_ir::program::{Builder, Node, Program};
 use durward_xacml::policy::PolicyError;
-use smol_str::SmolStr;
 
-use crate::documents::{Document, Language, PolicyTrees};
-use crate::register::{Became, Class, Register};
-use crate::snapshot::{Built, Recipe, Snapshot};
+use crate::became::Became;
+use crate::class::Class;
+use crate::documents::{Document, PolicyTrees, root};
+use crate::edit::{Edit, PolicyChange};
+use crate::in_force::{InForce, Spent};
+use crate::language::Language;
+use crate::recipe::Recipe;
+use crate::register::Register;
+use crate::snapshot::{Built, Snapshot};
 use crate::warnings::Warnings;
-use crate::{InForce, Pdp, PolicyText, SnapshotInfo};
-
-/// One change of the policies in force.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PolicyChange {
-    /// This document comes in the place of the one with this name, or beside the others.
-    Put(PolicyText),
-    /// The document with this name is taken away.
-    Remove(String),
-}
-
-impl PolicyChange {
-    /// The name of the document.
-    pub fn name(&self) -> &str {
-        match self {
-            PolicyChange::Put(text) => &text.name,
-            PolicyChange::Remove(name) => name,
-        }
-    }
-}
-
-/// When policies are changed by themselves, and when all of them are built anew. No decision depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChangeLimits {
-    /// Policies that have fewer elements are built anew: that takes a few milliseconds, and what is built in one go is
-    /// faster.
-    pub elements_min: usize,
-    /// So many elements and expressions and no more are added before all are built anew: each change copies them.
-    pub added_max: usize,
-}
-
-impl Default for ChangeLimits {
-    fn default() -> ChangeLimits {
-        ChangeLimits { elements_min: 2_000, added_max: 16_384 }
-    }
-}
+use crate::{Pdp, PolicyText, SnapshotInfo};
 
 /// How many documents one change may have; with more, rebuilding everything is as fast.
 const EDITS_MAX: usize = 1_024;
@@ -238,38 +208,6 @@ impl Pdp {
     }
 }
 
-impl InForce {
-    fn spent(&mut self) -> Spent {
-        let is_unused = |retired: &mut Arc<Snapshot>| Arc::strong_count(retired) == 1;
-        Spent { snapshots: self.retired.extract_if(.., is_unused).collect(), register: None }
-    }
-}
-
-/// What was in force. To take apart what a hundred thousand policies were takes time, which neither a decision nor the next
-/// change should have to spend: it is dropped by whoever changed the policies, when the last decision that began with them
-/// is through and others may change them again.
-#[derive(Debug, Default)]
-#[expect(dead_code, reason = "held to be dropped")]
-pub(crate) struct Spent {
-    snapshots: Vec<Arc<Snapshot>>,
-    register: Option<Register>,
-}
-
-impl Spent {
-    pub(crate) fn with(self, register: Option<Register>) -> Spent {
-        Spent { register, ..self }
-    }
-}
-
-/// One document to be put or taken away.
-#[derive(Debug)]
-pub(crate) struct Edit {
-    /// Where it is among those in force, or where it is to come before.
-    pub(crate) at: Result<usize, usize>,
-    /// `None` to take it away.
-    pub(crate) text: Option<Arc<PolicyText>>,
-}
-
 /// All of them, in the order of the documents.
 #[derive(Debug)]
 struct Edits {
@@ -379,22 +317,6 @@ fn algorithm(program: &Program) -> Algorithm {
     match program.node(program.root()) {
         Node::Set(set) => set.algorithm,
         Node::Rule(_) => Algorithm::DenyOverrides,
-    }
-}
-
-/// The set of all root documents.
-pub(crate) fn root(algorithm: Algorithm, children: Vec<NodeId>, effects: Effects) -> Set {
-    Set {
-        id: SmolStr::new_static("root"),
-        version: SmolStr::default(),
-        kind: SetKind::Root,
-        target: None,
-        algorithm,
-        effects,
-        children,
-        voters: Voters::default(),
-        duties: Vec::new(),
-        place: SourceLocation::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use durward_sapl::Configuration;
 pub use durward_sapl::check::{Attribute, Attributes, Others, Schemas, Settings};
 
 use crate::PolicyText;
-use crate::documents::Language;
+use crate::language::Language;
 
 /// Checks the documents of SAPL among texts, with the variables of the `pdp.json` among them. Documents with errors are
 /// passed over: whoever puts them in force is told.

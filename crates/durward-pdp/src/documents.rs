@@ -4,27 +4,29 @@
 //! `secrets.json` what only attribute finders may read, anything else XACML. Where there is any SAPL, its algorithm combines
 //! all documents: SAPL's first, then XACML's. Documents of a language whose feature this build leaves out are refused.
 
+mod document;
 #[cfg_attr(not(feature = "sapl"), path = "documents/no_sapl.rs")]
 pub(crate) mod sapl;
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::path::Path;
 use std::sync::Arc;
 
 use durward_ir::combine::{Algorithm, Effects};
-use durward_ir::program::{Builder, NodeId, Program};
+use durward_ir::program::{Builder, NodeId, Program, Set, SetKind, SourceLocation, Voters};
 use durward_ir::value::Object;
 use durward_xacml::lower::lower_into;
-use durward_xacml::policy::{PolicyError, read_policy};
+use durward_xacml::policy::PolicyError;
 use durward_xacml::tree;
+use smol_str::SmolStr;
 
 use crate::PolicyText;
-use crate::change::root;
-use crate::register::Became;
-use crate::snapshot::Recipe;
+use crate::became::Became;
+use crate::language::Language;
+use crate::recipe::Recipe;
 use crate::warnings::Warnings;
+pub(crate) use document::Document;
+use document::refusal;
 use sapl::{Configuration, Secrets};
 
 /// Documents as a program.
@@ -42,46 +44,6 @@ pub(crate) struct Lowered {
     pub(crate) variables: Arc<Object>,
     /// What nobody but attribute finders may read.
     pub(crate) secrets: Secrets,
-}
-
-/// What a document is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Language {
-    Xacml,
-    Sapl,
-    SaplConfiguration,
-    /// `secrets.json`
-    Secrets,
-    /// `secrets.sealed.json`: nothing that can be used before somebody has opened it.
-    SealedSecrets,
-    /// `critical-extensions.json`: what has to be known by whoever uses the policies.
-    CriticalExtensions,
-}
-
-impl Language {
-    /// By the name of its file.
-    pub(crate) fn of(name: &str) -> Language {
-        let path = Path::new(name);
-        match path.file_name().and_then(OsStr::to_str) {
-            Some("pdp.json") => return Language::SaplConfiguration,
-            Some("secrets.json") => return Language::Secrets,
-            Some("secrets.sealed.json") => return Language::SealedSecrets,
-            Some("critical-extensions.json") => return Language::CriticalExtensions,
-            Some(_) | None => {}
-        }
-        match path.extension() {
-            Some(extension) if extension == "sapl" => Language::Sapl,
-            Some(_) | None => Language::Xacml,
-        }
-    }
-
-    /// Whether this is no policy, and says nothing of how policies are combined.
-    pub(crate) fn is_beside_policies(self) -> bool {
-        match self {
-            Language::Secrets | Language::SealedSecrets | Language::CriticalExtensions => true,
-            Language::Xacml | Language::Sapl | Language::SaplConfiguration => false,
-        }
-    }
 }
 
 /// Reads and lowers all documents.
@@ -127,26 +89,19 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
     Ok(Lowered { program, became, configuration, warnings, documents, variables, secrets })
 }
 
-/// One policy document, read.
-pub(crate) enum Document {
-    Xacml(tree::Document),
-    Sapl(Box<sapl::Document>),
-}
-
-impl Document {
-    /// By the name of its file; what is no SAPL is XACML.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it by itself.
-    pub(crate) fn read(text: &PolicyText, recipe: &Recipe) -> Result<Document, Vec<PolicyError>> {
-        match Language::of(&text.name) {
-            Language::Sapl => sapl::read(text).map(Box::new).map(Document::Sapl),
-            Language::Xacml
-            | Language::SaplConfiguration
-            | Language::Secrets
-            | Language::SealedSecrets
-            | Language::CriticalExtensions => read_xacml(text, recipe).map(Document::Xacml),
-        }
+/// The set of all root documents.
+pub(crate) fn root(algorithm: Algorithm, children: Vec<NodeId>, effects: Effects) -> Set {
+    Set {
+        id: SmolStr::new_static("root"),
+        version: SmolStr::default(),
+        kind: SetKind::Root,
+        target: None,
+        algorithm,
+        effects,
+        children,
+        voters: Voters::default(),
+        duties: Vec::new(),
+        place: SourceLocation::default(),
     }
 }
 
@@ -298,21 +253,4 @@ impl Documents {
 
 fn refused(text: &PolicyText, message: &str, help: Option<&str>) -> Vec<PolicyError> {
     vec![refusal(text, message.to_owned(), help.map(str::to_owned))]
-}
-
-/// A document that another build could read.
-fn without(text: &PolicyText, what: &str, feature: &str) -> PolicyError {
-    let help = format!("build `durward-pdp` with the feature `{feature}`");
-    refusal(text, format!("this build does not read {what}"), Some(help))
-}
-
-fn refusal(text: &PolicyText, message: String, help: Option<String>) -> PolicyError {
-    PolicyError { source: text.name.as_str().into(), line: 1, column: 1, message, help }
-}
-
-fn read_xacml(text: &PolicyText, recipe: &Recipe) -> Result<tree::Document, Vec<PolicyError>> {
-    match cfg!(feature = "xacml") {
-        true => read_policy(&text.name, &text.text, &recipe.limits),
-        false => Err(vec![without(text, "policies of XACML", "xacml")]),
-    }
 }

@@ -57,17 +57,24 @@ compile_error!(
     "a decision point reads a language: build `durward-pdp` with the feature `xacml`, `sapl` or both"
 );
 
+mod became;
 mod builder;
 mod change;
 #[cfg(feature = "sapl")]
 pub mod check;
+mod class;
+mod dead;
 mod decide;
 mod decider;
 mod documents;
 mod duty;
+mod edit;
 mod explain;
+mod in_force;
+mod language;
 mod mismatch;
 mod read;
+mod recipe;
 pub mod record;
 mod register;
 #[cfg(feature = "sapl")]
@@ -88,7 +95,7 @@ use std::time::SystemTime;
 use arc_swap::ArcSwap;
 
 pub use builder::PdpBuilder;
-pub use change::{ChangeLimits, PolicyChange};
+pub use dead::DeadPolicy;
 pub use decider::Decider;
 pub use durward_index::{
     Counting, Index, IndexKind, Settings as IndexSettings, Statistics as IndexStatistics,
@@ -100,13 +107,15 @@ pub use durward_xacml::multiple::ResourceHierarchy;
 pub use durward_xacml::policy::{Limits, PolicyError};
 pub use durward_xacml::request::Request;
 pub use durward_xacml::response::{Decision, Response, ResultOf};
+pub use edit::PolicyChange;
 pub use explain::{Explained, ExplainedCondition, Explanation};
 pub use mismatch::RequestLanguage;
 pub use read::{
     DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, list_policies, read_policies,
     read_policies_within, read_policy_file,
 };
-pub use snapshot::{DeadPolicy, SnapshotInfo};
+pub use recipe::ChangeLimits;
+pub use snapshot::SnapshotInfo;
 pub use source::{AttributeSource, SourceError};
 #[cfg(feature = "sapl")]
 pub use subscription::Attempt;
@@ -117,12 +126,11 @@ pub use durward_ir as ir;
 pub use durward_sapl as sapl;
 pub use durward_xacml as xacml;
 
-use change::Spent;
 use durward_ir::finding::Finding;
 use durward_ir::program::Dead;
-use register::Register;
-use snapshot::{Built, Recipe, Snapshot};
-use warnings::Warnings;
+use in_force::{InForce, Spent};
+use recipe::Recipe;
+use snapshot::{Built, Snapshot};
 
 /// Gives the time of a decision.
 type Clock = Box<dyn Fn() -> SystemTime + Send + Sync>;
@@ -139,19 +147,6 @@ pub struct Pdp {
     warned: mismatch::WarnedSnapshots,
 }
 
-/// What whoever changes the policies has to know of those in force.
-#[derive(Debug, Default)]
-struct InForce {
-    /// The number of the last snapshot.
-    last_id: u64,
-    /// The documents, where they are kept.
-    register: Option<Register>,
-    /// Snapshots that are not in force any more and may be in use.
-    retired: Vec<Arc<Snapshot>>,
-    /// What is odd in the documents, where somebody wants to know.
-    warnings: Warnings,
-}
-
 impl std::fmt::Debug for Pdp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pdp").field("snapshot", &self.snapshot.load().info).finish_non_exhaustive()
@@ -159,11 +154,6 @@ impl std::fmt::Debug for Pdp {
 }
 
 impl Pdp {
-    /// Starts a decision point; see [`PdpBuilder`].
-    pub fn builder() -> PdpBuilder {
-        PdpBuilder::default()
-    }
-
     /// What is in force now.
     pub fn snapshot(&self) -> SnapshotInfo {
         self.snapshot.load().info.clone()

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Pdp;
+use crate::language::Languages;
 
 /// In which language a question is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,14 +14,7 @@ pub enum RequestLanguage {
     Sapl,
 }
 
-/// The languages of the policies of a snapshot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Languages {
-    pub(crate) xacml: bool,
-    pub(crate) sapl: bool,
-}
-
-/// The snapshot that was warned of last, by language of the question; they count from 1.
+/// For which snapshot it was told last, by language of the question; they count from 1.
 #[derive(Debug, Default)]
 pub(crate) struct WarnedSnapshots {
     xacml: AtomicU64,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use durward_xacml::policy::{Limits, RootKind, root_kind};
 
-use crate::documents::Language;
+use crate::language::Language;
 
 /// One policy document, or what lies beside policies, not yet read.
 #[derive(Clone, PartialEq, Eq)]

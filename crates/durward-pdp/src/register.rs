@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use durward_index::{Ground, Index};
 use durward_ir::combine::Effects;
-use durward_ir::program::{Builder, Effect, Node, NodeId, Program, SetKind};
-use durward_xacml::lower::Ties;
-use durward_xacml::tree;
+use durward_ir::program::{Builder, Effect, Node, NodeId, Program};
 use smol_str::SmolStr;
 
-use crate::change::{Edit, PolicyChange};
-use crate::documents::sapl::{self, Configuration, Lowered};
-use crate::documents::{Document, Language};
-use crate::mismatch::Languages;
+use crate::became::Became;
+use crate::class::Class;
+use crate::documents::Document;
+use crate::documents::sapl::{self, Configuration};
+use crate::edit::{Edit, PolicyChange};
+use crate::language::{Language, Languages};
 use crate::snapshot::Snapshot;
 use crate::{PolicyText, SnapshotInfo};
 
@@ -45,36 +45,6 @@ pub(crate) struct Entry {
     pub(crate) text: Arc<PolicyText>,
     /// `None` of what is no policy.
     became: Option<Box<Became>>,
-}
-
-/// What became of a policy document.
-#[derive(Clone, Debug)]
-pub(crate) struct Became {
-    /// Its element below the root, if it has one.
-    pub(crate) node: Option<NodeId>,
-    /// Its number in the program.
-    source: u32,
-    pub(crate) class: Class,
-    /// What no two documents may have in common.
-    identity: SmolStr,
-    /// What ties it to others, of XACML.
-    ties: Option<Box<Ties>>,
-    effects: Effects,
-    policies: u32,
-    rules: u32,
-}
-
-/// Documents of one class stand together, in this order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Class {
-    SaplConstant,
-    Sapl,
-    SaplStreaming,
-    Xacml,
-}
-
-impl Class {
-    const ALL: [Class; 4] = [Class::SaplConstant, Class::Sapl, Class::SaplStreaming, Class::Xacml];
 }
 
 /// What all documents come to.
@@ -130,69 +100,6 @@ impl Counts {
     fn effects(&self) -> Effects {
         let has = self.effects.iter().zip(EFFECTS).filter(|(count, _)| **count > 0);
         has.fold(Effects::NONE, |all, (_, effect)| all.union(Effects::only(effect)))
-    }
-}
-
-impl Became {
-    /// Before it is lowered.
-    pub(crate) fn of(document: &Document) -> Became {
-        match document {
-            Document::Xacml(document) => Became::of_xacml(document),
-            Document::Sapl(document) => Became::of_sapl(document),
-        }
-    }
-
-    pub(crate) fn of_xacml(document: &tree::Document) -> Became {
-        let ties = Ties::of(document);
-        let identity = ties.identity.clone();
-        Became { ties: Some(Box::new(ties)), ..Became::nothing(Class::Xacml, identity) }
-    }
-
-    pub(crate) fn of_sapl(document: &sapl::Document) -> Became {
-        Became::nothing(Class::Sapl, document.name().cloned().unwrap_or_default())
-    }
-
-    fn nothing(class: Class, identity: SmolStr) -> Became {
-        let (effects, policies, rules) = (Effects::NONE, 0, 0);
-        Became { node: None, source: 0, class, identity, ties: None, effects, policies, rules }
-    }
-
-    /// `source` is its number in the program.
-    pub(crate) fn with_node(self, source: u32, node: Option<NodeId>) -> Became {
-        Became { source, node, ..self }
-    }
-
-    /// The same of SAPL.
-    pub(crate) fn with_lowered(self, source: u32, lowered: Option<Lowered>) -> Became {
-        match lowered.map(sapl::placed) {
-            Some((node, class)) => Became { class, ..self.with_node(source, Some(node)) },
-            None => self.with_node(source, None),
-        }
-    }
-
-    /// What tells it from others; of SAPL and of XACML never the same.
-    fn key(&self) -> SmolStr {
-        match self.class {
-            Class::Xacml => smol_str::format_smolstr!("x{}", self.identity),
-            Class::Sapl | Class::SaplConstant | Class::SaplStreaming => {
-                smol_str::format_smolstr!("s{}", self.identity)
-            }
-        }
-    }
-
-    fn references(&self) -> &[SmolStr] {
-        self.ties.as_deref().map_or(&[], |ties| &ties.references)
-    }
-
-    fn identifiers(&self) -> &[SmolStr] {
-        self.ties.as_deref().map_or(&[], |ties| &ties.identifiers)
-    }
-
-    fn count(&mut self, program: &Program, rules: &HashMap<u32, u32>) {
-        self.rules = rules.get(&self.source).copied().unwrap_or_default();
-        let Some(node) = self.node else { return };
-        self.effects = effects_of(program, node);
-        self.policies = policies_of(program, node);
     }
 }
 
@@ -510,26 +417,4 @@ fn rules_by_source<'p>(nodes: impl Iterator<Item = (NodeId, &'p Node)>) -> HashM
         }
     }
     rules
-}
-
-fn effects_of(program: &Program, id: NodeId) -> Effects {
-    match program.node(id) {
-        Node::Rule(rule) => Effects::only(rule.effect),
-        Node::Set(set) => set.effects,
-    }
-}
-
-/// As [`Program::policy_count`] counts them.
-fn policies_of(program: &Program, id: NodeId) -> u32 {
-    let mut count = 0;
-    let mut left = vec![id];
-    while let Some(id) = left.pop() {
-        match program.node(id) {
-            // What stands in a set that is no policy is one.
-            Node::Rule(_) => count += 1,
-            Node::Set(set) if set.kind == SetKind::Policy => count += 1,
-            Node::Set(set) => left.extend_from_slice(&set.children),
-        }
-    }
-    count
 }

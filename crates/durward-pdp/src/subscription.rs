@@ -14,10 +14,10 @@ use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Shortlist, Trace, Unwatched};
 use durward_ir::fault::Evaluated;
 use durward_ir::path::Path;
-use durward_ir::program::{Expr, Program, Structured};
+use durward_ir::program::Program;
 use durward_ir::question::{
-    Attributes, Encoded, Encoding, Invocation, NoAttributes, NoContent, Prepared, Question, RawSubscription,
-    Reading, SlotReader, UNENCODED,
+    Attributes, Encoded, Encoding, Invocation, NoContent, Prepared, Question, RawSubscription, Reading,
+    SlotReader, UNENCODED,
 };
 use durward_sapl::{Decision, Subscription, SubscriptionError};
 
@@ -293,17 +293,4 @@ fn verdict_by_reader(snapshot: &Snapshot, reader: &impl SlotReader) -> Option<Ve
 fn vote<S: Shortlist>(program: &Program, question: &Question<'_>, shortlist: &S) -> Vote {
     let memory = Memory::new();
     Evaluator::new(program, question, shortlist, &Unwatched, ListPolicies::No).remembering(&memory).decide()
-}
-
-/// What a program says to everything, if that does not depend on what is asked.
-pub(crate) fn always(program: &Program) -> Option<Decision> {
-    let depends = |expr: &Expr| {
-        expr.looks_at_content()
-            || matches!(expr, Expr::Structured(Structured::Finder(_) | Structured::StandIn(..)))
-    };
-    if !program.slots.is_empty() || program.exprs().any(depends) {
-        return None;
-    }
-    let question = Question::new(&program.slots, &NoAttributes, &NoContent, &[], &UNENCODED);
-    Some(vote(program, &question, &Everything).into())
 }

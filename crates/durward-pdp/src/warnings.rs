@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use durward_ir::finding::{Finding, Severity};
 
-use crate::DeadPolicy;
 use crate::documents::Document;
 use crate::documents::sapl::{self, CheckSettings, Configuration};
 
@@ -45,20 +44,5 @@ impl Warnings {
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Finding> {
         self.by_document.values().flatten()
-    }
-}
-
-impl From<DeadPolicy> for Finding {
-    fn from(dead: DeadPolicy) -> Finding {
-        let DeadPolicy { source, line, column, message, help } = dead;
-        Finding {
-            severity: Severity::Warning,
-            code: "unreachable-policy",
-            source: source.into(),
-            line,
-            column,
-            message,
-            help: Some(help.to_owned()),
-        }
     }
 }

@@ -5,7 +5,9 @@
 //! above must not let something weaker win that a vote of the set would have beaten. Which votes count then is a rule of
 //! each algorithm, and is written here as the engine has it, its oddities included.
 
-use super::{Effects, Mode, Tally, Verdict, Vote, Voting};
+use super::vote::{Verdict, Vote};
+use super::voting::{Mode, Tally, Voting};
+use crate::effect::Effects;
 
 /// What is known of a child before it votes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

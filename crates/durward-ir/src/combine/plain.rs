@@ -48,7 +48,7 @@ impl PlainFold {
             }) => {
                 let mut verdicts = PlainVerdicts([None; 8]);
                 for (effects, entry) in (0..).zip(&mut verdicts.0) {
-                    *entry = verdict(algorithm, Effects(effects));
+                    *entry = verdict(algorithm, Effects::of_bits(effects));
                 }
                 Some(PlainFold::Any(verdicts))
             }
@@ -84,7 +84,7 @@ fn verdict(algorithm: Algorithm, effects: Effects) -> Option<Verdict> {
 mod tests {
     use super::*;
     use crate::combine::ErrorHandling;
-    use crate::program::Effect;
+    use crate::effect::Effect;
 
     fn algorithms() -> Vec<Algorithm> {
         let mut all = vec![

@@ -6,9 +6,9 @@
 
 use std::fmt;
 
-use super::{Duties, Effects, Flow, Verdict, Vote, append};
+use super::vote::{Duties, Flow, Verdict, Vote, append};
+use crate::effect::{Effect, Effects};
 use crate::fault::Fault;
-use crate::program::Effect;
 
 /// One of SAPL's combining algorithms.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

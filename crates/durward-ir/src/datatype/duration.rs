@@ -3,8 +3,7 @@
 use std::fmt;
 
 use crate::datatype::Reason;
-use crate::datatype::lexical::{Reader, number};
-use crate::datatype::temporal::write_fraction;
+use crate::datatype::lexical::{Reader, number, write_fraction};
 
 const TOO_LONG: Reason = "the duration is too long";
 

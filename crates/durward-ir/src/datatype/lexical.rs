@@ -132,3 +132,12 @@ impl<'a> Reader<'a> {
 pub(crate) fn number(digits: &[u8]) -> Option<i64> {
     digits.iter().try_fold(0_i64, |sum, digit| sum.checked_mul(10)?.checked_add(i64::from(digit - b'0')))
 }
+
+/// Writes the fraction of a second without trailing zeros, and nothing when there is none.
+pub(crate) fn write_fraction(f: &mut fmt::Formatter<'_>, nanoseconds: u32) -> fmt::Result {
+    if nanoseconds == 0 {
+        return Ok(());
+    }
+    let digits = format!("{nanoseconds:09}");
+    write!(f, ".{}", digits.trim_end_matches('0'))
+}

@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::datatype::calendar::{Civil, civil_of, days_in_month, days_of};
 use crate::datatype::duration::{DayTimeDuration, YearMonthDuration};
-use crate::datatype::lexical::{Reader, number};
+use crate::datatype::lexical::{Reader, number, write_fraction};
 use crate::datatype::{Reason, calendar};
 
 /// The furthest year, on either side. XML Schema asks for four digits; nine leave room for any arithmetic in
@@ -343,15 +343,6 @@ fn write_day(f: &mut fmt::Formatter<'_>, days: i64) -> fmt::Result {
     let calendar::Civil { year, month, day } = civil_of(days);
     let (sign, year) = if year <= 0 { ("-", 1 - year) } else { ("", year) };
     write!(f, "{sign}{year:04}-{month:02}-{day:02}")
-}
-
-/// Writes the fraction of a second without trailing zeros, and nothing when there is none.
-pub(crate) fn write_fraction(f: &mut fmt::Formatter<'_>, nanoseconds: u32) -> fmt::Result {
-    if nanoseconds == 0 {
-        return Ok(());
-    }
-    let digits = format!("{nanoseconds:09}");
-    write!(f, ".{}", digits.trim_end_matches('0'))
 }
 
 impl fmt::Display for Time {

@@ -2,11 +2,8 @@
 //! functions (A.3.12), XPath (A.3.15) and `access-permitted` (A.3.16).
 
 use crate::fault::Evaluated;
-use crate::function::{
-    BOOLEAN, Body, Contextual, Function, HigherOrder, INTEGER, Lazy, Signature, TEXT, Type, URI, id, row,
-    take,
-};
-use crate::value::{DataType, Operand};
+use crate::function::{BOOLEAN, Body, Contextual, Function, HigherOrder, Lazy, id, row, take};
+use crate::value::Operand;
 
 pub(super) static TABLE: &[Function] = &[
     row(id!("1.0", "not"), &[BOOLEAN], BOOLEAN, not),
@@ -47,35 +44,6 @@ const fn higher_order(id: &'static str, higher_order: HigherOrder) -> Function {
 
 const fn contextual(id: &'static str, contextual: Contextual) -> Function {
     Function { id, body: Body::Contextual(contextual) }
-}
-
-impl Lazy {
-    pub(super) const fn signature(self) -> Signature {
-        match self {
-            Lazy::Or | Lazy::And => {
-                Signature { parameters: &[BOOLEAN], variadic_min: Some(0), result: BOOLEAN }
-            }
-            Lazy::NOf => {
-                Signature { parameters: &[INTEGER, BOOLEAN], variadic_min: Some(1), result: BOOLEAN }
-            }
-        }
-    }
-}
-
-/// The types of a contextual function. The deprecated 1.0 forms take the XPath expression as a `string`.
-pub(super) fn contextual_signature(contextual: Contextual, id: &str) -> Signature {
-    const EXPRESSION: Type = Type::One(DataType::XPathExpression);
-    let is_deprecated = id.starts_with("urn:oasis:names:tc:xacml:1.0:");
-    let (parameters, result): (&'static [Type], Type) = match (contextual, is_deprecated) {
-        (Contextual::XPathNodeCount, false) => (&[EXPRESSION], INTEGER),
-        (Contextual::XPathNodeCount, true) => (&[TEXT], INTEGER),
-        (Contextual::XPathNodeEqual | Contextual::XPathNodeMatch, false) => {
-            (&[EXPRESSION, EXPRESSION], BOOLEAN)
-        }
-        (Contextual::XPathNodeEqual | Contextual::XPathNodeMatch, true) => (&[TEXT, TEXT], BOOLEAN),
-        (Contextual::AccessPermitted, _) => (&[URI, TEXT], BOOLEAN),
-    };
-    Signature { parameters, variadic_min: None, result }
 }
 
 fn not(operands: &[Operand<'_>]) -> Evaluated<Operand<'static>> {

@@ -18,11 +18,10 @@ mod logic;
 mod operand;
 pub mod pattern;
 pub(crate) mod regexp;
+mod table;
 mod text;
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::LazyLock;
 
 use crate::fault::Evaluated;
 use crate::value::{DataType, Operand};
@@ -31,6 +30,7 @@ pub use bag::BAG_SIZE_MAX;
 pub(crate) use blocks::block_ignoring_case as block;
 pub use check::{Argument, TypeError};
 pub use pattern::Pattern;
+pub use table::{EARLIER_IDS, all, current_id, find};
 pub use text::TEXT_LENGTH_MAX;
 
 /// A standard identifier from the version that introduced it and the name.
@@ -147,48 +147,6 @@ pub enum Contextual {
     AccessPermitted,
 }
 
-/// The function of this identifier, compared code point by code point (XACML 3.0, section 7.20).
-pub fn find(id: &str) -> Option<&'static Function> {
-    static BY_ID: LazyLock<HashMap<&str, &Function>> =
-        LazyLock::new(|| all().map(|function| (function.id, function)).collect());
-    BY_ID.get(id).or_else(|| BY_ID.get(current_id(id)?)).copied()
-}
-
-/// The identifier that XACML 3.0 has for a function which earlier versions named otherwise.
-pub fn current_id(earlier: &str) -> Option<&'static str> {
-    EARLIER_IDS.iter().find(|(id, _)| *id == earlier).map(|(_, current)| *current)
-}
-
-/// Identifiers of XACML 1.0, 1.1 and 2.0 (section 10.2.8 of each) that 3.0 no longer lists, with those it has instead.
-pub const EARLIER_IDS: [(&str, &str); 7] = [
-    (id!("1.0", "regexp-string-match"), id!("1.0", "string-regexp-match")),
-    (id!("1.0", "regexp-uri-match"), id!("2.0", "anyURI-regexp-match")),
-    (id!("1.0", "regexp-ipAddress-match"), id!("2.0", "ipAddress-regexp-match")),
-    (id!("1.0", "regexp-dnsName-match"), id!("2.0", "dnsName-regexp-match")),
-    (id!("1.0", "regexp-rfc822Name-match"), id!("2.0", "rfc822Name-regexp-match")),
-    (id!("1.0", "regexp-x500Name-match"), id!("2.0", "x500Name-regexp-match")),
-    (id!("2.0", "url-string-concatenate"), id!("2.0", "uri-string-concatenate")),
-];
-
-/// Every function there is, family by family.
-pub fn all() -> impl Iterator<Item = &'static Function> {
-    TABLES.into_iter().flatten()
-}
-
-static TABLES: [&[Function]; 11] = [
-    equality::TABLE,
-    arithmetic::TABLE,
-    convert::TABLE,
-    logic::TABLE,
-    compare::TABLE,
-    date::TABLE,
-    text::TABLE,
-    regexp::TABLE,
-    bag::BAG_TABLE,
-    bag::SET_TABLE,
-    logic::BEYOND_ARGUMENTS,
-];
-
 impl Function {
     /// The identifier without its prefix, such as `string-equal`.
     pub fn short_name(&self) -> &'static str {
@@ -211,10 +169,39 @@ impl Function {
         match self.body {
             Body::Strict(signature, _) => Some(signature),
             Body::Lazy(lazy) => Some(lazy.signature()),
-            Body::Contextual(contextual) => Some(logic::contextual_signature(contextual, self.id)),
+            Body::Contextual(contextual) => Some(contextual_signature(contextual, self.id)),
             Body::HigherOrder(_) => None,
         }
     }
+}
+
+impl Lazy {
+    const fn signature(self) -> Signature {
+        match self {
+            Lazy::Or | Lazy::And => {
+                Signature { parameters: &[BOOLEAN], variadic_min: Some(0), result: BOOLEAN }
+            }
+            Lazy::NOf => {
+                Signature { parameters: &[INTEGER, BOOLEAN], variadic_min: Some(1), result: BOOLEAN }
+            }
+        }
+    }
+}
+
+/// The types of a contextual function. The deprecated 1.0 forms take the XPath expression as a `string`.
+fn contextual_signature(contextual: Contextual, id: &str) -> Signature {
+    const EXPRESSION: Type = Type::One(DataType::XPathExpression);
+    let is_deprecated = id.starts_with("urn:oasis:names:tc:xacml:1.0:");
+    let (parameters, result): (&'static [Type], Type) = match (contextual, is_deprecated) {
+        (Contextual::XPathNodeCount, false) => (&[EXPRESSION], INTEGER),
+        (Contextual::XPathNodeCount, true) => (&[TEXT], INTEGER),
+        (Contextual::XPathNodeEqual | Contextual::XPathNodeMatch, false) => {
+            (&[EXPRESSION, EXPRESSION], BOOLEAN)
+        }
+        (Contextual::XPathNodeEqual | Contextual::XPathNodeMatch, true) => (&[TEXT, TEXT], BOOLEAN),
+        (Contextual::AccessPermitted, _) => (&[URI, TEXT], BOOLEAN),
+    };
+    Signature { parameters, variadic_min: None, result }
 }
 
 const BOOLEAN: Type = Type::One(DataType::Boolean);

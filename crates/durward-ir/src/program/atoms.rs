@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::SlotId;
 use super::arena::Arena;
-use super::build::Map;
-use super::slots::{place, table_size};
+use super::ids::SlotId;
+use super::map::Map;
+use super::open_addressing::{place, table_size};
 use crate::value::{Value, same_text};
 
 /// The number of a fact "this slot holds this value". Two atoms are the same fact exactly when their numbers are

@@ -9,7 +9,9 @@ use std::cell::Cell;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
-use super::build::{Map, digest, same};
+use super::digest::digest;
+use super::map::Map;
+use super::memo::{Facts, Folding};
 use super::{
     Atom, BinaryOperator, Builder, Expr, ExprId, Lookup, SlotId, Slots, Step, Structured, UnaryOperator,
 };
@@ -18,57 +20,6 @@ use crate::fault::Fault;
 use crate::path::Path;
 use crate::question::{NoAttributes, NoContent, Question, UNENCODED};
 use crate::value::{Operand, Value, take_walked};
-
-/// What is known of an expression over values of JSON before it is evaluated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// Whether it depends on what is asked.
-    pub depends: bool,
-    /// Whether an attribute finder is asked.
-    pub streams: bool,
-    /// Whether it needs to be told what `@` and `#` stand for.
-    pub is_relative: bool,
-    /// How deep expressions nest in it, itself included.
-    pub depth: u32,
-    /// How many expressions evaluating it meets, each as often as it is met.
-    pub size: u64,
-}
-
-/// What is known of the expressions of a program while it is built.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Folding {
-    /// Digest of an expression to one with that digest. A clash only costs the sharing.
-    pub(super) exprs: Map<u64, ExprId>,
-    /// By expression, from the first that was not there before; shorter where the last ones are not over values of JSON.
-    facts: Vec<Facts>,
-    /// The number of that one.
-    first: usize,
-    /// Digest of an expression to those with that digest and what they come to.
-    known: Map<u64, Vec<(Expr, ExprId)>>,
-    /// Lookups by object and key; `None` where there is no table.
-    lookups: Map<(ExprId, ExprId), Option<ExprId>>,
-    /// Values by what policies call them.
-    named: Map<SmolStr, ExprId>,
-    /// The steps that were taken so far.
-    pub(super) steps: u64,
-}
-
-impl Folding {
-    /// Of a program that goes on behind so many expressions, for which so many steps were taken.
-    pub(super) fn behind(first: usize, steps: u64) -> Folding {
-        Folding { first, steps, ..Folding::default() }
-    }
-
-    fn facts(&self, id: ExprId) -> Option<Facts> {
-        self.facts.get((id.0 as usize).checked_sub(self.first)?).copied()
-    }
-
-    /// What an expression comes to.
-    fn result(&self, digest: u64, expr: &Expr) -> Option<ExprId> {
-        let known = self.known.get(&digest)?.iter().find(|(known, _)| same(known, expr));
-        known.map(|(_, result)| *result)
-    }
-}
 
 /// What a conjunction or disjunction comes to.
 #[derive(Debug)]

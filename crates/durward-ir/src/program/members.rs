@@ -3,14 +3,13 @@
 //! Conditions of this form are how policies ask who belongs to what. Their truths follow from the object without
 //! evaluating anything: the values that have a key are found once for all keys.
 
-use std::collections::HashMap;
+mod find;
+
 use std::sync::Arc;
 
-use smol_str::SmolStr;
-
-use super::{Atom, BinaryOperator, Expr, ExprId, Lookup, Program, SlotId, Structured};
+use super::{Atom, SlotId};
 use crate::question::Number;
-use crate::value::{Operand, Value};
+pub(super) use find::Finder;
 
 /// The truths of one condition.
 #[derive(Clone, Copy, Debug)]
@@ -97,44 +96,4 @@ impl Pool {
     pub(super) fn finish(&mut self) {
         self.words = std::mem::take(&mut self.growing).into();
     }
-}
-
-/// Finds the members of conditions.
-pub(super) struct Finder<'p> {
-    program: &'p Program,
-    /// By lookup, the places of the atoms whose values have a key; `None` where not all atoms have objects.
-    known: HashMap<ExprId, Option<ByKey<'p>>>,
-}
-
-type ByKey<'p> = HashMap<&'p SmolStr, Vec<u32>, foldhash::fast::FixedState>;
-
-impl<'p> Finder<'p> {
-    pub(super) fn new(program: &'p Program) -> Finder<'p> {
-        Finder { program, known: HashMap::new() }
-    }
-
-    /// The members, if the condition is of that form.
-    pub(super) fn find(&mut self, condition: ExprId, pool: &mut Pool) -> Option<Members> {
-        let Expr::Structured(Structured::Binary(BinaryOperator::Has, base, key)) =
-            self.program.expr(condition)
-        else {
-            return None;
-        };
-        let Expr::Structured(Structured::Lookup(lookup)) = self.program.expr(*base) else { return None };
-        let Expr::Constant(Operand::One(key)) = self.program.expr(*key) else { return None };
-        let Value::Text(key) = key.as_ref() else { return None };
-        let by_key = self.known.entry(*base).or_insert_with(|| by_key(self.program, lookup)).as_ref()?;
-        let members = by_key.get(key).map(Vec::as_slice).unwrap_or_default();
-        pool.add(lookup.slot, self.program.slots.atoms_of(lookup.slot), members)
-    }
-}
-
-fn by_key<'p>(program: &'p Program, lookup: &'p Lookup) -> Option<ByKey<'p>> {
-    let (first, count) = program.slots.atoms_of(lookup.slot);
-    let mut by_key = ByKey::default();
-    for place in 0..count {
-        let object = lookup.get(Atom(first + place))?.as_object()?;
-        object.keys().for_each(|key| by_key.entry(key).or_default().push(place));
-    }
-    (count > 0).then_some(by_key)
 }

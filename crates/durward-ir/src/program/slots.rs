@@ -6,17 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use smol_str::SmolStr;
 
 use super::atoms::{Atom, Atoms};
-use super::build::Map;
+use super::ids::SlotId;
+use super::map::Map;
+use super::open_addressing::{place, table_size};
 use super::ranges::DerivedSlots;
 use super::words::Words;
 use crate::attribute::{AttributeName, NameKey, Names};
 use crate::path::Path;
 use crate::question::RowKey;
 use crate::value::{DataType, Value};
-
-/// The number of an attribute that some expression reads.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct SlotId(pub u32);
 
 /// The attributes a program reads, and the values it compares them with. Grows while policies are lowered; then
 /// [`Slots::seal`] makes the tables that questions are answered with. A copy may grow again: what it has in common with
@@ -285,24 +283,6 @@ impl Slots {
     #[inline]
     pub(crate) fn find_text(&self, slot: SlotId, text: &SmolStr, content_hash: u64) -> Option<Atom> {
         self.atoms.find_text(slot, text, content_hash)
-    }
-}
-
-/// Twice the entries, rounded up to a power of two, so that a chain is rarely longer than two; at least 2 so that
-/// there is always an empty entry to stop at.
-pub(super) fn table_size(entries: usize) -> usize {
-    (entries * 2).next_power_of_two().max(2)
-}
-
-pub(super) fn place<T>(table: &mut [T], hash: u64, entry: T, is_empty: impl Fn(&T) -> bool) {
-    let mask = table.len().wrapping_sub(1);
-    let mut at = hash as usize & mask;
-    while let Some(slot) = table.get_mut(at) {
-        if is_empty(slot) {
-            *slot = entry;
-            return;
-        }
-        at = (at + 1) & mask;
     }
 }
 

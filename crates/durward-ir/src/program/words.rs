@@ -8,8 +8,9 @@ use std::sync::{Arc, OnceLock};
 use smallvec::SmallVec;
 
 use super::atoms::Atom;
-use super::build::Map;
-use super::slots::{SlotId, Slots};
+use super::ids::SlotId;
+use super::map::Map;
+use super::slots::Slots;
 use crate::path::Element;
 use crate::question::{CompactSubscription, FieldPosition, Fields, Kind, LAYOUTS_MAX, Layout, Number, Word};
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use smol_str::SmolStr;
 
-use super::compact::{CompactField, Word};
+use super::compact::CompactField;
+use super::word::Word;
 
 /// The fields of a subscription in their order. Equal ones are of the very same fields, but for [`Layout::NONE`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
-use super::compact::{CompactSubscription, Fields, Word};
+use super::compact::CompactSubscription;
+use super::fields::Fields;
+use super::word::Word;
 use crate::path::{Element, Path};
 use crate::value::{ObjectBuilder, Value};
 

@@ -4,50 +4,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::compact::{Fields, Kind, Word};
+use super::fields::Fields;
+use super::row_key::RowKey;
+use super::word::{Kind, Word};
 use super::{Number, Reading};
 use crate::attribute::NameKey;
 use crate::datatype::Integer;
 use crate::program::{Derived, SlotId, Slots};
 use crate::value::{DataType, Value};
-
-/// A name's number, and in the lower eight bits a data type: what a slot asks for, and what a row has. 0 is neither.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct RowKey(u32);
-
-impl RowKey {
-    pub(crate) const NONE: RowKey = RowKey(0);
-    /// In the place of a data type: there are several values, or several attributes of the name.
-    const SEVERAL: u32 = 0xff;
-    /// In the place of a data type: there is no value yet.
-    const EMPTY: u32 = 0xfe;
-    const BITS: u32 = 8;
-
-    #[inline]
-    pub(crate) fn of(name: NameKey, data_type: DataType) -> RowKey {
-        RowKey::with(name, data_type as u32)
-    }
-
-    #[inline]
-    fn with(name: NameKey, low: u32) -> RowKey {
-        if name == NameKey::NONE { RowKey::NONE } else { RowKey(name.number() << RowKey::BITS | low) }
-    }
-
-    #[inline]
-    fn several(self) -> RowKey {
-        RowKey(self.0 | RowKey::SEVERAL)
-    }
-
-    #[inline]
-    fn is_of(self, name: NameKey) -> bool {
-        self.0 >> RowKey::BITS == name.number()
-    }
-
-    #[inline]
-    fn is_text(self) -> bool {
-        self.0 & RowKey::SEVERAL == DataType::Text as u32
-    }
-}
 
 /// So many rows need no memory of their own.
 const ROWS_INLINE: usize = 16;

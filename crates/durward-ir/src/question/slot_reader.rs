@@ -4,8 +4,10 @@ use std::cell::Cell;
 
 use smallvec::SmallVec;
 
-use super::compact::{CompactSubscription, FieldPosition, Fields, Kind};
+use super::compact::{CompactSubscription, FieldPosition};
+use super::fields::Fields;
 use super::rows::Rows;
+use super::word::Kind;
 use super::{Encoding, Number, known};
 use crate::program::{Derived, SlotId, Slots};
 

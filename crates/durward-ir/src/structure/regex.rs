@@ -15,11 +15,13 @@
 #[cfg_attr(not(feature = "backtracking"), path = "regex/linear_only.rs")]
 mod backtracking;
 mod class;
+mod flags;
 mod parse;
 mod reader;
 mod set;
 mod syntax;
 mod write;
+mod wrong;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -29,25 +31,16 @@ use std::sync::{Arc, OnceLock};
 use crate::fault::{Evaluated, Fault};
 use crate::value::Value;
 use backtracking::Backtracking;
+pub use parse::PATTERN_DEPTH_MAX;
 use write::Use;
+use wrong::Reason;
 
 /// The longest expression, in bytes.
 pub const PATTERN_LENGTH_MAX: usize = 64 << 10;
-/// How deep groups and classes may nest.
-pub const PATTERN_DEPTH_MAX: usize = 60;
 /// The most memory a compiled expression and its search may each take, in bytes.
 pub const PATTERN_MEMORY_MAX: usize = 4 << 20;
 /// How many ways are tried in one text before giving up: some tens of milliseconds, where SAPL gives up after a second.
 pub const BACKTRACKS_MAX: usize = 1_000_000;
-
-type Reason = &'static str;
-
-/// What is wrong, behind how many characters.
-#[derive(Clone, Copy, Debug)]
-struct Wrong {
-    position: usize,
-    reason: Reason,
-}
 
 /// Why a text is no regular expression.
 #[derive(Clone, Debug, PartialEq, Eq)]

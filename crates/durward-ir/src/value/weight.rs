@@ -7,7 +7,12 @@ use std::cell::Cell;
 use smol_str::SmolStr;
 
 use super::Value;
-use crate::structure::WEIGHT_MAX;
+
+/// How large a computed value may be, in bytes: 16 for every value and what its text has, counting each as often as it is
+/// reached. Parts are shared, so that some lines of `[a, a]` over one another would make a value small in memory, but
+/// without end for whoever walks or writes it. This is far above the largest document that is read, and walked in some
+/// tens of milliseconds.
+pub const WEIGHT_MAX: usize = 100_000_000;
 
 /// The bytes counted for a value beside its text.
 const VALUE_WEIGHT: usize = 16;

@@ -11,9 +11,9 @@ use durward_ir::value::{Object, Value};
 use durward_xacml::policy::PolicyError;
 use smol_str::SmolStr;
 
-use super::without;
+use super::document::without;
 use crate::PolicyText;
-use crate::register::Class;
+use crate::class::Class;
 
 #[derive(Debug)]
 pub(crate) enum Document {}

@@ -1,8 +1,10 @@
 //! Documents of SAPL, and what lies beside them. Without the feature `sapl`, `no_sapl.rs` is in its place.
 
 use durward_ir::combine::Voting;
+use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Unwatched};
 use durward_ir::finding::Finding;
-use durward_ir::program::{Builder, NodeId};
+use durward_ir::program::{Builder, Expr, NodeId, Program, Structured};
+use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_sapl::Problem;
 use durward_sapl::lower::Stratum;
 use durward_xacml::policy::PolicyError;
@@ -12,10 +14,9 @@ pub(crate) use durward_sapl::lower::{Lowered, in_order};
 pub(crate) use durward_sapl::{Configuration, Decision, Document, Subscription};
 
 pub(crate) use crate::secrets::{Secrets, check_extensions};
-pub(crate) use crate::subscription::always;
 
 use crate::PolicyText;
-use crate::register::Class;
+use crate::class::Class;
 
 /// # Errors
 /// Everything that is wrong with the document by itself.
@@ -84,6 +85,21 @@ pub(crate) fn findings(
 ) -> Vec<Finding> {
     let nothing = Configuration::default();
     durward_sapl::check::check(document, configuration.unwrap_or(&nothing), settings)
+}
+
+/// What a program says to everything, if that does not depend on what is asked.
+pub(crate) fn always(program: &Program) -> Option<Decision> {
+    let depends = |expr: &Expr| {
+        expr.looks_at_content()
+            || matches!(expr, Expr::Structured(Structured::Finder(_) | Structured::StandIn(..)))
+    };
+    if !program.slots.is_empty() || program.exprs().any(depends) {
+        return None;
+    }
+    let question = Question::new(&program.slots, &NoAttributes, &NoContent, &[], &UNENCODED);
+    let memory = Memory::new();
+    let evaluator = Evaluator::new(program, &question, &Everything, &Unwatched, ListPolicies::No);
+    Some(evaluator.remembering(&memory).decide().into())
 }
 
 fn to_errors(problems: Vec<Problem>) -> Vec<PolicyError> {

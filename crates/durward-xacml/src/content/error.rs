@@ -4,8 +4,6 @@ use std::fmt;
 
 use smol_str::SmolStr;
 
-use super::XPath;
-
 /// Why content cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentError {
@@ -67,11 +65,6 @@ impl XPathError {
     pub(super) fn unknown_prefix(prefix: &str) -> XPathError {
         let message = format!("prefix `{prefix}` is not bound; declare `xmlns:{prefix}` around the path");
         XPathError { kind: XPathErrorKind::UnknownPrefix(SmolStr::new(prefix)), message }
-    }
-
-    pub(super) fn no_nodes(path: &XPath) -> XPathError {
-        let message = format!("`{path}` selects no nodes but gives {}", path.gives());
-        XPathError { kind: XPathErrorKind::NoNodes, message }
     }
 }
 

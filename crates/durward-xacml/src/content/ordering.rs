@@ -1,8 +1,9 @@
 //! Finds texts that a path compares by order: XPath 1.0 compares numbers there (section 3.4), and a text that is none is
 //! not less than, equal to or greater than anything. Authors who think in XPath 2.0 mean the order of the texts.
 
-use super::expression::{Expression, Operator, Start, XPath};
+use super::expression::{Expression, Operator, Start};
 use super::value::number_of;
+use super::xpath::XPath;
 
 impl XPath {
     /// The first literal that is compared by order and is no number: the comparison is never true.

@@ -354,7 +354,7 @@ impl Compiled {
     fn new(path: &XPathExpression) -> Result<Compiled, XPathError> {
         let compiled = XPath::compile(&path.path, &path.namespaces)?;
         if !compiled.selects_nodes() {
-            return Err(XPathError::no_nodes(&compiled));
+            return Err(compiled.no_nodes());
         }
         Ok(Compiled { namespaces: path.namespaces.clone(), path: compiled, selected: Vec::new() })
     }

@@ -9,11 +9,11 @@ use durward_ir::Value;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
+use super::shorthand::category_of_shorthand;
 use super::value::{RawJson, data_type_of, read_values};
 use super::{List, Text, error_at, or_absent};
-use crate::request::identifiers::{self, shared};
+use crate::request::identifiers::{data_type_uri, shared};
 use crate::request::{Categories, Limits, RawContent, RequestErrorKind, Written};
-use crate::response::data_type_uri;
 use crate::xml::{Read, XmlReader};
 
 /// Section 4.2.2 of the profile.
@@ -44,21 +44,6 @@ pub(crate) struct AttributeJson<'a> {
     data_type: Option<Text<'a>>,
     #[serde(rename = "Value")]
     value: RawJson<'a>,
-}
-
-/// The category that a member of the request is a shorthand for (section 4.2.2.1).
-pub(crate) fn category_of_shorthand(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "AccessSubject" => identifiers::ACCESS_SUBJECT,
-        "Resource" => identifiers::RESOURCE,
-        "Action" => identifiers::ACTION,
-        "Environment" => identifiers::ENVIRONMENT,
-        "RecipientSubject" => identifiers::RECIPIENT_SUBJECT,
-        "IntermediarySubject" => identifiers::INTERMEDIARY_SUBJECT,
-        "Codebase" => identifiers::CODEBASE,
-        "RequestingMachine" => identifiers::REQUESTING_MACHINE,
-        _ => return None,
-    })
 }
 
 /// Adds a category. `implied` is the one its member name stands for; `path` is where it is.

@@ -4,6 +4,7 @@
 //! refused. Where the profile asks for an array, one object without the brackets is taken too, as its drafts allowed.
 
 mod category;
+mod shorthand;
 mod value;
 pub(crate) mod write;
 
@@ -15,7 +16,8 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
-pub(crate) use category::{CategoryJson, category_of_shorthand, read_category};
+pub(crate) use category::{CategoryJson, read_category};
+pub(crate) use shorthand::category_of_shorthand;
 pub(crate) use value::{GivenType, RawJson, data_type_of, read_values};
 pub(crate) use write::{write_categories, write_value};
 

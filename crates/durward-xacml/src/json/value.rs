@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use smol_str::SmolStr;
 
-use super::category::category_of_shorthand;
+use super::shorthand::category_of_shorthand;
 use super::{List, Text, message_of};
 use crate::request::identifiers::shared;
 

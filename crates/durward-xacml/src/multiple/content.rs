@@ -6,8 +6,8 @@ use durward_ir::datatype::XPathExpression;
 use durward_ir::{Fault, Value};
 use smol_str::SmolStr;
 
+use super::apart::{Apart, Copies, check_count, with_categories};
 use super::hierarchy::copy_head;
-use super::{Apart, Copies, check_count, with_categories};
 use crate::content::Contents;
 use crate::request::{AttributeView, Categories, Request, identifiers};
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use durward_ir::{Fault, Value};
 
-use super::{Apart, Copies, check_count, with_categories};
+use super::apart::{Apart, Copies, check_count, with_categories};
 use crate::request::{AttributeView, Categories, CategoryView, Request, identifiers};
 
 /// Knows the hierarchy resources stand in; given by the program that embeds the decision point.

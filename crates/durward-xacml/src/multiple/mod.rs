@@ -5,26 +5,19 @@
 //! They compose, and are applied in this order. A request without any of them is given back as it is; that there is
 //! none was noted while it was read.
 
+mod apart;
 mod combine;
 mod content;
 mod hierarchy;
 mod repeated;
 
-use std::cell::Cell;
-use std::fmt;
+use crate::request::{AttributeView, Request, identifiers};
+use apart::{Apart, Copies, check_count};
 
-use durward_ir::Fault;
-
-use crate::request::{AttributeView, Categories, CategoryView, Request, identifiers};
-use crate::response::Status;
-
+pub use apart::{COPIED_MAX, INDIVIDUAL_REQUESTS_MAX, MultipleError};
 pub use combine::combine_if_asked;
 pub use content::CONTENT_SELECTORS_MAX;
 pub use hierarchy::ResourceHierarchy;
-
-/// How many individual requests one request may mean. Repeated categories multiply and hierarchies are as large as
-/// their owner likes; each individual request costs memory and a decision.
-pub const INDIVIDUAL_REQUESTS_MAX: usize = 1_000;
 
 /// How many individual requests one scheme may fail to make before the whole request fails: finding out may have
 /// cost as much as making [`INDIVIDUAL_REQUESTS_MAX`].
@@ -39,36 +32,6 @@ pub enum Individual<'a> {
     /// category, is Indeterminate by itself; the others are answered all the same.
     Many(Vec<Result<Request, MultipleError>>),
 }
-
-/// A request that cannot be taken apart, or an individual request that cannot be made.
-#[derive(Clone, Debug)]
-pub struct MultipleError {
-    fault: Fault,
-}
-
-impl MultipleError {
-    /// What the response says: a syntax error where the request is wrong, else a processing error.
-    pub fn status(&self) -> Status {
-        Status::from(&self.fault)
-    }
-}
-
-impl fmt::Display for MultipleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fault.fmt(f)
-    }
-}
-
-impl std::error::Error for MultipleError {}
-
-impl From<Box<Fault>> for MultipleError {
-    fn from(fault: Box<Fault>) -> MultipleError {
-        MultipleError { fault: *fault }
-    }
-}
-
-/// The result of taking apart, within this module.
-type Apart<T> = Result<T, Box<Fault>>;
 
 /// Takes a request apart. `hierarchy` knows what lies below a resource; without one, scopes that ask for it fail.
 ///
@@ -123,47 +86,4 @@ fn each(
         check_count(out.len())?;
     }
     Ok(out)
-}
-
-fn check_count(count: usize) -> Apart<()> {
-    if count <= INDIVIDUAL_REQUESTS_MAX {
-        return Ok(());
-    }
-    Err(Fault::processing(format!(
-        "the request means more than {INDIVIDUAL_REQUESTS_MAX} individual requests"
-    )))
-}
-
-/// How many attributes and values all individual requests together may copy.
-pub const COPIED_MAX: usize = 1_000_000;
-
-/// Counts what was copied while a request is taken apart: a thousand individual requests may each have all that one request has room for.
-#[derive(Default)]
-struct Copies(Cell<usize>);
-
-impl Copies {
-    /// Counts so many copies of these categories, before they are made.
-    fn count<'a>(&self, categories: impl Iterator<Item = CategoryView<'a>>, times: usize) -> Apart<()> {
-        let attributes = categories.flat_map(CategoryView::attributes);
-        let size: usize = attributes.map(|attribute| 1 + attribute.values().len()).sum();
-        let copied = self.0.get().saturating_add(size.saturating_mul(times));
-        self.0.set(copied);
-        if copied <= COPIED_MAX {
-            return Ok(());
-        }
-        Err(Fault::processing(format!(
-            "the individual requests have more than {COPIED_MAX} attributes and values together"
-        )))
-    }
-}
-
-/// A copy with other attributes; what made it multiple by reference is gone.
-fn with_categories(request: &Request, categories: Categories) -> Request {
-    Request {
-        categories,
-        multi_requests: Vec::new(),
-        xpath_version: request.xpath_version.clone(),
-        document: request.document.clone(),
-        ..*request
-    }
 }

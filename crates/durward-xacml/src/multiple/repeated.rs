@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use durward_ir::Fault;
 use smol_str::SmolStr;
 
-use super::{Apart, Copies, MultipleError, check_count, with_categories};
+use super::apart::{Apart, Copies, MultipleError, check_count, with_categories};
 use crate::request::{Categories, CategoryView, Request, RequestReference};
 
 /// Up to here, comparing each with each beats building a set.

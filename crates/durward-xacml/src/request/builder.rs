@@ -30,6 +30,20 @@ pub trait IntoValue {
     fn into_value(self) -> Value;
 }
 
+impl Request {
+    /// Starts a request made in code.
+    ///
+    /// ```
+    /// use durward_xacml::request::Request;
+    ///
+    /// let request = Request::builder().subject("role", "doctor").action("action-id", "read").build();
+    /// assert_eq!(request.categories.len(), 2);
+    /// ```
+    pub fn builder() -> RequestBuilder {
+        RequestBuilder::default()
+    }
+}
+
 impl RequestBuilder {
     /// An attribute of the access subject.
     #[must_use]

@@ -1,5 +1,6 @@
 //! The identifiers requests use all the time, and a way to hold them without allocating.
 
+use durward_ir::Value;
 use smol_str::SmolStr;
 
 /// Declares identifiers, and the function that finds them among all texts.
@@ -92,4 +93,9 @@ pub fn shared(text: &str) -> SmolStr {
         Some(known) => SmolStr::new_static(known),
         None => SmolStr::new(text),
     }
+}
+
+/// The identifier of a value's data type.
+pub(crate) fn data_type_uri(value: &Value) -> &str {
+    if let Value::Opaque(opaque) = value { &opaque.data_type } else { value.data_type().uri() }
 }

@@ -6,6 +6,7 @@
 
 mod builder;
 mod categories;
+mod content;
 mod error;
 pub mod identifiers;
 #[cfg(feature = "json")]
@@ -29,6 +30,7 @@ use smol_str::SmolStr;
 
 pub use builder::{IntoValue, RequestBuilder};
 pub use categories::{Attribute, AttributeView, Categories, Category, CategoryView};
+pub use content::RawContent;
 pub use error::{ErrorLocation, RequestError, RequestErrorKind, ResponseError};
 pub use raw::RawRequest;
 pub(crate) use written::{Form, Written};
@@ -58,15 +60,6 @@ pub enum Format {
     Json,
     /// No text at all: built in code.
     Built,
-}
-
-/// The `<Content>` of a category, kept as text and parsed only when an XPath expression asks for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RawContent {
-    /// What stands between `<Content>` and `</Content>`, as written.
-    pub xml: SmolStr,
-    /// Prefix and namespace pairs declared around it and still in scope; the default namespace has the prefix "".
-    pub namespaces: Vec<(SmolStr, SmolStr)>,
 }
 
 /// One `<RequestReference>`: the `xml:id`s of the categories that together make one individual request
@@ -113,18 +106,6 @@ impl Request {
             format,
             document: None,
         }
-    }
-
-    /// Starts a request made in code.
-    ///
-    /// ```
-    /// use durward_xacml::request::Request;
-    ///
-    /// let request = Request::builder().subject("role", "doctor").action("action-id", "read").build();
-    /// assert_eq!(request.categories.len(), 2);
-    /// ```
-    pub fn builder() -> RequestBuilder {
-        RequestBuilder::default()
     }
 
     /// What a result of XACML 1.x and 2.0 names as its `ResourceId`: the first `resource-id` of such a request;

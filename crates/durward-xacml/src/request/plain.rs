@@ -10,7 +10,7 @@ use durward_ir::DataType;
 use durward_ir::attribute::Names;
 use memchr::memchr;
 
-use super::{Limits, RawRequest, Request};
+use super::{Format, Limits, RawRequest, Request};
 use crate::xml::{CORE3, SCHEMA_INSTANCE};
 
 /// `<Request>`, `<Attributes>`, `<Attribute>`, `<AttributeValue>`.
@@ -23,11 +23,35 @@ pub(super) fn read(text: &[u8], limits: &Limits) -> Option<Request> {
     RawRequest::with_xml(text, limits, RawRequest::to_request)?
 }
 
+impl<'t> RawRequest<'t> {
+    /// Reads a plain request in XML, and gives it to `look`; `None` says nothing about the text.
+    ///
+    /// ```
+    /// use durward_xacml::request::{Limits, RawRequest};
+    ///
+    /// let text = br#"<Request xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" CombinedDecision="false"
+    ///   ReturnPolicyIdList="false"><Attributes Category="c"/></Request>"#;
+    /// let read = RawRequest::with_xml(text, &Limits::default(), |raw| raw.to_request().is_some());
+    /// assert_eq!(read, Some(true));
+    /// ```
+    #[inline]
+    pub fn with_xml<R>(
+        text: &'t [u8],
+        limits: &Limits,
+        look: impl FnOnce(&RawRequest<'t>) -> R,
+    ) -> Option<R> {
+        // It is too large to be handed on.
+        let mut raw = RawRequest::new(Format::Xml);
+        read_raw(text, limits, &mut raw)?;
+        Some(look(&raw))
+    }
+}
+
 /// The same into `raw`, which is empty; what that holds where it is not plain means nothing.
 ///
 /// Everything in the text is either compared with a constant, or looked at for what XML forbids and to be UTF-8: nothing is
 /// looked at twice.
-pub(super) fn read_raw<'t>(text: &'t [u8], limits: &Limits, raw: &mut RawRequest<'t>) -> Option<()> {
+fn read_raw<'t>(text: &'t [u8], limits: &Limits, raw: &mut RawRequest<'t>) -> Option<()> {
     if limits.depth_max < DEPTH || text.len() > limits.bytes_max {
         return None;
     }

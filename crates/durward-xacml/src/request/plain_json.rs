@@ -9,7 +9,7 @@ use durward_ir::attribute::Names;
 use memchr::memchr2;
 use smallvec::SmallVec;
 
-use super::{Limits, RawRequest, Request};
+use super::{Format, Limits, RawRequest, Request};
 use crate::json::category_of_shorthand;
 
 /// The request in `text`, where it is plain; `None` says nothing about it.
@@ -17,8 +17,22 @@ pub(super) fn read(text: &[u8], limits: &Limits) -> Option<Request> {
     RawRequest::with_json(text, limits, RawRequest::to_request)?
 }
 
+impl<'t> RawRequest<'t> {
+    /// Reads a plain request in JSON, and gives it to `look`; `None` says nothing about the text.
+    #[inline]
+    pub fn with_json<R>(
+        text: &'t [u8],
+        limits: &Limits,
+        look: impl FnOnce(&RawRequest<'t>) -> R,
+    ) -> Option<R> {
+        let mut raw = RawRequest::new(Format::Json);
+        read_raw(text, limits, &mut raw)?;
+        Some(look(&raw))
+    }
+}
+
 /// The same into `raw`, which is empty; what that holds where it is not plain means nothing.
-pub(super) fn read_raw<'t>(text: &'t [u8], limits: &Limits, raw: &mut RawRequest<'t>) -> Option<()> {
+fn read_raw<'t>(text: &'t [u8], limits: &Limits, raw: &mut RawRequest<'t>) -> Option<()> {
     if text.len() > limits.bytes_max {
         return None;
     }

@@ -9,9 +9,8 @@ use durward_ir::{DataType, Value};
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
-use super::identifiers::{asks_for_several, shared};
-use super::{Categories, Format, Limits, Request, Version, Written, plain};
-use crate::response::data_type_uri;
+use super::identifiers::{asks_for_several, data_type_uri, shared};
+use super::{Categories, Format, Limits, Request, Version, Written};
 
 /// A request that borrows from the bytes that it was read from.
 ///
@@ -68,7 +67,7 @@ struct RawValue<'t> {
 impl<'t> RawRequest<'t> {
     /// A request without any attribute.
     #[inline]
-    fn new(format: Format) -> RawRequest<'t> {
+    pub(super) fn new(format: Format) -> RawRequest<'t> {
         RawRequest {
             rows: Rows::new(),
             categories: SmallVec::new(),
@@ -80,41 +79,6 @@ impl<'t> RawRequest<'t> {
             may_mean_several: false,
             has_echoes: false,
         }
-    }
-
-    /// Reads a plain request in XML, and gives it to `look`; `None` says nothing about the text.
-    ///
-    /// ```
-    /// use durward_xacml::request::{Limits, RawRequest};
-    ///
-    /// let text = br#"<Request xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" CombinedDecision="false"
-    ///   ReturnPolicyIdList="false"><Attributes Category="c"/></Request>"#;
-    /// let read = RawRequest::with_xml(text, &Limits::default(), |raw| raw.to_request().is_some());
-    /// assert_eq!(read, Some(true));
-    /// ```
-    #[inline]
-    pub fn with_xml<R>(
-        text: &'t [u8],
-        limits: &Limits,
-        look: impl FnOnce(&RawRequest<'t>) -> R,
-    ) -> Option<R> {
-        // It is too large to be handed on.
-        let mut raw = RawRequest::new(Format::Xml);
-        plain::read_raw(text, limits, &mut raw)?;
-        Some(look(&raw))
-    }
-
-    /// The same in JSON.
-    #[cfg(feature = "json")]
-    #[inline]
-    pub fn with_json<R>(
-        text: &'t [u8],
-        limits: &Limits,
-        look: impl FnOnce(&RawRequest<'t>) -> R,
-    ) -> Option<R> {
-        let mut raw = RawRequest::new(Format::Json);
-        super::plain_json::read_raw(text, limits, &mut raw)?;
-        Some(look(&raw))
     }
 
     /// The attributes in words.

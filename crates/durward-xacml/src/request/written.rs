@@ -3,7 +3,7 @@
 use durward_ir::Value;
 use smol_str::SmolStr;
 
-use crate::response::data_type_uri;
+use super::identifiers::data_type_uri;
 
 /// The form of a value as sent, kept for values marked `IncludeInResult` whose canonical form differs.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@ use smol_str::SmolStr;
 use super::{
     Assignment, Decision, Duty, PolicyIdentifier, PolicyKind, Response, ResultOf, Status, StatusDetail,
 };
+use crate::request::identifiers::data_type_uri;
 use crate::request::{AttributeView, Categories};
 
 /// How `found` differs from `expected`, one sentence each; empty where both mean the same.
@@ -189,5 +190,5 @@ fn same_value(one: &Value, other: &Value) -> bool {
 }
 
 fn value_text(value: &Value) -> String {
-    format!("{} `{}`", super::xml::data_type_uri(value), value.canonical().lexical())
+    format!("{} `{}`", data_type_uri(value), value.canonical().lexical())
 }

@@ -20,7 +20,7 @@ use crate::request::Categories;
 pub use difference::differences;
 #[cfg(feature = "json")]
 pub(crate) use xml::data_type_as_written;
-pub(crate) use xml::{data_type_uri, write_attributes};
+pub(crate) use xml::write_attributes;
 
 pub use status::{MissingAttribute, Status, StatusCode, StatusDetail, StatusParts};
 

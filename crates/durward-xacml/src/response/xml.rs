@@ -6,6 +6,7 @@ use super::{
     Assignment, Decision, Duty, MissingAttribute, PolicyIdentifier, PolicyKind, Response, ResultOf, Status,
     StatusCode, StatusDetail, StatusParts,
 };
+use crate::request::identifiers::data_type_uri;
 use crate::request::{AttributeView, Categories, Form, Version, Written};
 use crate::xml::{CONTEXT1, CONTEXT2, CORE3, POLICY1, POLICY2, write};
 
@@ -354,11 +355,6 @@ fn write_as_sent(out: &mut String, value: &Value, written: &Written) {
 /// The identifier of a value's data type, as it was sent where that is known.
 pub(crate) fn data_type_as_written<'a>(value: &'a Value, written: Option<&'a Written>) -> &'a str {
     written.and_then(|written| written.data_type.as_deref()).unwrap_or_else(|| data_type_uri(value))
-}
-
-/// The identifier of a value's data type.
-pub(crate) fn data_type_uri(value: &Value) -> &str {
-    if let Value::Opaque(opaque) = value { &opaque.data_type } else { value.data_type().uri() }
 }
 
 /// Prefixes an expression or a content needs. The default namespace is left out: it is that of the response's own

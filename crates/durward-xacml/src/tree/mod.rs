@@ -5,6 +5,7 @@
 //! lowered. Equal identifiers share their memory.
 
 mod combiner;
+mod effect;
 mod expression;
 mod issuer;
 mod location;
@@ -18,6 +19,7 @@ use std::fmt;
 use smol_str::SmolStr;
 
 pub use combiner::{CombinerParameter, CombinerParameters, ParametersAbout};
+pub use effect::Effect;
 pub use expression::{
     Apply, AttributeDesignator, AttributeSelector, AttributeValue, Expression, Function, SelectorBase,
     VariableReference, XmlAttribute,
@@ -157,15 +159,6 @@ pub struct Rule {
     pub obligations: Vec<NoticeExpression>,
     /// `AdviceExpressions`.
     pub advice: Vec<NoticeExpression>,
-}
-
-/// What a rule says when it applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Effect {
-    /// `Permit`.
-    Permit,
-    /// `Deny`.
-    Deny,
 }
 
 /// `Condition`.

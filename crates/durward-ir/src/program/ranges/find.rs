@@ -1,7 +1,7 @@
 //! Which expressions compare one attribute with constants by order, or a text with a prefix.
 
 use super::bound::Bound;
-use super::{Bag, Domain};
+use super::derived::{Bag, Domain};
 use crate::function::{Body, Function};
 use crate::program::{BinaryOperator, Builder, Expr, ExprId, Match, SlotId, Structured, UnaryOperator};
 use crate::value::{DataType, Value};

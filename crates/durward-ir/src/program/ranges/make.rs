@@ -1,10 +1,11 @@
 //! Finds the comparisons of all policies, and makes a slot for those of one attribute.
 
 use super::bound::{Bound, Scale};
+use super::derived::{Bag, Derived, Domain};
 use super::find::{self, Range};
-use super::{Bag, Derived, Domain, RangeTest, Ranges};
+use super::{RangeTest, Ranges};
 use crate::function::Lazy;
-use crate::program::build::Map;
+use crate::program::map::Map;
 use crate::program::{Atom, Builder, Expr, ExprId, Node, SlotId, Slots};
 
 /// An attribute that fewer elements compare gets no slot: evaluating them takes no longer than finding its piece.

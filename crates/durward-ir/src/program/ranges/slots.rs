@@ -2,24 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Derived;
+use super::derived::Derived;
 use crate::program::{Atom, SlotId, Slots};
 use crate::value::Value;
-
-/// The slots that hold pieces. They follow one another.
-#[derive(Clone, Debug, Default)]
-pub(in crate::program) struct DerivedSlots {
-    /// The number of the first.
-    first: u32,
-    all: Vec<Arc<Derived>>,
-}
-
-impl DerivedSlots {
-    #[inline]
-    fn get(&self, slot: SlotId) -> Option<&Derived> {
-        self.all.get(slot.0.wrapping_sub(self.first) as usize).map(Arc::as_ref)
-    }
-}
 
 impl Slots {
     /// A slot for pieces. Slots of other kinds come after it only in programs that extend this one, and there are no more of

@@ -1,8 +1,8 @@
 //! Pieces of an order are those that evaluating comparisons tells apart.
 
 use super::bound::{Bound, Scale};
+use super::derived::{Bag, Domain};
 use super::find::Range;
-use super::{Bag, Domain};
 use crate::datatype::Decimal;
 use crate::program::SlotId;
 use crate::value::{DataType, Value};

@@ -1,10 +1,10 @@
 //! Classes of characters: `[a-z&&[^x]]`.
 
-use super::Wrong;
 use super::parse::{Escaped, Parser};
 use super::reader::Token;
 use super::set::{self, Set};
 use super::syntax::Node;
+use super::wrong::Wrong;
 
 const UNCLOSED: &str = "a `]` is missing";
 

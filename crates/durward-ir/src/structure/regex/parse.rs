@@ -1,9 +1,13 @@
 //! Reads an expression as `java.util.regex.Pattern` does.
 
+use super::flags::Flags;
 use super::reader::{Reader, Token};
 use super::set;
-use super::syntax::{Edge, Flags, Fold, Mode, Node};
-use super::{PATTERN_DEPTH_MAX, Reason, Wrong};
+use super::syntax::{Edge, Fold, Mode, Node};
+use super::wrong::{Reason, Wrong};
+
+/// How deep groups and classes may nest.
+pub const PATTERN_DEPTH_MAX: usize = 60;
 
 /// A tree with what was found on the way.
 #[derive(Debug)]
@@ -100,7 +104,7 @@ impl Parser {
     fn atom(&mut self, token: Token) -> Result<Option<Node>, Wrong> {
         if token.quoted {
             self.reader.advance();
-            return Ok(Some(set::literal(token.character, self.flags)));
+            return Ok(Some(Node::literal(token.character, self.flags)));
         }
         // A `{` quantifies nothing, if it is right.
         if token.character == '{' {
@@ -117,10 +121,10 @@ impl Parser {
             '$' => Node::Edge(Edge::LastEnd(self.flags.ends())),
             '*' | '+' | '?' => return Err(self.wrong("there is nothing to repeat here")),
             '\\' => match self.escape(false)? {
-                Escaped::Char(character) => set::literal(character, self.flags),
+                Escaped::Char(character) => Node::literal(character, self.flags),
                 Escaped::Node(node) => node,
             },
-            character => set::literal(character, self.flags),
+            character => Node::literal(character, self.flags),
         }))
     }
 

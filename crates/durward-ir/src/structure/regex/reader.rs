@@ -1,6 +1,6 @@
 //! The characters of a regular expression, one after the other.
 
-use super::syntax::Flags;
+use super::flags::{Flags, Lines};
 
 /// A character of the expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,8 +87,8 @@ impl Reader {
 
     fn skip_comments(&mut self, flags: Flags) {
         let ends_line = |c: char| match flags.ends() {
-            super::syntax::Lines::Unix => c == '\n',
-            super::syntax::Lines::All => matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}'),
+            Lines::Unix => c == '\n',
+            Lines::All => matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}'),
         };
         while let Some(token) = self.raw().filter(|token| !token.quoted) {
             match token.character {

@@ -2,8 +2,8 @@
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-use super::Reason;
-use super::syntax::{Flags, Lines, Words};
+use super::flags::{Flags, Lines, Words};
+use super::wrong::Reason;
 
 /// A set of characters.
 pub(super) type Set = ClassUnicode;
@@ -293,13 +293,4 @@ fn java(name: &str, flags: Flags) -> Option<Set> {
         "ISOControl" => ranges(&[('\0', '\x1f'), ('\x7f', '\u{9f}')]),
         _ => return None,
     })
-}
-
-/// A character, with its other cases as the flags say.
-pub(super) fn literal(character: char, flags: Flags) -> super::syntax::Node {
-    let set = range(character, character, flags);
-    match set.ranges() {
-        [one] if one.start() == one.end() => super::syntax::Node::Char(character),
-        _ => super::syntax::Node::Set(set),
-    }
 }

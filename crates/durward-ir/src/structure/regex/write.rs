@@ -3,9 +3,10 @@
 
 use std::fmt::Write;
 
-use super::Reason;
+use super::flags::{Lines, Words};
 use super::set::{self, Set};
-use super::syntax::{Edge, Fold, Lines, Mode, Node, Words};
+use super::syntax::{Edge, Fold, Mode, Node};
+use super::wrong::Reason;
 
 /// An expression for an engine.
 #[derive(Debug)]
