@@ -19,7 +19,7 @@ impl PlainVerdicts {
     /// What votes of these effects come to; `None` where that is more than a plain vote.
     #[inline]
     pub fn of(&self, effects: Effects) -> Option<Verdict> {
-        *self.0.get(usize::from(effects.0))?
+        *self.0.get(usize::from(effects.bits()))?
     }
 }
 
@@ -63,7 +63,7 @@ fn verdict(algorithm: Algorithm, effects: Effects) -> Option<Verdict> {
         (Effects::DENY, Verdict::Deny),
         (Effects::SUSPEND, Verdict::Suspend),
     ];
-    let votes = kinds.into_iter().filter(|(kind, _)| effects.0 & kind.0 != 0);
+    let votes = kinds.into_iter().filter(|(kind, _)| effects.bits() & kind.bits() != 0);
     let mut votes = votes.map(|(_, verdict)| Vote::plain(verdict));
     let combined = if let Algorithm::Voting(voting) = algorithm {
         let mut tally = Tally::new(voting);

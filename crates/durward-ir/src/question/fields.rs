@@ -5,7 +5,7 @@ use crate::path::Path;
 use crate::program::{SlotId, Slots};
 use crate::value::Value;
 
-/// What the words of a [`Brief`](super::Brief), or of [`Rows`](super::Rows), were made of.
+/// What the words of a [`CompactSubscription`](super::CompactSubscription), or of [`Rows`](super::Rows), were made of.
 pub trait Fields {
     /// The place of the field that is this part of the subscription, the whole of it; a request of XACML has no parts.
     fn place(&self, path: &Path) -> Option<u16> {
