@@ -54,6 +54,9 @@ pub enum DecisionMode {
     /// So many encoded requests at once ([`durward_pdp::Pdp::decide_batch`]), to as many decisions. The latency of each is
     /// its share of the batch's.
     Batch(usize),
+    /// So many requests that were read, at once ([`durward_pdp::Pdp::decide_requests`], [`durward_pdp::Pdp::decide_batch`]), to as
+    /// many decisions.
+    ReadBatch(usize),
 }
 
 /// When to stop.
@@ -203,8 +206,10 @@ impl BuiltPdp {
                 };
                 self.run(&make, steps, plan)
             }
-            DecisionMode::Batch(size) => {
-                let batches = &work.encoded(pdp).into_batches(size)?;
+            DecisionMode::Batch(size) | DecisionMode::ReadBatch(size) => {
+                let is_encoded = plan.mode == DecisionMode::Batch(size);
+                let work = if is_encoded { work.encoded(pdp) } else { work };
+                let batches = &work.into_batches(size)?;
                 let make = || {
                     let mut room = batches.room();
                     move |at| batches.decide(pdp, at, &mut room)

@@ -73,7 +73,7 @@ pub(super) struct Arguments {
     /// What counts as one decision
     #[arg(long, value_enum, default_value_t = EmbeddedModeName::Encoded)]
     mode: EmbeddedModeName,
-    /// How many requests are decided at once, with --mode batch
+    /// How many requests are decided at once, with --mode batch and read-batch
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: u16,
     /// The length of a Bloom filter in bits (m in the literature)
@@ -107,6 +107,8 @@ pub(super) enum EmbeddedModeName {
     Text,
     /// Many encoded requests at once, to as many decisions
     Batch,
+    /// Many read requests at once, to as many decisions
+    ReadBatch,
 }
 
 /// Everything that was measured, and with what.
@@ -186,6 +188,7 @@ impl Arguments {
             EmbeddedModeName::Decide => DecisionMode::Decide,
             EmbeddedModeName::Text => DecisionMode::Text,
             EmbeddedModeName::Batch => DecisionMode::Batch(usize::from(self.batch)),
+            EmbeddedModeName::ReadBatch => DecisionMode::ReadBatch(usize::from(self.batch)),
         }
     }
 
@@ -274,6 +277,7 @@ impl EmbeddedModeName {
             EmbeddedModeName::Decide => "decide",
             EmbeddedModeName::Text => "text",
             EmbeddedModeName::Batch => "batch",
+            EmbeddedModeName::ReadBatch => "read-batch",
         }
     }
 }

@@ -50,6 +50,7 @@ fn head(session: &EmbeddedSession) -> String {
         EmbeddedModeName::Decide => "read request to decision".to_owned(),
         EmbeddedModeName::Text => "request text to response text".to_owned(),
         EmbeddedModeName::Batch => format!("encoded requests to decisions, {} at once", session.batch),
+        EmbeddedModeName::ReadBatch => format!("read requests to decisions, {} at once", session.batch),
     };
     let policies = counted(policies, "polic", ["y", "ies"]);
     let requests = counted(session.requests, "request", ["", "s"]);
@@ -75,7 +76,7 @@ fn foot(session: &EmbeddedSession) -> String {
     }
     let Some((_, first)) = session.measured.first() else { return text };
     text.push_str(&match session.mode {
-        EmbeddedModeName::Batch => format!(
+        EmbeddedModeName::Batch | EmbeddedModeName::ReadBatch => format!(
             "latency: its share of a batch's, for each of {} decisions; {} ns of each batch are the clock's\n",
             first.latency.decisions, first.clock_ns
         ),
