@@ -37,7 +37,7 @@ pub struct LayeredIndex {
     targets: Targets,
     first: u32,
     hidden: HiddenChildren,
-    /// How votes are combined, where that can be done from tables.
+    /// How votes are combined, where that can be done without evaluation.
     fold: Option<PlainFold>,
 }
 

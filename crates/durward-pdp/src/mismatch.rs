@@ -14,7 +14,7 @@ pub enum RequestLanguage {
     Sapl,
 }
 
-/// For which snapshot it was told last, by language of the question; they count from 1.
+/// The snapshot that was warned of last, by language of the question; they count from 1.
 #[derive(Debug, Default)]
 pub(crate) struct WarnedSnapshots {
     xacml: AtomicU64,

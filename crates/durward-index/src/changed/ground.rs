@@ -30,7 +30,7 @@ pub struct Ground {
     /// Whether the index lists children by more than their own targets.
     is_dividing: bool,
     children: Box<[NodeId]>,
-    /// How votes are combined, where that can be done from tables.
+    /// How votes are combined, where that can be done without evaluation.
     fold: Option<PlainFold>,
     /// What the index looks at to tell the children of the root apart.
     order: Vec<SlotId>,
@@ -105,7 +105,7 @@ impl Ground {
         }
     }
 
-    /// How the votes of the root's children are combined, where that can be done from tables.
+    /// How the votes of the root's children are combined, where that can be done without evaluation.
     pub(super) fn fold(&self) -> Option<PlainFold> {
         self.fold
     }

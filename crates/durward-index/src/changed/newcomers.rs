@@ -37,7 +37,7 @@ pub(super) type NewChildPosition = (u32, NodeId);
 pub(super) struct NewChildren {
     /// In document order.
     all: Vec<NewChildPosition>,
-    /// All, made ready to be answered from tables; none where nobody will ask.
+    /// All, made ready to be answered without evaluation; none where nobody will ask.
     pub(super) forms: Vec<Arc<PreparedNewcomer>>,
     /// Those that may always apply, by their place in `all`, as everywhere here.
     pub(super) free: Vec<u32>,
@@ -111,7 +111,7 @@ impl NewChildren {
         limit.atoms.iter().for_each(|atom| pivot.by_atom.entry(*atom).or_default().push(number));
     }
 
-    /// Makes all ready to be answered from tables. `before` are others, of a program that this one has them in common with.
+    /// Makes all ready to be answered without evaluation. `before` are others, of a program that this one has them in common with.
     pub(super) fn make_ready(&mut self, program: &Program, before: Option<&NewChildren>) {
         let known: BuildMap<NodeId, &Arc<PreparedNewcomer>> = before
             .into_iter()

@@ -1,7 +1,4 @@
-//! A subscription in machine words: what a decision compares, without the texts it was made of.
-//!
-//! Short names and short values fit into a [`Word`] as they are, so that comparing two words is comparing what they stand
-//! for. Long ones are digests, and whoever finds one that is equal asks the text itself.
+//! A subscription in machine words: what a decision compares, without the texts it was made of. The words are those of [`super::word`].
 
 use smallvec::SmallVec;
 

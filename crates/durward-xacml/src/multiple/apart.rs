@@ -39,7 +39,7 @@ impl From<Box<Fault>> for MultipleError {
     }
 }
 
-/// The result of taking apart, within this module.
+/// The result of taking apart, for all schemes.
 pub(super) type Apart<T> = Result<T, Box<Fault>>;
 
 pub(super) fn check_count(count: usize) -> Apart<()> {

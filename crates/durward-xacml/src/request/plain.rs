@@ -2,7 +2,7 @@
 //!
 //! It knows only what almost every request looks like: the XACML namespace as default, no prefixes, references,
 //! comments, content or CDATA. At anything else it gives up without an opinion, and [`super::xml`] reads the
-//! document from the start: errors are found and worded there only. So this file may be deleted and nothing
+//! document from the start: errors are found and worded there only. So without this way of reading nothing
 //! changes but speed. What it does accept, the general reader accepts with the same result; tests hold it to that
 //! over all test data and over mutations of it.
 

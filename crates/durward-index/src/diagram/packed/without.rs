@@ -8,7 +8,7 @@ use super::{PackedEdge, PackedEntry};
 use crate::DiagramIndex;
 
 impl DiagramIndex {
-    /// How the votes of the root's children are combined, if that can be done from tables: then also without those that
+    /// How the votes of the root's children are combined, if that can be done without evaluation: then also without those that
     /// are gone. `program` is the one that the diagrams are of.
     pub(crate) fn root_fold(&self, program: &Program) -> Option<PlainFold> {
         let set = self.packed.sets.get(self.packed.entry? as usize)?;

@@ -130,7 +130,7 @@ impl Drop for Open {
     }
 }
 
-/// Somebody who asks, and who answers.
+/// What requests of a connection are answered with: who asks, and who answers.
 pub(super) struct RequestContext<'q> {
     pub(super) surface: &'q Surface,
     pub(super) identity: &'q Identity,

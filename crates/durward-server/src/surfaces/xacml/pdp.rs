@@ -116,7 +116,7 @@ async fn unread(call: &Call<'_>, body: Incoming, problem: Problem) -> Problem {
     }
 }
 
-/// The request in a body.
+/// What became of a body: its request, the answer already, or why it cannot be read.
 enum ParsedRequest {
     /// It was decided from its text alone, in this time.
     Decided(Response, Duration),
