@@ -1,17 +1,23 @@
 //! From a request to its answer: routes, request ids, counters.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
+use std::io::Write;
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
 
 use super::forwarded;
 use super::routes::{self, Endpoint, RouteName};
 use super::state::Http;
+use crate::base::request_ids::RequestIds;
+use crate::surfaces::http::direct::{DirectAnswer, DirectRequest};
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Call, Form, allow, text_of};
@@ -61,6 +67,71 @@ pub(super) async fn answer(
     }
     http.metrics.answered(name.number(), answer.status().as_u16(), begun.elapsed());
     Ok(answer)
+}
+
+/// Answers one request before the library reads it, by appending to `out` what the library would write; `false` where it cannot, and then
+/// nothing was counted.
+pub(super) fn answer_directly(http: &Http, request: &DirectRequest<'_>, out: &mut Vec<u8>) -> bool {
+    let begun = Instant::now();
+    let _in_flight = http.metrics.request();
+    let Some((name, route)) = routes::find(request.path, &http.settings) else { return false };
+    let answer = if route.endpoint == Endpoint::Sapl(sapl::Ask::DecideOnce) {
+        http.sapl.answer_direct(request)
+    } else if route.endpoint == Endpoint::Pdp(dialect::Dialect::Rest) {
+        http.xacml.answer_direct(request)
+    } else {
+        None
+    };
+    let Some(answer) = answer else { return false };
+    let now = Instant::now();
+    write_answer(&answer, request.request_id, &http.request_ids, now, out);
+    http.metrics.answered(name.number(), StatusCode::OK.as_u16(), now - begun);
+    true
+}
+
+/// Writes an answer with status 200, and the fields that [`answer`] gives it.
+fn write_answer(
+    answer: &DirectAnswer,
+    request_id: Option<&str>,
+    request_ids: &RequestIds,
+    now: Instant,
+    out: &mut Vec<u8>,
+) {
+    let DirectAnswer { media_type, text } = answer;
+    out.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-type: ");
+    out.extend_from_slice(media_type.as_bytes());
+    out.extend_from_slice(b"\r\ncache-control: no-store\r\nx-request-id: ");
+    match request_id.filter(|id| is_usable(id)) {
+        Some(id) => out.extend_from_slice(id.as_bytes()),
+        None => request_ids.write_next(out),
+    }
+    DATE.with_borrow_mut(|date| {
+        // Writing to memory does not fail.
+        let _ = write!(out, "\r\ncontent-length: {}\r\ndate: {}\r\n\r\n{text}", text.len(), date.at(now));
+    });
+}
+
+thread_local! {
+    static DATE: RefCell<Date> = const { RefCell::new(Date { text: String::new(), until: None }) };
+}
+
+/// The date of answers, written anew when its second is over.
+struct Date {
+    text: String,
+    until: Option<Instant>,
+}
+
+impl Date {
+    fn at(&mut self, now: Instant) -> &str {
+        if self.until.is_none_or(|until| until <= now) {
+            let time = SystemTime::now();
+            let passed = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
+            self.until = Some(now + Duration::from_secs(1) - Duration::from_nanos(passed.into()));
+            let time = Timestamp::try_from(time).unwrap_or_default();
+            self.text = DateTimePrinter::new().timestamp_to_rfc9110_string(&time).unwrap_or_default();
+        }
+        &self.text
+    }
 }
 
 /// RFC 9112, 3.2: two hosts could be one for a proxy and another for us.
@@ -126,8 +197,11 @@ fn options(methods: &[&str]) -> Answer {
 
 /// The caller's identifier if it is printable and short, else a new one.
 fn request_id(http: &Http, headers: &HeaderMap) -> String {
-    let is_usable = |id: &&str| {
-        (1..=REQUEST_ID_LENGTH_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
-    };
-    text_of(headers, &REQUEST_ID).filter(is_usable).map_or_else(|| http.request_ids.next(), String::from)
+    text_of(headers, &REQUEST_ID)
+        .filter(|id| is_usable(id))
+        .map_or_else(|| http.request_ids.next(), String::from)
+}
+
+fn is_usable(id: &str) -> bool {
+    (1..=REQUEST_ID_LENGTH_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
 }

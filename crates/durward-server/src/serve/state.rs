@@ -33,6 +33,11 @@ pub(crate) struct Http {
 }
 
 impl Http {
+    /// Whether requests may be answered before the library reads them.
+    pub(super) fn answers_directly(&self) -> bool {
+        self.sapl.answers_directly() || self.xacml.answers_directly()
+    }
+
     /// How many connections there are.
     pub(super) fn connection_count(&self) -> usize {
         self.connections.load(Ordering::Relaxed)

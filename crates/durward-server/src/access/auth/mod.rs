@@ -185,16 +185,43 @@ impl Authenticator {
         verified
     }
 
+    /// Who this is, where that is known without verifying: credentials that were right a moment ago, or nobody where none are needed.
+    pub(crate) fn remembered(&self, presented: &Presented, now: Instant) -> Option<Identity> {
+        let cache_key = match presented {
+            Presented::Nothing if self.settings.danger_allow_no_auth => return Some(self.nobody()),
+            Presented::Nothing | Presented::Unknown => return None,
+            _ if presented.length() > CREDENTIALS_BYTES_MAX => return None,
+            Presented::Simple { name, password } => self.key_of_password(name, password),
+            Presented::Bearer(key) if key.starts_with(API_KEY_PREFIX) => self.key_of_api_key(key),
+            Presented::Bearer(token) => self.key_of_token(token),
+        };
+        self.cache.get(&cache_key, now)?.ok()
+    }
+
+    fn key_of_password(&self, name: &str, password: &str) -> cache::CacheKey {
+        self.cache.key_of(&[b"password", name.as_bytes(), password.as_bytes()])
+    }
+
+    fn key_of_api_key(&self, key: &str) -> cache::CacheKey {
+        self.cache.key_of(&[b"key", key.as_bytes()])
+    }
+
+    fn key_of_token(&self, token: &str) -> cache::CacheKey {
+        self.cache.key_of(&[b"token", token.as_bytes()])
+    }
+
+    /// Who asks where nobody need say who they are.
+    fn nobody(&self) -> Identity {
+        let tenant = self.settings.default_tenant.as_str().into();
+        Identity { tenant, name: SmolStr::default(), expires: None }
+    }
+
     async fn verified(&self, presented: Presented) -> Result<Identity, Denied> {
         if presented.length() > CREDENTIALS_BYTES_MAX {
             return Err(Denied::Wrong);
         }
         match presented {
-            Presented::Nothing if self.settings.danger_allow_no_auth => Ok(Identity {
-                tenant: self.settings.default_tenant.as_str().into(),
-                name: SmolStr::default(),
-                expires: None,
-            }),
+            Presented::Nothing if self.settings.danger_allow_no_auth => Ok(self.nobody()),
             // Credentials of a kind that is not taken are refused also where none are needed: the caller thinks that
             // they count.
             Presented::Nothing | Presented::Unknown => Err(Denied::Wrong),
@@ -208,7 +235,7 @@ impl Authenticator {
         if self.names.is_empty() {
             return Err(Denied::Wrong);
         }
-        let cache_key = self.cache.key_of(&[b"password", name.as_bytes(), password.as_bytes()]);
+        let cache_key = self.key_of_password(name, &password);
         let user = self.names.get(name).copied();
         self.verify_secret(cache_key, user, secret::Kind::Password, password).await
     }
@@ -217,7 +244,7 @@ impl Authenticator {
         if self.keys.is_empty() {
             return Err(Denied::Wrong);
         }
-        let cache_key = self.cache.key_of(&[b"key", key.as_bytes()]);
+        let cache_key = self.key_of_api_key(&key);
         let id = key.strip_prefix(API_KEY_PREFIX).and_then(|rest| rest.split_once('_'));
         let user = id.and_then(|(id, _)| self.keys.get(id)).copied();
         self.verify_secret(cache_key, user, secret::Kind::ApiKey, key).await
@@ -254,7 +281,7 @@ impl Authenticator {
 
     async fn verify_token(&self, token: &str) -> Result<Identity, Denied> {
         let Some(tokens) = &self.tokens else { return Err(Denied::Wrong) };
-        let cache_key = self.cache.key_of(&[b"token", token.as_bytes()]);
+        let cache_key = self.key_of_token(token);
         if let Some(known) = self.cache.get(&cache_key, Instant::now()) {
             return known;
         }

@@ -1,18 +1,41 @@
-//! Answers of pipelined requests leave together: what the HTTP library writes is kept until the connection's task has answered
-//! all requests that came with one read, and is then sent by one write.
+//! The stream of a connection over HTTP/1.1, shared by the HTTP library and the connection's task.
+//!
+//! Answers of pipelined requests leave together: what the library writes is kept until the task has answered all requests that came
+//! with one read, and is then sent by one write.
+//!
+//! Between two requests of the library the task reads first, and answers what it can ([`Cork::poll_direct`]). The library is then
+//! handed one request, to its last byte; it sees nothing of what follows before that one is answered. Where a request ends that is
+//! read in part only is not certain, all further bytes are the library's.
 
+use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
+use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::HEADER_COUNT_MAX;
+use crate::surfaces::http::direct::{DirectRequest, Message};
 
 /// How much is kept at most before it is sent without waiting for further answers.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
 
 /// How much room an idle connection keeps for its next answers.
 const IDLE_BYTES_MAX: usize = 1024;
+
+/// How much the task reads at once.
+const READ_BYTES: usize = 16 * 1024;
+
+/// After so many requests in a row that could not be answered directly, the task leaves the connection to the library: others will not
+/// be either.
+const MISSES_MAX: u32 = 16;
+
+thread_local! {
+    /// What the task reads into, so that an idle connection holds no room for it.
+    static READ: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES].into());
+}
 
 /// What the HTTP library reads and writes. [`Cork::poll_send`] sends what was written.
 pub(super) struct Corked<S>(Arc<Mutex<Inner<S>>>);
@@ -22,20 +45,48 @@ pub(super) struct Cork<S>(Arc<Mutex<Inner<S>>>);
 
 struct Inner<S> {
     stream: S,
+    output: Output,
+    /// Bytes of the stream that nobody has taken yet.
+    unread: Bytes,
+    /// Whether the task has not looked at them.
+    is_new: bool,
+    share: Share,
+    misses: u32,
+}
+
+/// What is to be sent.
+#[derive(Default)]
+struct Output {
     kept: Vec<u8>,
     /// How much of it is sent already.
     sent: usize,
     /// Whether the system took no more when it was sent: then nothing further is kept, or a slow reader of events would be given
     /// old ones first.
     is_stuck: bool,
-    /// What [`Cork::poll_closed`] read and the library did not yet.
-    ahead: Option<u8>,
 }
 
-/// Two handles of one stream: the library's and its task's.
-pub(super) fn corked<S>(stream: S) -> (Corked<S>, Cork<S>) {
-    let inner =
-        Arc::new(Mutex::new(Inner { stream, kept: Vec::new(), sent: 0, is_stuck: false, ahead: None }));
+/// How many of the next bytes are for the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Share {
+    /// The rest of one request.
+    Bytes(usize),
+    All,
+}
+
+/// How answering directly ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direct {
+    /// There is something for the library.
+    Library,
+    /// The other side has closed its half, and all it asked is answered.
+    Closed,
+}
+
+/// Two handles of one stream, the library's and its task's; `first` was read of it already. The task answers directly where `is_direct`.
+pub(super) fn corked<S>(stream: S, first: Bytes, is_direct: bool) -> (Corked<S>, Cork<S>) {
+    let share = if is_direct { Share::Bytes(0) } else { Share::All };
+    let inner = Inner { stream, output: Output::default(), unread: first, is_new: true, share, misses: 0 };
+    let inner = Arc::new(Mutex::new(inner));
     (Corked(Arc::clone(&inner)), Cork(inner))
 }
 
@@ -44,11 +95,15 @@ fn lock<S>(inner: &Mutex<Inner<S>>) -> MutexGuard<'_, Inner<S>> {
     inner.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<S: AsyncWrite + Unpin> Inner<S> {
+impl Output {
     /// Ready when all that was kept is sent.
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_send<S: AsyncWrite + Unpin>(
+        &mut self,
+        stream: &mut S,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
         while let Some(rest) = self.kept.get(self.sent..).filter(|rest| !rest.is_empty()) {
-            let written = Pin::new(&mut self.stream).poll_write(cx, rest);
+            let written = Pin::new(&mut *stream).poll_write(cx, rest);
             self.is_stuck = written.is_pending();
             match ready!(written)? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -60,56 +115,231 @@ impl<S: AsyncWrite + Unpin> Inner<S> {
         if self.kept.capacity() > IDLE_BYTES_MAX {
             self.kept = Vec::new();
         }
-        Pin::new(&mut self.stream).poll_flush(cx)
+        Pin::new(stream).poll_flush(cx)
     }
 
     /// Ready when there is room to keep more.
-    fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_room<S: AsyncWrite + Unpin>(
+        &mut self,
+        stream: &mut S,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
         if self.is_stuck || self.kept.len() >= KEPT_BYTES_MAX {
-            ready!(self.poll_send(cx))?;
+            ready!(self.poll_send(stream, cx))?;
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+/// How far the task came with what was read.
+enum Step {
+    /// All of it is answered.
+    Done,
+    /// What is left is part of a head.
+    Incomplete,
+    /// The next is the library's, and so many bytes, where that is certain.
+    Library(Option<usize>),
+}
+
+/// Answers the requests at the start of these bytes; how many bytes they were, and why it ends.
+fn answer_all(
+    bytes: &[u8],
+    head_bytes_max: usize,
+    mut answer: impl FnMut(&DirectRequest<'_>) -> bool,
+) -> (usize, Step) {
+    let mut count = 0;
+    loop {
+        let rest = bytes.get(count..).unwrap_or_default();
+        if rest.is_empty() {
+            return (count, Step::Done);
+        }
+        match Message::read::<HEADER_COUNT_MAX>(rest, head_bytes_max) {
+            Message::Direct(request, length) if answer(&request) => count += length,
+            Message::Direct(_, length) => return (count, Step::Library(Some(length))),
+            Message::Other(length) => return (count, Step::Library(length)),
+            Message::Incomplete => return (count, Step::Incomplete),
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Inner<S> {
+    /// Answers the requests at the start of these bytes, and keeps the rest of them; whether the library is to go on. `was_waited` says that
+    /// part of them had come before.
+    fn answer_new(
+        &mut self,
+        bytes: &[u8],
+        was_waited: bool,
+        head_bytes_max: usize,
+        answer: &mut impl FnMut(&DirectRequest<'_>, &mut Vec<u8>) -> bool,
+    ) -> bool {
+        let (kept, misses) = (&mut self.output.kept, &mut self.misses);
+        let (count, step) = answer_all(bytes, head_bytes_max, |request| {
+            let is_answered = answer(request, kept);
+            *misses = if is_answered { 0 } else { *misses + 1 };
+            is_answered
+        });
+        self.unread = Bytes::copy_from_slice(bytes.get(count..).unwrap_or_default());
+        self.is_new = false;
+        self.share = match step {
+            Step::Done => return false,
+            // A head that comes in many pieces is not read again for each of them.
+            Step::Incomplete if count == 0 && was_waited => Share::All,
+            Step::Incomplete => return false,
+            Step::Library(_) if self.misses > MISSES_MAX => Share::All,
+            Step::Library(length) => length.map_or(Share::All, Share::Bytes),
+        };
+        true
+    }
+
+    /// As [`Cork::poll_direct`].
+    fn poll_direct(
+        &mut self,
+        cx: &mut Context<'_>,
+        head_bytes_max: usize,
+        answer: &mut impl FnMut(&DirectRequest<'_>, &mut Vec<u8>) -> bool,
+    ) -> Poll<io::Result<Direct>> {
+        if self.is_new {
+            let unread = std::mem::take(&mut self.unread);
+            if self.answer_new(&unread, false, head_bytes_max, answer) {
+                return Poll::Ready(Ok(Direct::Library));
+            }
+        }
+        READ.with_borrow_mut(|room| {
+            loop {
+                ready!(self.output.poll_room(&mut self.stream, cx))?;
+                let mut buf = ReadBuf::new(room);
+                ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buf))?;
+                let new = buf.filled();
+                // What is left of the last read goes before it.
+                let waited = std::mem::take(&mut self.unread);
+                let joined = if waited.is_empty() { Vec::new() } else { [&waited, new].concat() };
+                let bytes = if waited.is_empty() { new } else { &joined };
+                if new.is_empty() {
+                    self.share = Share::All;
+                    self.unread = waited;
+                    let is_over = self.unread.is_empty();
+                    return Poll::Ready(Ok(if is_over { Direct::Closed } else { Direct::Library }));
+                }
+                if self.answer_new(bytes, !waited.is_empty(), head_bytes_max, answer) {
+                    return Poll::Ready(Ok(Direct::Library));
+                }
+            }
+        })
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Cork<S> {
+    /// Answers requests as they come, as `answer` does, which appends the answer or says that it cannot. Ready when there is something that it
+    /// cannot answer; [`Cork::poll_send`] sends what it has.
+    pub(super) fn poll_direct(
+        &self,
+        cx: &mut Context<'_>,
+        head_bytes_max: usize,
+        mut answer: impl FnMut(&DirectRequest<'_>, &mut Vec<u8>) -> bool,
+    ) -> Poll<io::Result<Direct>> {
+        lock(&self.0).poll_direct(cx, head_bytes_max, &mut answer)
+    }
+}
+
+impl<S> Cork<S> {
+    /// Whether the library has got all of its request and given all of its answer, as far as this side can tell: the next bytes are the
+    /// task's.
+    pub(super) fn is_direct(&self) -> bool {
+        let inner = lock(&self.0);
+        inner.share == Share::Bytes(0) && !inner.output.is_stuck
+    }
+
+    /// Whether the system takes no more.
+    pub(super) fn is_stuck(&self) -> bool {
+        lock(&self.0).output.is_stuck
+    }
+
+    /// Whether part of a head has come, and no more.
+    pub(super) fn is_waited(&self) -> bool {
+        !lock(&self.0).unread.is_empty()
     }
 }
 
 impl<S: AsyncWrite + Unpin> Cork<S> {
     /// Sends what was written; ready when the system has taken all of it.
     pub(super) fn poll_send(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        lock(&self.0).poll_send(cx)
+        let inner = &mut *lock(&self.0);
+        inner.output.poll_send(&mut inner.stream, cx)
     }
 }
 
 impl<S: AsyncRead + Unpin> Cork<S> {
-    /// Ready when the other side has closed its half, as far as that can be seen: not behind bytes that the library has still to read.
+    /// Ready when the other side has closed its half, as far as that can be seen: not behind bytes that are still to be read.
     pub(super) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut inner = lock(&self.0);
-        if inner.ahead.is_some() {
+        if !inner.unread.is_empty() {
             return Poll::Pending;
         }
         let mut byte = [0];
         let mut buf = ReadBuf::new(&mut byte);
         ready!(Pin::new(&mut inner.stream).poll_read(cx, &mut buf))?;
-        inner.ahead = buf.filled().first().copied();
-        if inner.ahead.is_some() { Poll::Pending } else { Poll::Ready(Ok(())) }
+        inner.unread = Bytes::copy_from_slice(buf.filled());
+        inner.is_new = true;
+        if inner.unread.is_empty() { Poll::Ready(Ok(())) } else { Poll::Pending }
     }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Corked<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let mut inner = lock(&self.0);
-        match inner.ahead.take_if(|_| buf.remaining() > 0) {
-            Some(byte) => buf.put_slice(&[byte]),
-            None => ready!(Pin::new(&mut inner.stream).poll_read(cx, buf))?,
+        let inner = &mut *lock(&self.0);
+        let left = match inner.share {
+            Share::Bytes(left) => left,
+            Share::All => usize::MAX,
+        };
+        // The task reads first.
+        if left == 0 {
+            return Poll::Pending;
+        }
+        let count = if inner.unread.is_empty() {
+            ready!(poll_read_within(&mut inner.stream, cx, buf, left))?
+        } else {
+            let part = inner.unread.split_to(inner.unread.len().min(buf.remaining()).min(left));
+            buf.put_slice(&part);
+            part.len()
+        };
+        if let Share::Bytes(left) = &mut inner.share {
+            *left -= count;
+            inner.is_new = true;
+            // A request that breaks off is the library's to the end.
+            if count == 0 {
+                inner.share = Share::All;
+            }
         }
         Poll::Ready(Ok(()))
     }
 }
 
+/// Reads so many bytes at most; how many it were.
+fn poll_read_within<S: AsyncRead + Unpin>(
+    stream: &mut S,
+    cx: &mut Context<'_>,
+    buf: &mut ReadBuf<'_>,
+    max: usize,
+) -> Poll<io::Result<usize>> {
+    let before = buf.filled().len();
+    if max >= buf.remaining() {
+        ready!(Pin::new(stream).poll_read(cx, buf))?;
+        return Poll::Ready(Ok(buf.filled().len() - before));
+    }
+    READ.with_borrow_mut(|room| {
+        let max = max.min(room.len());
+        let mut part = ReadBuf::new(room.get_mut(..max).unwrap_or_default());
+        ready!(Pin::new(stream).poll_read(cx, &mut part))?;
+        buf.put_slice(part.filled());
+        Poll::Ready(Ok(part.filled().len()))
+    })
+}
+
 impl<S: AsyncWrite + Unpin> AsyncWrite for Corked<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let mut inner = lock(&self.0);
-        ready!(inner.poll_room(cx))?;
-        inner.kept.extend_from_slice(buf);
+        let inner = &mut *lock(&self.0);
+        ready!(inner.output.poll_room(&mut inner.stream, cx))?;
+        inner.output.kept.extend_from_slice(buf);
         Poll::Ready(Ok(buf.len()))
     }
 
@@ -118,14 +348,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Corked<S> {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let mut inner = lock(&self.0);
-        ready!(inner.poll_room(cx))?;
-        inner.kept.reserve(bufs.iter().map(|buf| buf.len()).sum());
-        let before = inner.kept.len();
+        let inner = &mut *lock(&self.0);
+        ready!(inner.output.poll_room(&mut inner.stream, cx))?;
+        let kept = &mut inner.output.kept;
+        kept.reserve(bufs.iter().map(|buf| buf.len()).sum());
+        let before = kept.len();
         for buf in bufs {
-            inner.kept.extend_from_slice(buf);
+            kept.extend_from_slice(buf);
         }
-        Poll::Ready(Ok(inner.kept.len() - before))
+        Poll::Ready(Ok(kept.len() - before))
     }
 
     /// The parts of an answer need not be joined before they are kept.
@@ -135,13 +366,16 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Corked<S> {
 
     /// [`Cork::poll_send`] follows, unless there is no room.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut inner = lock(&self.0);
-        if inner.is_stuck { inner.poll_send(cx) } else { Poll::Ready(Ok(())) }
+        let inner = &mut *lock(&self.0);
+        match inner.output.is_stuck {
+            true => inner.output.poll_send(&mut inner.stream, cx),
+            false => Poll::Ready(Ok(())),
+        }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut inner = lock(&self.0);
-        ready!(inner.poll_send(cx))?;
+        let inner = &mut *lock(&self.0);
+        ready!(inner.output.poll_send(&mut inner.stream, cx))?;
         Pin::new(&mut inner.stream).poll_shutdown(cx)
     }
 }
@@ -157,7 +391,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_written_leaves_when_it_is_sent() {
         let (near, mut far) = duplex(1024);
-        let (mut corked, cork) = corked(near);
+        let (mut corked, cork) = corked(near, Bytes::new(), false);
         corked.write_all(b"one ").await.unwrap();
         corked.flush().await.unwrap();
         corked.write_all(b"two").await.unwrap();
@@ -173,7 +407,7 @@ mod tests {
     #[tokio::test]
     async fn a_closed_half_is_seen_and_what_came_before_it_is_read() {
         let (near, mut far) = duplex(1024);
-        let (mut corked, cork) = corked(near);
+        let (mut corked, cork) = corked(near, Bytes::new(), false);
         let is_closed = async || {
             let closed = poll_fn(|cx| cork.poll_closed(cx));
             tokio::time::timeout(std::time::Duration::from_millis(20), closed).await.is_ok()
@@ -192,7 +426,7 @@ mod tests {
     #[tokio::test]
     async fn more_than_may_be_kept_is_sent_and_nothing_lost() {
         let (near, mut far) = duplex(1000);
-        let (mut corked, _cork) = corked(near);
+        let (mut corked, _cork) = corked(near, Bytes::new(), false);
         let text: Vec<u8> = (0..300_000_u32).map(|number| (number % 251) as u8).collect();
         let expected = text.clone();
         let reading = tokio::spawn(async move {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use bytes::Bytes;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -24,8 +25,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 use tokio::time::sleep_until;
 
-use super::corked::corked;
-use super::rewound::Rewound;
+use super::corked::{Cork, Direct, corked};
 use super::{End, HEADER_COUNT_MAX, poll_timer};
 use crate::serve::dispatch;
 use crate::serve::state::Http;
@@ -37,9 +37,11 @@ struct Watched<S> {
     phase: Arc<Phase>,
 }
 
-/// Serves a connection until it ends, is too slow, or the server stops and its last request is answered.
+/// Serves a connection, of which these bytes were read already, until it ends, is too slow, or the server stops and its last request is
+/// answered.
 pub(super) async fn serve<S>(
-    stream: Rewound<S>,
+    stream: S,
+    first: Bytes,
     client: SocketAddr,
     http: &Arc<Http>,
     mut stopping: watch::Receiver<bool>,
@@ -58,7 +60,7 @@ where
             answer
         })
     });
-    let (corked, cork) = corked(stream);
+    let (corked, cork) = corked(stream, first, http.answers_directly());
     let watched = Watched { stream: corked, phase: Arc::clone(&phase) };
     let connection = http1::Builder::new()
         .half_close(true)
@@ -71,20 +73,42 @@ where
     let mut is_told = false;
     let mut timer = pin!(sleep_until((Instant::now() + settings.idle_time_max()).into()));
     poll_fn(|cx| {
-        match connection.as_mut().poll(cx) {
-            Poll::Ready(Ok(())) => return Poll::Ready(End::Done),
-            Poll::Ready(Err(error)) => {
-                // What was answered before the failure still goes out, as far as the system takes it at once.
-                let _ = cork.poll_send(cx);
-                return Poll::Ready(End::Failed(error.into()));
+        loop {
+            // While the server stops, the library ends the connection.
+            let direct = if is_told { None } else { poll_direct(&cork, &phase, http, cx) };
+            match direct {
+                Some(Poll::Ready(Ok(Direct::Closed))) => {
+                    let _ = cork.poll_send(cx);
+                    return Poll::Ready(End::Done);
+                }
+                Some(Poll::Ready(Err(error))) => return Poll::Ready(End::Failed(error.into())),
+                Some(Poll::Pending) => break,
+                Some(Poll::Ready(Ok(Direct::Library))) | None => {}
             }
-            Poll::Pending => {}
-        }
-        // All requests that had come are answered or wait for something: now their answers leave together.
-        match cork.poll_send(cx) {
-            Poll::Ready(Ok(())) => phase.taken(),
-            Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(error.into())),
-            Poll::Pending => {}
+            let was_stuck = cork.is_stuck();
+            match connection.as_mut().poll(cx) {
+                Poll::Ready(Ok(())) => return Poll::Ready(End::Done),
+                Poll::Ready(Err(error)) => {
+                    // What was answered before the failure still goes out, as far as the system takes it at once.
+                    let _ = cork.poll_send(cx);
+                    return Poll::Ready(End::Failed(error.into()));
+                }
+                Poll::Pending => {}
+            }
+            // All requests that had come are answered or wait for something: now their answers leave together.
+            match cork.poll_send(cx) {
+                Poll::Ready(Ok(())) => phase.taken(),
+                Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(error.into())),
+                Poll::Pending => break,
+            }
+            // The library may hold what there was no room for.
+            if was_stuck {
+                cx.waker().wake_by_ref();
+                break;
+            }
+            if is_told || !is_direct(&cork, &phase) {
+                break;
+            }
         }
         // The library does not read while it answers.
         if phase.is_stream()
@@ -101,6 +125,45 @@ where
         poll_timer(timer.as_mut(), phase.deadline(settings), cx).map(End::TooSlow)
     })
     .await
+}
+
+/// Whether the task is to read the next bytes.
+fn is_direct<S>(cork: &Cork<S>, phase: &Phase) -> bool {
+    cork.is_direct() && phase.is_between()
+}
+
+/// Answers what comes without the library and sends it, where it is the task's turn. Pending where more has to come, or answers to be
+/// taken.
+fn poll_direct<S: AsyncRead + AsyncWrite + Unpin>(
+    cork: &Cork<S>,
+    phase: &Phase,
+    http: &Http,
+    cx: &mut Context<'_>,
+) -> Option<Poll<io::Result<Direct>>> {
+    if !is_direct(cork, phase) {
+        return None;
+    }
+    let head_bytes_max = http.settings.server.header_bytes_max;
+    let mut count = 0_usize;
+    let direct = cork.poll_direct(cx, head_bytes_max, |request, out| {
+        let is_answered = dispatch::answer_directly(http, request, out);
+        count += usize::from(is_answered);
+        is_answered
+    });
+    if direct.is_ready() {
+        return Some(direct);
+    }
+    if count > 0 {
+        match cork.poll_send(cx) {
+            Poll::Ready(Ok(())) => phase.set(Wait::Request),
+            Poll::Ready(Err(error)) => return Some(Poll::Ready(Err(error))),
+            Poll::Pending => phase.set(Wait::Taking),
+        }
+    }
+    if cork.is_waited() {
+        phase.advance(Wait::Request, Wait::Header);
+    }
+    Some(Poll::Pending)
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {

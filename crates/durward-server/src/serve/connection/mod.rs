@@ -56,13 +56,10 @@ pub(crate) async fn serve<S>(
         _ = stopping.wait_for(|is_stopping| *is_stopping) => return,
     };
     let end = match opening {
-        Ok(Opening { is_http2, bytes }) => {
-            let stream = Rewound::new(stream, bytes);
-            match is_http2 {
-                true => http2::serve(stream, client, &http, stopping).await,
-                false => http1::serve(stream, client, &http, stopping).await,
-            }
+        Ok(Opening { is_http2: true, bytes }) => {
+            http2::serve(Rewound::new(stream, bytes), client, &http, stopping).await
         }
+        Ok(Opening { is_http2: false, bytes }) => http1::serve(stream, bytes, client, &http, stopping).await,
         Err(end) => end,
     };
     match end {
@@ -235,5 +232,113 @@ mod tests {
             drop(client);
         };
         tokio::join!(serving, asking);
+    }
+    /// A request for a decision; `fields` are further lines of its head.
+    fn ask(id: &str, fields: &str) -> String {
+        let body = r#"{"Request":{"AccessSubject":{"Attribute":[]}}}"#;
+        let length = body.len();
+        format!(
+            "POST /pdp HTTP/1.1\r\nHost: x\r\nContent-Type: application/xacml+json\r\nX-Request-Id: {id}\r\n\
+             {fields}Content-Length: {length}\r\n\r\n{body}"
+        )
+    }
+
+    /// What a server answers to these pieces, each sent when the one before it was taken, until the last of these ids was answered.
+    async fn answered(pieces: &[&str], last: &str) -> String {
+        let (mut client, stream) = duplex(64 * 1024);
+        let parts = parts();
+        let from = SocketAddr::from(([127, 0, 0, 1], 1));
+        let serving = serve(stream, from, Arc::clone(&parts.http), parts.stop.subscribe());
+        let asking = async {
+            for piece in pieces {
+                client.write_all(piece.as_bytes()).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            let mut seen = BytesMut::new();
+            let is_last = |seen: &BytesMut| {
+                let text = String::from_utf8_lossy(seen).into_owned();
+                text.split_once(&format!("x-request-id: {last}\r\n")).is_some_and(|(_, rest)| {
+                    rest.split_once("\r\n\r\n").is_some_and(|(_, body)| !body.is_empty())
+                })
+            };
+            while !is_last(&seen) {
+                let read = client.read_buf(&mut seen).await.unwrap();
+                assert!(read > 0, "{}", String::from_utf8_lossy(&seen));
+            }
+            drop(client);
+            String::from_utf8_lossy(&seen).into_owned()
+        };
+        let ((), seen) = tokio::join!(serving, asking);
+        seen
+    }
+
+    /// The ids of answers, in their order.
+    fn ids(text: &str) -> Vec<&str> {
+        text.lines().filter_map(|line| line.strip_prefix("x-request-id: ")).collect()
+    }
+
+    #[tokio::test]
+    async fn answers_stay_in_order_wherever_the_bytes_are_cut() {
+        let home = "GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: home\r\n\r\n";
+        let teapot = "BREW /pdp HTTP/1.1\r\nHost: x\r\nX-Request-Id: tea\r\nContent-Length: 3\r\n\r\ntea";
+        let text = [
+            &ask("a", ""),
+            home,
+            &ask("b", ""),
+            &ask("c", "Accept: image/png\r\n"),
+            teapot,
+            &ask("d", "Connection: keep-alive, x-any\r\n"),
+            &ask("e", ""),
+            &ask("f", ""),
+        ]
+        .concat();
+        let expected = ["a", "home", "b", "c", "tea", "d", "e", "f"];
+        assert_eq!(ids(&answered(&[&text], "f").await), expected);
+        for cut in 1..text.len() {
+            let (first, second) = text.split_at(cut);
+            let seen = answered(&[first, second], "f").await;
+            assert_eq!(ids(&seen), expected, "cut at {cut}: {seen}");
+            assert_eq!(seen.matches("Permit").count(), 5, "cut at {cut}: {seen}");
+        }
+        // In small pieces.
+        let bytes: Vec<String> = text.chars().map(String::from).collect();
+        let bytes: Vec<&str> = bytes.iter().map(String::as_str).collect();
+        assert_eq!(ids(&answered(&bytes, "f").await), expected);
+    }
+
+    #[tokio::test]
+    async fn what_follows_a_request_without_a_certain_end_is_answered_too() {
+        let chunked = "POST /pdp HTTP/1.1\r\nHost: x\r\nContent-Type: application/xacml+json\r\nX-Request-Id: chunked\r\n\
+                       Transfer-Encoding: chunked\r\n\r\n2e\r\n{\"Request\":{\"AccessSubject\":{\"Attribute\":[]}}}\r\n0\r\n\r\n";
+        let text = [&ask("a", ""), chunked, &ask("b", "")].concat();
+        for cut in (1..text.len()).step_by(7) {
+            let (first, second) = text.split_at(cut);
+            let seen = answered(&[first, second], "b").await;
+            assert_eq!(
+                (ids(&seen), seen.matches("Permit").count()),
+                (vec!["a", "chunked", "b"], 3),
+                "{seen}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_the_same_whoever_writes_it() {
+        let fields = |text: &str| {
+            let head = text.split_once("\r\n\r\n").map_or(text, |(head, _)| head);
+            let lines = head.lines().filter(|line| !line.starts_with("date: "));
+            lines.map(str::to_owned).collect::<Vec<String>>()
+        };
+        for accept in ["", "Accept: application/xml\r\n", "Accept: text/xml, application/json;q=0.5\r\n"] {
+            let direct = answered(&[&ask("a", accept)], "a").await;
+            // What is said of the connection is the library's to understand.
+            let by_library = ask("a", &format!("{accept}Connection: keep-alive, x-any\r\n"));
+            let library = answered(&[&by_library], "a").await;
+            assert_eq!(fields(&direct), fields(&library));
+            assert_eq!(direct.split_once("\r\n\r\n").unwrap().1, library.split_once("\r\n\r\n").unwrap().1);
+            let date =
+                |text: &str| text.lines().any(|line| line.starts_with("date: ") && line.ends_with(" GMT"));
+            assert!(date(&direct) && date(&library), "{direct} {library}");
+        }
     }
 }

@@ -62,6 +62,11 @@ impl Bodies {
         }
     }
 
+    /// Whether a body may have so many bytes.
+    pub(crate) fn may_have(&self, bytes: usize) -> bool {
+        bytes <= self.bytes_max
+    }
+
     /// The whole body.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod cookies;
+pub(crate) mod direct;
 pub(crate) mod events;
 pub(crate) mod negotiate;
 pub(crate) mod phase;
@@ -49,6 +50,11 @@ pub(crate) fn text_answer(media_type: &'static str, text: impl Into<Bytes>) -> A
 /// A header field as text; fields repeated are read as if only the first were there.
 pub(crate) fn text_of<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Whether a header field can be read as text: visible characters of ASCII, blanks and tabs.
+pub(crate) fn is_field_text(value: &str) -> bool {
+    value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }
 
 /// Text that can stand between tags and within quotes of XML and HTML. Characters that XML cannot hold at all

@@ -61,6 +61,11 @@ impl Phase {
         (wait, self.started + Duration::from_millis(packed >> 3))
     }
 
+    /// Whether no request is under way, or only part of its header has come.
+    pub(crate) fn is_between(&self) -> bool {
+        matches!(self.get().0, Wait::Request | Wait::Header) && !self.is_stream()
+    }
+
     /// The answer is a stream of events.
     pub(crate) fn begin_stream(&self) {
         self.is_stream.store(true, Ordering::Relaxed);

@@ -26,6 +26,7 @@ use crate::decider::{
 };
 use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as Way};
 use crate::surfaces::http::body::Bodies;
+use crate::surfaces::http::direct::{DirectAnswer, DirectRequest};
 use crate::surfaces::http::events::{Body, Events, Source};
 use crate::surfaces::http::{Call, text_of};
 use durward_wire::sapl::json;
@@ -152,6 +153,32 @@ impl Surface {
             Ok(answer) => answer,
             Err(refusal) => self.refuse(refusal, &path),
         }
+    }
+
+    /// Whether any request can be answered as [`Surface::answer_direct`] does.
+    pub(crate) fn answers_directly(&self) -> bool {
+        !self.recorder.is_on()
+    }
+
+    /// The answer to one subscription that its text alone decides, of somebody who is known; `None` where that is not enough, and then
+    /// nothing was counted.
+    pub(crate) fn answer_direct(&self, request: &DirectRequest<'_>) -> Option<DirectAnswer> {
+        if !self.answers_directly() || request.body.len() > self.body_bytes_max {
+            return None;
+        }
+        let raw = durward_pdp::ir::json::read_subscription(request.body).ok()?;
+        let begun = Instant::now();
+        let presented = Presented::from_header(request.authorization);
+        let identity = self.authenticator.remembered(&presented, begun)?;
+        let decider = self.decider.get()?;
+        let decided = catch_unwind(AssertUnwindSafe(|| decider.decide_raw(&identity.tenant, &raw)));
+        let decision = decided.ok().flatten()?;
+        if !self.rate.allows(begun) {
+            return None;
+        }
+        self.metrics.authenticated("ok");
+        self.metrics.told(&decision, Some(begun.elapsed()));
+        Some(DirectAnswer { media_type: "application/json", text: decision.to_json() })
     }
 
     /// The refusal of a path or method that there is not.

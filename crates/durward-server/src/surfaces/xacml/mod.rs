@@ -16,6 +16,7 @@ use crate::base::settings::Settings;
 use crate::decision_log::Recorder;
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
+use crate::surfaces::http::direct::{DirectAnswer, DirectRequest};
 use crate::surfaces::http::{Answer, Call};
 use dialect::Dialect;
 use durward_sources::AttributeSources;
@@ -60,6 +61,22 @@ impl Surface {
             json_short_ids: settings.xacml.json_short_ids,
             tenant: settings.auth.default_tenant.as_str().into(),
         }
+    }
+
+    /// Whether somebody else looks at requests: attribute sources, or the decision log.
+    fn shows_requests(&self) -> bool {
+        self.sources.is_some() || self.recorder.is_on()
+    }
+
+    /// Whether any request can be answered as [`Surface::answer_direct`] does.
+    pub(crate) fn answers_directly(&self) -> bool {
+        !self.shows_requests() && !self.json_short_ids
+    }
+
+    /// The answer of the REST profile to a request that its text alone decides; `None` where that is not enough, and then nothing was
+    /// counted.
+    pub(crate) fn answer_direct(&self, request: &DirectRequest<'_>) -> Option<DirectAnswer> {
+        pdp::answer_direct(self, request)
     }
 
     /// Answers one request.

@@ -8,25 +8,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use durward_pdp::record::{Failure, Record};
 use durward_pdp::xacml::encoding::Utf16;
-use durward_pdp::xacml::request::{RawRequest, RequestError, RequestErrorKind, Version};
+use durward_pdp::xacml::request::{Limits, RawRequest, RequestError, RequestErrorKind, Version};
 use durward_pdp::xacml::response::Status;
 use durward_pdp::{AttributeSource, Decision, Pdp, Request, Response};
-use http_body_util::Full;
 use hyper::StatusCode;
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header;
 
 use super::Surface;
 use super::dialect::Dialect;
 use super::wire::{read_request, write_response};
 use crate::access::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
 use crate::decision_log::{Entry, LoggedAnswer, Surface as Way};
+use crate::surfaces::http::direct::{DirectAnswer, DirectRequest};
 use crate::surfaces::http::negotiate::{MediaType, Offer, choose};
 use crate::surfaces::http::problem::{Problem, form_of_problems};
-use crate::surfaces::http::{Answer, Form, text_of};
+use crate::surfaces::http::{Answer, Form, text_answer, text_of};
 use durward_sources::{AttributeSources, Rounds};
 
 const XACML_XML: &str = "xacml+xml";
@@ -55,7 +54,12 @@ pub(super) async fn answer(call: &Call<'_>, dialect: Dialect, request: hyper::Re
     let (head, body) = request.into_parts();
     let accept = text_of(&head.headers, &header::ACCEPT);
     let refusal = |problem: Problem, otherwise| dialect.refusal(problem, form_of_problems(accept, otherwise));
-    let declared = match declared(&head.headers) {
+    let is_coded = head.headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity");
+    let declared = match text_of(&head.headers, &header::CONTENT_TYPE) {
+        _ if is_coded => Err(unsupported("send the body without `Content-Encoding`")),
+        content_type => declared(content_type),
+    };
+    let declared = match declared {
         Ok(declared) => declared,
         Err(problem) => return refusal(unread(call, body, problem).await, Form::Json),
     };
@@ -88,6 +92,23 @@ pub(super) async fn answer(call: &Call<'_>, dialect: Dialect, request: hyper::Re
         Err(problem) => Err(problem),
     };
     answered.unwrap_or_else(|problem| refusal(problem, declared.form))
+}
+
+/// As [`Surface::answer_direct`].
+pub(super) fn answer_direct(surface: &Surface, request: &DirectRequest<'_>) -> Option<DirectAnswer> {
+    if !surface.answers_directly() || !surface.bodies.may_have(request.body.len()) {
+        return None;
+    }
+    let declared = declared(request.content_type).ok().filter(|declared| !declared.is_utf_16)?;
+    let offer = choose(request.accept, &offers(declared))?;
+    let pdp = surface.policies.pdp.load();
+    let pdp = pdp.as_ref()?;
+    let look = |raw: &RawRequest<'_>| decide_raw(pdp, raw);
+    let decide = || look_at(declared.form, request.body, &surface.request_limits, look).flatten();
+    let (response, took) = catch_unwind(AssertUnwindSafe(decide)).ok()??;
+    count(surface, pdp, &response, took, request.request_id.unwrap_or_default());
+    let text = write_response(form_of(offer), Version::V3, &response);
+    Some(DirectAnswer { media_type: media_type(Version::V3, offer), text })
 }
 
 /// How an answer goes out.
@@ -171,30 +192,44 @@ enum PlainRequest {
     Whole(Box<Request>),
 }
 
-/// Decides from the text of a request alone, unless somebody wants to see the whole of it: attribute sources, sessions, the decision log,
-/// policies that look deeper. `None` says nothing about the text.
+/// Decides from the text of a request alone, unless somebody wants to see the whole of it. `None` says nothing about the text.
 fn read_plain(
     call: &Call<'_>,
     pdp: &Pdp,
     (form, has_short_ids): (Form, bool),
     bytes: &[u8],
 ) -> Option<PlainRequest> {
-    let surface = call.surface;
-    let is_seen = has_short_ids || surface.sources.is_some() || surface.recorder.is_on();
+    let is_seen = has_short_ids || call.surface.shows_requests();
     let look = |raw: &RawRequest<'_>| {
-        if !is_seen && attributes::is_without_sessions(raw.named()) {
-            let begun = Instant::now();
-            if let Some(response) = pdp.decide_raw_request(raw) {
-                return Some(PlainRequest::Decided(response, begun.elapsed()));
-            }
+        let decided = if is_seen { None } else { decide_raw(pdp, raw) };
+        match decided {
+            Some((response, took)) => Some(PlainRequest::Decided(response, took)),
+            None => raw.to_request().map(|request| PlainRequest::Whole(Box::new(request))),
         }
-        raw.to_request().map(|request| PlainRequest::Whole(Box::new(request)))
     };
-    match form {
-        Form::Xml => RawRequest::with_xml(bytes, &surface.request_limits, look),
-        Form::Json => RawRequest::with_json(bytes, &surface.request_limits, look),
+    look_at(form, bytes, &call.surface.request_limits, look).flatten()
+}
+
+/// Decides from the text of a request alone, in so much time; `None` where policies look deeper, or a subject may be named by a token.
+fn decide_raw(pdp: &Pdp, raw: &RawRequest<'_>) -> Option<(Response, Duration)> {
+    if !attributes::is_without_sessions(raw.named()) {
+        return None;
     }
-    .flatten()
+    let begun = Instant::now();
+    pdp.decide_raw_request(raw).map(|response| (response, begun.elapsed()))
+}
+
+/// What `look` makes of a request that [`RawRequest`] reads.
+fn look_at<T>(
+    form: Form,
+    bytes: &[u8],
+    limits: &Limits,
+    look: impl FnOnce(&RawRequest<'_>) -> T,
+) -> Option<T> {
+    match form {
+        Form::Xml => RawRequest::with_xml(bytes, limits, look),
+        Form::Json => RawRequest::with_json(bytes, limits, look),
+    }
 }
 
 /// What is wrong with how a subject is named is the caller's mistake, and nothing is decided.
@@ -239,13 +274,16 @@ fn counted(
     duration: Duration,
     to: To,
 ) -> Answer {
-    if let Some(note) = pdp.first_mismatch(durward_pdp::RequestLanguage::Xacml) {
-        tracing::warn!(request_id = %call.id, "{note}");
-    }
-    let decisions = response.results.iter().map(|result| result.decision);
-    call.surface.metrics.decided(decisions, duration);
+    count(call.surface, pdp, response, duration, call.id);
     let own = to.dialect.written(response);
     own.unwrap_or_else(|| written(version, response, to.offer))
+}
+
+fn count(surface: &Surface, pdp: &Pdp, response: &Response, duration: Duration, request_id: &str) {
+    if let Some(note) = pdp.first_mismatch(durward_pdp::RequestLanguage::Xacml) {
+        tracing::warn!(request_id, "{note}");
+    }
+    surface.metrics.decided(response.results.iter().map(|result| result.decision), duration);
 }
 
 fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) {
@@ -397,10 +435,16 @@ fn in_other_form(form: Form, bytes: &[u8]) -> Option<&'static str> {
 }
 
 fn written(version: Version, response: &Response, offer: Offer) -> Answer {
-    let form = if offer.sub.ends_with("json") { Form::Json } else { Form::Xml };
-    let text = write_response(form, version, response);
-    let mut answer = hyper::Response::new(Full::new(Bytes::from(text)));
-    let media_type = match (offer.main, offer.sub) {
+    let text = write_response(form_of(offer), version, response);
+    text_answer(media_type(version, offer), text)
+}
+
+fn form_of(offer: Offer) -> Form {
+    if offer.sub.ends_with("json") { Form::Json } else { Form::Xml }
+}
+
+fn media_type(version: Version, offer: Offer) -> &'static str {
+    match (offer.main, offer.sub) {
         ("application", XACML_XML) => match version {
             Version::V1 => "application/xacml+xml; version=1.0",
             Version::V2 => "application/xacml+xml; version=2.0",
@@ -410,9 +454,7 @@ fn written(version: Version, response: &Response, offer: Offer) -> Answer {
         ("text", "xml") => "text/xml; charset=utf-8",
         ("application", "xacml+json") => "application/xacml+json",
         _ => "application/json",
-    };
-    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    answer
+    }
 }
 
 /// The forms of an answer, the request's own first.
@@ -429,12 +471,8 @@ fn offers(declared: Declared) -> [Offer; 6] {
 }
 
 /// Reads `Content-Type`.
-fn declared(headers: &HeaderMap) -> Result<Declared, Problem> {
-    let unsupported = |detail: &str| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail);
-    if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
-        return Err(unsupported("send the body without `Content-Encoding`"));
-    }
-    let media_type = text_of(headers, &header::CONTENT_TYPE).and_then(MediaType::parse);
+fn declared(content_type: Option<&str>) -> Result<Declared, Problem> {
+    let media_type = content_type.and_then(MediaType::parse);
     let Some(media_type) = media_type else {
         return Err(unsupported(&format!("say in `Content-Type` what the body is: {TAKEN}")));
     };
@@ -465,6 +503,10 @@ fn declared(headers: &HeaderMap) -> Result<Declared, Problem> {
         return Err(unsupported("JSON is sent in UTF-8 (RFC 8259, 8.1)"));
     }
     Ok(Declared { form, like: offer(main, sub, version), is_utf_16 })
+}
+
+fn unsupported(detail: &str) -> Problem {
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail)
 }
 
 const TAKEN: &str = "`application/xacml+xml`, `application/xml`, `text/xml`, `application/xacml+json` or \
