@@ -1,6 +1,6 @@
 //! Every scenario that ships is read, and asks what it says.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use durward_lab::run::{NoWatcher, RunOptions, run};
 use durward_lab::scenario::Scenario;
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")
+    durward_testdata::workspace().join("crates/durward-lab/scenarios")
 }
 
 /// Runs a shipped scenario in some seconds: these words of it are replaced.
