@@ -279,7 +279,7 @@ fn table_decision(snapshot: &Snapshot, subscription: &Subscription) -> Option<Ve
 /// Where a verdict was computed ahead, or can be found in the index.
 #[inline]
 fn verdict_by_reader(snapshot: &Snapshot, reader: &impl SlotReader) -> Option<Verdict> {
-    if let Some(verdict) = snapshot.program.foregone_verdict(reader) {
+    if let Some(verdict) = snapshot.program.foregone_by_reader(reader) {
         return Some(verdict);
     }
     match &snapshot.index {
