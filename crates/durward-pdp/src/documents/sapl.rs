@@ -1,4 +1,4 @@
-//! Documents of SAPL, and what lies beside them. Without the feature `sapl`, `no_sapl.rs` is in its place.
+//! Reads, configures, lowers and checks documents of SAPL. Without the feature `sapl`, `no_sapl.rs` replaces this file.
 
 use durward_ir::combine::Voting;
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Unwatched};

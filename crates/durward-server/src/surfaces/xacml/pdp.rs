@@ -116,14 +116,14 @@ async fn unread(call: &Call<'_>, body: Incoming, problem: Problem) -> Problem {
     }
 }
 
-/// What became of a body: its request, the answer already, or why it cannot be read.
+/// What reading a body gives: its request, the decision already, or the reason why it cannot be read.
 enum ParsedRequest {
     /// It was decided from its text alone, in this time.
     Decided(Response, Duration),
     Whole(Request),
     /// Subjects are named by tokens.
     WithTokens(Request, WithTokens),
-    /// It is Indeterminate for this.
+    /// The decision is Indeterminate with this status.
     Unreadable(Status),
 }
 
