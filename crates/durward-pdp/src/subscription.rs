@@ -289,8 +289,9 @@ fn verdict_by_reader(snapshot: &Snapshot, reader: &impl SlotReader) -> Option<Ve
     }
 }
 
+/// What the documents in the shortlist say together.
 #[inline]
-fn vote<S: Shortlist>(program: &Program, question: &Question<'_>, shortlist: &S) -> Vote {
+pub(crate) fn vote<S: Shortlist>(program: &Program, question: &Question<'_>, shortlist: &S) -> Vote {
     let memory = Memory::new();
     Evaluator::new(program, question, shortlist, &Unwatched, ListPolicies::No).remembering(&memory).decide()
 }
