@@ -19,7 +19,7 @@ mod policies;
 mod serve;
 mod surfaces;
 
-pub use access::auth::digest_of_secret;
+pub use access::auth::{SecretDigestError, digest_of_secret};
 pub use access::issued::KeyStore;
 pub use access::sessions::start_sessions;
 pub use base::Clock;
