@@ -1,5 +1,5 @@
 //! What tests need and the repository does not hold: recorded data, programs of others; and chance from a seed. A test without them is skipped, which one
-//! line on stderr says; where nothing may be skipped (`CI=true`), it fails.
+//! line on stderr says; where nothing may be skipped (`CI=true`), it fails. Also where the repository is.
 
 mod random;
 
