@@ -161,6 +161,7 @@ impl Server {
 
     fn build(settings: Settings, clock: Clock, pdp: Option<Arc<Pdp>>) -> Result<Server, StartError> {
         settings.check()?;
+        settings.sources.check_published().map_err(ConfigError::from)?;
         let metrics = Parts::metrics();
         let decision_log = DecisionLog::open(&settings.decision_log, &metrics)
             .map_err(|error| StartError::DecisionLog(settings.decision_log.to.clone(), error))?;

@@ -216,6 +216,14 @@ impl SourceSettings {
         self.attributes.iter().try_for_each(|(name, attribute)| crate::custom::check(name, attribute))
     }
 
+    /// Reads `sources.published` once: what a server says where nothing else reads that file.
+    ///
+    /// # Errors
+    /// The file cannot be read or publishes no attributes.
+    pub fn check_published(&self) -> Result<(), SettingError> {
+        self.published.as_deref().map_or(Ok(()), crate::published::check)
+    }
+
     /// What is allowed but weak.
     pub fn weaknesses(&self) -> Vec<String> {
         let plain = self.ldap.iter().filter(|(_, directory)| directory.is_plain());
