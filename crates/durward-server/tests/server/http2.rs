@@ -357,7 +357,13 @@ fn a_connection_too_many_is_not_served_and_those_that_are_there_go_on() {
         for send in [&mut first, &mut second] {
             assert!(text(send.send_request(doctor()).await.unwrap()).await.contains("Permit"));
         }
-        // Nobody has looked at what it speaks, so it is told in HTTP/1.1; a client of HTTP/2 is told enough by its end.
+        let mut raw = server.connect();
+        raw.0.write_all(&[PREFACE, SETTINGS].concat()).unwrap();
+        let mut said = Vec::new();
+        raw.0.read_to_end(&mut said).unwrap();
+        // GOAWAY: no stream was looked at, ENHANCE_YOUR_CALM.
+        assert_eq!(said, [SETTINGS, &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11]].concat());
+        drop(raw);
         let stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
         let (mut third, connection) =
             http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();

@@ -29,7 +29,7 @@ use rewound::Rewound;
 const HEADER_COUNT_MAX: usize = 64;
 
 /// What a client of HTTP/2 sends first (RFC 9113, 3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// How a connection ended.
 enum End {
