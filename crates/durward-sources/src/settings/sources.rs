@@ -208,7 +208,7 @@ impl SourceSettings {
         }
         for (name, directory) in &self.ldap {
             let wrong = |error: IdentityError| {
-                SettingError::new(&format!("sources.ldap.{name}"), format!(": {error}"))
+                SettingError::new(&format!("sources.ldap.{name}"), format!("cannot be used: {error}"))
             };
             directory.settings().map_err(wrong)?;
         }
