@@ -112,7 +112,7 @@ fn start(
 ) {
     let Some(open) = Open::new(http) else {
         http.metrics.connection("refused");
-        http.metrics.limit_hit("connections_max");
+        http.metrics.limit_hit("server.connections_max");
         if let (Ok(permit), None) = (Arc::clone(refusals).try_acquire_owned(), tls) {
             tokio::spawn(async move {
                 let _ = timeout(REFUSAL_TIME_MAX, refuse(stream)).await;
