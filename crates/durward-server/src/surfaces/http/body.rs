@@ -127,10 +127,8 @@ impl Bodies {
 
     fn too_large(&self, (bytes_max, setting): Limit) -> Problem {
         self.metrics.limit_hit(setting);
-        let why = match setting.split_once('.') {
-            Some((_, "body")) => "the most that is taken here".to_owned(),
-            Some(_) | None => format!("`{setting}`"),
-        };
+        let has_setting = setting.split_once('.').is_none_or(|(_, name)| name != "body");
+        let why = if has_setting { format!("`{setting}`") } else { "the most that is taken here".to_owned() };
         let detail = format!("the body is longer than {bytes_max} bytes ({why})");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).closing()
     }
