@@ -520,7 +520,7 @@ impl RequestContext<'_> {
                 self.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST);
             }
             Refused::NoRoom => {
-                self.surface.metrics.limit_hit("subscriptions");
+                self.surface.metrics.limit_hit("sapl.subscriptions");
                 self.connection.reject(stream, ErrorCode::Rejected, "Stream limit reached");
             }
             Refused::Panicked => {

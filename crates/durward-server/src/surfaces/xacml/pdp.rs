@@ -376,7 +376,7 @@ fn status_of_unreadable(
             None => Problem::request(StatusCode::BAD_REQUEST, error),
         }),
         RequestErrorKind::Limit => {
-            call.surface.metrics.limit_hit("request");
+            call.surface.metrics.limit_hit("limits.request");
             Err(Problem::request(StatusCode::PAYLOAD_TOO_LARGE, error))
         }
     }
