@@ -5,9 +5,9 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The project's root.
+/// The project's root, of the clone that runs: not of the one that compiled this.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+    durward_testdata::workspace()
 }
 
 /// A package, of the workspace or from outside.

@@ -18,13 +18,13 @@ use durward_bench::sessions::{
 const LOAD: SessionLoad = SessionLoad { users: 4, duration: Duration::from_millis(100) };
 
 /// A request: what it begins with, and its whole head.
-struct Asked {
+struct HttpRequest {
     line: String,
     head: String,
 }
 
 /// What a node says: a status and a body.
-type Says = Arc<dyn Fn(&Asked) -> (u16, String) + Send + Sync>;
+type Says = Arc<dyn Fn(&HttpRequest) -> (u16, String) + Send + Sync>;
 
 /// A server of our own that says what it is told to. It goes with the test's process.
 fn node(says: Says) -> SocketAddr {
@@ -54,12 +54,12 @@ fn answer(mut stream: &TcpStream, says: &Says) -> Option<()> {
         .map_or(0, |(_, rest)| rest.split('\r').next().unwrap().parse().unwrap());
     reader.read_exact(&mut vec![0; length]).ok()?;
     let line = head.lines().next().unwrap().to_owned();
-    let (status, body) = says(&Asked { line, head });
+    let (status, body) = says(&HttpRequest { line, head });
     write!(stream, "HTTP/1.1 {status} So\r\ncontent-length: {}\r\n\r\n{body}", body.len()).ok()
 }
 
 /// What a node that works says, of a user `anna`.
-fn right(asked: &Asked) -> (u16, String) {
+fn right(asked: &HttpRequest) -> (u16, String) {
     let body = match asked.line.as_str() {
         "POST /v1/login HTTP/1.1" => r#"{"token":"t","user":"anna"}"#,
         "POST /v1/sessions/validate HTTP/1.1" if asked.head.contains("\r\nAuthorization: Bearer t\r\n") => {
@@ -91,7 +91,7 @@ fn site<'a>(nodes: &'a [SocketAddr], people: &'a [BenchPerson]) -> BenchSite<'a>
 fn what_is_asked_is_what_is_counted() {
     let validations = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&validations);
-    let says = move |asked: &Asked| {
+    let says = move |asked: &HttpRequest| {
         count.fetch_add(usize::from(asked.line.contains("validate")), Ordering::SeqCst);
         right(asked)
     };
@@ -151,7 +151,7 @@ fn a_node_that_answers_nonsense_is_not_fast() {
 #[test]
 fn wrong_answers_among_right_ones_are_counted_apart() {
     let turn = AtomicUsize::new(0);
-    let says = move |asked: &Asked| {
+    let says = move |asked: &HttpRequest| {
         let is_odd = asked.line.contains("validate") && turn.fetch_add(1, Ordering::SeqCst) % 2 == 1;
         if is_odd { (503, "later".to_owned()) } else { right(asked) }
     };
@@ -187,7 +187,7 @@ fn what_speaks_no_http_is_said_so() {
 #[test]
 fn logins_of_a_flood_may_be_turned_away() {
     let turn = AtomicUsize::new(0);
-    let says = move |asked: &Asked| match asked.line.contains("login") {
+    let says = move |asked: &HttpRequest| match asked.line.contains("login") {
         true if turn.fetch_add(1, Ordering::SeqCst) < 100 => right(asked),
         // Slowly, so that ten times of it is not too much for the test.
         true => {

@@ -477,8 +477,8 @@ mod tests {
 
     #[test]
     fn every_kind_and_every_member_is_in_the_manual() {
-        let place = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/identity.md");
-        let manual = std::fs::read_to_string(place).unwrap();
+        let manual = durward_testdata::workspace().join("docs/identity.md");
+        let manual = std::fs::read_to_string(manual).unwrap();
         assert_eq!(Kind::ALL.len(), Kind::Started as usize + 1, "the last one");
         for kind in Kind::ALL {
             let name = serde_json::to_value(kind).unwrap();

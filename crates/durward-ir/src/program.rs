@@ -149,9 +149,9 @@ impl Program {
         self.foregone.is_some()
     }
 
-    /// The same, as far as can be seen at once.
+    /// [`Program::foregone`] for who has a reader of the slots; `None` also where the reader does not see enough.
     #[inline]
-    pub fn foregone_verdict(&self, reader: &impl SlotReader) -> Option<Verdict> {
+    pub fn foregone_by_reader(&self, reader: &impl SlotReader) -> Option<Verdict> {
         self.foregone.as_ref()?.verdict_by_reader(reader)
     }
 

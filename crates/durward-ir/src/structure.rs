@@ -14,10 +14,9 @@ mod templates;
 use std::borrow::Cow;
 
 use crate::fault::{Evaluated, Fault};
-use crate::value::Value;
+use crate::value::{Value, WEIGHT_MAX};
 
 pub use crate::library::kind_of;
-pub use crate::value::WEIGHT_MAX;
 pub use membership::{all_in, any_in, has, has_all, has_any, is_in};
 pub use operators::{
     Comparison, Numeric, add, calculate, compare, divide, exclusive_or, multiply, negative, not, positive,

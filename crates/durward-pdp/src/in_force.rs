@@ -1,4 +1,4 @@
-//! What is known of the policies in force beside them, and what was in force before.
+//! The record of the policies in force, which only a change of policies reads, and the snapshots that were in force before.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::register::Register;
 use crate::snapshot::Snapshot;
 use crate::warnings::Warnings;
 
-/// What whoever changes the policies has to know of those in force.
+/// What a change of policies needs to know of those in force.
 #[derive(Debug, Default)]
 pub(crate) struct InForce {
     /// The number of the last snapshot.

@@ -1,11 +1,11 @@
-//! Questions in one language, put to policies of the other: they are answered, and hardly as whoever asks expects.
+//! Warns of requests in one policy language where all policies are in the other one: the answer is hardly what the caller expects.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Pdp;
 use crate::language::Languages;
 
-/// In which language a question is.
+/// The policy language that a request is made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestLanguage {
     /// A request of XACML.
@@ -14,7 +14,8 @@ pub enum RequestLanguage {
     Sapl,
 }
 
-/// The snapshot that was warned of last, by language of the question; they count from 1.
+/// The number of the snapshot that [`Pdp::first_mismatch`] warned of last, for each language of a request. 0 is none: numbers
+/// of snapshots count from 1.
 #[derive(Debug, Default)]
 pub(crate) struct WarnedSnapshots {
     xacml: AtomicU64,
@@ -25,7 +26,7 @@ impl Pdp {
     /// What to tell of questions in this language where all policies in force are of the other one; nothing else.
     ///
     /// ```
-    /// use durward_pdp::{RequestLanguage, Pdp};
+    /// use durward_pdp::{Pdp, RequestLanguage};
     ///
     /// let pdp = Pdp::builder().policy("p.sapl", "policy \"p\" permit").build().map_err(|errors| errors[0].to_string())?;
     /// assert!(pdp.mismatch(RequestLanguage::Xacml).is_some_and(|note| note.contains("all policies in force are of SAPL")));
@@ -45,7 +46,7 @@ impl Pdp {
         }
     }
 
-    /// The same once for each snapshot, for logs.
+    /// [`Pdp::mismatch`] the first time for each snapshot, for logs.
     pub fn first_mismatch(&self, language: RequestLanguage) -> Option<&'static str> {
         let note = self.mismatch(language)?;
         let warned = match language {

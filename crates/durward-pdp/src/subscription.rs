@@ -279,7 +279,7 @@ fn table_decision(snapshot: &Snapshot, subscription: &Subscription) -> Option<Ve
 /// Where a verdict was computed ahead, or can be found in the index.
 #[inline]
 fn verdict_by_reader(snapshot: &Snapshot, reader: &impl SlotReader) -> Option<Verdict> {
-    if let Some(verdict) = snapshot.program.foregone_verdict(reader) {
+    if let Some(verdict) = snapshot.program.foregone_by_reader(reader) {
         return Some(verdict);
     }
     match &snapshot.index {
@@ -289,8 +289,9 @@ fn verdict_by_reader(snapshot: &Snapshot, reader: &impl SlotReader) -> Option<Ve
     }
 }
 
+/// What the documents in the shortlist say together.
 #[inline]
-fn vote<S: Shortlist>(program: &Program, question: &Question<'_>, shortlist: &S) -> Vote {
+pub(crate) fn vote<S: Shortlist>(program: &Program, question: &Question<'_>, shortlist: &S) -> Vote {
     let memory = Memory::new();
     Evaluator::new(program, question, shortlist, &Unwatched, ListPolicies::No).remembering(&memory).decide()
 }

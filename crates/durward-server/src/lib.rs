@@ -19,7 +19,7 @@ mod policies;
 mod serve;
 mod surfaces;
 
-pub use access::auth::digest_of_secret;
+pub use access::auth::{SecretDigestError, digest_of_secret};
 pub use access::issued::KeyStore;
 pub use access::sessions::start_sessions;
 pub use base::Clock;
@@ -29,11 +29,11 @@ pub use base::settings::{
     AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings, ClientGrant, ConfigError,
     DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs,
     LdapSourceSettings, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings, NatsStoreSettings,
-    Network, OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings,
-    OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamSettings, PolicySettings, PolicySource,
-    Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings, SecondStepAt,
-    ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings,
-    WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    Network, NetworkParseError, OauthClientSettings, OauthSettings, OpcuaAuthoritySettings,
+    OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamSettings,
+    PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings,
+    SchemaSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings,
+    TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

@@ -30,10 +30,8 @@ impl PublishedFile {
     /// # Errors
     /// The file cannot be read or says something else, or there can be no thread.
     pub(super) fn start(path: &Path, poll: Duration, clock: &Clock) -> Result<PublishedFile, SettingError> {
-        let wrong = |message: String| SettingError::new("sources.published", message);
-        let repository = Repository::default();
-        let mut watch = Watch { path: path.into(), repository: repository.clone(), text: None };
-        watch.look().map_err(wrong)?;
+        let watch = Watch::open(path)?;
+        let repository = watch.repository.clone();
         let (stop, stopped) = channel();
         let clock = Clock::clone(clock);
         let run = move || watch.run(poll, &clock, &stopped);
@@ -49,6 +47,18 @@ impl PublishedFile {
     }
 }
 
+/// Reads the file once, as [`PublishedFile::start`] does.
+///
+/// # Errors
+/// The file cannot be read or says something else.
+pub(super) fn check(path: &Path) -> Result<(), SettingError> {
+    Watch::open(path).map(drop)
+}
+
+fn wrong(message: String) -> SettingError {
+    SettingError::new("sources.published", message)
+}
+
 struct Watch {
     path: PathBuf,
     repository: Repository,
@@ -57,6 +67,13 @@ struct Watch {
 }
 
 impl Watch {
+    /// Reads the file for the first time.
+    fn open(path: &Path) -> Result<Watch, SettingError> {
+        let mut watch = Watch { path: path.into(), repository: Repository::default(), text: None };
+        watch.look().map_err(wrong)?;
+        Ok(watch)
+    }
+
     fn run(mut self, poll: Duration, clock: &Clock, stopped: &Receiver<()>) {
         let mut last_problem = String::new();
         loop {

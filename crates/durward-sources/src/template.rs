@@ -109,7 +109,7 @@ impl<P> Template<P> {
             let text = self.texts().collect::<Vec<_>>().join(example);
             let wrong = |error| {
                 format!(
-                    "has a `body` that is no JSON with a value such as {example} in each place: {error}; each place is a whole value, without quotation marks"
+                    "has a `body` that is no JSON with a value such as {example} in each placeholder: {error}; each placeholder is a whole value, without quotation marks"
                 )
             };
             json::read(&text).map_err(wrong)?;
@@ -183,7 +183,7 @@ impl Template {
                 Placeholder::Entity => invocation.entity.as_ref(),
                 Placeholder::Argument(number) => invocation.arguments.get(*number),
             };
-            write(value.ok_or("there is nothing to put in a place")?, out)
+            write(value.ok_or("there is no value for a placeholder")?, out)
         })
     }
 }

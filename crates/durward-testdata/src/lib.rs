@@ -1,5 +1,5 @@
 //! What tests need and the repository does not hold: recorded data, programs of others; and chance from a seed. A test without them is skipped, which one
-//! line on stderr says; where nothing may be skipped (`CI=true`), it fails.
+//! line on stderr says; where nothing may be skipped (`CI=true`), it fails. Also where the repository is.
 
 mod random;
 
@@ -9,6 +9,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub use random::{TestRandom, TestShift};
+
+/// The root of the workspace whose tests run.
+///
+/// Clones may share a target directory, so a test may run in another clone than the one that compiled it: cargo says at run
+/// time where that is. Without cargo it is the clone that compiled it.
+///
+/// ```
+/// assert!(durward_testdata::workspace().join("Cargo.toml").is_file());
+/// ```
+pub fn workspace() -> PathBuf {
+    const HERE: &str = "crates/durward-testdata";
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let running =
+        package.iter().flat_map(|folder| folder.ancestors()).find(|folder| folder.join(HERE).is_dir());
+    let compiled = || Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+    running.or_else(compiled).unwrap_or(Path::new("")).to_path_buf()
+}
 
 /// A file or folder of the recorded data, `""` for all of it; `None` where it is absent, which is said.
 ///
@@ -29,7 +46,7 @@ pub fn recorded(name: &str) -> Option<PathBuf> {
 ///
 /// Where it was looked for.
 pub fn find(name: &str) -> Result<PathBuf, String> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let beside = || workspace().join("../shared/data");
     let path = std::env::var_os("DURWARD_DATA").map_or_else(beside, PathBuf::from).join(name);
     // Without `..`: other programs are told the path too.
     path.canonicalize().map_err(|_| format!("no recorded data at {}: set DURWARD_DATA", path.display()))

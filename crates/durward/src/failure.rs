@@ -94,7 +94,32 @@ pub(crate) fn warn(message: impl Display) {
     let _ = writeln!(io::stderr(), "durward: warning: {message}");
 }
 
-/// An operating system's message without its number: `No such file or directory`.
+/// An operating system's message without its number: `No such file or directory`. What stands behind the number stays: it says
+/// which setting is meant.
 pub(crate) fn without_number(message: &str) -> String {
-    message.split(" (os error").next().unwrap_or(message).to_owned()
+    let mut parts = message.split(" (os error ");
+    let first = parts.next().unwrap_or_default();
+    parts.fold(first.to_owned(), |text, part| {
+        text + part.split_once(')').map_or(part, |(_number, behind)| behind)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_and_what_stands_behind_them_stays() {
+        for (message, expected) in [
+            (
+                "a.pem: No such file (os error 2); see `server.tls.key`",
+                "a.pem: No such file; see `server.tls.key`",
+            ),
+            ("denied (os error 13)", "denied"),
+            ("a (os error 2), b (os error 13)", "a, b"),
+            ("no number", "no number"),
+        ] {
+            assert_eq!(without_number(message), expected);
+        }
+    }
 }

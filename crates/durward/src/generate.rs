@@ -97,7 +97,7 @@ fn random(length: usize) -> Result<String, CommandError> {
 
 fn digest(secret: &str) -> Result<String, CommandError> {
     let salt = durward_bundle::random_bytes().map_err(|error| CommandError::new(error.to_string()))?;
-    digest_of_secret(secret, salt).map_err(CommandError::new)
+    digest_of_secret(secret, salt).map_err(|error| CommandError::new(error.to_string()))
 }
 
 /// Names go into a line of TOML, and into a header field before a colon.

@@ -1,11 +1,12 @@
 //! What the manual, the README, help and messages tell people to type is there: commands, flags, documents.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Command, CommandFactory, Parser};
 use durward_pdp::ir::combine::Combines;
 use durward_pdp::{Algorithm, DataType};
+use durward_testdata::workspace;
 
 use crate::Arguments;
 
@@ -24,10 +25,6 @@ const FLAGS_OF_OTHERS: [&str; 11] = [
     "--web.enable-remote-write-receiver",
 ];
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 /// The files with this ending below a directory, with their texts.
 fn texts(directory: &Path, ending: &str, found: &mut Vec<(String, String)>) {
     for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
@@ -42,9 +39,9 @@ fn texts(directory: &Path, ending: &str, found: &mut Vec<(String, String)>) {
 /// The documents that people read.
 fn manual() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    texts(&root().join("docs"), "md", &mut found);
+    texts(&workspace().join("docs"), "md", &mut found);
     for name in ["README.md", "ARCHITECTURE.md"] {
-        found.push((name.to_owned(), fs::read_to_string(root().join(name)).unwrap()));
+        found.push((name.to_owned(), fs::read_to_string(workspace().join(name)).unwrap()));
     }
     found
 }
@@ -174,8 +171,8 @@ fn commands_that_stand_in_blocks_can_be_typed() {
 #[test]
 fn commands_that_are_named_are_there() {
     let mut all = manual();
-    texts(&root().join("crates"), "rs", &mut all);
-    texts(&root().join("xtask/src"), "rs", &mut all);
+    texts(&workspace().join("crates"), "rs", &mut all);
+    texts(&workspace().join("xtask/src"), "rs", &mut all);
     // These tests name what is not there.
     all.retain(|(name, _)| !name.ends_with("manual.rs"));
     let command = Arguments::command();
@@ -223,14 +220,14 @@ fn flags_that_are_named_are_there() {
 #[test]
 fn documents_that_messages_name_are_there() {
     let mut all = Vec::new();
-    texts(&root().join("crates"), "rs", &mut all);
+    texts(&workspace().join("crates"), "rs", &mut all);
     let mut wrong = Vec::new();
     for (name, text) in &all {
         for piece in text.split("docs/").skip(1) {
             let is_part = |it: &char| it.is_ascii_lowercase() || *it == '-';
             let document: String = piece.chars().take_while(is_part).collect();
             let is_document = piece.get(document.len()..).is_some_and(|rest| rest.starts_with(".md"));
-            if is_document && !root().join(format!("docs/{document}.md")).is_file() {
+            if is_document && !workspace().join(format!("docs/{document}.md")).is_file() {
                 wrong.push(format!("{name}: docs/{document}.md"));
             }
         }
@@ -241,7 +238,7 @@ fn documents_that_messages_name_are_there() {
 /// The table of combining algorithms is whole, and holds nothing else; and so is the list of data types.
 #[test]
 fn the_manual_lists_what_messages_say_it_does() {
-    let text = fs::read_to_string(root().join("docs/xacml.md")).unwrap();
+    let text = fs::read_to_string(workspace().join("docs/xacml.md")).unwrap();
     let (_, table) = text.split_once("## Combining algorithms\n").unwrap();
     let (table, _) = table.split_once("\n## ").unwrap();
     let mut listed = Vec::new();

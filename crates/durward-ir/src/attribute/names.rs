@@ -267,6 +267,21 @@ mod tests {
         }
     }
 
+    /// The table is one of this test's own: that of the process must not be full for others.
+    #[test]
+    fn a_name_beyond_the_limit_has_no_number() {
+        let other = Name { category: "other".into(), id: "other".into() };
+        let mut names = Names {
+            entries: vec![Entry::default(); 2 * NAMES_MAX],
+            names: vec![other; NAMES_MAX - 1],
+            ..Names::default()
+        };
+        names.add(&name("limit", "last"));
+        names.add(&name("limit", "beyond"));
+        let find = |id: &str| names.find("limit", CategoryHash::of("limit"), id).number() as usize;
+        assert_eq!((find("last"), find("beyond"), names.names.len()), (NAMES_MAX, 0, NAMES_MAX));
+    }
+
     /// A thread that reads while another puts policies in force goes on with the names that it began with.
     #[test]
     fn names_may_come_while_some_are_read() {

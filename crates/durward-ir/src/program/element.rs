@@ -160,10 +160,10 @@ pub struct AssignmentExpr {
     pub value: ExprId,
 }
 
-/// Where in which document something was written. Lines and columns count from 1.
+/// The document, line and column that a part of a policy stands at. Lines and columns count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct SourceLocation {
-    /// The document, the number of [`Program::source`](super::Program::source).
+    /// The number of the document, for [`Program::source`](super::Program::source).
     pub source: u32,
     /// The line.
     pub line: u32,

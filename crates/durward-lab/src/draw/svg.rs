@@ -48,7 +48,7 @@ fn write_shape(text: &mut String, shape: &Shape) -> std::fmt::Result {
                 text,
                 "<polyline class=\"k{}\" points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\"{}/>",
                 class(*colour),
-                places(points),
+                coordinates(points),
                 light(*colour),
                 dashes.unwrap_or_default()
             )
@@ -60,7 +60,7 @@ fn write_shape(text: &mut String, shape: &Shape) -> std::fmt::Result {
             writeln!(
                 text,
                 "<polygon class=\"f{class}\" points=\"{}\" fill=\"{light}\"{opacity}/>",
-                places(points)
+                coordinates(points)
             )
         }
         Shape::Mark { mark, place, colour, is_hollow, title } => {
@@ -72,7 +72,7 @@ fn write_shape(text: &mut String, shape: &Shape) -> std::fmt::Result {
                 "<polygon class=\"m f{} k{}\" points=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.4\">{title}</polygon>",
                 class(fill),
                 class(*colour),
-                places(&mark.corners(*place)),
+                coordinates(&mark.corners(*place)),
                 light(fill),
                 light(*colour)
             )
@@ -97,7 +97,7 @@ fn write_shape(text: &mut String, shape: &Shape) -> std::fmt::Result {
     }
 }
 
-fn places(points: &[Point]) -> String {
+fn coordinates(points: &[Point]) -> String {
     let points: Vec<String> = points.iter().map(|at| format!("{:.1},{:.1}", at.x, at.y)).collect();
     points.join(" ")
 }

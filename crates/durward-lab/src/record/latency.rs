@@ -1,5 +1,7 @@
 //! How long requests took: a histogram, and its text in records.
 
+use std::fmt;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
@@ -16,7 +18,7 @@ const DIGITS: u8 = 3;
 
 /// How long requests took, in nanoseconds, to three digits. In JSON it is the V2 format of HdrHistogram, deflated, in Base64:
 /// what every HdrHistogram tool reads. An empty one is an empty text.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct LatencyRecord(Histogram<u64>);
 
 impl Default for LatencyRecord {
@@ -84,6 +86,14 @@ impl LatencyRecord {
     }
 }
 
+/// Without the histogram, which has thousands of counts.
+impl fmt::Debug for LatencyRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, p50_ns, max_ns) = (self.count(), self.percentile_ns(50.0), self.max_ns());
+        write!(f, "LatencyRecord({count} requests, p50 {p50_ns} ns, max {max_ns} ns)")
+    }
+}
+
 impl Serialize for LatencyRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
@@ -124,6 +134,13 @@ mod tests {
         assert_eq!((read.count(), read.percentile_ns(100.0)), (10_003, read.max_ns()));
         let median = read.percentile_ns(50.0);
         assert!(median.abs_diff(50_000_000) < 100_000, "{median}");
+    }
+
+    #[test]
+    fn what_is_shown_in_debugging_is_short() {
+        let mut latency = LatencyRecord::default();
+        latency.record_many(7, 3);
+        assert_eq!(format!("{latency:?}"), "LatencyRecord(3 requests, p50 7 ns, max 7 ns)");
     }
 
     #[test]

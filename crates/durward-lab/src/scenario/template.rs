@@ -13,6 +13,8 @@
 
 use std::fmt;
 
+use durward_wire::percent::segment_encoded;
+
 /// One part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplatePart {
@@ -191,7 +193,11 @@ pub fn write(out: &mut Vec<u8>, value: &str, filter: TemplateFilter) {
     use base64::Engine;
     match filter {
         TemplateFilter::Plain => out.extend_from_slice(value.as_bytes()),
-        TemplateFilter::Url => value.bytes().for_each(|byte| percent(out, byte)),
+        TemplateFilter::Url => {
+            let mut segment = String::with_capacity(value.len());
+            segment_encoded(value, &mut segment);
+            out.extend_from_slice(segment.as_bytes());
+        }
         TemplateFilter::Json => {
             let quoted = serde_json::Value::from(value).to_string();
             out.extend_from_slice(quoted.as_bytes().get(1..quoted.len() - 1).unwrap_or_default());
@@ -200,17 +206,6 @@ pub fn write(out: &mut Vec<u8>, value: &str, filter: TemplateFilter) {
             let text = base64::engine::general_purpose::STANDARD.encode(value);
             out.extend_from_slice(text.as_bytes());
         }
-    }
-}
-
-/// RFC 3986, 2.3: letters, digits and four others stay.
-fn percent(out: &mut Vec<u8>, byte: u8) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-        out.push(byte);
-    } else {
-        let digit = |half: u8| HEX.get(usize::from(half)).copied().unwrap_or(b'0');
-        out.extend_from_slice(&[b'%', digit(byte >> 4), digit(byte & 15)]);
     }
 }
 

@@ -257,8 +257,7 @@ fn goals_that_cannot_be_are_refused() {
 /// The worked example of docs/lab-plan.md: its points, goal and prices give what it prints, word for word.
 #[test]
 fn the_page_prints_what_the_plan_says() {
-    let page =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lab-plan.md")).unwrap();
+    let page = std::fs::read_to_string(durward_testdata::workspace().join("docs/lab-plan.md")).unwrap();
     let block = |name: &str| {
         let from = page.find(&format!("<!-- {name} -->")).unwrap_or_else(|| panic!("no block {name}"));
         let text = page[from..].split("```").nth(1).unwrap();

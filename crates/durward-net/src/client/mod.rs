@@ -134,8 +134,8 @@ impl Client {
     ///
     /// # Errors
     /// Authorities that cannot be read, credentials that cannot be written, or that would be sent in the clear.
-    pub fn new(address: ServerAddress, settings: &Settings) -> Result<Client, ClientError> {
-        address.check(settings)?;
+    pub fn new(server: ServerAddress, settings: &Settings) -> Result<Client, ClientError> {
+        server.check(settings)?;
         let trust = match settings.security {
             Security::Verified => Trust::Authorities(settings.authorities.as_deref(), "--authorities"),
             Security::DangerInsecure => Trust::DangerAnybody,
@@ -146,7 +146,7 @@ impl Client {
             credentials: settings.credentials.clone(),
             answer_time_max: settings.answer_time_max,
         };
-        Ok(Client(match address {
+        Ok(Client(match server {
             ServerAddress::Http(base) => Protocol::Http(Box::new(http::HttpClient::new(base, common)?)),
             ServerAddress::Rsocket(address) => {
                 Protocol::Rsocket(Box::new(rsocket::RsocketClient::new(address, common)))

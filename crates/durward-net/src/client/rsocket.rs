@@ -15,7 +15,7 @@ use durward_wire::sapl::protobuf;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{sleep_until, timeout};
 
-use super::server_address::{Address, Where};
+use super::server_address::{RsocketAddress, Where};
 use super::{ANSWER_BYTES_MAX, ClientError, Common, SILENCE_MAX, legible};
 use crate::connect::Stream;
 
@@ -30,7 +30,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(20);
 
 /// Asks over RSocket.
 pub(super) struct RsocketClient {
-    address: Address,
+    address: RsocketAddress,
     common: Common,
     open: Option<Open>,
     /// What is watched.
@@ -57,7 +57,7 @@ impl fmt::Debug for RsocketClient {
 }
 
 impl RsocketClient {
-    pub(super) fn new(address: Address, common: Common) -> RsocketClient {
+    pub(super) fn new(address: RsocketAddress, common: Common) -> RsocketClient {
         RsocketClient { address, common, open: None, watched: None }
     }
 

@@ -15,7 +15,7 @@ pub enum ServerAddress {
     /// SAPL's decisions over HTTP.
     Http(Base),
     /// SAPL's decisions over RSocket.
-    Rsocket(Address),
+    Rsocket(RsocketAddress),
 }
 
 /// The address that `/api/pdp/...` lies below.
@@ -25,9 +25,9 @@ pub struct Base {
     host: String,
 }
 
-/// Where RSocket is spoken.
+/// Where a server speaks RSocket.
 #[derive(Clone, Debug)]
-pub struct Address(pub(super) Where);
+pub struct RsocketAddress(pub(super) Where);
 
 #[derive(Clone)]
 pub(super) enum Where {
@@ -97,7 +97,7 @@ impl ServerAddress {
             if is_encrypted {
                 return Err(ServerAddressError("a Unix socket has no TLS"));
             }
-            return Ok(ServerAddress::Rsocket(Address(Where::Unix(text.into()))));
+            return Ok(ServerAddress::Rsocket(RsocketAddress(Where::Unix(text.into()))));
         }
         let (host, port) =
             text.rsplit_once(':').ok_or(ServerAddressError("neither `host:port` nor a path with a `/`"))?;
@@ -108,7 +108,7 @@ impl ServerAddress {
             return Err(ServerAddressError("neither `host:port` nor a path with a `/`"));
         }
         let endpoint = Endpoint { is_encrypted, host: bare.to_owned(), port };
-        Ok(ServerAddress::Rsocket(Address(Where::Tcp(endpoint))))
+        Ok(ServerAddress::Rsocket(RsocketAddress(Where::Tcp(endpoint))))
     }
 
     /// # Errors
@@ -139,10 +139,10 @@ impl ServerAddress {
             ServerAddress::Http(base) => {
                 base.uri.scheme_str() == Some("https") || is_this_machine(&base.host)
             }
-            ServerAddress::Rsocket(Address(Where::Tcp(endpoint))) => {
+            ServerAddress::Rsocket(RsocketAddress(Where::Tcp(endpoint))) => {
                 endpoint.is_encrypted || is_this_machine(&endpoint.host)
             }
-            ServerAddress::Rsocket(Address(Where::Unix(_))) => true,
+            ServerAddress::Rsocket(RsocketAddress(Where::Unix(_))) => true,
         }
     }
 }

@@ -63,7 +63,7 @@ pub enum GateAuditKind<'a> {
         /// Why, in words.
         reason: &'a str,
     },
-    /// An operator should know.
+    /// An operator should know. The gate has logged it.
     Note {
         /// What, in words.
         text: &'a str,
@@ -102,12 +102,11 @@ impl GateAudit for GateAuditLog {
             GateAuditKind::ActivationRefused { status, .. } => {
                 tracing::info!(session, client, subject, %status, "{what}");
             }
-            GateAuditKind::Activated { .. }
-            | GateAuditKind::Renewed { .. }
-            | GateAuditKind::Ended { .. }
-            | GateAuditKind::Note { .. } => {
+            GateAuditKind::Activated { .. } | GateAuditKind::Renewed { .. } | GateAuditKind::Ended { .. } => {
                 tracing::info!(session, client, subject, "{what}");
             }
+            // Whoever noted it has logged it, as a warning or not.
+            GateAuditKind::Note { .. } => {}
         }
     }
 }

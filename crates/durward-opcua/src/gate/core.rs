@@ -350,8 +350,9 @@ impl GateCore {
                 (None, "a message of the authorization service is dated too far ahead: compare the clocks")
             }
         };
-        tracing::warn!("{text}");
         let cell = session.and_then(|session| self.cells().get(&session).cloned());
+        let session = cell.as_deref().map_or(0, |cell| cell.number);
+        tracing::warn!(session, "{text}");
         self.tell(now, cell.as_deref(), GateAuditKind::Note { text });
     }
 

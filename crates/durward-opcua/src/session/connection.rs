@@ -91,6 +91,9 @@ impl<S: SessionHandler> ServerConnection<S> {
         self.channel.close(ended.as_ref().err());
         match ended {
             Ok(()) => tracing::debug!(channel = id, "a channel was closed"),
+            Err(error) if is_ordinary(&error) => {
+                tracing::debug!(channel = id, peer = ?self.peer.channel.peer, %error, "a channel ended");
+            }
             Err(error) => {
                 tracing::info!(channel = id, peer = ?self.peer.channel.peer, %error, "a channel broke")
             }
@@ -430,4 +433,10 @@ fn cancel<S: SessionHandler>(
     let cancel_count = entry.cancel(request.request_handle);
     let response_header = response_header(peek.handle, StatusCode::Good, (core.channel.clock)());
     wire::encode_service(&context, &CancelResponse { response_header, cancel_count })
+}
+
+/// Whether a client only went without a word, or the server closed the channel: neither needs an operator.
+fn is_ordinary(error: &Error) -> bool {
+    [StatusCode::BadCommunicationError, StatusCode::BadConnectionClosed, StatusCode::BadSecureChannelClosed]
+        .contains(&error.status())
 }

@@ -108,28 +108,33 @@ impl Endpoint {
         Endpoint { offer: SecurityOffer { policy, mode }, tokens: tokens.collect() }
     }
 
-    fn check(&self, ids: &mut HashSet<String>) -> Result<(), String> {
+    fn check(&self, ids: &mut HashSet<String>) -> Result<(), Error> {
         let SecurityOffer { policy, mode } = self.offer;
         let secured = matches!(mode, MessageSecurityMode::Sign | MessageSecurityMode::SignAndEncrypt);
         if !policy.is_secure() || !secured {
-            return Err(format!("an endpoint with {policy} and {mode:?} has no security; sessions need it"));
+            return Err(wrong(format!(
+                "an endpoint with {policy} and {mode:?} has no security; sessions need it"
+            )));
         }
         if self.tokens.is_empty() {
-            return Err(format!("the endpoint with {policy} and {mode:?} accepts no user token"));
+            return Err(wrong(format!("the endpoint with {policy} and {mode:?} accepts no user token")));
         }
         for token in &self.tokens {
             if !ids.insert(token.id.clone()) {
-                return Err(format!("the user token policy `{}` is there twice", token.id));
+                return Err(wrong(format!("the user token policy `{}` is there twice", token.id)));
             }
             let plain = token.security == TokenSecurity::Plain;
             if plain && token.kind.has_secret() && mode != MessageSecurityMode::SignAndEncrypt {
-                return Err(format!(
+                return Err(wrong(format!(
                     "`{}` sends secrets in plain over a channel that is not encrypted",
                     token.id
-                ));
+                )));
             }
             if plain && token.kind == UserTokenKind::Certificate {
-                return Err(format!("`{}` needs a security policy for the user's signature", token.id));
+                return Err(wrong(format!(
+                    "`{}` needs a security policy for the user's signature",
+                    token.id
+                )));
             }
         }
         Ok(())
@@ -152,7 +157,6 @@ impl UserTokenKind {
 /// # Errors
 /// `BadConfigurationError`, with what to change.
 pub(super) fn check(settings: &ServerSettings) -> Result<(), Error> {
-    let wrong = |reason: String| Error::new(StatusCode::BadConfigurationError, reason);
     let own = settings.channel.own.certificate();
     if !own.is_of_application(&settings.application_uri) {
         return Err(wrong(format!(
@@ -166,12 +170,16 @@ pub(super) fn check(settings: &ServerSettings) -> Result<(), Error> {
     }
     let mut ids = HashSet::new();
     for (index, endpoint) in settings.endpoints.iter().enumerate() {
-        endpoint.check(&mut ids).map_err(wrong)?;
+        endpoint.check(&mut ids)?;
         if settings.endpoints.iter().take(index).any(|other| other.offer == endpoint.offer) {
             return Err(wrong("two endpoints have the same security policy and mode".to_owned()));
         }
     }
     Ok(())
+}
+
+fn wrong(reason: String) -> Error {
+    Error::new(StatusCode::BadConfigurationError, reason)
 }
 
 /// What the server says of itself.

@@ -1,7 +1,7 @@
-//! Documents of SAPL, and what lies beside them. Without the feature `sapl`, `no_sapl.rs` is in its place.
+//! Reads, configures, lowers and checks documents of SAPL. Without the feature `sapl`, `no_sapl.rs` replaces this file.
 
 use durward_ir::combine::Voting;
-use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Unwatched};
+use durward_ir::evaluate::Everything;
 use durward_ir::finding::Finding;
 use durward_ir::program::{Builder, Expr, NodeId, Program, Structured};
 use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
@@ -17,6 +17,7 @@ pub(crate) use crate::secrets::{Secrets, check_extensions};
 
 use crate::PolicyText;
 use crate::class::Class;
+use crate::subscription::vote;
 
 /// # Errors
 /// Everything that is wrong with the document by itself.
@@ -97,9 +98,7 @@ pub(crate) fn always(program: &Program) -> Option<Decision> {
         return None;
     }
     let question = Question::new(&program.slots, &NoAttributes, &NoContent, &[], &UNENCODED);
-    let memory = Memory::new();
-    let evaluator = Evaluator::new(program, &question, &Everything, &Unwatched, ListPolicies::No);
-    Some(evaluator.remembering(&memory).decide().into())
+    Some(vote(program, &question, &Everything).into())
 }
 
 fn to_errors(problems: Vec<Problem>) -> Vec<PolicyError> {

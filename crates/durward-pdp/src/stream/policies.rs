@@ -65,9 +65,9 @@ impl fmt::Debug for PackedSubscription {
 }
 
 /// The policies that a decision point had in force at one moment, for [`super::Streams`].
-pub struct PoliciesInForce(Option<InForce>);
+pub struct PoliciesInForce(Option<PdpSnapshot>);
 
-struct InForce {
+struct PdpSnapshot {
     pdp: Arc<Pdp>,
     snapshot: Arc<Snapshot>,
 }
@@ -82,7 +82,7 @@ impl fmt::Debug for PoliciesInForce {
 impl PoliciesInForce {
     /// What the decision point has in force now. Give it to [`super::Streams::replace`] whenever that changes.
     pub fn of(pdp: &Arc<Pdp>) -> Arc<PoliciesInForce> {
-        let in_force = InForce { pdp: Arc::clone(pdp), snapshot: pdp.snapshot.load_full() };
+        let in_force = PdpSnapshot { pdp: Arc::clone(pdp), snapshot: pdp.snapshot.load_full() };
         Arc::new(PoliciesInForce(Some(in_force)))
     }
 
@@ -97,7 +97,7 @@ impl Decider for PoliciesInForce {
     type Decision = Decision;
 
     fn step(&self, packed: &PackedSubscription, known: &dyn KnownAttributes) -> Step<Decision> {
-        let Some(InForce { pdp, snapshot }) = &self.0 else {
+        let Some(PdpSnapshot { pdp, snapshot }) = &self.0 else {
             return Step::Decided(Decision::plain(Outcome::Indeterminate));
         };
         // What was packed can be unpacked.
@@ -113,7 +113,7 @@ impl Decider for PoliciesInForce {
     }
 
     fn surroundings(&self) -> Surroundings {
-        let Some(InForce { snapshot, .. }) = &self.0 else { return Surroundings::default() };
+        let Some(PdpSnapshot { snapshot, .. }) = &self.0 else { return Surroundings::default() };
         Surroundings {
             variables: Value::Object(Arc::clone(&snapshot.variables)),
             secrets: snapshot.secrets.reveal(),
@@ -145,7 +145,7 @@ impl RecordedPolicies {
         known: &dyn KnownAttributes,
         decision: &Decision,
     ) -> Record {
-        let Some(InForce { pdp, snapshot }) = &self.policies.0 else {
+        let Some(PdpSnapshot { pdp, snapshot }) = &self.policies.0 else {
             return Record::failed(0, "the tenant has no policies in force");
         };
         match packed.unpack() {

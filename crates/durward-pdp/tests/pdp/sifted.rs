@@ -1,5 +1,5 @@
-//! Policies that test random subsets of many attributes go through a sieve: what it leaves is answered from tables, and as
-//! the plain evaluator answers it; also while policies come and go.
+//! Policies that test random subsets of many attributes go through a sieve: what it leaves is answered without
+//! evaluation, and as the plain evaluator answers it; also while policies come and go.
 
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::{IndexKind, Pdp, PolicyChange, PolicyText};

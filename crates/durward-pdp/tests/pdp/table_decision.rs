@@ -1,4 +1,4 @@
-//! What is answered from tables is what the plain evaluator says: of random policies as people write them, many at once,
+//! A decision without evaluation is what the plain evaluator says: of random policies as people write them, many at once,
 //! asked with short, long, whole, broken, missing and nested values; as read, encoded, side by side, and by a decider.
 
 use durward_pdp::ir::Value;

@@ -76,7 +76,13 @@ impl<'t> Lowering<'t, '_, '_> {
         };
         if !full.split('.').all(is_valid) {
             let message = format!("`{full}` is no name of a function or an attribute");
-            self.problem(name.span, message, Some("such names consist of letters and digits only"));
+            let help = match durward_library::is_known(&full) {
+                true => {
+                    "it is in the library, and SAPL's engine refuses a call of it too: such names consist of letters and digits only"
+                }
+                false => "such names consist of letters and digits only",
+            };
+            self.problem(name.span, message, Some(help));
         }
         Some(full)
     }

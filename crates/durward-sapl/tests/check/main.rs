@@ -65,7 +65,7 @@ fn json(text: &str) -> Value {
 
 /// The codes that the check gives, as its source has them: what is first in a call that reports.
 fn codes_in_source() -> Vec<String> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/check");
+    let folder = durward_testdata::workspace().join("crates/durward-sapl/src/check");
     let mut codes = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
@@ -78,10 +78,11 @@ fn codes_in_source() -> Vec<String> {
 
 #[test]
 fn every_code_is_documented_and_tested() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let manual = std::fs::read_to_string(root.join("../../docs/sapl.md")).unwrap();
+    let root = durward_testdata::workspace();
+    let manual = std::fs::read_to_string(root.join("docs/sapl.md")).unwrap();
+    let folder = root.join("crates/durward-sapl/tests/check");
     let tests: String = ["names", "operators", "schemas", "usage"]
-        .map(|name| std::fs::read_to_string(root.join(format!("tests/check/{name}.rs"))).unwrap())
+        .map(|name| std::fs::read_to_string(folder.join(format!("{name}.rs"))).unwrap())
         .concat();
     let codes = codes_in_source();
     assert!(codes.len() > 25, "{codes:?}");

@@ -3,7 +3,7 @@
 //! What reads policies writes it; whoever decides, or tells operators, reads it and never waits.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use durward_pdp::check::Settings as Checks;
@@ -113,10 +113,18 @@ impl InForce {
         self.state.load().warned.count + of_tenants
     }
 
+    /// When the policies in force came into force: those of the default tenant, where policies come by tenant.
+    pub(crate) fn loaded(&self) -> Option<SystemTime> {
+        let of_default_tenant = || {
+            let all = self.tenants.all();
+            all.get(self.settings.auth.default_tenant.as_str()).filter(|tenant| tenant.pdp.is_some())?.loaded
+        };
+        self.state.load().loaded.or_else(of_default_tenant)
+    }
+
     /// How long the policies in force have been there; zero without any.
     pub(crate) fn age(&self) -> Duration {
-        let loaded = self.state.load().loaded;
-        loaded.and_then(|loaded| (self.clock)().duration_since(loaded).ok()).unwrap_or_default()
+        self.loaded().and_then(|loaded| (self.clock)().duration_since(loaded).ok()).unwrap_or_default()
     }
 
     /// Whether policies come by tenant.

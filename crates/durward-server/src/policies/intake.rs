@@ -67,8 +67,9 @@ impl Intake {
             SecretKey::read(&text).map_err(|error| wrong("policies.secret_keys", path.display(), &error))
         };
         let keys = settings.policies.secret_keys.iter().map(secret_key).collect::<Result<Vec<_>, _>>()?;
-        let keyring = Keyring::new(keys)
-            .map_err(|error| ConfigError::of_setting("policies.secret_keys", format!(": {error}")))?;
+        let keyring = Keyring::new(keys).map_err(|error| {
+            ConfigError::of_setting("policies.secret_keys", format!("cannot be used: {error}"))
+        })?;
         Ok(Intake {
             trust: trust(&settings.bundles)?,
             keyring,

@@ -159,7 +159,7 @@ impl Parts {
 fn issuers(settings: &Settings) -> Result<Issuers, ConfigError> {
     let issuer = |(name, jwt): (&String, &JwtSettings)| {
         let wrong = |error: ConfigError| {
-            ConfigError::of_setting(&format!("sources.jwt.{name}"), format!(": {error}"))
+            ConfigError::of_setting(&format!("sources.jwt.{name}"), format!("cannot be used: {error}"))
         };
         let tokens: Arc<dyn TokenIssuer> = Arc::new(Tokens::new(jwt).map_err(wrong)?);
         Ok((name.clone(), tokens))

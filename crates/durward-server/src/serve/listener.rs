@@ -29,9 +29,13 @@ const REFUSALS_MAX: usize = 64;
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Sent to a connection too many, without a look at what it asks.
-const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
+const HTTP1_REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
     Content-Type: application/problem+json\r\nContent-Length: 109\r\n\r\n\
     {\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,\"detail\":\"too many connections; try again\"}\n";
+
+/// The same to a client of HTTP/2: empty SETTINGS, which come first, then GOAWAY: ENHANCE_YOUR_CALM, and no request was looked at, so that
+/// each may be sent again (RFC 9113, 6.8).
+const HTTP2_REFUSAL: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
 
 /// # Errors
 /// An address that is in use or not ours.
@@ -108,7 +112,7 @@ fn start(
 ) {
     let Some(open) = Open::new(http) else {
         http.metrics.connection("refused");
-        http.metrics.limit_hit("connections_max");
+        http.metrics.limit_hit("server.connections_max");
         if let (Ok(permit), None) = (Arc::clone(refusals).try_acquire_owned(), tls) {
             tokio::spawn(async move {
                 let _ = timeout(REFUSAL_TIME_MAX, refuse(stream)).await;
@@ -135,11 +139,15 @@ fn start(
     };
 }
 
-/// Says why, then takes what the caller sends until it goes, so that it is not cut off before it has read that.
+/// Says why, in the version that the caller speaks, then takes what the caller sends until it goes, so that it is not cut off before
+/// it has read that. Who says nothing for a while is told in HTTP/1.1.
 async fn refuse(mut stream: TcpStream) -> io::Result<()> {
-    stream.write_all(REFUSAL).await?;
+    let mut bytes = [0; 1024];
+    let first = timeout(REFUSAL_TIME_MAX / 4, stream.read(&mut bytes)).await;
+    let count = first.unwrap_or(Ok(0))?;
+    let is_http2 = bytes.get(..count).is_some_and(|first| first.starts_with(connection::PREFACE));
+    stream.write_all(if is_http2 { HTTP2_REFUSAL } else { HTTP1_REFUSAL }).await?;
     stream.shutdown().await?;
-    let mut ignored = [0; 1024];
-    while stream.read(&mut ignored).await? > 0 {}
+    while stream.read(&mut bytes).await? > 0 {}
     Ok(())
 }

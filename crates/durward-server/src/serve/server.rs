@@ -161,6 +161,7 @@ impl Server {
 
     fn build(settings: Settings, clock: Clock, pdp: Option<Arc<Pdp>>) -> Result<Server, StartError> {
         settings.check()?;
+        settings.sources.check_published().map_err(ConfigError::from)?;
         let metrics = Parts::metrics();
         let decision_log = DecisionLog::open(&settings.decision_log, &metrics)
             .map_err(|error| StartError::DecisionLog(settings.decision_log.to.clone(), error))?;
@@ -211,8 +212,8 @@ impl Server {
         self.parts.decider.set(of_sessions(&self.parts, decider)).is_ok()
     }
 
-    /// Answers OpenAM's calls by these sessions, where the settings ask for that but name no users. Until there are some, callers
-    /// are told to come back. `false` where there are some already.
+    /// Answers OpenAM's calls by these sessions, where the settings ask for that but name no users. Without any, [`Server::serve`]
+    /// refuses. `false` where there are some already.
     pub fn set_sessions(&self, sessions: durward_session::Service) -> bool {
         self.parts.http.openam.set_sessions(sessions)
     }
@@ -223,9 +224,10 @@ impl Server {
     /// The first worker is the caller's runtime; the others are threads of their own.
     ///
     /// # Errors
-    /// A thread that cannot be started.
+    /// A thread that cannot be started, OpenAM's calls without users, attribute sources that cannot be used.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<Served, StartError> {
         let Server { parts, listener, address, tls, rsocket, rsocket_address, policies, identity } = self;
+        check_sessions(&parts.http)?;
         for weakness in parts.http.health.weaknesses() {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
@@ -285,6 +287,16 @@ fn acceptor(
     let failed =
         |error: TlsError| ConfigError { source: String::new(), place: None, message: error.to_string() };
     accepted.map(Some).map_err(failed)
+}
+
+/// OpenAM's calls are logins: without users, every one would be answered 503. Asked last, because sessions can come from elsewhere
+/// ([`Server::set_sessions`]).
+fn check_sessions(http: &Http) -> Result<(), ConfigError> {
+    if !http.openam.lacks_sessions() {
+        return Ok(());
+    }
+    let message = "is true, and there are no users who could log in: name them with `identity.users` or `[[identity.ldap]]`";
+    Err(ConfigError::of_setting("openam.on", message.into()))
 }
 
 /// Lets the policies in force decide what SAPL's clients ask, unless somebody else does. Gives where their attributes come from:

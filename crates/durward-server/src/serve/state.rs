@@ -47,7 +47,7 @@ impl Http {
 /// Counts a connection that was not encrypted, and says why.
 pub(super) fn note_not_accepted(metrics: &Metrics, client: SocketAddr, why: &NotAccepted) {
     match why {
-        NotAccepted::TooSlow => metrics.limit_hit("header_time_ms_max"),
+        NotAccepted::TooSlow => metrics.limit_hit("server.header_time_ms_max"),
         NotAccepted::Failed(error) => {
             metrics.connection("failed");
             tracing::debug!(%client, %error, "a connection could not be encrypted");

@@ -32,6 +32,24 @@ fn permits(wanted: &[(&str, &str, &str)]) -> String {
     )
 }
 
+#[test]
+fn a_published_file_is_read_at_the_start_though_only_sapl_asks_for_it() {
+    let started = |name: &str| {
+        let directory = Directory::new();
+        directory.write("policies/p.xml", &permits(&[("role", STRING, "doctor")]));
+        directory.write("right.json", "[]");
+        directory.write("wrong.json", "{}");
+        let text = format!("sources.published = '{}'", directory.path(name).display());
+        TestServer::start_in(directory, &text).err().map(|error| error.to_string())
+    };
+    assert_eq!(started("right.json"), None);
+    for (name, why) in [("wrong.json", "an array of attributes is needed"), ("missing.json", "missing.json")]
+    {
+        let said = started(name).unwrap();
+        assert!(said.contains("`sources.published`") && said.contains(why), "{said}");
+    }
+}
+
 fn start(directory: Directory, policy: &str, settings: &str) -> TestServer {
     directory.write("policies/p.xml", policy);
     TestServer::start_in(directory, settings).unwrap()

@@ -92,7 +92,7 @@ fn an_answer_that_does_not_come_is_not_waited_for_without_end() {
     server.eventually("nothing is left", |server| {
         world.open() == 0 && server.metric("durward_connections_open") == 1.0
     });
-    assert_eq!(server.metric("durward_limits_hit_total{limit=\"request_time_ms_max\"}"), 1.0);
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"server.request_time_ms_max\"}"), 1.0);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn an_answer_that_is_not_taken_is_not_held_without_end() {
     // More than the system keeps for a connection.
     let raw = ask(&server, &"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(2_000));
     server.eventually("it has ended", |server| server.metric("durward_connections_open") == 1.0);
-    assert_eq!(server.metric("durward_limits_hit_total{limit=\"request_time_ms_max\"}"), 1.0);
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"server.request_time_ms_max\"}"), 1.0);
     drop(raw);
 }
 

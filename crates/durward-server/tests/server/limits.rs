@@ -51,7 +51,7 @@ fn a_body_that_is_too_large_is_refused_whether_its_length_is_told_or_not() {
     }
     connection.send("0\r\n\r\n");
     assert_eq!(connection.answer().0, 413);
-    assert_eq!(server.metric("durward_limits_hit_total{limit=\"body_bytes_max\"}"), 2.0);
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"server.body_bytes_max\"}"), 2.0);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_header_that_does_not_end_ends_the_connection() {
     connection.send("POST /pdp HTTP/1.1\r\n");
     let (rest, time) = connection.rest();
     assert!(rest.is_empty() && time >= Duration::from_millis(200), "{time:?}");
-    assert_eq!(server.metric("durward_limits_hit_total{limit=\"header_time_ms_max\"}"), 1.0);
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"server.header_time_ms_max\"}"), 1.0);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_header_that_drips_in_is_not_given_more_time() {
     while connection.0.write_all(b"x").is_ok() {
         thread::sleep(Duration::from_millis(60));
     }
-    assert_eq!(server.metric("durward_limits_hit_total{limit=\"header_time_ms_max\"}"), 1.0);
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"server.header_time_ms_max\"}"), 1.0);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_body_that_does_not_end_is_told_so() {
     let (status, text) = connection.answer();
     assert_eq!(status, 408, "{text}");
     connection.rest();
-    assert_eq!(server.metric("durward_limits_hit_total{limit=\"request_time_ms_max\"}"), 1.0);
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"server.request_time_ms_max\"}"), 1.0);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn an_idle_connection_ends_and_one_in_use_does_not() {
     assert!(idle.rest().0.is_empty());
     used.ask(&request_xml("doctor"));
     assert_eq!(used.answer().0, 200);
-    assert_eq!(server.metric("durward_limits_hit_total{limit=\"idle_time_ms_max\"}"), 0.0);
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"server.idle_time_ms_max\"}"), 0.0);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn who_does_not_take_answers_gets_no_more_of_them() {
     connection.0.set_write_timeout(Some(PATIENCE)).unwrap();
     let request = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(100);
     while connection.0.write_all(request.as_bytes()).is_ok() {}
-    assert_eq!(server.metric("durward_limits_hit_total{limit=\"request_time_ms_max\"}"), 1.0);
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"server.request_time_ms_max\"}"), 1.0);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn a_request_with_too_many_attributes_is_too_large() {
     let body = format!(r#"{{"Request":{{"AccessSubject":{{"Attribute":[{one},{one},{one}]}}}}}}"#);
     let reply = server.post(&[("Content-Type", "application/json")], body);
     assert_eq!(reply.status, 413, "{}", reply.text());
-    assert_eq!(server.metric("durward_limits_hit_total{limit=\"request\"}"), 1.0);
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"limits.request\"}"), 1.0);
 }
 
 #[test]

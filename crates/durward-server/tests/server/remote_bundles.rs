@@ -71,6 +71,17 @@ fn bundles_are_fetched_and_asked_for_with_their_etags() {
 }
 
 #[test]
+fn the_bundle_of_the_default_tenant_has_the_time_it_came_into_force() {
+    let (bundles, key, text) = world("auth.default_tenant = 'acme'");
+    bundles.says("/bundles/acme", Says::Bundle(etag(1), bundle(PERMITS, 1, Some((&key, "k1")))));
+    let server = TestServer::start_in(Directory::new(), &text).unwrap();
+    let is_told = |server: &TestServer| {
+        server.ready()["snapshot"]["loaded"].as_str().is_some_and(|loaded| loaded.ends_with('Z'))
+    };
+    server.eventually("the health says since when", is_told);
+}
+
+#[test]
 fn a_server_that_holds_questions_back_is_heard_at_once() {
     let (bundles, key, text) =
         world("remote_bundles.mode = 'long-poll'\nremote_bundles.long_poll_ms = 600000");

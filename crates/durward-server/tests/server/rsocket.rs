@@ -400,7 +400,7 @@ fn a_client_that_does_not_read_is_given_up() {
     }
     while begun.elapsed() < PATIENCE && client.stream.write_all(&out).is_ok() {}
     server.eventually("the subscription is gone", |_| world.open() == 0);
-    assert_eq!(server.metric("durward_limits_hit_total{limit=\"request_time_ms_max\"}"), 1.0);
+    assert_eq!(server.metric("durward_limits_hit_total{limit=\"server.request_time_ms_max\"}"), 1.0);
 }
 
 #[test]
@@ -422,7 +422,7 @@ fn payloads_too_long_end_the_connection_and_long_ones_do_not() {
     };
     let mut waiting: Vec<_> = (0..2).map(|_| begin(&server)).collect();
     server.eventually("there is no room for both", |server| {
-        server.metric("durward_limits_hit_total{limit=\"body_memory_bytes_max\"}") >= 1.0
+        server.metric("durward_limits_hit_total{limit=\"server.body_memory_bytes_max\"}") >= 1.0
     });
     waiting.clear();
     server.eventually("they are gone", |server| server.metric("durward_rsocket_connections_open") == 1.0);

@@ -256,7 +256,7 @@ fn who_does_not_read_a_stream_is_given_up() {
     assert_eq!(world.open(), 0);
     // The connection is counted a moment after its subscription has gone.
     server.eventually("it is counted", |server| {
-        server.metric("durward_limits_hit_total{limit=\"request_time_ms_max\"}") == 1.0
+        server.metric("durward_limits_hit_total{limit=\"server.request_time_ms_max\"}") == 1.0
     });
     drop(stream);
 }

@@ -129,3 +129,12 @@ fn paths_start_at_the_file_they_stand_in() {
     let error = Settings::read(&directory.path("missing.toml")).unwrap_err();
     assert!(error.to_string().contains("missing.toml"), "{error}");
 }
+
+#[test]
+fn what_is_wrong_with_a_directory_follows_the_name_of_its_setting() {
+    let text = "[sources.ldap.staff]\nservers = ['ldaps://a']\nbase = 'dc=x'\nsearch_as = 'cn=a'";
+    assert_eq!(
+        Settings::from_toml(text, "test.toml").unwrap_err().to_string(),
+        "test.toml: `sources.ldap.staff` cannot be used: `search_as` and `search_password_path` go together"
+    );
+}

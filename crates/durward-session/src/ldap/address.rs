@@ -105,6 +105,10 @@ fn unescape(text: &str) -> Option<String> {
     bytes.extend_from_slice(parts.next()?.as_bytes());
     for part in parts {
         let (code, rest) = part.split_at_checked(2)?;
+        // `from_str_radix` takes a sign.
+        if !code.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
         bytes.push(u8::from_str_radix(code, 16).ok()?);
         bytes.extend_from_slice(rest.as_bytes());
     }
@@ -150,5 +154,6 @@ mod tests {
         assert_eq!(referral("ldap://b").unwrap().1, None);
         assert_eq!(referral("ldap://b/%zz"), None);
         assert_eq!(referral("ldap://b/%e4"), None);
+        assert_eq!(referral("ldap://b/%+1"), None);
     }
 }

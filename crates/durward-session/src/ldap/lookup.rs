@@ -51,14 +51,13 @@ impl LdapLookup {
         let inner = Arc::clone(&self.0);
         // A task: what the crate for the protocol does with an answer that is none of LDAP ends there.
         let task = tokio::spawn(async move { inner.values(search).await });
-        task.await
-            .unwrap_or_else(|_| Err("the directory's answer cannot be understood".to_owned()))
-            .map_err(IdentityError::new)
+        task.await.unwrap_or_else(|_| Err(IdentityError::new("the directory's answer cannot be understood")))
     }
 }
 
 impl LdapLookupInner {
-    async fn values(&self, search: LdapSearch) -> Result<Vec<String>, String> {
+    async fn values(&self, search: LdapSearch) -> Result<Vec<String>, IdentityError> {
+        let failed = |message: String| Err(IdentityError::new(message));
         let LdapSearch { base, scope, filter, attribute } = search;
         let base = base.unwrap_or_else(|| self.settings.base.clone());
         let question = LdapOperation::Search {
@@ -70,32 +69,36 @@ impl LdapLookupInner {
         };
         let answer =
             self.pool.ask(ConnectionPurpose::Session, &question, None).await.map_err(|why| match why {
-                LdapUnavailable::Busy => "too many ask the directory at once".to_owned(),
-                LdapUnavailable::Failed(message) => message,
+                LdapUnavailable::Busy => IdentityError::new("too many ask the directory at once"),
+                LdapUnavailable::Failed(message) => IdentityError::new(message),
             })?;
         let LdapReply::Found { entries, are_all, referrals } = answer else {
-            return Err("the directory answers another question".to_owned());
+            return failed("the directory answers another question".to_owned());
         };
         if !are_all {
-            return Err(format!("the directory finds more than {ENTRIES_MAX} entries, or does not give all"));
+            return failed(format!(
+                "the directory finds more than {ENTRIES_MAX} entries, or does not give all"
+            ));
         }
         if entries.is_empty() && !referrals.is_empty() {
-            return Err("the directory refers to other servers, which are not asked".to_owned());
+            return failed("the directory refers to other servers, which are not asked".to_owned());
         }
         let mut values = Vec::new();
         for found in &entries {
             if !dn::is_below(&found.dn, &base) {
-                return Err("the directory answers with an entry that was not asked for".to_owned());
+                return failed("the directory answers with an entry that was not asked for".to_owned());
             }
             // Such as `member;range=0-1499` of Active Directory: taken for none, or for all, it would mean another thing.
             let is_part = |name: &str| {
                 name.split_once(';').is_some_and(|(whole, _)| whole.eq_ignore_ascii_case(&attribute))
             };
             if let Some(part) = found.attrs.keys().chain(found.bin_attrs.keys()).find(|name| is_part(name)) {
-                return Err(format!("the directory gives `{attribute}` in parts or with options: `{part}`"));
+                return failed(format!(
+                    "the directory gives `{attribute}` in parts or with options: `{part}`"
+                ));
             }
             if found.bin_attrs.keys().any(|name| name.eq_ignore_ascii_case(&attribute)) {
-                return Err(format!("the attribute `{attribute}` holds what is no text"));
+                return failed(format!("the attribute `{attribute}` holds what is no text"));
             }
             values.extend(entry::values(found, &attribute));
         }

@@ -36,12 +36,12 @@ type CachedKey = Arc<tokio::sync::Mutex<Option<Fetched>>>;
 pub(super) struct Keys {
     client: Arc<Client>,
     clock: Clock,
-    cached: Mutex<HashMap<(String, String), CachedKey>>,
+    cached_keys: Mutex<HashMap<(String, String), CachedKey>>,
 }
 
 impl Keys {
     pub(super) fn new(client: Arc<Client>, clock: Clock) -> Keys {
-        Keys { client, clock, cached: Mutex::default() }
+        Keys { client, clock, cached_keys: Mutex::default() }
     }
 
     /// The key of this name, fetched if it is not known.
@@ -71,7 +71,7 @@ impl Keys {
     }
 
     fn cached_key(&self, name: (String, String)) -> CachedKey {
-        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cached = self.cached_keys.lock().unwrap_or_else(PoisonError::into_inner);
         if cached.len() >= KEYS_MAX && !cached.contains_key(&name) {
             cached.clear();
         }

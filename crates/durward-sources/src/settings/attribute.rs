@@ -60,7 +60,7 @@ pub struct AttributeHttpSettings {
     /// A file with the value of the header field `Authorization`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorization_path: Option<PathBuf>,
-    /// What is sent, as JSON with the same places, each of which becomes a whole value. Default: nothing.
+    /// What is sent, as JSON with the same placeholders, each of which becomes a whole value. Default: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     /// Which part of the answer is the value, or the array of values, as a JSON pointer (RFC 6901). Default: all of it.
@@ -83,7 +83,7 @@ pub struct AttributeLdapSettings {
     /// How far below. Default: anywhere.
     #[serde(default)]
     pub scope: LdapDepth,
-    /// Which entries, with the same places as in an address: `(uid={subject-id})`.
+    /// Which entries, with the same placeholders as an address: `(uid={subject-id})`.
     pub filter: String,
     /// Whose values.
     pub attribute: String,

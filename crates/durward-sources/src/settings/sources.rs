@@ -208,12 +208,20 @@ impl SourceSettings {
         }
         for (name, directory) in &self.ldap {
             let wrong = |error: IdentityError| {
-                SettingError::new(&format!("sources.ldap.{name}"), format!(": {error}"))
+                SettingError::new(&format!("sources.ldap.{name}"), format!("cannot be used: {error}"))
             };
             directory.settings().map_err(wrong)?;
         }
         self.jwt.iter().try_for_each(|(name, issuer)| issuer.check(&format!("sources.jwt.{name}")))?;
         self.attributes.iter().try_for_each(|(name, attribute)| crate::custom::check(name, attribute))
+    }
+
+    /// Reads `sources.published` once: what a server says where nothing else reads that file.
+    ///
+    /// # Errors
+    /// The file cannot be read or publishes no attributes.
+    pub fn check_published(&self) -> Result<(), SettingError> {
+        self.published.as_deref().map_or(Ok(()), crate::published::check)
     }
 
     /// What is allowed but weak.

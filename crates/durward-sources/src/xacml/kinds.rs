@@ -63,7 +63,7 @@ pub(super) struct LdapSource {
     filter: LdapTemplate,
 }
 
-/// Places with what their values are put into.
+/// Placeholders, each with the context that its value is inserted into.
 type LdapTemplate = Template<(Input, LdapPlace)>;
 
 pub(super) struct JwtSource {

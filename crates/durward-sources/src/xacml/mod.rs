@@ -241,7 +241,7 @@ fn parts(settings: &SourceSettings, issuers: Issuers, clock: &Clock) -> Result<P
         .map_err(|error| SettingError::new("sources.authorities", error.to_string()))?;
     let directory = |(name, directory): (&String, &crate::settings::LdapSourceSettings)| {
         let wrong = |error: durward_session::identity::IdentityError| {
-            SettingError::new(&format!("sources.ldap.{name}"), format!(": {error}"))
+            SettingError::new(&format!("sources.ldap.{name}"), format!("cannot be used: {error}"))
         };
         let lookup = LdapLookup::new(directory.settings().map_err(wrong)?).map_err(wrong)?;
         Ok((name.clone(), lookup))

@@ -108,12 +108,14 @@ impl World {
         World { streams, driver, _sources: sources }
     }
 
-    pub(crate) fn ask(&self, invocation: Invocation) -> Asked {
+    pub(crate) fn ask(&self, invocation: Invocation) -> EchoSubscription {
         self.ask_with(invocation, "{}")
     }
 
-    pub(crate) fn ask_with(&self, invocation: Invocation, secrets: &str) -> Asked {
-        Asked(self.streams.subscribe(Question { invocation, secrets: value(secrets) }, now_ms()).unwrap())
+    pub(crate) fn ask_with(&self, invocation: Invocation, secrets: &str) -> EchoSubscription {
+        EchoSubscription(
+            self.streams.subscribe(Question { invocation, secrets: value(secrets) }, now_ms()).unwrap(),
+        )
     }
 }
 
@@ -127,9 +129,9 @@ async fn drive(streams: Streams<Echo>, awake: Arc<Notify>) {
 }
 
 /// A live question.
-pub(crate) struct Asked(Subscription<Echo>);
+pub(crate) struct EchoSubscription(Subscription<Echo>);
 
-impl Asked {
+impl EchoSubscription {
     pub(crate) async fn next(&mut self) -> String {
         timeout(PATIENCE, self.0.next()).await.expect("an answer in time").0.clone()
     }

@@ -7,7 +7,7 @@ use durward_pdp::xacml::request::Request as XacmlRequest;
 use durward_pdp::{IndexKind, Pdp, ResultOf, read_policies};
 
 fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../durward/policies")
+    durward_testdata::workspace().join("crates/durward/policies")
 }
 
 fn ask(pdp: &Pdp, file: &Path) -> ResultOf {

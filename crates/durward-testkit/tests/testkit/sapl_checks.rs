@@ -1,7 +1,6 @@
 //! The check of SAPL's policies against recorded ones: no warning where policies are good, and an answer to any text.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use durward_pdp::check::{Attributes, Finding, Others, Settings, Severity, check_sapl};
@@ -22,7 +21,7 @@ fn warnings(findings: &[Finding]) -> Vec<String> {
 #[test]
 fn good_policies_have_no_warnings() {
     let Some(folder) = durward_testdata::recorded("sapl") else { return };
-    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../durward/policies/demo");
+    let demo = durward_testdata::workspace().join("crates/durward/policies/demo");
     let mut counted = 0;
     let recorded = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     for directory in recorded.filter(|path| path.join("pdp.json").is_file()).chain([demo]) {

@@ -217,8 +217,8 @@ impl<'t> Repository<'t> {
 
     /// The newest element with this identifier, to start from.
     pub(super) fn find_root(&self, id: &str) -> Option<PolicyDefinition<'t>> {
-        let newest = |definition: Option<&Vec<PolicyDefinition<'t>>>| {
-            definition?.iter().max_by_key(|definition| definition.element.version()).copied()
+        let newest = |candidates: Option<&Vec<PolicyDefinition<'t>>>| {
+            candidates?.iter().max_by_key(|definition| definition.element.version()).copied()
         };
         newest(self.top.get(id)).or_else(|| newest(self.nested.get(id)))
     }

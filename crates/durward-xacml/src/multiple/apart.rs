@@ -39,7 +39,7 @@ impl From<Box<Fault>> for MultipleError {
     }
 }
 
-/// The result of taking apart, for all schemes.
+/// What the functions of every scheme return when they take a request apart.
 pub(super) type Apart<T> = Result<T, Box<Fault>>;
 
 pub(super) fn check_count(count: usize) -> Apart<()> {

@@ -172,7 +172,7 @@ fn failure(error: RunError, path: &Path) -> CommandError {
     }
 }
 
-/// Makes the directory, and keeps an earlier record under another name. The path of the record.
+/// Makes the directory, and sees that it can be written to. The path of the record.
 fn prepare(out: &Path) -> Result<PathBuf, CommandError> {
     let cannot = |error: &std::io::Error| {
         CommandError::new(format!(
@@ -182,18 +182,16 @@ fn prepare(out: &Path) -> Result<PathBuf, CommandError> {
         ))
     };
     fs::create_dir_all(out).map_err(|error| cannot(&error))?;
-    let path = out.join(RECORD);
-    if path.exists() {
-        fs::rename(&path, out.join(BEFORE)).map_err(|error| cannot(&error))?;
-    }
     let trial = out.join("record.part");
     fs::write(&trial, b"").and_then(|()| fs::remove_file(&trial)).map_err(|error| cannot(&error))?;
-    Ok(path)
+    Ok(out.join(RECORD))
 }
 
-/// Writes all or nothing.
+/// Writes all or nothing; an earlier record is kept under another name.
 fn write(path: &Path, text: &str) -> Result<(), CommandError> {
-    durward_files::replace(path, text.as_bytes(), FileAccess::Usual).map_err(|error| {
+    let kept = if path.exists() { fs::rename(path, path.with_file_name(BEFORE)) } else { Ok(()) };
+    let written = kept.and_then(|()| durward_files::replace(path, text.as_bytes(), FileAccess::Usual));
+    written.map_err(|error| {
         let why = without_number(&error.to_string());
         CommandError::new(format!("cannot write {}: {why}", path.display()))
             .hint("the record is on standard output")

@@ -117,10 +117,16 @@ fn what_cannot_be_run_is_bad_input() {
         "[target]\naddresses = [\"http://192.0.2.1\"]\n[load]\nusers = 1\n[[steps]]\npath = \"/\"\n",
     )
     .unwrap();
+    let (record, before) = (folder.path("out/record.json"), folder.path("out/record.before.json"));
+    std::fs::create_dir_all(folder.path("out")).unwrap();
+    std::fs::write(&record, "earlier").unwrap();
     durward(&["lab", "run", &file, "--out", &folder.path("out")]).exits(2).complains(
         "`192.0.2.1` is not this machine: load it only with leave, by `--i-may-load 192.0.2.1`",
         "load on servers of others is an attack: ask them first",
     );
+    // A run that does not start leaves the record of the one before where it is.
+    assert_eq!(std::fs::read_to_string(record).unwrap(), "earlier");
+    assert!(!PathBuf::from(before).exists());
     let ran = durward(&["lab", "run", &file, "--out", "/proc/no-such-directory"]).exits(2);
     assert!(
         ran.stderr.starts_with("durward: error: cannot write to /proc/no-such-directory: "),

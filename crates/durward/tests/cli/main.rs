@@ -43,7 +43,7 @@ mod usage;
 mod users;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// Says what a build with few features does not test.
@@ -115,5 +115,5 @@ fn ran(output: Output) -> Ran {
 
 /// A file of the test data.
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/data").join(name)
+    durward_testdata::workspace().join("crates/durward/tests/cli/data").join(name)
 }

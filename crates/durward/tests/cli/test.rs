@@ -42,7 +42,7 @@ fn block<'t>(text: &'t str, language: &str) -> &'t str {
 
 #[test]
 fn the_example_of_the_manual_does_what_the_manual_says() {
-    let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/testing-policies.md");
+    let manual = durward_testdata::workspace().join("docs/testing-policies.md");
     let manual = fs::read_to_string(manual).unwrap();
     let files = [
         ("policies/records.sapl", block(&manual, "sapl")),

@@ -29,7 +29,7 @@ pub(super) struct End {
 
 /// A session whose token was given out.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct IssuedSession {
     pub(super) id: SessionId,
     pub(super) user: usize,
     pub(super) token: String,
@@ -40,7 +40,7 @@ pub(super) struct Known {
 #[derive(Debug)]
 pub(super) struct Checker {
     pub(super) mode: Mode,
-    pub(super) sessions: Vec<Known>,
+    pub(super) sessions: Vec<IssuedSession>,
     ends: Vec<End>,
 }
 
@@ -59,29 +59,29 @@ impl Checker {
         self.ends[end].done = Some(now);
     }
 
-    fn covering(&self, known: &Known) -> impl Iterator<Item = &End> {
+    fn covering(&self, issued: &IssuedSession) -> impl Iterator<Item = &End> {
         self.ends.iter().filter(|end| match end.scope {
-            Scope::Session(id) => id == known.id,
-            Scope::User(user) => user == known.user,
+            Scope::Session(id) => id == issued.id,
+            Scope::User(user) => user == issued.user,
             Scope::All => true,
         })
     }
 
     /// Whether a session certainly was there before its end was asked for. Without an order that the store gives, a node whose
     /// clock is 30 s behind cannot mean what it has not heard of.
-    fn was_before(&self, known: &Known, end: &End) -> bool {
+    fn was_before(&self, issued: &IssuedSession, end: &End) -> bool {
         let slack = match (self.mode, end.scope) {
             (Mode::None | Mode::BestEffort, Scope::User(_) | Scope::All) => 45_000,
             (Mode::None | Mode::BestEffort, Scope::Session(_)) => 0,
             (Mode::AssuredWrite | Mode::AssuredRead, _) => 0,
         };
-        known.answered + slack < end.asked
+        issued.answered + slack < end.asked
     }
 
     /// A session was accepted.
-    pub(super) fn accepted(&self, known: &Known, at: Life, began: u64) -> Result<(), String> {
-        let told = self.covering(known).find(|end| {
-            let is_before = self.was_before(known, end) && end.done.is_some_and(|done| done < began);
+    pub(super) fn accepted(&self, issued: &IssuedSession, at: Life, began: u64) -> Result<(), String> {
+        let told = self.covering(issued).find(|end| {
+            let is_before = self.was_before(issued, end) && end.done.is_some_and(|done| done < began);
             is_before
                 && match self.mode {
                     Mode::None | Mode::BestEffort => end.by == at,
@@ -90,28 +90,28 @@ impl Checker {
                 }
         });
         told.map_or(Ok(()), |end| {
-            Err(format!("accepted after its end: {known:?} at {at:?}, {began}: {end:?}"))
+            Err(format!("accepted after its end: {issued:?} at {at:?}, {began}: {end:?}"))
         })
     }
 
     /// Whether a session may have been ended: by whoever was not over when it began.
-    fn may_have_ended(&self, known: &Known) -> bool {
+    fn may_have_ended(&self, issued: &IssuedSession) -> bool {
         // Where nodes do not agree on an order, a clock that is 30 s off may take a login for an earlier one.
         let slack =
             if self.mode == Mode::AssuredRead || self.mode == Mode::AssuredWrite { 0 } else { 45_000 };
-        self.covering(known).any(|end| end.done.is_none_or(|done| known.asked <= done + slack))
+        self.covering(issued).any(|end| end.done.is_none_or(|done| issued.asked <= done + slack))
     }
 
     /// All is well again, and everybody has had time: what each node must say.
     pub(super) fn at_the_end(
         &self,
-        known: &Known,
+        issued: &IssuedSession,
         is_accepted: bool,
         at: Life,
         lives: &[u64],
     ) -> Result<(), String> {
-        let must_be_refused = self.covering(known).find(|end| {
-            let is_before = self.was_before(known, end) && end.done.is_some();
+        let must_be_refused = self.covering(issued).find(|end| {
+            let is_before = self.was_before(issued, end) && end.done.is_some();
             is_before
                 && match self.mode {
                     Mode::None => end.by == at,
@@ -121,11 +121,11 @@ impl Checker {
                 }
         });
         if let Some(end) = must_be_refused.filter(|_| is_accepted) {
-            return Err(format!("at the end accepted: {known:?} at {at:?}, though {end:?}"));
+            return Err(format!("at the end accepted: {issued:?} at {at:?}, though {end:?}"));
         }
         let is_assured = self.mode == Mode::AssuredRead || self.mode == Mode::AssuredWrite;
-        if is_assured && !is_accepted && !self.may_have_ended(known) {
-            return Err(format!("at the end refused, without a reason: {known:?} at {at:?}"));
+        if is_assured && !is_accepted && !self.may_have_ended(issued) {
+            return Err(format!("at the end refused, without a reason: {issued:?} at {at:?}"));
         }
         Ok(())
     }

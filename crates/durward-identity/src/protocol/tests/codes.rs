@@ -120,10 +120,10 @@ impl World {
     }
 
     fn bring(&mut self, node: usize, code: UsedCode) {
-        if !self.places[node].is_up {
+        if !self.nodes[node].is_up {
             return;
         }
-        let (to, asked) = (self.places[node].life, self.now);
+        let (to, asked) = (self.nodes[node].life, self.now);
         self.codes.brought.push(Brought { code: code.clone(), to, asked, good: None });
         let ask = self.ask(node, Waits::Code(self.codes.brought.len() - 1));
         self.handle(node, NodeEvent::UseCode { ask, code });
@@ -146,11 +146,11 @@ impl World {
         let good: Vec<Brought> = self.codes.brought.iter().filter(|it| it.good.is_some()).cloned().collect();
         for brought in good {
             for node in 0..NODES {
-                let place = self.places[node].life;
+                let life = self.nodes[node].life;
                 let must_be_known = match self.checker.mode {
-                    Mode::None => brought.to == place,
+                    Mode::None => brought.to == life,
                     // What was behind the answer dies with the node.
-                    Mode::BestEffort => self.places[brought.to.node].life == brought.to,
+                    Mode::BestEffort => self.nodes[brought.to.node].life == brought.to,
                     Mode::AssuredWrite | Mode::AssuredRead => true,
                 };
                 let first = self.codes.brought.len();
@@ -158,7 +158,7 @@ impl World {
                     self.bring(node, brought.code.clone());
                     self.pass(2_000);
                     if self.codes.brought[first].good.is_some() {
-                        return Err(format!("at the end a code was good twice: {brought:?} at {place:?}"));
+                        return Err(format!("at the end a code was good twice: {brought:?} at {life:?}"));
                     }
                 }
             }
@@ -169,7 +169,7 @@ impl World {
             self.bring(node, code);
             self.pass(15_000);
             if self.codes.brought[number].good.is_none() {
-                return Err(format!("a new code was not taken by {:?}", self.places[node].life));
+                return Err(format!("a new code was not taken by {:?}", self.nodes[node].life));
             }
         }
         Ok(())

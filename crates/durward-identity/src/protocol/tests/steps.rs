@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::checker::{Known, Life, Scope};
+use super::checker::{IssuedSession, Life, Scope};
 use super::world::{Fault, NODES, USERS, Waiting, Waits, World};
 use crate::protocol::{AskOutcome, Mode, NodeEvent};
 use crate::session::{FreshnessProof, Level, Properties, Scratch, SessionChange, SessionId, User};
@@ -21,11 +21,11 @@ impl World {
             14 => self.revoke_user(node),
             15 if self.chance.once_in(4) => self.revoke_all(node),
             16 if self.chance.once_in(3) => self.crash(node),
-            17..=19 if !self.places[node].is_up => self.restart(node),
+            17..=19 if !self.nodes[node].is_up => self.restart(node),
             20 if self.chance.once_in(2) => self.cut(node),
-            21..=23 if self.places[node].is_cut => self.heal(node),
+            21..=23 if self.nodes[node].is_cut => self.heal(node),
             18 | 19 => self.change(node),
-            24 if self.places[node].is_up && self.chance.once_in(10) => {
+            24 if self.nodes[node].is_up && self.chance.once_in(10) => {
                 let ask = self.ask(node, Waits::Nothing);
                 self.handle(node, NodeEvent::Rotate { ask });
             }
@@ -40,7 +40,7 @@ impl World {
     }
 
     fn login(&mut self, node: usize) {
-        if !self.places[node].is_up {
+        if !self.nodes[node].is_up {
             return;
         }
         let number = self.chance.below(USERS as u64) as usize;
@@ -58,15 +58,15 @@ impl World {
     }
 
     fn logout(&mut self, node: usize) {
-        let Some(session) = self.some_session().filter(|_| self.places[node].is_up) else { return };
+        let Some(session) = self.some_session().filter(|_| self.nodes[node].is_up) else { return };
         // Whoever ends a session looks whether it is gone elsewhere, where others may be asking.
         let other = self.chance.below(NODES as u64) as usize;
         self.validate_one(other, session);
         let scope = self.scope_of(session);
-        let end = self.checker.ends(scope, self.places[node].life, self.now);
+        let end = self.checker.ends(scope, self.nodes[node].life, self.now);
         let ask = self.ask(node, Waits::End(end));
-        let known = &self.checker.sessions[session];
-        let (user, id) = (user(known.user), known.id);
+        let issued = &self.checker.sessions[session];
+        let (user, id) = (user(issued.user), issued.id);
         let ends = self.clock(node).plus(std::time::Duration::from_secs(3 * 3600));
         self.handle(node, NodeEvent::Logout { ask, user, id, ends });
         let ms = self.chance.below(60);
@@ -75,29 +75,29 @@ impl World {
     }
 
     fn change(&mut self, node: usize) {
-        let Some(session) = self.some_session().filter(|_| self.places[node].is_up) else { return };
+        let Some(session) = self.some_session().filter(|_| self.nodes[node].is_up) else { return };
         let ask = self.ask(node, Waits::Change { session });
-        let known = &self.checker.sessions[session];
-        let (user, id, shown) = (user(known.user), known.id, Level(0));
+        let issued = &self.checker.sessions[session];
+        let (user, id, shown) = (user(issued.user), issued.id, Level(0));
         let change = SessionChange { level: Level(1), properties: Vec::new() };
         self.handle(node, NodeEvent::Change { ask, user, id, shown, change });
     }
 
     fn revoke_user(&mut self, node: usize) {
-        if !self.places[node].is_up {
+        if !self.nodes[node].is_up {
             return;
         }
         let number = self.chance.below(USERS as u64) as usize;
-        let end = self.checker.ends(Scope::User(number), self.places[node].life, self.now);
+        let end = self.checker.ends(Scope::User(number), self.nodes[node].life, self.now);
         let ask = self.ask(node, Waits::End(end));
         self.handle(node, NodeEvent::RevokeUser { ask, user: user(number) });
     }
 
     fn revoke_all(&mut self, node: usize) {
-        if !self.places[node].is_up {
+        if !self.nodes[node].is_up {
             return;
         }
-        let end = self.checker.ends(Scope::All, self.places[node].life, self.now);
+        let end = self.checker.ends(Scope::All, self.nodes[node].life, self.now);
         let ask = self.ask(node, Waits::End(end));
         self.handle(node, NodeEvent::RevokeAll { ask });
     }
@@ -113,7 +113,7 @@ impl World {
     }
 
     fn validate_one(&mut self, node: usize, session: usize) {
-        if !self.places[node].is_up {
+        if !self.nodes[node].is_up {
             return;
         }
         if self.checker.mode == Mode::AssuredRead && self.fault != Fault::NeverAsks {
@@ -122,7 +122,7 @@ impl World {
             return;
         }
         let permit = (self.fault == Fault::NeverAsks).then_some(FreshnessProof(()));
-        let (at, now) = (self.places[node].life, self.now);
+        let (at, now) = (self.nodes[node].life, self.now);
         if self.is_accepted(node, session, permit)
             && let Err(violation) = self.checker.accepted(&self.checker.sessions[session], at, now)
         {
@@ -131,11 +131,11 @@ impl World {
     }
 
     fn is_accepted(&self, node: usize, session: usize, permit: Option<FreshnessProof>) -> bool {
-        let (place, mut scratch) = (&self.places[node], Scratch::new());
+        let (simulated, mut scratch) = (&self.nodes[node], Scratch::new());
         let (now, token) = (self.clock(node), &self.checker.sessions[session].token);
         match permit {
-            Some(permit) => place.sessions.validate_fresh(now, token, &mut scratch, permit).is_ok(),
-            None => place.sessions.validate(now, token, &mut scratch).is_ok(),
+            Some(permit) => simulated.sessions.validate_fresh(now, token, &mut scratch, permit).is_ok(),
+            None => simulated.sessions.validate(now, token, &mut scratch).is_ok(),
         }
     }
 
@@ -144,7 +144,7 @@ impl World {
         let Waiting { waits, at, asked } = waiting;
         match (waits, answer) {
             (Waits::Login { user }, AskOutcome::Token { id, token }) => {
-                self.checker.sessions.push(Known { id, user, token, asked, answered: self.now });
+                self.checker.sessions.push(IssuedSession { id, user, token, asked, answered: self.now });
             }
             (Waits::End(end), AskOutcome::Done) => self.checker.done(end, self.now),
             (Waits::Validation { session }, AskOutcome::Permit(permit)) => {
@@ -153,9 +153,9 @@ impl World {
                 }
             }
             (Waits::Change { session }, AskOutcome::Token { id, token }) => {
-                let known = self.checker.sessions[session].clone();
-                if id != known.id {
-                    return Err(format!("a change of {known:?} gave the token of {id}"));
+                let issued = self.checker.sessions[session].clone();
+                if id != issued.id {
+                    return Err(format!("a change of {issued:?} gave the token of {id}"));
                 }
                 self.checker.sessions[session].token = token;
             }
@@ -176,14 +176,14 @@ impl World {
         self.is_rough = false;
         for node in 0..NODES {
             self.heal(node);
-            if !self.places[node].is_up {
+            if !self.nodes[node].is_up {
                 self.restart(node);
             }
         }
         self.pass(60_000);
-        for place in &self.places {
-            if let Some(lack) = place.node.outlook().lack {
-                return Err(format!("{:?} still says: {lack}", place.life));
+        for simulated in &self.nodes {
+            if let Some(lack) = simulated.node.outlook().lack {
+                return Err(format!("{:?} still says: {lack}", simulated.life));
             }
         }
         if let Some(waiting) = self.waiting.values().next() {
@@ -201,16 +201,16 @@ impl World {
     }
 
     fn everybody_agrees(&self) -> Result<(), String> {
-        let lives: Vec<u64> = self.places.iter().map(|place| place.life.count).collect();
-        for place in &self.places {
-            for (number, known) in self.checker.sessions.iter().enumerate() {
-                let Life { node, .. } = place.life;
+        let lives: Vec<u64> = self.nodes.iter().map(|simulated| simulated.life.count).collect();
+        for simulated in &self.nodes {
+            for (number, issued) in self.checker.sessions.iter().enumerate() {
+                let Life { node, .. } = simulated.life;
                 let is_accepted = self.is_accepted(node, number, Some(FreshnessProof(())));
-                let checked = self.checker.at_the_end(known, is_accepted, place.life, &lives);
+                let checked = self.checker.at_the_end(issued, is_accepted, simulated.life, &lives);
                 checked
-                    .map_err(|violation| format!("{violation}; the store has:{}", self.story(known.id)))?;
+                    .map_err(|violation| format!("{violation}; the store has:{}", self.story(issued.id)))?;
                 if number + NODES >= self.checker.sessions.len() && !is_accepted {
-                    return Err(format!("{:?} refuses a new session: {known:?}", place.life));
+                    return Err(format!("{:?} refuses a new session: {issued:?}", simulated.life));
                 }
             }
         }
@@ -229,7 +229,7 @@ impl World {
     }
 
     fn listed(&self, node: usize) -> BTreeSet<SessionId> {
-        let sessions = &self.places[node].sessions;
+        let sessions = &self.nodes[node].sessions;
         (0..USERS).flat_map(|number| sessions.list(&user(number))).map(|session| session.id).collect()
     }
 }

@@ -69,7 +69,7 @@ enum StoreAsk {
     Last(u64),
 }
 
-pub(super) struct Place {
+pub(super) struct SimulatedNode {
     pub(super) node: SessionNode,
     pub(super) sessions: Arc<SessionTable>,
     pub(super) life: Life,
@@ -107,7 +107,7 @@ pub(super) struct World {
     entropy: Arc<Seeded>,
     settings: NodeSettings,
     pub(super) now: u64,
-    pub(super) places: Vec<Place>,
+    pub(super) nodes: Vec<SimulatedNode>,
     /// What the store has, and since when.
     log: Vec<(RecordId, SessionRecord, u64)>,
     queue: BTreeMap<(u64, u64), Message>,
@@ -149,7 +149,7 @@ impl World {
             entropy: Arc::new(Seeded(Mutex::new(TestShift::new(seed + 1_000_003)))),
             settings,
             now: BEGIN_MS,
-            places: Vec::new(),
+            nodes: Vec::new(),
             log: Vec::new(),
             queue: BTreeMap::new(),
             slow_once_in: [3, 20, 100][(seed % 3) as usize],
@@ -169,14 +169,14 @@ impl World {
                 (1, _) => -30_000,
                 _ => world.chance.below(400) as i64 - 200,
             };
-            let place = world.place(Life { node, count: 0 }, skew_ms);
-            world.places.push(place);
+            let simulated = world.simulated_node(Life { node, count: 0 }, skew_ms);
+            world.nodes.push(simulated);
             world.start(node);
         }
         world
     }
 
-    fn place(&self, life: Life, skew_ms: i64) -> Place {
+    fn simulated_node(&self, life: Life, skew_ms: i64) -> SimulatedNode {
         let settings = SessionSettings { told_every: Duration::from_secs(10), ..SessionSettings::default() };
         let sessions = Arc::new(SessionTable::seeded(settings, self.seed));
         let cluster = ClusterKey::new([9; 32]).unwrap();
@@ -188,7 +188,7 @@ impl World {
         if self.fault == Fault::LetsEverybodyIn {
             node.break_codes();
         }
-        Place {
+        SimulatedNode {
             node,
             sessions,
             life,
@@ -203,7 +203,7 @@ impl World {
 
     fn start(&mut self, node: usize) {
         self.send_at(self.now + 1, Message::Tick(node));
-        let life = self.places[node].life;
+        let life = self.nodes[node].life;
         if self.checker.mode != Mode::None {
             self.send_at(self.now + 5, Message::Notices(life));
         }
@@ -211,7 +211,7 @@ impl World {
 
     /// The node's clock.
     pub(super) fn clock(&self, node: usize) -> Moment {
-        Moment::from_ms(self.now.saturating_add_signed(self.places[node].skew_ms))
+        Moment::from_ms(self.now.saturating_add_signed(self.nodes[node].skew_ms))
     }
 
     fn send_at(&mut self, at: u64, message: Message) {
@@ -238,9 +238,9 @@ impl World {
         let Message::ToNode(life, NodeEvent::Delivered { .. } | NodeEvent::Idle { .. }) = message else {
             return at;
         };
-        let place = &mut self.places[life.node];
-        place.last_delivery = place.last_delivery.max(at);
-        place.last_delivery
+        let simulated = &mut self.nodes[life.node];
+        simulated.last_delivery = simulated.last_delivery.max(at);
+        simulated.last_delivery
     }
 
     /// Lets time pass.
@@ -260,33 +260,33 @@ impl World {
     }
 
     fn is_alive(&self, life: Life) -> bool {
-        self.places[life.node].is_up && self.places[life.node].life == life
+        self.nodes[life.node].is_up && self.nodes[life.node].life == life
     }
 
     fn is_reachable(&self, life: Life) -> bool {
-        self.is_alive(life) && !self.places[life.node].is_cut
+        self.is_alive(life) && !self.nodes[life.node].is_cut
     }
 
     fn receive(&mut self, message: Message) {
         match message {
             Message::Tick(node) => {
                 self.send_at(self.now + TICK_MS, Message::Tick(node));
-                if self.places[node].is_up {
+                if self.nodes[node].is_up {
                     self.handle(node, NodeEvent::Tick);
                     self.say_idle(node);
                 }
             }
             Message::ToNode(life, event) if self.is_alive(life) => {
                 let is_from_store = !matches!(event, NodeEvent::Told { .. } | NodeEvent::Knows { .. });
-                if is_from_store && self.places[life.node].is_cut {
+                if is_from_store && self.nodes[life.node].is_cut {
                     return;
                 }
                 if matches!(event, NodeEvent::Connected { .. }) {
                     // The answer to an earlier try: the driver has given that up.
-                    if self.places[life.node].is_connected {
+                    if self.nodes[life.node].is_connected {
                         return;
                     }
-                    self.places[life.node].is_connected = true;
+                    self.nodes[life.node].is_connected = true;
                 }
                 self.handle(life.node, event);
             }
@@ -297,12 +297,12 @@ impl World {
     }
 
     fn notice(&mut self, life: Life) {
-        let place = &mut self.places[life.node];
-        if place.is_cut && place.is_connected {
-            place.is_connected = false;
-            place.sent = None;
+        let simulated = &mut self.nodes[life.node];
+        if simulated.is_cut && simulated.is_connected {
+            simulated.is_connected = false;
+            simulated.sent = None;
             self.handle(life.node, NodeEvent::Lost);
-        } else if !place.is_cut && !place.is_connected {
+        } else if !simulated.is_cut && !simulated.is_connected {
             self.send(Message::ToStore(life, StoreAsk::Connect));
             // Tried again until it works.
             self.send_at(self.now + 2_000, Message::Notices(life));
@@ -317,11 +317,11 @@ impl World {
             StoreAsk::Last(question) => {
                 let lag = if self.fault == Fault::StaleReplica { self.chance.below(4) } else { 0 };
                 // What it says is nothing that the node could know to be old.
-                let applied = self.places[life.node].node.outlook().applied;
+                let applied = self.nodes[life.node].node.outlook().applied;
                 NodeEvent::Last { question, last: last.saturating_sub(lag).max(applied.min(last)) }
             }
             StoreAsk::CatchUp(after) => {
-                self.places[life.node].sent = Some(after);
+                self.nodes[life.node].sent = Some(after);
                 self.deliver(life.node);
                 return;
             }
@@ -346,21 +346,21 @@ impl World {
 
     /// Sends what a node has not been sent.
     fn deliver(&mut self, node: usize) {
-        let Some(mut sent) = self.places[node].sent else { return };
-        let life = self.places[node].life;
+        let Some(mut sent) = self.nodes[node].sent else { return };
+        let life = self.nodes[node].life;
         while let Some((id, record, _)) = self.log.get(sent as usize).cloned() {
             let event = NodeEvent::Delivered { number: sent + 1, after: sent, id, record };
             self.send(Message::ToNode(life, event));
             sent += 1;
         }
-        self.places[node].sent = Some(sent);
+        self.nodes[node].sent = Some(sent);
     }
 
     fn say_idle(&mut self, node: usize) {
-        let place = &self.places[node];
-        if let Some(sent) = place.sent.filter(|_| self.is_reachable(place.life)) {
+        let simulated = &self.nodes[node];
+        if let Some(sent) = simulated.sent.filter(|_| self.is_reachable(simulated.life)) {
             let event = NodeEvent::Idle { last: sent, after: sent };
-            self.send(Message::ToNode(place.life, event));
+            self.send(Message::ToNode(simulated.life, event));
         }
     }
 
@@ -368,8 +368,8 @@ impl World {
     pub(super) fn handle(&mut self, node: usize, event: NodeEvent) {
         let mut effects = Vec::new();
         let now = self.clock(node);
-        self.places[node].node.handle(now, event, &mut effects);
-        let life = self.places[node].life;
+        self.nodes[node].node.handle(now, event, &mut effects);
+        let life = self.nodes[node].life;
         for effect in effects {
             match effect {
                 NodeEffect::Store { id, record } => {
@@ -390,21 +390,22 @@ impl World {
 
     fn tell(&mut self, from: usize, record: &SessionRecord) {
         for node in (0..NODES).filter(|node| *node != from) {
-            let life = self.places[node].life;
-            if self.is_reachable(life) && !self.places[from].is_cut {
+            let life = self.nodes[node].life;
+            if self.is_reachable(life) && !self.nodes[from].is_cut {
                 self.send(Message::ToNode(life, NodeEvent::Told { record: record.clone() }));
             }
         }
     }
 
     fn ask_peers(&mut self, asking: Life) {
-        let knows = |place: &&Place| {
-            place.life.node != asking.node
-                && place.is_up
-                && !place.is_cut
-                && place.node.outlook().lack.is_none()
+        let knows = |simulated: &&SimulatedNode| {
+            simulated.life.node != asking.node
+                && simulated.is_up
+                && !simulated.is_cut
+                && simulated.node.outlook().lack.is_none()
         };
-        let Some(records) = self.places.iter().find(knows).map(|place| place.node.knowledge().unwrap())
+        let Some(records) =
+            self.nodes.iter().find(knows).map(|simulated| simulated.node.knowledge().unwrap())
         else {
             return;
         };
@@ -415,7 +416,7 @@ impl World {
     pub(super) fn ask(&mut self, node: usize, waits: Waits) -> AskId {
         self.last_ask += 1;
         let ask = AskId(self.last_ask);
-        self.waiting.insert(ask, Waiting { waits, at: self.places[node].life, asked: self.now });
+        self.waiting.insert(ask, Waiting { waits, at: self.nodes[node].life, asked: self.now });
         ask
     }
 
@@ -430,28 +431,28 @@ impl World {
     }
 
     pub(super) fn crash(&mut self, node: usize) {
-        self.places[node].is_up = false;
+        self.nodes[node].is_up = false;
         self.waiting.retain(|_, waiting| waiting.at.node != node);
     }
 
     pub(super) fn restart(&mut self, node: usize) {
-        let Life { count, .. } = self.places[node].life;
-        let (skew_ms, is_cut) = (self.places[node].skew_ms, self.places[node].is_cut);
-        self.places[node] = self.place(Life { node, count: count + 1 }, skew_ms);
-        self.places[node].is_cut = is_cut;
+        let Life { count, .. } = self.nodes[node].life;
+        let (skew_ms, is_cut) = (self.nodes[node].skew_ms, self.nodes[node].is_cut);
+        self.nodes[node] = self.simulated_node(Life { node, count: count + 1 }, skew_ms);
+        self.nodes[node].is_cut = is_cut;
         if self.checker.mode != Mode::None {
-            let life = self.places[node].life;
+            let life = self.nodes[node].life;
             self.send_at(self.now + 5, Message::Notices(life));
         }
     }
 
     pub(super) fn cut(&mut self, node: usize) {
-        self.places[node].is_cut = true;
+        self.nodes[node].is_cut = true;
         self.soon_notices(node);
     }
 
     pub(super) fn heal(&mut self, node: usize) {
-        self.places[node].is_cut = false;
+        self.nodes[node].is_cut = false;
         self.soon_notices(node);
     }
 
@@ -460,7 +461,7 @@ impl World {
             return;
         }
         let late = 100 + self.chance.below(2_000);
-        let life = self.places[node].life;
+        let life = self.nodes[node].life;
         self.send_at(self.now + late, Message::Notices(life));
     }
 
@@ -482,8 +483,10 @@ impl World {
             let is_about = text.contains(&id.to_string()) || text.contains("before");
             is_about.then(|| format!("\n  {}: from {from}: {text}", at + 1))
         };
-        let outlooks =
-            self.places.iter().map(|place| format!("\n  {:?}: {:?}", place.life, place.node.outlook()));
+        let outlooks = self
+            .nodes
+            .iter()
+            .map(|simulated| format!("\n  {:?}: {:?}", simulated.life, simulated.node.outlook()));
         self.log.iter().enumerate().filter_map(text).chain(outlooks).collect()
     }
 

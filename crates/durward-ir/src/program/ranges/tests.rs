@@ -30,8 +30,8 @@ fn range(scale: &Scale, low: Option<Bound>, high: Option<Bound>, is_outside: boo
         is_exact: true,
         is_error_if_absent: true,
     };
-    let place = range.piece_range(scale);
-    (place.first, place.end, place.is_exact)
+    let pieces = range.piece_range(scale);
+    (pieces.first, pieces.end, pieces.is_exact)
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The schema of scenarios, held to the scenarios that ship and to the reader.
 
 use std::fs;
-use std::path::Path;
 
 use durward_lab::scenario::{Scenario, schema};
 use jsonschema::Validator;
@@ -17,14 +16,14 @@ fn json(text: &str) -> Value {
 
 /// All that ships: those of the studies, and the example of the manual.
 fn shipped() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = fs::read_dir(root.join("scenarios")).unwrap();
+    let root = durward_testdata::workspace();
+    let folder = fs::read_dir(root.join("crates/durward-lab/scenarios")).unwrap();
     let paths = folder
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|end| end == "toml"));
     let mut all: Vec<(String, String)> =
         paths.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect();
-    let manual = fs::read_to_string(root.join("../../docs/lab-run.md")).unwrap();
+    let manual = fs::read_to_string(root.join("docs/lab-run.md")).unwrap();
     let blocks = manual.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned());
     all.extend(blocks.filter(|text| text.contains("[[steps]]")).map(|text| ("lab-run.md".to_owned(), text)));
     all

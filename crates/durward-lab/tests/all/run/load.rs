@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use super::server::{Asked, Reply, Server, ok, one_point, run_text, run_with};
+use super::server::{ReceivedRequest, Reply, Server, ok, one_point, run_text, run_with};
 use durward_lab::run::RunOptions;
 
 #[test]
@@ -132,7 +132,7 @@ fn sticky_users_stay_where_they_are() {
     let (other, second) = Server::recording(|_| ok(""));
     let load = "users = 8\nthink = \"5ms\"\nmeasure = \"300ms\"";
     one_point(&[&one.url, &other.url], load, "path = \"/${user}\"");
-    let users = |asked: &[Asked]| {
+    let users = |asked: &[ReceivedRequest]| {
         let mut lines: Vec<String> = asked.iter().map(|one| one.line.clone()).collect();
         lines.sort();
         lines.dedup();
@@ -157,7 +157,7 @@ fn a_pool_has_so_many_connections() {
 }
 
 /// A server of sessions: a login gives a token that a logout ends.
-fn sessions() -> (Server, std::sync::Arc<std::sync::Mutex<Vec<Asked>>>) {
+fn sessions() -> (Server, std::sync::Arc<std::sync::Mutex<Vec<ReceivedRequest>>>) {
     let tokens = std::sync::Mutex::new((0_u64, std::collections::BTreeSet::new()));
     Server::recording(move |asked| {
         let mut tokens = tokens.lock().unwrap();

@@ -1,16 +1,16 @@
 //! Every scenario that ships is read, and asks what it says.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::server::{Asked, Reply, Server, ok};
+use super::server::{ReceivedRequest, Reply, Server, ok};
 use durward_lab::record::{PointLoad, RunRecord};
 use durward_lab::run::{NoWatcher, RunOptions, run};
 use durward_lab::scenario::Scenario;
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")
+    durward_testdata::workspace().join("crates/durward-lab/scenarios")
 }
 
 /// Runs a shipped scenario in some seconds: these words of it are replaced.
@@ -36,7 +36,7 @@ const SHORT: [(&str, &str); 5] = [
     ("${env.LAB_PASSWORD}", "changeit"),
 ];
 
-fn lines(asked: &Arc<Mutex<Vec<Asked>>>) -> Vec<String> {
+fn lines(asked: &Arc<Mutex<Vec<ReceivedRequest>>>) -> Vec<String> {
     let mut lines: Vec<String> = asked.lock().unwrap().iter().map(|one| one.line.clone()).collect();
     lines.sort();
     lines.dedup();

@@ -13,14 +13,14 @@ use durward_lab::scenario::Scenario;
 
 /// A request that came.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     /// Method and path.
     pub(crate) line: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
 }
 
-impl Asked {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut found = self.headers.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
         found.next().map(|(_, value)| value.as_str())
@@ -49,7 +49,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn start(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Server {
+    pub(crate) fn start(answer: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (count, is_over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
@@ -73,8 +73,8 @@ impl Server {
 
     /// Keeps what it is asked.
     pub(crate) fn recording(
-        answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
-    ) -> (Server, Arc<Mutex<Vec<Asked>>>) {
+        answer: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
+    ) -> (Server, Arc<Mutex<Vec<ReceivedRequest>>>) {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&asked);
         let server = Server::start(move |one| {
@@ -92,7 +92,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(stream: TcpStream, count: &AtomicU64, answer: &dyn Fn(&Asked) -> Reply) -> Option<()> {
+fn serve(stream: TcpStream, count: &AtomicU64, answer: &dyn Fn(&ReceivedRequest) -> Reply) -> Option<()> {
     stream.set_nodelay(true).ok()?;
     let mut out = stream.try_clone().ok()?;
     let mut input = BufReader::new(stream);
@@ -113,7 +113,7 @@ fn serve(stream: TcpStream, count: &AtomicU64, answer: &dyn Fn(&Asked) -> Reply)
     }
 }
 
-fn read(input: &mut impl BufRead) -> Option<Asked> {
+fn read(input: &mut impl BufRead) -> Option<ReceivedRequest> {
     let mut line = || {
         let mut text = String::new();
         (input.read_line(&mut text).ok()? > 0).then(|| text.trim_end().to_owned())
@@ -128,8 +128,11 @@ fn read(input: &mut impl BufRead) -> Option<Asked> {
         let (name, value) = text.split_once(": ")?;
         headers.push((name.to_owned(), value.to_owned()));
     }
-    let mut asked =
-        Asked { line: first.trim_end_matches(" HTTP/1.1").to_owned(), headers, body: String::new() };
+    let mut asked = ReceivedRequest {
+        line: first.trim_end_matches(" HTTP/1.1").to_owned(),
+        headers,
+        body: String::new(),
+    };
     let length = asked.header("content-length").map_or(0, |length| length.parse().unwrap());
     let mut body = vec![0; length];
     input.read_exact(&mut body).ok()?;

@@ -1,7 +1,6 @@
 //! The Luas study: the paper's numbers held to the recorded ones, and the page of the manual to the figures it is made of.
 
 use std::fs;
-use std::path::Path;
 
 use durward_lab::study::luas::{document, paper};
 use durward_lab::study::{StudyDigest, markdown};
@@ -43,7 +42,7 @@ fn the_papers_numbers_are_those_that_were_recorded() {
 
 #[test]
 fn the_page_of_the_manual_is_made_of_its_figures() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let docs = durward_testdata::workspace().join("docs");
     let text = fs::read_to_string(docs.join("study-luas.json")).unwrap();
     let digest = StudyDigest::read(&text).unwrap();
     let document = document(&digest);

@@ -201,7 +201,7 @@ fn the_openam_that_was_recorded_is_told_as_it_was() {
 /// Every number of the page is made of the figures beside it: who changes one must make the other again.
 #[test]
 fn the_page_of_the_openam_study_comes_of_its_figures() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let docs = durward_testdata::workspace().join("docs");
     let text = fs::read_to_string(docs.join("study-openam.json")).unwrap();
     let digest = StudyDigest::read(&text).unwrap();
     let study = openam::study(&OpenAmSetup::default());

@@ -415,8 +415,8 @@ fn text(rows: &[Row]) -> String {
 fn the_table_is_committed_as_text() {
     let text = text(&rows());
     if std::env::var_os("DURWARD_BLESS").is_some() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/opcua/mediate/who_may_do_what.txt");
-        std::fs::write(path, &text).expect("written");
+        let path = "crates/durward-opcua/tests/opcua/mediate/who_may_do_what.txt";
+        std::fs::write(durward_testdata::workspace().join(path), &text).expect("written");
     }
     assert_eq!(text, include_str!("who_may_do_what.txt"));
 }

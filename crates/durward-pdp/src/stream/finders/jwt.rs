@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use durward_ir::Value;
+use durward_ir::fault::Evaluated;
 use durward_ir::value::Object;
+use durward_ir::{Fault, Value};
 use durward_library::jwt::{Rules, TrustedKey, inspect};
 use durward_sapl::check::Attribute;
 
@@ -46,14 +47,14 @@ impl JwtFinder {
         JwtFinder { keys: Some(Arc::new(keys)) }
     }
 
-    fn try_read(&self, invocation: &Invocation, context: &Context, now_ms: i64) -> Result<Reading, String> {
+    fn try_read(&self, invocation: &Invocation, context: &Context, now_ms: i64) -> Evaluated<Reading> {
         let variables = context.surroundings.as_deref().map(|surroundings| &surroundings.variables);
         let config = variables.and_then(Value::as_object).and_then(|variables| variables.get(JWT));
         let config = config.and_then(Value::as_object);
         let name = match &*invocation.arguments {
             [] => config.and_then(|config| config.get("secretsKey")).and_then(Value::as_text).unwrap_or(JWT),
-            [name] => name.as_text().ok_or("the name of a secret is a text")?,
-            _ => return Err("`jwt.token` takes the name of a secret, or nothing".into()),
+            [name] => name.as_text().ok_or_else(|| Fault::processing("the name of a secret is a text"))?,
+            _ => return Err(Fault::processing("`jwt.token` takes the name of a secret, or nothing")),
         };
         let secrets = context.secrets.as_deref().and_then(Value::as_object);
         let token = secrets.and_then(|secrets| secrets.get(name)).unwrap_or(&Value::Undefined);

@@ -9,7 +9,7 @@ mod time;
 mod x509;
 
 #[cfg(feature = "library-time")]
-use durward_ir::Fault;
+use durward_ir::fault::Evaluated;
 
 #[cfg(feature = "library-crypto")]
 pub use jwt::JwtFinder;
@@ -37,8 +37,8 @@ pub fn all() -> Vec<Finder> {
 
 /// What went wrong with an argument, as the attribute's value.
 #[cfg(feature = "library-time")]
-fn or_error(reading: Result<Reading, String>) -> Reading {
-    reading.unwrap_or_else(|message| Reading::lasting(Err(Fault::processing(message))))
+fn or_error(reading: Evaluated<Reading>) -> Reading {
+    reading.unwrap_or_else(|fault| Reading::lasting(Err(fault)))
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@
 mod arguments;
 mod calendar;
 
-use durward_ir::Value;
+use durward_ir::fault::Evaluated;
+use durward_ir::{Fault, Value};
 use durward_sapl::check::Attribute;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -70,7 +71,7 @@ impl TimeFinder {
     ///
     /// # Errors
     /// There is no such zone.
-    pub fn in_zone(name: &str) -> Result<TimeFinder, String> {
+    pub fn in_zone(name: &str) -> Evaluated<TimeFinder> {
         Ok(TimeFinder { zone: zone(name)?, ..TimeFinder::default() })
     }
 
@@ -80,7 +81,7 @@ impl TimeFinder {
         TimeFinder { system_zone: name.into(), ..self }
     }
 
-    fn try_read(&self, invocation: &Invocation, opened_ms: i64, now_ms: i64) -> Result<Reading, String> {
+    fn try_read(&self, invocation: &Invocation, opened_ms: i64, now_ms: i64) -> Evaluated<Reading> {
         let name = invocation.name.strip_prefix("time.").unwrap_or_default();
         Ok(match (name, &*invocation.arguments) {
             ("now", []) => now(NOW_MS, opened_ms, now_ms),
@@ -109,12 +110,13 @@ impl TimeFinder {
             }
             ("toggle", [on, off]) => toggle(milliseconds(on)?, milliseconds(off)?, opened_ms, now_ms),
             (_, arguments) => {
-                return Err(format!("`time.{name}` does not take {} arguments", arguments.len()));
+                let message = format!("`time.{name}` does not take {} arguments", arguments.len());
+                return Err(Fault::processing(message));
             }
         })
     }
 
-    fn zone_of(&self, argument: &[Value]) -> Result<TimeZone, String> {
+    fn zone_of(&self, argument: &[Value]) -> Evaluated<TimeZone> {
         match argument.first() {
             Some(name) => zone(text(name)?),
             None => Ok(self.zone.clone()),
@@ -141,7 +143,7 @@ fn now(interval_ms: i64, opened_ms: i64, now_ms: i64) -> Reading {
     let past = now_ms.saturating_sub(opened_ms).rem_euclid(interval_ms);
     let text = Timestamp::from_millisecond(now_ms).map(|now| Value::Text(now.to_string().into()));
     Reading {
-        value: text.map_err(|error| durward_ir::Fault::processing(format!("the clock is off: {error}"))),
+        value: text.map_err(|error| Fault::processing(format!("the clock is off: {error}"))),
         next_ms: now_ms.checked_add(interval_ms - past),
     }
 }

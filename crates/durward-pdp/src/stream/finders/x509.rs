@@ -1,6 +1,7 @@
 //! `x509`: whether a certificate is valid now.
 
-use durward_ir::Value;
+use durward_ir::fault::Evaluated;
+use durward_ir::{Fault, Value};
 use durward_library::x509::validity;
 use durward_sapl::check::Attribute;
 
@@ -19,10 +20,10 @@ pub(super) fn attributes() -> Vec<Attribute> {
     ["x509.isCurrentlyValid", "x509.isExpired"].map(attribute).into()
 }
 
-fn try_read(invocation: &Invocation, now_ms: i64) -> Result<Reading, String> {
+fn try_read(invocation: &Invocation, now_ms: i64) -> Evaluated<Reading> {
     let certificate = invocation.entity.as_ref().and_then(Value::as_text);
-    let certificate = certificate.ok_or("a certificate is a text in PEM")?;
-    let validity = validity(certificate).map_err(|fault| fault.to_string())?;
+    let certificate = certificate.ok_or_else(|| Fault::processing("a certificate is a text in PEM"))?;
+    let validity = validity(certificate).map_err(|fault| Fault::processing(fault.to_string()))?;
     let [from, until] =
         [validity.not_before_s, validity.not_after_s].map(|second| second.saturating_mul(1_000));
     let is_valid = (from..until).contains(&now_ms);

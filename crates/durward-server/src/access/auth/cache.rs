@@ -46,7 +46,7 @@ impl Cache {
         }
     }
 
-    /// The key that these parts are remembered by. Their lengths count, so that no two lists of parts are the same.
+    /// The key of the entry for these parts. It covers the length of each part, so that `ab, c` and `a, bc` are two entries.
     pub(super) fn key_of(&self, parts: &[&[u8]]) -> CacheKey {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else { return [0; 32] };
         for part in parts {

@@ -23,7 +23,7 @@ use crate::base::settings::{AuthSettings, ConfigError, UserSettings};
 use cache::Cache;
 pub(crate) use jwt::Tokens;
 use secret::Secrets;
-pub use secret::digest_of_secret;
+pub use secret::{SecretDigestError, digest_of_secret};
 
 /// The longest credentials that are verified; tokens of identity providers have some thousand bytes.
 const CREDENTIALS_BYTES_MAX: usize = 16 * 1024;

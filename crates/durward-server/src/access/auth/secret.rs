@@ -3,6 +3,8 @@
 //! Verifying takes tens of milliseconds and as many MiB as the digest says, on purpose. It is done on threads of their
 //! own, a few at a time, so that neither decisions nor memory suffer from a flood of wrong passwords.
 
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -31,19 +33,34 @@ const NOBODY: &str =
 /// ```
 /// let digest = durward_server::digest_of_secret("secret", *b"16 bytes of salt")?;
 /// assert!(digest.starts_with("$argon2id$v=19$m=16384,t=2,p=1$"));
-/// # Ok::<(), String>(())
+/// # Ok::<(), durward_server::SecretDigestError>(())
 /// ```
 ///
 /// # Errors
 /// A secret of more bytes than can be digested.
-pub fn digest_of_secret(secret: &str, salt: [u8; 16]) -> Result<String, String> {
-    let failed = |error: argon2::Error| format!("the secret cannot be digested: {error}");
+pub fn digest_of_secret(secret: &str, salt: [u8; 16]) -> Result<String, SecretDigestError> {
     let mut digest = [0; 32];
-    let params = Params::new(16_384, 2, 1, Some(digest.len())).map_err(failed)?;
+    let params = Params::new(16_384, 2, 1, Some(digest.len())).map_err(SecretDigestError)?;
     let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-    argon2.hash_password_into(secret.as_bytes(), &salt, &mut digest).map_err(failed)?;
+    argon2.hash_password_into(secret.as_bytes(), &salt, &mut digest).map_err(SecretDigestError)?;
     let (salt, digest) = (STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(digest));
     Ok(format!("$argon2id$v=19$m=16384,t=2,p=1${salt}${digest}"))
+}
+
+/// Why a secret has no digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecretDigestError(argon2::Error);
+
+impl fmt::Display for SecretDigestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the secret cannot be digested: {}", self.0)
+    }
+}
+
+impl Error for SecretDigestError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
 }
 
 /// Which secret of a user.

@@ -26,16 +26,13 @@ const DECISION_BUCKETS_S: [f64; 11] = [1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1
 /// Requests take what a decision takes and the time for the body to arrive.
 const REQUEST_BUCKETS_S: [f64; 11] = [2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 5e-3, 2.5e-2, 1e-1, 1.0, 10.0];
 
-/// What `durward_limits_hit_total` counts: settings of `[server]`, others with their section, `request` for those of
-/// `[limits]`, and `subscriptions` for what can be numbered.
-const LIMITS: [&str; 16] = [
-    "body_bytes_max",
-    "body_memory_bytes_max",
-    "connections_max",
-    "header_time_ms_max",
+/// What `durward_limits_hit_total` counts: settings by their names, and after their section what has no setting of its own: `identity.body`
+/// and `oauth.body`, `limits.request` for any of a request in `[limits]`, and `sapl.subscriptions` for what can be numbered.
+const LIMITS: [&str; 18] = [
     "identity.body",
-    "request",
-    "request_time_ms_max",
+    "limits.request",
+    "oauth.body",
+    "openam.body_bytes_max",
     "rsocket.connections_max",
     "rsocket.lifetime_ms_max",
     "rsocket.payload_bytes_max",
@@ -44,7 +41,12 @@ const LIMITS: [&str; 16] = [
     "sapl.body_bytes_max",
     "sapl.requests_per_second_max",
     "sapl.streams_max",
-    "subscriptions",
+    "sapl.subscriptions",
+    "server.body_bytes_max",
+    "server.body_memory_bytes_max",
+    "server.connections_max",
+    "server.header_time_ms_max",
+    "server.request_time_ms_max",
 ];
 
 /// What requests are answered with. Others are counted too, more slowly.

@@ -35,7 +35,7 @@ pub use ldap::{LdapFollow, LdapMemberIs, LdapUserSettings};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use nats::NatsStoreSettings;
-pub use network::Network;
+pub use network::{Network, NetworkParseError};
 pub(crate) use oauth::is_scope;
 pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm};
 pub use opcua::{

@@ -15,6 +15,35 @@ pub struct Network {
     prefix: u8,
 }
 
+/// Why a text names no network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NetworkParseError {
+    /// It is no address, or has a prefix that is none.
+    Form(String),
+    /// An address has bits behind its prefix: whoever wrote it may mean something else.
+    BitsBehindPrefix {
+        /// What was written.
+        text: String,
+        /// How many bits the prefix has.
+        prefix: u8,
+    },
+}
+
+impl fmt::Display for NetworkParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NetworkParseError::Form(text) => {
+                write!(f, "`{text}` is no network such as `10.0.0.0/8` or `2001:db8::/32`, and no address")
+            }
+            NetworkParseError::BitsBehindPrefix { text, prefix } => {
+                write!(f, "`{text}` has bits behind its first {prefix}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NetworkParseError {}
+
 impl Network {
     /// Whether an address is in it. An IPv4 address in the clothes of an IPv6 one is an IPv4 address.
     pub fn contains(&self, address: IpAddr) -> bool {
@@ -38,13 +67,12 @@ impl Network {
 }
 
 impl FromStr for Network {
-    type Err = String;
+    type Err = NetworkParseError;
 
     /// # Errors
     /// It is no address, has a prefix that is none, or bits behind the prefix: whoever wrote these may mean something else.
-    fn from_str(text: &str) -> Result<Network, String> {
-        let wrong =
-            || format!("`{text}` is no network such as `10.0.0.0/8` or `2001:db8::/32`, and no address");
+    fn from_str(text: &str) -> Result<Network, NetworkParseError> {
+        let wrong = || NetworkParseError::Form(text.to_owned());
         let (address, prefix) = match text.split_once('/') {
             None => (text, None),
             Some((address, prefix)) => (address, Some(prefix)),
@@ -63,16 +91,16 @@ impl FromStr for Network {
             IpAddr::V6(address) => 128 - address.to_bits().trailing_zeros(),
         };
         if behind > u32::from(prefix) {
-            return Err(format!("`{text}` has bits behind its first {prefix}"));
+            return Err(NetworkParseError::BitsBehindPrefix { text: text.to_owned(), prefix });
         }
         Ok(Network { address, prefix })
     }
 }
 
 impl TryFrom<String> for Network {
-    type Error = String;
+    type Error = NetworkParseError;
 
-    fn try_from(text: String) -> Result<Network, String> {
+    fn try_from(text: String) -> Result<Network, NetworkParseError> {
         text.parse()
     }
 }

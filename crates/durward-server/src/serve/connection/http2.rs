@@ -103,11 +103,11 @@ where
                 return Poll::Pending;
             }
             let now = Instant::now();
-            match requests.end_late(now, settings, || http.metrics.limit_hit("request_time_ms_max")) {
+            match requests.end_late(now, settings, || http.metrics.limit_hit("server.request_time_ms_max")) {
                 TimeoutCheck::Nothing(next) => timer.as_mut().reset(next.min(now + pause).into()),
-                TimeoutCheck::Stuck => return Poll::Ready(End::TooSlow("request_time_ms_max")),
+                TimeoutCheck::Stuck => return Poll::Ready(End::TooSlow("server.request_time_ms_max")),
                 TimeoutCheck::Idle if is_idle || is_told => {
-                    return Poll::Ready(End::TooSlow("idle_time_ms_max"));
+                    return Poll::Ready(End::TooSlow("server.idle_time_ms_max"));
                 }
                 // A request that is on its way can be sent again elsewhere only if it is known that it was not looked at (GOAWAY,
                 // RFC 9113, 6.8).
@@ -150,7 +150,7 @@ async fn answer(
         let detail = format!("a request has at most {HEADER_COUNT_MAX} header fields");
         Some(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail))
     } else if !has_place {
-        http.metrics.limit_hit("connections_max");
+        http.metrics.limit_hit("server.connections_max");
         Some(Problem::unavailable("there are too many requests at once; try again"))
     } else {
         None

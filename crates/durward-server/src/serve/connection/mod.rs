@@ -29,7 +29,7 @@ use rewound::Rewound;
 const HEADER_COUNT_MAX: usize = 64;
 
 /// What a client of HTTP/2 sends first (RFC 9113, 3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// How a connection ended.
 enum End {
@@ -65,13 +65,13 @@ pub(crate) async fn serve<S>(
     match end {
         End::Done => {}
         // The system noticed first that what was written is not taken.
-        End::Failed(error) if is_given_up(&*error) => http.metrics.limit_hit("request_time_ms_max"),
+        End::Failed(error) if is_given_up(&*error) => http.metrics.limit_hit("server.request_time_ms_max"),
         End::Failed(error) => {
             http.metrics.connection("failed");
             tracing::debug!(%client, %error, "a connection failed");
         }
         // An idle connection that ends is the ordinary course of things and no limit that was hit.
-        End::TooSlow("idle_time_ms_max") => {}
+        End::TooSlow("server.idle_time_ms_max") => {}
         End::TooSlow(setting) => http.metrics.limit_hit(setting),
     }
 }
@@ -87,7 +87,7 @@ struct Opening {
 async fn opening<S: AsyncRead + Unpin>(stream: &mut S, http: &Http) -> Result<Opening, End> {
     let settings = &http.settings.server;
     let mut bytes = BytesMut::with_capacity(settings.header_bytes_max.min(FIRST_READ_BYTES));
-    let mut until = (Instant::now() + settings.idle_time_max(), "idle_time_ms_max");
+    let mut until = (Instant::now() + settings.idle_time_max(), "server.idle_time_ms_max");
     loop {
         let was_empty = bytes.is_empty();
         match timeout_at(until.0.into(), stream.read_buf(&mut bytes)).await {
@@ -105,7 +105,7 @@ async fn opening<S: AsyncRead + Unpin>(stream: &mut S, http: &Http) -> Result<Op
             return Ok(Opening { is_http2: false, bytes: bytes.freeze() });
         }
         if was_empty {
-            until = (Instant::now() + settings.header_time_max(), "header_time_ms_max");
+            until = (Instant::now() + settings.header_time_max(), "server.header_time_ms_max");
         }
     }
 }

@@ -190,7 +190,7 @@ mod tests {
     /// Whoever tries what the page shows gets an answer to it, and not that no policy applies.
     #[test]
     fn the_example_is_permitted_by_the_policies_that_people_begin_with() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = durward_testdata::workspace();
         let demo = durward_pdp::read_policies(&root.join("crates/durward/policies/demo")).unwrap();
         assert_eq!(decision(demo), Decision::Permit);
         let readme = std::fs::read_to_string(root.join("README.md")).unwrap();

@@ -261,7 +261,7 @@ fn described(policies: &InForce, info: SnapshotInfo) -> Snapshot {
         policies: info.policies,
         rules: info.rules,
         index: info.index,
-        loaded: policies.state.load().loaded.map(in_words).unwrap_or_default(),
+        loaded: policies.loaded().map(in_words).unwrap_or_default(),
         age_s: (policies.age().as_secs_f64() * 1000.0).round() / 1000.0,
     }
 }

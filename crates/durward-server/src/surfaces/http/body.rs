@@ -72,7 +72,7 @@ impl Bodies {
     /// # Errors
     /// Why it cannot be had, as the caller is told.
     pub(crate) async fn receive(&self, body: Incoming) -> Result<Bytes, Problem> {
-        self.receive_within(body, (self.bytes_max, "body_bytes_max")).await
+        self.receive_within(body, (self.bytes_max, "server.body_bytes_max")).await
     }
 
     /// The whole body, within a limit of its own.
@@ -94,7 +94,7 @@ impl Bodies {
                 Err(refusal)
             }
             Err(_) => {
-                self.metrics.limit_hit("request_time_ms_max");
+                self.metrics.limit_hit("server.request_time_ms_max");
                 let detail = format!("the body was not there within {} ms", self.time_max.as_millis());
                 Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail).closing())
             }
@@ -119,7 +119,7 @@ impl Bodies {
                 return Err(self.too_large(limit));
             }
             if !held.grow(part.len()) {
-                self.metrics.limit_hit("body_memory_bytes_max");
+                self.metrics.limit_hit("server.body_memory_bytes_max");
                 return Err(
                     Problem::unavailable("too many bodies are being received at once; try again").closing()
                 );
@@ -132,11 +132,8 @@ impl Bodies {
 
     fn too_large(&self, (bytes_max, setting): Limit) -> Problem {
         self.metrics.limit_hit(setting);
-        let why = match setting.split_once('.') {
-            Some((_, "body")) => "the most that is taken here".to_owned(),
-            Some(_) => format!("`{setting}`"),
-            None => format!("`server.{setting}`"),
-        };
+        let has_setting = setting.split_once('.').is_none_or(|(_, name)| name != "body");
+        let why = if has_setting { format!("`{setting}`") } else { "the most that is taken here".to_owned() };
         let detail = format!("the body is longer than {bytes_max} bytes ({why})");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).closing()
     }

@@ -96,11 +96,11 @@ impl Phase {
     pub(crate) fn deadline(&self, settings: &ServerSettings) -> Option<(Instant, &'static str)> {
         let (wait, since) = self.get();
         let (time, setting) = match wait {
-            Wait::Request => (settings.idle_time_max(), "idle_time_ms_max"),
-            Wait::Header => (settings.header_time_max(), "header_time_ms_max"),
+            Wait::Request => (settings.idle_time_max(), "server.idle_time_ms_max"),
+            Wait::Header => (settings.header_time_max(), "server.header_time_ms_max"),
             // The body has been given up after half of this: the rest is for the refusal to go out.
-            Wait::Answer => (2 * settings.request_time_max(), "request_time_ms_max"),
-            Wait::Taking => (settings.request_time_max(), "request_time_ms_max"),
+            Wait::Answer => (2 * settings.request_time_max(), "server.request_time_ms_max"),
+            Wait::Taking => (settings.request_time_max(), "server.request_time_ms_max"),
             Wait::Event => return None,
         };
         Some((since + time, setting))

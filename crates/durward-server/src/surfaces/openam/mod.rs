@@ -112,6 +112,11 @@ impl Surface {
         self.sessions.set(Sessions { service, auth_ids }).is_ok()
     }
 
+    /// Whether these calls are answered and nobody could log in by them.
+    pub(crate) fn lacks_sessions(&self) -> bool {
+        self.settings.on && self.sessions.get().is_none()
+    }
+
     /// Whether these calls answer for a path.
     pub(crate) fn is_at(&self, path: &str) -> bool {
         let below = path.strip_prefix(self.settings.path.as_str());

@@ -130,14 +130,14 @@ impl Drop for Open {
     }
 }
 
-/// What requests of a connection are answered with: who asks, and who answers.
+/// What answering a request needs besides the request: who asks, and who answers.
 pub(super) struct RequestContext<'q> {
     pub(super) surface: &'q Surface,
     pub(super) identity: &'q Identity,
     pub(super) connection: &'q mut Connection,
-    /// Where they are, if their socket has addresses.
+    /// The address of the client, if its socket has addresses.
     pub(super) client: Option<SocketAddr>,
-    /// What the clock said last: looking at it takes as long as a tenth of a decision.
+    /// The last reading of the clock: another one takes as long as a tenth of a decision.
     pub(super) now: Instant,
 }
 
@@ -520,7 +520,7 @@ impl RequestContext<'_> {
                 self.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST);
             }
             Refused::NoRoom => {
-                self.surface.metrics.limit_hit("subscriptions");
+                self.surface.metrics.limit_hit("sapl.subscriptions");
                 self.connection.reject(stream, ErrorCode::Rejected, "Stream limit reached");
             }
             Refused::Panicked => {

@@ -87,9 +87,9 @@ pub(super) async fn serve<S>(
             let _ = timeout(Duration::from_secs(1), driver.stream.shutdown()).await;
         }
         Ok(End::Gone) => {}
-        Ok(End::TooSlow) => surface.metrics.limit_hit("request_time_ms_max"),
+        Ok(End::TooSlow) => surface.metrics.limit_hit("server.request_time_ms_max"),
         // The system noticed first that what was written is not taken.
-        Err(error) if is_given_up(&error) => surface.metrics.limit_hit("request_time_ms_max"),
+        Err(error) if is_given_up(&error) => surface.metrics.limit_hit("server.request_time_ms_max"),
         Err(error) => {
             surface.metrics.rsocket_connection("failed");
             tracing::debug!(%error, "a connection failed");
@@ -168,7 +168,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         };
         self.held = holds;
         if !has_room {
-            self.surface.metrics.limit_hit("body_memory_bytes_max");
+            self.surface.metrics.limit_hit("server.body_memory_bytes_max");
             let reason = "too much is being received at once; try again";
             self.connection.fail(ErrorCode::ConnectionError, reason);
         }

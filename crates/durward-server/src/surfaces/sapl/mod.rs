@@ -325,7 +325,7 @@ impl AuthenticatedRequest<'_> {
         match catch_unwind(AssertUnwindSafe(ask)) {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(NoRoom)) => {
-                self.surface.metrics.limit_hit("subscriptions");
+                self.surface.metrics.limit_hit("sapl.subscriptions");
                 Err(Refused::NoRoom)
             }
             Err(_) => {

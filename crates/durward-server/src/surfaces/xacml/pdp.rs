@@ -137,14 +137,14 @@ async fn unread(call: &Call<'_>, body: Incoming, problem: Problem) -> Problem {
     }
 }
 
-/// What became of a body: its request, the answer already, or why it cannot be read.
+/// What reading a body gives: its request, the decision already, or the reason why it cannot be read.
 enum ParsedRequest {
     /// It was decided from its text alone, in this time.
     Decided(Response, Duration),
     Whole(Request),
     /// Subjects are named by tokens.
     WithTokens(Request, WithTokens),
-    /// It is Indeterminate for this.
+    /// The decision is Indeterminate with this status.
     Unreadable(Status),
 }
 
@@ -414,7 +414,7 @@ fn status_of_unreadable(
             None => Problem::request(StatusCode::BAD_REQUEST, error),
         }),
         RequestErrorKind::Limit => {
-            call.surface.metrics.limit_hit("request");
+            call.surface.metrics.limit_hit("limits.request");
             Err(Problem::request(StatusCode::PAYLOAD_TOO_LARGE, error))
         }
     }

@@ -4,7 +4,7 @@ use durward_session::ServiceSettings;
 use serde_json::{Value, json};
 
 use super::world::{RECORDED, World};
-use crate::support::Reply;
+use crate::support::{DOCTORS_READ, Directory, Reply, clock, settings};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 const ONE: (&str, &str) = ("Accept-API-Version", "resource=1.2");
@@ -299,12 +299,19 @@ fn the_calls_of_openam_11_are_answered_where_that_is_set() {
 }
 
 #[test]
-fn without_sessions_or_without_the_setting_nothing_is_there() {
+fn without_the_setting_nothing_is_there_and_without_users_no_server_starts() {
     let off = World::new("");
     assert_eq!(off.login_at("/json/authenticate", "demo", "changeit").status, 404);
-    let none = crate::support::TestServer::start("[openam]\non = true");
-    let reply = none.send("POST", "/openam/json/authenticate", &[], b"");
-    assert_eq!(reply.status, 503);
+    let directory = Directory::new();
+    directory.write("policies/doctors.xml", DOCTORS_READ);
+    let settings = settings(&directory, "[openam]\non = true");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let served = runtime.block_on(async {
+        let server = durward_server::Server::bind(settings, clock()).unwrap();
+        server.serve(std::future::ready(())).await
+    });
+    let refused = served.unwrap_err().to_string();
+    assert!(refused.contains("`openam.on`") && refused.contains("`identity.users`"), "{refused}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::fs;
 use durward_session::ServiceSettings;
 use serde_json::{Value, json};
 
-use super::recorded::{Known, Recorded, differences};
+use super::recorded::{KnownDifferences, Recorded, differences};
 use super::world::{RECORDED, World};
 use crate::support::workspace;
 
@@ -176,7 +176,7 @@ fn replayed(file: &str) -> (Vec<(String, Vec<String>)>, usize) {
 
 #[test]
 fn observed_calls_are_answered_as_openam_answered_them_save_those_that_are_listed() {
-    let mut known = Known::read();
+    let mut known = KnownDifferences::read();
     let (mut wrong, mut count) = (Vec::new(), 0);
     let mut files: Vec<String> = fs::read_dir(workspace("conformance/openam"))
         .unwrap()

@@ -225,20 +225,20 @@ pub(super) fn differences(call: &Recorded, reply: &Reply) -> Vec<String> {
 }
 
 /// The calls that are known to be answered otherwise: file, title (all that begin so, where it ends with `*`), why.
-pub(super) struct Known {
+pub(super) struct KnownDifferences {
     rows: Vec<(String, String)>,
     used: BTreeSet<usize>,
 }
 
-impl Known {
-    pub(super) fn read() -> Known {
+impl KnownDifferences {
+    pub(super) fn read() -> KnownDifferences {
         let text = fs::read_to_string(workspace("conformance/openam.tsv")).unwrap();
         let rows = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
         let row = |line: &str| {
             let [file, title, _why] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
             (file.to_owned(), title.to_owned())
         };
-        Known { rows: rows.map(row).collect(), used: BTreeSet::new() }
+        KnownDifferences { rows: rows.map(row).collect(), used: BTreeSet::new() }
     }
 
     /// Whether a call is among them; from here on its row is of use.
@@ -263,7 +263,7 @@ fn recorded_calls_are_answered_as_openam_answered_them_save_those_that_are_liste
     let Some(data) = durward_testdata::recorded("openam") else { return };
     let mut files: Vec<PathBuf> = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let mut known = Known::read();
+    let mut known = KnownDifferences::read();
     let (mut wrong, mut count) = (Vec::new(), 0);
     for file in files {
         let name = file.file_name().unwrap().to_str().unwrap().to_owned();

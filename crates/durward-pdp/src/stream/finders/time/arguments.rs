@@ -1,7 +1,8 @@
 //! The arguments of `time` attributes.
 
-use durward_ir::Value;
 use durward_ir::datatype::Decimal;
+use durward_ir::fault::Evaluated;
+use durward_ir::{Fault, Value};
 use jiff::Timestamp;
 use jiff::civil::Time;
 use jiff::tz::{Offset, TimeZone};
@@ -31,19 +32,20 @@ const ZONE_OFFSET_S_MAX: i32 = 18 * 3_600;
 /// A set of days or months: bit 0 is Monday or January.
 pub(super) type Set = u16;
 
-fn unfit(value: &Value, wanted: &str) -> String {
-    format!("an argument that should be of type {wanted} is of type {}", value.data_type())
+fn unfit(value: &Value, wanted: &str) -> Box<Fault> {
+    let found = value.data_type();
+    Fault::processing(format!("an argument that should be of type {wanted} is of type {found}"))
 }
 
-pub(super) fn text(value: &Value) -> Result<&str, String> {
+pub(super) fn text(value: &Value) -> Evaluated<&str> {
     if let Value::Text(text) = value { Ok(text) } else { Err(unfit(value, "text")) }
 }
 
-fn number(value: &Value) -> Result<&Decimal, String> {
+fn number(value: &Value) -> Evaluated<&Decimal> {
     if let Value::Number(number) = value { Ok(number) } else { Err(unfit(value, "number")) }
 }
 
-fn array(value: &Value) -> Result<&[Value], String> {
+fn array(value: &Value) -> Evaluated<&[Value]> {
     if let Value::Array(values) = value { Ok(values) } else { Err(unfit(value, "array")) }
 }
 
@@ -53,35 +55,38 @@ fn whole(number: &Decimal) -> i64 {
 }
 
 /// A time span in milliseconds, above 0.
-pub(super) fn milliseconds(value: &Value) -> Result<i64, String> {
+pub(super) fn milliseconds(value: &Value) -> Evaluated<i64> {
     match whole(number(value)?) {
-        0 => Err("a time span of 0 ms would never end to change; write more than 0".into()),
-        negative if negative < 0 => {
-            Err(format!("a time span cannot be negative, and {negative} ms is; write more than 0"))
-        }
+        0 => Err(Fault::processing("a time span of 0 ms would never end to change; write more than 0")),
+        negative if negative < 0 => Err(Fault::processing(format!(
+            "a time span cannot be negative, and {negative} ms is; write more than 0"
+        ))),
         span => Ok(span),
     }
 }
 
 /// A moment such as `2026-03-01T12:00:00Z`, in milliseconds since 1970, rounded up.
-pub(super) fn instant(value: &Value) -> Result<i64, String> {
+pub(super) fn instant(value: &Value) -> Evaluated<i64> {
     let text = text(value)?;
     // The library reads more forms than Java's `Instant`: only `T` between date and time, seconds, a zone's offset.
     let (date, time) = text.split_once(['T', 't']).unwrap_or_default();
     let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_digit() || "+-:.,Zz".contains(c));
     let has_seconds = time.get(..8).is_some_and(|clock| clock.matches(':').count() == 2);
     let moment = text.parse::<Timestamp>().ok().filter(|_| is_plain(date) && is_plain(time) && has_seconds);
-    let moment =
-        moment.ok_or_else(|| format!("`{text}` is no moment; write one as `2026-03-01T12:00:00Z`"))?;
+    let moment = moment.ok_or_else(|| {
+        Fault::processing(format!("`{text}` is no moment; write one as `2026-03-01T12:00:00Z`"))
+    })?;
     let milliseconds = moment.as_nanosecond().div_euclid(1_000_000)
         + i128::from(moment.as_nanosecond().rem_euclid(1_000_000) != 0);
-    i64::try_from(milliseconds).map_err(|_| format!("`{text}` is out of range"))
+    i64::try_from(milliseconds).map_err(|_| Fault::processing(format!("`{text}` is out of range")))
 }
 
 /// A time of day: `HH:mm`, `HH:mm:ss`, or that with up to nine digits of fractions.
-pub(super) fn local_time(value: &Value) -> Result<Time, String> {
+pub(super) fn local_time(value: &Value) -> Evaluated<Time> {
     let text = text(value)?;
-    read_time(text).ok_or_else(|| format!("`{text}` is no time of day; write one as `17:00` or `17:00:30`"))
+    read_time(text).ok_or_else(|| {
+        Fault::processing(format!("`{text}` is no time of day; write one as `17:00` or `17:00:30`"))
+    })
 }
 
 fn read_time(text: &str) -> Option<Time> {
@@ -102,14 +107,16 @@ fn digits(text: &str) -> Option<u32> {
 }
 
 /// A time zone by the name that the IANA gave it, or by its distance from UTC, as Java's `ZoneId.of`.
-pub(super) fn zone(name: &str) -> Result<TimeZone, String> {
+pub(super) fn zone(name: &str) -> Evaluated<TimeZone> {
     let offset = ["UTC", "GMT", "UT"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
     let found = match offset {
         "" | "Z" => Some(TimeZone::UTC).filter(|_| !name.is_empty()),
         _ if offset.starts_with(['+', '-']) => read_offset(offset).map(TimeZone::fixed),
         _ => TimeZone::get(name).ok().filter(|zone| zone.iana_name() == Some(name)),
     };
-    found.ok_or_else(|| format!("there is no time zone `{name}`; write one as `Europe/Berlin` or `+02:00`"))
+    found.ok_or_else(|| {
+        Fault::processing(format!("there is no time zone `{name}`; write one as `Europe/Berlin` or `+02:00`"))
+    })
 }
 
 /// `+h`, `+hh`, `+hh:mm`, `+hhmm`, `+hh:mm:ss` or `+hhmmss`.
@@ -132,51 +139,54 @@ fn read_offset(text: &str) -> Option<Offset> {
 }
 
 /// An array of the names of days.
-pub(super) fn days(names: &Value) -> Result<Set, String> {
+pub(super) fn days(names: &Value) -> Evaluated<Set> {
     let names = array(names)?;
     if names.is_empty() {
-        return Err("the array of days is empty".into());
+        return Err(Fault::processing("the array of days is empty"));
     }
     names.iter().try_fold(0, |set, name| Ok(set | (1 << day(name)?)))
 }
 
 /// The days from one to another, over Sunday if need be.
-pub(super) fn days_between(first: &Value, last: &Value) -> Result<Set, String> {
+pub(super) fn days_between(first: &Value, last: &Value) -> Evaluated<Set> {
     Ok(round(day(first)?, day(last)?, 7))
 }
 
-fn day(name: &Value) -> Result<usize, String> {
+fn day(name: &Value) -> Evaluated<usize> {
     let name = text(name)?;
     let found = DAYS.iter().position(|day| day.eq_ignore_ascii_case(name));
-    found.ok_or_else(|| format!("`{name}` is no day of the week; write one as `MONDAY`"))
+    found.ok_or_else(|| Fault::processing(format!("`{name}` is no day of the week; write one as `MONDAY`")))
 }
 
 /// An array of the names or numbers of months.
-pub(super) fn months(names: &Value) -> Result<Set, String> {
+pub(super) fn months(names: &Value) -> Evaluated<Set> {
     let names = array(names)?;
     if names.is_empty() {
-        return Err("the array of months is empty".into());
+        return Err(Fault::processing("the array of months is empty"));
     }
     names.iter().try_fold(0, |set, name| Ok(set | (1 << month(name)?)))
 }
 
 /// The months from one number to another, over December if need be.
-pub(super) fn months_between(first: &Value, last: &Value) -> Result<Set, String> {
+pub(super) fn months_between(first: &Value, last: &Value) -> Evaluated<Set> {
     Ok(round(month_number(number(first)?)?, month_number(number(last)?)?, 12))
 }
 
-fn month(name: &Value) -> Result<usize, String> {
+fn month(name: &Value) -> Evaluated<usize> {
     if let Value::Number(number) = name {
         return month_number(number);
     }
     let name = text(name)?;
     let found = MONTHS.iter().position(|month| month.eq_ignore_ascii_case(name));
-    found.ok_or_else(|| format!("`{name}` is no month; write one as `JANUARY` or a number from 1 to 12"))
+    found.ok_or_else(|| {
+        Fault::processing(format!("`{name}` is no month; write one as `JANUARY` or a number from 1 to 12"))
+    })
 }
 
-fn month_number(number: &Decimal) -> Result<usize, String> {
+fn month_number(number: &Decimal) -> Evaluated<usize> {
     let found = usize::try_from(whole(number)).ok().filter(|number| (1..=12).contains(number));
-    found.map(|number| number - 1).ok_or_else(|| format!("`{number}` is no month; write 1 to 12"))
+    let wrong = || Fault::processing(format!("`{number}` is no month; write 1 to 12"));
+    found.map(|number| number - 1).ok_or_else(wrong)
 }
 
 /// The places from one to another on a circle.

@@ -47,7 +47,7 @@ pub(super) enum Condition {
 
 /// What a condition over an attribute comes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Asked {
+pub(super) enum AttributeCondition {
     True,
     False,
     Fails,
@@ -69,7 +69,7 @@ pub(super) struct Policy {
     pub(super) name: String,
     pub(super) effect: Effect,
     pub(super) condition: Condition,
-    pub(super) asked: Option<Asked>,
+    pub(super) asked: Option<AttributeCondition>,
     pub(super) obligation: Option<Outcome>,
     pub(super) transform: Option<Outcome>,
 }
@@ -159,7 +159,9 @@ impl Policy {
         ];
         let condition =
             random.of(&[Nothing, Nothing, True, True, True, False, Fails, Fails, AlwaysFails, Never]);
-        let asked = random.percent(20).then(|| random.of(&[Asked::True, Asked::False, Asked::Fails]));
+        let asked = random.percent(20).then(|| {
+            random.of(&[AttributeCondition::True, AttributeCondition::False, AttributeCondition::Fails])
+        });
         let obligation = random.percent(30).then(|| random.of(&outcomes));
         let transform = random.percent(20).then(|| random.of(&outcomes));
         Policy { name, effect: random.of(&EFFECTS), condition, asked, obligation, transform }
@@ -192,9 +194,9 @@ impl fmt::Display for Policy {
         }
         match self.asked {
             None => {}
-            Some(Asked::True) => write!(f, " <foo.bar> == undefined;")?,
-            Some(Asked::False) => write!(f, " <foo.bar> != undefined;")?,
-            Some(Asked::Fails) => write!(f, " 1 / <foo.bar> > 0;")?,
+            Some(AttributeCondition::True) => write!(f, " <foo.bar> == undefined;")?,
+            Some(AttributeCondition::False) => write!(f, " <foo.bar> != undefined;")?,
+            Some(AttributeCondition::Fails) => write!(f, " 1 / <foo.bar> > 0;")?,
         }
         if let Some(obligation) = self.obligation {
             write!(f, " obligation {}", outcome_text(obligation))?;

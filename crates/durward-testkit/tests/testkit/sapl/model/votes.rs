@@ -1,7 +1,7 @@
 //! The model: votes with the effects they could have had, combined two by two.
 
 use super::configuration::{
-    Algorithm, Asked, Condition, Configuration, Document, Effect, Mode, Outcome, Policy,
+    Algorithm, AttributeCondition, Condition, Configuration, Document, Effect, Mode, Outcome, Policy,
 };
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,9 +97,9 @@ fn constraints(policy: &Policy) -> Vote {
 /// The same where conditions ask finders first.
 fn behind_finders(policy: &Policy) -> Vote {
     match policy.asked {
-        None | Some(Asked::True) => constraints(policy),
-        Some(Asked::False) => abstained(bit(policy.effect)),
-        Some(Asked::Fails) => failed(bit(policy.effect)),
+        None | Some(AttributeCondition::True) => constraints(policy),
+        Some(AttributeCondition::False) => abstained(bit(policy.effect)),
+        Some(AttributeCondition::Fails) => failed(bit(policy.effect)),
     }
 }
 
@@ -187,7 +187,9 @@ fn is_static(policy: &Policy) -> bool {
 
 fn one_of_first(policy: &Policy) -> Vote {
     let outcome = bit(policy.effect);
-    if matches!(policy.condition, Condition::Never | Condition::False) || policy.asked == Some(Asked::False) {
+    if matches!(policy.condition, Condition::Never | Condition::False)
+        || policy.asked == Some(AttributeCondition::False)
+    {
         return abstained(outcome);
     }
     match policy.condition {
