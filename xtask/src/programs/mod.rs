@@ -21,9 +21,9 @@ use times::Times;
 /// How many programs run at a time. Each runs as many tests at a time as there are cores.
 const WORKERS: usize = 2;
 
-/// Packages whose tests measure time and load, and share the control groups of this process: of their programs only one runs at a time, and
-/// what runs beside it gives way to it.
-const MEASURE: [&str; 3] = ["durward", "durward-bench", "durward-lab"];
+/// Packages whose tests measure time and load, or wait for what lives for a second; those of the lab share the control groups of this process. Of
+/// their programs only one runs at a time, and what runs beside it gives way to it.
+const MEASURE: [&str; 4] = ["durward", "durward-bench", "durward-lab", "durward-opcua"];
 
 /// How far the others give way (`nice`): a third of the share, not nothing, because they wait with limits, too.
 const GIVES_WAY: &str = "5";
