@@ -2,7 +2,8 @@
 //! packages on the command line, would be another build of half the crates.
 
 use crate::metadata::Metadata;
-use crate::process::{self, cargo, locked, run};
+use crate::process::{self, Show, Stream, cargo, locked, run_seeing, shown};
+use crate::programs::{TestProgram, of_messages};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -10,18 +11,42 @@ use std::sync::OnceLock;
 /// What the lints look at and the tests are built of.
 pub(crate) const EVERYTHING: [&str; 2] = ["--workspace", "--all-features"];
 
-/// Where cargo puts it, once [`tests`] has built it.
-static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+/// What was built: once in a run.
+static BUILT: OnceLock<Built> = OnceLock::new();
+
+struct Built {
+    /// Where cargo puts it.
+    folder: PathBuf,
+    programs: Vec<TestProgram>,
+}
 
 /// Builds every test, and with them the binary and the examples.
 ///
 /// # Errors
 /// It does not build.
 pub(crate) fn tests() -> Result<(), String> {
-    run(cargo(&["test", "--no-run"]).args(EVERYTHING).args(locked()))?;
-    let folder = folder()?;
-    FOLDER.get_or_init(|| folder);
+    let mut command = cargo(&["test", "--no-run", "--message-format", "json-render-diagnostics"]);
+    command.args(EVERYTHING).args(locked());
+    let mut messages = Vec::new();
+    let status = run_seeing(&mut command, Stream::Output, |line| {
+        messages.push(line.to_owned());
+        Show::No
+    })?;
+    if !status.success() {
+        return Err(format!("`{}`: {status}", shown(&command)));
+    }
+    let metadata = Metadata::read()?;
+    let programs = of_messages(&messages, &metadata);
+    BUILT.get_or_init(|| Built { folder: metadata.target_directory.join("debug"), programs });
     Ok(())
+}
+
+/// The programs of the tests, in the order in which cargo names them.
+///
+/// # Errors
+/// They do not build.
+pub(crate) fn programs() -> Result<&'static [TestProgram], String> {
+    Ok(&built()?.programs)
 }
 
 /// The binary with all features, as it is built with the tests: alone, other features of what it depends on would be another build of half of it.
@@ -29,7 +54,7 @@ pub(crate) fn tests() -> Result<(), String> {
 /// # Errors
 /// It does not build.
 pub(crate) fn binary() -> Result<PathBuf, String> {
-    Ok(built()?.join("durward"))
+    Ok(built()?.folder.join("durward"))
 }
 
 /// What an example prints.
@@ -37,17 +62,13 @@ pub(crate) fn binary() -> Result<PathBuf, String> {
 /// # Errors
 /// It does not build, or fails.
 pub(crate) fn printed_by(example: &str) -> Result<String, String> {
-    process::output_of(&mut Command::new(built()?.join("examples").join(example)))
+    process::output_of(&mut Command::new(built()?.folder.join("examples").join(example)))
 }
 
-/// Where everything lies, built unless it is.
-fn built() -> Result<PathBuf, String> {
-    if FOLDER.get().is_none() {
+/// All of it, built unless it is.
+fn built() -> Result<&'static Built, String> {
+    if BUILT.get().is_none() {
         tests()?;
     }
-    FOLDER.get().cloned().map_or_else(folder, Ok)
-}
-
-fn folder() -> Result<PathBuf, String> {
-    Ok(Metadata::read()?.target_directory.join("debug"))
+    BUILT.get().ok_or_else(|| "nothing was built".to_owned())
 }

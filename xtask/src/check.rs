@@ -3,6 +3,7 @@
 use crate::arrows;
 use crate::built;
 use crate::generate;
+use crate::lane::LaneStep;
 use crate::lean;
 use crate::licences::{self, Rules};
 use crate::links;
@@ -16,26 +17,34 @@ use std::process::ExitCode;
 pub(crate) fn run_alone() -> ExitCode {
     let mut report = Report::new();
     steps(&mut report);
+    for LaneStep { name, run } in lane_steps() {
+        report.step(&name, run);
+    }
     generated(&mut report);
     report.close()
 }
 
-/// Adds the steps to a report.
+/// Adds the steps to a report that the rest builds on, and those that take no time.
 pub(crate) fn steps(report: &mut Report) {
     report.step("formatting", || Outcome::of(formatting()));
     report.step("lints", || {
         let mut clippy = cargo(&["clippy", "--all-targets"]);
         Outcome::of(run(clippy.args(built::EVERYTHING).args(locked()).args(["--", "-D", "warnings"])))
     });
-    report.step("binary with one feature", || Outcome::of(features_alone()));
     report.step("arrows between crates", || found(arrows_found()));
-    lean::steps(report);
+    report.step("lean kernel: crates", lean::crates);
     report.step("licences and sources", || found(licences_found()));
     report.step("links in documents", || found(links::findings()));
     // What it says beyond the step above needs a database from the network: welcome where it is, not required.
     if tools::find("cargo-deny").is_some() {
         report.step("cargo deny", || Outcome::of(run(&mut cargo(&["deny", "check"]))));
     }
+}
+
+/// The steps that may as well run beside others.
+pub(crate) fn lane_steps() -> Vec<LaneStep> {
+    let alone = LaneStep::new("binary with one feature", || Outcome::of(features_alone()));
+    [alone].into_iter().chain(lean::checks()).collect()
 }
 
 /// Adds the step that looks at generated documents: they are written by the binary.
@@ -47,9 +56,10 @@ pub(crate) fn generated(report: &mut Report) {
 /// by other steps.
 const ALONE: [&str; 2] = ["lab", "opcua"];
 
+/// In the profile `release`, whose dependencies the release binary has built; tests are built in the directory of `dev`.
 fn features_alone() -> Result<(), String> {
     ALONE.iter().try_for_each(|feature| {
-        run(cargo(&["check", "--package", "durward", "--features", feature]).args(locked()))
+        run(cargo(&["check", "--release", "--package", "durward", "--features", feature]).args(locked()))
     })
 }
 

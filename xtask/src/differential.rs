@@ -38,22 +38,21 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
 }
 
 fn texts(questions: u64, seed: u64) -> Result<(), String> {
-    let mut command =
-        cargo(&["run", "--profile", "quick", "-p", "durward-testkit", "--bin", "differential", "--"]);
+    let mut command = cargo(&["run", "--release", "-p", "durward-testkit", "--bin", "differential", "--"]);
     command.args(["--questions", &questions.to_string(), "--seed", &seed.to_string()]);
     run(&mut command)
 }
 
 /// Changed one by one, beside those built anew; the seeds are the test's own.
 fn changes() -> Result<(), String> {
-    let mut command = cargo(&["test", "--profile", "quick", "-p", "durward-pdp", "--test", "pdp", "--"]);
+    let mut command = cargo(&["test", "--release", "-p", "durward-pdp", "--test", "pdp", "--"]);
     run(command.arg("changes").env("DURWARD_LONG", "1"))
 }
 
 /// Vote by vote, with sources that have yet to be asked.
 fn programs(questions: u64, seed: u64) -> Result<(), String> {
     let test = "every_index_answers_as_the_plain_evaluator";
-    let mut command = cargo(&["test", "--profile", "quick", "-p", "durward-index", "--test", "index", "--"]);
+    let mut command = cargo(&["test", "--release", "-p", "durward-index", "--test", "index", "--"]);
     command.args(["--exact", test, "--nocapture"]).env("INDEX_SEED", seed.to_string());
     run(command.env("INDEX_PROGRAMS", (questions / 4 / QUESTIONS_A_PROGRAM).to_string()))
 }

@@ -3,13 +3,12 @@
 //! cargo-fuzz is not used: without a sanitizer, all it does is to pass the flags below.
 
 use crate::metadata::{self, Metadata};
+use crate::pool::{self, Turn};
 use crate::process::{self, Show, Stream, cargo, run};
 use crate::report::{Outcome, Report};
 use crate::tools::CPP_COMPILER;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 /// What rustc is told: count every edge and compare, keep debug assertions.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -38,14 +37,32 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
         Some(name) => return Err(format!("no fuzz target `{name}`; there are: {}", all.join(", "))),
     };
     let mut report = Report::new();
-    add(&mut report, &wanted, "release", seconds);
+    report.step(BUILD, || built("release"));
+    if report.has_passed(BUILD) {
+        all_of(&mut report, &wanted, &program("release")?, seconds);
+    }
     Ok(report.close())
 }
 
-/// Adds building and a short run of every target to a report. Built soon rather than fast: see `fuzz/Cargo.toml`.
-pub(crate) fn steps(report: &mut Report, seconds: u64) {
-    match targets() {
-        Ok(targets) => add(report, &targets, "short", seconds),
+/// What `cargo xtask test` runs: built soon rather than fast, see `fuzz/Cargo.toml`.
+const SHORT: &str = "short";
+
+/// The step that builds what [`runs`] runs.
+pub(crate) const BUILD: &str = "fuzz: build";
+
+/// Builds the program of a short run.
+pub(crate) fn build_short() -> Outcome {
+    built(SHORT)
+}
+
+/// Adds a short run of every target to a report in which [`BUILD`] stands.
+pub(crate) fn runs(report: &mut Report, seconds: u64) {
+    // What was built in another run is not what is tested.
+    if !report.has_passed(BUILD) {
+        return;
+    }
+    match targets().and_then(|targets| Ok((targets, program(SHORT)?))) {
+        Ok((targets, program)) => all_of(report, &targets, &program, seconds),
         Err(message) => report.step("fuzz", || Outcome::Failed(message)),
     }
 }
@@ -66,55 +83,38 @@ fn targets() -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-fn add(report: &mut Report, targets: &[String], profile: &str, seconds: u64) {
-    let mut built = None;
-    report.step("fuzz: build", || match build(profile) {
-        Ok(program) => {
-            built = Some(program);
-            Outcome::Passed(String::new())
-        }
-        Err(outcome) => outcome,
-    });
-    let Some(program) = built else { return };
+/// Runs the targets, as many at a time as there are cores.
+fn all_of(report: &mut Report, targets: &[String], program: &Path, seconds: u64) {
     println!("\n== fuzz");
-    for (target, outcome, took) in all_of(targets, |target| fuzz(&program, target, seconds)) {
+    let ended = pool::run(targets, pool::cores(), |_| Turn::Any, |target| fuzz(program, target, seconds));
+    for (target, (outcome, took)) in targets.iter().zip(ended) {
         report.add(&format!("fuzz: {target}"), outcome, took);
     }
 }
 
-/// Runs the targets, as many at a time as there are cores; how each ended, in their order.
-fn all_of(targets: &[String], run: impl Fn(&str) -> Outcome + Sync) -> Vec<(&str, Outcome, Duration)> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let (left, ended) = (Mutex::new(targets.iter().enumerate()), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..cores.min(targets.len()) {
-            scope.spawn(|| {
-                loop {
-                    let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
-                    let Some((number, target)) = next else { break };
-                    let start = Instant::now();
-                    let row = (number, target.as_str(), run(target), start.elapsed());
-                    ended.lock().unwrap_or_else(PoisonError::into_inner).push(row);
-                }
-            });
-        }
-    });
-    let mut ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
-    ended.sort_by_key(|(number, ..)| *number);
-    ended.into_iter().map(|(_, target, outcome, took)| (target, outcome, took)).collect()
+fn built(profile: &str) -> Outcome {
+    if let Err(missing) = CPP_COMPILER.get() {
+        return Outcome::Skipped(missing);
+    }
+    Outcome::of(build(profile))
 }
 
-/// Builds the program of all targets; where it is.
-fn build(profile: &str) -> Result<PathBuf, Outcome> {
-    CPP_COMPILER.get().map_err(Outcome::Skipped)?;
-    let host = host().map_err(Outcome::Failed)?;
-    let folder = Metadata::read().map_err(Outcome::Failed)?.target_directory.join("fuzz");
+/// Builds the program of all targets.
+fn build(profile: &str) -> Result<(), String> {
+    let host = host()?;
     let mut command =
         cargo(&["build", "--profile", profile, "--manifest-path", "fuzz/Cargo.toml", "--target", &host]);
     // With a target named, build scripts are not instrumented: they would not link.
-    command.arg("--target-dir").arg(&folder).env("RUSTFLAGS", FLAGS);
-    run(&mut command).map_err(Outcome::Failed)?;
-    Ok(folder.join(host).join(profile).join("durward-fuzz"))
+    run(command.arg("--target-dir").arg(folder()?).env("RUSTFLAGS", FLAGS))
+}
+
+/// Where that program is.
+fn program(profile: &str) -> Result<PathBuf, String> {
+    Ok(folder()?.join(host()?).join(profile).join("durward-fuzz"))
+}
+
+fn folder() -> Result<PathBuf, String> {
+    Ok(Metadata::read()?.target_directory.join("fuzz"))
 }
 
 fn host() -> Result<String, String> {
@@ -210,14 +210,6 @@ mod tests {
         assert_eq!(session.see("#9\tNEW    cov: 120 ft: 5 corp: 1/1b lim: 4 exec/s: 0 rss: 30Mb"), Show::No);
         assert_eq!(session.see("==1== ERROR: libFuzzer: deadly signal"), Show::Yes);
         assert_eq!(session, Session { edges: Some((100, 120)), runs: 9 });
-    }
-
-    #[test]
-    fn targets_that_run_beside_each_other_are_reported_in_order() {
-        let targets = ["a", "b", "c", "d"].map(str::to_owned);
-        let ended = all_of(&targets, |target| Outcome::Passed(target.to_owned()));
-        let names: Vec<&str> = ended.iter().map(|(target, ..)| *target).collect();
-        assert_eq!(names, ["a", "b", "c", "d"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! function of an example of durward-pdp, N rounds and 2 N rounds: the difference is what N rounds take.
 
 use crate::metadata::{self, Metadata};
+use crate::pool::{self, Turn};
 use crate::process::{self, cargo, locked, run};
 use crate::report::{Outcome, Report};
 use crate::tools::VALGRIND;
@@ -173,38 +174,43 @@ fn count(valgrind: &Path) -> Result<Vec<(String, f64)>, String> {
     run(build.args(locked()).env("RUSTFLAGS", ""))?;
     let target = Metadata::read()?.target_directory;
     let program = target.join("counted/examples/instructions");
-    let output = target.join("counted/callgrind.out");
-    let counter = Counter { valgrind, program, output };
-    CASES
-        .iter()
-        .map(|(case, rounds)| {
+    let counter = Counter { valgrind, program, folder: target.join("counted") };
+    // A count does not depend on what runs beside it.
+    let ended = pool::run(
+        &CASES,
+        pool::cores(),
+        |_| Turn::Any,
+        |(case, rounds)| {
             let (once, questions) = counter.count(case, *rounds)?;
             let (twice, _) = counter.count(case, 2 * rounds)?;
             let decisions = (questions * rounds).max(1);
             Ok(((*case).to_owned(), twice.saturating_sub(once) as f64 / decisions as f64))
-        })
-        .collect()
+        },
+    );
+    ended.into_iter().map(|(count, _)| count).collect()
 }
 
 struct Counter<'v> {
     valgrind: &'v Path,
     program: PathBuf,
-    output: PathBuf,
+    /// Where what is counted is written, one file a case.
+    folder: PathBuf,
 }
 
 impl Counter<'_> {
     /// The instructions that so many rounds take, and how many questions one of them is.
     fn count(&self, case: &str, rounds: u64) -> Result<(u64, u64), String> {
+        let output = self.folder.join(format!("callgrind-{}.out", case.replace(' ', "-")));
         let mut command = Command::new(self.valgrind);
         command.args(["--tool=callgrind", "--collect-atstart=no"]).arg(format!("--toggle-collect={COUNTED}"));
-        command.arg(format!("--callgrind-out-file={}", self.output.display()));
+        command.arg(format!("--callgrind-out-file={}", output.display()));
         command.arg(&self.program).args([case, &rounds.to_string()]).env("GLIBC_TUNABLES", TUNABLES);
         let said = process::output_of(&mut command)
             .map_err(|error| format!("valgrind cannot run here, so nothing was counted: {error}"))?;
         let questions =
             said.trim().parse().map_err(|_| format!("no number of questions: `{}`", said.trim()))?;
-        let text = std::fs::read_to_string(&self.output)
-            .map_err(|error| format!("cannot read `{}`: {error}", self.output.display()))?;
+        let text = std::fs::read_to_string(&output)
+            .map_err(|error| format!("cannot read `{}`: {error}", output.display()))?;
         Ok((total(&text)?, questions))
     }
 }

@@ -1,8 +1,10 @@
 //! The decision point with few of its features: that it is small, of Rust alone, and compiles for machines without much.
 
+use crate::lane::LaneStep;
 use crate::metadata;
 use crate::process::{cargo, locked, output_of, run};
 use crate::report::{Outcome, Report, on_build_machine};
+use crate::tools;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -16,12 +18,16 @@ const SETS: [(&str, usize); 3] = [("xacml", 40), ("json,xacml", 40), ("sapl", 60
 /// Features whose code is looked at beside those sets: one library without the others.
 const OTHERS: [&str; 3] = ["library-time,xacml", "library-formats,library-geo", "library-crypto"];
 
-/// Targets it compiles for; of those in one row the first that is there. The one of musl is not offered with every version of Rust.
-const TARGETS: [&[&str]; 3] = [
-    &["wasm32-unknown-unknown"],
-    &["aarch64-unknown-linux-musl"],
-    &["armv7-unknown-linux-musleabihf", "armv7-unknown-linux-gnueabihf"],
+/// Targets it compiles for, and the sets that are tried there; of the targets in one row the first that is installed. The one of musl is not offered
+/// with every version of Rust. No code asks which target it is for, so each set is tried on one of them, and the others compile all code at once.
+const TARGETS: [(&[&str], &[&str]); 3] = [
+    (&["wasm32-unknown-unknown"], &["xacml", "json,xacml", "sapl"]),
+    (&["aarch64-unknown-linux-musl"], &["json,sapl,xacml"]),
+    (&["armv7-unknown-linux-musleabihf", "armv7-unknown-linux-gnueabihf"], &["json,sapl,xacml"]),
 ];
+
+/// Built soon, and in a directory of its own: see the profile in `Cargo.toml`.
+const PROFILE: [&str; 2] = ["--profile", "lean"];
 
 /// What build scripts compile C with, or look for C libraries.
 const FOR_C: [&str; 5] = ["bindgen", "cc", "cmake", "nasm-rs", "pkg-config"];
@@ -29,33 +35,40 @@ const FOR_C: [&str; 5] = ["bindgen", "cc", "cmake", "nasm-rs", "pkg-config"];
 /// All of it, and the table.
 pub(crate) fn run_alone() -> ExitCode {
     let mut report = Report::new();
-    steps(&mut report);
-    report.step("tests of the lean kernel", tests);
+    report.step("lean kernel: crates", crates);
+    for LaneStep { name, run } in checks().into_iter().chain([tests()]) {
+        report.step(&name, run);
+    }
     report.close()
 }
 
-/// Adds what is looked at without running anything.
-pub(crate) fn steps(report: &mut Report) {
-    report.step("lean kernel: crates", || {
-        let counts: Result<Vec<String>, String> = SETS.iter().map(|(set, max)| counted(set, *max)).collect();
-        counts.map_or_else(Outcome::Failed, |counts| Outcome::Passed(counts.join(", ")))
-    });
-    report.step("lean kernel: lints", || {
+/// How many crates each set comes to.
+pub(crate) fn crates() -> Outcome {
+    let counts: Result<Vec<String>, String> = SETS.iter().map(|(set, max)| counted(set, *max)).collect();
+    counts.map_or_else(Outcome::Failed, |counts| Outcome::Passed(counts.join(", ")))
+}
+
+/// What is looked at without running anything.
+pub(crate) fn checks() -> Vec<LaneStep> {
+    let lints = LaneStep::new("lean kernel: lints", || {
         let sets = SETS.iter().map(|(set, _)| *set).chain(OTHERS);
         let mut lints = sets.map(|set| with(&["clippy"], set, &["--", "-D", "warnings"]));
         Outcome::of(lints.try_for_each(|result| result))
     });
-    for row in TARGETS {
-        report.step(&format!("lean kernel: {}", row.first().unwrap_or(&"")), || match installed(row) {
-            Ok(target) => Outcome::of(checked(target)),
+    let targets = TARGETS.map(|(row, sets)| {
+        LaneStep::new(&format!("lean kernel: {}", row.first().unwrap_or(&"")), move || match installed(row) {
+            Ok(target) => Outcome::of(checked(target, sets)),
             Err(missing) => Outcome::Skipped(missing),
-        });
-    }
+        })
+    });
+    [lints].into_iter().chain(targets).collect()
 }
 
 /// What is left out is refused, whichever features there are.
-pub(crate) fn tests() -> Outcome {
-    Outcome::of(["xacml", "sapl"].iter().try_for_each(|set| with(&["test", "--test", "lean"], set, &[])))
+pub(crate) fn tests() -> LaneStep {
+    LaneStep::new("tests of the lean kernel", || {
+        Outcome::of(["xacml", "sapl"].iter().try_for_each(|set| with(&["test", "--test", "lean"], set, &[])))
+    })
 }
 
 /// How many crates a set comes to.
@@ -96,14 +109,14 @@ fn name(package: &str) -> &str {
     package.split(' ').next().unwrap_or_default()
 }
 
-fn checked(target: &str) -> Result<(), String> {
-    SETS.iter().try_for_each(|(set, _)| with(&["check"], set, &["--target", target]))
+fn checked(target: &str, sets: &[&str]) -> Result<(), String> {
+    sets.iter().try_for_each(|set| with(&["check"], set, &["--target", target]))
 }
 
 fn with(words: &[&str], set: &str, more: &[&str]) -> Result<(), String> {
     let mut command = cargo(words);
     command.args(["--package", PACKAGE, "--no-default-features", "--features", set]);
-    run(command.args(locked()).args(more))
+    run(command.args(PROFILE).args(locked()).args(more))
 }
 
 /// The first of these targets that is installed; on the build machine one is installed when none is.
@@ -116,6 +129,7 @@ fn installed(row: &[&'static str]) -> Result<&'static str, String> {
         return Ok(target);
     }
     if on_build_machine() {
+        let _alone = tools::install_alone();
         let added = |target: &&str| run(at_root("rustup").args(["target", "add", target])).is_ok();
         // Whether that helped, is looked at below.
         let _ = row.iter().any(added);

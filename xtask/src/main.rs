@@ -15,6 +15,7 @@ mod fuzz;
 mod generate;
 mod generators;
 mod instructions;
+mod lane;
 mod lean;
 mod licences;
 mod links;
@@ -22,7 +23,9 @@ mod metadata;
 mod opcua;
 mod opcua_bench;
 mod peers;
+mod pool;
 mod process;
+mod programs;
 mod readme;
 mod recorded;
 mod release;
@@ -83,6 +86,8 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["check"] => Ok(check::run_alone()),
         ["lean"] => Ok(lean::run_alone()),
         ["test"] => Ok(test::run_alone()),
+        // What `test` starts itself with.
+        ["lane-step", name, file] => lane::run_step(&test::lane_steps(), name, file),
         ["clients"] => Ok(clients::run_alone("")),
         ["clients", word] => Ok(clients::run_alone(word)),
         ["differential", rest @ ..] => differential::run_alone(rest),

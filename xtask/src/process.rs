@@ -20,13 +20,18 @@ const OF_OUR_PACKAGE: [&str; 4] = ["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_
 pub(crate) fn cargo(words: &[&str]) -> Command {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
     command.current_dir(metadata::root()).args(words);
+    without_our_package(&mut command);
+    command
+}
+
+/// Takes from a command what cargo has told this program of the package `xtask`.
+pub(crate) fn without_our_package(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let is_ours = |name: &str| OF_OUR_PACKAGE.iter().any(|ours| name.starts_with(ours));
         if name.to_str().is_some_and(is_ours) {
             command.env_remove(&name);
         }
     }
-    command
 }
 
 /// `--locked` where nothing may change by itself.

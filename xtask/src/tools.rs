@@ -2,9 +2,9 @@
 
 use crate::process;
 use crate::report::on_build_machine;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 
 /// A program and the Debian package that brings it.
 #[derive(Clone, Copy, Debug)]
@@ -116,8 +116,15 @@ const ALL: [Tool; 18] = [
     OPENSSL,
 ];
 
-/// One at a time: the packages of the system have one lock.
-static INSTALLING: Mutex<()> = Mutex::new(());
+/// Waits for whoever changes the packages of the system or the toolchain, in this process or in one of the lane: one at a time. While the
+/// file is open, the others wait.
+pub(crate) fn install_alone() -> Option<File> {
+    let folder = cache();
+    std::fs::create_dir_all(&folder).ok()?;
+    let file = File::create(folder.join("installing")).ok()?;
+    file.lock().ok()?;
+    Some(file)
+}
 
 /// On the build machine, installs whatever is missing, at once.
 pub(crate) fn install_all() {
@@ -128,7 +135,7 @@ pub(crate) fn install_all() {
 
 /// Installs those that are missing, and waits for whoever is at it.
 fn install(tools: &[Tool]) {
-    let _one = INSTALLING.lock();
+    let _alone = install_alone();
     let missing: Vec<&str> =
         tools.iter().filter(|tool| tool.find().is_none()).map(|tool| tool.package).collect();
     if missing.is_empty() {

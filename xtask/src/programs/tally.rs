@@ -1,0 +1,59 @@
+//! What programs of tests say of themselves: the closing lines, summed.
+
+/// The sums of closing lines, and what else stopped programs.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) ignored: u64,
+    /// How many programs have said how they ended.
+    pub(crate) closed: u64,
+}
+
+impl Tally {
+    /// A closing line is `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; ...`.
+    pub(crate) fn see(&mut self, line: &str) {
+        let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". "))
+        else {
+            return;
+        };
+        self.closed += 1;
+        for count in counts.split(';') {
+            let Some((number, kind)) = count.trim().split_once(' ') else { continue };
+            let number = number.parse().unwrap_or(0);
+            match kind {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.ignored += number,
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.ignored += other.ignored;
+        self.closed += other.closed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_are_summed() {
+        let mut tally = Tally::default();
+        for line in [
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s",
+            "test a::b ... ok",
+            "test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+        ] {
+            tally.see(line);
+        }
+        let mut all = Tally { passed: 1, ..Tally::default() };
+        all.add(&tally);
+        assert_eq!(all, Tally { passed: 8, failed: 2, ignored: 1, closed: 2 });
+    }
+}
