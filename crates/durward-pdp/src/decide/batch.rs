@@ -6,7 +6,7 @@ use durward_xacml::request::Request;
 use durward_xacml::response::{Response, ResultOf};
 use smallvec::SmallVec;
 
-use super::{Asking, Seen, decision_of};
+use super::{Asking, Seen, decision_of, is_one};
 use crate::Pdp;
 use crate::snapshot::Snapshot;
 
@@ -60,8 +60,7 @@ impl Pdp {
         requests: &[Request],
         verdicts: &mut [Option<Verdict>; BATCH],
     ) {
-        let is_timed = self.clock.is_some() && snapshot.time.is_used();
-        if is_timed || !snapshot.has_table_decisions() {
+        if !self.has_table_decisions(snapshot) {
             return;
         }
         let seen =
@@ -75,10 +74,4 @@ impl Pdp {
             }
         }
     }
-}
-
-/// Whether the request means one decision, and nobody wants to know the policies.
-#[inline]
-fn is_one(request: &Request) -> bool {
-    !request.return_policy_ids && request.multi_requests.is_empty() && !request.categories.may_mean_several()
 }
