@@ -3,7 +3,9 @@
 //!
 //! What is touched per slot that is read: one byte of `places`, one key, one word of 16 bytes. A request of XACML begins a line
 //! of memory, so that the bytes, the keys of up to eleven rows, and what a decision wants to know of the whole request are in its first two
-//! lines; words are in the lines behind them, four in each.
+//! lines; words are in the lines behind them, four in each. A text of more than 15 bytes has a word of its own, too: its number, if a
+//! policy had it when it was read, or else a digest, and only if that is known the text is compared, which is three lines further
+//! away.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -127,7 +129,7 @@ impl Rows {
     /// The same for a text that is in Unicode normalization form C.
     #[inline]
     pub fn put_text(&mut self, text: &str) {
-        self.put_word(DataType::Text, Word::of_text(text));
+        self.put_word(DataType::Text, Word::of_attribute_text(text));
     }
 
     /// The same for a whole number.
@@ -308,13 +310,14 @@ impl Rows {
     #[inline]
     fn number_at(&self, slots: &Slots, slot: SlotId, place: usize, held: &dyn Fields) -> Number {
         let word = self.word(place);
+        // One jump for all: which of these kinds a value is of cannot be foreseen.
+        if word.is_whole() {
+            return slots.find_word(slot, word, word.hash()).unwrap_or_else(|| other(slots, slot));
+        }
         match word.kind() {
-            Kind::Text | Kind::Plain => {
-                slots.find_word(slot, word, word.hash()).unwrap_or_else(|| other(slots, slot))
-            }
             Kind::LongText => long(slots, slot, word, held, place),
             Kind::Composed => other(slots, slot),
-            Kind::Absent | Kind::Unsure => Number::MANY,
+            Kind::Absent | Kind::Unsure | Kind::Text | Kind::Plain => Number::MANY,
         }
     }
 
