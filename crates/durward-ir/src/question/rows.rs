@@ -22,6 +22,9 @@ use crate::value::{DataType, Value};
 /// So many rows need no memory of their own.
 const ROWS_INLINE: usize = 16;
 
+/// So many words are in a line of memory.
+const WORDS_A_LINE: usize = 4;
+
 /// By so many remainders rows are found. A power of two: the numbers of a program's names follow one another, mostly, so that
 /// those of up to so many names have one remainder each.
 const PLACES: usize = 32;
@@ -189,6 +192,16 @@ impl Rows {
             *key = key.several();
         }
         self.has_several = true;
+    }
+
+    /// Loads the lines of memory that a decision may look at. Worth it for some requests ahead of the one that is decided: nothing
+    /// depends on what is loaded, so that no line waits for another.
+    #[inline]
+    pub fn load(&self) {
+        let words = self.words.iter().take(self.len()).step_by(WORDS_A_LINE);
+        let words = words.fold(false, |all, word| all ^ word.is_whole());
+        // Else the compiler leaves out what nobody uses.
+        std::hint::black_box((self.keys.first().copied(), words));
     }
 
     /// How many there are.

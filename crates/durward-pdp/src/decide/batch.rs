@@ -63,6 +63,7 @@ impl Pdp {
         if !self.has_table_decisions(snapshot) {
             return;
         }
+        requests.iter().for_each(|request| request.categories.rows().load());
         let seen =
             requests.iter().map_while(|request| is_one(request).then(|| Seen::new(snapshot, request))?);
         let seen: SmallVec<[Seen<'_>; BATCH]> = seen.collect();
