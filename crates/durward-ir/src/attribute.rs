@@ -4,6 +4,7 @@ mod names;
 
 use smol_str::SmolStr;
 
+pub(crate) use names::kept;
 pub use names::{CategoryHash, NAMES_MAX, NameKey, Names};
 
 use crate::value::DataType;

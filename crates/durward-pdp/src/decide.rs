@@ -94,7 +94,42 @@ impl Pdp {
     /// Answers by these policies.
     #[inline]
     pub(crate) fn decide_by(&self, snapshot: &Snapshot, request: &Request) -> Response {
+        if !is_one(request) || request.categories.has_echoes() {
+            return self.decide_each(snapshot, request);
+        }
+        match self.table_decision(snapshot, request) {
+            Some(verdict) => Response::of(ResultOf::new(decision_of(verdict))),
+            None => self.decide_evaluating(snapshot, request),
+        }
+    }
+
+    /// Answers each individual request.
+    #[inline(never)]
+    fn decide_each(&self, snapshot: &Snapshot, request: &Request) -> Response {
         self.answer(&Asking::new(self, snapshot), request, Asking::decide, |_| {})
+    }
+
+    /// Answers a request that means one decision and for which there is no table decision.
+    #[inline(never)]
+    fn decide_evaluating(&self, snapshot: &Snapshot, request: &Request) -> Response {
+        let asking = Asking::new(self, snapshot);
+        asking.begin();
+        Response::of(asking.result_of(request, asking.vote_by_evaluating(request, ListPolicies::No)))
+    }
+
+    /// What can be answered without evaluating anything, of a request that means one decision; nothing goes along with it.
+    #[inline]
+    fn table_decision(&self, snapshot: &Snapshot, request: &Request) -> Option<Verdict> {
+        if !self.has_table_decisions(snapshot) {
+            return None;
+        }
+        snapshot.verdict(&Seen::new(snapshot, request)?)
+    }
+
+    /// Whether verdicts on requests can be found without evaluating anything: the time must not matter.
+    #[inline]
+    fn has_table_decisions(&self, snapshot: &Snapshot) -> bool {
+        snapshot.has_table_decisions() && !(self.clock.is_some() && snapshot.time.is_used())
     }
 
     /// The same, with a record for each result; `source` is asked first, as in [`Pdp::decide_with`].
@@ -163,6 +198,12 @@ impl Pdp {
             }
         }
     }
+}
+
+/// Whether the request means one decision, and nobody wants to know the policies.
+#[inline]
+fn is_one(request: &Request) -> bool {
+    !request.return_policy_ids && request.multi_requests.is_empty() && !request.categories.may_mean_several()
 }
 
 /// What a verdict is called in results.
@@ -322,6 +363,16 @@ impl<'p> Asking<'p> {
         if let Some(vote) = self.table_decision(request, list) {
             return Ok((vote, Vec::new()));
         }
+        self.vote_by_evaluating(request, list)
+    }
+
+    /// The same where there is no table decision.
+    #[inline]
+    fn vote_by_evaluating(
+        &self,
+        request: &Request,
+        list: ListPolicies,
+    ) -> Result<(Vote, Vec<NodeId>), Box<Fault>> {
         match &self.snapshot.index {
             Index::Scan(everything) => self.vote(request, everything, &Unwatched, list),
             Index::Bloom(bloom) => self.vote(request, bloom, &Unwatched, list),
@@ -345,7 +396,12 @@ impl<'p> Asking<'p> {
     pub(crate) fn decide(&self, request: &Request) -> ResultOf {
         self.begin();
         let list = if request.return_policy_ids { ListPolicies::Yes } else { ListPolicies::No };
-        match self.vote_by_index(request, list) {
+        self.result_of(request, self.vote_by_index(request, list))
+    }
+
+    #[inline]
+    fn result_of(&self, request: &Request, decided: Result<(Vote, Vec<NodeId>), Box<Fault>>) -> ResultOf {
+        match decided {
             Ok((vote, applicable)) => self.result(request, vote, applicable),
             Err(fault) => ResultOf::with_status(Decision::Indeterminate, Status::from(&*fault)),
         }

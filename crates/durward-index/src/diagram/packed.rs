@@ -183,7 +183,7 @@ impl DiagramIndex {
         verdicts: &mut [Option<Verdict>],
     ) {
         let entry = self.packed.entry.and_then(|entry| self.packed.sets.get(entry as usize));
-        let Some(PackedSet { start, fold: PlainFold::Any(fold), laden, target: None }) = entry else {
+        let Some(set @ PackedSet { start, target: None, .. }) = entry else {
             for (reader, verdict) in readers.iter().zip(verdicts) {
                 *verdict = self.table_decision(program, reader);
             }
@@ -194,11 +194,7 @@ impl DiagramIndex {
             let mut ways = [*start; ABREAST];
             self.glide_abreast(&mut ways, readers);
             for ((way, reader), verdict) in ways.into_iter().zip(readers).zip(verdicts) {
-                let mut effects = Effects::NONE;
-                *verdict = self
-                    .gather(program, way, &mut effects, reader)
-                    .and_then(|()| fold.of(effects))
-                    .filter(|verdict| is_unladen(*laden, *verdict));
+                *verdict = self.verdict_from(program, set, way, reader);
             }
         });
     }
@@ -229,9 +225,21 @@ impl DiagramIndex {
         {
             return Some(Verdict::NotApplicable);
         }
+        self.verdict_from(program, set, set.start, reader)
+    }
+
+    /// The same where the target matches, from somewhere on the way through the set.
+    #[inline]
+    fn verdict_from(
+        &self,
+        program: &Program,
+        set: &PackedSet,
+        way: PackedEdge,
+        reader: &impl SlotReader,
+    ) -> Option<Verdict> {
         let verdict = match &set.fold {
-            PlainFold::Any(verdicts) => self.any(program, set.start, verdicts, reader)?,
-            PlainFold::First(otherwise) => self.first(program, set.start, reader)?.unwrap_or(*otherwise),
+            PlainFold::Any(verdicts) => self.any(program, way, verdicts, reader)?,
+            PlainFold::First(otherwise) => self.first(program, way, reader)?.unwrap_or(*otherwise),
         };
         is_unladen(set.laden, verdict).then_some(verdict)
     }

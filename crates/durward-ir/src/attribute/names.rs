@@ -210,7 +210,7 @@ fn refresh(seen: &RefCell<Arc<Names>>) {
 }
 
 /// A text that lives as long as the process: copies of it have nothing to count, which threads would share.
-fn kept(text: &SmolStr) -> SmolStr {
+pub(crate) fn kept(text: &SmolStr) -> SmolStr {
     if text.is_heap_allocated() {
         SmolStr::new_static(Box::leak(Box::<str>::from(text.as_str())))
     } else {

@@ -3,6 +3,7 @@
 //! [`Rows`](crate::question::Rows).
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
@@ -10,9 +11,13 @@ use smallvec::SmallVec;
 use super::atoms::Atom;
 use super::ids::SlotId;
 use super::map::Map;
+use super::open_addressing::{place, table_size};
 use super::slots::Slots;
 use crate::path::Element;
-use crate::question::{CompactSubscription, FieldPosition, Fields, Kind, LAYOUTS_MAX, Layout, Number, Word};
+use crate::question::{
+    CompactSubscription, FieldPosition, Fields, Kind, LAYOUTS_MAX, Layout, Number, Word, number_texts,
+};
+use crate::value::Value;
 
 /// The name of a slot's part of the subscription, if that is an element or a key of one.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +54,11 @@ impl Words {
     /// Of all slots and atoms that stand for parts of a subscription and values of it.
     pub(super) fn of(slots: &Slots) -> Words {
         let names = names_of(slots);
-        let mut atoms = vec![Entry::default(); (slots.atom_count() * 2).next_power_of_two().max(2)];
         let count = slots.atom_count();
-        for entry in entries(slots, 0..count) {
-            insert(&mut atoms, entry.word, entry);
+        let entries = entries(slots, 0..count);
+        let mut atoms = vec![Entry::default(); table_size(entries.len())];
+        for entry in entries {
+            place(&mut atoms, place_hash(entry.word.hash(), entry.slot), entry, |entry| entry.number == 0);
         }
         Words { names, atoms: atoms.into(), later: Map::default(), count, positions: no_positions() }
     }
@@ -103,7 +109,7 @@ impl Words {
         test: &impl Fn(Number) -> bool,
     ) -> Option<Number> {
         let mask = self.atoms.len().wrapping_sub(1);
-        let mut at = place(hash, slot.0, mask);
+        let mut at = place_hash(hash, slot.0) as usize & mask;
         loop {
             let entry = self.atoms.get(at)?;
             if entry.word == word && entry.slot == slot.0 && entry.number != 0 && test(Number(entry.number)) {
@@ -135,33 +141,39 @@ fn no_positions() -> Arc<[OnceLock<Box<[FieldPosition]>>]> {
     std::iter::repeat_with(OnceLock::new).take(LAYOUTS_MAX).collect()
 }
 
-fn entries(slots: &Slots, atoms: std::ops::Range<usize>) -> impl Iterator<Item = Entry> {
-    atoms.filter_map(|number| {
-        let atom = Atom(number as u32);
-        let (slot, value) = slots.atom(atom);
-        let word = if slots.path(slot).is_some() { Word::of(value) } else { Word::of_attribute(value) };
-        // Pieces are not found by words, and some values have none of their own.
-        let is_found =
-            !slots.is_piece(slot) && matches!(word.kind(), Kind::Text | Kind::LongText | Kind::Plain);
-        is_found.then_some(Entry { word, slot: slot.0, number: Number::of(atom).0 })
-    })
-}
-
-fn insert(atoms: &mut [Entry], word: Word, entry: Entry) {
-    let mask = atoms.len() - 1;
-    let mut at = place(word.hash(), entry.slot, mask);
-    while let Some(free) = atoms.get_mut(at) {
-        if free.number == 0 {
-            *free = entry;
-            return;
-        }
-        at = (at + 1) & mask;
+/// Entries for all of these atoms that are found by words.
+fn entries(slots: &Slots, numbers: Range<usize>) -> Vec<Entry> {
+    let atoms = atoms(slots, numbers);
+    let is_attribute = |slot: SlotId| slots.path(slot).is_none();
+    let of_attributes = atoms.clone().filter(|(_, slot, _)| is_attribute(*slot));
+    number_texts(of_attributes.filter_map(|(_, _, value)| Word::long_text(value)));
+    let mut entries = Vec::new();
+    for (atom, slot, value) in atoms {
+        let words = match is_attribute(slot) {
+            true => [Some(Word::of_attribute(value)), Word::of_earlier_attribute(value)],
+            false => [Some(Word::of(value)), None],
+        };
+        // Some values have no word of their own.
+        let is_own = |word: &Word| word.is_whole() || word.kind() == Kind::LongText;
+        let words = words.into_iter().flatten().filter(is_own);
+        entries.extend(words.map(|word| Entry { word, slot: slot.0, number: Number::of(atom).0 }));
     }
+    entries
 }
 
+/// Those of these atoms that are not of pieces.
+fn atoms(slots: &Slots, numbers: Range<usize>) -> impl Iterator<Item = (Atom, SlotId, &Value)> + Clone {
+    let atom = move |number| {
+        let (slot, value) = slots.atom(Atom(number as u32));
+        (Atom(number as u32), slot, value)
+    };
+    numbers.map(atom).filter(move |(_, slot, _)| !slots.is_piece(*slot))
+}
+
+/// The lower bits of it say where an entry is.
 #[inline]
-fn place(hash: u64, slot: u32, mask: usize) -> usize {
-    digest(hash, slot) as usize >> 16 & mask
+fn place_hash(hash: u64, slot: u32) -> u64 {
+    digest(hash, slot) >> 16
 }
 
 #[inline]

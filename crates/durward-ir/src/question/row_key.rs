@@ -30,9 +30,15 @@ impl RowKey {
         RowKey(self.0 | RowKey::SEVERAL)
     }
 
+    /// The name's number.
+    #[inline]
+    pub(super) fn name(self) -> u32 {
+        self.0 >> RowKey::BITS
+    }
+
     #[inline]
     pub(super) fn is_of(self, name: NameKey) -> bool {
-        self.0 >> RowKey::BITS == name.number()
+        self.name() == name.number()
     }
 
     #[inline]

@@ -1,5 +1,11 @@
 //! A request of XACML in machine words: for each attribute its name's number, its data type, and its value in 16 bytes, in a few
 //! neighbouring lines of memory. Identifiers, issuers and values stand elsewhere, for policies that look deeper.
+//!
+//! What is touched per slot that is read: one byte of `places`, one key, one word of 16 bytes. A request of XACML begins a line
+//! of memory, so that the bytes, the keys of up to eleven rows, and what a decision wants to know of the whole request are in its first two
+//! lines; words are in the lines behind them, four in each. A text of more than 15 bytes has a word of its own, too: its number, if a
+//! policy had it when it was read, or else a digest, and only if that is known the text is compared, which is three lines further
+//! away.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,6 +22,13 @@ use crate::value::{DataType, Value};
 /// So many rows need no memory of their own.
 const ROWS_INLINE: usize = 16;
 
+/// So many words are in a line of memory.
+const WORDS_A_LINE: usize = 4;
+
+/// By so many remainders rows are found. A power of two: the numbers of a program's names follow one another, mostly, so that
+/// those of up to so many names have one remainder each.
+const PLACES: usize = 32;
+
 /// The attributes of a request in words, in their order.
 #[derive(Clone)]
 #[repr(C)] // In the order of how often each is looked at.
@@ -25,12 +38,20 @@ pub struct Rows {
     known: u32,
     /// Whether a row is of several values.
     has_several: bool,
+    /// By the remainder of a name's number, one more than the place of the first row of such a name among `keys`; 0 of none.
+    places: [u8; PLACES],
     /// Keys other than of several values are there once: where a name comes again, its first row is marked, and all others are pushed so.
     keys: [RowKey; ROWS_INLINE],
+    /// Before the words, so that none of these is in two lines of memory.
+    more: Option<Box<MoreRows>>,
     words: [Word; ROWS_INLINE],
-    more: Vec<(RowKey, Word)>,
-    /// By name, where the first row of it is, of names whose first row is in `more`: a request may have as many rows as its bytes
-    /// have room for.
+}
+
+/// The rows for which there is no room in a [`Rows`] itself: a request may have as many as its bytes have room for.
+#[derive(Clone, Default)]
+struct MoreRows {
+    rows: Vec<(RowKey, Word)>,
+    /// By name, where the first row of it is, of names whose first row is here.
     firsts: BTreeMap<u32, u32>,
 }
 
@@ -54,11 +75,11 @@ impl Rows {
         Rows {
             keys: [RowKey::NONE; ROWS_INLINE],
             words: [Word::NONE; ROWS_INLINE],
-            more: Vec::new(),
-            firsts: BTreeMap::new(),
+            more: None,
             len: 0,
             known: u32::MAX,
             has_several: false,
+            places: [0; PLACES],
         }
     }
 
@@ -74,11 +95,32 @@ impl Rows {
             low = RowKey::SEVERAL;
         }
         let key = RowKey::with(name, low);
-        match self.keys.get_mut(self.len as usize) {
-            Some(place) => *place = key,
+        self.len += 1;
+        match self.keys.get_mut(self.len as usize - 1) {
+            Some(place) => {
+                *place = key;
+                self.note_place(name);
+            }
             None => self.push_more(name, key),
         }
-        self.len += 1;
+    }
+
+    /// Notes where the last row is, unless there is one of the remainder.
+    #[inline]
+    fn note_place(&mut self, name: NameKey) {
+        let last = self.len as u8;
+        if name != NameKey::NONE
+            && let Some(place) = self.places.get_mut(remainder(name.number()))
+            && *place == 0
+        {
+            *place = last;
+        }
+    }
+
+    /// The place of the first row with the remainder of this name's number.
+    #[inline]
+    fn noted_place(&self, name: u32) -> Option<usize> {
+        usize::from(*self.places.get(remainder(name))?).checked_sub(1)
     }
 
     /// Puts a value into the row begun last.
@@ -90,7 +132,7 @@ impl Rows {
     /// The same for a text that is in Unicode normalization form C.
     #[inline]
     pub fn put_text(&mut self, text: &str) {
-        self.put_word(DataType::Text, Word::of_text(text));
+        self.put_word(DataType::Text, Word::of_attribute_text(text));
     }
 
     /// The same for a whole number.
@@ -109,7 +151,7 @@ impl Rows {
         let Some(at) = (self.len as usize).checked_sub(1) else { return };
         let row = match (self.keys.get_mut(at), self.words.get_mut(at)) {
             (Some(key), Some(word)) => Some((key, word)),
-            _ => self.more.last_mut().map(|(key, word)| (key, word)),
+            _ => self.more.as_mut().and_then(|more| more.rows.last_mut()).map(|(key, word)| (key, word)),
         };
         let Some((key, place)) = row else { return };
         if key.0 & RowKey::SEVERAL == RowKey::EMPTY {
@@ -123,29 +165,43 @@ impl Rows {
 
     #[cold]
     fn push_more(&mut self, name: NameKey, key: RowKey) {
-        self.more.push((key, Word::NONE));
+        let more = self.more.get_or_insert_default();
+        more.rows.push((key, Word::NONE));
         if name != NameKey::NONE && key == RowKey::with(name, RowKey::EMPTY) {
-            self.firsts.insert(name.number(), self.len);
+            more.firsts.insert(name.number(), self.len - 1);
         }
     }
 
     /// Where the first row of this name is.
     #[inline]
     fn first(&self, name: NameKey) -> Option<usize> {
-        // Without a jump for each, which the compiler turns into comparing several at once.
-        if self.keys.iter().fold(false, |found, key| found | key.is_of(name)) {
-            return self.keys.iter().position(|key| key.is_of(name));
+        if let Some(place) = self.noted_place(name.number()) {
+            let is_it = self.keys.get(place).is_some_and(|key| key.is_of(name));
+            let first = if is_it { Some(place) } else { self.keys.iter().position(|key| key.is_of(name)) };
+            if first.is_some() {
+                return first;
+            }
         }
-        if self.more.is_empty() { None } else { self.firsts.get(&name.number()).map(|first| *first as usize) }
+        self.more.as_ref()?.firsts.get(&name.number()).map(|first| *first as usize)
     }
 
     #[cold]
     fn mark_several(&mut self, first: usize) {
-        let more = self.more.get_mut(first.wrapping_sub(ROWS_INLINE)).map(|(key, _)| key);
-        if let Some(key) = self.keys.get_mut(first).or(more) {
+        let more = self.more.as_mut().and_then(|more| more.rows.get_mut(first.wrapping_sub(ROWS_INLINE)));
+        if let Some(key) = self.keys.get_mut(first).or(more.map(|(key, _)| key)) {
             *key = key.several();
         }
         self.has_several = true;
+    }
+
+    /// Loads the lines of memory that a decision may look at. Worth it for some requests ahead of the one that is decided: nothing
+    /// depends on what is loaded, so that no line waits for another.
+    #[inline]
+    pub fn load(&self) {
+        let words = self.words.iter().take(self.len()).step_by(WORDS_A_LINE);
+        let words = words.fold(false, |all, word| all ^ word.is_whole());
+        // Else the compiler leaves out what nobody uses.
+        std::hint::black_box((self.keys.first().copied(), words));
     }
 
     /// How many there are.
@@ -160,8 +216,9 @@ impl Rows {
 
     /// The numbers of the names, in order; a name may come several times.
     pub fn names(&self) -> impl Iterator<Item = NameKey> {
-        let keys = self.keys.iter().take(self.len()).chain(self.more.iter().map(|(key, _)| key));
-        keys.map(|key| NameKey::of_number(key.0 >> RowKey::BITS))
+        let more = self.more.iter().flat_map(|more| more.rows.iter().map(|(key, _)| key));
+        let keys = self.keys.iter().take(self.len()).chain(more);
+        keys.map(|key| NameKey::of_number(key.name()))
     }
 
     /// Among how many names those of all rows were looked for.
@@ -187,8 +244,25 @@ impl Rows {
         if name == NameKey::NONE { Row::Absent } else { self.find(RowKey::of(name, data_type)) }
     }
 
-    #[inline]
     fn find(&self, key: RowKey) -> Row {
+        self.noted_row(key).unwrap_or_else(|| self.search(key))
+    }
+
+    /// What the first row with the remainder of the name says; `None` where that is not enough.
+    #[inline]
+    fn noted_row(&self, key: RowKey) -> Option<Row> {
+        let Some(place) = self.noted_place(key.name()) else {
+            return self.more.is_none().then_some(Row::Absent);
+        };
+        match self.keys.get(place) {
+            Some(known) if *known == key => Some(Row::Only(place)),
+            Some(known) if *known == key.several() => Some(Row::Several),
+            _ => None,
+        }
+    }
+
+    /// Searches all: another name has the remainder, or the row is of another data type, or behind the first ones.
+    fn search(&self, key: RowKey) -> Row {
         match self.place(key) {
             Some(place) => Row::Only(place),
             None if self.has_several && self.place(key.several()).is_some() => Row::Several,
@@ -196,15 +270,16 @@ impl Rows {
         }
     }
 
-    #[inline]
     fn place(&self, key: RowKey) -> Option<usize> {
         // Without a jump for each: where a row is cannot be foreseen, and all are in one line of the cache.
         let found = (1..)
             .zip(&self.keys)
             .fold(0_u32, |found, (place, known)| found | if *known == key { place } else { 0 });
-        if found == 0 && !self.more.is_empty() {
-            let first = *self.firsts.get(&(key.0 >> RowKey::BITS))? as usize;
-            let (known, _) = self.more.get(first.wrapping_sub(ROWS_INLINE))?;
+        if found == 0
+            && let Some(more) = &self.more
+        {
+            let first = *more.firsts.get(&key.name())? as usize;
+            let (known, _) = more.rows.get(first.wrapping_sub(ROWS_INLINE))?;
             return (*known == key).then_some(first);
         }
         (found as usize).checked_sub(1)
@@ -212,7 +287,7 @@ impl Rows {
 
     #[inline]
     fn word(&self, place: usize) -> Word {
-        let more = || self.more.get(place.wrapping_sub(ROWS_INLINE)).map(|(_, word)| *word);
+        let more = || self.more.as_ref()?.rows.get(place.wrapping_sub(ROWS_INLINE)).map(|(_, word)| *word);
         self.words.get(place).copied().or_else(more).unwrap_or(Word::UNSURE)
     }
 
@@ -224,25 +299,38 @@ impl Rows {
         if key == RowKey::NONE {
             return None;
         }
-        Some(match self.find(key) {
-            Row::Absent => Number::ABSENT,
-            Row::Several => Number::MANY,
-            Row::Only(place) => self.number_at(slots, slot, key, place, held),
-        })
+        // Nothing has to be kept across a call where the first row of the remainder is the one.
+        match self.noted_row(key) {
+            Some(row) => Some(self.number_of(slots, slot, row, held)),
+            None => Some(self.number_searched(slots, slot, key, held)),
+        }
+    }
+
+    #[inline(never)]
+    fn number_searched(&self, slots: &Slots, slot: SlotId, key: RowKey, held: &dyn Fields) -> Number {
+        self.number_of(slots, slot, self.search(key), held)
     }
 
     #[inline]
-    fn number_at(&self, slots: &Slots, slot: SlotId, key: RowKey, place: usize, held: &dyn Fields) -> Number {
+    fn number_of(&self, slots: &Slots, slot: SlotId, row: Row, held: &dyn Fields) -> Number {
+        match row {
+            Row::Absent => Number::ABSENT,
+            Row::Several => Number::MANY,
+            Row::Only(place) => self.number_at(slots, slot, place, held),
+        }
+    }
+
+    #[inline]
+    fn number_at(&self, slots: &Slots, slot: SlotId, place: usize, held: &dyn Fields) -> Number {
         let word = self.word(place);
-        let other = if key.is_text() { Number::OTHER_TEXT } else { Number::OTHER };
+        // One jump for all: which of these kinds a value is of cannot be foreseen.
+        if word.is_whole() {
+            return slots.find_word(slot, word, word.hash()).unwrap_or_else(|| other(slots, slot));
+        }
         match word.kind() {
-            Kind::Text | Kind::Plain => slots.find_word(slot, word, word.hash()).unwrap_or(other),
-            Kind::LongText => {
-                let found = slots.find_long(slot, (word, word.hash()), held, u16::try_from(place).ok());
-                if found == Number::OTHER_TEXT { other } else { found }
-            }
-            Kind::Composed => other,
-            Kind::Absent | Kind::Unsure => Number::MANY,
+            Kind::LongText => long(slots, slot, word, held, place),
+            Kind::Composed => other(slots, slot),
+            Kind::Absent | Kind::Unsure | Kind::Text | Kind::Plain => Number::MANY,
         }
     }
 
@@ -267,6 +355,24 @@ impl Rows {
             }
         }
     }
+}
+
+/// The number of a value that no policy compares a slot with.
+#[inline]
+fn other(slots: &Slots, slot: SlotId) -> Number {
+    if slots.row_key(slot).is_text() { Number::OTHER_TEXT } else { Number::OTHER }
+}
+
+/// The number of a text that may have to be compared itself.
+#[cold]
+fn long(slots: &Slots, slot: SlotId, word: Word, held: &dyn Fields, place: usize) -> Number {
+    let found = slots.find_long(slot, (word, word.hash()), held, u16::try_from(place).ok());
+    if found == Number::OTHER_TEXT { other(slots, slot) } else { found }
+}
+
+#[inline]
+fn remainder(name: u32) -> usize {
+    name as usize % PLACES
 }
 
 /// What rows have of a name and a data type.
@@ -313,6 +419,28 @@ mod tests {
             assert_eq!(rows.only(*key, other), Row::Absent);
         }
         assert_eq!(rows.only(keys[39], DataType::Text), Row::Absent);
+    }
+
+    #[test]
+    fn names_of_one_remainder_are_told_apart() {
+        let keys = keys(3 * PLACES);
+        let mut rows = Rows::new();
+        let own = [keys[0], keys[PLACES], keys[1], keys[2 * PLACES + 1]];
+        for key in own {
+            rows.push(key, u32::MAX);
+            rows.put_text("a");
+        }
+        for (place, key) in own.into_iter().enumerate() {
+            assert_eq!(rows.only(key, DataType::Text), Row::Only(place));
+            assert_eq!(rows.only(key, DataType::Integer), Row::Absent);
+        }
+        assert_eq!(rows.only(keys[2 * PLACES], DataType::Text), Row::Absent);
+        assert_eq!(rows.only(keys[2], DataType::Text), Row::Absent);
+        for key in own {
+            rows.push(key, u32::MAX);
+            rows.put_text("b");
+            assert_eq!(rows.only(key, DataType::Text), Row::Several);
+        }
     }
 
     #[test]

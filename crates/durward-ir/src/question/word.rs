@@ -1,7 +1,9 @@
 //! Names and values in machine words, so that comparing two words is comparing what they stand for.
 //!
-//! Short ones fit into a [`Word`] as they are. Long ones are digests, and whoever finds one that is equal asks the text itself.
+//! Short ones fit into a [`Word`] as they are. Long texts of XACML that policies know are numbers. Other long ones are digests, and
+//! whoever finds one that is equal asks the text itself.
 
+use super::known_texts;
 use crate::datatype::Integer;
 use crate::path::Element;
 use crate::value::Value;
@@ -13,15 +15,18 @@ pub struct Word {
     high: u64,
 }
 
-/// What the uppermost byte of a word says. Texts as they are have their length there besides.
-const TEXT: u8 = 0x80;
+/// What the uppermost byte of a word says. With this bit, the word says all that there is to say of a value.
+const WHOLE: u8 = 0x80;
+/// Texts as they are have their length in the four bits below.
+const TEXT: u8 = WHOLE;
+const INTEGER: u8 = WHOLE | 0x10;
+const BOOLEAN: u8 = WHOLE | 0x11;
+const NULL: u8 = WHOLE | 0x12;
+const KNOWN_TEXT: u8 = WHOLE | 0x13;
 const ABSENT: u8 = 0;
 const LONG: u8 = 1;
-const INTEGER: u8 = 2;
-const BOOLEAN: u8 = 3;
-const NULL: u8 = 4;
-const COMPOSED: u8 = 5;
-const UNSURE: u8 = 6;
+const COMPOSED: u8 = 2;
+const UNSURE: u8 = 3;
 const NAME: u8 = 0x40;
 const LONG_NAME: u8 = 0x20;
 
@@ -39,7 +44,7 @@ pub(crate) enum Kind {
     Text,
     /// The digest of a text.
     LongText,
-    /// A whole number of 64 bits, `true`, `false` or `null`, as it is.
+    /// A whole number of 64 bits, `true`, `false` or `null`, as it is, or the number of a text.
     Plain,
     /// An array or object, which is compared with no constant.
     Composed,
@@ -84,13 +89,37 @@ impl Word {
     #[inline]
     pub(crate) fn of_attribute(value: &Value) -> Word {
         if let Value::Text(text) | Value::AnyUri(text) = value {
-            Word::of_text(text)
+            Word::of_attribute_text(text)
         } else if let Value::Boolean(boolean) = value {
             Word::tagged(BOOLEAN, u64::from(*boolean))
         } else if let Value::Integer(Integer::Small(integer)) = value {
             Word::of_integer(*integer)
         } else {
             Word::tagged(if value.is_internable() { UNSURE } else { COMPOSED }, 0)
+        }
+    }
+
+    /// The same of a text.
+    #[inline]
+    pub(crate) fn of_attribute_text(text: &str) -> Word {
+        if text.len() > TEXT_MAX
+            && let Some(number) = known_texts::number_of(text)
+        {
+            return Word::tagged(KNOWN_TEXT, number.into());
+        }
+        Word::of_text(text)
+    }
+
+    /// The word of a value of XACML that was read before its text had a number, if that is another one.
+    pub(crate) fn of_earlier_attribute(value: &Value) -> Option<Word> {
+        Word::long_text(value).map(Word::of_text).filter(|word| *word != Word::of_attribute(value))
+    }
+
+    /// The text of a value of XACML that is no word as it is.
+    pub(crate) fn long_text(value: &Value) -> Option<&str> {
+        match value {
+            Value::Text(text) | Value::AnyUri(text) if text.len() > TEXT_MAX => Some(text),
+            _ => None,
         }
     }
 
@@ -150,13 +179,19 @@ impl Word {
     #[inline]
     pub(crate) fn kind(self) -> Kind {
         match self.tag() {
-            tag if tag & TEXT != 0 => Kind::Text,
+            TEXT..INTEGER => Kind::Text,
+            INTEGER.. => Kind::Plain,
             ABSENT => Kind::Absent,
             LONG => Kind::LongText,
-            INTEGER | BOOLEAN | NULL => Kind::Plain,
             COMPOSED => Kind::Composed,
             _ => Kind::Unsure,
         }
+    }
+
+    /// Whether equal words are of equal values: it is a [`Kind::Text`] or [`Kind::Plain`].
+    #[inline]
+    pub(crate) fn is_whole(self) -> bool {
+        self.tag() & WHOLE != 0
     }
 
     /// The whole number it stands for, if it is one.

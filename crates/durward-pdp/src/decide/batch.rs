@@ -6,7 +6,7 @@ use durward_xacml::request::Request;
 use durward_xacml::response::{Response, ResultOf};
 use smallvec::SmallVec;
 
-use super::{Asking, Seen, decision_of};
+use super::{Asking, Seen, decision_of, is_one};
 use crate::Pdp;
 use crate::snapshot::Snapshot;
 
@@ -60,10 +60,10 @@ impl Pdp {
         requests: &[Request],
         verdicts: &mut [Option<Verdict>; BATCH],
     ) {
-        let is_timed = self.clock.is_some() && snapshot.time.is_used();
-        if is_timed || !snapshot.has_table_decisions() {
+        if !self.has_table_decisions(snapshot) {
             return;
         }
+        requests.iter().for_each(|request| request.categories.rows().load());
         let seen =
             requests.iter().map_while(|request| is_one(request).then(|| Seen::new(snapshot, request))?);
         let seen: SmallVec<[Seen<'_>; BATCH]> = seen.collect();
@@ -75,10 +75,4 @@ impl Pdp {
             }
         }
     }
-}
-
-/// Whether the request means one decision, and nobody wants to know the policies.
-#[inline]
-fn is_one(request: &Request) -> bool {
-    !request.return_policy_ids && request.multi_requests.is_empty() && !request.categories.may_mean_several()
 }

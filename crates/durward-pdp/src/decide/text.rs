@@ -59,8 +59,7 @@ impl Pdp {
     #[inline]
     pub fn decide_raw_request(&self, raw: &RawRequest<'_>) -> Option<Response> {
         let snapshot = self.snapshot.load();
-        let is_timed = self.clock.is_some() && snapshot.time.is_used();
-        if is_timed || !raw.asks_for_decision_only() || !snapshot.has_table_decisions() {
+        if !raw.asks_for_decision_only() || !self.has_table_decisions(&snapshot) {
             return None;
         }
         let seen = Unencoded::new(&snapshot.program.slots, raw.rows(), raw)?;

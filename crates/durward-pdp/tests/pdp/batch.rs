@@ -3,6 +3,8 @@
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::{IndexKind, Pdp, Request, Response};
 
+use crate::write::{is, policy, policy_set, rule, target};
+
 const POLICIES: [(&str, &str); 2] = [
     ("read.sapl", r#"policy "read" permit action == "read"; obligation { "log": subject }"#),
     ("secret.sapl", r#"policy "secret" deny resource.level > subject.clearance;"#),
@@ -41,6 +43,39 @@ fn a_batch_is_answered_as_single_questions_are() {
             for (one, decision) in asked.iter().zip(&decisions) {
                 assert_eq!(pdp.decide_once(one).to_json(), decision.to_json());
             }
+        }
+    }
+}
+
+/// They are walked side by side through the sets of which the first that applies decides, too.
+#[test]
+fn requests_are_answered_as_single_ones_are_where_the_first_policy_that_applies_decides() {
+    let child =
+        |id: &str, role: &str, rules: &str| policy(id, "1.0 first-applicable", &is("role", role), rules);
+    let permit = rule("Permit", &target(&is("ward", "a ward with a long name")));
+    let children = [
+        child("nurses", "nurse", &(permit + &rule("Deny", ""))),
+        child("doctors", "doctor", &rule("Permit", &target(&is("ward", "3")))),
+        policy("rest", "1.0 first-applicable", "", &rule("Deny", &target(&is("ward", "3")))),
+    ];
+    let set = policy_set("s", "1.0 first-applicable", "", &children.concat());
+    let mut requests = Vec::new();
+    for role in ["nurse", "doctor", "somebody of no role"] {
+        for ward in ["3", "4", "a ward with a long name"] {
+            requests.push(Request::builder().subject("role", role).subject("ward", ward).build());
+            requests.push(
+                Request::builder().subject("role", role).subject("ward", ward).subject("role", "x").build(),
+            );
+        }
+    }
+    let scan = Pdp::builder().policy("s.xml", set.as_str()).index(IndexKind::Scan).build().unwrap();
+    for index in IndexKind::ALL {
+        let pdp = Pdp::builder().policy("s.xml", set.as_str()).index(index).build().unwrap();
+        let mut responses = vec![Response { results: Default::default() }; requests.len()];
+        assert_eq!(pdp.decide_requests(&requests, &mut responses), requests.len());
+        for (request, response) in requests.iter().zip(&responses) {
+            assert_eq!(scan.decide(request).to_json(), response.to_json());
+            assert_eq!(pdp.decide(request).to_json(), response.to_json());
         }
     }
 }

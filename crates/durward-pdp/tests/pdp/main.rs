@@ -14,6 +14,7 @@ mod encoding;
 mod evaluation;
 mod hostile;
 mod hostile_sapl;
+mod long_texts;
 mod near_misses;
 mod paths;
 mod records;

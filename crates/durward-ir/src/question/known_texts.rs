@@ -1,0 +1,103 @@
+//! The long texts that policies of this process compare attributes with, each with a number: so that a decision compares numbers
+//! instead of texts.
+//!
+//! Texts come out of policies only, so a caller can neither grow nor skew the table with texts of their choice. A number stands for its
+//! text as long as the process lives, because requests that were read keep numbers. What a request holds is compared with the text
+//! once, where the request is read: equal numbers are equal texts. A text that was read before any policy had it has no number;
+//! it is found by its digest, and then compared.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use foldhash::fast::FixedState;
+use smol_str::SmolStr;
+
+use crate::attribute::kept;
+
+/// Texts that policies compare attributes with, that get a number, and are kept as long as the process lives: with
+/// `TEXT_BYTES_MAX` they take 4 MB. Further texts are compared as texts. All are copied when policies come with others.
+const TEXTS_MAX: usize = 1 << 14;
+
+/// The longest of them, in bytes: identifiers and names are shorter. Longer texts are compared as texts.
+const TEXT_BYTES_MAX: usize = 256;
+
+/// The texts that had a number at some moment.
+#[derive(Clone, Default)]
+struct KnownTexts {
+    numbers: HashMap<SmolStr, u32, FixedState>,
+}
+
+static KNOWN: LazyLock<Mutex<Arc<KnownTexts>>> = LazyLock::new(Mutex::default);
+/// How many there are, so that a thread learns without the lock that there are more.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    /// What this thread has seen of them: so that threads share nothing when there is nothing new.
+    static SEEN: RefCell<Arc<KnownTexts>> = RefCell::default();
+}
+
+/// The number of a text, if it has one.
+#[inline(never)]
+pub(super) fn number_of(text: &str) -> Option<u32> {
+    if text.len() > TEXT_BYTES_MAX {
+        return None;
+    }
+    SEEN.with(|seen| {
+        if seen.borrow().count() != COUNT.load(Ordering::Acquire) {
+            *seen.borrow_mut() = Arc::clone(&KNOWN.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        seen.borrow().numbers.get(text).copied()
+    })
+}
+
+/// Gives numbers to texts that policies compare attributes with, while there are any left.
+pub(crate) fn number<'t>(texts: impl Iterator<Item = &'t str>) {
+    let is_new = |text: &&str| text.len() <= TEXT_BYTES_MAX && number_of(text).is_none();
+    let new: Vec<&str> = texts.filter(is_new).collect();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if new.is_empty() || known.numbers.len() >= TEXTS_MAX {
+        return;
+    }
+    let more = Arc::make_mut(&mut known);
+    new.into_iter().for_each(|text| more.add(text));
+    COUNT.store(more.count(), Ordering::Release);
+}
+
+impl KnownTexts {
+    fn count(&self) -> u32 {
+        self.numbers.len() as u32
+    }
+
+    fn add(&mut self, text: &str) {
+        let number = self.count();
+        if self.numbers.len() < TEXTS_MAX && !self.numbers.contains_key(text) {
+            self.numbers.insert(kept(&text.into()), number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_a_number_once_a_policy_has_it_and_keeps_it() {
+        let texts = ["a-long-text-of-these-tests, one", "a-long-text-of-these-tests, two"];
+        assert_eq!(texts.map(number_of), [None, None]);
+        number(texts.into_iter());
+        let numbers = texts.map(number_of);
+        assert!(numbers[0].is_some() && numbers[1].is_some() && numbers[0] != numbers[1]);
+        number(texts.into_iter().rev());
+        assert_eq!(texts.map(number_of), numbers);
+        assert_eq!(std::thread::spawn(move || texts.map(number_of)).join().unwrap(), numbers);
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_has_none() {
+        let text = "t".repeat(TEXT_BYTES_MAX + 1);
+        number([text.as_str()].into_iter());
+        assert_eq!(number_of(&text), None);
+    }
+}
