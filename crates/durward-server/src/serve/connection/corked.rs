@@ -73,15 +73,6 @@ enum Share {
     All,
 }
 
-/// How answering directly ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direct {
-    /// There is something for the library.
-    Library,
-    /// The other side has closed its half, and all it asked is answered.
-    Closed,
-}
-
 /// Two handles of one stream, the library's and its task's; `first` was read of it already. The task answers directly where `is_direct`.
 pub(super) fn corked<S>(stream: S, first: Bytes, is_direct: bool) -> (Corked<S>, Cork<S>) {
     let share = if is_direct { Share::Bytes(0) } else { Share::All };
@@ -197,11 +188,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Inner<S> {
         cx: &mut Context<'_>,
         head_bytes_max: usize,
         answer: &mut impl FnMut(&DirectRequest<'_>, &mut Vec<u8>) -> bool,
-    ) -> Poll<io::Result<Direct>> {
+    ) -> Poll<io::Result<()>> {
         if self.is_new {
             let unread = std::mem::take(&mut self.unread);
             if self.answer_new(&unread, false, head_bytes_max, answer) {
-                return Poll::Ready(Ok(Direct::Library));
+                return Poll::Ready(Ok(()));
             }
         }
         READ.with_borrow_mut(|room| {
@@ -215,13 +206,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Inner<S> {
                 let joined = if waited.is_empty() { Vec::new() } else { [&waited, new].concat() };
                 let bytes = if waited.is_empty() { new } else { &joined };
                 if new.is_empty() {
+                    // The other side has closed its half: the library ends the connection.
                     self.share = Share::All;
                     self.unread = waited;
-                    let is_over = self.unread.is_empty();
-                    return Poll::Ready(Ok(if is_over { Direct::Closed } else { Direct::Library }));
+                    return Poll::Ready(Ok(()));
                 }
                 if self.answer_new(bytes, !waited.is_empty(), head_bytes_max, answer) {
-                    return Poll::Ready(Ok(Direct::Library));
+                    return Poll::Ready(Ok(()));
                 }
             }
         })
@@ -229,14 +220,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Inner<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Cork<S> {
-    /// Answers requests as they come, as `answer` does, which appends the answer or says that it cannot. Ready when there is something that it
-    /// cannot answer; [`Cork::poll_send`] sends what it has.
+    /// Answers requests as they come, as `answer` does, which appends the answer or says that it cannot. Ready when it is the library's turn;
+    /// [`Cork::poll_send`] sends what there is.
     pub(super) fn poll_direct(
         &self,
         cx: &mut Context<'_>,
         head_bytes_max: usize,
         mut answer: impl FnMut(&DirectRequest<'_>, &mut Vec<u8>) -> bool,
-    ) -> Poll<io::Result<Direct>> {
+    ) -> Poll<io::Result<()>> {
         lock(&self.0).poll_direct(cx, head_bytes_max, &mut answer)
     }
 }
@@ -254,8 +245,13 @@ impl<S> Cork<S> {
         lock(&self.0).output.is_stuck
     }
 
+    /// Whether answers are to be sent.
+    pub(super) fn has_answers(&self) -> bool {
+        !lock(&self.0).output.kept.is_empty()
+    }
+
     /// Whether part of a head has come, and no more.
-    pub(super) fn is_waited(&self) -> bool {
+    pub(super) fn has_part(&self) -> bool {
         !lock(&self.0).unread.is_empty()
     }
 }

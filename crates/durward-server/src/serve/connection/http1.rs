@@ -25,7 +25,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 use tokio::time::sleep_until;
 
-use super::corked::{Cork, Direct, corked};
+use super::corked::{Cork, corked};
 use super::{End, HEADER_COUNT_MAX, poll_timer};
 use crate::serve::dispatch;
 use crate::serve::state::Http;
@@ -71,19 +71,18 @@ where
     let mut connection = pin!(connection);
     let mut stop = pin!(stopping.wait_for(|is_stopping| *is_stopping));
     let mut is_told = false;
+    // Whether the library has written all it has to write.
+    let mut is_settled = true;
     let mut timer = pin!(sleep_until((Instant::now() + settings.idle_time_max()).into()));
     poll_fn(|cx| {
         loop {
             // While the server stops, the library ends the connection.
-            let direct = if is_told { None } else { poll_direct(&cork, &phase, http, cx) };
-            match direct {
-                Some(Poll::Ready(Ok(Direct::Closed))) => {
-                    let _ = cork.poll_send(cx);
-                    return Poll::Ready(End::Done);
+            if is_settled && !is_told {
+                match poll_direct(&cork, &phase, http, cx) {
+                    Poll::Ready(Ok(())) => {}
+                    Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(error.into())),
+                    Poll::Pending => break,
                 }
-                Some(Poll::Ready(Err(error))) => return Poll::Ready(End::Failed(error.into())),
-                Some(Poll::Pending) => break,
-                Some(Poll::Ready(Ok(Direct::Library))) | None => {}
             }
             let was_stuck = cork.is_stuck();
             match connection.as_mut().poll(cx) {
@@ -95,18 +94,19 @@ where
                 }
                 Poll::Pending => {}
             }
-            // All requests that had come are answered or wait for something: now their answers leave together.
+            is_settled = !was_stuck && !cork.is_stuck();
+            // All requests that had come are answered or wait for something: now their answers leave together. Where there may be more of
+            // them, the task looks first.
+            if is_settled && !is_told && is_direct(&cork, &phase) {
+                continue;
+            }
             match cork.poll_send(cx) {
                 Poll::Ready(Ok(())) => phase.taken(),
                 Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(error.into())),
                 Poll::Pending => break,
             }
             // The library may hold what there was no room for.
-            if was_stuck {
-                cx.waker().wake_by_ref();
-                break;
-            }
-            if is_told || !is_direct(&cork, &phase) {
+            if is_settled {
                 break;
             }
         }
@@ -132,38 +132,33 @@ fn is_direct<S>(cork: &Cork<S>, phase: &Phase) -> bool {
     cork.is_direct() && phase.is_between()
 }
 
-/// Answers what comes without the library and sends it, where it is the task's turn. Pending where more has to come, or answers to be
-/// taken.
+/// Answers what comes without the library, where it is the task's turn, and sends it and what the library wrote before. Ready where it is
+/// the library's turn, pending where more has to come or answers have to be taken.
 fn poll_direct<S: AsyncRead + AsyncWrite + Unpin>(
     cork: &Cork<S>,
     phase: &Phase,
     http: &Http,
     cx: &mut Context<'_>,
-) -> Option<Poll<io::Result<Direct>>> {
+) -> Poll<io::Result<()>> {
     if !is_direct(cork, phase) {
-        return None;
+        return Poll::Ready(Ok(()));
     }
     let head_bytes_max = http.settings.server.header_bytes_max;
-    let mut count = 0_usize;
-    let direct = cork.poll_direct(cx, head_bytes_max, |request, out| {
-        let is_answered = dispatch::answer_directly(http, request, out);
-        count += usize::from(is_answered);
-        is_answered
-    });
-    if direct.is_ready() {
-        return Some(direct);
+    let turn =
+        cork.poll_direct(cx, head_bytes_max, |request, out| dispatch::answer_directly(http, request, out))?;
+    if turn.is_ready() {
+        return Poll::Ready(Ok(()));
     }
-    if count > 0 {
-        match cork.poll_send(cx) {
-            Poll::Ready(Ok(())) => phase.set(Wait::Request),
-            Poll::Ready(Err(error)) => return Some(Poll::Ready(Err(error))),
+    if cork.has_answers() {
+        match cork.poll_send(cx)? {
+            Poll::Ready(()) => phase.set(Wait::Request),
             Poll::Pending => phase.set(Wait::Taking),
         }
     }
-    if cork.is_waited() {
+    if cork.has_part() {
         phase.advance(Wait::Request, Wait::Header);
     }
-    Some(Poll::Pending)
+    Poll::Pending
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {

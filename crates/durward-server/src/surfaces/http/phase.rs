@@ -61,9 +61,9 @@ impl Phase {
         (wait, self.started + Duration::from_millis(packed >> 3))
     }
 
-    /// Whether no request is under way, or only part of its header has come.
+    /// Whether no request is under way: its answer is made, or only part of its header has come.
     pub(crate) fn is_between(&self) -> bool {
-        matches!(self.get().0, Wait::Request | Wait::Header) && !self.is_stream()
+        matches!(self.get().0, Wait::Request | Wait::Header | Wait::Taking) && !self.is_stream()
     }
 
     /// The answer is a stream of events.

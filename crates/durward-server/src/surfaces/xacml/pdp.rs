@@ -103,7 +103,13 @@ pub(super) fn answer_direct(surface: &Surface, request: &DirectRequest<'_>) -> O
     let offer = choose(request.accept, &offers(declared))?;
     let pdp = surface.policies.pdp.load();
     let pdp = pdp.as_ref()?;
-    let look = |raw: &RawRequest<'_>| decide_raw(pdp, raw);
+    let look = |raw: &RawRequest<'_>| {
+        decide_raw(pdp, raw).or_else(|| {
+            let begun = Instant::now();
+            let request = raw.to_request().filter(|_| attributes::is_without_sessions(raw.named()))?;
+            Some((pdp.decide(&request), begun.elapsed()))
+        })
+    };
     let decide = || look_at(declared.form, request.body, &surface.request_limits, look).flatten();
     let (response, took) = catch_unwind(AssertUnwindSafe(decide)).ok()??;
     count(surface, pdp, &response, took, request.request_id.unwrap_or_default());
