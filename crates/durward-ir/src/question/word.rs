@@ -117,10 +117,12 @@ impl Word {
 
     /// The text of a value of XACML that is no word as it is.
     pub(crate) fn long_text(value: &Value) -> Option<&str> {
-        match value {
-            Value::Text(text) | Value::AnyUri(text) if text.len() > TEXT_MAX => Some(text),
-            _ => None,
+        if let Value::Text(text) | Value::AnyUri(text) = value
+            && text.len() > TEXT_MAX
+        {
+            return Some(text);
         }
+        None
     }
 
     /// The word of a whole number.

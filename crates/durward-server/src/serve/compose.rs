@@ -93,6 +93,7 @@ impl Parts {
         );
         let http = Http {
             started: Instant::now(),
+            clock: Arc::clone(&clock),
             xacml: xacml::Surface::new(
                 &settings,
                 &xacml::Parts {

@@ -1,6 +1,5 @@
 //! From a request to its answer: routes, request ids, counters.
 
-use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -16,6 +15,7 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 use super::forwarded;
 use super::routes::{self, Endpoint, RouteName};
 use super::state::Http;
+use crate::base::Clock;
 use crate::base::request_ids::RequestIds;
 use crate::surfaces::http::direct::{DirectAnswer, DirectRequest};
 use crate::surfaces::http::events::Body;
@@ -71,7 +71,12 @@ pub(super) async fn answer(
 
 /// Answers one request before the library reads it, by appending to `out` what the library would write; `false` where it cannot, and then
 /// nothing was counted.
-pub(super) fn answer_directly(http: &Http, request: &DirectRequest<'_>, out: &mut Vec<u8>) -> bool {
+pub(super) fn answer_directly(
+    http: &Http,
+    request: &DirectRequest<'_>,
+    date: &mut Date,
+    out: &mut Vec<u8>,
+) -> bool {
     let begun = Instant::now();
     let _in_flight = http.metrics.request();
     let Some((name, route)) = routes::find(request.path, &http.settings) else { return false };
@@ -84,7 +89,7 @@ pub(super) fn answer_directly(http: &Http, request: &DirectRequest<'_>, out: &mu
     };
     let Some(answer) = answer else { return false };
     let now = Instant::now();
-    write_answer(&answer, request.request_id, &http.request_ids, now, out);
+    write_answer(&answer, request.request_id, &http.request_ids, date.at(now, &http.clock), out);
     http.metrics.answered(name.number(), StatusCode::OK.as_u16(), now - begun);
     true
 }
@@ -94,7 +99,7 @@ fn write_answer(
     answer: &DirectAnswer,
     request_id: Option<&str>,
     request_ids: &RequestIds,
-    now: Instant,
+    date: &str,
     out: &mut Vec<u8>,
 ) {
     let DirectAnswer { media_type, text } = answer;
@@ -105,26 +110,22 @@ fn write_answer(
         Some(id) => out.extend_from_slice(id.as_bytes()),
         None => request_ids.write_next(out),
     }
-    DATE.with_borrow_mut(|date| {
-        // Writing to memory does not fail.
-        let _ = write!(out, "\r\ncontent-length: {}\r\ndate: {}\r\n\r\n{text}", text.len(), date.at(now));
-    });
-}
-
-thread_local! {
-    static DATE: RefCell<Date> = const { RefCell::new(Date { text: String::new(), until: None }) };
+    // Writing to memory does not fail.
+    let _ = write!(out, "\r\ncontent-length: {}\r\ndate: {date}\r\n\r\n{text}", text.len());
 }
 
 /// The date of answers, written anew when its second is over.
-struct Date {
+#[derive(Default)]
+pub(super) struct Date {
     text: String,
     until: Option<Instant>,
 }
 
 impl Date {
-    fn at(&mut self, now: Instant) -> &str {
+    /// The date now, which the clock tells where another second has begun.
+    fn at(&mut self, now: Instant, clock: &Clock) -> &str {
         if self.until.is_none_or(|until| until <= now) {
-            let time = SystemTime::now();
+            let time = clock();
             let passed = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
             self.until = Some(now + Duration::from_secs(1) - Duration::from_nanos(passed.into()));
             let time = Timestamp::try_from(time).unwrap_or_default();

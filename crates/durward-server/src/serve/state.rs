@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use crate::base::Clock;
 use crate::base::limits::Places;
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
@@ -18,6 +19,7 @@ pub(crate) struct Http {
     pub(super) settings: Arc<Settings>,
     /// Durations are measured from here, so that one number fits an atomic.
     pub(super) started: Instant,
+    pub(super) clock: Clock,
     pub(super) metrics: Arc<Metrics>,
     pub(super) request_ids: Arc<RequestIds>,
     pub(super) xacml: xacml::Surface,

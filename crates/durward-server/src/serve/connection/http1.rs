@@ -27,7 +27,7 @@ use tokio::time::sleep_until;
 
 use super::corked::{Cork, corked};
 use super::{End, HEADER_COUNT_MAX, poll_timer};
-use crate::serve::dispatch;
+use crate::serve::dispatch::{self, Date};
 use crate::serve::state::Http;
 use crate::surfaces::http::phase::{Phase, Wait};
 
@@ -73,12 +73,13 @@ where
     let mut is_told = false;
     // Whether the library has written all it has to write.
     let mut is_settled = true;
+    let mut date = Date::default();
     let mut timer = pin!(sleep_until((Instant::now() + settings.idle_time_max()).into()));
     poll_fn(|cx| {
         loop {
             // While the server stops, the library ends the connection.
             if is_settled && !is_told {
-                match poll_direct(&cork, &phase, http, cx) {
+                match poll_direct(&cork, &phase, http, &mut date, cx) {
                     Poll::Ready(Ok(())) => {}
                     Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(error.into())),
                     Poll::Pending => break,
@@ -138,14 +139,16 @@ fn poll_direct<S: AsyncRead + AsyncWrite + Unpin>(
     cork: &Cork<S>,
     phase: &Phase,
     http: &Http,
+    date: &mut Date,
     cx: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
     if !is_direct(cork, phase) {
         return Poll::Ready(Ok(()));
     }
     let head_bytes_max = http.settings.server.header_bytes_max;
-    let turn =
-        cork.poll_direct(cx, head_bytes_max, |request, out| dispatch::answer_directly(http, request, out))?;
+    let turn = cork.poll_direct(cx, head_bytes_max, |request, out| {
+        dispatch::answer_directly(http, request, date, out)
+    })?;
     if turn.is_ready() {
         return Poll::Ready(Ok(()));
     }
