@@ -11,22 +11,22 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use smol_str::SmolStr;
 
 use crate::attribute::kept;
 
-/// Texts that policies compare attributes with, that get a number, and are kept as long as the process lives: with
-/// `TEXT_BYTES_MAX` they take 4 MB. Further texts are compared as texts. All are copied when policies come with others.
+/// Long texts that policies compare attributes with, that get a number, and are kept as long as the process lives: at most 4 MB of texts and 1 MB of
+/// table, and 1 MB for each thread that still has an older table. Further texts are compared as texts. A policy with new long texts copies the table.
 const TEXTS_MAX: usize = 1 << 14;
 
 /// The longest of them, in bytes: identifiers and names are shorter. Longer texts are compared as texts.
 const TEXT_BYTES_MAX: usize = 256;
 
-/// The texts that had a number at some moment.
+/// The texts that had a number at some moment. The hash differs from process to process, so that nobody can write policies whose texts collide.
 #[derive(Clone, Default)]
 struct KnownTexts {
-    numbers: HashMap<SmolStr, u32, FixedState>,
+    numbers: HashMap<SmolStr, u32, RandomState>,
 }
 
 static KNOWN: LazyLock<Mutex<Arc<KnownTexts>>> = LazyLock::new(Mutex::default);
@@ -46,7 +46,9 @@ pub(super) fn number_of(text: &str) -> Option<u32> {
     }
     SEEN.with(|seen| {
         if seen.borrow().count() != COUNT.load(Ordering::Acquire) {
-            *seen.borrow_mut() = Arc::clone(&KNOWN.lock().unwrap_or_else(PoisonError::into_inner));
+            let newest = Arc::clone(&KNOWN.lock().unwrap_or_else(PoisonError::into_inner));
+            // The older table is given back after the lock.
+            *seen.borrow_mut() = newest;
         }
         seen.borrow().numbers.get(text).copied()
     })
@@ -99,5 +101,15 @@ mod tests {
         let text = "t".repeat(TEXT_BYTES_MAX + 1);
         number([text.as_str()].into_iter());
         assert_eq!(number_of(&text), None);
+    }
+    #[test]
+    fn a_full_table_takes_no_more_and_keeps_what_it_has() {
+        let mut known = KnownTexts::default();
+        let text = |number: usize| format!("a-long-text-of-a-full-table, {number}");
+        (0..=TEXTS_MAX).for_each(|number| known.add(&text(number)));
+        assert_eq!(known.count() as usize, TEXTS_MAX);
+        let number_of = |number: usize| known.numbers.get(text(number).as_str()).copied();
+        assert_eq!((number_of(0), number_of(TEXTS_MAX - 1)), (Some(0), Some(TEXTS_MAX as u32 - 1)));
+        assert_eq!(number_of(TEXTS_MAX), None);
     }
 }

@@ -391,9 +391,10 @@ mod tests {
     use super::*;
     use crate::attribute::{AttributeName, Names};
 
-    fn keys(count: usize) -> Vec<NameKey> {
+    /// The keys of so many names of a category, which have numbers one after the other if nobody else has names of it.
+    fn keys_in(category: &str, count: usize) -> Vec<NameKey> {
         let name = |number: usize| AttributeName {
-            category: "rows".into(),
+            category: category.into(),
             id: format!("{number}").into(),
             data_type: DataType::Text,
             issuer: None,
@@ -404,7 +405,7 @@ mod tests {
 
     #[test]
     fn a_row_is_found_by_name_and_type_however_many_there_are() {
-        let keys = keys(40);
+        let keys = keys_in("rows", 40);
         let mut rows = Rows::new();
         for (number, key) in keys.iter().enumerate().take(39) {
             rows.push(*key, u32::MAX);
@@ -423,7 +424,9 @@ mod tests {
 
     #[test]
     fn names_of_one_remainder_are_told_apart() {
-        let keys = keys(3 * PLACES);
+        let keys = keys_in("rows of one remainder", 3 * PLACES);
+        let remainders = [0, PLACES, 2 * PLACES].map(|at| remainder(keys[at].number()));
+        assert_eq!(remainders, [remainders[0]; 3]);
         let mut rows = Rows::new();
         let own = [keys[0], keys[PLACES], keys[1], keys[2 * PLACES + 1]];
         for key in own {
@@ -445,7 +448,7 @@ mod tests {
 
     #[test]
     fn several_values_and_several_attributes_of_a_name_are_told() {
-        let keys = keys(20);
+        let keys = keys_in("rows", 20);
         let mut rows = Rows::new();
         for place in (0..20).chain([3, 18]) {
             rows.push(keys[place], u32::MAX);
@@ -464,7 +467,7 @@ mod tests {
     /// Each row looks at those before it by number, not one by one: this would not end.
     #[test]
     fn a_name_may_come_as_often_as_there_is_room() {
-        let keys = keys(300);
+        let keys = keys_in("rows", 300);
         let mut rows = Rows::new();
         for _ in 0..2_000 {
             for key in &keys {
@@ -478,7 +481,7 @@ mod tests {
 
     #[test]
     fn an_attribute_without_a_value_has_none() {
-        let keys = keys(2);
+        let keys = keys_in("rows", 2);
         let mut rows = Rows::new();
         rows.push(keys[0], 2);
         rows.push(NameKey::NONE, 2);
