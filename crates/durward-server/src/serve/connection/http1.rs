@@ -152,11 +152,12 @@ fn poll_direct<S: AsyncRead + AsyncWrite + Unpin>(
     if turn.is_ready() {
         return Poll::Ready(Ok(()));
     }
-    if cork.has_answers() {
-        match cork.poll_send(cx)? {
-            Poll::Ready(()) => phase.set(Wait::Request),
-            Poll::Pending => phase.set(Wait::Taking),
-        }
+    let has_answers = cork.has_answers();
+    match cork.poll_send(cx)? {
+        Poll::Ready(()) if has_answers => phase.set(Wait::Request),
+        // They may have been sent to make room.
+        Poll::Ready(()) => phase.taken(),
+        Poll::Pending => phase.set(Wait::Taking),
     }
     if cork.has_part() {
         phase.advance(Wait::Request, Wait::Header);
