@@ -53,6 +53,12 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(&str, u32), Undecodable> {
             message: format!("character U+{:04X} is not allowed in XML", character as u32),
             help: None,
         }),
+        // The reader would pass over it in silence.
+        None if text.starts_with('\u{FEFF}') => Err(Undecodable {
+            place: place_in(bytes, 0, skipped),
+            message: "there is text before the root element: a second byte order mark".to_owned(),
+            help: None,
+        }),
         None => Ok((text, skipped)),
     }
 }

@@ -53,7 +53,7 @@ impl<'a> XmlReader<'a> {
     /// Starts at the beginning of `text`.
     ///
     /// # Errors
-    /// Characters XML does not allow.
+    /// Characters XML does not allow, and a second byte order mark, which the reader below would pass over in silence.
     pub(crate) fn new(text: &'a str, depth_max: usize) -> Read<XmlReader<'a>> {
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let mut reader = Reader::from_str(text);
@@ -68,6 +68,9 @@ impl<'a> XmlReader<'a> {
             closed: false,
         };
         match characters::first_forbidden(text) {
+            None if text.starts_with('\u{FEFF}') => {
+                Err(reader.ill_formed(0, "there is text before the root element".to_owned()))
+            }
             None => Ok(reader),
             Some(offset) => Err(reader.ill_formed(offset, "a character that XML does not allow".to_owned())),
         }

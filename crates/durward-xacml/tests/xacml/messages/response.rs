@@ -216,6 +216,11 @@ fn other_details_are_kept_as_text() {
     assert_eq!(response.to_xml(Version::V3), text);
     let json = Response::from_json(response.to_json().as_bytes()).unwrap();
     assert_eq!(json.to_xml(Version::V3), text);
+    let marked = Response::from_xml(format!("\u{FEFF}{text}").as_bytes()).unwrap();
+    assert_eq!(marked.to_xml(Version::V3), text);
+    // A second byte order mark is text, and moves nothing.
+    let error = Response::from_xml(format!("\u{FEFF}\u{FEFF}{text}").as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), "there is text before the root element (line 1, column 1)");
 }
 
 #[test]

@@ -233,6 +233,10 @@ fn what_is_no_policy() {
 #[test]
 fn what_is_no_utf_8_is_refused_with_the_place() {
     let bytes = |text: &[u8]| read_bytes(text, &Limits::default()).unwrap_err();
+    assert_eq!(
+        bytes("\u{FEFF}\u{FEFF}<a/>".as_bytes()),
+        ["p.xml:1:1: there is text before the root element: a second byte order mark"]
+    );
     assert_eq!(bytes(b"<a>\n\xFF</a>"), ["p.xml:2:1: invalid UTF-8 at byte 4; save the document as UTF-8"]);
     assert_eq!(
         bytes(b"\xEF\xBB\xBF<a>\xFF"),
