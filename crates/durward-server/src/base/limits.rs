@@ -88,8 +88,18 @@ impl Rate {
         Rate { per_second, state: Mutex::new(Bucket { left: per_second.into(), at: now }) }
     }
 
-    /// Whether one more may be looked at.
+    /// Whether one more may be looked at, which then counts.
     pub(crate) fn allows(&self, now: Instant) -> bool {
+        self.take(now, 1.0)
+    }
+
+    /// Whether [`Rate::allows`] would say so now.
+    pub(crate) fn has_room(&self, now: Instant) -> bool {
+        self.take(now, 0.0)
+    }
+
+    /// Whether there is room for one, and takes so much of it.
+    fn take(&self, now: Instant, share: f64) -> bool {
         if self.per_second == 0 {
             return true;
         }
@@ -100,7 +110,7 @@ impl Rate {
         bucket.left = passed.mul_add(per_second, bucket.left).min(per_second);
         let is_allowed = bucket.left >= 1.0;
         if is_allowed {
-            bucket.left -= 1.0;
+            bucket.left -= share;
         }
         is_allowed
     }

@@ -44,7 +44,7 @@ pub(crate) enum Presented {
     Unknown,
 }
 
-/// Who asks. Only [`Authenticator::verify`] makes one.
+/// Who asks. Only an [`Authenticator`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// Whose policies decide.

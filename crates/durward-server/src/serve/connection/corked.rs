@@ -4,8 +4,8 @@
 //! with one read, and is then sent by one write.
 //!
 //! Between two requests of the library the task reads first, and answers what it can ([`Cork::poll_direct`]). The library is then
-//! handed one request, to its last byte; it sees nothing of what follows before that one is answered. Where a request ends that is
-//! read in part only is not certain, all further bytes are the library's.
+//! handed one request, to its last byte; it sees nothing of what follows before that one is answered. If the end of a request is not
+//! certain, the library gets all further bytes.
 
 use std::cell::RefCell;
 use std::io;
@@ -28,9 +28,12 @@ const IDLE_BYTES_MAX: usize = 1024;
 /// How much the task reads at once.
 const READ_BYTES: usize = 16 * 1024;
 
-/// After so many requests in a row that could not be answered directly, the task leaves the connection to the library: others will not
-/// be either.
+/// After so many requests in a row that could not be answered directly, the task leaves the connection to the library: the next ones are
+/// unlikely to be.
 const MISSES_MAX: u32 = 16;
+
+/// How often a connection's task reads and answers before others have their turn.
+pub(super) const TURNS_MAX: usize = 16;
 
 thread_local! {
     /// What the task reads into, so that an idle connection holds no room for it.
@@ -48,9 +51,11 @@ struct Inner<S> {
     output: Output,
     /// Bytes of the stream that nobody has taken yet.
     unread: Bytes,
-    /// Whether the task has not looked at them.
+    /// Whether the task has still to look at them.
     is_new: bool,
     share: Share,
+    /// Whether the library has asked for more than its share: it waits for its next request.
+    is_asked: bool,
     misses: u32,
 }
 
@@ -63,6 +68,8 @@ struct Output {
     /// Whether the system took no more when it was sent: then nothing further is kept, or a slow reader of events would be given
     /// old ones first.
     is_stuck: bool,
+    /// Whether something was written since [`Cork::take_written`] asked.
+    is_written: bool,
 }
 
 /// How many of the next bytes are for the library.
@@ -76,7 +83,8 @@ enum Share {
 /// Two handles of one stream, the library's and its task's; `first` was read of it already. The task answers directly where `is_direct`.
 pub(super) fn corked<S>(stream: S, first: Bytes, is_direct: bool) -> (Corked<S>, Cork<S>) {
     let share = if is_direct { Share::Bytes(0) } else { Share::All };
-    let inner = Inner { stream, output: Output::default(), unread: first, is_new: true, share, misses: 0 };
+    let output = Output::default();
+    let inner = Inner { stream, output, unread: first, is_new: true, share, is_asked: true, misses: 0 };
     let inner = Arc::new(Mutex::new(inner));
     (Corked(Arc::clone(&inner)), Cork(inner))
 }
@@ -87,16 +95,24 @@ fn lock<S>(inner: &Mutex<Inner<S>>) -> MutexGuard<'_, Inner<S>> {
 }
 
 impl Output {
-    /// Ready when all that was kept is sent.
+    /// Ready when all that was kept is sent. A TLS stream may take all of it and still have to send it.
     fn poll_send<S: AsyncWrite + Unpin>(
         &mut self,
         stream: &mut S,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
+        let sent = self.poll_written(stream, cx);
+        self.is_stuck = sent.is_pending();
+        sent
+    }
+
+    fn poll_written<S: AsyncWrite + Unpin>(
+        &mut self,
+        stream: &mut S,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
         while let Some(rest) = self.kept.get(self.sent..).filter(|rest| !rest.is_empty()) {
-            let written = Pin::new(&mut *stream).poll_write(cx, rest);
-            self.is_stuck = written.is_pending();
-            match ready!(written)? {
+            match ready!(Pin::new(&mut *stream).poll_write(cx, rest))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 count => self.sent += count,
             }
@@ -126,17 +142,20 @@ impl Output {
 enum Step {
     /// All of it is answered.
     Done,
+    /// What is answered has to be sent first.
+    Full,
     /// What is left is part of a head.
     Incomplete,
     /// The next is the library's, and so many bytes, where that is certain.
     Library(Option<usize>),
 }
 
-/// Answers the requests at the start of these bytes; how many bytes they were, and why it ends.
+/// Answers the requests at the start of these bytes into `kept`, while there is room; how many bytes they were, and why it ends.
 fn answer_all(
     bytes: &[u8],
     head_bytes_max: usize,
-    mut answer: impl FnMut(&DirectRequest<'_>) -> bool,
+    kept: &mut Vec<u8>,
+    answer: &mut impl FnMut(&DirectRequest<'_>, &mut Vec<u8>) -> bool,
 ) -> (usize, Step) {
     let mut count = 0;
     loop {
@@ -144,8 +163,11 @@ fn answer_all(
         if rest.is_empty() {
             return (count, Step::Done);
         }
+        if kept.len() >= KEPT_BYTES_MAX {
+            return (count, Step::Full);
+        }
         match Message::read::<HEADER_COUNT_MAX>(rest, head_bytes_max) {
-            Message::Direct(request, length) if answer(&request) => count += length,
+            Message::Direct(request, length) if answer(&request, kept) => count += length,
             Message::Direct(_, length) => return (count, Step::Library(Some(length))),
             Message::Other(length) => return (count, Step::Library(length)),
             Message::Incomplete => return (count, Step::Incomplete),
@@ -158,27 +180,31 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Inner<S> {
     /// part of them had come before.
     fn answer_new(
         &mut self,
-        bytes: &[u8],
+        bytes: &Bytes,
         was_waited: bool,
         head_bytes_max: usize,
         answer: &mut impl FnMut(&DirectRequest<'_>, &mut Vec<u8>) -> bool,
     ) -> bool {
-        let (kept, misses) = (&mut self.output.kept, &mut self.misses);
-        let (count, step) = answer_all(bytes, head_bytes_max, |request| {
-            let is_answered = answer(request, kept);
-            *misses = if is_answered { 0 } else { *misses + 1 };
-            is_answered
-        });
-        self.unread = Bytes::copy_from_slice(bytes.get(count..).unwrap_or_default());
-        self.is_new = false;
+        let (count, step) = answer_all(bytes, head_bytes_max, &mut self.output.kept, answer);
+        self.output.is_written |= count > 0;
+        self.misses = if count > 0 { 0 } else { self.misses };
+        self.unread = bytes.slice(count..);
+        self.is_new = matches!(step, Step::Full);
         self.share = match step {
-            Step::Done => return false,
+            Step::Done => {
+                // Its memory is of no use any more.
+                self.unread = Bytes::new();
+                return false;
+            }
             // A head that comes in many pieces is not read again for each of them.
             Step::Incomplete if count == 0 && was_waited => Share::All,
-            Step::Incomplete => return false,
-            Step::Library(_) if self.misses > MISSES_MAX => Share::All,
-            Step::Library(length) => length.map_or(Share::All, Share::Bytes),
+            Step::Incomplete | Step::Full => return false,
+            Step::Library(length) => {
+                self.misses += 1;
+                length.filter(|_| self.misses <= MISSES_MAX).map_or(Share::All, Share::Bytes)
+            }
         };
+        self.is_asked = false;
         true
     }
 
@@ -189,38 +215,52 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Inner<S> {
         head_bytes_max: usize,
         answer: &mut impl FnMut(&DirectRequest<'_>, &mut Vec<u8>) -> bool,
     ) -> Poll<io::Result<()>> {
-        if self.is_new {
-            let unread = std::mem::take(&mut self.unread);
-            if self.answer_new(&unread, false, head_bytes_max, answer) {
+        for _ in 0..TURNS_MAX {
+            ready!(self.output.poll_room(&mut self.stream, cx))?;
+            if self.is_new {
+                let unread = std::mem::take(&mut self.unread);
+                if self.answer_new(&unread, false, head_bytes_max, answer) {
+                    return Poll::Ready(Ok(()));
+                }
+                continue;
+            }
+            // What is left of the last read goes before it.
+            let waited = std::mem::take(&mut self.unread);
+            let read = READ.with_borrow_mut(|room| {
+                let mut buf = ReadBuf::new(room);
+                let read = Pin::new(&mut self.stream).poll_read(cx, &mut buf);
+                read.map_ok(|()| match buf.filled() {
+                    [] => None,
+                    new if waited.is_empty() => Some(Bytes::copy_from_slice(new)),
+                    new => Some([&waited, new].concat().into()),
+                })
+            });
+            let bytes = match read {
+                Poll::Ready(Ok(Some(bytes))) => bytes,
+                // The other side has closed its half: the library ends the connection.
+                Poll::Ready(Ok(None)) => {
+                    self.unread = waited;
+                    self.share = Share::All;
+                    return Poll::Ready(Ok(()));
+                }
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => {
+                    self.unread = waited;
+                    return Poll::Pending;
+                }
+            };
+            if self.answer_new(&bytes, !waited.is_empty(), head_bytes_max, answer) {
                 return Poll::Ready(Ok(()));
             }
         }
-        READ.with_borrow_mut(|room| {
-            loop {
-                ready!(self.output.poll_room(&mut self.stream, cx))?;
-                let mut buf = ReadBuf::new(room);
-                ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buf))?;
-                let new = buf.filled();
-                // What is left of the last read goes before it.
-                let waited = std::mem::take(&mut self.unread);
-                let joined = if waited.is_empty() { Vec::new() } else { [&waited, new].concat() };
-                let bytes = if waited.is_empty() { new } else { &joined };
-                if new.is_empty() {
-                    // The other side has closed its half: the library ends the connection.
-                    self.share = Share::All;
-                    self.unread = waited;
-                    return Poll::Ready(Ok(()));
-                }
-                if self.answer_new(bytes, !waited.is_empty(), head_bytes_max, answer) {
-                    return Poll::Ready(Ok(()));
-                }
-            }
-        })
+        // Other connections have their turn.
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Cork<S> {
-    /// Answers requests as they come, as `answer` does, which appends the answer or says that it cannot. Ready when it is the library's turn;
+    /// Calls `answer` for each request that comes; it appends the answer, or returns false. Ready when it is the library's turn;
     /// [`Cork::poll_send`] sends what there is.
     pub(super) fn poll_direct(
         &self,
@@ -237,7 +277,7 @@ impl<S> Cork<S> {
     /// task's.
     pub(super) fn is_direct(&self) -> bool {
         let inner = lock(&self.0);
-        inner.share == Share::Bytes(0) && !inner.output.is_stuck
+        inner.share == Share::Bytes(0) && inner.is_asked && !inner.output.is_stuck
     }
 
     /// Whether the system takes no more.
@@ -245,9 +285,14 @@ impl<S> Cork<S> {
         lock(&self.0).output.is_stuck
     }
 
-    /// Whether answers are to be sent.
-    pub(super) fn has_answers(&self) -> bool {
-        !lock(&self.0).output.kept.is_empty()
+    /// Whether an answer, or part of one, was written since this was asked last.
+    pub(super) fn take_written(&self) -> bool {
+        std::mem::take(&mut lock(&self.0).output.is_written)
+    }
+
+    /// Leaves all further bytes to the library.
+    pub(super) fn leave_to_library(&self) {
+        lock(&self.0).share = Share::All;
     }
 
     /// Whether part of a head has come, and no more.
@@ -289,6 +334,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Corked<S> {
         };
         // The task reads first.
         if left == 0 {
+            inner.is_asked = true;
             return Poll::Pending;
         }
         let count = if inner.unread.is_empty() {
@@ -310,7 +356,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Corked<S> {
     }
 }
 
-/// Reads so many bytes at most; how many it were.
+/// Reads so many bytes at most; returns how many it read.
 fn poll_read_within<S: AsyncRead + Unpin>(
     stream: &mut S,
     cx: &mut Context<'_>,
@@ -336,6 +382,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Corked<S> {
         let inner = &mut *lock(&self.0);
         ready!(inner.output.poll_room(&mut inner.stream, cx))?;
         inner.output.kept.extend_from_slice(buf);
+        inner.output.is_written = true;
         Poll::Ready(Ok(buf.len()))
     }
 
@@ -346,6 +393,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Corked<S> {
     ) -> Poll<io::Result<usize>> {
         let inner = &mut *lock(&self.0);
         ready!(inner.output.poll_room(&mut inner.stream, cx))?;
+        inner.output.is_written = true;
         let kept = &mut inner.output.kept;
         kept.reserve(bufs.iter().map(|buf| buf.len()).sum());
         let before = kept.len();

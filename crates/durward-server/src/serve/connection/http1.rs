@@ -25,7 +25,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 use tokio::time::sleep_until;
 
-use super::corked::{Cork, corked};
+use super::corked::{Cork, TURNS_MAX, corked};
 use super::{End, HEADER_COUNT_MAX, poll_timer};
 use crate::serve::dispatch::{self, Date};
 use crate::serve::state::Http;
@@ -76,12 +76,16 @@ where
     let mut date = Date::default();
     let mut timer = pin!(sleep_until((Instant::now() + settings.idle_time_max()).into()));
     poll_fn(|cx| {
+        let mut turns = 0;
         loop {
             // While the server stops, the library ends the connection.
             if is_settled && !is_told {
                 match poll_direct(&cork, &phase, http, &mut date, cx) {
                     Poll::Ready(Ok(())) => {}
-                    Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(error.into())),
+                    Poll::Ready(Err(error)) => {
+                        let _ = cork.poll_send(cx);
+                        return Poll::Ready(End::Failed(error.into()));
+                    }
                     Poll::Pending => break,
                 }
             }
@@ -98,8 +102,13 @@ where
             is_settled = !was_stuck && !cork.is_stuck();
             // All requests that had come are answered or wait for something: now their answers leave together. Where there may be more of
             // them, the task looks first.
+            turns += 1;
             if is_settled && !is_told && is_direct(&cork, &phase) {
-                continue;
+                if turns < TURNS_MAX {
+                    continue;
+                }
+                // Other connections have their turn.
+                cx.waker().wake_by_ref();
             }
             match cork.poll_send(cx) {
                 Poll::Ready(Ok(())) => phase.taken(),
@@ -119,6 +128,10 @@ where
         }
         if !is_told && stop.as_mut().poll(cx).is_ready() {
             is_told = true;
+            // A request of which part has come is still answered.
+            if cork.has_part() {
+                cork.leave_to_library();
+            }
             connection.as_mut().graceful_shutdown();
             // An idle connection ends only when it is polled once more.
             cx.waker().wake_by_ref();
@@ -152,10 +165,10 @@ fn poll_direct<S: AsyncRead + AsyncWrite + Unpin>(
     if turn.is_ready() {
         return Poll::Ready(Ok(()));
     }
-    let has_answers = cork.has_answers();
+    // What was written may have been sent already, to make room.
+    let is_written = cork.take_written();
     match cork.poll_send(cx)? {
-        Poll::Ready(()) if has_answers => phase.set(Wait::Request),
-        // They may have been sent to make room.
+        Poll::Ready(()) if is_written => phase.set(Wait::Request),
         Poll::Ready(()) => phase.taken(),
         Poll::Pending => phase.set(Wait::Taking),
     }

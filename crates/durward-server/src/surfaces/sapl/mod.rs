@@ -160,25 +160,34 @@ impl Surface {
         !self.recorder.is_on()
     }
 
-    /// The answer to one subscription that its text alone decides, of somebody who is known; `None` where that is not enough, and then
+    /// The answer to a subscription that can be decided from its text, for a caller whose credentials are remembered; `None` where that is not enough, and then
     /// nothing was counted.
     pub(crate) fn answer_direct(&self, request: &DirectRequest<'_>) -> Option<DirectAnswer> {
         if !self.answers_directly() || request.body.len() > self.body_bytes_max {
             return None;
         }
+        let now = Instant::now();
+        // Whoever is over the rate is refused by the library, undecided.
+        if !self.rate.has_room(now) {
+            return None;
+        }
         let raw = durward_pdp::ir::json::read_subscription(request.body).ok()?;
-        let begun = Instant::now();
-        let presented = Presented::from_header(request.authorization);
-        let identity = self.authenticator.remembered(&presented, begun)?;
+        let identity = self.authenticator.remembered(&Presented::from_header(request.authorization), now)?;
         let decider = self.decider.get()?;
-        let decided = catch_unwind(AssertUnwindSafe(|| decider.decide_raw(&identity.tenant, &raw)));
-        let decision = decided.ok().flatten()?;
-        if !self.rate.allows(begun) {
+        let begun = Instant::now();
+        let decide = || {
+            let decision = decider.decide_raw(&identity.tenant, &raw)?;
+            let took = begun.elapsed();
+            let text = decision.to_json();
+            Some((decision, took, text))
+        };
+        let (decision, took, text) = catch_unwind(AssertUnwindSafe(decide)).ok().flatten()?;
+        if !self.rate.allows(now) {
             return None;
         }
         self.metrics.authenticated("ok");
-        self.metrics.told(&decision, Some(begun.elapsed()));
-        Some(DirectAnswer { media_type: "application/json", text: decision.to_json() })
+        self.metrics.told(&decision, Some(took));
+        Some(DirectAnswer { media_type: "application/json", text })
     }
 
     /// The refusal of a path or method that there is not.

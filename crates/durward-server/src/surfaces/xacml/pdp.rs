@@ -110,10 +110,14 @@ pub(super) fn answer_direct(surface: &Surface, request: &DirectRequest<'_>) -> O
             Some((pdp.decide(&request), begun.elapsed()))
         })
     };
-    let decide = || look_at(declared.form, request.body, &surface.request_limits, look).flatten();
-    let (response, took) = catch_unwind(AssertUnwindSafe(decide)).ok()??;
+    let decide = || {
+        let (response, took) =
+            look_at(declared.form, request.body, &surface.request_limits, look).flatten()?;
+        let text = write_response(form_of(offer), Version::V3, &response);
+        Some((response, took, text))
+    };
+    let (response, took, text) = catch_unwind(AssertUnwindSafe(decide)).ok()??;
     count(surface, pdp, &response, took, request.request_id.unwrap_or_default());
-    let text = write_response(form_of(offer), Version::V3, &response);
     Some(DirectAnswer { media_type: media_type(Version::V3, offer), text })
 }
 
