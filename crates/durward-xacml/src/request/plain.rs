@@ -8,7 +8,7 @@
 
 use durward_ir::DataType;
 use durward_ir::attribute::Names;
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use super::{Format, Limits, RawRequest, Request};
 use crate::xml::{CORE3, SCHEMA_INSTANCE};
@@ -48,19 +48,39 @@ impl<'t> RawRequest<'t> {
 }
 
 /// The same into `raw`, which is empty; what that holds where it is not plain means nothing.
-///
-/// Everything in the text is either compared with a constant, or looked at for what XML forbids and to be UTF-8: nothing is
-/// looked at twice.
 fn read_raw<'t>(text: &'t [u8], limits: &Limits, raw: &mut RawRequest<'t>) -> Option<()> {
     if limits.depth_max < DEPTH || text.len() > limits.bytes_max {
         return None;
     }
-    Names::with(|names| Plain { bytes: text, at: 0, names, limits, raw }.request())
+    let PlainText { text, has_breaks } = PlainText::of(text)?;
+    Names::with(|names| Plain { text, has_breaks, at: 0, names, limits, raw }.request())
+}
+
+/// A whole text, looked through once, so that its pieces need not be: UTF-8, without references, and without any character that
+/// XML forbids or changes.
+struct PlainText<'t> {
+    text: &'t str,
+    /// Whether there is a tab or a line break, which an attribute's value may not keep.
+    has_breaks: bool,
+}
+
+impl<'t> PlainText<'t> {
+    #[inline]
+    fn of(bytes: &'t [u8]) -> Option<PlainText<'t>> {
+        let has_breaks = any(bytes, |byte| byte < b' ');
+        let is_forbidden = |byte: u8| (byte < b' ') & (byte != b'\t') & (byte != b'\n');
+        // U+FFFE and U+FFFF begin with 0xef.
+        if any(bytes, |byte| (byte == b'&') | (byte == 0xef)) || (has_breaks && any(bytes, is_forbidden)) {
+            return None;
+        }
+        Some(PlainText { text: str::from_utf8(bytes).ok()?, has_breaks })
+    }
 }
 
 /// A place in the document, and what was read up to there.
 struct Plain<'t, 'r> {
-    bytes: &'t [u8],
+    text: &'t str,
+    has_breaks: bool,
     at: usize,
     names: &'r Names,
     limits: &'r Limits,
@@ -106,7 +126,7 @@ impl<'t> Plain<'t, '_> {
         }
         self.expect(b"</Request>")?;
         self.skip_space();
-        (self.at == self.bytes.len() && self.raw.has_category()).then_some(())
+        (self.at == self.text.len() && self.raw.has_category()).then_some(())
     }
 
     fn request_tag(&mut self) -> Option<Tag> {
@@ -194,15 +214,30 @@ impl<'t> Plain<'t, '_> {
     #[inline]
     fn usual_attribute(&mut self) -> Option<&'t str> {
         let (before, behind) = USUAL_ATTRIBUTE;
-        let rest = self.rest().strip_prefix(before)?;
-        let length = memchr(b'"', rest)?;
-        let (id, rest) = rest.split_at_checked(length)?;
-        if !rest.starts_with(behind) {
+        if !self.rest().starts_with(before) {
             return None;
         }
-        let id = attribute_text(id)?;
-        self.at += before.len() + length + behind.len();
+        let id = self.quoted(self.at + before.len(), b'"')?;
+        let end = self.at + before.len() + id.len();
+        if !self.from(end).starts_with(behind) {
+            return None;
+        }
+        self.at = end + behind.len();
         Some(id)
+    }
+
+    /// The value of an XML attribute that begins at `start`, up to its quote, where it stands for itself: tabs and line breaks would
+    /// have to become spaces, and `<` is an error.
+    #[inline]
+    fn quoted(&self, start: usize, quote: u8) -> Option<&'t str> {
+        let bytes = self.from(start);
+        let length = memchr2(quote, b'<', bytes)?;
+        if bytes.get(length) != Some(&quote) {
+            return None;
+        }
+        let value = self.text.get(start..start + length)?;
+        let is_changed = self.has_breaks && value.bytes().any(|byte| byte < b' ');
+        (!is_changed).then_some(value)
     }
 
     fn other_attribute(&mut self) -> Option<()> {
@@ -229,20 +264,12 @@ impl<'t> Plain<'t, '_> {
             true => (DataType::Text, ""),
             false => self.other_value()?,
         };
-        let (text, _) = self.rest().split_at_checked(memchr(b'<', self.rest())?)?;
         // `]]>` is an error; whoever writes `>` as it is does so rarely.
-        let is_odd = |byte: u8| {
-            ((byte < b' ') & (byte != b'\t') & (byte != b'\n'))
-                | (byte == b'&')
-                | (byte == b'>')
-                | (byte == 0xef)
-        };
-        if text.iter().fold(false, |found, byte| found | is_odd(*byte)) {
-            return None;
-        }
-        self.at += text.len();
+        let length = memchr2(b'<', b'>', self.rest())?;
+        let text = self.text.get(self.at..self.at + length)?;
+        self.at += length;
         self.expect(b"</AttributeValue>")?;
-        self.raw.put(data_type, uri, str::from_utf8(text).ok()?, self.limits)
+        self.raw.put(data_type, uri, text, self.limits)
     }
 
     fn other_value(&mut self) -> Option<(DataType, &'t str)> {
@@ -275,16 +302,15 @@ impl<'t> Plain<'t, '_> {
             _ => {}
         }
         let equals = memchr(b'=', self.rest().get(..32).unwrap_or(self.rest()))?;
-        let name = self.bytes.get(self.at..self.at + equals)?;
+        let name = self.rest().get(..equals)?;
         self.at += equals + 1;
-        let quote = *self.bytes.get(self.at)?;
+        let quote = *self.rest().first()?;
         if quote != b'"' && quote != b'\'' {
             return None;
         }
-        self.at += 1;
-        let (value, _) = self.rest().split_at_checked(memchr(quote, self.rest())?)?;
-        self.at += value.len() + 1;
-        Some(Next::Attribute(name, attribute_text(value)?))
+        let value = self.quoted(self.at + 1, quote)?;
+        self.at += value.len() + 2;
+        Some(Next::Attribute(name, value))
     }
 
     fn expect(&mut self, expected: &[u8]) -> Option<()> {
@@ -311,19 +337,20 @@ impl<'t> Plain<'t, '_> {
 
     #[inline]
     fn rest(&self) -> &'t [u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
+        self.from(self.at)
+    }
+
+    #[inline]
+    fn from(&self, at: usize) -> &'t [u8] {
+        self.text.as_bytes().get(at..).unwrap_or_default()
     }
 }
 
-/// The value of an XML attribute, where it stands for itself: white space characters would have to become spaces, references be
-/// resolved, and `<` is an error.
-#[inline]
-fn attribute_text(value: &[u8]) -> Option<&str> {
-    let is_odd = |byte: u8| (byte < b' ') | (byte == b'<') | (byte == b'&') | (byte == 0xef);
-    if value.iter().fold(false, |found, byte| found | is_odd(*byte)) {
-        return None;
-    }
-    str::from_utf8(value).ok()
+/// Whether a byte is so. All are looked at, which takes a few instructions for sixteen of them, as long as the loop is not inlined: as a part
+/// of a long function it is compiled byte by byte.
+#[inline(never)]
+pub(super) fn any(bytes: &[u8], is_so: impl Fn(u8) -> bool) -> bool {
+    bytes.iter().fold(false, |found, byte| found | is_so(*byte))
 }
 
 /// Sets what may be set once.

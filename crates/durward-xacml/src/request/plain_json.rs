@@ -9,6 +9,7 @@ use durward_ir::attribute::Names;
 use memchr::memchr2;
 use smallvec::SmallVec;
 
+use super::plain::any;
 use super::{Format, Limits, RawRequest, Request};
 use crate::json::category_of_shorthand;
 
@@ -36,12 +37,16 @@ fn read_raw<'t>(text: &'t [u8], limits: &Limits, raw: &mut RawRequest<'t>) -> Op
     if text.len() > limits.bytes_max {
         return None;
     }
-    Names::with(|names| Plain { bytes: text, at: 0, names, limits, raw }.document())
+    let has_controls = any(text, |byte| byte < b' ');
+    let text = str::from_utf8(text).ok()?;
+    Names::with(|names| Plain { text, has_controls, at: 0, names, limits, raw }.document())
 }
 
 /// A place in the document, and what was read up to there.
 struct Plain<'t, 'r> {
-    bytes: &'t [u8],
+    text: &'t str,
+    /// Whether there is a control character at all, which strings may not have.
+    has_controls: bool,
     at: usize,
     names: &'r Names,
     limits: &'r Limits,
@@ -83,7 +88,7 @@ impl<'t> Plain<'t, '_> {
         self.skip_space();
         self.expect(b'}')?;
         self.skip_space();
-        (self.at == self.bytes.len() && self.raw.has_category()).then_some(())
+        (self.at == self.text.len() && self.raw.has_category()).then_some(())
     }
 
     fn request(&mut self) -> Option<()> {
@@ -213,7 +218,7 @@ impl<'t> Plain<'t, '_> {
         if digits == 0 || digits > DIGITS_MAX || has_zero || is_fraction {
             return None;
         }
-        str::from_utf8(self.bytes.get(start..self.at)?).ok()
+        self.text.get(start..self.at)
     }
 
     fn boolean(&mut self) -> Option<bool> {
@@ -241,12 +246,12 @@ impl<'t> Plain<'t, '_> {
     fn text(&mut self) -> Option<&'t str> {
         self.skip_space();
         self.expect(b'"')?;
-        let (text, rest) = self.rest().split_at_checked(memchr2(b'"', b'\\', self.rest())?)?;
-        if rest.first() != Some(&b'"') || text.iter().fold(false, |found, byte| found | (*byte < b' ')) {
-            return None;
-        }
-        self.at += text.len() + 1;
-        str::from_utf8(text).ok()
+        let length = memchr2(b'"', b'\\', self.rest())?;
+        let text = self.text.get(self.at..self.at + length)?;
+        self.at += length;
+        self.expect(b'"')?;
+        let is_wrong = self.has_controls && text.bytes().any(|byte| byte < b' ');
+        (!is_wrong).then_some(text)
     }
 
     fn open(&mut self, bracket: u8) -> Option<()> {
@@ -276,7 +281,7 @@ impl<'t> Plain<'t, '_> {
 
     #[inline]
     fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
+        self.rest().first().copied()
     }
 
     #[inline]
@@ -288,7 +293,7 @@ impl<'t> Plain<'t, '_> {
 
     #[inline]
     fn rest(&self) -> &'t [u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 }
 

@@ -33,7 +33,8 @@ async fn errors_of_the_work_come_back() {
 }
 
 /// Work that is never done by the first thread that tries, until the sender is dropped; and what is woken when that thread has begun.
-fn stuck_once() -> (mpsc::Sender<()>, Arc<Notify>, impl Fn() -> Result<usize, Error> + Send + Sync + 'static) {
+fn stuck_once() -> (mpsc::Sender<()>, Arc<Notify>, impl Fn() -> Result<usize, Error> + Send + Sync + 'static)
+{
     let (release, held) = mpsc::channel::<()>();
     let (held, tries) = (Mutex::new(held), AtomicUsize::new(0));
     let begun = Arc::new(Notify::new());
