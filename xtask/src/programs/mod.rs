@@ -200,6 +200,7 @@ fn told(name: &str, command: &mut Command) -> Tally {
     });
     if let Some(why) = broken(&tally, ended) {
         tally.failed += 1;
+        tally.failures.push(format!("{name} ({why})"));
         text.push_str(&format!("FAILED {name}: {why}\n"));
     }
     println!("\n     Running {name}\n{}", text.trim_end());
@@ -224,7 +225,11 @@ fn summed(tallies: &[Tally], times: &[(String, Duration)]) -> Outcome {
     tallies.iter().for_each(|tally| all.add(tally));
     let times: Vec<(&str, Duration)> = times.iter().map(|(name, took)| (name.as_str(), *took)).collect();
     println!("\ntest programs: {}", longest(&times, times.iter().map(|(_, took)| *took).sum()));
-    let note = if all.ignored == 0 { String::new() } else { format!("{} ignored", all.ignored) };
+    let mut note = all.failures.join(", ");
+    if all.ignored > 0 {
+        let separator = if note.is_empty() { "" } else { "; " };
+        note.push_str(&format!("{separator}{} ignored", all.ignored));
+    }
     Outcome::Counted { passed: all.passed, failed: all.failed, note }
 }
 

@@ -1,4 +1,4 @@
-//! What programs of tests say of themselves: the closing lines, summed.
+//! What programs of tests say of themselves: which tests failed, and the closing lines, summed.
 
 /// The sums of closing lines, and what else stopped programs.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -6,13 +6,17 @@ pub(crate) struct Tally {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
     pub(crate) ignored: u64,
+    /// The names of those that failed, as far as programs got to say them.
+    pub(crate) failures: Vec<String>,
     /// How many programs have said how they ended.
     pub(crate) closed: u64,
 }
 
 impl Tally {
-    /// A closing line is `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; ...`.
+    /// A line of one test is `test a::b ... FAILED`; a closing line is `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; ...`.
     pub(crate) fn see(&mut self, line: &str) {
+        let test = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"));
+        self.failures.extend(test.map(str::to_owned));
         let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". "))
         else {
             return;
@@ -35,6 +39,7 @@ impl Tally {
         self.failed += other.failed;
         self.ignored += other.ignored;
         self.closed += other.closed;
+        self.failures.extend(other.failures.iter().cloned());
     }
 }
 
@@ -48,12 +53,16 @@ mod tests {
         for line in [
             "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s",
             "test a::b ... ok",
+            "test a::c ... FAILED",
             "test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s",
         ] {
             tally.see(line);
         }
         let mut all = Tally { passed: 1, ..Tally::default() };
         all.add(&tally);
-        assert_eq!(all, Tally { passed: 8, failed: 2, ignored: 1, closed: 2 });
+        assert_eq!(
+            all,
+            Tally { passed: 8, failed: 2, ignored: 1, failures: vec!["a::c".to_owned()], closed: 2 }
+        );
     }
 }
