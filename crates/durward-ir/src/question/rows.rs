@@ -199,8 +199,10 @@ impl Rows {
     /// depends on what is loaded, so that no line waits for another.
     #[inline]
     pub fn load(&self) {
-        let words = self.words.iter().take(self.len()).step_by(WORDS_A_LINE);
-        let words = words.fold(false, |all, word| all ^ word.is_whole());
+        let words = self.words.get(..self.len()).unwrap_or(&self.words);
+        // The first word need not begin a line, so the last one may be in a further one.
+        let lines = words.iter().step_by(WORDS_A_LINE).chain(words.last());
+        let words = lines.fold(false, |all, word| all ^ word.is_whole());
         // Else the compiler leaves out what nobody uses.
         std::hint::black_box((self.keys.first().copied(), words));
     }
