@@ -63,9 +63,7 @@ impl Pdp {
         if !self.has_table_decisions(snapshot) {
             return;
         }
-        requests.iter().for_each(|request| request.categories.rows().load());
-        let seen =
-            requests.iter().map_while(|request| is_one(request).then(|| Seen::new(snapshot, request))?);
+        let seen = requests.iter().map_while(|request| look(snapshot, request));
         let seen: SmallVec<[Seen<'_>; BATCH]> = seen.collect();
         if let Index::Diagram(diagram) = &snapshot.index {
             diagram.table_decisions(&snapshot.program, &seen, verdicts);
@@ -75,4 +73,19 @@ impl Pdp {
             }
         }
     }
+}
+
+/// A request of a batch, as far as it can be seen at once; `None` where it does not mean one decision, or was read before these policies
+/// were known.
+#[inline]
+fn look<'a>(snapshot: &'a Snapshot, request: &'a Request) -> Option<Seen<'a>> {
+    if !is_one(request) {
+        return None;
+    }
+    let seen = Seen::new(snapshot, request)?;
+    // Ahead of all decisions of the batch. Of an encoded one the rows are not looked at.
+    if matches!(seen, Seen::Read(_)) {
+        request.categories.rows().load();
+    }
+    Some(seen)
 }
