@@ -29,6 +29,7 @@ pub use encoding::looked_up;
 pub use encoding::{Encoding, UNENCODED};
 pub use fields::Fields;
 pub use invocation::{FinderOptions, Invocation};
+pub use known_texts::count as known_text_count;
 pub(crate) use known_texts::number as number_texts;
 pub(crate) use layout::{LAYOUTS_MAX, Layout};
 pub use number::Number;

@@ -3,7 +3,7 @@
 //! What is touched per decision: the snapshot pointer; each attribute's bucket and atom entry; what the index and
 //! the evaluator touch; the result.
 
-mod batch;
+pub(crate) mod batch;
 mod text;
 
 use std::cell::{Cell, OnceCell, RefCell};

@@ -205,7 +205,9 @@ impl Names {
 fn refresh(seen: &RefCell<Arc<Names>>) {
     // Who reads with those of before goes on with them.
     if let Ok(mut seen) = seen.try_borrow_mut() {
-        *seen = Arc::clone(&KNOWN.lock().unwrap_or_else(PoisonError::into_inner));
+        let newest = Arc::clone(&KNOWN.lock().unwrap_or_else(PoisonError::into_inner));
+        // The older table is given back after the lock.
+        *seen = newest;
     }
 }
 

@@ -15,7 +15,7 @@ use super::open_addressing::{place, table_size};
 use super::slots::Slots;
 use crate::path::Element;
 use crate::question::{
-    CompactSubscription, FieldPosition, Fields, Kind, LAYOUTS_MAX, Layout, Number, Word, number_texts,
+    CompactSubscription, FieldPosition, Fields, Kind, LAYOUTS_MAX, Layout, Number, RowKey, Word, number_texts,
 };
 use crate::value::Value;
 
@@ -161,13 +161,15 @@ fn entries(slots: &Slots, numbers: Range<usize>) -> Vec<Entry> {
     entries
 }
 
-/// Those of these atoms that are not of pieces.
+/// Those of these atoms that are looked up by words: of parts of subscriptions, and of attributes that are found in rows. Where
+/// an issuer is asked for, the value is looked up, and pieces are found by comparing.
 fn atoms(slots: &Slots, numbers: Range<usize>) -> impl Iterator<Item = (Atom, SlotId, &Value)> + Clone {
     let atom = move |number| {
         let (slot, value) = slots.atom(Atom(number as u32));
         (Atom(number as u32), slot, value)
     };
-    numbers.map(atom).filter(move |(_, slot, _)| !slots.is_piece(*slot))
+    let is_looked_up = move |slot: SlotId| slots.path(slot).is_some() || slots.row_key(slot) != RowKey::NONE;
+    numbers.map(atom).filter(move |(_, slot, _)| is_looked_up(*slot))
 }
 
 /// The lower bits of it say where an entry is.
@@ -248,5 +250,26 @@ impl Slots {
         };
         let found = self.words.find(slot, word, hash, is_it);
         found.unwrap_or(if is_unmade.get() { Number::MANY } else { Number::OTHER_TEXT })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribute::AttributeName;
+    use crate::value::DataType;
+
+    /// Such texts would only fill the table that all policies of the process share.
+    #[test]
+    fn texts_of_attributes_of_an_issuer_have_no_number() {
+        let mut slots = Slots::default();
+        let texts = ["a text that anybody may have issued", "a text that somebody has issued"];
+        for (issuer, text) in [None, Some("somebody".into())].into_iter().zip(texts) {
+            let (category, id) = ("texts-of-an-issuer".into(), "a".into());
+            let slot = slots.slot(&AttributeName { category, id, data_type: DataType::Text, issuer });
+            slots.atom_for(slot, &Value::Text(text.into()));
+        }
+        slots.seal();
+        assert_eq!(texts.map(|text| Word::of_attribute_text(text).is_whole()), [true, false]);
     }
 }

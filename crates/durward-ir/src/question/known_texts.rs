@@ -17,7 +17,9 @@ use smol_str::SmolStr;
 use crate::attribute::kept;
 
 /// Long texts that policies compare attributes with, that get a number, and are kept as long as the process lives: at most 4 MB of texts and 1 MB of
-/// table, and 1 MB for each thread that still has an older table. Further texts are compared as texts. A policy with new long texts copies the table.
+/// table, and 1 MB for each thread that still has an older table. A policy with new long texts copies the table. A full table stays full until
+/// the process ends, which the metric `durward_known_texts` shows: further texts are compared as texts, which takes longer and changes no
+/// decision.
 const TEXTS_MAX: usize = 1 << 14;
 
 /// The longest of them, in bytes: identifiers and names are shorter. Longer texts are compared as texts.
@@ -36,6 +38,11 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 thread_local! {
     /// What this thread has seen of them: so that threads share nothing when there is nothing new.
     static SEEN: RefCell<Arc<KnownTexts>> = RefCell::default();
+}
+
+/// How many long texts of policies have a number in this process; `TEXTS_MAX` in `docs/limits.md` says how many may.
+pub fn count() -> usize {
+    COUNT.load(Ordering::Acquire) as usize
 }
 
 /// The number of a text, if it has one.
@@ -89,6 +96,7 @@ mod tests {
         let texts = ["a-long-text-of-these-tests, one", "a-long-text-of-these-tests, two"];
         assert_eq!(texts.map(number_of), [None, None]);
         number(texts.into_iter());
+        assert!(count() >= texts.len());
         let numbers = texts.map(number_of);
         assert!(numbers[0].is_some() && numbers[1].is_some() && numbers[0] != numbers[1]);
         number(texts.into_iter().rev());

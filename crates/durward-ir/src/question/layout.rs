@@ -64,7 +64,10 @@ impl Layout {
             if known.find(digest, fields).is_none() && !known.is_full() {
                 Arc::make_mut(&mut known).add(digest, fields);
             }
-            *seen = Arc::clone(&known);
+            let newest = Arc::clone(&known);
+            drop(known);
+            // The older table is given back after the lock.
+            *seen = newest;
             seen.find(digest, fields).unwrap_or(Layout::NONE)
         })
     }

@@ -126,28 +126,29 @@ impl Rows {
     /// Puts a value into the row begun last.
     #[inline]
     pub fn put(&mut self, value: &Value) {
-        self.put_word(value.data_type(), Word::of_attribute(value));
+        self.put_word(value.data_type(), || Word::of_attribute(value));
     }
 
     /// The same for a text that is in Unicode normalization form C.
     #[inline]
     pub fn put_text(&mut self, text: &str) {
-        self.put_word(DataType::Text, Word::of_attribute_text(text));
+        self.put_word(DataType::Text, || Word::of_attribute_text(text));
     }
 
     /// The same for a whole number.
     #[inline]
     pub fn put_integer(&mut self, integer: i64) {
-        self.put_word(DataType::Integer, Word::of_integer(integer));
+        self.put_word(DataType::Integer, || Word::of_integer(integer));
     }
 
     /// The same for a value that has to be looked at itself.
     pub fn put_unsure(&mut self, data_type: DataType) {
-        self.put_word(data_type, Word::UNSURE);
+        self.put_word(data_type, || Word::UNSURE);
     }
 
+    /// The word is made only for a row that keeps it: not for a name that no policy reads, nor for a further value.
     #[inline]
-    fn put_word(&mut self, data_type: DataType, word: Word) {
+    fn put_word(&mut self, data_type: DataType, word: impl FnOnce() -> Word) {
         let Some(at) = (self.len as usize).checked_sub(1) else { return };
         let row = match (self.keys.get_mut(at), self.words.get_mut(at)) {
             (Some(key), Some(word)) => Some((key, word)),
@@ -156,7 +157,7 @@ impl Rows {
         let Some((key, place)) = row else { return };
         if key.0 & RowKey::SEVERAL == RowKey::EMPTY {
             *key = RowKey(key.0 & !RowKey::SEVERAL | data_type as u32);
-            *place = word;
+            *place = word();
         } else if *key != RowKey::NONE {
             *key = key.several();
             self.has_several = true;
@@ -198,8 +199,10 @@ impl Rows {
     /// depends on what is loaded, so that no line waits for another.
     #[inline]
     pub fn load(&self) {
-        let words = self.words.iter().take(self.len()).step_by(WORDS_A_LINE);
-        let words = words.fold(false, |all, word| all ^ word.is_whole());
+        let words = self.words.get(..self.len()).unwrap_or(&self.words);
+        // The first word need not begin a line, so the last one may be in a further one.
+        let lines = words.iter().step_by(WORDS_A_LINE).chain(words.last());
+        let words = lines.fold(false, |all, word| all ^ word.is_whole());
         // Else the compiler leaves out what nobody uses.
         std::hint::black_box((self.keys.first().copied(), words));
     }

@@ -2,6 +2,7 @@
 
 use durward_index::Index;
 use durward_ir::combine::{Verdict, Vote};
+use durward_ir::question::SlotReader;
 use durward_xacml::request::Request;
 use durward_xacml::response::{Response, ResultOf};
 use smallvec::SmallVec;
@@ -10,8 +11,8 @@ use super::{Asking, Seen, decision_of, is_one};
 use crate::Pdp;
 use crate::snapshot::Snapshot;
 
-/// So many requests are looked at side by side.
-const BATCH: usize = 32;
+/// So many questions are looked at side by side.
+pub(crate) const BATCH: usize = 32;
 
 impl Pdp {
     /// Answers each request in the place with its number, as [`Pdp::decide`] would, all by the policies in force now.
@@ -63,16 +64,52 @@ impl Pdp {
         if !self.has_table_decisions(snapshot) {
             return;
         }
-        requests.iter().for_each(|request| request.categories.rows().load());
-        let seen =
-            requests.iter().map_while(|request| is_one(request).then(|| Seen::new(snapshot, request))?);
-        let seen: SmallVec<[Seen<'_>; BATCH]> = seen.collect();
-        if let Index::Diagram(diagram) = &snapshot.index {
-            diagram.table_decisions(&snapshot.program, &seen, verdicts);
-        } else {
-            for (seen, verdict) in seen.iter().zip(verdicts) {
-                *verdict = snapshot.verdict(seen);
+        snapshot.verdicts(requests.iter().map(|request| look(snapshot, request)), verdicts);
+    }
+}
+
+impl Snapshot {
+    /// Finds the verdicts on questions that can be found without evaluating anything, side by side, each in its question's place. A
+    /// question without a reader leaves its place as it is.
+    #[inline]
+    pub(crate) fn verdicts<R: SlotReader>(
+        &self,
+        readers: impl Iterator<Item = Option<R>>,
+        verdicts: &mut [Option<Verdict>; BATCH],
+    ) {
+        let mut side_by_side: SmallVec<[R; BATCH]> = SmallVec::new();
+        let mut places: SmallVec<[&mut Option<Verdict>; BATCH]> = SmallVec::new();
+        for (reader, place) in readers.zip(verdicts) {
+            if let Some(reader) = reader {
+                side_by_side.push(reader);
+                places.push(place);
             }
         }
+        let mut found: [Option<Verdict>; BATCH] = [None; BATCH];
+        if let Index::Diagram(diagram) = &self.index {
+            diagram.table_decisions(&self.program, &side_by_side, &mut found);
+        } else {
+            for (reader, verdict) in side_by_side.iter().zip(&mut found) {
+                *verdict = self.verdict(reader);
+            }
+        }
+        for (place, verdict) in places.into_iter().zip(found) {
+            *place = verdict;
+        }
     }
+}
+
+/// A request of a batch, as far as it can be seen at once; `None` where it does not mean one decision, or was read before these policies
+/// were known.
+#[inline]
+fn look<'a>(snapshot: &'a Snapshot, request: &'a Request) -> Option<Seen<'a>> {
+    if !is_one(request) {
+        return None;
+    }
+    let seen = Seen::new(snapshot, request)?;
+    // Ahead of all decisions of the batch. Of an encoded one the rows are not looked at.
+    if matches!(seen, Seen::Read(_)) {
+        request.categories.rows().load();
+    }
+    Some(seen)
 }

@@ -7,13 +7,9 @@ use durward_ir::combine::Verdict;
 use durward_ir::question::Encoded;
 use durward_sapl::{Decision, Subscription};
 
-use smallvec::SmallVec;
-
 use crate::Pdp;
+use crate::decide::batch::BATCH;
 use crate::snapshot::Snapshot;
-
-/// So many subscriptions are looked at side by side.
-const BATCH: usize = 32;
 
 impl Pdp {
     /// Answers each subscription in the place with its number, as [`Pdp::decide_once`] would, all by the policies in
@@ -76,13 +72,6 @@ fn table_decisions(
     let slots = &snapshot.program.slots;
     let encoded = subscriptions
         .iter()
-        .map_while(|subscription| Encoded::new(slots, subscription.encoding(), subscription.compact()));
-    let encoded: SmallVec<[Encoded<'_>; BATCH]> = encoded.collect();
-    if let Index::Diagram(diagram) = &snapshot.index {
-        diagram.table_decisions(&snapshot.program, &encoded, verdicts);
-    } else if let Index::Changed(changed) = &snapshot.index {
-        for (encoded, verdict) in encoded.iter().zip(verdicts) {
-            *verdict = changed.table_decision(&snapshot.program, encoded);
-        }
-    }
+        .map(|subscription| Encoded::new(slots, subscription.encoding(), subscription.compact()));
+    snapshot.verdicts(encoded, verdicts);
 }

@@ -5,6 +5,7 @@ mod lanes;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use durward_pdp::ir::question::known_text_count;
 use durward_pdp::sapl::{self, Outcome};
 use durward_pdp::{Decision, SnapshotInfo};
 use durward_session::{Counters, Service};
@@ -146,6 +147,7 @@ pub(crate) struct Metrics {
     limits_hit: Family<ByLimit, Counter>,
     policy_loads: Family<ByResult, Counter>,
     policy_warnings: Gauge,
+    known_texts: Gauge,
     snapshot: SnapshotGauges,
     log_lines: Family<ByResult, Counter>,
     pub(crate) panics: Counter,
@@ -218,6 +220,9 @@ impl Metrics {
         let policy_warnings = Gauge::default();
         let help = "Warnings about the policies in force, those of all tenants";
         registry.register("policy_warnings", help, policy_warnings.clone());
+        let known_texts = Gauge::default();
+        let help = "Long texts of policies that are compared by number";
+        registry.register("known_texts", help, known_texts.clone());
         let log_lines = Family::default();
         registry.register("decision_log_lines", "Lines of the decision log, by result", log_lines.clone());
         let panics = Counter::default();
@@ -266,6 +271,7 @@ impl Metrics {
             limits_hit,
             policy_loads,
             policy_warnings,
+            known_texts,
             log_lines,
             panics,
             fields_unknown,
@@ -434,6 +440,7 @@ impl Metrics {
     /// The text for Prometheus. Gauges that change by themselves are set here.
     pub(crate) fn text(&self, snapshot: Option<&SnapshotInfo>, age: Duration, is_stale: bool) -> String {
         self.snapshot.set(snapshot, age, is_stale);
+        self.known_texts.set(i64::try_from(known_text_count()).unwrap_or(i64::MAX));
         if let Some(bytes) = resident_memory() {
             self.memory.set(bytes);
         }
