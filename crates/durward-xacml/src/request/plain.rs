@@ -67,10 +67,12 @@ struct PlainText<'t> {
 impl<'t> PlainText<'t> {
     #[inline]
     fn of(bytes: &'t [u8]) -> Option<PlainText<'t>> {
-        let has_breaks = any(bytes, |byte| byte < b' ');
-        let is_forbidden = |byte: u8| (byte < b' ') & (byte != b'\t') & (byte != b'\n');
         // U+FFFE and U+FFFF begin with 0xef.
-        if any(bytes, |byte| (byte == b'&') | (byte == 0xef)) || (has_breaks && any(bytes, is_forbidden)) {
+        if memchr2(b'&', 0xef, bytes).is_some() {
+            return None;
+        }
+        let has_breaks = has_controls(bytes);
+        if has_breaks && has_forbidden_controls(bytes) {
             return None;
         }
         Some(PlainText { text: str::from_utf8(bytes).ok()?, has_breaks })
@@ -346,11 +348,18 @@ impl<'t> Plain<'t, '_> {
     }
 }
 
-/// Whether a byte is so. All are looked at, which takes a few instructions for sixteen of them, as long as the loop is not inlined: as a part
-/// of a long function it is compiled byte by byte.
+/// Whether a character below U+0020 is there. All bytes are looked at, sixteen with a few instructions, as long as the loop is not inlined:
+/// as a part of a long function it is compiled byte by byte.
 #[inline(never)]
-pub(super) fn any(bytes: &[u8], is_so: impl Fn(u8) -> bool) -> bool {
-    bytes.iter().fold(false, |found, byte| found | is_so(*byte))
+pub(super) fn has_controls(bytes: &[u8]) -> bool {
+    bytes.iter().fold(u8::MAX, |least, byte| least.min(*byte)) < b' '
+}
+
+/// The same of those that are neither tab nor line break.
+#[inline(never)]
+fn has_forbidden_controls(bytes: &[u8]) -> bool {
+    let is_forbidden = |byte: u8| (byte < b' ') & (byte.wrapping_sub(b'\t') > 1);
+    bytes.iter().fold(false, |found, byte| found | is_forbidden(*byte))
 }
 
 /// Sets what may be set once.

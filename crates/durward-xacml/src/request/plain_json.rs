@@ -9,7 +9,7 @@ use durward_ir::attribute::Names;
 use memchr::memchr2;
 use smallvec::SmallVec;
 
-use super::plain::any;
+use super::plain::has_controls;
 use super::{Format, Limits, RawRequest, Request};
 use crate::json::category_of_shorthand;
 
@@ -37,7 +37,7 @@ fn read_raw<'t>(text: &'t [u8], limits: &Limits, raw: &mut RawRequest<'t>) -> Op
     if text.len() > limits.bytes_max {
         return None;
     }
-    let has_controls = any(text, |byte| byte < b' ');
+    let has_controls = has_controls(text);
     let text = str::from_utf8(text).ok()?;
     Names::with(|names| Plain { text, has_controls, at: 0, names, limits, raw }.document())
 }
