@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use durward_wire::http1::{DirectRequest, Message};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::HEADER_COUNT_MAX;
-use crate::surfaces::http::direct::{DirectRequest, Message};
 
 /// How much is kept at most before it is sent without waiting for further answers.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
