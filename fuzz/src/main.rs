@@ -18,6 +18,7 @@ targets! {
     audit,
     bundle,
     decide,
+    http_request,
     json_request,
     json_response,
     jwt,

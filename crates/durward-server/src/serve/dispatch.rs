@@ -5,6 +5,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant, SystemTime};
 
+use durward_wire::http1::DirectRequest;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -17,7 +18,7 @@ use super::routes::{self, Endpoint, RouteName};
 use super::state::Http;
 use crate::base::Clock;
 use crate::base::request_ids::RequestIds;
-use crate::surfaces::http::direct::{DirectAnswer, DirectRequest};
+use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Call, Form, allow, text_of};

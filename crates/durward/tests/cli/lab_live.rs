@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::binary::binary;
 use crate::lab_run::{Folder, server};
 use crate::{command, durward};
 
@@ -68,7 +69,7 @@ fn behind(written: &str) -> &str {
 }
 
 fn line(folder: &Folder, file: &str) -> String {
-    let program = env!("CARGO_BIN_EXE_durward");
+    let program = binary();
     format!("{program} lab run {file} --out {} --skip-generator-limit", folder.path("out"))
 }
 

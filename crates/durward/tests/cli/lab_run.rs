@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::binary::binary;
 use crate::{command, durward};
 
 /// A directory of a test's own.
@@ -194,7 +195,7 @@ fn this_program_is_measured_as_one_node_and_as_two() {
     let policies = folder.path("policies");
     std::fs::create_dir_all(&policies).unwrap();
     std::fs::write(folder.path("policies/all.sapl"), "policy \"all\" permit").unwrap();
-    let (program, file, out) = (env!("CARGO_BIN_EXE_durward"), folder.path("nodes.toml"), folder.path("out"));
+    let (program, file, out) = (binary(), folder.path("nodes.toml"), folder.path("out"));
     let text = format!(
         "name = \"nodes\"\n[target]\ncommand = [{program:?}, \"serve\", \"--policies\", {policies:?}, \"--listen\", \"127.0.0.1:{{port}}\"]\n\
          ready = \"/health/ready\"\nnodes = [1, 2]\n[load]\nusers = [2, 4]\nbalance = \"round-robin\"\nwarm_up = \"100ms\"\n\

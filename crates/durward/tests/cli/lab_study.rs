@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::binary::binary;
 use crate::{command, durward};
 
 /// A directory of a test's own.
@@ -84,7 +85,7 @@ fn the_openam_study_is_run_reported_gone_on_with_and_drawn_anew() {
         }
     }
     // Nothing of this machine's directories.
-    assert!(!folder.text("docs/study-openam.json").contains(env!("CARGO_BIN_EXE_durward")));
+    assert!(!folder.text("docs/study-openam.json").contains(&binary()));
     let again = run(&folder, &[&tiny[..], &["--resume"]].concat()).exits(0);
     assert_eq!(again.stderr.matches("recorded before").count(), runs.len() - 1, "{}", again.stderr);
     let figures = folder.path("docs/study-openam.json");

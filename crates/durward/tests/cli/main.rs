@@ -11,6 +11,7 @@
 
 #[cfg(feature = "lab")]
 mod bench;
+mod binary;
 mod bundle;
 mod check;
 mod decide;
@@ -45,6 +46,8 @@ mod users;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+
+use crate::binary::binary;
 
 /// Says what a build with few features does not test.
 #[cfg(not(all(feature = "full", feature = "pictures")))]
@@ -103,7 +106,7 @@ fn durward_fed(arguments: &[&str], input: &str) -> Ran {
 }
 
 pub(crate) fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_durward"));
+    let mut command = Command::new(binary());
     command.args(arguments).current_dir(data("."));
     command
 }

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::binary::binary;
 use crate::{durward, durward_fed};
 
 const ADA: &str = r#"{"name": "ada", "role": "doctor", "wards": [3, 4]}"#;
@@ -117,7 +118,7 @@ fn policies_have_the_time_and_other_attributes_are_said_to_be_missing() {
 #[test]
 fn a_decision_is_watched_as_time_goes_by_and_policies_change() {
     let directory = directory("watched", "policy \"p\" permit <time.toggle(300, 300)>;");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_durward"));
+    let mut command = Command::new(binary());
     command.args(["decide", "--stream", "-s", "1", "-a", "2", "-r", "3", "--policies"]).arg(&directory);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::binary::binary;
 use crate::{Ran, durward, ran};
 
 const POLICY: &str = "policy \"p\" permit subject == 1;";
@@ -29,7 +30,7 @@ fn directory(name: &str, files: &[(&str, &str)]) -> PathBuf {
 
 /// Runs `durward test` in a directory.
 fn run(directory: &Path, arguments: &[&str]) -> Ran {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_durward"));
+    let mut command = Command::new(binary());
     command.arg("test").args(arguments).current_dir(directory).stdin(Stdio::null());
     ran(command.output().unwrap())
 }

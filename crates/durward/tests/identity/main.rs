@@ -22,6 +22,8 @@ mod tokens;
 
 #[path = "../../../durward-server/tests/server/attacks.rs"]
 mod attack_table;
+#[path = "../cli/binary.rs"]
+mod binary;
 #[path = "../../../durward-session/tests/support/certificates.rs"]
 mod certificates;
 #[path = "../../../durward-session/tests/support/nats_servers.rs"]

@@ -14,6 +14,7 @@ use durward_session::identity::user::{Account, Directory, HashCosts, Password, S
 use tokio::time::{sleep, timeout};
 
 use crate::PATIENCE;
+use crate::binary::binary;
 use crate::caller::{self, Said};
 
 /// Those who may log in, `user-0` and so on, with the password `secret`.
@@ -106,7 +107,7 @@ impl Node {
         fs::write(&log, "").unwrap();
         let keeper = Command::new("sh")
             .args(["-c", "\"$0\" serve --config \"$1\" >/dev/null 2>\"$2\" & read gone; kill -9 $!; wait"])
-            .arg(env!("CARGO_BIN_EXE_durward"))
+            .arg(binary())
             .arg(self.path("durward.toml"))
             .arg(&log)
             .stdin(Stdio::piped())

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use nkeys::KeyPair;
 use serde_json::{Value, json};
 
+use crate::binary::binary;
 use crate::caller::Said;
 use crate::nats_servers::Servers;
 use crate::node::{Folder, Node, write_secret};
@@ -31,7 +32,7 @@ async fn is_turned_away(node: &Node, why: &str) {
 
 /// What ends the process at its start, if it ends.
 fn start_fails(node: &Node) -> String {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_durward"));
+    let mut command = std::process::Command::new(binary());
     let ran = command.args(["serve", "--config"]).arg(node.path("durward.toml")).output().unwrap();
     assert_eq!(ran.status.code(), Some(2));
     String::from_utf8(ran.stderr).unwrap()

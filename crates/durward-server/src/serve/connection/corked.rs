@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use durward_wire::http1::{DirectRequest, Message};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::HEADER_COUNT_MAX;
-use crate::surfaces::http::direct::{DirectRequest, Message};
 
 /// How much is kept at most before it is sent without waiting for further answers.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
@@ -427,10 +427,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Corked<S> {
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+    use std::task::Waker;
 
+    use bytes::Buf;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
     use super::*;
+    use crate::serve::connection::congested::{Congested, Pace};
 
     #[tokio::test]
     async fn what_is_written_leaves_when_it_is_sent() {
@@ -483,5 +486,77 @@ mod tests {
         }
         corked.shutdown().await.unwrap();
         assert!(reading.await.unwrap() == expected);
+    }
+
+    /// What the HTTP library does with one request.
+    struct Library {
+        corked: Corked<Congested>,
+        /// How much of the request has still to come.
+        missing: usize,
+        /// What is left of the answer.
+        held: Bytes,
+    }
+
+    impl Library {
+        /// Reads as far as it may, which is never more than its request, writes as far as there is room, and then flushes.
+        fn poll(&mut self, cx: &mut Context<'_>) {
+            let mut room = [0; 256];
+            let mut buf = ReadBuf::new(&mut room);
+            while Pin::new(&mut self.corked).poll_read(cx, &mut buf).is_ready() && !buf.filled().is_empty() {
+                self.missing -= buf.filled().len();
+                buf.clear();
+            }
+            while self.missing == 0 && !self.held.is_empty() {
+                let part = self.held.slice(..self.held.len().min(1000));
+                match Pin::new(&mut self.corked).poll_write(cx, &part) {
+                    Poll::Ready(count) => self.held.advance(count.unwrap()),
+                    Poll::Pending => return,
+                }
+            }
+            let _ = Pin::new(&mut self.corked).poll_flush(cx);
+        }
+    }
+
+    /// The stream has taken all that was kept, so there is room, and has still to send it, while the library holds the rest of its answer:
+    /// then only `is_stuck` keeps the next direct answer back.
+    #[test]
+    fn a_direct_answer_does_not_overtake_what_the_library_holds() {
+        let direct = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
+        let other = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+        let long: Bytes = (0..2 * KEPT_BYTES_MAX).map(|number| (number % 251) as u8).collect();
+        let expected = [b"first".as_slice(), &long[..], b"second"].concat();
+        let sizes = [10, 1000, KEPT_BYTES_MAX, usize::MAX];
+        let paces =
+            sizes.into_iter().flat_map(|write_max| (1..4).map(move |waits| Pace { write_max, waits }));
+        for pace in paces {
+            let (stream, client) = Congested::new(&[[direct, other, direct].concat()], pace);
+            let (corked, cork) = corked(stream, Bytes::new(), true);
+            let mut library = Library { corked, missing: other.len(), held: long.clone() };
+            let cx = &mut Context::from_waker(Waker::noop());
+            let mut answers = ["first", "second"].into_iter();
+            let mut is_settled = true;
+            // Many times what it takes.
+            for _ in 0..1_000_000 {
+                if client.lock().unwrap().received.len() >= expected.len() {
+                    break;
+                }
+                // In the order of `http1::serve`.
+                if is_settled && cork.is_direct() {
+                    let turn = cork.poll_direct(cx, 400, |_, out| {
+                        out.extend_from_slice(answers.next().unwrap().as_bytes());
+                        true
+                    });
+                    if turn.is_pending() {
+                        let _ = cork.poll_send(cx);
+                        continue;
+                    }
+                }
+                let was_stuck = cork.is_stuck();
+                library.poll(cx);
+                is_settled = !was_stuck && !cork.is_stuck();
+                let _ = cork.poll_send(cx);
+            }
+            assert!(client.lock().unwrap().received == expected, "{pace:?}");
+        }
     }
 }

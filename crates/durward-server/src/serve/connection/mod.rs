@@ -2,6 +2,8 @@
 //!
 //! A client of HTTP/2 says so by its first bytes, the preface (RFC 9113, 3.4), with TLS and without; everything else is HTTP/1.1.
 
+#[cfg(test)]
+mod congested;
 mod corked;
 mod http1;
 mod http2;
@@ -154,6 +156,7 @@ mod tests {
     use durward_pdp::Pdp;
     use tokio::io::{AsyncWriteExt, DuplexStream, ReadBuf, duplex};
 
+    use super::congested::{Client, Congested, Pace};
     use super::*;
     use crate::base::settings::Settings;
     use crate::serve::compose::Parts;
@@ -304,6 +307,60 @@ mod tests {
         let bytes: Vec<String> = text.chars().map(String::from).collect();
         let bytes: Vec<&str> = bytes.iter().map(String::as_str).collect();
         assert_eq!(ids(&answered(&bytes, "f").await), expected);
+    }
+
+    /// What becomes of a client that sends these pieces, closes its half, and takes the answers at this pace.
+    async fn congested(parts: &Parts, pieces: &[String], pace: Pace) -> Client {
+        let (stream, client) = Congested::new(pieces, pace);
+        let from = SocketAddr::from(([127, 0, 0, 1], 1));
+        serve(stream, from, Arc::clone(&parts.http), parts.stop.subscribe()).await;
+        client.lock().unwrap().clone()
+    }
+
+    /// Without the dates, some of which are of the library's clock.
+    fn undated(client: &Client) -> String {
+        let text = String::from_utf8_lossy(&client.received).into_owned();
+        text.lines().filter(|line| !line.starts_with("date: ")).collect::<Vec<&str>>().join("\n")
+    }
+
+    #[tokio::test]
+    async fn answers_stay_in_order_and_whole_however_little_is_taken_at_once() {
+        let live = "GET /health/live HTTP/1.1\r\nHost: x\r\nX-Request-Id: live\r\n\r\n".to_owned();
+        let by_library = "Connection: keep-alive, x-any\r\n";
+        let requests =
+            [ask("a", ""), live, ask("b", ""), ask("c", by_library), ask("d", by_library), ask("e", "")];
+        let parts = parts();
+        for pieces in [vec![requests.concat()], requests.to_vec()] {
+            let at_once = Pace { write_max: usize::MAX, waits: 0 };
+            let all = undated(&congested(&parts, &pieces, at_once).await);
+            assert_eq!(
+                (ids(&all), all.matches("Permit").count()),
+                (vec!["a", "live", "b", "c", "d", "e"], 5),
+                "{all}"
+            );
+            // Each size up to that of an answer or so, and some that several fit in.
+            for write_max in (1..300).chain((300..=all.len()).step_by(61)) {
+                for waits in [1, 2] {
+                    let pace = Pace { write_max, waits };
+                    assert_eq!(undated(&congested(&parts, &pieces, pace).await), all, "{pace:?}");
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn no_request_is_read_while_answers_wait_to_be_sent() {
+        let names: Vec<String> = (0..40).map(|number| number.to_string()).collect();
+        let pieces: Vec<String> = names.iter().map(|name| ask(name, "")).collect();
+        let parts = parts();
+        for write_max in [1, 100, 1000, usize::MAX] {
+            let client = congested(&parts, &pieces, Pace { write_max, waits: 2 }).await;
+            let text = String::from_utf8_lossy(&client.received).into_owned();
+            assert_eq!(ids(&text), names);
+            // The clock of the server stands still, unlike the library's.
+            assert_eq!(text.matches("date: Thu, 01 Jan 1970").count(), names.len(), "all directly: {text}");
+            assert!(!client.is_read_ahead, "{write_max} bytes at once");
+        }
     }
 
     #[tokio::test]

@@ -52,11 +52,6 @@ pub(crate) fn text_of<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Whether a header field can be read as text: visible characters of ASCII, blanks and tabs.
-pub(crate) fn is_field_text(value: &str) -> bool {
-    value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
-}
-
 /// Text that can stand between tags and within quotes of XML and HTML. Characters that XML cannot hold at all
 /// become replacement characters.
 pub(crate) fn escape(text: &str) -> String {

@@ -26,9 +26,10 @@ use crate::decider::{
 };
 use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as Way};
 use crate::surfaces::http::body::Bodies;
-use crate::surfaces::http::direct::{DirectAnswer, DirectRequest};
+use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::events::{Body, Events, Source};
 use crate::surfaces::http::{Call, text_of};
+use durward_wire::http1::DirectRequest;
 use durward_wire::sapl::json;
 
 /// Where all of this is.

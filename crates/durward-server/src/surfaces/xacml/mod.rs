@@ -16,10 +16,11 @@ use crate::base::settings::Settings;
 use crate::decision_log::Recorder;
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
-use crate::surfaces::http::direct::{DirectAnswer, DirectRequest};
+use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::{Answer, Call};
 use dialect::Dialect;
 use durward_sources::AttributeSources;
+use durward_wire::http1::DirectRequest;
 
 /// What requests are answered with.
 pub(crate) struct Surface {

@@ -22,11 +22,12 @@ use super::dialect::Dialect;
 use super::wire::{read_request, write_response};
 use crate::access::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
 use crate::decision_log::{Entry, LoggedAnswer, Surface as Way};
-use crate::surfaces::http::direct::{DirectAnswer, DirectRequest};
+use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::negotiate::{MediaType, Offer, choose};
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Form, text_answer, text_of};
 use durward_sources::{AttributeSources, Rounds};
+use durward_wire::http1::DirectRequest;
 
 const XACML_XML: &str = "xacml+xml";
 
