@@ -6,6 +6,7 @@ use std::time::Duration;
 use durward_pdp::Value;
 use durward_pdp::check::Attribute;
 use durward_pdp::ir::Fault;
+use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::stream::{AttributeFinder, Context, Invocation, Publisher, Reads};
 use hyper::Method;
 use tokio::runtime::Handle;
@@ -159,7 +160,7 @@ impl Parts {
 }
 
 impl AttributeQuery {
-    fn request(&self) -> Result<Request, String> {
+    fn request(&self) -> Evaluated<Request> {
         let AttributeQuery { finder, invocation, context } = self;
         let address = finder.parts.address.address(invocation)?;
         let body = finder.parts.body.as_ref().map(|body| body.json(invocation)).transpose()?;
@@ -175,8 +176,8 @@ impl AttributeQuery {
         loop {
             let answer = match self.request() {
                 Ok(request) => finder.client.ask(request).await,
-                Err(reason) => {
-                    let message = format!("the attribute `{}` cannot be asked for: {reason}", finder.name);
+                Err(fault) => {
+                    let message = format!("the attribute `{}` cannot be asked for: {fault}", finder.name);
                     publisher.publish(Err(Fault::processing(message)));
                     return;
                 }

@@ -1,7 +1,8 @@
 //! Addresses and bodies with placeholders for the entity and the arguments of an attribute.
 
 use durward_pdp::Value;
-use durward_pdp::ir::json;
+use durward_pdp::ir::fault::Evaluated;
+use durward_pdp::ir::{Fault, json};
 use durward_pdp::stream::Invocation;
 
 use durward_wire::percent::segment_encoded;
@@ -122,9 +123,9 @@ impl<P> Template<P> {
 ///
 /// # Errors
 /// It leads elsewhere.
-pub(super) fn write_segment(text: &str, out: &mut String) -> Result<(), String> {
+pub(super) fn write_segment(text: &str, out: &mut String) -> Evaluated<()> {
     if matches!(text, "" | "." | "..") {
-        return Err(format!("`{text}` cannot be part of an address"));
+        return Err(Fault::processing(format!("`{text}` cannot be part of an address")));
     }
     segment_encoded(text, out);
     Ok(())
@@ -152,9 +153,10 @@ impl Template {
     ///
     /// # Errors
     /// A value that cannot be one.
-    pub(super) fn address(&self, invocation: &Invocation) -> Result<String, String> {
+    pub(super) fn address(&self, invocation: &Invocation) -> Evaluated<String> {
+        let wrong = || Fault::processing("what is to be part of an address is neither text nor number");
         self.fill(invocation, |value, out| {
-            let text = scalar(value).ok_or("what is to be part of an address is neither text nor number")?;
+            let text = scalar(value).ok_or_else(wrong)?;
             write_segment(&text, out)
         })
     }
@@ -163,10 +165,10 @@ impl Template {
     ///
     /// # Errors
     /// A value that JSON does not have.
-    pub(super) fn json(&self, invocation: &Invocation) -> Result<String, String> {
+    pub(super) fn json(&self, invocation: &Invocation) -> Evaluated<String> {
         self.fill(invocation, |value, out| {
             if value.is_undefined() || value.holds_undefined() {
-                return Err("an argument is undefined".into());
+                return Err(Fault::processing("an argument is undefined"));
             }
             value.write_json(out);
             Ok(())
@@ -176,14 +178,15 @@ impl Template {
     fn fill(
         &self,
         invocation: &Invocation,
-        write: impl Fn(&Value, &mut String) -> Result<(), String>,
-    ) -> Result<String, String> {
+        write: impl Fn(&Value, &mut String) -> Evaluated<()>,
+    ) -> Evaluated<String> {
+        let missing = || Fault::processing("there is no value for a placeholder");
         self.filled(|placeholder, out| {
             let value = match placeholder {
                 Placeholder::Entity => invocation.entity.as_ref(),
                 Placeholder::Argument(number) => invocation.arguments.get(*number),
             };
-            write(value.ok_or("there is no value for a placeholder")?, out)
+            write(value.ok_or_else(missing)?, out)
         })
     }
 }

@@ -70,8 +70,8 @@ impl AttributeFinder for HttpFinder {
         let Some(verb) = Verb::of(&invocation.name) else { return Box::new(()) };
         match Request::of(&verb, invocation, context, self.answer_bytes_max) {
             Ok(request) => self.start(verb, invocation.name.to_string(), request, publisher),
-            Err(reason) => {
-                publisher.publish(Err(fault(format!("`{}`: {reason}", invocation.name))));
+            Err(fault) => {
+                publisher.publish(Err(Fault::processing(format!("`{}`: {fault}", invocation.name))));
                 Box::new(())
             }
         }

@@ -86,7 +86,8 @@ impl Keys {
         let settings = settings.as_object().unwrap_or(&empty);
         let context = Context::default();
         let method = server.method.clone();
-        let request = Request::custom(method, address, settings, None, &context, ANSWER_BYTES_MAX)?;
+        let request = Request::custom(method, address, settings, None, &context, ANSWER_BYTES_MAX)
+            .map_err(|fault| fault.message)?;
         let answer = self.client.ask(request).await?;
         let answer = answer.as_text().unwrap_or_default().trim();
         if !answer.starts_with('{') {

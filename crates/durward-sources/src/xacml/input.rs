@@ -1,6 +1,6 @@
 //! What a source is told of a request: `{subject-id}`, `{resource-id}`, `{action-id}`, or `{CATEGORY/ID}`.
 
-use durward_pdp::ir::DataType;
+use durward_pdp::ir::{DataType, Fault};
 use durward_pdp::xacml::request::identifiers::{
     ACCESS_SUBJECT, ACTION, ACTION_ID, ENVIRONMENT, RESOURCE, RESOURCE_ID, SUBJECT_ID,
 };
@@ -80,7 +80,8 @@ impl Input {
 /// # Errors
 /// What the request lacks, or what cannot be part of an address.
 pub(super) fn address(template: &Template<Input>, request: &Request) -> Result<String, SourceError> {
-    template.filled(|input, out| write_segment(&input.text(request)?, out).map_err(SourceError::new))
+    let wrong = |fault: Box<Fault>| SourceError::new(fault.message);
+    template.filled(|input, out| write_segment(&input.text(request)?, out).map_err(wrong))
 }
 
 /// A text of JSON: integers and truth values as such, everything else a string.

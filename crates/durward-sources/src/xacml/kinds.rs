@@ -288,7 +288,8 @@ impl HttpSource {
         let settings = self.settings.as_object().unwrap_or(&empty);
         let context = Context::default();
         let method = self.method.clone();
-        let request = HttpRequest::custom(method, address, settings, body, &context, self.answer_bytes_max)?;
+        let request = HttpRequest::custom(method, address, settings, body, &context, self.answer_bytes_max)
+            .map_err(|fault| fault.message)?;
         let answer = self.client.ask(request.authorized(self.credentials.as_ref())).await?;
         // A service that dies after the head of its answer must not take away what would deny.
         if answer.is_undefined() {
