@@ -184,7 +184,8 @@ impl AttributeQuery {
             };
             match answer {
                 Ok(value) => publisher.publish(Ok(at(value, &finder.settings.pointer))),
-                Err(reason) => {
+                Err(error) => {
+                    let reason = error.message;
                     tracing::debug!(attribute = finder.name, reason, "an attribute could not be had");
                     return publisher.fail(reason);
                 }

@@ -1,6 +1,7 @@
 //! The kinds of sources: a service that speaks HTTP and JSON, an LDAP directory, a claim of a token.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use durward_pdp::ir::{DataType, json};
@@ -116,14 +117,14 @@ impl Kind {
         self,
         question: Box<[String]>,
         data_type: DataType,
-    ) -> Result<Vec<Value>, String> {
+    ) -> Result<Vec<Value>, SourceError> {
         let mut texts = question.into_iter();
         let first = texts.next().unwrap_or_default();
         match self {
             Kind::Http(source) => values_of(source.ask(&first, texts.next()).await?, data_type),
             Kind::Ldap(source) => {
                 let search = LdapSearch { filter: first, base: texts.next(), ..source.search.clone() };
-                let found = source.directory.values(search).await.map_err(|error| error.to_string())?;
+                let found = source.directory.values(search).await.map_err(failed)?;
                 found.iter().map(|text| parsed(text, data_type)).collect()
             }
             Kind::Jwt(source) => values_of(source.ask(&first).await?, data_type),
@@ -283,46 +284,50 @@ fn unknown_issuer(settings: &AttributeJwtSettings) -> String {
 }
 
 impl HttpSource {
-    async fn ask(&self, address: &str, body: Option<String>) -> Result<Value, String> {
+    async fn ask(&self, address: &str, body: Option<String>) -> Result<Value, SourceError> {
         let empty = Arc::default();
         let settings = self.settings.as_object().unwrap_or(&empty);
         let context = Context::default();
         let method = self.method.clone();
         let request = HttpRequest::custom(method, address, settings, body, &context, self.answer_bytes_max)
-            .map_err(|fault| fault.message)?;
+            .map_err(failed)?;
         let answer = self.client.ask(request.authorized(self.credentials.as_ref())).await?;
         // A service that dies after the head of its answer must not take away what would deny.
         if answer.is_undefined() {
-            return Err("the answer is empty".to_owned());
+            return Err(SourceError::new("the answer is empty"));
         }
         Ok(at(answer, &self.pointer))
     }
 }
 
 impl JwtSource {
-    async fn ask(&self, token: &str) -> Result<Value, String> {
-        let claims = self.issuer.claims(token, (self.clock)()).await.map_err(|error| error.to_string())?;
+    async fn ask(&self, token: &str) -> Result<Value, SourceError> {
+        let claims = self.issuer.claims(token, (self.clock)()).await.map_err(failed)?;
         let text = serde_json::Value::Object(claims).to_string();
-        let claims = json::read(text.as_bytes()).map_err(|error| error.to_string())?;
+        let claims = json::read(text.as_bytes()).map_err(failed)?;
         Ok(at(claims, &self.claim))
     }
 }
 
 /// The values that an answer of JSON has: none for `null` and what is not there, several for an array.
-fn values_of(answer: Value, data_type: DataType) -> Result<Vec<Value>, String> {
+fn values_of(answer: Value, data_type: DataType) -> Result<Vec<Value>, SourceError> {
     if answer.is_undefined() || matches!(answer, Value::Null) {
         return Ok(Vec::new());
     }
     let one = std::slice::from_ref(&answer);
     let all = answer.as_array().map_or(one, |values| values);
+    let no_value = || failed("the answer has an object, an array or `null` where a value is expected");
     let value = |value: &Value| {
-        let text =
-            scalar(value).ok_or("the answer has an object, an array or `null` where a value is expected")?;
+        let text = scalar(value).ok_or_else(no_value)?;
         parsed(&text, data_type)
     };
     all.iter().map(value).collect()
 }
 
-fn parsed(text: &str, data_type: DataType) -> Result<Value, String> {
-    Value::parse(data_type, text).map_err(|error| format!("the answer: {error}"))
+fn parsed(text: &str, data_type: DataType) -> Result<Value, SourceError> {
+    Value::parse(data_type, text).map_err(|error| failed(format_args!("the answer: {error}")))
+}
+
+fn failed(reason: impl Display) -> SourceError {
+    SourceError::new(reason.to_string())
 }

@@ -129,15 +129,16 @@ impl AttributeSources {
     async fn answer(&self, key: &Key) -> Answer {
         let (number, question) = key;
         let Some(Source { name, kind, times, failures }) = self.sources.get(*number) else {
-            return Err("there is no such source".into());
+            return Err(SourceError::new("there is no such source"));
         };
         let ask = || kind.clone().ask(question.clone(), name.data_type);
         let answer = self.flights.answer(&self.runtime, key, *times, ask).await;
         // Callers are not told the reason. Each request may meet it again.
-        if let Err(reason) = &answer {
+        if let Err(error) = &answer {
+            let reason = error.message.as_str();
             match failures.is_due() {
-                true => tracing::warn!(attribute = ?name.id, ?reason, "{NOT_HAD}"),
-                false => tracing::debug!(attribute = ?name.id, ?reason, "{NOT_HAD}"),
+                true => tracing::warn!(attribute = ?name.id, reason, "{NOT_HAD}"),
+                false => tracing::debug!(attribute = ?name.id, reason, "{NOT_HAD}"),
             }
         }
         answer
@@ -202,7 +203,7 @@ impl Round<'_> {
         let known = notes.answers.get(&key).cloned().or_else(|| self.sources.flights.known(&key));
         if let Some(answer) = known {
             notes.answers.insert(key, answer.clone());
-            return answer.map_err(|reason| SourceError::new(&*reason));
+            return answer;
         }
         if notes.answers.len() + notes.open.len() >= QUESTIONS_MAX {
             let message = format!("one request wants more than {QUESTIONS_MAX} questions asked");
