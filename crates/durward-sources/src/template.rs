@@ -8,6 +8,7 @@ use durward_pdp::stream::Invocation;
 use durward_wire::percent::segment_encoded;
 
 use super::http::scalar;
+use super::settings::{SettingError, SettingName};
 
 /// A text with placeholders: `{entity}`, `{0}`, `{1}`, ..., or others. Other braces are what they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,13 +106,13 @@ impl<P> Template<P> {
     ///
     /// # Errors
     /// It is none; says where, with `"x"` or `7` in the placeholders.
-    pub(super) fn check_json(&self) -> Result<(), String> {
+    pub(super) fn check_json(&self, setting: &SettingName) -> Result<(), SettingError> {
         for example in ["\"x\"", "7"] {
             let text = self.texts().collect::<Vec<_>>().join(example);
             let wrong = |error| {
-                format!(
+                setting.wrong(format!(
                     "has a `body` that is no JSON with a value such as {example} in each placeholder: {error}; each placeholder is a whole value, without quotation marks"
-                )
+                ))
             };
             json::read(&text).map_err(wrong)?;
         }
@@ -228,8 +229,9 @@ mod tests {
 
     #[test]
     fn a_body_that_is_no_json_is_told_from_one_that_is() {
+        let setting = SettingName("attributes.x".into());
         for good in [r#"{"a": {entity}, "b": [{0}, {1}], "c": {}}"#, "{entity}", r#"["{99}"]"#, "[]"] {
-            assert_eq!(Template::read(good).check_json(), Ok(()), "{good}");
+            assert_eq!(Template::read(good).check_json(&setting), Ok(()), "{good}");
         }
         for (bad, place) in [
             (r#"{"a": "{entity}"}"#, "line 1"),
@@ -241,7 +243,7 @@ mod tests {
             ("{ {entity}: 1}", "line 1"),
             ("", "line 1"),
         ] {
-            let message = Template::read(bad).check_json().unwrap_err();
+            let message = Template::read(bad).check_json(&setting).unwrap_err().to_string();
             assert!(message.contains("`body`") && message.contains(place), "{bad}: {message}");
         }
     }
