@@ -7,9 +7,9 @@ use durward_pdp::sapl::syntax::sapltest::tree::{
 };
 use durward_pdp::sapl::{Decision, Outcome};
 
+use crate::error::TestError;
 use crate::literal::{self, shown};
 use crate::matcher::PartMatcher;
-use crate::mocks::TestError;
 
 /// One decision that is expected, so many times.
 #[derive(Debug)]

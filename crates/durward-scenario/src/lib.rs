@@ -22,6 +22,7 @@
 
 mod coverage;
 mod documents;
+mod error;
 mod expected;
 mod given;
 mod hits;

@@ -4,7 +4,6 @@ use durward_pdp::Value;
 use durward_pdp::ir::Fault;
 use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::question::Invocation;
-use durward_pdp::sapl::syntax::Span;
 use durward_pdp::sapl::syntax::sapltest::tree;
 use durward_pdp::sapl::syntax::tree::FunctionName;
 use smol_str::SmolStr;
@@ -22,19 +21,6 @@ pub const ATTRIBUTES_MAX: usize = 1_000;
 /// How many functions and attributes one scenario may mock, and how many it may verify: every call is compared with
 /// all of them.
 pub const STAND_INS_MAX: usize = 1_000;
-
-/// What is wrong with a test, and where.
-#[derive(Clone, Debug)]
-pub(crate) struct TestError {
-    pub(crate) span: Span,
-    pub(crate) message: String,
-}
-
-impl TestError {
-    pub(crate) fn at(span: Span) -> impl Fn(String) -> TestError {
-        move |message| TestError { span, message }
-    }
-}
 
 /// The name with dots: `time.now`.
 pub(crate) fn full_name(name: &FunctionName) -> SmolStr {
