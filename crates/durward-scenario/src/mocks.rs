@@ -8,6 +8,7 @@ use durward_pdp::sapl::syntax::sapltest::tree;
 use durward_pdp::sapl::syntax::tree::FunctionName;
 use smol_str::SmolStr;
 
+use crate::error::PlayError;
 use crate::literal;
 use crate::matcher::ArgumentMatcher;
 
@@ -36,7 +37,7 @@ pub(crate) struct FunctionPattern {
 }
 
 impl FunctionPattern {
-    pub(crate) fn new(reference: &tree::FunctionReference) -> Result<FunctionPattern, String> {
+    pub(crate) fn new(reference: &tree::FunctionReference) -> Result<FunctionPattern, PlayError> {
         let arguments = ArgumentMatcher::all(reference.parameters.as_ref())?;
         Ok(FunctionPattern { name: full_name(&reference.name), arguments })
     }
@@ -56,7 +57,7 @@ pub(crate) struct AttributePattern {
 }
 
 impl AttributePattern {
-    pub(crate) fn new(reference: &tree::AttributeReference) -> Result<AttributePattern, String> {
+    pub(crate) fn new(reference: &tree::AttributeReference) -> Result<AttributePattern, PlayError> {
         Ok(AttributePattern {
             name: full_name(&reference.name),
             entity: reference.entity.as_ref().map(ArgumentMatcher::new).transpose()?,
@@ -93,7 +94,7 @@ pub(crate) struct FunctionMock {
 }
 
 impl FunctionMock {
-    pub(crate) fn new(mock: &tree::FunctionMock) -> Result<FunctionMock, String> {
+    pub(crate) fn new(mock: &tree::FunctionMock) -> Result<FunctionMock, PlayError> {
         let result = outcome(&mock.result, "the function of the test fails")?;
         Ok(FunctionMock { call: FunctionPattern::new(&mock.call)?, result })
     }
@@ -109,7 +110,7 @@ pub(crate) struct AttributeMock {
 }
 
 impl AttributeMock {
-    pub(crate) fn new(mock: &tree::AttributeMock) -> Result<AttributeMock, String> {
+    pub(crate) fn new(mock: &tree::AttributeMock) -> Result<AttributeMock, PlayError> {
         let value = mock.emits.as_ref().map(emitted).transpose()?;
         Ok(AttributeMock {
             id: mock.id.text.clone(),
@@ -120,11 +121,11 @@ impl AttributeMock {
 }
 
 /// What an attribute emits.
-pub(crate) fn emitted(emitted: &tree::Outcome) -> Result<Evaluated<Value>, String> {
+pub(crate) fn emitted(emitted: &tree::Outcome) -> Result<Evaluated<Value>, PlayError> {
     outcome(emitted, "the attribute of the test fails")
 }
 
-fn outcome(outcome: &tree::Outcome, unsaid: &str) -> Result<Evaluated<Value>, String> {
+fn outcome(outcome: &tree::Outcome, unsaid: &str) -> Result<Evaluated<Value>, PlayError> {
     match outcome {
         tree::Outcome::Value(value) => literal::value(value).map(Ok),
         tree::Outcome::Error(message) => {
