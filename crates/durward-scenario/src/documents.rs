@@ -6,6 +6,8 @@ use durward_pdp::sapl::syntax::tree::Root;
 use durward_pdp::sapl::{Document, Problem};
 use smol_str::SmolStr;
 
+use crate::error::PlayError;
+
 /// Documents by number.
 #[derive(Debug, Default)]
 pub struct TestDocuments {
@@ -62,7 +64,7 @@ impl TestDocuments {
     ///
     /// # Errors
     /// There is none, or more than one.
-    pub(crate) fn find(&self, name: &str) -> Result<usize, String> {
+    pub(crate) fn find(&self, name: &str) -> Result<usize, PlayError> {
         let known = || self.all.iter().enumerate().filter(|(_, known)| !known.name.is_empty());
         let file = |known: &TestDocument| known.name.rsplit('/').next() == Some(name);
         let by_path: Vec<usize> = known().filter(|(_, one)| one.name == name).map(|(at, _)| at).collect();
@@ -73,8 +75,11 @@ impl TestDocuments {
             [by_path, by_file, declared].into_iter().find(|found| !found.is_empty()).unwrap_or_default();
         match found.as_slice() {
             [only] => Ok(*only),
-            [] => Err(format!("there is no document `{name}`; {}", self.names())),
-            several => Err(format!("{} documents are called `{name}`; {}", several.len(), self.names())),
+            [] => Err(PlayError::new(format!("there is no document `{name}`; {}", self.names()))),
+            several => {
+                let count = several.len();
+                Err(PlayError::new(format!("{count} documents are called `{name}`; {}", self.names())))
+            }
         }
     }
 
@@ -98,13 +103,13 @@ pub trait ScenarioFiles {
     ///
     /// # Errors
     /// Why there is none, for the author of the test.
-    fn folder(&self, path: &str) -> Result<FolderContents, String>;
+    fn folder(&self, path: &str) -> Result<FolderContents, PlayError>;
 
     /// A `pdp.json`: how messages call it, and its text.
     ///
     /// # Errors
     /// Why there is none, for the author of the test.
-    fn configuration(&self, path: &str) -> Result<(String, Vec<u8>), String>;
+    fn configuration(&self, path: &str) -> Result<(String, Vec<u8>), PlayError>;
 }
 
 /// What a folder holds.
@@ -121,11 +126,11 @@ pub struct FolderContents {
 pub struct NoFiles;
 
 impl ScenarioFiles for NoFiles {
-    fn folder(&self, path: &str) -> Result<FolderContents, String> {
-        Err(format!("there is no folder `{path}`"))
+    fn folder(&self, path: &str) -> Result<FolderContents, PlayError> {
+        Err(PlayError::new(format!("there is no folder `{path}`")))
     }
 
-    fn configuration(&self, path: &str) -> Result<(String, Vec<u8>), String> {
-        Err(format!("there is no file `{path}`"))
+    fn configuration(&self, path: &str) -> Result<(String, Vec<u8>), PlayError> {
+        Err(PlayError::new(format!("there is no file `{path}`")))
     }
 }

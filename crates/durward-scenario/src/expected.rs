@@ -7,9 +7,9 @@ use durward_pdp::sapl::syntax::sapltest::tree::{
 };
 use durward_pdp::sapl::{Decision, Outcome};
 
+use crate::error::{PlayError, TestError};
 use crate::literal::{self, shown};
 use crate::matcher::PartMatcher;
-use crate::mocks::TestError;
 
 /// One decision that is expected, so many times.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl ExpectedStep {
 }
 
 /// Whatever a decision has besides what is said does no harm.
-fn whole(expected: &ExpectedDecision) -> Result<Vec<DecisionDemand>, String> {
+fn whole(expected: &ExpectedDecision) -> Result<Vec<DecisionDemand>, PlayError> {
     let equal = |value: &_| literal::value(value).map(|value| Some(PartMatcher::Equal(value)));
     let mut demands = vec![DecisionDemand::Outcome(outcome(expected.decision))];
     for obligation in &expected.obligations {
@@ -70,7 +70,7 @@ fn whole(expected: &ExpectedDecision) -> Result<Vec<DecisionDemand>, String> {
     Ok(demands)
 }
 
-fn demand(matcher: &DecisionMatcher) -> Result<DecisionDemand, String> {
+fn demand(matcher: &DecisionMatcher) -> Result<DecisionDemand, PlayError> {
     let part = |matcher: &Option<DutyMatcher>| matcher.as_ref().map(PartMatcher::new).transpose();
     Ok(match matcher {
         DecisionMatcher::Any => DecisionDemand::Anything,

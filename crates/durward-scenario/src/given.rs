@@ -11,8 +11,9 @@ use durward_pdp::sapl::syntax::tree::{Algorithm, Expr, Text};
 use durward_pdp::sapl::{Configuration, Problem, lower};
 
 use crate::documents::{ScenarioFiles, TestDocuments};
+use crate::error::TestError;
 use crate::literal;
-use crate::mocks::{AttributeMock, FunctionMock, STAND_INS_MAX, TestError};
+use crate::mocks::{AttributeMock, FunctionMock, STAND_INS_MAX};
 
 /// How many documents one scenario may have in force: each scenario lowers its own, and a test of ten thousand scenarios
 /// over ten thousand documents would take hours.

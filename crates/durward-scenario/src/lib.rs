@@ -22,6 +22,7 @@
 
 mod coverage;
 mod documents;
+mod error;
 mod expected;
 mod given;
 mod hits;
@@ -38,6 +39,7 @@ pub use coverage::{
     ConditionBranch, CoverageRatio, CoveredElement, DocumentCoverage, ElementKind, PolicyCoverage,
 };
 pub use documents::{FolderContents, NoFiles, ScenarioFiles, TestDocuments};
+pub use error::PlayError;
 pub use given::SCENARIO_DOCUMENTS_MAX;
 pub use hits::GateRatios;
 pub use mocks::{ATTRIBUTES_MAX, CALLS_MAX, STAND_INS_MAX};

@@ -6,11 +6,13 @@ use durward_pdp::ir::structure::negative;
 use durward_pdp::ir::value::ObjectBuilder;
 use durward_pdp::sapl::syntax::tree::{Expr, ExprKind, UnaryOperator};
 
+use crate::error::PlayError;
+
 /// The value of a literal. As in policies, what is undefined within an array or an object is not there.
 ///
 /// # Errors
 /// A number out of bounds. Anything but a literal, which the grammar of tests does not let through.
-pub(crate) fn value(expression: &Expr) -> Result<Value, String> {
+pub(crate) fn value(expression: &Expr) -> Result<Value, PlayError> {
     match &expression.kind {
         ExprKind::Null => Ok(Value::Null),
         ExprKind::Undefined => Ok(Value::Undefined),
@@ -42,21 +44,22 @@ pub(crate) fn value(expression: &Expr) -> Result<Value, String> {
         | ExprKind::Chain(_)
         | ExprKind::Filter { .. }
         | ExprKind::Subtemplate { .. }
-        | ExprKind::Error => Err("a value must be written out here".to_owned()),
+        | ExprKind::Error => Err(PlayError::new("a value must be written out here")),
     }
 }
 
 /// A number, as tests and matchers write it.
-pub(crate) fn number(digits: &str) -> Result<Value, String> {
+pub(crate) fn number(digits: &str) -> Result<Value, PlayError> {
     let unsigned = digits.strip_prefix('+').unwrap_or(digits);
-    Decimal::parse(unsigned).map(Value::number).map_err(|reason| format!("`{digits}` is no number: {reason}"))
+    let number = Decimal::parse(unsigned).map(Value::number);
+    number.map_err(|reason| PlayError::new(format!("`{digits}` is no number: {reason}")))
 }
 
-fn signed(operator: UnaryOperator, operand: &Value) -> Result<Value, String> {
+fn signed(operator: UnaryOperator, operand: &Value) -> Result<Value, PlayError> {
     match operator {
-        UnaryOperator::Minus => negative(operand).map_err(|fault| fault.message),
+        UnaryOperator::Minus => negative(operand).map_err(|fault| PlayError::new(fault.message)),
         UnaryOperator::Plus => Ok(operand.clone()),
-        UnaryOperator::Not => Err("a value must be written out here".to_owned()),
+        UnaryOperator::Not => Err(PlayError::new("a value must be written out here")),
     }
 }
 

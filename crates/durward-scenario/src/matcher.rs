@@ -5,6 +5,7 @@ use durward_pdp::ir::structure::regex::Regex;
 use durward_pdp::sapl::syntax::sapltest::tree::{DutyMatcher, Matcher, NodeMatcher, TextMatcher};
 use smol_str::SmolStr;
 
+use crate::error::PlayError;
 use crate::literal;
 
 /// What an argument or an entity must be.
@@ -18,7 +19,7 @@ pub(crate) enum ArgumentMatcher {
 impl ArgumentMatcher {
     /// # Errors
     /// A number or a regular expression that is none.
-    pub(crate) fn new(matcher: &Matcher) -> Result<ArgumentMatcher, String> {
+    pub(crate) fn new(matcher: &Matcher) -> Result<ArgumentMatcher, PlayError> {
         Ok(match matcher {
             Matcher::Any => ArgumentMatcher::Any,
             Matcher::Value(value) => ArgumentMatcher::Exact(literal::value(value)?),
@@ -30,7 +31,7 @@ impl ArgumentMatcher {
     ///
     /// # Errors
     /// See [`ArgumentMatcher::new`].
-    pub(crate) fn all(matchers: Option<&Vec<Matcher>>) -> Result<Vec<ArgumentMatcher>, String> {
+    pub(crate) fn all(matchers: Option<&Vec<Matcher>>) -> Result<Vec<ArgumentMatcher>, PlayError> {
         matchers.into_iter().flatten().map(ArgumentMatcher::new).collect()
     }
 
@@ -63,7 +64,7 @@ pub(crate) enum PartMatcher {
 impl PartMatcher {
     /// # Errors
     /// See [`ArgumentMatcher::new`].
-    pub(crate) fn new(matcher: &DutyMatcher) -> Result<PartMatcher, String> {
+    pub(crate) fn new(matcher: &DutyMatcher) -> Result<PartMatcher, PlayError> {
         Ok(match matcher {
             DutyMatcher::Equals(value) => PartMatcher::Equal(literal::value(value)?),
             DutyMatcher::Matching(node) => PartMatcher::Matching(ValueMatcher::new(node)?),
@@ -100,7 +101,7 @@ pub(crate) enum ValueMatcher {
 impl ValueMatcher {
     /// # Errors
     /// See [`ArgumentMatcher::new`].
-    pub(crate) fn new(matcher: &NodeMatcher) -> Result<ValueMatcher, String> {
+    pub(crate) fn new(matcher: &NodeMatcher) -> Result<ValueMatcher, PlayError> {
         Ok(match matcher {
             NodeMatcher::Null => ValueMatcher::Null,
             NodeMatcher::Text(text) => ValueMatcher::Text(text.as_ref().map(TextPattern::new).transpose()?),
@@ -116,7 +117,7 @@ impl ValueMatcher {
             }
             NodeMatcher::Object(None) => ValueMatcher::Object(None),
             NodeMatcher::Object(Some(members)) => {
-                let member = |member: &_| -> Result<(SmolStr, ValueMatcher), String> {
+                let member = |member: &_| -> Result<(SmolStr, ValueMatcher), PlayError> {
                     let durward_pdp::sapl::syntax::sapltest::tree::MemberMatcher { key, value } = member;
                     Ok((key.text.clone(), ValueMatcher::new(value)?))
                 };
@@ -195,7 +196,7 @@ impl TextAffix {
 }
 
 impl TextPattern {
-    fn new(matcher: &TextMatcher) -> Result<TextPattern, String> {
+    fn new(matcher: &TextMatcher) -> Result<TextPattern, PlayError> {
         Ok(match matcher {
             TextMatcher::Is(text) => TextPattern::Is(text.text.clone()),
             TextMatcher::Null => TextPattern::Null,
@@ -206,7 +207,8 @@ impl TextPattern {
             TextMatcher::EqualCompressed(text) => TextPattern::Compressed(compressed(&text.text)),
             TextMatcher::EqualIgnoringCase(text) => TextPattern::IgnoringCase(text.text.to_lowercase()),
             TextMatcher::Regex(text) => {
-                TextPattern::Regex(Regex::compile(&text.text).map_err(|error| error.to_string())?)
+                let regex = Regex::compile(&text.text);
+                TextPattern::Regex(regex.map_err(|error| PlayError::new(error.to_string()))?)
             }
             TextMatcher::Starting { text, ignoring_case } => {
                 TextPattern::Starting(TextAffix::new(&text.text, *ignoring_case))

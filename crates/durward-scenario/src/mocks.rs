@@ -4,11 +4,11 @@ use durward_pdp::Value;
 use durward_pdp::ir::Fault;
 use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::question::Invocation;
-use durward_pdp::sapl::syntax::Span;
 use durward_pdp::sapl::syntax::sapltest::tree;
 use durward_pdp::sapl::syntax::tree::FunctionName;
 use smol_str::SmolStr;
 
+use crate::error::PlayError;
 use crate::literal;
 use crate::matcher::ArgumentMatcher;
 
@@ -22,19 +22,6 @@ pub const ATTRIBUTES_MAX: usize = 1_000;
 /// How many functions and attributes one scenario may mock, and how many it may verify: every call is compared with
 /// all of them.
 pub const STAND_INS_MAX: usize = 1_000;
-
-/// What is wrong with a test, and where.
-#[derive(Clone, Debug)]
-pub(crate) struct TestError {
-    pub(crate) span: Span,
-    pub(crate) message: String,
-}
-
-impl TestError {
-    pub(crate) fn at(span: Span) -> impl Fn(String) -> TestError {
-        move |message| TestError { span, message }
-    }
-}
 
 /// The name with dots: `time.now`.
 pub(crate) fn full_name(name: &FunctionName) -> SmolStr {
@@ -50,7 +37,7 @@ pub(crate) struct FunctionPattern {
 }
 
 impl FunctionPattern {
-    pub(crate) fn new(reference: &tree::FunctionReference) -> Result<FunctionPattern, String> {
+    pub(crate) fn new(reference: &tree::FunctionReference) -> Result<FunctionPattern, PlayError> {
         let arguments = ArgumentMatcher::all(reference.parameters.as_ref())?;
         Ok(FunctionPattern { name: full_name(&reference.name), arguments })
     }
@@ -70,7 +57,7 @@ pub(crate) struct AttributePattern {
 }
 
 impl AttributePattern {
-    pub(crate) fn new(reference: &tree::AttributeReference) -> Result<AttributePattern, String> {
+    pub(crate) fn new(reference: &tree::AttributeReference) -> Result<AttributePattern, PlayError> {
         Ok(AttributePattern {
             name: full_name(&reference.name),
             entity: reference.entity.as_ref().map(ArgumentMatcher::new).transpose()?,
@@ -107,7 +94,7 @@ pub(crate) struct FunctionMock {
 }
 
 impl FunctionMock {
-    pub(crate) fn new(mock: &tree::FunctionMock) -> Result<FunctionMock, String> {
+    pub(crate) fn new(mock: &tree::FunctionMock) -> Result<FunctionMock, PlayError> {
         let result = outcome(&mock.result, "the function of the test fails")?;
         Ok(FunctionMock { call: FunctionPattern::new(&mock.call)?, result })
     }
@@ -123,7 +110,7 @@ pub(crate) struct AttributeMock {
 }
 
 impl AttributeMock {
-    pub(crate) fn new(mock: &tree::AttributeMock) -> Result<AttributeMock, String> {
+    pub(crate) fn new(mock: &tree::AttributeMock) -> Result<AttributeMock, PlayError> {
         let value = mock.emits.as_ref().map(emitted).transpose()?;
         Ok(AttributeMock {
             id: mock.id.text.clone(),
@@ -134,11 +121,11 @@ impl AttributeMock {
 }
 
 /// What an attribute emits.
-pub(crate) fn emitted(emitted: &tree::Outcome) -> Result<Evaluated<Value>, String> {
+pub(crate) fn emitted(emitted: &tree::Outcome) -> Result<Evaluated<Value>, PlayError> {
     outcome(emitted, "the attribute of the test fails")
 }
 
-fn outcome(outcome: &tree::Outcome, unsaid: &str) -> Result<Evaluated<Value>, String> {
+fn outcome(outcome: &tree::Outcome, unsaid: &str) -> Result<Evaluated<Value>, PlayError> {
     match outcome {
         tree::Outcome::Value(value) => literal::value(value).map(Ok),
         tree::Outcome::Error(message) => {

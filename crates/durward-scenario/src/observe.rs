@@ -17,6 +17,7 @@ use smol_str::SmolStr;
 
 use crate::coverage::PolicyCoverage;
 use crate::documents::TestDocuments;
+use crate::error::PlayError;
 use crate::given::{AttributeSubscription, ScenarioSetup, joined};
 use crate::world::ScenarioWorld;
 
@@ -76,7 +77,7 @@ impl LoweredCache {
         documents: &TestDocuments,
         stand_ins: HashSet<SmolStr>,
         coverage: &mut PolicyCoverage,
-    ) -> Result<&LoweredDocuments, String> {
+    ) -> Result<&LoweredDocuments, PlayError> {
         let same = |kept: &CachedLowering| {
             kept.documents == setting.documents
                 && kept.stand_ins == stand_ins
@@ -115,14 +116,14 @@ impl LoweredDocuments {
         setting: &ScenarioSetup,
         documents: &TestDocuments,
         stand_ins: &HashSet<SmolStr>,
-    ) -> Result<LoweredDocuments, String> {
+    ) -> Result<LoweredDocuments, PlayError> {
         let mut read: Vec<Document> = Vec::with_capacity(setting.documents.len());
         for known in setting.documents.iter().filter_map(|number| documents.all().get(*number)) {
-            read.push(known.read.as_ref().map_err(|problems| joined(problems))?.clone());
+            read.push(known.read.as_ref().map_err(|problems| PlayError::new(joined(problems)))?.clone());
         }
         let mut builder = Builder::new();
         let (children, outlines) = lower_for_tests(&read, &setting.configuration, &mut builder, stand_ins)
-            .map_err(|problems| joined(&problems))?;
+            .map_err(|problems| PlayError::new(joined(&problems)))?;
         let effects = children.iter().filter_map(|child| builder.effects(*child));
         let root = Set {
             id: SmolStr::new_static("root"),

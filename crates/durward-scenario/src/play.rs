@@ -13,10 +13,11 @@ use smol_str::SmolStr;
 
 use crate::coverage::PolicyCoverage;
 use crate::documents::TestDocuments;
+use crate::error::TestError;
 use crate::expected::ExpectedStep;
 use crate::given::{AttributeSubscription, ScenarioSetup};
 use crate::literal::{self, cut, shown};
-use crate::mocks::{AttributePattern, FunctionPattern, STAND_INS_MAX, TestError, emitted};
+use crate::mocks::{AttributePattern, FunctionPattern, STAND_INS_MAX, emitted};
 use crate::observe::{LoweredCache, LoweredDocuments, ObservedDecision};
 use crate::world::ScenarioWorld;
 

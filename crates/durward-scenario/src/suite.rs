@@ -8,8 +8,8 @@ use durward_pdp::sapl::syntax::{DOCUMENT_BYTES_MAX, LineIndex, Severity, Span};
 
 use crate::coverage::PolicyCoverage;
 use crate::documents::{ScenarioFiles, TestDocuments};
+use crate::error::TestError;
 use crate::given::ScenarioSetup;
-use crate::mocks::TestError;
 use crate::observe::LoweredCache;
 use crate::play::{ExpectationFailure, play};
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use durward_pdp::Value;
 use durward_pdp::check::Attribute;
 use durward_pdp::ir::Fault;
+use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::stream::{AttributeFinder, Context, Invocation, Publisher, Reads};
 use hyper::Method;
 use tokio::runtime::Handle;
@@ -14,7 +15,7 @@ use tokio::time::sleep;
 use super::http::{Client, Request};
 use super::task::Task;
 use super::template::Template;
-use crate::settings::{AttributeSourceSettings, SettingError};
+use crate::settings::{AttributeSourceSettings, SettingError, SettingName};
 
 /// Names that belong to the libraries that are there anyway.
 const LIBRARIES: [&str; 5] = ["http.", "jwt.", "mqtt.", "time.", "x509."];
@@ -25,7 +26,7 @@ const POLL_MS_MIN: u64 = 10;
 /// # Errors
 /// What is wrong with a setting of one attribute.
 pub(crate) fn check(name: &str, settings: &AttributeSourceSettings) -> Result<(), SettingError> {
-    let problem = |message: String| SettingError::new(&format!("sources.attributes.{name}"), message);
+    let setting = setting(name);
     let words = name.split('.');
     let is_word = |word: &str| {
         let mut letters = word.chars();
@@ -33,19 +34,24 @@ pub(crate) fn check(name: &str, settings: &AttributeSourceSettings) -> Result<()
             && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
     if !name.contains('.') || !words.into_iter().all(is_word) {
-        return Err(problem(
-            "is no name of an attribute; write a library and a name, such as `hr.department`".into(),
-        ));
+        return Err(
+            setting.wrong("is no name of an attribute; write a library and a name, such as `hr.department`")
+        );
     }
     if LIBRARIES.iter().any(|library| name.starts_with(library)) {
-        return Err(problem("belongs to a library that durward has; choose another name".into()));
+        return Err(setting.wrong("belongs to a library that durward has; choose another name"));
     }
-    parts(settings).map_err(problem).map(drop)
+    parts(&setting, settings).map(drop)
+}
+
+/// How messages call an attribute.
+fn setting(name: &str) -> SettingName {
+    SettingName(format!("sources.attributes.{name}"))
 }
 
 /// What the check of policies knows of an attribute; `None` where its settings are wrong.
 pub(super) fn known(name: &str, settings: &AttributeSourceSettings) -> Option<Attribute> {
-    let parts = parts(settings).ok()?;
+    let parts = parts(&setting(name), settings).ok()?;
     let count = parts.argument_count();
     Some(Attribute { name: name.into(), of_value: parts.has_entity(), arguments: count..=count })
 }
@@ -72,15 +78,15 @@ struct Parts {
 ///
 /// # Errors
 /// One that is not sent, or not with a body.
-pub(super) fn method(name: &str, has_body: bool) -> Result<Method, String> {
+pub(super) fn method(setting: &SettingName, name: &str, has_body: bool) -> Result<Method, SettingError> {
     let method = match name.to_ascii_uppercase().as_str() {
         "GET" => Method::GET,
         "POST" => Method::POST,
         "PUT" => Method::PUT,
-        other => return Err(format!("has the method `{other}`; use GET, POST or PUT")),
+        other => return Err(setting.wrong(format!("has the method `{other}`; use GET, POST or PUT"))),
     };
     if method == Method::GET && has_body {
-        return Err("has a body; use the method POST".into());
+        return Err(setting.wrong("has a body; use the method POST"));
     }
     Ok(method)
 }
@@ -92,29 +98,34 @@ pub(super) fn has_service(address: &str) -> bool {
     })
 }
 
+/// Checks what `key` of a setting says.
+///
 /// # Errors
 /// It is no pointer.
-pub(super) fn check_pointer(setting: &str, pointer: &str) -> Result<(), String> {
+pub(super) fn check_pointer(
+    setting: &SettingName,
+    key: &'static str,
+    pointer: &str,
+) -> Result<(), SettingError> {
     if pointer.is_empty() || pointer.starts_with('/') {
         return Ok(());
     }
-    Err(format!("has a `{setting}` that is none; write it as `/a/b`, or leave it out"))
+    Err(setting.wrong(format!("has a `{key}` that is none; write it as `/a/b`, or leave it out")))
 }
 
-fn parts(settings: &AttributeSourceSettings) -> Result<Parts, String> {
-    let method = method(&settings.method, settings.body.is_some())?;
+fn parts(setting: &SettingName, settings: &AttributeSourceSettings) -> Result<Parts, SettingError> {
+    let method = method(setting, &settings.method, settings.body.is_some())?;
     let address = Template::read(&settings.url);
     if !has_service(address.beginning()) {
-        return Err(
-            "has an `url` without a fixed service; write it as `https://service/path/{entity}`".into()
-        );
+        return Err(setting
+            .wrong("has an `url` without a fixed service; write it as `https://service/path/{entity}`"));
     }
-    check_pointer("pointer", &settings.pointer)?;
+    check_pointer(setting, "pointer", &settings.pointer)?;
     if settings.poll_ms < POLL_MS_MIN {
-        return Err(format!("has a `poll_ms` below {POLL_MS_MIN}"));
+        return Err(setting.wrong(format!("has a `poll_ms` below {POLL_MS_MIN}")));
     }
     let body = settings.body.as_deref().map(Template::read);
-    body.as_ref().map_or(Ok(()), Template::check_json)?;
+    body.as_ref().map_or(Ok(()), |body| body.check_json(setting))?;
     let headers = settings.headers.iter().map(|(name, value)| (name.as_str(), Value::Text(value.into())));
     let mut request = vec![("headers", Value::object(headers))];
     if let Some(secret) = &settings.secret {
@@ -134,7 +145,7 @@ impl CustomFinder {
         answer_bytes_max: usize,
     ) -> Result<CustomFinder, SettingError> {
         check(name, settings)?;
-        let parts = parts(settings).map_err(|message| SettingError::new(name, message))?;
+        let parts = parts(&setting(name), settings)?;
         let answer_bytes_max = settings.answer_bytes_max.min(answer_bytes_max);
         Ok(CustomFinder {
             name: name.into(),
@@ -159,7 +170,7 @@ impl Parts {
 }
 
 impl AttributeQuery {
-    fn request(&self) -> Result<Request, String> {
+    fn request(&self) -> Evaluated<Request> {
         let AttributeQuery { finder, invocation, context } = self;
         let address = finder.parts.address.address(invocation)?;
         let body = finder.parts.body.as_ref().map(|body| body.json(invocation)).transpose()?;
@@ -175,15 +186,16 @@ impl AttributeQuery {
         loop {
             let answer = match self.request() {
                 Ok(request) => finder.client.ask(request).await,
-                Err(reason) => {
-                    let message = format!("the attribute `{}` cannot be asked for: {reason}", finder.name);
+                Err(fault) => {
+                    let message = format!("the attribute `{}` cannot be asked for: {fault}", finder.name);
                     publisher.publish(Err(Fault::processing(message)));
                     return;
                 }
             };
             match answer {
                 Ok(value) => publisher.publish(Ok(at(value, &finder.settings.pointer))),
-                Err(reason) => {
+                Err(error) => {
+                    let reason = error.message;
                     tracing::debug!(attribute = finder.name, reason, "an attribute could not be had");
                     return publisher.fail(reason);
                 }

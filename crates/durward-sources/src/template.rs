@@ -1,12 +1,14 @@
 //! Addresses and bodies with placeholders for the entity and the arguments of an attribute.
 
 use durward_pdp::Value;
-use durward_pdp::ir::json;
+use durward_pdp::ir::fault::Evaluated;
+use durward_pdp::ir::{Fault, json};
 use durward_pdp::stream::Invocation;
 
 use durward_wire::percent::segment_encoded;
 
 use super::http::scalar;
+use super::settings::{SettingError, SettingName};
 
 /// A text with placeholders: `{entity}`, `{0}`, `{1}`, ..., or others. Other braces are what they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,13 +106,13 @@ impl<P> Template<P> {
     ///
     /// # Errors
     /// It is none; says where, with `"x"` or `7` in the placeholders.
-    pub(super) fn check_json(&self) -> Result<(), String> {
+    pub(super) fn check_json(&self, setting: &SettingName) -> Result<(), SettingError> {
         for example in ["\"x\"", "7"] {
             let text = self.texts().collect::<Vec<_>>().join(example);
             let wrong = |error| {
-                format!(
+                setting.wrong(format!(
                     "has a `body` that is no JSON with a value such as {example} in each placeholder: {error}; each placeholder is a whole value, without quotation marks"
-                )
+                ))
             };
             json::read(&text).map_err(wrong)?;
         }
@@ -122,9 +124,9 @@ impl<P> Template<P> {
 ///
 /// # Errors
 /// It leads elsewhere.
-pub(super) fn write_segment(text: &str, out: &mut String) -> Result<(), String> {
+pub(super) fn write_segment(text: &str, out: &mut String) -> Evaluated<()> {
     if matches!(text, "" | "." | "..") {
-        return Err(format!("`{text}` cannot be part of an address"));
+        return Err(Fault::processing(format!("`{text}` cannot be part of an address")));
     }
     segment_encoded(text, out);
     Ok(())
@@ -152,9 +154,10 @@ impl Template {
     ///
     /// # Errors
     /// A value that cannot be one.
-    pub(super) fn address(&self, invocation: &Invocation) -> Result<String, String> {
+    pub(super) fn address(&self, invocation: &Invocation) -> Evaluated<String> {
+        let wrong = || Fault::processing("what is to be part of an address is neither text nor number");
         self.fill(invocation, |value, out| {
-            let text = scalar(value).ok_or("what is to be part of an address is neither text nor number")?;
+            let text = scalar(value).ok_or_else(wrong)?;
             write_segment(&text, out)
         })
     }
@@ -163,10 +166,10 @@ impl Template {
     ///
     /// # Errors
     /// A value that JSON does not have.
-    pub(super) fn json(&self, invocation: &Invocation) -> Result<String, String> {
+    pub(super) fn json(&self, invocation: &Invocation) -> Evaluated<String> {
         self.fill(invocation, |value, out| {
             if value.is_undefined() || value.holds_undefined() {
-                return Err("an argument is undefined".into());
+                return Err(Fault::processing("an argument is undefined"));
             }
             value.write_json(out);
             Ok(())
@@ -176,14 +179,15 @@ impl Template {
     fn fill(
         &self,
         invocation: &Invocation,
-        write: impl Fn(&Value, &mut String) -> Result<(), String>,
-    ) -> Result<String, String> {
+        write: impl Fn(&Value, &mut String) -> Evaluated<()>,
+    ) -> Evaluated<String> {
+        let missing = || Fault::processing("there is no value for a placeholder");
         self.filled(|placeholder, out| {
             let value = match placeholder {
                 Placeholder::Entity => invocation.entity.as_ref(),
                 Placeholder::Argument(number) => invocation.arguments.get(*number),
             };
-            write(value.ok_or("there is no value for a placeholder")?, out)
+            write(value.ok_or_else(missing)?, out)
         })
     }
 }
@@ -225,8 +229,9 @@ mod tests {
 
     #[test]
     fn a_body_that_is_no_json_is_told_from_one_that_is() {
+        let setting = SettingName("attributes.x".into());
         for good in [r#"{"a": {entity}, "b": [{0}, {1}], "c": {}}"#, "{entity}", r#"["{99}"]"#, "[]"] {
-            assert_eq!(Template::read(good).check_json(), Ok(()), "{good}");
+            assert_eq!(Template::read(good).check_json(&setting), Ok(()), "{good}");
         }
         for (bad, place) in [
             (r#"{"a": "{entity}"}"#, "line 1"),
@@ -238,7 +243,7 @@ mod tests {
             ("{ {entity}: 1}", "line 1"),
             ("", "line 1"),
         ] {
-            let message = Template::read(bad).check_json().unwrap_err();
+            let message = Template::read(bad).check_json(&setting).unwrap_err().to_string();
             assert!(message.contains("`body`") && message.contains(place), "{bad}: {message}");
         }
     }

@@ -3,7 +3,7 @@
 
 mod random;
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -44,13 +44,28 @@ pub fn recorded(name: &str) -> Option<PathBuf> {
 ///
 /// # Errors
 ///
-/// Where it was looked for.
-pub fn find(name: &str) -> Result<PathBuf, String> {
+/// It is absent.
+pub fn find(name: &str) -> Result<PathBuf, NoData> {
     let beside = || workspace().join("../shared/data");
     let path = std::env::var_os("DURWARD_DATA").map_or_else(beside, PathBuf::from).join(name);
     // Without `..`: other programs are told the path too.
-    path.canonicalize().map_err(|_| format!("no recorded data at {}: set DURWARD_DATA", path.display()))
+    path.canonicalize().map_err(|_| NoData { path })
 }
+
+/// There is no such file or folder of the recorded data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoData {
+    /// Where it was looked for.
+    pub path: PathBuf,
+}
+
+impl fmt::Display for NoData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no recorded data at {}: set DURWARD_DATA", self.path.display())
+    }
+}
+
+impl std::error::Error for NoData {}
 
 /// Whether the program can be started with this argument, which has to end it; where it cannot, that is said, and how to get it.
 ///
@@ -107,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_named_with_the_way_out() {
-        let error = find("no/such/folder").unwrap_err();
+        let error = find("no/such/folder").unwrap_err().to_string();
         assert!(error.contains("no/such/folder") && error.ends_with("set DURWARD_DATA"), "{error}");
     }
 

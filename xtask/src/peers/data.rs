@@ -47,7 +47,8 @@ pub(super) fn recorded(word: &str) -> Result<Vec<Set>, String> {
     if chosen.is_empty() {
         return Ok(Vec::new());
     }
-    let (data, target) = (durward_testdata::find("xacml")?, target()?);
+    let data = durward_testdata::find("xacml").map_err(|absent| absent.to_string())?;
+    let target = target()?;
     let lay_out = |(name, policy, requests): (&str, &str, &str)| {
         let folder = target.join(name.replace([' ', ','], ""));
         lay_out(&data.join(policy), &data.join(requests), &folder.join("xacml"))

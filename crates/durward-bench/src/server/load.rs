@@ -61,7 +61,7 @@ pub(crate) trait ProtocolConnection {
     ///
     /// # Errors
     /// What is no answer of this protocol.
-    fn next(&mut self, now: Instant) -> Result<Option<ServerAnswer>, String>;
+    fn next(&mut self, now: Instant) -> Result<Option<ServerAnswer>, ServerBenchError>;
 }
 
 /// When questions are asked.
@@ -238,7 +238,7 @@ impl<C: ProtocolConnection> LoadGenerator<C> {
             };
             connection.input().extend_from_slice(self.scratch.get(..count).unwrap_or_default());
             let now = Instant::now();
-            while let Some(answer) = connection.next(now).map_err(ServerBenchError::Nonsense)? {
+            while let Some(answer) = connection.next(now)? {
                 run.note(answer, now);
                 run.time = now.saturating_duration_since(start);
             }

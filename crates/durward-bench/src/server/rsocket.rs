@@ -67,7 +67,7 @@ impl ProtocolConnection for RsocketBenchConnection<'_> {
         self.requester.input()
     }
 
-    fn next(&mut self, now: Instant) -> Result<Option<ServerAnswer>, String> {
+    fn next(&mut self, now: Instant) -> Result<Option<ServerAnswer>, ServerBenchError> {
         while let Some(event) = self.requester.next_event(now) {
             let (stream, is_right) = match event {
                 Event::Answer { stream, data, .. } => {
@@ -81,7 +81,7 @@ impl ProtocolConnection for RsocketBenchConnection<'_> {
             }
         }
         match self.requester.closed() {
-            Some(closed) => Err(format!("{closed:?}")),
+            Some(closed) => Err(ServerBenchError::Nonsense(format!("{closed:?}"))),
             None => Ok(None),
         }
     }

@@ -46,8 +46,7 @@ impl NodeCaller {
     fn receive(&mut self) -> Result<(u16, BytesMut), SessionBenchError> {
         let mut piece = [0; 4096];
         loop {
-            if let Some(AnswerHead { bytes, status, body_bytes }) =
-                head(&self.input).map_err(SessionBenchError::Nonsense)?
+            if let Some(AnswerHead { bytes, status, body_bytes }) = head(&self.input)?
                 && self.input.len() >= bytes + body_bytes
             {
                 let answer = self.input.split_to(bytes + body_bytes).split_off(bytes);

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::BenchPerson;
 use crate::scenario::random::JavaRandom;
+use crate::server::ServerBenchError;
 use crate::server::http::{AnswerHead, head};
 use crate::server::load::{ProtocolConnection, ServerAnswer};
 
@@ -301,10 +302,11 @@ impl ProtocolConnection for CrowdConnection<'_> {
         &mut self.input
     }
 
-    fn next(&mut self, _: Instant) -> Result<Option<ServerAnswer>, String> {
+    fn next(&mut self, _: Instant) -> Result<Option<ServerAnswer>, ServerBenchError> {
         let Some(AnswerHead { bytes, status, body_bytes }) = head(&self.input)? else { return Ok(None) };
         let Some(body) = self.input.get(bytes..bytes + body_bytes) else { return Ok(None) };
-        let asked = self.asked.pop_front().ok_or("an answer that nobody asked for")?;
+        let unasked = || ServerBenchError::Nonsense("an answer that nobody asked for".to_owned());
+        let asked = self.asked.pop_front().ok_or_else(unasked)?;
         let is_right = self.crowd.borrow_mut().told(&asked, status, body);
         self.input.advance(bytes + body_bytes);
         Ok(Some(ServerAnswer { due: asked.due, kind: asked.act.kind(), is_right }))

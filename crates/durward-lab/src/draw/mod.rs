@@ -13,6 +13,7 @@
 
 mod axis;
 mod chart;
+mod error;
 #[cfg(feature = "pictures")]
 pub(crate) mod raster;
 mod scene;
@@ -21,6 +22,7 @@ mod words;
 
 pub use axis::{Axis, Scale, Tick};
 pub use chart::{AxisSpec, Chart, Entry, Item, Spot};
+pub use error::DrawError;
 #[cfg(feature = "pictures")]
 pub use raster::png;
 pub use scene::{Anchor, CHARACTER_WIDTH, Colour, Dash, Mark, Point, SERIES_MAX, Scene, Shape, TEXT_HEIGHT};

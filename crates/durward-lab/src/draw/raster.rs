@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
+use super::error::DrawError;
 use super::scene::Scene;
 use super::svg::svg;
 
@@ -17,27 +18,28 @@ const PIXELS_MAX: f64 = 67_108_864.0;
 /// The bytes of a PNG file.
 ///
 /// # Errors
-/// A picture that is too large, in words.
-pub fn png(scene: &Scene) -> Result<Vec<u8>, String> {
+/// A picture that is too large.
+pub fn png(scene: &Scene) -> Result<Vec<u8>, DrawError> {
     let (width, height) = (scene.width * f64::from(SCALE), scene.height * f64::from(SCALE));
     if !(width * height <= PIXELS_MAX && width >= 1.0 && height >= 1.0) {
-        return Err(format!("a picture of {width:.0} by {height:.0} pixels is too large"));
+        return Err(DrawError::new(format!("a picture of {width:.0} by {height:.0} pixels is too large")));
     }
     let tree = tree(&svg(scene))?;
-    let mut pixmap = Pixmap::new(pixels(width), pixels(height)).ok_or("a picture without a size")?;
+    let pixmap = Pixmap::new(pixels(width), pixels(height));
+    let mut pixmap = pixmap.ok_or_else(|| DrawError::new("a picture without a size"))?;
     resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixmap.as_mut());
-    pixmap.encode_png().map_err(|error| error.to_string())
+    pixmap.encode_png().map_err(|error| DrawError::new(error.to_string()))
 }
 
 /// An SVG text, read.
-pub(crate) fn tree(svg: &str) -> Result<Tree, String> {
+pub(crate) fn tree(svg: &str) -> Result<Tree, DrawError> {
     let options = Options {
         fontdb: fonts(),
         font_family: "DejaVu Sans".to_owned(),
         // Pictures refer to nothing outside.
         ..Options::default()
     };
-    Tree::from_str(svg, &options).map_err(|error| error.to_string())
+    Tree::from_str(svg, &options).map_err(|error| DrawError::new(error.to_string()))
 }
 
 fn fonts() -> Arc<fontdb::Database> {

@@ -34,6 +34,7 @@ pub use compare::{
 pub use document::{Block, Document, Figure, Table};
 pub use html::{Links, html};
 
+use crate::draw::DrawError;
 use crate::fit;
 use crate::record::RunRecord;
 
@@ -50,7 +51,7 @@ pub enum ReportError {
     /// A file or directory could not be written.
     Write(PathBuf, io::Error),
     /// A picture or the PDF could not be drawn: its name, and why.
-    Draw(String, String),
+    Draw(String, DrawError),
 }
 
 impl fmt::Display for ReportError {
@@ -192,8 +193,9 @@ fn pdf(document: &Document) -> Result<Vec<u8>, ReportError> {
 
 #[cfg(not(feature = "pictures"))]
 fn pdf(_: &Document) -> Result<Vec<u8>, ReportError> {
-    let why =
-        "this durward was built without the feature `pictures`; build it with `--features full,pictures`, or print the page from a browser".to_owned();
+    let why = DrawError::new(
+        "this durward was built without the feature `pictures`; build it with `--features full,pictures`, or print the page from a browser",
+    );
     Err(ReportError::Draw("report.pdf".to_owned(), why))
 }
 

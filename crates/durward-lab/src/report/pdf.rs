@@ -7,7 +7,7 @@ use krilla_svg::{SurfaceExt, SvgSettings};
 
 use super::document::{Block, Document, Table};
 use super::html::CELL_MAX;
-use crate::draw::{escaped, raster, shortened, svg};
+use crate::draw::{DrawError, escaped, raster, shortened, svg};
 
 /// A4, in points.
 const WIDTH: f64 = 595.0;
@@ -24,24 +24,25 @@ const CODE_LINES_MAX: usize = 400;
 ///
 /// # Errors
 /// What the writer of PDF says.
-pub(super) fn pdf(document: &Document) -> Result<Vec<u8>, String> {
+pub(super) fn pdf(document: &Document) -> Result<Vec<u8>, DrawError> {
+    let no_size = || DrawError::new("a page without a size");
     let mut layout = Layout::default();
     layout.paragraph(&shortened(&document.title, CELL_MAX), Style { size: 17.0, is_bold: true, ..PLAIN });
     document.blocks.iter().for_each(|block| layout.block(block));
     let pages = layout.pages();
     let mut file = krilla::Document::new();
     file.set_metadata(Metadata::new().title(printable(&document.title)).language("en".to_owned()));
-    let size = Size::from_wh(WIDTH as f32, HEIGHT as f32).ok_or("a page without a size")?;
+    let size = Size::from_wh(WIDTH as f32, HEIGHT as f32).ok_or_else(no_size)?;
     for (number, content) in (1..).zip(&pages) {
         let tree = raster::tree(&page_svg(content, number, pages.len()))?;
-        let settings = PageSettings::from_wh(size.width(), size.height()).ok_or("a page without a size")?;
+        let settings = PageSettings::from_wh(size.width(), size.height()).ok_or_else(no_size)?;
         let mut page = file.start_page_with(settings);
         let mut surface = page.surface();
         surface.draw_svg(&tree, size, SvgSettings::default());
         surface.finish();
         page.finish();
     }
-    file.finish().map_err(|error| format!("{error:?}"))
+    file.finish().map_err(|error| DrawError::new(format!("{error:?}")))
 }
 
 fn printable(text: &str) -> String {

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::error::ScenarioError;
 use super::value::{DurationValue, share};
 
 /// What must hold at every point: `p50`, `p90`, `p99`, `p99.9` and `max` of right answers since they were due, `errors` as a
@@ -105,7 +106,7 @@ impl<'de> Visitor<'de> for ThresholdsVisitor {
     }
 }
 
-fn bound(name: &str, value: &toml::Value) -> Result<ThresholdBound, String> {
+fn bound(name: &str, value: &toml::Value) -> Result<ThresholdBound, ScenarioError> {
     let number = value
         .as_float()
         .or_else(|| value.as_integer().and_then(|whole| u32::try_from(whole).ok()).map(f64::from));
@@ -124,6 +125,6 @@ fn bound(name: &str, value: &toml::Value) -> Result<ThresholdBound, String> {
         ThresholdMetric::Rate => "a number of right answers a second",
         ThresholdMetric::Percentile(_) | ThresholdMetric::Max => "a time such as \"50ms\"",
     };
-    let limit = limit.ok_or_else(|| format!("threshold `{name}` is {form}"))?;
+    let limit = limit.ok_or_else(|| ScenarioError::at("", format!("threshold `{name}` is {form}")))?;
     Ok(ThresholdBound { metric, limit })
 }

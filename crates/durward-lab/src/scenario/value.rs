@@ -8,6 +8,8 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::error::ScenarioError;
+
 /// The longest time a scenario may name: a week.
 const TIME_S_MAX: f64 = 604_800.0;
 
@@ -20,8 +22,11 @@ impl DurationValue {
     ///
     /// # Errors
     /// Text that is none, and times longer than a week.
-    pub(crate) fn read(text: &str) -> Result<DurationValue, String> {
+    pub(crate) fn read(text: &str) -> Result<DurationValue, ScenarioError> {
         let text = text.trim();
+        // The key and the line are the caller's.
+        let wrong = |problem: &str| ScenarioError::at("", format!("`{text}` {problem}"));
+        let no_time = || wrong("is no time: write `250ms`, `1.5s` or `2m`");
         let digits =
             text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
         let (number, unit) = text.split_at(digits);
@@ -31,13 +36,12 @@ impl DurationValue {
             "s" => 1.0,
             "m" | "min" => 60.0,
             "h" => 3600.0,
-            _ => return Err(format!("`{text}` is no time: write `250ms`, `1.5s` or `2m`")),
+            _ => return Err(no_time()),
         };
-        let number: f64 =
-            number.parse().map_err(|_| format!("`{text}` is no time: write `250ms`, `1.5s` or `2m`"))?;
+        let number: f64 = number.parse().map_err(|_| no_time())?;
         let seconds = number * scale;
         if seconds > TIME_S_MAX {
-            return Err(format!("`{text}` is longer than a week"));
+            return Err(wrong("is longer than a week"));
         }
         Ok(DurationValue(Duration::from_secs_f64(seconds)))
     }

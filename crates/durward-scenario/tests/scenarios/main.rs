@@ -14,8 +14,8 @@ mod streams;
 use std::collections::BTreeMap;
 
 use durward_scenario::{
-    FolderContents, ScenarioFiles, ScenarioOutcome, TestDocuments, TestFinding, TestReport, TestSuite,
-    TestText,
+    FolderContents, PlayError, ScenarioFiles, ScenarioOutcome, TestDocuments, TestFinding, TestReport,
+    TestSuite, TestText,
 };
 
 /// Files by path.
@@ -23,7 +23,7 @@ use durward_scenario::{
 struct Shelf(BTreeMap<&'static str, &'static str>);
 
 impl ScenarioFiles for Shelf {
-    fn folder(&self, path: &str) -> Result<FolderContents, String> {
+    fn folder(&self, path: &str) -> Result<FolderContents, PlayError> {
         let mut folder = FolderContents::default();
         for (file, text) in
             self.0.iter().filter(|(file, _)| file.rsplit_once('/').map(|it| it.0) == Some(path))
@@ -35,11 +35,12 @@ impl ScenarioFiles for Shelf {
                 folder.documents.push(entry)
             }
         }
-        if folder.documents.is_empty() { Err(format!("no folder `{path}`")) } else { Ok(folder) }
+        let missing = || PlayError::new(format!("no folder `{path}`"));
+        if folder.documents.is_empty() { Err(missing()) } else { Ok(folder) }
     }
 
-    fn configuration(&self, path: &str) -> Result<(String, Vec<u8>), String> {
-        let text = self.0.get(path).ok_or_else(|| format!("no file `{path}`"))?;
+    fn configuration(&self, path: &str) -> Result<(String, Vec<u8>), PlayError> {
+        let text = self.0.get(path).ok_or_else(|| PlayError::new(format!("no file `{path}`")))?;
         Ok((path.to_owned(), text.as_bytes().to_vec()))
     }
 }

@@ -77,7 +77,7 @@ impl NatsConnectOptions {
         self,
         settings: &NatsSettings,
         node: &NodeLink,
-    ) -> Result<(Client, watch::Receiver<NatsConnectionState>), String> {
+    ) -> Result<(Client, watch::Receiver<NatsConnectionState>), IdentityError> {
         let (sender, receiver) = watch::channel(NatsConnectionState::default());
         let complaint = Arc::new(Mutex::new(String::new()));
         let (found, lost) = (node.clone(), node.clone());
@@ -95,7 +95,8 @@ impl NatsConnectOptions {
                 complain(&complaint, &servers, &lost);
                 std::future::ready(None)
             });
-        let client = options.connect(&settings.servers).await.map_err(|error| error.to_string())?;
+        let client = options.connect(&settings.servers).await;
+        let client = client.map_err(|error| IdentityError::new(error.to_string()))?;
         Ok((client, receiver))
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_nats::jetstream::message::PublishMessage;
+use durward_identity::IdentityError;
 
 use super::NatsShared;
 
@@ -13,14 +14,14 @@ const KEPT_FOR: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// No majority has answered in time.
-pub(super) async fn ask(shared: &NatsShared) -> Result<u64, String> {
+pub(super) async fn ask(shared: &NatsShared) -> Result<u64, IdentityError> {
     let message = PublishMessage::build().expected_stream(&shared.settings.stream).ttl(KEPT_FOR);
     let sent = shared.context.send_publish(shared.subjects.own_fresh.clone(), message).await;
-    let answer = sent.map_err(|error| error.to_string())?;
+    let answer = sent.map_err(|error| IdentityError::new(error.to_string()))?;
     let ack = tokio::time::timeout(shared.settings.answer_within, answer).await;
     match ack {
         Ok(Ok(ack)) => Ok(ack.sequence),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err("no answer in time".to_owned()),
+        Ok(Err(error)) => Err(IdentityError::new(error.to_string())),
+        Err(_) => Err(IdentityError::new("no answer in time")),
     }
 }

@@ -10,6 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use durward_identity::IdentityError;
 use durward_identity::protocol::{NodeEvent, RecordId};
 use durward_identity::session::SessionRecord;
 use tokio::sync::{mpsc, watch};
@@ -43,8 +44,8 @@ enum LinkState {
 
 /// What came of something that was under way. Those of an earlier life of the link are of no matter.
 enum LinkCompletion {
-    Opened { life: u64, opened: Result<OpenedStream, String> },
-    Asked { life: u64, question: Option<u64>, answer: Result<u64, String> },
+    Opened { life: u64, opened: Result<OpenedStream, IdentityError> },
+    Asked { life: u64, question: Option<u64>, answer: Result<u64, IdentityError> },
 }
 
 /// A stream that is there and answers.
@@ -150,13 +151,13 @@ impl NatsLink {
         match done {
             LinkCompletion::Opened { life, opened } if life == self.life => match opened {
                 Ok(opened) => self.up(opened).await,
-                Err(message) => self.down(&message).await,
+                Err(error) => self.down(&error.to_string()).await,
             },
             LinkCompletion::Asked { life, question, answer } if life == self.life => {
                 let last = match answer {
                     Ok(last) => last,
-                    Err(message) => {
-                        tracing::debug!("the session store does not answer: {message}");
+                    Err(error) => {
+                        tracing::debug!("the session store does not answer: {error}");
                         return true;
                     }
                 };
@@ -254,7 +255,7 @@ impl NatsLink {
             let NatsShared { context, settings, retention, subjects, .. } = &*shared;
             let opened = match stream::open(context, settings, retention, subjects).await {
                 Ok(made) => fresh::ask(&shared).await.map(|last| OpenedStream { made, last }),
-                Err(message) => Err(message),
+                Err(error) => Err(error),
             };
             LinkCompletion::Opened { life, opened }
         });

@@ -123,9 +123,9 @@ async fn work(nats: Nats, orders: mpsc::Receiver<StoreCommand>, node: NodeLink) 
     let (client, connection) = match options.connect(&settings, &node).await {
         Ok(connected) => connected,
         // It tries for ever; what ends it at once is wrong in the settings.
-        Err(message) => {
-            tracing::error!("the session store cannot be used: {message}");
-            node.complain(Some(&message));
+        Err(error) => {
+            tracing::error!("the session store cannot be used: {error}");
+            node.complain(Some(&error.to_string()));
             return;
         }
     };

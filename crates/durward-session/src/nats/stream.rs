@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, Info, RetentionPolicy, StorageType};
 use async_nats::jetstream::{Context, ErrorCode};
+use durward_identity::IdentityError;
 
 use super::settings::{NatsSettings, Retention};
 use super::subject::ClusterSubjects;
@@ -24,34 +25,35 @@ pub(super) async fn open(
     settings: &NatsSettings,
     retention: &Retention,
     subjects: &ClusterSubjects,
-) -> Result<String, String> {
+) -> Result<String, IdentityError> {
     check_version(&context.client().server_info().version)?;
     let wanted = wanted(settings, retention, subjects);
     let info = match context.get_stream(&settings.stream).await {
         Ok(stream) => stream.cached_info().clone(),
         Err(error) if is_missing(&error.kind()) => create(context, &wanted).await?,
-        Err(error) => return Err(format!("stream `{}`: {error}", settings.stream)),
+        Err(error) => return Err(IdentityError::new(format!("stream `{}`: {error}", settings.stream))),
     };
     check(&info.config, &wanted)?;
     if info.config.max_age < wanted.max_age && !info.config.max_age.is_zero() {
         // Longer is always right: a node with shorter sessions does not take it back.
         let longer = Config { max_age: wanted.max_age, ..info.config };
-        context
-            .update_stream(longer)
-            .await
-            .map_err(|error| format!("stream `{}` must keep records for longer: {error}", wanted.name))?;
+        context.update_stream(longer).await.map_err(|error| {
+            IdentityError::new(format!("stream `{}` must keep records for longer: {error}", wanted.name))
+        })?;
     }
     Ok(format!("{:?}", info.created))
 }
 
-fn check_version(version: &str) -> Result<(), String> {
+fn check_version(version: &str) -> Result<(), IdentityError> {
     let mut parts = version.split('.').map(|part| part.parse::<u64>().unwrap_or(0));
     let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
     if found >= VERSION_MIN {
         return Ok(());
     }
     let (major, minor) = VERSION_MIN;
-    Err(format!("the server is nats-server {version}, and {major}.{minor} is the first that can be used"))
+    Err(IdentityError::new(format!(
+        "the server is nats-server {version}, and {major}.{minor} is the first that can be used"
+    )))
 }
 
 fn is_missing(kind: &GetStreamErrorKind) -> bool {
@@ -59,14 +61,14 @@ fn is_missing(kind: &GetStreamErrorKind) -> bool {
 }
 
 /// Several nodes may do so at once: for the server, all ask for the same.
-async fn create(context: &Context, wanted: &Config) -> Result<Info, String> {
+async fn create(context: &Context, wanted: &Config) -> Result<Info, IdentityError> {
     let created = context.create_stream(wanted.clone()).await;
     let stream = created.map_err(|error| {
-        format!(
+        IdentityError::new(format!(
             "cannot make the stream `{}` with {} replicas (`identity.nats.replicas`): {error}; a cluster of so many servers \
              with JetStream is needed",
             wanted.name, wanted.num_replicas
-        )
+        ))
     })?;
     Ok(stream.cached_info().clone())
 }
@@ -87,8 +89,8 @@ fn wanted(settings: &NatsSettings, retention: &Retention, subjects: &ClusterSubj
 }
 
 /// Whether a stream that is there keeps what must be kept.
-fn check(found: &Config, wanted: &Config) -> Result<(), String> {
-    let wrong = |message: String| Err(format!("stream `{}` {message}", wanted.name));
+fn check(found: &Config, wanted: &Config) -> Result<(), IdentityError> {
+    let wrong = |message: String| Err(IdentityError::new(format!("stream `{}` {message}", wanted.name)));
     let mut subjects = found.subjects.clone();
     subjects.sort();
     let mut wanted_subjects = wanted.subjects.clone();
@@ -149,7 +151,7 @@ mod tests {
         let refused = |change: fn(&mut Config)| {
             let mut found = wanted.clone();
             change(&mut found);
-            check(&found, &wanted).unwrap_err()
+            check(&found, &wanted).unwrap_err().to_string()
         };
         assert!(refused(|it| it.num_replicas = 1).contains("`identity.nats.replicas` is 3"));
         assert!(refused(|it| it.max_messages = 1000).contains("max_age"));
@@ -166,7 +168,7 @@ mod tests {
         check_version("2.14.9").unwrap();
         check_version("3.0.0-dev").unwrap();
         for old in ["2.10.29", "1.4.1", "", "x"] {
-            assert!(check_version(old).unwrap_err().contains("2.11"), "{old}");
+            assert!(check_version(old).unwrap_err().to_string().contains("2.11"), "{old}");
         }
     }
 }

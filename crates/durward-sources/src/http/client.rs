@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use durward_net::connect::Connector;
 use durward_net::http::{HttpClient, HttpError, read_within};
-use durward_pdp::Value;
-use durward_pdp::ir::json;
+use durward_pdp::ir::fault::Evaluated;
+use durward_pdp::ir::{Fault, json};
 use durward_pdp::stream::Publisher;
+use durward_pdp::{SourceError, Value};
 use durward_wire::sse::Events;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -48,7 +49,7 @@ impl Client {
     }
 
     /// Asks, and publishes the answer; for an event stream, what comes until it ends.
-    pub(super) async fn run(&self, request: Request, publisher: &Publisher) -> Result<(), String> {
+    pub(super) async fn run(&self, request: Request, publisher: &Publisher) -> Result<(), SourceError> {
         if request.expects == Expects::Events {
             return self.follow(request, publisher).await;
         }
@@ -60,8 +61,9 @@ impl Client {
     ///
     /// # Errors
     /// What went wrong, with the service but without path, query and credentials.
-    pub(crate) async fn ask(&self, request: Request) -> Result<Value, String> {
-        let _permit = self.requests.acquire().await.map_err(|_| "durward is stopping")?;
+    pub(crate) async fn ask(&self, request: Request) -> Result<Value, SourceError> {
+        let stopping = |_| SourceError::new("durward is stopping");
+        let _permit = self.requests.acquire().await.map_err(stopping)?;
         let service = request.endpoint().to_string();
         let (expects, bytes_max) = (request.expects, request.answer_bytes_max);
         let ask = async {
@@ -73,16 +75,17 @@ impl Client {
         let answer = timeout(self.answer_time_max, ask).await;
         let answer = answer.unwrap_or_else(|_| Err("no answer within the time allowed".into()));
         let value = answer.and_then(|(decode, bytes)| match expects {
-            Expects::Json => of_json(&bytes),
+            Expects::Json => of_json(&bytes).map_err(|fault| fault.message),
             Expects::Text | Expects::Events => Ok(Value::Text(decode(&bytes).into())),
         });
-        value.map_err(|reason: String| format!("{service}: {reason}"))
+        value.map_err(|reason: String| SourceError::new(format!("{service}: {reason}")))
     }
 
-    async fn follow(&self, request: Request, publisher: &Publisher) -> Result<(), String> {
+    async fn follow(&self, request: Request, publisher: &Publisher) -> Result<(), SourceError> {
         let _permit = self.stream_permit()?;
         let service = request.endpoint().to_string();
-        self.follow_to_end(request, publisher).await.map_err(|reason| format!("{service}: {reason}"))
+        let failed = |reason: String| SourceError::new(format!("{service}: {reason}"));
+        self.follow_to_end(request, publisher).await.map_err(failed)
     }
 
     async fn follow_to_end(&self, request: Request, publisher: &Publisher) -> Result<(), String> {
@@ -95,15 +98,16 @@ impl Client {
             let Ok(bytes) = frame.into_data() else { continue };
             let event = events.read(&bytes).map_err(|_| too_large(bytes_max))?;
             if let Some(event) = event {
-                publisher.publish(of_json(&event).map_err(super::fault));
+                publisher.publish(of_json(&event));
             }
         }
         Ok(())
     }
 
     /// A place among the streams.
-    pub(super) fn stream_permit(&self) -> Result<OwnedSemaphorePermit, String> {
-        let full = |_| "too many event streams and WebSockets are open; see `sources.streams_max`".to_owned();
+    pub(super) fn stream_permit(&self) -> Result<OwnedSemaphorePermit, SourceError> {
+        let message = "too many event streams and WebSockets are open; see `sources.streams_max`";
+        let full = |_| SourceError::new(message);
         Arc::clone(&self.streams).try_acquire_owned().map_err(full)
     }
 
@@ -137,11 +141,11 @@ pub(super) fn too_large(bytes_max: usize) -> String {
 }
 
 /// A text of JSON; a blank one is no value.
-pub(super) fn of_json(bytes: &[u8]) -> Result<Value, String> {
+pub(super) fn of_json(bytes: &[u8]) -> Evaluated<Value> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Value::Undefined);
     }
-    json::read(bytes).map_err(|error| format!("no JSON: {error}"))
+    json::read(bytes).map_err(|error| Fault::processing(format!("no JSON: {error}")))
 }
 
 /// How the text of an answer is written: ISO 8859-1 where it says so, otherwise UTF-8.

@@ -5,6 +5,8 @@
 //! added may lead elsewhere.
 
 use durward_pdp::Value;
+use durward_pdp::ir::Fault;
+use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::value::Object;
 use durward_pdp::stream::Context;
 use hyper::header::{
@@ -30,24 +32,21 @@ const RESERVED: [HeaderName; 8] =
 ///
 /// # Errors
 /// Fields that are none or not allowed, and credentials that must not be sent there.
-pub(super) fn merged(
-    settings: &Object,
-    context: &Context,
-    base: &Url,
-    url: &Url,
-) -> Result<HeaderMap, String> {
+pub(super) fn merged(settings: &Object, context: &Context, base: &Url, url: &Url) -> Evaluated<HeaderMap> {
     let own = match settings.get("headers") {
         None => None,
-        Some(headers) => Some(headers.as_object().ok_or("`headers` is not an object")?),
+        Some(headers) => {
+            Some(headers.as_object().ok_or_else(|| Fault::processing("`headers` is not an object"))?)
+        }
     };
     let own = own.map(|own| read(own, "the request")).transpose()?.unwrap_or_default();
     if let Some(name) = CREDENTIALS.iter().find(|name| own.contains_key(*name)) {
-        return Err(format!(
+        return Err(Fault::processing(format!(
             "the header field `{name}` holds credentials; put them into the secrets, and name them with `secretsKey`"
-        ));
+        )));
     }
     let Some(name) = settings.get("secretsKey") else { return Ok(own) };
-    let name = name.as_text().ok_or("`secretsKey` is not a text")?;
+    let name = name.as_text().ok_or_else(|| Fault::processing("`secretsKey` is not a text"))?;
     let operator = context.surroundings.as_deref().map(|surroundings| &surroundings.secrets);
     let mut headers = HeaderMap::new();
     put_over(&mut headers, secret(context.secrets.as_deref(), name, base, url)?);
@@ -72,7 +71,7 @@ fn put_over(headers: &mut HeaderMap, new: HeaderMap) {
 }
 
 /// The header fields of one secret.
-fn secret(secrets: Option<&Value>, name: &str, base: &Url, url: &Url) -> Result<HeaderMap, String> {
+fn secret(secrets: Option<&Value>, name: &str, base: &Url, url: &Url) -> Evaluated<HeaderMap> {
     let entry = |value: Option<&Value>, key: &str| value.and_then(Value::as_object)?.get(key).cloned();
     let http = entry(secrets, "http");
     let secret = entry(http.as_ref(), name);
@@ -88,10 +87,10 @@ fn secret(secrets: Option<&Value>, name: &str, base: &Url, url: &Url) -> Result<
         .filter_map(|text| Url::read(text.as_text()?).ok())
         .any(|allowed| base.is_within(&allowed) && url.is_within(&allowed));
     if !is_allowed {
-        return Err(format!(
+        return Err(Fault::processing(format!(
             "the secret `{name}` may not be sent to {}; add the address to its `allowedBaseUrls`, or correct the request",
             url.endpoint
-        ));
+        )));
     }
     let mut headers = read(headers, "a secret")?;
     headers.values_mut().for_each(|value| value.set_sensitive(true));
@@ -99,15 +98,15 @@ fn secret(secrets: Option<&Value>, name: &str, base: &Url, url: &Url) -> Result<
 }
 
 /// Fields out of an object of texts, of arrays of them, or of other values.
-fn read(object: &Object, whose: &str) -> Result<HeaderMap, String> {
+fn read(object: &Object, whose: &str) -> Evaluated<HeaderMap> {
     let mut headers = HeaderMap::with_capacity(object.len());
     for (name, value) in object.iter() {
-        let wrong = || format!("the header field `{name}` of {whose} cannot be one");
+        let wrong = || Fault::processing(format!("the header field `{name}` of {whose} cannot be one"));
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
         if RESERVED.contains(&name) {
-            return Err(format!(
+            return Err(Fault::processing(format!(
                 "the header field `{name}` of {whose} is durward's own affair; leave it out"
-            ));
+            )));
         }
         let one = std::slice::from_ref(value);
         for value in value.as_array().map_or(one, |values| values) {

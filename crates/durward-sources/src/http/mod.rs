@@ -10,6 +10,7 @@ mod websocket;
 
 use std::sync::Arc;
 
+use durward_pdp::SourceError;
 use durward_pdp::ir::Fault;
 use durward_pdp::stream::{AttributeFinder, Context, Invocation, Publisher, Reads};
 use tokio::runtime::Handle;
@@ -34,18 +35,18 @@ impl HttpFinder {
 
     fn start(&self, verb: Verb, name: String, request: Request, publisher: Publisher) -> Box<dyn Send> {
         let client = Arc::clone(&self.client);
-        let told = move |reason: String| fault(format!("`{name}` of {reason}"));
+        let fault = move |error: SourceError| Fault::processing(format!("`{name}` of {error}"));
         match verb {
             Verb::Http(_) => Box::new(Task::spawn(&self.runtime, async move {
-                if let Err(reason) = client.run(request, &publisher).await {
-                    publisher.publish(Err(told(reason)));
+                if let Err(error) = client.run(request, &publisher).await {
+                    publisher.publish(Err(fault(error)));
                 }
             })),
             Verb::WebSocket => {
                 let (handle, leaving) = leave();
                 self.runtime.spawn(async move {
-                    if let Err(reason) = client.listen(request, &publisher, leaving).await {
-                        publisher.publish(Err(told(reason)));
+                    if let Err(error) = client.listen(request, &publisher, leaving).await {
+                        publisher.publish(Err(fault(error)));
                     }
                 });
                 Box::new(handle)
@@ -70,14 +71,10 @@ impl AttributeFinder for HttpFinder {
         let Some(verb) = Verb::of(&invocation.name) else { return Box::new(()) };
         match Request::of(&verb, invocation, context, self.answer_bytes_max) {
             Ok(request) => self.start(verb, invocation.name.to_string(), request, publisher),
-            Err(reason) => {
-                publisher.publish(Err(fault(format!("`{}`: {reason}", invocation.name))));
+            Err(fault) => {
+                publisher.publish(Err(Fault::processing(format!("`{}`: {fault}", invocation.name))));
                 Box::new(())
             }
         }
     }
-}
-
-fn fault(reason: String) -> Box<Fault> {
-    Fault::processing(reason)
 }

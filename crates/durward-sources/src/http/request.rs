@@ -1,9 +1,12 @@
 //! What `http.get` and its like are asked: settings into a request.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use durward_pdp::Value;
+use durward_pdp::ir::Fault;
+use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::value::Object;
 use durward_pdp::stream::{Context, Invocation};
 use hyper::Method;
@@ -72,17 +75,19 @@ impl Request {
         invocation: &Invocation,
         context: &Context,
         answer_bytes_max: usize,
-    ) -> Result<Request, String> {
+    ) -> Evaluated<Request> {
         let empty = Arc::default();
         let settings = match &*invocation.arguments {
             [] => &empty,
-            [settings, ..] => settings.as_object().ok_or("the settings of the request are no object")?,
+            [settings, ..] => {
+                settings.as_object().ok_or_else(|| unfit("the settings of the request are no object"))?
+            }
         };
         let base = match &invocation.entity {
-            Some(entity) => entity.as_text().ok_or("the entity is no address: not a text")?,
+            Some(entity) => entity.as_text().ok_or_else(|| unfit("the entity is no address: not a text"))?,
             None => match settings.get("baseUrl") {
-                Some(base) => base.as_text().ok_or("`baseUrl` is not a text")?,
-                None => return Err("the settings have no `baseUrl`".into()),
+                Some(base) => base.as_text().ok_or_else(|| unfit("`baseUrl` is not a text"))?,
+                None => return Err(unfit("the settings have no `baseUrl`")),
             },
         };
         Request::build(verb, base, settings, context, answer_bytes_max)
@@ -94,9 +99,9 @@ impl Request {
         settings: &Object,
         context: &Context,
         answer_bytes_max: usize,
-    ) -> Result<Request, String> {
+    ) -> Evaluated<Request> {
         let url = url(base, settings)?;
-        let base = Url::read(base).map_err(|error| error.to_string())?;
+        let base = Url::read(base).map_err(unfit)?;
         let mut headers = headers::merged(settings, context, &base, &url)?;
         let accept = text(settings, "accept")?.unwrap_or(JSON);
         let content_type = text(settings, "contentType")?.unwrap_or(JSON);
@@ -111,7 +116,8 @@ impl Request {
         ];
         for (name, value) in defaults {
             let Some(value) = value else { continue };
-            let value = HeaderValue::from_str(value).map_err(|_| format!("`{name}` holds odd characters"))?;
+            let odd = |_| unfit(format!("`{name}` holds odd characters"));
+            let value = HeaderValue::from_str(value).map_err(odd)?;
             headers.entry(name).or_insert(value);
         }
         let expects = expects(accept);
@@ -130,7 +136,7 @@ impl Request {
         body: Option<String>,
         context: &Context,
         answer_bytes_max: usize,
-    ) -> Result<Request, String> {
+    ) -> Evaluated<Request> {
         let verb = Verb::Http(method);
         let mut request = Request::build(&verb, address, settings, context, answer_bytes_max)?;
         request.answer_bytes_max = answer_bytes_max;
@@ -155,25 +161,25 @@ impl Request {
 }
 
 /// The whole address: base, path, and parameters as a query.
-fn url(base: &str, settings: &Object) -> Result<Url, String> {
+fn url(base: &str, settings: &Object) -> Evaluated<Url> {
     let mut address = base.to_owned();
     address.push_str(text(settings, "path")?.unwrap_or_default());
     let parameters = match settings.get("urlParameters") {
-        None => return Url::read(&address).map_err(|error| error.to_string()),
-        Some(parameters) => parameters.as_object().ok_or("`urlParameters` is not an object")?,
+        None => return Url::read(&address).map_err(unfit),
+        Some(parameters) => {
+            parameters.as_object().ok_or_else(|| unfit("`urlParameters` is not an object"))?
+        }
     };
     let mut separator = if address.contains('?') { '&' } else { '?' };
     for (name, value) in parameters.iter() {
         address.push(separator);
         form_encoded(name, &mut address);
         address.push('=');
-        form_encoded(
-            &scalar(value).ok_or("a value of `urlParameters` is neither text nor number")?,
-            &mut address,
-        );
+        let wrong = || unfit("a value of `urlParameters` is neither text nor number");
+        form_encoded(&scalar(value).ok_or_else(wrong)?, &mut address);
         separator = '&';
     }
-    Url::read(&address).map_err(|error| error.to_string())
+    Url::read(&address).map_err(unfit)
 }
 
 /// A text, number or truth value as a text.
@@ -183,8 +189,8 @@ pub(crate) fn scalar(value: &Value) -> Option<String> {
 }
 
 /// A setting that is a text, if it is there.
-fn text<'s>(settings: &'s Object, key: &str) -> Result<Option<&'s str>, String> {
-    let wrong = || format!("`{key}` is not a text");
+fn text<'s>(settings: &'s Object, key: &str) -> Evaluated<Option<&'s str>> {
+    let wrong = || unfit(format!("`{key}` is not a text"));
     settings.get(key).map(|value| value.as_text().ok_or_else(wrong)).transpose()
 }
 
@@ -209,10 +215,10 @@ fn expects(accept: &str) -> Expects {
     }
 }
 
-fn bytes_max(settings: &Object) -> Result<usize, String> {
+fn bytes_max(settings: &Object) -> Evaluated<usize> {
     let Some(value) = settings.get("maxResponseBytes") else { return Ok(ANSWER_BYTES) };
-    let number = value.as_number().ok_or("`maxResponseBytes` is not a number")?;
-    let wrong = || "`maxResponseBytes` is not a whole number from 1".to_owned();
+    let number = value.as_number().ok_or_else(|| unfit("`maxResponseBytes` is not a number"))?;
+    let wrong = || unfit("`maxResponseBytes` is not a whole number from 1");
     if !number.is_integer() {
         return Err(wrong());
     }
@@ -222,4 +228,9 @@ fn bytes_max(settings: &Object) -> Result<usize, String> {
         None if number.to_f64() > 0.0 => Ok(usize::MAX),
         Some(_) | None => Err(wrong()),
     }
+}
+
+/// What the author of a policy is told of what they ask for.
+fn unfit(what: impl Display) -> Box<Fault> {
+    Fault::processing(what.to_string())
 }

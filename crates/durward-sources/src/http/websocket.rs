@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use durward_pdp::SourceError;
 use durward_pdp::stream::Publisher;
 use futures_util::{SinkExt, StreamExt};
 use tokio::sync::oneshot;
@@ -30,10 +31,11 @@ impl Client {
         request: Request,
         publisher: &Publisher,
         leave: oneshot::Receiver<()>,
-    ) -> Result<(), String> {
+    ) -> Result<(), SourceError> {
         let _permit = self.stream_permit()?;
         let service = request.endpoint().to_string();
-        self.listen_to_end(request, publisher, leave).await.map_err(|reason| format!("{service}: {reason}"))
+        let failed = |reason: String| SourceError::new(format!("{service}: {reason}"));
+        self.listen_to_end(request, publisher, leave).await.map_err(failed)
     }
 
     async fn listen_to_end(
@@ -60,7 +62,7 @@ impl Client {
                     silence = Silence::new();
                     match message {
                         Some(Ok(Message::Text(text))) => {
-                            publisher.publish(of_json(text.as_bytes()).map_err(super::fault));
+                            publisher.publish(of_json(text.as_bytes()));
                         }
                         // Binary ones are passed over, as in SAPL's engine.
                         Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}

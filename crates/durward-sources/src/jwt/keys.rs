@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use durward_library::jwt::TrustedKey;
-use durward_pdp::Value;
+use durward_pdp::ir::Fault;
 use durward_pdp::stream::Context;
+use durward_pdp::{SourceError, Value};
 
 use super::settings::KeyServer;
 use crate::Clock;
@@ -61,8 +62,8 @@ impl Keys {
                 Fetched { key: Some(key), is_certain: true, until_ms: now_ms.saturating_add(server.key_ms) }
             }
             Ok(None) => Fetched { key: None, is_certain: true, until_ms: now_ms.saturating_add(ABSENCE_MS) },
-            Err(reason) => {
-                tracing::warn!(key = id, reason, "a key for tokens cannot be fetched");
+            Err(error) => {
+                tracing::warn!(key = id, reason = error.message, "a key for tokens cannot be fetched");
                 Fetched { key: None, is_certain: false, until_ms: now_ms.saturating_add(ABSENCE_MS) }
             }
         };
@@ -80,18 +81,25 @@ impl Keys {
 
     /// # Errors
     /// A server that does not answer, or with what is no key.
-    async fn fetch(&self, server: &KeyServer, address: &str, id: &str) -> Result<Option<TrustedKey>, String> {
+    async fn fetch(
+        &self,
+        server: &KeyServer,
+        address: &str,
+        id: &str,
+    ) -> Result<Option<TrustedKey>, SourceError> {
+        let failed = |fault: Box<Fault>| SourceError::new(fault.message);
         let settings = Value::object([("accept", Value::Text("text/plain, application/json;q=0.9".into()))]);
         let empty = Arc::default();
         let settings = settings.as_object().unwrap_or(&empty);
         let context = Context::default();
         let method = server.method.clone();
-        let request = Request::custom(method, address, settings, None, &context, ANSWER_BYTES_MAX)?;
+        let request =
+            Request::custom(method, address, settings, None, &context, ANSWER_BYTES_MAX).map_err(failed)?;
         let answer = self.client.ask(request).await?;
         let answer = answer.as_text().unwrap_or_default().trim();
         if !answer.starts_with('{') {
-            return TrustedKey::read(answer).map(Some).map_err(|fault| fault.message.to_string());
+            return TrustedKey::read(answer).map(Some).map_err(failed);
         }
-        TrustedKey::published(answer, id).map_err(|fault| fault.message.to_string())
+        TrustedKey::published(answer, id).map_err(failed)
     }
 }

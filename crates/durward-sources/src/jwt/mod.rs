@@ -89,8 +89,8 @@ impl AttributeFinder for JwtFinder {
     fn open(&self, invocation: &Invocation, context: &Context, publisher: Publisher) -> Box<dyn Send> {
         let settings = match JwtSettings::of(invocation, context) {
             Ok(settings) => settings,
-            Err(reason) => {
-                publisher.publish(Err(Fault::processing(format!("`jwt.token`: {reason}"))));
+            Err(fault) => {
+                publisher.publish(Err(Fault::processing(format!("`jwt.token`: {fault}"))));
                 return Box::new(());
             }
         };

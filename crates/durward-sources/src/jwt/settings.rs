@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use durward_library::jwt::{Rules, TrustedKey};
 use durward_pdp::Value;
+use durward_pdp::ir::Fault;
+use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::value::Object;
 use durward_pdp::stream::{Context, Invocation};
 use hyper::Method;
@@ -33,15 +35,19 @@ pub(super) struct KeyServer {
 impl JwtSettings {
     /// # Errors
     /// An argument or a configuration that is unfit.
-    pub(super) fn of(invocation: &Invocation, context: &Context) -> Result<JwtSettings, String> {
+    pub(super) fn of(invocation: &Invocation, context: &Context) -> Evaluated<JwtSettings> {
         let surroundings = context.surroundings.as_deref();
         let variables = surroundings.and_then(|surroundings| surroundings.variables.as_object());
         let empty = Arc::default();
         let config = variables.and_then(|variables| variables.get("jwt")).and_then(Value::as_object);
         let config = config.unwrap_or(&empty);
         let secret = match (invocation.arguments.first(), config.get("secretsKey")) {
-            (Some(name), _) => name.as_text().ok_or("the name of the secret is not a text")?,
-            (None, Some(name)) => name.as_text().ok_or("`secretsKey` is not a text")?,
+            (Some(name), _) => {
+                name.as_text().ok_or_else(|| Fault::processing("the name of the secret is not a text"))?
+            }
+            (None, Some(name)) => {
+                name.as_text().ok_or_else(|| Fault::processing("`secretsKey` is not a text"))?
+            }
             (None, None) => "jwt",
         };
         let rules = Rules {
@@ -73,15 +79,16 @@ impl JwtSettings {
 
 impl KeyServer {
     /// `None` where no address is given.
-    fn of(config: &Object) -> Result<Option<KeyServer>, String> {
+    fn of(config: &Object) -> Evaluated<Option<KeyServer>> {
         let Some(uri) = config.get("uri") else { return Ok(None) };
-        let uri = uri.as_text().ok_or("`publicKeyServer.uri` is not a text")?;
+        let uri = uri.as_text().ok_or_else(|| Fault::processing("`publicKeyServer.uri` is not a text"))?;
         let is_insecure_allowed = config.get("allowInsecureHttp").and_then(Value::as_boolean) == Some(true);
         let is_secure = uri.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"));
         if !is_secure && !is_insecure_allowed {
-            return Err("`publicKeyServer.uri` is not `https://`: whoever is in between could sign tokens; \
-                        set `allowInsecureHttp` for development"
-                .into());
+            return Err(Fault::processing(
+                "`publicKeyServer.uri` is not `https://`: whoever is in between could sign tokens; \
+                 set `allowInsecureHttp` for development",
+            ));
         }
         let method = config.get("method").and_then(Value::as_text).unwrap_or("GET");
         let method = if method.eq_ignore_ascii_case("post") { Method::POST } else { Method::GET };
@@ -90,7 +97,7 @@ impl KeyServer {
             Some(value) => value
                 .as_number()
                 .and_then(|number| number.to_i64())
-                .ok_or("`keyCachingTtlMillis` is not a whole number")?,
+                .ok_or_else(|| Fault::processing("`keyCachingTtlMillis` is not a whole number"))?,
         };
         // As the engine has it: less than nothing is the default.
         let key_ms = if key_ms < 0 { KEY_MS } else { key_ms.max(KEY_MS_MIN) };
@@ -106,8 +113,8 @@ impl KeyServer {
     }
 }
 
-fn seconds(config: &Object, key: &str) -> Result<i64, String> {
+fn seconds(config: &Object, key: &str) -> Evaluated<i64> {
     let Some(value) = config.get(key) else { return Ok(0) };
     let number = value.as_number().and_then(|number| number.to_i64()).filter(|number| *number >= 0);
-    number.ok_or_else(|| format!("`{key}` is not a whole number of seconds"))
+    number.ok_or_else(|| Fault::processing(format!("`{key}` is not a whole number of seconds")))
 }

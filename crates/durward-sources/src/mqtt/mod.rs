@@ -40,8 +40,8 @@ impl AttributeFinder for MqttFinder {
     fn open(&self, invocation: &Invocation, context: &Context, publisher: Publisher) -> Box<dyn Send> {
         match Wanted::of(invocation, context) {
             Ok(wanted) => Box::new(self.0.join(wanted, publisher)),
-            Err(reason) => {
-                publisher.publish(Err(Fault::processing(format!("`mqtt.messages`: {reason}"))));
+            Err(fault) => {
+                publisher.publish(Err(Fault::processing(format!("`mqtt.messages`: {fault}"))));
                 Box::new(())
             }
         }

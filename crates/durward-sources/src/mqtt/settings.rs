@@ -48,14 +48,14 @@ pub(super) struct Wanted {
 impl Wanted {
     /// # Errors
     /// Arguments or a configuration that are unfit; never with a password in the text.
-    pub(super) fn of(invocation: &Invocation, context: &Context) -> Result<Wanted, String> {
+    pub(super) fn of(invocation: &Invocation, context: &Context) -> Evaluated<Wanted> {
         let surroundings = context.surroundings.as_deref();
         let variables = surroundings.and_then(|surroundings| surroundings.variables.as_object());
         let empty = Arc::default();
         let config =
             variables.and_then(|variables| variables.get("mqttPipConfig")).and_then(Value::as_object);
         let config = config.unwrap_or(&empty);
-        let entity = invocation.entity.as_ref().ok_or("there is no topic")?;
+        let entity = invocation.entity.as_ref().ok_or_else(|| Fault::processing("there is no topic"))?;
         let filters = topics::filters(entity)?;
         let mut arguments = invocation.arguments.iter();
         let qos = qos(arguments.next().or_else(|| config.get("defaultQos")))?;
@@ -70,9 +70,9 @@ impl Wanted {
         };
         let default_after = match setting("defaultResponseTimeout") {
             None => DEFAULT_AFTER_MS,
-            Some(value) => {
-                whole(value).ok_or("`defaultResponseTimeout` is not a whole number of milliseconds")?
-            }
+            Some(value) => whole(value).ok_or_else(|| {
+                Fault::processing("`defaultResponseTimeout` is not a whole number of milliseconds")
+            })?,
         };
         Ok(Wanted {
             broker,
@@ -85,10 +85,11 @@ impl Wanted {
     }
 }
 
-fn qos(value: Option<&Value>) -> Result<u8, String> {
+fn qos(value: Option<&Value>) -> Evaluated<u8> {
     let Some(value) = value else { return Ok(0) };
     let number = whole(value).and_then(|number| u8::try_from(number).ok());
-    number.filter(|number| *number <= 2).ok_or_else(|| "the quality of service is not 0, 1 or 2".into())
+    let wrong = || Fault::processing("the quality of service is not 0, 1 or 2");
+    number.filter(|number| *number <= 2).ok_or_else(wrong)
 }
 
 fn whole(value: &Value) -> Option<u64> {
@@ -96,13 +97,18 @@ fn whole(value: &Value) -> Option<u64> {
 }
 
 /// The broker that a policy wishes, or the default one.
-fn broker(config: &Object, wish: Option<&Value>, secrets: Option<&Value>) -> Result<BrokerKey, String> {
+fn broker(config: &Object, wish: Option<&Value>, secrets: Option<&Value>) -> Evaluated<BrokerKey> {
     let known = config.get("brokerConfig");
     let default = match config.get("defaultBrokerConfigName") {
         None => "default",
-        Some(name) => name.as_text().ok_or("`defaultBrokerConfigName` is not a text")?,
+        Some(name) => {
+            name.as_text().ok_or_else(|| Fault::processing("`defaultBrokerConfigName` is not a text"))?
+        }
     };
-    let missing = |name: &str| format!("there is no broker `{name}` in the variable `mqttPipConfig`");
+    let missing = |name: &str| {
+        Fault::processing(format!("there is no broker `{name}` in the variable `mqttPipConfig`"))
+    };
+    let neither = || Fault::processing("the argument is neither a broker nor the name of one");
     let (broker, is_written) = match wish {
         None => match known {
             Some(Value::Object(broker)) => (broker, false),
@@ -110,10 +116,7 @@ fn broker(config: &Object, wish: Option<&Value>, secrets: Option<&Value>) -> Res
         },
         Some(Value::Text(name)) => (named(known, name).ok_or_else(|| missing(name))?, false),
         Some(Value::Object(broker)) => (broker, true),
-        Some(brokers) => (
-            named(Some(brokers), default).ok_or("the argument is neither a broker nor the name of one")?,
-            true,
-        ),
+        Some(brokers) => (named(Some(brokers), default).ok_or_else(neither)?, true),
     };
     let endpoint = endpoint(broker, config)?;
     let is_known =
@@ -138,17 +141,18 @@ fn named<'c>(known: Option<&'c Value>, name: &str) -> Option<&'c Arc<Object>> {
     all(known).find(|broker| broker.get("name").and_then(Value::as_text) == Some(name))
 }
 
-fn endpoint(broker: &Object, config: &Object) -> Result<Endpoint, String> {
+fn endpoint(broker: &Object, config: &Object) -> Evaluated<Endpoint> {
     let host = text(broker, "brokerAddress")?.or(text(config, "brokerAddress")?).unwrap_or("localhost");
     let port = match broker.get("brokerPort").or_else(|| config.get("brokerPort")) {
         None => PORT,
         Some(port) => {
             let port = whole(port).and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
-            port.ok_or("`brokerPort` is no port")?
+            port.ok_or_else(|| Fault::processing("`brokerPort` is no port"))?
         }
     };
     if broker.contains_key("tlsTrustStore") || config.contains_key("tlsTrustStore") {
-        return Err("`tlsTrustStore` is a file of Java; name the authorities in `sources.authorities`".into());
+        let message = "`tlsTrustStore` is a file of Java; name the authorities in `sources.authorities`";
+        return Err(Fault::processing(message));
     }
     let is_encrypted = truth(broker, "tls")?.or(truth(config, "tls")?).unwrap_or(false);
     Ok(Endpoint { is_encrypted, host: host.to_owned(), port })
@@ -162,20 +166,20 @@ fn login<'s>(secrets: Option<&'s Value>, name: Option<&str>) -> Option<&'s Arc<O
     own.or_else(|| is_login.then_some(secrets))
 }
 
-fn text<'o>(object: &'o Object, key: &str) -> Result<Option<&'o str>, String> {
-    let wrong = || format!("`{key}` is not a text");
+fn text<'o>(object: &'o Object, key: &str) -> Evaluated<Option<&'o str>> {
+    let wrong = || Fault::processing(format!("`{key}` is not a text"));
     object.get(key).map(|value| value.as_text().ok_or_else(wrong)).transpose()
 }
 
 /// A truth value, which the documentation of SAPL writes as a text.
-fn truth(object: &Object, key: &str) -> Result<Option<bool>, String> {
+fn truth(object: &Object, key: &str) -> Evaluated<Option<bool>> {
     let Some(value) = object.get(key) else { return Ok(None) };
     let truth = value.as_boolean().or_else(|| match value.as_text() {
         Some("true") => Some(true),
         Some("false") => Some(false),
         Some(_) | None => None,
     });
-    truth.map(Some).ok_or_else(|| format!("`{key}` is neither true nor false"))
+    truth.map(Some).ok_or_else(|| Fault::processing(format!("`{key}` is neither true nor false")))
 }
 
 #[cfg(test)]
@@ -192,7 +196,7 @@ mod tests {
         r#"{"mqtt": {"a": {"username": "u", "password": "p"}, "username": "all", "password": "q"}}"#;
 
     /// Host and port, client and login of the broker that comes of a variable, secrets and an argument.
-    fn resolved(variables: &str, argument: &str) -> Result<String, String> {
+    fn resolved(variables: &str, argument: &str) -> Evaluated<String> {
         let read = |text: &str| json::read(text).unwrap();
         let surroundings = Surroundings { variables: read(variables), secrets: read(SECRETS) };
         let context = Context { secrets: None, surroundings: Some(Arc::new(surroundings)) };
@@ -216,7 +220,7 @@ mod tests {
             (CONFIG, r#"[0, [{"name": "a", "brokerAddress": "four"}]]"#, "four:1883 false    0"),
             (r#"{"mqttPipConfig": {"brokerConfig": {}}}"#, "[]", "localhost:1883 false  all q 0"),
         ] {
-            assert_eq!(resolved(variables, argument).as_deref(), Ok(expected), "{argument}");
+            assert_eq!(resolved(variables, argument).unwrap(), expected, "{argument}");
         }
     }
 
@@ -232,7 +236,7 @@ mod tests {
             (CONFIG, r#"[0, {"tls": "maybe"}]"#, "`tls`"),
             (CONFIG, r#"[0, {"tlsTrustStore": "x.jks"}]"#, "`sources.authorities`"),
         ] {
-            let message = resolved(variables, argument).unwrap_err();
+            let message = resolved(variables, argument).unwrap_err().to_string();
             assert!(message.contains(reason), "{message}");
         }
     }

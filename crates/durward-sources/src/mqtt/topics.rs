@@ -1,6 +1,8 @@
 //! Topic filters of MQTT (version 5, section 4.7).
 
 use durward_pdp::Value;
+use durward_pdp::ir::Fault;
+use durward_pdp::ir::fault::Evaluated;
 
 /// The most topic filters of one attribute.
 const FILTERS_MAX: usize = 1_000;
@@ -12,15 +14,16 @@ const FILTER_BYTES_MAX: usize = 65_535;
 ///
 /// # Errors
 /// Something else, or too many.
-pub(super) fn filters(entity: &Value) -> Result<Vec<String>, String> {
+pub(super) fn filters(entity: &Value) -> Evaluated<Vec<String>> {
     let one = std::slice::from_ref(entity);
     let values = entity.as_array().map_or(one, |values| values);
     if values.is_empty() || values.len() > FILTERS_MAX {
-        return Err(format!("{} topics; write 1 to {FILTERS_MAX}", values.len()));
+        return Err(Fault::processing(format!("{} topics; write 1 to {FILTERS_MAX}", values.len())));
     }
     let filter = |value: &Value| {
-        let text = value.as_text().ok_or("a topic is not a text")?;
-        if is_filter(text) { Ok(text.to_owned()) } else { Err(format!("`{text}` is no topic of MQTT")) }
+        let text = value.as_text().ok_or_else(|| Fault::processing("a topic is not a text"))?;
+        let wrong = || Fault::processing(format!("`{text}` is no topic of MQTT"));
+        if is_filter(text) { Ok(text.to_owned()) } else { Err(wrong()) }
     };
     values.iter().map(filter).collect()
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use durward_pdp::{AttributeName, DataType, Value};
 use serde::{Deserialize, Serialize};
 
-use super::{LdapDepth, SettingError, SourceSettings};
+use super::{LdapDepth, SettingError, SettingName, SourceSettings};
 
 /// One attribute that every request has unless it brings its own. It has `values`, or one of `http`, `ldap` and `jwt`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -146,9 +146,14 @@ impl AttributeSettings {
         Duration::from_millis(self.answer_time_ms_max)
     }
 
+    /// How messages call this attribute.
+    pub(crate) fn setting(&self) -> SettingName {
+        SettingName(format!("attributes.{}", self.id))
+    }
+
     /// A mistake in this attribute.
-    pub(crate) fn wrong(&self, message: impl Into<String>) -> SettingError {
-        SettingError::new(&format!("attributes.{}", self.id), message.into())
+    fn wrong(&self, message: impl Into<String>) -> SettingError {
+        self.setting().wrong(message)
     }
 
     /// What can be said of it without opening anything. `all` has the directories and issuers that it may name.

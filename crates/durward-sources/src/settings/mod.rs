@@ -33,3 +33,14 @@ impl fmt::Display for SettingError {
 }
 
 impl std::error::Error for SettingError {}
+
+/// The name of a setting that has others below it: `sources.attributes.hr.department`.
+#[derive(Clone, Debug)]
+pub(crate) struct SettingName(pub(crate) String);
+
+impl SettingName {
+    /// What is wrong with the setting; `message` follows its name.
+    pub(crate) fn wrong(&self, message: impl Into<String>) -> SettingError {
+        SettingError::new(&self.0, message.into())
+    }
+}

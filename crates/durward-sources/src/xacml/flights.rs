@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use durward_pdp::Value;
+use durward_pdp::{SourceError, Value};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -21,7 +21,7 @@ const ENTRY_BYTES: usize = 256;
 pub(super) type Key = (usize, Box<[String]>);
 
 /// What came of it.
-pub(super) type Answer = Result<Arc<[Value]>, Arc<str>>;
+pub(super) type Answer = Result<Arc<[Value]>, SourceError>;
 
 /// A table of questions.
 #[derive(Clone)]
@@ -67,7 +67,7 @@ impl Flights {
         ask: impl FnOnce() -> F,
     ) -> Answer
     where
-        F: Future<Output = Result<Vec<Value>, String>> + Send + 'static,
+        F: Future<Output = Result<Vec<Value>, SourceError>> + Send + 'static,
     {
         let mut receiver = {
             let mut table = self.table();
@@ -84,7 +84,7 @@ impl Flights {
                 }
             }
         };
-        let ended = || Err("durward is stopping, or has made a mistake".into());
+        let ended = || Err(SourceError::new("durward is stopping, or has made a mistake"));
         match receiver.wait_for(Option::is_some).await {
             Ok(answer) => answer.clone().unwrap_or_else(ended),
             Err(_) => ended(),
@@ -97,14 +97,14 @@ impl Flights {
         runtime: &Handle,
         key: &Key,
         Times { answer, cache }: Times,
-        ask: impl Future<Output = Result<Vec<Value>, String>> + Send + 'static,
+        ask: impl Future<Output = Result<Vec<Value>, SourceError>> + Send + 'static,
     ) -> watch::Receiver<Option<Answer>> {
         let (sender, receiver) = watch::channel(None);
         let (flights, key) = (self.clone(), key.clone());
         runtime.spawn(async move {
-            let late = || Err(format!("no answer within {} ms", answer.as_millis()));
+            let late = || Err(SourceError::new(format!("no answer within {} ms", answer.as_millis())));
             let found = timeout(answer, ask).await.unwrap_or_else(|_| late());
-            let found: Answer = found.map(Arc::from).map_err(Arc::from);
+            let found: Answer = found.map(Arc::from);
             {
                 let mut table = flights.table();
                 match &found {

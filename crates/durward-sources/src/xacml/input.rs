@@ -1,12 +1,13 @@
 //! What a source is told of a request: `{subject-id}`, `{resource-id}`, `{action-id}`, or `{CATEGORY/ID}`.
 
-use durward_pdp::ir::DataType;
+use durward_pdp::ir::{DataType, Fault};
 use durward_pdp::xacml::request::identifiers::{
     ACCESS_SUBJECT, ACTION, ACTION_ID, ENVIRONMENT, RESOURCE, RESOURCE_ID, SUBJECT_ID,
 };
 use durward_pdp::{AttributeName, Request, SourceError, Value};
 use smol_str::SmolStr;
 
+use crate::settings::{SettingError, SettingName};
 use crate::template::{Template, write_segment};
 
 /// An attribute of the request that a source needs.
@@ -80,7 +81,8 @@ impl Input {
 /// # Errors
 /// What the request lacks, or what cannot be part of an address.
 pub(super) fn address(template: &Template<Input>, request: &Request) -> Result<String, SourceError> {
-    template.filled(|input, out| write_segment(&input.text(request)?, out).map_err(SourceError::new))
+    let wrong = |fault: Box<Fault>| SourceError::new(fault.message);
+    template.filled(|input, out| write_segment(&input.text(request)?, out).map_err(wrong))
 }
 
 /// A text of JSON: integers and truth values as such, everything else a string.
@@ -99,17 +101,21 @@ pub(super) fn json(template: &Template<Input>, request: &Request) -> Result<Stri
     })
 }
 
-/// Reads a text in which braces mean inputs and nothing else.
+/// Reads what `key` of a setting says, a text in which braces mean inputs and nothing else.
 ///
 /// # Errors
 /// Braces around what is none.
-pub(super) fn strict(setting: &str, text: &str) -> Result<Template<Input>, String> {
+pub(super) fn strict(
+    setting: &SettingName,
+    key: &'static str,
+    text: &str,
+) -> Result<Template<Input>, SettingError> {
     let template = Template::of(text, Input::read);
     if template.texts().any(|text| text.contains(['{', '}'])) {
-        return Err(format!(
-            "has braces in `{setting}` around what is no attribute; write `{{subject-id}}`, `{{resource-id}}`, \
+        return Err(setting.wrong(format!(
+            "has braces in `{key}` around what is no attribute; write `{{subject-id}}`, `{{resource-id}}`, \
              `{{action-id}}` or `{{CATEGORY/ID}}` with the category `subject`, `resource`, `action` or `environment`"
-        ));
+        )));
     }
     Ok(template)
 }

@@ -1,6 +1,7 @@
 //! The kinds of sources: a service that speaks HTTP and JSON, an LDAP directory, a claim of a token.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use durward_pdp::ir::{DataType, json};
@@ -20,7 +21,8 @@ use crate::Clock;
 use crate::custom::{at, check_pointer, has_service, method};
 use crate::http::{Client, Request as HttpRequest, scalar};
 use crate::settings::{
-    AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, LdapDepth, SourceSettings,
+    AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings, LdapDepth,
+    SettingError, SettingName, SourceSettings,
 };
 use crate::template::Template;
 
@@ -116,14 +118,14 @@ impl Kind {
         self,
         question: Box<[String]>,
         data_type: DataType,
-    ) -> Result<Vec<Value>, String> {
+    ) -> Result<Vec<Value>, SourceError> {
         let mut texts = question.into_iter();
         let first = texts.next().unwrap_or_default();
         match self {
             Kind::Http(source) => values_of(source.ask(&first, texts.next()).await?, data_type),
             Kind::Ldap(source) => {
                 let search = LdapSearch { filter: first, base: texts.next(), ..source.search.clone() };
-                let found = source.directory.values(search).await.map_err(|error| error.to_string())?;
+                let found = source.directory.values(search).await.map_err(failed)?;
                 found.iter().map(|text| parsed(text, data_type)).collect()
             }
             Kind::Jwt(source) => values_of(source.ask(&first).await?, data_type),
@@ -132,15 +134,20 @@ impl Kind {
 
     /// # Errors
     /// What is wrong with a setting, or a file that cannot be read.
-    pub(super) fn http(settings: &AttributeHttpSettings, parts: &Parts) -> Result<Kind, String> {
-        let (method, address) = check_http(settings)?;
+    pub(super) fn http(
+        setting: &SettingName,
+        settings: &AttributeHttpSettings,
+        parts: &Parts,
+    ) -> Result<Kind, SettingError> {
+        let (method, address) = check_http(setting, settings)?;
         let headers = settings.headers.iter().map(|(name, value)| (name.as_str(), Value::Text(value.into())));
         let credentials = settings.authorization_path.as_deref().map(|path| {
-            let text = read_secret(path).map_err(|error| format!("has an `authorization_path`: {error}"))?;
+            let text = read_secret(path)
+                .map_err(|error| setting.wrong(format!("has an `authorization_path`: {error}")))?;
             let mut value = HeaderValue::from_str(&text)
-                .map_err(|_| "has an `authorization_path` with odd characters in the file".to_owned())?;
+                .map_err(|_| setting.wrong("has an `authorization_path` with odd characters in the file"))?;
             value.set_sensitive(true);
-            Ok::<HeaderValue, String>(value)
+            Ok::<HeaderValue, SettingError>(value)
         });
         Ok(Kind::Http(Arc::new(HttpSource {
             client: Arc::clone(&parts.client),
@@ -156,18 +163,27 @@ impl Kind {
 
     /// # Errors
     /// What is wrong with a setting.
-    pub(super) fn ldap(settings: &AttributeLdapSettings, parts: &Parts) -> Result<Kind, String> {
-        let (search, base, filter) = check_ldap(settings)?;
-        let directory =
-            parts.directories.get(&settings.directory).ok_or_else(|| unknown_directory(settings))?;
+    pub(super) fn ldap(
+        setting: &SettingName,
+        settings: &AttributeLdapSettings,
+        parts: &Parts,
+    ) -> Result<Kind, SettingError> {
+        let (search, base, filter) = check_ldap(setting, settings)?;
+        let unknown = || unknown_directory(setting, settings);
+        let directory = parts.directories.get(&settings.directory).ok_or_else(unknown)?;
         Ok(Kind::Ldap(Arc::new(LdapSource { directory: directory.clone(), search, base, filter })))
     }
 
     /// # Errors
     /// What is wrong with a setting.
-    pub(super) fn jwt(settings: &AttributeJwtSettings, parts: &Parts) -> Result<Kind, String> {
-        let token = check_jwt(settings)?;
-        let issuer = parts.issuers.get(&settings.issuer).ok_or_else(|| unknown_issuer(settings))?;
+    pub(super) fn jwt(
+        setting: &SettingName,
+        settings: &AttributeJwtSettings,
+        parts: &Parts,
+    ) -> Result<Kind, SettingError> {
+        let token = check_jwt(setting, settings)?;
+        let unknown = || unknown_issuer(setting, settings);
+        let issuer = parts.issuers.get(&settings.issuer).ok_or_else(unknown)?;
         Ok(Kind::Jwt(Arc::new(JwtSource {
             issuer: Arc::clone(issuer),
             clock: Arc::clone(&parts.clock),
@@ -181,16 +197,18 @@ impl Kind {
 ///
 /// # Errors
 /// What is wrong with a setting.
-fn check_http(settings: &AttributeHttpSettings) -> Result<(Method, Template<Input>), String> {
-    let method = method(&settings.method, settings.body.is_some())?;
-    let address = strict("url", &settings.url)?;
+fn check_http(
+    setting: &SettingName,
+    settings: &AttributeHttpSettings,
+) -> Result<(Method, Template<Input>), SettingError> {
+    let method = method(setting, &settings.method, settings.body.is_some())?;
+    let address = strict(setting, "url", &settings.url)?;
     if !has_service(address.beginning()) {
-        return Err(
-            "has an `url` without a fixed service; write it as `https://service/path/{subject-id}`".into()
-        );
+        return Err(setting
+            .wrong("has an `url` without a fixed service; write it as `https://service/path/{subject-id}`"));
     }
-    check_pointer("pointer", &settings.pointer)?;
-    body(settings).map_or(Ok(()), |body| body.check_json())?;
+    check_pointer(setting, "pointer", &settings.pointer)?;
+    body(settings).map_or(Ok(()), |body| body.check_json(setting))?;
     Ok((method, address))
 }
 
@@ -201,11 +219,12 @@ fn body(settings: &AttributeHttpSettings) -> Option<Template<Input>> {
 /// # Errors
 /// As [`check_http`].
 fn check_ldap(
+    setting: &SettingName,
     settings: &AttributeLdapSettings,
-) -> Result<(LdapSearch, Option<LdapTemplate>, LdapTemplate), String> {
-    let base = settings.base.as_deref().map(|base| ldap_template("base", base, places_of_base));
+) -> Result<(LdapSearch, Option<LdapTemplate>, LdapTemplate), SettingError> {
+    let base = settings.base.as_deref().map(|base| ldap_template(setting, "base", base, places_of_base));
     let base = base.transpose()?;
-    let filter = ldap_template("filter", &settings.filter, places_of_filter)?;
+    let filter = ldap_template(setting, "filter", &settings.filter, places_of_filter)?;
     let example = |template: &LdapTemplate| template.texts().collect::<Vec<_>>().join("x");
     let search = LdapSearch {
         base: base.as_ref().map(example),
@@ -216,23 +235,25 @@ fn check_ldap(
         filter: example(&filter),
         attribute: settings.attribute.clone(),
     };
-    search.check().map_err(|error| format!("cannot be searched for: {error}"))?;
+    search.check().map_err(|error| setting.wrong(format!("cannot be searched for: {error}")))?;
     Ok((search, base, filter))
 }
 
 /// # Errors
 /// As [`check_http`].
 fn ldap_template(
-    setting: &str,
+    setting: &SettingName,
+    key: &'static str,
     text: &str,
     places: impl Fn(&str) -> Result<Vec<LdapPlace>, IdentityError>,
-) -> Result<LdapTemplate, String> {
+) -> Result<LdapTemplate, SettingError> {
     if text.contains(LDAP_PLACE) {
-        return Err(format!("has a character in `{setting}` that cannot be asked for"));
+        return Err(setting.wrong(format!("has a character in `{key}` that cannot be asked for")));
     }
-    let template = strict(setting, text)?;
+    let template = strict(setting, key, text)?;
     let marked = template.texts().collect::<Vec<_>>().join(&LDAP_PLACE.to_string());
-    let places = places(&marked).map_err(|error| format!("cannot be searched for: {error}"))?;
+    let wrong = |error| setting.wrong(format!("cannot be searched for: {error}"));
+    let places = places(&marked).map_err(wrong)?;
     let mut places = places.into_iter();
     // Escaped for both, a value does no harm anywhere.
     Ok(template.map(|input| (input, places.next().unwrap_or(LdapPlace::DnInFilter))))
@@ -240,88 +261,91 @@ fn ldap_template(
 
 /// # Errors
 /// As [`check_http`].
-fn check_jwt(settings: &AttributeJwtSettings) -> Result<Input, String> {
-    check_pointer("claim", &settings.claim)?;
+fn check_jwt(setting: &SettingName, settings: &AttributeJwtSettings) -> Result<Input, SettingError> {
+    check_pointer(setting, "claim", &settings.claim)?;
     Input::read(&settings.token).ok_or_else(|| {
-        format!(
+        setting.wrong(format!(
             "has the `token` `{}`; name an attribute, such as `subject/urn:example:token`",
             settings.token
-        )
+        ))
     })
 }
 
-/// Looks at names and forms; nothing is opened.
+/// Looks at names and forms of an attribute's source; nothing is opened.
 ///
 /// # Errors
 /// As [`check_http`].
-pub(super) fn check(
-    http: Option<&AttributeHttpSettings>,
-    ldap: Option<&AttributeLdapSettings>,
-    jwt: Option<&AttributeJwtSettings>,
-    sources: &SourceSettings,
-) -> Result<(), String> {
-    if let Some(http) = http {
-        check_http(http)?;
+pub(crate) fn check(attribute: &AttributeSettings, sources: &SourceSettings) -> Result<(), SettingError> {
+    let setting = &attribute.setting();
+    if let Some(http) = &attribute.http {
+        check_http(setting, http)?;
     }
-    if let Some(ldap) = ldap {
-        check_ldap(ldap)?;
-        sources.ldap.get(&ldap.directory).ok_or_else(|| unknown_directory(ldap))?;
+    if let Some(ldap) = &attribute.ldap {
+        check_ldap(setting, ldap)?;
+        sources.ldap.get(&ldap.directory).ok_or_else(|| unknown_directory(setting, ldap))?;
     }
-    if let Some(jwt) = jwt {
-        check_jwt(jwt)?;
-        sources.jwt.get(&jwt.issuer).ok_or_else(|| unknown_issuer(jwt))?;
+    if let Some(jwt) = &attribute.jwt {
+        check_jwt(setting, jwt)?;
+        sources.jwt.get(&jwt.issuer).ok_or_else(|| unknown_issuer(setting, jwt))?;
     }
     Ok(())
 }
 
-fn unknown_directory(settings: &AttributeLdapSettings) -> String {
-    format!("names the directory `{0}`, and there is no `[sources.ldap.{0}]`", settings.directory)
+fn unknown_directory(setting: &SettingName, settings: &AttributeLdapSettings) -> SettingError {
+    let directory = &settings.directory;
+    setting.wrong(format!("names the directory `{directory}`, and there is no `[sources.ldap.{directory}]`"))
 }
 
-fn unknown_issuer(settings: &AttributeJwtSettings) -> String {
-    format!("names the issuer `{0}`, and there is no `[sources.jwt.{0}]`", settings.issuer)
+fn unknown_issuer(setting: &SettingName, settings: &AttributeJwtSettings) -> SettingError {
+    let issuer = &settings.issuer;
+    setting.wrong(format!("names the issuer `{issuer}`, and there is no `[sources.jwt.{issuer}]`"))
 }
 
 impl HttpSource {
-    async fn ask(&self, address: &str, body: Option<String>) -> Result<Value, String> {
+    async fn ask(&self, address: &str, body: Option<String>) -> Result<Value, SourceError> {
         let empty = Arc::default();
         let settings = self.settings.as_object().unwrap_or(&empty);
         let context = Context::default();
         let method = self.method.clone();
-        let request = HttpRequest::custom(method, address, settings, body, &context, self.answer_bytes_max)?;
+        let request = HttpRequest::custom(method, address, settings, body, &context, self.answer_bytes_max)
+            .map_err(failed)?;
         let answer = self.client.ask(request.authorized(self.credentials.as_ref())).await?;
         // A service that dies after the head of its answer must not take away what would deny.
         if answer.is_undefined() {
-            return Err("the answer is empty".to_owned());
+            return Err(SourceError::new("the answer is empty"));
         }
         Ok(at(answer, &self.pointer))
     }
 }
 
 impl JwtSource {
-    async fn ask(&self, token: &str) -> Result<Value, String> {
-        let claims = self.issuer.claims(token, (self.clock)()).await.map_err(|error| error.to_string())?;
+    async fn ask(&self, token: &str) -> Result<Value, SourceError> {
+        let claims = self.issuer.claims(token, (self.clock)()).await.map_err(failed)?;
         let text = serde_json::Value::Object(claims).to_string();
-        let claims = json::read(text.as_bytes()).map_err(|error| error.to_string())?;
+        let claims = json::read(text.as_bytes()).map_err(failed)?;
         Ok(at(claims, &self.claim))
     }
 }
 
 /// The values that an answer of JSON has: none for `null` and what is not there, several for an array.
-fn values_of(answer: Value, data_type: DataType) -> Result<Vec<Value>, String> {
+fn values_of(answer: Value, data_type: DataType) -> Result<Vec<Value>, SourceError> {
     if answer.is_undefined() || matches!(answer, Value::Null) {
         return Ok(Vec::new());
     }
     let one = std::slice::from_ref(&answer);
     let all = answer.as_array().map_or(one, |values| values);
+    let no_value = || failed("the answer has an object, an array or `null` where a value is expected");
     let value = |value: &Value| {
-        let text =
-            scalar(value).ok_or("the answer has an object, an array or `null` where a value is expected")?;
+        let text = scalar(value).ok_or_else(no_value)?;
         parsed(&text, data_type)
     };
     all.iter().map(value).collect()
 }
 
-fn parsed(text: &str, data_type: DataType) -> Result<Value, String> {
-    Value::parse(data_type, text).map_err(|error| format!("the answer: {error}"))
+fn parsed(text: &str, data_type: DataType) -> Result<Value, SourceError> {
+    Value::parse(data_type, text).map_err(|error| failed(format_args!("the answer: {error}")))
+}
+
+fn failed(reason: impl Display) -> SourceError {
+    SourceError::new(reason.to_string())
 }

@@ -34,6 +34,7 @@ use crate::settings::{AttributeSettings, SettingError, SourceSettings};
 use durward_net::connect::Connector;
 use flights::{Answer, Flights, Key, Times};
 pub use issuer::{Claims, Issuers, NotBelieved, TokenIssuer};
+pub(crate) use kinds::check;
 use kinds::{Kind, Parts};
 
 /// How often one request is decided again because answers made further attributes matter. Real policies need one or two.
@@ -60,14 +61,6 @@ struct Source {
     kind: Kind,
     times: Times,
     failures: Seldom,
-}
-
-/// # Errors
-/// What is wrong with an attribute's source.
-pub(crate) fn check(attribute: &AttributeSettings, sources: &SourceSettings) -> Result<(), SettingError> {
-    let AttributeSettings { http, ldap, jwt, .. } = attribute;
-    kinds::check(http.as_ref(), ldap.as_ref(), jwt.as_ref(), sources)
-        .map_err(|message| attribute.wrong(message))
 }
 
 impl AttributeSources {
@@ -129,15 +122,16 @@ impl AttributeSources {
     async fn answer(&self, key: &Key) -> Answer {
         let (number, question) = key;
         let Some(Source { name, kind, times, failures }) = self.sources.get(*number) else {
-            return Err("there is no such source".into());
+            return Err(SourceError::new("there is no such source"));
         };
         let ask = || kind.clone().ask(question.clone(), name.data_type);
         let answer = self.flights.answer(&self.runtime, key, *times, ask).await;
         // Callers are not told the reason. Each request may meet it again.
-        if let Err(reason) = &answer {
+        if let Err(error) = &answer {
+            let reason = error.message.as_str();
             match failures.is_due() {
-                true => tracing::warn!(attribute = ?name.id, ?reason, "{NOT_HAD}"),
-                false => tracing::debug!(attribute = ?name.id, ?reason, "{NOT_HAD}"),
+                true => tracing::warn!(attribute = ?name.id, reason, "{NOT_HAD}"),
+                false => tracing::debug!(attribute = ?name.id, reason, "{NOT_HAD}"),
             }
         }
         answer
@@ -202,7 +196,7 @@ impl Round<'_> {
         let known = notes.answers.get(&key).cloned().or_else(|| self.sources.flights.known(&key));
         if let Some(answer) = known {
             notes.answers.insert(key, answer.clone());
-            return answer.map_err(|reason| SourceError::new(&*reason));
+            return answer;
         }
         if notes.answers.len() + notes.open.len() >= QUESTIONS_MAX {
             let message = format!("one request wants more than {QUESTIONS_MAX} questions asked");
@@ -256,15 +250,16 @@ fn parts(settings: &SourceSettings, issuers: Issuers, clock: &Clock) -> Result<P
 }
 
 fn source(attribute: &AttributeSettings, parts: &Parts) -> Result<Source, SettingError> {
+    let setting = &attribute.setting();
     let kind = match (&attribute.http, &attribute.ldap, &attribute.jwt) {
-        (Some(http), _, _) => Kind::http(http, parts),
-        (None, Some(ldap), _) => Kind::ldap(ldap, parts),
-        (None, None, Some(jwt)) => Kind::jwt(jwt, parts),
-        (None, None, None) => Err("has no source".to_owned()),
+        (Some(http), _, _) => Kind::http(setting, http, parts),
+        (None, Some(ldap), _) => Kind::ldap(setting, ldap, parts),
+        (None, None, Some(jwt)) => Kind::jwt(setting, jwt, parts),
+        (None, None, None) => Err(setting.wrong("has no source")),
     };
     Ok(Source {
         name: attribute.name()?,
-        kind: kind.map_err(|message| attribute.wrong(message))?,
+        kind: kind?,
         times: Times { answer: attribute.time_max(), cache: attribute.cache_time() },
         failures: Seldom::default(),
     })

@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 
 use super::shorthand::category_of_shorthand;
 use super::value::{RawJson, data_type_of, read_values};
-use super::{List, Text, error_at, or_absent};
+use super::{List, Text, error_at, located, or_absent};
 use crate::request::identifiers::{data_type_uri, shared};
 use crate::request::{Categories, Limits, RawContent, RequestErrorKind, Written};
 use crate::xml::{Read, XmlReader};
@@ -89,8 +89,7 @@ fn read_attribute(
     let issuer = given.issuer.as_ref().map(|issuer| SmolStr::new(&**issuer));
     categories.begin_attribute(shared(&given.id), issuer, given.include_in_result);
     let data_type = given.data_type.as_deref().map(data_type_of).transpose();
-    let data_type = data_type
-        .map_err(|message| error_at(RequestErrorKind::Structure, format!("{}.DataType", path()), message))?;
+    let data_type = data_type.map_err(|error| located(error, format!("{}.DataType", path())))?;
     // Short names have one meaning; only another URI for a type is worth echoing.
     let named = given.data_type.as_deref().filter(|name| name.contains(':'));
     let mut take = |value: Value, text: &str| {
@@ -99,7 +98,7 @@ fn read_attribute(
         });
     };
     read_values(given.value, data_type.as_ref(), &mut take)
-        .map_err(|message| error_at(RequestErrorKind::Value, format!("{}.Value", path()), message))?;
+        .map_err(|error| located(error, format!("{}.Value", path())))?;
     if categories.attribute_count() > limits.attributes_max || categories.value_count() > limits.values_max {
         return Err(error_at(
             RequestErrorKind::Limit,
@@ -111,7 +110,7 @@ fn read_attribute(
 }
 
 /// Section 4.2.3.4: content is XML, as text or in base64. Without its prolog, and checked as that of an XML request.
-pub(crate) fn content_of<'a>(given: &'a str, limits: &Limits) -> Result<Cow<'a, str>, String> {
+fn content_of<'a>(given: &'a str, limits: &Limits) -> Result<Cow<'a, str>, String> {
     let given = given.trim();
     let xml = if given.starts_with('<') { Cow::Borrowed(given) } else { Cow::Owned(decoded(given)?) };
     let inner = match xml.strip_prefix("<?xml").and_then(|rest| rest.split_once("?>")) {

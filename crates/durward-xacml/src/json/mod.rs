@@ -136,6 +136,12 @@ pub(crate) fn message_of(error: &serde_json::Error) -> String {
     wording::of_json(message.rfind(" at line ").and_then(|end| message.get(..end)).unwrap_or(&message))
 }
 
+/// An error about a part of the JSON text, at the path of that part.
+pub(crate) fn located(mut error: Box<RequestError>, path: String) -> Box<RequestError> {
+    error.place = ErrorLocation::Path(path);
+    error
+}
+
 /// An error at a path of the JSON text.
 pub(crate) fn error_at(
     kind: RequestErrorKind,

@@ -11,6 +11,8 @@ use smol_str::SmolStr;
 use super::shorthand::category_of_shorthand;
 use super::{List, Text, message_of};
 use crate::request::identifiers::shared;
+use crate::request::{RequestError, RequestErrorKind};
+use crate::xml::Read;
 
 /// A piece of JSON kept as text: numbers stay exact.
 pub(crate) type RawJson<'a> = &'a RawValue;
@@ -56,11 +58,15 @@ struct NamespaceJson<'a> {
 }
 
 /// The data type named by an identifier or by its short name (section 3.3.1).
-pub(crate) fn data_type_of(name: &str) -> Result<GivenType, String> {
+pub(crate) fn data_type_of(name: &str) -> Read<GivenType> {
     match DataType::from_short_name(name).or_else(|| DataType::from_uri(name)) {
         Some(known) => Ok(GivenType::Known(known)),
         None if name.contains(':') => Ok(GivenType::Other(SmolStr::new(name))),
-        None => Err(format!("`{name}` is not a data type; write a short name such as `string`, or an URI")),
+        None => {
+            let message =
+                format!("`{name}` is not a data type; write a short name such as `string`, or an URI");
+            Err(RequestError::whole(RequestErrorKind::Structure, message))
+        }
     }
 }
 
@@ -69,14 +75,14 @@ pub(crate) fn read_values(
     raw: RawJson<'_>,
     data_type: Option<&GivenType>,
     take: &mut dyn FnMut(Value, &str),
-) -> Result<(), String> {
+) -> Read<()> {
     let Json::Array(items) = look(raw)? else {
         let json = look(raw)?;
         let inferred = infer(&json)?;
         take_one(json, data_type, inferred, take)?;
         return Ok(());
     };
-    let items = items.into_iter().map(look).collect::<Result<Vec<Json<'_>>, String>>()?;
+    let items = items.into_iter().map(look).collect::<Read<Vec<Json<'_>>>>()?;
     let mut common = None;
     if data_type.is_none() {
         for item in &items {
@@ -87,9 +93,7 @@ pub(crate) fn read_values(
                     DataType::Double
                 }
                 (Some(_), _) => {
-                    return Err(
-                        "the values of one array must be of one kind; give them a `DataType`".to_owned()
-                    );
+                    return Err(wrong("the values of one array must be of one kind; give them a `DataType`"));
                 }
             });
         }
@@ -106,7 +110,7 @@ fn take_one(
     data_type: Option<&GivenType>,
     inferred: DataType,
     take: &mut dyn FnMut(Value, &str),
-) -> Result<(), String> {
+) -> Read<()> {
     let value = one(&json, data_type, inferred)?;
     match &json {
         Json::Text(text) => take(value, text),
@@ -121,9 +125,9 @@ fn take_one(
     Ok(())
 }
 
-fn look(raw: RawJson<'_>) -> Result<Json<'_>, String> {
+fn look(raw: RawJson<'_>) -> Read<Json<'_>> {
     let text = raw.get();
-    let broken = |error: serde_json::Error| message_of(&error);
+    let broken = |error: serde_json::Error| wrong(message_of(&error));
     Ok(match text.as_bytes().first() {
         Some(b'"') => Json::Text(serde_json::from_str(text).map_err(broken)?),
         Some(b't') => Json::Boolean(true),
@@ -136,54 +140,54 @@ fn look(raw: RawJson<'_>) -> Result<Json<'_>, String> {
 }
 
 /// The data type a kind of JSON stands for by itself.
-fn infer(json: &Json<'_>) -> Result<DataType, String> {
+fn infer(json: &Json<'_>) -> Read<DataType> {
     match json {
         Json::Text(_) => Ok(DataType::Text),
         Json::Boolean(_) => Ok(DataType::Boolean),
         Json::Number(digits) if digits.contains(['.', 'e', 'E']) => Ok(DataType::Double),
         Json::Number(_) => Ok(DataType::Integer),
         Json::Object(_) => Ok(DataType::XPathExpression),
-        Json::Array(_) => Err("an array may not hold arrays".to_owned()),
-        Json::Null => Err("`null` is not a value; leave the attribute out".to_owned()),
+        Json::Array(_) => Err(wrong("an array may not hold arrays")),
+        Json::Null => Err(wrong("`null` is not a value; leave the attribute out")),
     }
 }
 
-fn one(json: &Json<'_>, data_type: Option<&GivenType>, inferred: DataType) -> Result<Value, String> {
+fn one(json: &Json<'_>, data_type: Option<&GivenType>, inferred: DataType) -> Read<Value> {
     let known = match data_type {
         None => inferred,
         Some(GivenType::Known(known)) => *known,
         Some(GivenType::Other(uri)) => {
             let Json::Text(text) = json else {
-                return Err(format!("a value of the data type `{uri}` must be a string"));
+                return Err(wrong(format!("a value of the data type `{uri}` must be a string")));
             };
             let opaque = Opaque { data_type: uri.clone(), text: SmolStr::new(&**text) };
             return Ok(Value::Opaque(Arc::new(opaque)));
         }
     };
-    let parse = |text: &str| Value::parse(known, text).map_err(|error| error.to_string());
+    let parse = |text: &str| Value::parse(known, text).map_err(|error| wrong(error.to_string()));
     let name = known.short_name();
     match json {
         Json::Object(text) if known == DataType::XPathExpression => xpath(text),
         Json::Text(_) if known == DataType::XPathExpression => {
-            Err("an xpathExpression is an object with `XPathCategory` and `XPath`".to_owned())
+            Err(wrong("an xpathExpression is an object with `XPathCategory` and `XPath`"))
         }
         Json::Text(text) => parse(text),
         Json::Number(digits) if matches!(known, DataType::Integer | DataType::Double) => parse(digits),
         Json::Boolean(boolean) if known == DataType::Boolean => Ok(Value::Boolean(*boolean)),
         Json::Number(digits) => {
-            Err(format!("the number `{digits}` is not of the data type {name}; put it in quotes"))
+            Err(wrong(format!("the number `{digits}` is not of the data type {name}; put it in quotes")))
         }
         Json::Boolean(boolean) => {
-            Err(format!("the boolean `{boolean}` is not of the data type {name}; put it in quotes"))
+            Err(wrong(format!("the boolean `{boolean}` is not of the data type {name}; put it in quotes")))
         }
-        Json::Object(_) => Err(format!("an object is not of the data type {name}")),
-        Json::Array(_) => Err("an array may not hold arrays".to_owned()),
-        Json::Null => Err("`null` is not a value; leave the attribute out".to_owned()),
+        Json::Object(_) => Err(wrong(format!("an object is not of the data type {name}"))),
+        Json::Array(_) => Err(wrong("an array may not hold arrays")),
+        Json::Null => Err(wrong("`null` is not a value; leave the attribute out")),
     }
 }
 
-fn xpath(text: &str) -> Result<Value, String> {
-    let given: XPathJson<'_> = serde_json::from_str(text).map_err(|error| message_of(&error))?;
+fn xpath(text: &str) -> Read<Value> {
+    let given: XPathJson<'_> = serde_json::from_str(text).map_err(|error| wrong(message_of(&error)))?;
     let pair = |namespace: &NamespaceJson<'_>| {
         let prefix = namespace.prefix.as_deref().unwrap_or_default();
         (SmolStr::new(prefix), SmolStr::new(&*namespace.namespace))
@@ -194,4 +198,9 @@ fn xpath(text: &str) -> Result<Value, String> {
         category: shared(category),
         namespaces: given.namespaces.0.iter().map(pair).collect(),
     })))
+}
+
+/// A value that cannot be read; where it stands, the caller knows.
+fn wrong(message: impl Into<String>) -> Box<RequestError> {
+    RequestError::whole(RequestErrorKind::Value, message)
 }

@@ -208,9 +208,9 @@ fn read_duties(given: &List<DutyJson<'_>>, path: &str) -> Read<Vec<Duty>> {
     for (number, duty) in given.0.iter().enumerate() {
         let mut assignments = Vec::new();
         for (index, assignment) in duty.attribute_assignment.0.iter().enumerate() {
-            read_assignment(assignment, &mut assignments).map_err(|message| {
+            read_assignment(assignment, &mut assignments).map_err(|error| {
                 let path = format!("{path}[{number}].AttributeAssignment[{index}]");
-                error_at(RequestErrorKind::Value, path, message)
+                error_at(RequestErrorKind::Value, path, error.message)
             })?;
         }
         duties.push(Duty { id: SmolStr::new(&*duty.id), assignments });
@@ -219,7 +219,7 @@ fn read_duties(given: &List<DutyJson<'_>>, path: &str) -> Read<Vec<Duty>> {
 }
 
 /// An array of values means one assignment for each.
-fn read_assignment(given: &AssignmentJson<'_>, assignments: &mut Vec<Assignment>) -> Result<(), String> {
+fn read_assignment(given: &AssignmentJson<'_>, assignments: &mut Vec<Assignment>) -> Read<()> {
     let data_type = given.data_type.as_deref().map(data_type_of).transpose()?;
     let id = shared(&given.attribute_id);
     let category = given.category.as_deref().map(shared);

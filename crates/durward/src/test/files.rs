@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use durward_pdp::DIRECTORY_DEPTH_MAX;
 use durward_pdp::sapl::syntax::DOCUMENT_BYTES_MAX;
-use durward_scenario::{FolderContents, ScenarioFiles};
+use durward_scenario::{FolderContents, PlayError, ScenarioFiles};
 
 use crate::failure::{CommandError, without_number};
 
@@ -88,29 +88,33 @@ pub(super) struct DirectoryFiles {
 
 impl DirectoryFiles {
     /// A test can come from somebody else than who runs it, so it reads nothing elsewhere.
-    fn path(&self, path: &str) -> Result<PathBuf, String> {
+    fn path(&self, path: &str) -> Result<PathBuf, PlayError> {
         let inside = Path::new(path.trim_start_matches('/'));
         let is_inside = inside.components().all(|part| match part {
             Component::Normal(_) | Component::CurDir => true,
             Component::ParentDir | Component::RootDir | Component::Prefix(_) => false,
         });
         if !is_inside {
-            return Err(format!("`{path}` leads out of {}", self.directory.display()));
+            return Err(PlayError::new(format!("`{path}` leads out of {}", self.directory.display())));
         }
         // Without `.`, so that a document has one path however it is named.
         let parts = inside.components().filter(|part| *part != Component::CurDir);
         Ok(parts.fold(self.directory.clone(), |path, part| path.join(part)))
     }
 
-    fn text(path: &Path) -> Result<Vec<u8>, String> {
-        read_some(path).map_err(|error| format!("{}: {}", path.display(), without_number(&error.to_string())))
+    fn text(path: &Path) -> Result<Vec<u8>, PlayError> {
+        read_some(path).map_err(|error| DirectoryFiles::unreadable(path, &error))
+    }
+
+    fn unreadable(path: &Path, error: &io::Error) -> PlayError {
+        PlayError::new(format!("{}: {}", path.display(), without_number(&error.to_string())))
     }
 }
 
 impl ScenarioFiles for DirectoryFiles {
-    fn folder(&self, path: &str) -> Result<FolderContents, String> {
+    fn folder(&self, path: &str) -> Result<FolderContents, PlayError> {
         let path = self.path(path)?;
-        let failed = |error: io::Error| format!("{}: {}", path.display(), without_number(&error.to_string()));
+        let failed = |error: io::Error| DirectoryFiles::unreadable(&path, &error);
         let mut folder = FolderContents::default();
         for entry in fs::read_dir(&path).map_err(failed)? {
             let file = entry.map_err(failed)?.path();
@@ -125,12 +129,12 @@ impl ScenarioFiles for DirectoryFiles {
             }
         }
         if folder.documents.is_empty() {
-            return Err(format!("{}: no documents `*.sapl` here", path.display()));
+            return Err(PlayError::new(format!("{}: no documents `*.sapl` here", path.display())));
         }
         Ok(folder)
     }
 
-    fn configuration(&self, path: &str) -> Result<(String, Vec<u8>), String> {
+    fn configuration(&self, path: &str) -> Result<(String, Vec<u8>), PlayError> {
         let path = self.path(path)?;
         Ok((called(&path), DirectoryFiles::text(&path)?))
     }

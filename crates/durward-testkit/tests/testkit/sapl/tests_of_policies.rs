@@ -5,7 +5,8 @@ use std::path::Path;
 
 use durward_pdp::Value;
 use durward_scenario::{
-    FolderContents, NoFiles, ScenarioFiles, ScenarioOutcome, TestDocuments, TestReport, TestSuite, TestText,
+    FolderContents, NoFiles, PlayError, ScenarioFiles, ScenarioOutcome, TestDocuments, TestReport, TestSuite,
+    TestText,
 };
 
 use super::{get, lines, text};
@@ -14,7 +15,7 @@ use super::{get, lines, text};
 struct Only<'p>(&'p Path);
 
 impl ScenarioFiles for Only<'_> {
-    fn folder(&self, _: &str) -> Result<FolderContents, String> {
+    fn folder(&self, _: &str) -> Result<FolderContents, PlayError> {
         let mut folder = FolderContents::default();
         for entry in fs::read_dir(self.0).unwrap() {
             let path = entry.unwrap().path();
@@ -28,8 +29,8 @@ impl ScenarioFiles for Only<'_> {
         Ok(folder)
     }
 
-    fn configuration(&self, _: &str) -> Result<(String, Vec<u8>), String> {
-        Err("none is named".to_owned())
+    fn configuration(&self, _: &str) -> Result<(String, Vec<u8>), PlayError> {
+        Err(PlayError::new("none is named"))
     }
 }
 
