@@ -28,7 +28,7 @@ pub(crate) fn tests() -> Result<(), String> {
     let mut command = cargo(&["test", "--no-run", "--message-format", "json-render-diagnostics"]);
     command.args(EVERYTHING).args(locked());
     let mut messages = Vec::new();
-    let status = run_seeing(&mut command, Stream::Output, |line| {
+    let status = run_seeing(&mut command, process::limit(), Stream::Output, |line| {
         messages.push(line.to_owned());
         Show::No
     })?;

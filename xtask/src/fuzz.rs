@@ -142,7 +142,7 @@ fn fuzz(program: &Path, target: &str, seconds: u64) -> Outcome {
     }
     command.arg(format!("-artifact_prefix={}/", artifacts.display()));
     let mut session = Session::default();
-    match process::run_seeing(&mut command, Stream::Errors, |line| {
+    match process::run_seeing(&mut command, process::limit(), Stream::Errors, |line| {
         if session.see(line) == Show::Yes {
             println!("{target}: {line}");
         }

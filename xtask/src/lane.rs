@@ -5,6 +5,7 @@
 
 use crate::metadata::Metadata;
 use crate::pool::{self, Turn};
+use crate::process;
 use crate::report::{Outcome, Report};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -135,6 +136,7 @@ fn read(handed_back: &Path) -> Option<Outcome> {
 pub(crate) fn run_step(steps: &[LaneStep], name: &str, file: &str) -> Result<ExitCode, String> {
     let step = steps.iter().find(|step| step.name == name).ok_or_else(|| format!("no step `{name}`"))?;
     step_back();
+    process::is_idle();
     write_outcome(&(step.run)(), file)?;
     Ok(ExitCode::SUCCESS)
 }

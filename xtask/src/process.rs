@@ -5,10 +5,26 @@ use crate::report::on_build_machine;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Longest a single program may take on the build machine: all of them together have an hour.
 const PROGRAM_S_MAX: u64 = 40 * 60;
+
+/// Longest one may take at idle priority, where it waits for all others most of the time.
+const IDLE_PROGRAM_S_MAX: u64 = 75 * 60;
+
+static LIMIT: OnceLock<Duration> = OnceLock::new();
+
+/// How long a program of this process may take on the build machine.
+pub(crate) fn limit() -> Duration {
+    *LIMIT.get_or_init(|| Duration::from_secs(PROGRAM_S_MAX))
+}
+
+/// Says that this process runs at idle priority, before it has run anything: its programs may take longer.
+pub(crate) fn is_idle() {
+    LIMIT.get_or_init(|| Duration::from_secs(IDLE_PROGRAM_S_MAX));
+}
 
 /// What cargo tells the program that it runs, which is this one, of its package.
 const OF_OUR_PACKAGE: [&str; 4] = ["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_MANIFEST_", "CARGO_PKG_"];
@@ -46,7 +62,7 @@ pub(crate) fn locked() -> &'static [&'static str] {
 /// In words, when it cannot be started, fails, or takes too long.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     println!("$ {}", shown(command));
-    let status = wait(start(command)?, Duration::from_secs(PROGRAM_S_MAX))?;
+    let status = wait(start(command)?, limit())?;
     if status.success() { Ok(()) } else { Err(format!("`{}`: {status}", shown(command))) }
 }
 
@@ -68,9 +84,10 @@ pub(crate) enum Show {
     No,
 }
 
-/// Runs to the end; `see` gets one stream line by line and says which lines are shown.
+/// Runs to the end, on the build machine for `limit` at most; `see` gets one stream line by line and says which lines are shown.
 pub(crate) fn run_seeing(
     command: &mut Command,
+    limit: Duration,
     stream: Stream,
     mut see: impl FnMut(&str) -> Show,
 ) -> Result<ExitStatus, String> {
@@ -90,7 +107,7 @@ pub(crate) fn run_seeing(
     // Our own ends of the pipe: while one is open, the program's output does not end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let (output, errors) = (child.stdout.take(), child.stderr.take());
-    let watch = std::thread::spawn(move || wait(child, Duration::from_secs(PROGRAM_S_MAX)));
+    let watch = std::thread::spawn(move || wait(child, limit));
     let mut read = |lines: &mut dyn BufRead| -> std::io::Result<()> {
         for line in lines.split(b'\n') {
             let line = line?;

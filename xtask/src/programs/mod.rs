@@ -28,6 +28,9 @@ const MEASURE: [&str; 4] = ["durward", "durward-bench", "durward-lab", "durward-
 /// How far the others give way (`nice`): a third of the share, not nothing, because they wait with limits, too.
 const GIVES_WAY: &str = "5";
 
+/// Longest a program of tests may take on the build machine; none takes a fifth of it. One that hangs leaves time for the others.
+const PROGRAM_MAX: Duration = Duration::from_secs(20 * 60);
+
 /// A program of tests that cargo has built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TestProgram {
@@ -192,7 +195,7 @@ fn surroundings() -> Vec<(&'static str, PathBuf)> {
 /// Runs one program; what it printed is shown when it has ended, in one piece.
 fn told(name: &str, command: &mut Command) -> Tally {
     let (mut tally, mut text) = (Tally::default(), String::new());
-    let ended = run_seeing(command, Stream::Both, |line| {
+    let ended = run_seeing(command, PROGRAM_MAX, Stream::Both, |line| {
         tally.see(line);
         text.push_str(line);
         text.push('\n');
