@@ -93,7 +93,12 @@ impl SessionNode {
             StoreLink::Starting { .. } | StoreLink::Live => None,
         };
         let (unsent, dropped, applied) = (self.outbox.len(), self.dropped, self.applied);
-        NodeHealth { lack: self.lack(), since, unsent, dropped, applied }
+        NodeHealth { lack: self.lack().or_else(|| self.lack_of_key()), since, unsent, dropped, applied }
+    }
+
+    /// There is no key yet to seal sessions with: it is on its way to the store.
+    fn lack_of_key(&self) -> Option<Lack> {
+        self.sessions.ring().keys().next().is_none().then_some(Lack::Key)
     }
 
     fn lack(&self) -> Option<Lack> {

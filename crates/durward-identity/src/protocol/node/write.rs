@@ -209,7 +209,7 @@ impl SessionNode {
             }
             Mode::None | Mode::BestEffort | Mode::AssuredWrite | Mode::AssuredRead => self.lack(),
         };
-        lack.or_else(|| self.sessions.ring().keys().next().is_none().then_some(Lack::Key))
+        lack.or_else(|| self.lack_of_key())
     }
 
     /// Puts a record on its way to the store.

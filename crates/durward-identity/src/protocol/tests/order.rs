@@ -125,6 +125,13 @@ fn a_revocation_that_comes_late_or_twice_leaves_sessions_that_began_long_after_i
     }
 }
 
+/// A load balancer that asks whether it is ready would send it logins, which it refuses.
+#[test]
+fn a_node_without_a_key_says_that_it_lacks_one() {
+    let reader = Reader::new(Mode::AssuredWrite);
+    assert_eq!(reader.node.outlook().lack, Some(Lack::Key));
+}
+
 /// A stream that was deleted and made anew counts from the beginning.
 #[test]
 fn a_store_that_begins_anew_is_not_believed() {
