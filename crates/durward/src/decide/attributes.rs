@@ -4,13 +4,10 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::Evaluated;
-use durward_pdp::ir::path::Path;
-use durward_pdp::ir::question::{Attributes, Reading};
 use durward_pdp::sapl::{Decision, Subscription};
-use durward_pdp::stream::finders::{TimeFinder, X509Finder};
-use durward_pdp::stream::{AttributeFinder, Context, Finder, Invocation, Publisher, TimedFinder};
+use durward_pdp::stream::finders::{MomentAttributes, TimeFinder, X509Finder};
+use durward_pdp::stream::{AttributeFinder, Context, Finder, Invocation, Publisher};
 use durward_pdp::{Explanation, Pdp, Value};
 use durward_server::Clock;
 
@@ -18,29 +15,32 @@ use crate::failure::warn;
 
 /// What policies can ask for.
 pub(super) struct CliFinders {
-    time: TimeFinder,
-    x509: X509Finder,
+    /// Those of the clock.
+    timed: [Finder; 2],
     clock: Clock,
     lacking: Arc<MissingSources>,
 }
 
 impl CliFinders {
     pub(super) fn new(clock: Clock) -> CliFinders {
-        CliFinders { time: TimeFinder::default(), x509: X509Finder, clock, lacking: Arc::default() }
+        let timed = [Finder::timed(TimeFinder::default()), Finder::timed(X509Finder)];
+        CliFinders { timed, clock, lacking: Arc::default() }
     }
 
     /// Decides with the attributes of this moment.
     pub(super) fn decide(&self, pdp: &Pdp, subscription: &Subscription) -> Decision {
-        pdp.decide_known(&self.known(subscription)).decision
+        self.known(subscription, |known| pdp.decide_known(known).decision)
     }
 
     /// Explains what is decided with the attributes of this moment.
     pub(super) fn explain(&self, pdp: &Pdp, subscription: &Subscription) -> Explanation {
-        pdp.explain_known(subscription, &self.known(subscription))
+        self.known(subscription, |known| pdp.explain_known(subscription, known))
     }
 
-    fn known<'a>(&'a self, subscription: &'a Subscription) -> MomentAttributes<'a> {
-        MomentAttributes { subscription, finders: self, now_ms: self.now_ms() }
+    fn known<R>(&self, subscription: &Subscription, ask: impl FnOnce(&MomentAttributes<'_>) -> R) -> R {
+        let otherwise = |invocation: &Invocation| self.lacking.ask(invocation);
+        let (nothing, now_ms) = (Context::default(), self.now_ms());
+        ask(&MomentAttributes::new(subscription, &self.timed, nothing, now_ms, &otherwise))
     }
 
     /// Milliseconds since 1970.
@@ -51,38 +51,9 @@ impl CliFinders {
 
     /// The same for decisions that are watched.
     pub(super) fn live(&self) -> Vec<Finder> {
-        vec![
-            Finder::timed(self.time.clone()),
-            Finder::timed(X509Finder),
-            Finder::outside(FallbackFinder(Arc::clone(&self.lacking))),
-        ]
-    }
-}
-
-/// A subscription, and the attributes of one moment.
-struct MomentAttributes<'a> {
-    subscription: &'a Subscription,
-    finders: &'a CliFinders,
-    now_ms: i64,
-}
-
-impl Attributes for MomentAttributes<'_> {
-    fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
-        self.subscription.read(name, key)
-    }
-
-    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
-        self.subscription.part(path)
-    }
-
-    fn found(&self, invocation: &Invocation) -> Option<Evaluated<Value>> {
-        const NOTHING: Context = Context { secrets: None, surroundings: None };
-        let finders: [&dyn TimedFinder; 2] = [&self.finders.time, &self.finders.x509];
-        let finder = finders.into_iter().find(|finder| finder.serves(invocation));
-        Some(match finder {
-            Some(finder) => finder.read(invocation, &NOTHING, self.now_ms, self.now_ms).value,
-            None => self.finders.lacking.ask(invocation),
-        })
+        let mut all = self.timed.to_vec();
+        all.push(Finder::outside(FallbackFinder(Arc::clone(&self.lacking))));
+        all
     }
 }
 

@@ -3,6 +3,7 @@
 #[cfg(feature = "library-crypto")]
 mod jwt;
 mod known;
+mod moment;
 #[cfg(feature = "library-time")]
 mod time;
 #[cfg(feature = "library-crypto")]
@@ -14,6 +15,7 @@ use durward_ir::fault::Evaluated;
 #[cfg(feature = "library-crypto")]
 pub use jwt::JwtFinder;
 pub use known::attributes;
+pub use moment::MomentAttributes;
 #[cfg(feature = "library-time")]
 pub use time::TimeFinder;
 #[cfg(feature = "library-crypto")]
