@@ -385,7 +385,12 @@ impl Metrics {
 
     /// A limit was hit; `limit` is the name of its setting.
     pub(crate) fn limit_hit(&self, limit: &'static str) {
-        self.limits_hit.get_or_create(&ByLimit { limit: Word(limit) }).inc();
+        self.limit_hits(limit, 1);
+    }
+
+    /// A limit was hit so many times.
+    pub(crate) fn limit_hits(&self, limit: &'static str, count: u64) {
+        self.limits_hit.get_or_create(&ByLimit { limit: Word(limit) }).inc_by(count);
     }
 
     /// Policies were read: `ok`, `failed`, or `unchanged`.
