@@ -110,6 +110,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         loop {
             self.take_events().await;
             self.count_held();
+            self.count_limits_hit();
             let mut is_done = self.say();
             // Requests may have been left until there is room for their answers.
             is_done &= !self.connection.is_congested();
@@ -171,6 +172,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             self.surface.metrics.limit_hit("server.body_memory_bytes_max");
             let reason = "too much is being received at once; try again";
             self.connection.fail(ErrorCode::ConnectionError, reason);
+        }
+    }
+
+    /// Counts the limits that the connection looks after, before its client is told.
+    fn count_limits_hit(&mut self) {
+        let hit = self.connection.take_limits_hit();
+        let settings = [
+            ("rsocket.payload_bytes_max", hit.payload_bytes),
+            ("rsocket.streams_per_connection_max", hit.streams),
+            ("server.header_time_ms_max", hit.setup_time),
+            ("rsocket.lifetime_ms_max", hit.lifetime),
+        ];
+        for (setting, count) in settings.into_iter().filter(|(_, count)| *count > 0) {
+            self.surface.metrics.limit_hits(setting, count);
         }
     }
 
