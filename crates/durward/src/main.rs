@@ -14,6 +14,7 @@ mod failure;
 mod fmt;
 mod generate;
 mod hierarchy;
+mod init;
 #[cfg(feature = "lab")]
 mod lab;
 #[cfg(feature = "full")]
@@ -63,6 +64,7 @@ struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Init(init::Arguments),
     Decide(Box<decide::Arguments>),
     Check(check::Arguments),
     Fmt(fmt::Arguments),
@@ -109,6 +111,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> CommandResult {
     match command {
+        Command::Init(arguments) => init::run(&arguments),
         Command::Decide(arguments) => decide::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Fmt(arguments) => fmt::run(&arguments),
