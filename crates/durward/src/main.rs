@@ -15,6 +15,7 @@ mod fmt;
 mod generate;
 mod hierarchy;
 mod init;
+mod junit;
 #[cfg(feature = "lab")]
 mod lab;
 #[cfg(feature = "full")]

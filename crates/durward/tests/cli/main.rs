@@ -18,6 +18,8 @@ mod decide;
 mod fmt;
 mod generate;
 mod init;
+#[path = "../../../durward-scenario/tests/support/junit.rs"]
+mod junit_reader;
 #[cfg(feature = "lab")]
 mod lab_agent;
 #[cfg(feature = "lab")]
