@@ -15,6 +15,7 @@ mod binary;
 mod bundle;
 mod check;
 mod decide;
+mod exit_codes;
 mod fmt;
 mod generate;
 mod init;
