@@ -67,7 +67,7 @@ impl Parts {
         let request_ids = Arc::new(RequestIds::new(clock()));
         let decision_log = decision_log.map(Arc::new);
         let recorder = Recorder::new(decision_log.clone(), &clock);
-        let authenticator = Arc::new(Authenticator::new(&settings.auth, &metrics, &clock)?);
+        let authenticator = Arc::new(Authenticator::new(&settings.callers(), &metrics, &clock)?);
         let issued = Issued::new(&settings, clock(), service.as_ref())?.map(Arc::new);
         let issuers = issuers(&settings)?;
         let sources =

@@ -231,6 +231,11 @@ impl Server {
         for weakness in parts.http.health.weaknesses() {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
+        if parts.settings.answers_sapl_to_this_machine() {
+            tracing::info!(
+                "SAPL over HTTP is open to every program of this machine, as `sapl.http` is not set"
+            );
+        }
         let _sources = decide_by_policies(&parts)?;
         let _watch = policies.map(|policies| policies.watch(&parts.policies)).transpose()?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -302,7 +307,7 @@ fn check_sessions(http: &Http) -> Result<(), ConfigError> {
 /// Lets the policies in force decide what SAPL's clients ask, unless somebody else does. Gives where their attributes come from:
 /// they end with it.
 fn decide_by_policies(parts: &Parts) -> Result<Option<Sources>, StartError> {
-    let is_asked = parts.settings.sapl.http || parts.settings.rsocket.is_on();
+    let is_asked = parts.settings.answers_sapl() || parts.settings.rsocket.is_on();
     if !is_asked || parts.decider.get().is_some() {
         return Ok(None);
     }

@@ -20,7 +20,8 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 46] = [
+const WITHOUT_DEFAULT: [&str; 47] = [
+    "sapl.http",
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",

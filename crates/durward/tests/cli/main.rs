@@ -15,8 +15,12 @@ mod binary;
 mod bundle;
 mod check;
 mod decide;
+mod exit_codes;
 mod fmt;
 mod generate;
+mod init;
+#[path = "../../../durward-scenario/tests/support/junit.rs"]
+mod junit_reader;
 #[cfg(feature = "lab")]
 mod lab_agent;
 #[cfg(feature = "lab")]

@@ -78,10 +78,15 @@ impl Running {
     }
 
     fn post(&self, content_type: &str, body: &str) -> String {
+        self.post_to("/pdp", content_type, body)
+    }
+
+    /// The whole answer, its head included.
+    pub(crate) fn post_to(&self, path: &str, content_type: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let (host, length) = (&self.address, body.len());
         let head = format!(
-            "POST /pdp HTTP/1.1\r\nHost: {host}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\
              Connection: close\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
@@ -97,7 +102,7 @@ impl Running {
     }
 
     /// Asks the process to end, and waits for its exit code.
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         self.signal("-TERM");
         self.child.wait().unwrap().code()
     }

@@ -133,9 +133,9 @@ impl Settings {
     /// SAPL's protocols are not served to just anybody by mistake.
     fn check_callers(&self) -> Result<(), ConfigError> {
         let surface = match (self.sapl.http, self.rsocket.is_on()) {
-            (true, _) => "sapl.http",
-            (false, true) => "rsocket",
-            (false, false) => return Ok(()),
+            (Some(true), _) => "sapl.http",
+            (Some(false) | None, true) => "rsocket",
+            (Some(false) | None, false) => return Ok(()),
         };
         if self.auth.has_a_way() {
             return Ok(());
@@ -143,6 +143,23 @@ impl Settings {
         let message = "is on, and nobody can authenticate: name `[[auth.users]]` or `[auth.jwt]`, or say \
                        `auth.danger_allow_no_auth = true`";
         Err(ConfigError::of_setting(surface, message.into()))
+    }
+
+    /// Whether SAPL's decisions are answered over HTTP. What is not said is yes where only this machine can connect.
+    pub(crate) fn answers_sapl(&self) -> bool {
+        self.sapl.http.unwrap_or_else(|| self.server.is_for_this_machine())
+    }
+
+    /// Whether SAPL's decisions are answered to whoever can connect, because nothing is set and only this machine can.
+    pub(crate) fn answers_sapl_to_this_machine(&self) -> bool {
+        self.sapl.http.is_none() && self.server.is_for_this_machine() && !self.auth.has_a_way()
+    }
+
+    /// Who may ask over SAPL's protocols: what is set, or else what [`Settings::answers_sapl_to_this_machine`] says. RSocket is not
+    /// opened by that: without anything in `[auth]` it does not start.
+    pub(crate) fn callers(&self) -> AuthSettings {
+        let danger_allow_no_auth = self.auth.danger_allow_no_auth || self.answers_sapl_to_this_machine();
+        AuthSettings { danger_allow_no_auth, ..self.auth.clone() }
     }
 
     /// What is allowed but weak: said in the log at the start and in `/health/ready` for as long as it is so.
@@ -159,7 +176,7 @@ impl Settings {
         if self.openam.on {
             weak.extend(self.openam.weaknesses());
         }
-        if self.sapl.http || self.rsocket.is_on() {
+        if self.answers_sapl() || self.rsocket.is_on() {
             weak.extend(self.rsocket.weaknesses());
             weak.extend(self.auth.weaknesses());
         }

@@ -136,6 +136,8 @@ pub(crate) struct Surface {
     stop: watch::Receiver<bool>,
     /// Where the server listens.
     listen: SocketAddr,
+    /// Whether SAPL's decisions are to be had over HTTP.
+    answers_sapl: bool,
 }
 
 impl Surface {
@@ -153,6 +155,7 @@ impl Surface {
             metrics: Arc::clone(metrics),
             stop,
             listen: settings.server.listen,
+            answers_sapl: settings.answers_sapl(),
         }
     }
 

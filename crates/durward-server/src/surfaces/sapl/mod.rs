@@ -1,5 +1,7 @@
 //! `POST /api/pdp/...`: SAPL's decisions over HTTP, as its server gives them, errors included.
 
+mod refusal;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -31,9 +33,14 @@ use crate::surfaces::http::events::{Body, Events, Source};
 use crate::surfaces::http::{Call, text_of};
 use durward_wire::http1::DirectRequest;
 use durward_wire::sapl::json;
+use refusal::{Refusal, misdirected};
 
 /// Where all of this is.
 pub(crate) const PREFIX: &str = "/api/pdp/";
+
+/// What there is below [`PREFIX`], for whoever asks for something else there.
+pub(crate) const THERE_ARE: &str = "there is nothing here; below /api/pdp/ there are decide-once, decide, multi-decide, \
+                                    multi-decide-all and multi-decide-all-once";
 
 /// How many unknown fields of one subscription the log names.
 const FIELDS_TOLD_MAX: usize = 8;
@@ -65,22 +72,6 @@ impl Ask {
             Ask::DecideOnce | Ask::MultiDecideAllOnce => Way::Http,
             Ask::Decide | Ask::MultiDecide | Ask::MultiDecideAll => Way::Sse,
         }
-    }
-}
-
-/// A refusal.
-#[derive(Debug)]
-struct Refusal {
-    status: StatusCode,
-    /// What is wrong with what was sent.
-    message: Option<String>,
-    /// Whether the connection is of no use afterwards.
-    closes: bool,
-}
-
-impl Refusal {
-    fn new(status: StatusCode) -> Refusal {
-        Refusal { status, message: None, closes: false }
     }
 }
 
@@ -191,9 +182,9 @@ impl Surface {
         Some(DirectAnswer { media_type: "application/json", text })
     }
 
-    /// The refusal of a path or method that there is not.
-    pub(crate) fn refuse_with(&self, status: StatusCode, path: &str) -> Response<Body> {
-        self.refuse(Refusal::new(status), path)
+    /// The refusal of a path or method that there is not, with what there is.
+    pub(crate) fn refuse_with(&self, status: StatusCode, path: &str, message: String) -> Response<Body> {
+        self.refuse(Refusal { message: Some(message), ..Refusal::new(status) }, path)
     }
 
     /// The body that SAPL's server writes; with the message, as it does where its settings include messages.
@@ -316,7 +307,7 @@ impl AuthenticatedRequest<'_> {
     }
 
     fn unreadable(&self, error: &dyn std::fmt::Display) -> Refusal {
-        let message = error.to_string();
+        let message = misdirected(self.ask, self.text).map_or_else(|| error.to_string(), str::to_owned);
         let (request_id, route, caller) = (&self.call.id, self.ask.as_str(), &self.identity.name);
         tracing::debug!(request_id, route, ?caller, reason = ?message, "a subscription could not be read");
         Refusal { message: Some(message), ..Refusal::new(StatusCode::BAD_REQUEST) }
