@@ -30,7 +30,7 @@ pub use base::settings::{
     DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs,
     LdapSourceSettings, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings, NatsStoreSettings,
     Network, NetworkParseError, OauthClientSettings, OauthSettings, OpcuaAuthoritySettings,
-    OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamSettings,
+    OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides,
     PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings,
     SchemaSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings,
     TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,

@@ -8,12 +8,13 @@ use durward_pdp::xacml::check::{Finding, Settings, Severity, check, merge};
 use durward_pdp::xacml::lower::{self, lower};
 use durward_pdp::xacml::policy::{Limits, read_policy};
 use durward_pdp::{IndexKind, Pdp, PolicyText};
-use durward_server::{ConfigError, SchemaSettings, Settings as ServerSettings, SourceSettings};
+use durward_server::{ConfigError, SchemaSettings, SourceSettings};
 use serde_json::{Value as Json, json};
 
 use crate::bundle::{self, BundleArguments};
 use crate::failure::{CommandError, CommandResult, DIFFERENT, SUCCESS, without_number};
 use crate::policies::read_all;
+use crate::serve::read_settings;
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -189,7 +190,7 @@ impl Arguments {
         let failed = |error: ConfigError| CommandError::new(without_number(&error.to_string()));
         let mut known = match &self.config {
             Some(path) => {
-                ServerSettings::read(path).and_then(|settings| settings.checks()).map_err(failed)?
+                read_settings(Some(path)).and_then(|settings| settings.checks()).map_err(failed)?
             }
             // Whatever else the settings of a server have sources for is not known here.
             None => CheckSettings {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use durward_pdp::{Algorithm, IndexKind};
-use durward_server::{Clock, Server, Settings, StartError, start_log};
+use durward_server::{Clock, ConfigError, Overrides, Server, Settings, StartError, start_log};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -22,12 +22,13 @@ Examples:
   durward serve --config durward.toml
   durward serve --config durward.toml --listen 0.0.0.0:8080
 
-Without --config, durward reads `durward.toml` in the current directory, if there is one. Flags override the file.
+Without --config, durward reads `durward.toml` in the current directory, if there is one. Environment variables override
+the file: DURWARD_SERVER__LISTEN is `server.listen`. Flags override both.
 Changed policies come into force while durward serves. On SIGTERM and Ctrl-C it finishes the requests under way, then
 ends; it ignores SIGHUP, unless a terminal is open.";
 
 /// The configuration file looked for where none is named.
-pub(crate) const CONFIG_FILE: &str = "durward.toml";
+const CONFIG_FILE: &str = "durward.toml";
 
 /// Answer requests over HTTP and RSocket
 #[derive(Debug, clap::Args)]
@@ -124,6 +125,16 @@ pub(crate) fn stop_signal() -> Result<impl Future<Output = ()>, CommandError> {
     })
 }
 
+/// Settings out of this file, or out of `durward.toml` where there is one, and out of the environment, which counts more.
+///
+/// # Errors
+/// A file that cannot be read; a file or a variable that says something no setting means.
+pub(crate) fn read_settings(config: Option<&Path>) -> Result<Settings, ConfigError> {
+    let implied = Path::new(CONFIG_FILE);
+    let config = config.or_else(|| implied.is_file().then_some(implied));
+    Settings::read_with(config, &Overrides::of(std::env::vars_os())?)
+}
+
 /// Why a server did not start, for whoever started it.
 pub(crate) fn failure(error: StartError) -> CommandError {
     match error {
@@ -150,14 +161,7 @@ pub(crate) fn failure(error: StartError) -> CommandError {
 
 impl Arguments {
     fn settings(&self) -> Result<Settings, CommandError> {
-        let implied = Path::new(CONFIG_FILE);
-        let config = self.config.as_deref().or_else(|| implied.is_file().then_some(implied));
-        let mut settings = match config {
-            Some(path) => {
-                Settings::read(path).map_err(|error| CommandError::new(without_number(&error.to_string())))?
-            }
-            None => Settings::default(),
-        };
+        let mut settings = read_settings(self.config.as_deref())?;
         if let Some(path) = &self.policies {
             settings.policies.path.clone_from(path);
         }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-use crate::{command, data, durward};
+use crate::{command, data, durward, ran};
 
 /// A running server, ended when dropped.
 pub(crate) struct Running {
@@ -159,6 +159,28 @@ fn a_configuration_is_read_and_flags_count_more() {
     let answer = running.post("application/xacml+json", r#"{"Request": {"Action": {}}}"#);
     assert!(answer.contains(r#""Decision":"Permit""#), "{answer}");
     assert_eq!(running.end(), Some(0));
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn the_environment_counts_more_than_the_file_and_less_than_flags() {
+    let directory = std::env::temp_dir().join(format!("durward-environment-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let config = directory.join("durward.toml");
+    std::fs::write(&config, "[policies]\npath = 'nowhere'\n[server]\nlisten = '192.0.2.1:80'\n").unwrap();
+    let config = config.display().to_string();
+    let mut serve = command(&["serve", "--config", &config, "--combining", "permit-overrides"]);
+    serve.env("DURWARD_POLICIES__PATH", data("roots"));
+    serve.env("DURWARD_POLICIES__COMBINING", "deny-overrides");
+    serve.env("DURWARD_SERVER__LISTEN", "127.0.0.1:0");
+    let running = Running::of(serve, "address=");
+    let answer = running.post("application/xacml+json", r#"{"Request": {"Action": {}}}"#);
+    assert!(answer.contains(r#""Decision":"Permit""#), "{answer}");
+    assert_eq!(running.end(), Some(0));
+    let mut serve = command(&["serve", "--config", &config]);
+    let ran = ran(serve.env("DURWARD_SERVER_LISTEN", "127.0.0.1:0").output().unwrap()).exits(2);
+    let message = "DURWARD_SERVER_LISTEN: names no setting; did you mean `DURWARD_SERVER__LISTEN`?";
+    assert_eq!(ran.stderr, format!("durward: error: {message}\n"));
     std::fs::remove_dir_all(directory).unwrap();
 }
 
