@@ -189,9 +189,7 @@ impl Arguments {
     fn known(&self) -> Result<CheckSettings, CommandError> {
         let failed = |error: ConfigError| CommandError::new(without_number(&error.to_string()));
         let mut known = match &self.config {
-            Some(path) => {
-                read_settings(Some(path)).and_then(|settings| settings.checks()).map_err(failed)?
-            }
+            Some(path) => read_settings(Some(path)).and_then(|settings| settings.checks()).map_err(failed)?,
             // Whatever else the settings of a server have sources for is not known here.
             None => CheckSettings {
                 attributes: Attributes::new(known_attributes(), Others::Unknown),
