@@ -23,7 +23,7 @@ pub use access::auth::{SecretDigestError, digest_of_secret};
 pub use access::issued::KeyStore;
 pub use access::sessions::start_sessions;
 pub use base::Clock;
-pub use base::log::{LogError, start_log};
+pub use base::log::{LogError, LogHandle, start_log};
 pub use base::settings::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings, ClientGrant, ConfigError,
@@ -37,6 +37,7 @@ pub use base::settings::{
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;
+pub use serve::reload::SettingsWatch;
 pub use serve::routes::{ROUTES, Route};
 pub use serve::server::{Served, Server, StartError};
 pub use surfaces::health::probe::{Probed, ProbedHealth, metrics_text, serve_probe};

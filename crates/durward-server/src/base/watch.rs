@@ -81,9 +81,9 @@ impl Watch {
 
 fn watch(mut watched: impl Watched, events: &Sender<Wake>, woken: &Receiver<Wake>) {
     let path = watched.path();
-    let watch_events = || path.as_deref().and_then(|path| watch_events(path, events));
+    let events_of_path = || path.as_deref().and_then(|path| watch_events(path, events));
     let mut pause = watched.pause();
-    let mut watcher = watch_events();
+    let mut watcher = events_of_path();
     loop {
         let why = match woken.recv_timeout(pause) {
             Ok(Wake::Look(why)) => why,
@@ -98,7 +98,7 @@ fn watch(mut watched: impl Watched, events: &Sender<Wake>, woken: &Receiver<Wake
         }
         // A directory put in the place of another one is not the one that was watched.
         drop(watcher);
-        watcher = watch_events();
+        watcher = events_of_path();
         if !drain(woken, events) {
             return;
         }

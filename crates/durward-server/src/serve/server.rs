@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -16,11 +17,13 @@ use tokio::runtime;
 use tokio::sync::{oneshot, watch};
 
 use super::compose::Parts;
+use super::reload::{SettingsWatch, TakingUp};
 use super::state::Http;
 use super::{listener, rsocket};
 use crate::access::sessions;
 use crate::access::subject::finder::SessionFinder;
 use crate::base::Clock;
+use crate::base::log::LogHandle;
 use crate::base::settings::{ConfigError, RsocketSettings, Settings, TlsSettings};
 use crate::decider::{Decider, OfSessions, Tenants};
 use crate::decision_log::DecisionLog;
@@ -218,6 +221,22 @@ impl Server {
         self.parts.http.openam.set_sessions(sessions)
     }
 
+    /// Reads the settings again when their file changes, and whenever [`SettingsWatch::read_again`] asks for it, for as long as what comes is
+    /// held. `read` gives them, as it did for [`Server::bind`]. Credentials, clients, the log's level and some limits come into force at once;
+    /// of others that changed, the log says so. Settings that cannot be used change nothing.
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
+    pub fn watch_settings(
+        &self,
+        file: Option<PathBuf>,
+        log: Option<LogHandle>,
+        read: impl Fn() -> Result<Settings, ConfigError> + Send + 'static,
+    ) -> Result<SettingsWatch, StartError> {
+        let taking = TakingUp::new(&self.parts, log);
+        SettingsWatch::start(taking, file, Box::new(read)).map_err(StartError::Thread)
+    }
+
     /// Answers until `shutdown` is ready. Then nothing new is accepted, requests under way are finished within
     /// `server.shutdown_time_ms_max`, and the decision log is written to its end.
     ///
@@ -228,7 +247,7 @@ impl Server {
     pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<Served, StartError> {
         let Server { parts, listener, address, tls, rsocket, rsocket_address, policies, identity } = self;
         check_sessions(&parts.http)?;
-        for weakness in parts.http.health.weaknesses() {
+        for weakness in parts.http.health.weaknesses().iter() {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
         let _sources = decide_by_policies(&parts)?;

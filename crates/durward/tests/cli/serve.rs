@@ -91,13 +91,22 @@ impl Running {
         answer
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
         assert!(status.success());
     }
 
+    /// Asks the process to end, and gives all that it said.
+    pub(crate) fn end_and_read(mut self) -> String {
+        self.signal("-TERM");
+        let mut text = std::mem::take(&mut self.text);
+        self._output.take().unwrap().read_to_string(&mut text).unwrap();
+        self.child.wait().unwrap();
+        text
+    }
+
     /// Asks the process to end, and waits for its exit code.
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         self.signal("-TERM");
         self.child.wait().unwrap().code()
     }

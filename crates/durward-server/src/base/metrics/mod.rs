@@ -101,6 +101,11 @@ struct ByResult {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByOutcome {
+    outcome: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByRequest {
     route: Word,
     result: Word,
@@ -147,6 +152,7 @@ pub(crate) struct Metrics {
     limits_hit: Family<ByLimit, Counter>,
     policy_loads: Family<ByResult, Counter>,
     policy_warnings: Gauge,
+    settings_reloads: Family<ByOutcome, Counter>,
     known_texts: Gauge,
     snapshot: SnapshotGauges,
     log_lines: Family<ByResult, Counter>,
@@ -220,6 +226,9 @@ impl Metrics {
         let policy_warnings = Gauge::default();
         let help = "Warnings about the policies in force, those of all tenants";
         registry.register("policy_warnings", help, policy_warnings.clone());
+        let settings_reloads = Family::default();
+        let help = "Times settings were read again, by what came of it";
+        registry.register("settings_reloads", help, settings_reloads.clone());
         let known_texts = Gauge::default();
         let help = "Long texts of policies that are compared by number";
         registry.register("known_texts", help, known_texts.clone());
@@ -271,6 +280,7 @@ impl Metrics {
             limits_hit,
             policy_loads,
             policy_warnings,
+            settings_reloads,
             known_texts,
             log_lines,
             panics,
@@ -303,6 +313,9 @@ impl Metrics {
             for result in results {
                 drop(family.get_or_create(&ByResult { result: Word(result) }));
             }
+        }
+        for outcome in ["applied", "unchanged", "failed"] {
+            drop(self.settings_reloads.get_or_create(&ByOutcome { outcome: Word(outcome) }));
         }
         for (event, _) in Counters::default().all() {
             drop(self.identity.events.get_or_create(&ByEvent { event: Word(event) }));
@@ -391,6 +404,11 @@ impl Metrics {
     /// Policies were read: `ok`, `failed`, or `unchanged`.
     pub(crate) fn policies_loaded(&self, result: &'static str) {
         self.policy_loads.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// Settings were read again: `applied`, `unchanged`, or `failed`.
+    pub(crate) fn settings_reloaded(&self, outcome: &'static str) {
+        self.settings_reloads.get_or_create(&ByOutcome { outcome: Word(outcome) }).inc();
     }
 
     /// How many warnings there are about the policies in force.

@@ -22,7 +22,7 @@ mod server;
 pub(crate) mod words;
 mod xacml;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -170,6 +170,15 @@ impl Settings {
         weak.extend(self.identity.weaknesses());
         weak.extend(self.sources.weaknesses());
         weak
+    }
+}
+
+impl Settings {
+    /// The names of settings that have another value in the other ones.
+    pub(crate) fn differences(&self, other: &Settings) -> Vec<String> {
+        let (own, others) = (values_of(self), values_of(other));
+        let names: BTreeSet<&String> = own.keys().chain(others.keys()).collect();
+        names.into_iter().filter(|name| own.get(*name) != others.get(*name)).cloned().collect()
     }
 }
 
