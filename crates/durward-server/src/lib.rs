@@ -39,6 +39,6 @@ pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;
 pub use serve::reload::SettingsWatch;
 pub use serve::routes::{ROUTES, Route};
-pub use serve::server::{Served, Server, StartError};
+pub use serve::server::{Listeners, Served, Server, StartError};
 pub use surfaces::health::probe::{Probed, ProbedHealth, metrics_text, serve_probe};
 pub use surfaces::openam::ROUTES as OPENAM_ROUTES;

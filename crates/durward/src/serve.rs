@@ -2,19 +2,21 @@
 
 use std::future::Future;
 use std::io::{self, IsTerminal};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use durward_pdp::{Algorithm, IndexKind};
+#[cfg(feature = "opcua")]
+use durward_server::Listeners;
 use durward_server::{Clock, ConfigError, LogHandle, Overrides, Server, Settings, StartError, start_log};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::{CommandError, CommandResult, without_number};
-use crate::policies;
+use crate::{policies, sockets};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,7 +28,8 @@ Without --config, durward reads `durward.toml` in the current directory, if ther
 the file: DURWARD_SERVER__LISTEN is `server.listen`. Flags override both.
 Changed policies come into force while durward serves, and so do credentials, clients, the log level and some limits
 in a changed `durward.toml`; SIGHUP has it read again, unless a terminal is open. On SIGTERM and Ctrl-C durward
-finishes the requests under way, then ends.";
+finishes the requests under way, then ends. Sockets that are passed to it (LISTEN_FDS, as systemd does) count more than
+addresses: the first is for HTTP, the second for RSocket.";
 
 /// The configuration file looked for where none is named.
 const CONFIG_FILE: &str = "durward.toml";
@@ -60,19 +63,27 @@ struct Source {
     arguments: Arguments,
     /// The configuration file, where there was one at the start.
     file: Option<PathBuf>,
-    log: LogHandle,
+    /// Where sockets listen that were passed.
+    http: Option<SocketAddr>,
+    rsocket: Option<SocketAddr>,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> CommandResult {
-    let file = config_file(arguments.config.as_deref());
-    let settings = arguments.settings(file.as_deref())?;
+    let listeners = sockets::inherited()?;
+    let address = |listener: &Option<TcpListener>| listener.as_ref().map(TcpListener::local_addr).transpose();
+    let source = Source {
+        arguments: arguments.clone(),
+        file: config_file(arguments.config.as_deref()),
+        http: address(&listeners.http)?,
+        rsocket: address(&listeners.rsocket)?,
+    };
+    let settings = source.read()?;
     let log = start_log(&settings.log).map_err(|error| CommandError::new(error.to_string()))?;
-    let source = Source { arguments: arguments.clone(), file, log };
     raise_open_files();
     #[cfg(feature = "opcua")]
     if settings.opcua.authority.in_serve {
-        return with_authority(settings, source);
+        return with_authority(settings, source, listeners, log);
     }
     #[cfg(not(feature = "opcua"))]
     if settings.opcua.authority.in_serve {
@@ -82,8 +93,8 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     runtime.block_on(async {
         // Before anything is answered: a signal that comes early must not be lost.
         let signals = Signals::listen()?;
-        let server = Server::bind(settings, clock()).map_err(failure)?;
-        let stop = source.stop(&server, signals)?;
+        let server = Server::bind_on(settings, clock(), listeners).map_err(failure)?;
+        let stop = source.stop(&server, signals, log)?;
         server.serve(stop).await.map_err(failure)?;
         Ok(ExitCode::SUCCESS)
     })
@@ -91,14 +102,14 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
 
 /// Serves, and beside it the authorization service for OPC UA, for the same users and sessions.
 #[cfg(feature = "opcua")]
-fn with_authority(settings: Settings, source: Source) -> CommandResult {
+fn with_authority(settings: Settings, source: Source, listeners: Listeners, log: LogHandle) -> CommandResult {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let signals = Signals::listen()?;
-        let server = Server::bind(settings.clone(), clock()).map_err(failure)?;
+        let server = Server::bind_on(settings.clone(), clock(), listeners).map_err(failure)?;
         let sessions = server.sessions().cloned().ok_or_else(crate::opcua::no_users)?;
         let authority = crate::opcua::start_authority(&settings, sessions).await?;
-        let stop = source.stop(&server, signals)?;
+        let stop = source.stop(&server, signals, log)?;
         let served = server.serve(stop).await.map_err(failure);
         authority.stop().await;
         served.map(|_| ExitCode::SUCCESS)
@@ -106,16 +117,23 @@ fn with_authority(settings: Settings, source: Source) -> CommandResult {
 }
 
 impl Source {
+    /// Settings out of the file, the environment, flags and sockets.
+    fn read(&self) -> Result<Settings, ConfigError> {
+        let mut settings = self.arguments.settings(self.file.as_deref())?;
+        settings.server.listen = self.http.unwrap_or(settings.server.listen);
+        settings.rsocket.listen = self.rsocket.or(settings.rsocket.listen);
+        Ok(settings)
+    }
+
     /// Has a server read its settings again when their file changes and on SIGHUP, until the process is asked to end.
     fn stop(
         self,
         server: &Server,
         signals: Signals,
+        log: LogHandle,
     ) -> Result<impl Future<Output = ()> + use<>, CommandError> {
-        let Source { arguments, file, log } = self;
-        let watched = file.clone();
-        let read = move || arguments.settings(file.as_deref());
-        let settings = server.watch_settings(watched, Some(log), read).map_err(failure)?;
+        let file = self.file.clone();
+        let settings = server.watch_settings(file, Some(log), move || self.read()).map_err(failure)?;
         Ok(signals.stop(move || settings.read_again()))
     }
 }

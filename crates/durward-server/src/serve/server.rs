@@ -46,6 +46,16 @@ pub struct Server {
     identity: Option<Running>,
 }
 
+/// Sockets that somebody listens on already, in the place of those that settings name: connections that come while no server accepts
+/// them wait. Where there is none, the server opens its own.
+#[derive(Debug, Default)]
+pub struct Listeners {
+    /// In the place of `server.listen`.
+    pub http: Option<TcpListener>,
+    /// In the place of `rsocket.listen`.
+    pub rsocket: Option<TcpListener>,
+}
+
 /// What a server did, once it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
@@ -150,7 +160,15 @@ impl Server {
     /// # Errors
     /// Settings, policies, address or decision log that cannot be used.
     pub fn bind(settings: Settings, clock: Clock) -> Result<Server, StartError> {
-        Server::build(settings, clock, None)
+        Server::build(settings, clock, None, Listeners::default())
+    }
+
+    /// The same with sockets that somebody listens on already.
+    ///
+    /// # Errors
+    /// Settings, policies, address or decision log that cannot be used.
+    pub fn bind_on(settings: Settings, clock: Clock, listeners: Listeners) -> Result<Server, StartError> {
+        Server::build(settings, clock, None, listeners)
     }
 
     /// The same with a decision point made elsewhere: the policies are those it has, `[policies]` and
@@ -159,10 +177,17 @@ impl Server {
     /// # Errors
     /// Settings, address or decision log that cannot be used.
     pub fn with_pdp(settings: Settings, clock: Clock, pdp: Arc<Pdp>) -> Result<Server, StartError> {
-        Server::build(settings, clock, Some(pdp))
+        Server::build(settings, clock, Some(pdp), Listeners::default())
     }
 
-    fn build(settings: Settings, clock: Clock, pdp: Option<Arc<Pdp>>) -> Result<Server, StartError> {
+    fn build(
+        mut settings: Settings,
+        clock: Clock,
+        pdp: Option<Arc<Pdp>>,
+        listeners: Listeners,
+    ) -> Result<Server, StartError> {
+        let named = listeners.name_in(&mut settings);
+        named.map_err(|error| StartError::Listen(settings.server.listen, error))?;
         settings.check()?;
         settings.sources.check_published().map_err(ConfigError::from)?;
         let metrics = Parts::metrics();
@@ -183,9 +208,10 @@ impl Server {
             None => Some(Loaded::first(&parts.policies)?),
         };
         let failed = |error| StartError::Listen(listen, error);
-        let listener = listener::listen(listen).map_err(failed)?;
+        let listener = taken(listeners.http, listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let (rsocket, rsocket_address) = listen_rsocket(&parts.settings.rsocket, rsocket_tls)?;
+        let (rsocket, rsocket_address) =
+            listen_rsocket(&parts.settings.rsocket, rsocket_tls, listeners.rsocket)?;
         Ok(Server { parts, listener, address, tls, rsocket, rsocket_address, policies, identity })
     }
 
@@ -383,16 +409,37 @@ impl Sockets {
     }
 }
 
+impl Listeners {
+    /// Lets settings name their addresses: what is weak depends on who can reach them.
+    fn name_in(&self, settings: &mut Settings) -> io::Result<()> {
+        if let Some(listener) = &self.http {
+            settings.server.listen = listener.local_addr()?;
+        }
+        if let Some(listener) = &self.rsocket {
+            settings.rsocket.listen = Some(listener.local_addr()?);
+        }
+        Ok(())
+    }
+}
+
+/// The socket, or one that is opened.
+fn taken(listener: Option<TcpListener>, listen: SocketAddr) -> io::Result<TcpListener> {
+    let Some(listener) = listener else { return listener::listen(listen) };
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
 /// Listens where the settings say.
 fn listen_rsocket(
     settings: &RsocketSettings,
     tls: Option<Acceptor>,
+    listener: Option<TcpListener>,
 ) -> Result<(Vec<rsocket::Listener>, Option<SocketAddr>), StartError> {
     let mut listeners = Vec::new();
     let mut address = None;
     if let Some(listen) = settings.listen {
         let failed = |error| StartError::ListenRsocket(listen.to_string(), error);
-        let listener = listener::listen(listen).map_err(failed)?;
+        let listener = taken(listener, listen).map_err(failed)?;
         address = Some(listener.local_addr().map_err(failed)?);
         listeners.push(rsocket::Listener::Tcp(listener, tls));
     }

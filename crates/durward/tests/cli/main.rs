@@ -17,6 +17,7 @@ mod check;
 mod decide;
 mod fmt;
 mod generate;
+mod handover;
 #[cfg(feature = "lab")]
 mod lab_agent;
 #[cfg(feature = "lab")]

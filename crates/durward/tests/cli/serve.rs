@@ -1,7 +1,8 @@
 //! `durward serve` and `durward demo`: they start, answer, and end when told.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 
 use crate::{command, data, durward, ran};
@@ -39,9 +40,24 @@ impl Running {
         Running::of(shell, mark)
     }
 
+    /// The same with a socket that somebody listens on already, as systemd passes it.
+    pub(crate) fn on(listener: &TcpListener, arguments: &[&str], mark: &str) -> Running {
+        let script = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\"";
+        let direct = command(arguments);
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(script).arg(direct.get_program()).args(direct.get_args());
+        direct.get_current_dir().map(|folder| shell.current_dir(folder));
+        shell.stdin(OwnedFd::from(listener.try_clone().unwrap()));
+        Running::spawned(shell, mark)
+    }
+
     fn of(mut command: Command, mark: &str) -> Running {
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        command.stdin(Stdio::null());
+        Running::spawned(command, mark)
+    }
+
+    fn spawned(mut command: Command, mark: &str) -> Running {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let output: Box<dyn Read> = match mark {
             "http://" => Box::new(child.stdout.take().unwrap()),
             _ => Box::new(child.stderr.take().unwrap()),
