@@ -10,13 +10,14 @@ use durward_pdp::xacml::lower::{self, lower};
 use durward_pdp::xacml::policy::{Limits, read_policy};
 use durward_pdp::{IndexKind, Pdp, PolicyText};
 use durward_scenario::report::{JunitCase, JunitOutcome, JunitProblem, JunitSuite};
-use durward_server::{ConfigError, SchemaSettings, Settings as ServerSettings, SourceSettings};
+use durward_server::{ConfigError, SchemaSettings, SourceSettings};
 use serde_json::{Value as Json, json};
 
 use crate::bundle::{self, BundleArguments};
 use crate::failure::{CommandError, CommandResult, DIFFERENT, SUCCESS, without_number};
 use crate::junit::JunitArguments;
 use crate::policies::read_all;
+use crate::serve::read_settings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -197,9 +198,7 @@ impl Arguments {
     fn known(&self) -> Result<CheckSettings, CommandError> {
         let failed = |error: ConfigError| CommandError::new(without_number(&error.to_string()));
         let mut known = match &self.config {
-            Some(path) => {
-                ServerSettings::read(path).and_then(|settings| settings.checks()).map_err(failed)?
-            }
+            Some(path) => read_settings(Some(path)).and_then(|settings| settings.checks()).map_err(failed)?,
             // Whatever else the settings of a server have sources for is not known here.
             None => CheckSettings {
                 attributes: Attributes::new(known_attributes(), Others::Unknown),

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use durward_pdp::PolicyError;
+use durward_server::ConfigError;
 
 /// Everything decided, nothing found.
 pub(crate) const SUCCESS: u8 = 0;
@@ -80,6 +81,12 @@ impl Display for CommandError {
 
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> CommandError {
+        CommandError::new(without_number(&error.to_string()))
+    }
+}
+
+impl From<ConfigError> for CommandError {
+    fn from(error: ConfigError) -> CommandError {
         CommandError::new(without_number(&error.to_string()))
     }
 }

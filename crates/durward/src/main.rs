@@ -25,6 +25,7 @@ mod manual;
 mod opcua;
 mod policies;
 mod serve;
+mod sockets;
 mod test;
 mod users;
 mod wire;

@@ -21,6 +21,7 @@ mod generate;
 mod init;
 #[path = "../../../durward-scenario/tests/support/junit.rs"]
 mod junit_reader;
+mod handover;
 #[cfg(feature = "lab")]
 mod lab_agent;
 #[cfg(feature = "lab")]
@@ -40,6 +41,7 @@ mod lab_study_luas;
 mod lines;
 #[cfg(feature = "opcua")]
 mod opcua;
+mod reload;
 mod remote;
 mod sapl;
 mod serve;

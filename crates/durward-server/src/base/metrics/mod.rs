@@ -102,6 +102,11 @@ struct ByResult {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByOutcome {
+    outcome: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByRequest {
     route: Word,
     result: Word,
@@ -149,6 +154,7 @@ pub(crate) struct Metrics {
     policy_loads: Family<ByResult, Counter>,
     policy_warnings: Gauge,
     known_names: Gauge,
+    settings_reloads: Family<ByOutcome, Counter>,
     known_texts: Gauge,
     snapshot: SnapshotGauges,
     log_lines: Family<ByResult, Counter>,
@@ -225,6 +231,9 @@ impl Metrics {
         let known_names = Gauge::default();
         let help = "Names of attributes that are compared by number";
         registry.register("known_names", help, known_names.clone());
+        let settings_reloads = Family::default();
+        let help = "Times settings were read again, by what came of it";
+        registry.register("settings_reloads", help, settings_reloads.clone());
         let known_texts = Gauge::default();
         let help = "Long texts of policies that are compared by number";
         registry.register("known_texts", help, known_texts.clone());
@@ -277,6 +286,7 @@ impl Metrics {
             policy_loads,
             policy_warnings,
             known_names,
+            settings_reloads,
             known_texts,
             log_lines,
             panics,
@@ -309,6 +319,9 @@ impl Metrics {
             for result in results {
                 drop(family.get_or_create(&ByResult { result: Word(result) }));
             }
+        }
+        for outcome in ["applied", "unchanged", "failed"] {
+            drop(self.settings_reloads.get_or_create(&ByOutcome { outcome: Word(outcome) }));
         }
         for (event, _) in Counters::default().all() {
             drop(self.identity.events.get_or_create(&ByEvent { event: Word(event) }));
@@ -402,6 +415,11 @@ impl Metrics {
     /// Policies were read: `ok`, `failed`, or `unchanged`.
     pub(crate) fn policies_loaded(&self, result: &'static str) {
         self.policy_loads.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// Settings were read again: `applied`, `unchanged`, or `failed`.
+    pub(crate) fn settings_reloaded(&self, outcome: &'static str) {
+        self.settings_reloads.get_or_create(&ByOutcome { outcome: Word(outcome) }).inc();
     }
 
     /// How many warnings there are about the policies in force.

@@ -5,6 +5,7 @@
 
 mod auth;
 mod bundles;
+mod environment;
 mod identity;
 mod ldap;
 mod log;
@@ -21,6 +22,8 @@ mod server;
 pub(crate) mod words;
 mod xacml;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
 pub(crate) use auth::is_tenant;
@@ -30,6 +33,7 @@ pub use durward_sources::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, JwtSettings, LdapDepth, LdapSourceSettings, SourceSettings,
 };
+pub use environment::Overrides;
 pub use identity::{AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, WithoutStore};
 pub use ldap::{LdapFollow, LdapMemberIs, LdapUserSettings};
 pub(crate) use log::LogTarget;
@@ -184,4 +188,35 @@ impl Settings {
         weak.extend(self.sources.weaknesses());
         weak
     }
+}
+
+impl Settings {
+    /// The names of settings that have another value in the other ones.
+    pub(crate) fn differences(&self, other: &Settings) -> Vec<String> {
+        let (own, others) = (values_of(self), values_of(other));
+        let names: BTreeSet<&String> = own.keys().chain(others.keys()).collect();
+        names.into_iter().filter(|name| own.get(*name) != others.get(*name)).cloned().collect()
+    }
+}
+
+/// The full names of all settings that have a value, such as `server.listen`.
+fn names_of(settings: &Settings) -> Vec<String> {
+    values_of(settings).into_iter().map(|(name, _)| name).collect()
+}
+
+/// The same with their values.
+fn values_of(settings: &Settings) -> BTreeMap<String, toml::Value> {
+    let mut values = BTreeMap::new();
+    let mut tables = vec![(String::new(), toml::Table::try_from(settings).unwrap_or_default())];
+    while let Some((prefix, table)) = tables.pop() {
+        for (name, value) in table {
+            let name = format!("{prefix}{name}");
+            if let toml::Value::Table(table) = value {
+                tables.push((name + ".", table));
+            } else {
+                values.insert(name, value);
+            }
+        }
+    }
+    values
 }

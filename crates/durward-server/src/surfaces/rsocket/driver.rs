@@ -106,6 +106,7 @@ impl<S> Drop for Driver<S> {
 impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     async fn run(&mut self, stopping: &mut watch::Receiver<bool>) -> io::Result<End> {
         let ready = self.answers.ready();
+        let mut credentials = self.surface.authenticator.changes();
         let mut is_stopping = false;
         loop {
             self.take_events().await;
@@ -136,8 +137,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
                 }
                 () = ready.notify.notified() => {}
                 () = sleep_until(deadline.into()) => self.tick(),
+                Ok(()) = credentials.changed() => self.check_credentials(),
                 _ = stopping.wait_for(|is_stopping| *is_stopping), if !is_stopping => is_stopping = true,
             }
+        }
+    }
+
+    /// Ends the connection of a client whose credentials are no longer good.
+    fn check_credentials(&mut self) {
+        let authenticator = &self.surface.authenticator;
+        if self.identity.as_ref().is_some_and(|identity| !authenticator.holds(identity)) {
+            self.connection.fail(ErrorCode::ConnectionClose, "Credentials are no longer valid");
         }
     }
 
@@ -225,10 +235,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             return self.connection.refuse("Connection limit reached");
         }
         match self.surface.authenticator.verify(presented).await {
-            Ok(identity) => {
+            // Settings may have changed while it was verified.
+            Ok(identity) if self.surface.authenticator.holds(&identity) => {
                 self.connection.accept(identity.expires);
                 self.identity = Some(identity);
             }
+            Ok(_) => self.connection.refuse("Authentication failed"),
             Err(Denied::Wrong) => self.connection.refuse("Authentication failed"),
             Err(Denied::Busy) => self.connection.refuse("Authentication is not possible now; try again"),
         }

@@ -21,7 +21,7 @@ use crate::access::auth::{Authenticator, Denied, Identity, Presented};
 use crate::base::Clock;
 use crate::base::limits::{Held, Places, Rate};
 use crate::base::metrics::Metrics;
-use crate::base::settings::Settings;
+use crate::base::settings::{SaplSettings, Settings};
 use crate::decider::{
     Decider, DeciderSlot, Decision, Decisions, Full as NoRoom, MultiDecisions, MultiSubscription, Named,
     Once, Outcome, Subscription,
@@ -29,7 +29,7 @@ use crate::decider::{
 use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as Way};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::direct::DirectAnswer;
-use crate::surfaces::http::events::{Body, Events, Source};
+use crate::surfaces::http::events::{self, Body, Events, Source};
 use crate::surfaces::http::{Call, text_of};
 use durward_wire::http1::DirectRequest;
 use durward_wire::sapl::json;
@@ -97,8 +97,6 @@ pub(crate) struct Surface {
     body_bytes_max: usize,
     multi_subscriptions_max: usize,
     keep_alive: Duration,
-    /// How callers may authenticate, as `WWW-Authenticate` says it.
-    ways: Vec<&'static str>,
 }
 
 /// What the surface shares with others.
@@ -114,8 +112,7 @@ pub(crate) struct Parts<'p> {
 
 impl Surface {
     pub(crate) fn new(settings: &Settings, parts: Parts<'_>) -> Surface {
-        let Settings { auth, sapl, .. } = settings;
-        let ways = [(auth.has_basic(), "Basic realm=\"durward\""), (auth.has_bearer(), "Bearer")];
+        let Settings { sapl, .. } = settings;
         Surface {
             authenticator: Arc::clone(parts.authenticator),
             decider: Arc::clone(parts.decider),
@@ -129,8 +126,13 @@ impl Surface {
             body_bytes_max: sapl.body_bytes_max,
             multi_subscriptions_max: sapl.multi_subscriptions_max,
             keep_alive: sapl.keep_alive(),
-            ways: ways.into_iter().filter_map(|(is_on, way)| is_on.then_some(way)).collect(),
         }
+    }
+
+    /// Takes up limits that can change while the server runs.
+    pub(crate) fn take_up(&self, settings: &SaplSettings) {
+        self.rate.set(settings.requests_per_second_max);
+        self.streams.set_max(settings.streams_max);
     }
 
     /// Answers one request.
@@ -219,7 +221,7 @@ impl Surface {
 
     /// Says how to authenticate.
     fn challenge(&self, headers: &mut HeaderMap) {
-        for way in &self.ways {
+        for way in self.authenticator.ways() {
             headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(way));
         }
     }
@@ -449,7 +451,9 @@ impl AuthenticatedRequest<'_> {
     fn events(self, source: Box<dyn Source>, place: Held) -> Response<Body> {
         let surface = self.surface;
         let expires = self.identity.expires.map(tokio::time::Instant::from_std);
-        let events = Events::new(source, surface.stop.clone(), surface.keep_alive, expires, place);
+        let withdrawn = surface.authenticator.until_withdrawn(self.identity);
+        let end = Box::pin(events::end(surface.stop.clone(), withdrawn));
+        let events = Events::new(source, end, surface.keep_alive, expires, place);
         let mut answer = Response::new(Body::Events(Box::new(events)));
         let headers = answer.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream;charset=UTF-8"));
