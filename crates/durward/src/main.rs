@@ -10,6 +10,7 @@ mod bundle;
 mod check;
 mod decide;
 mod demo;
+mod eval;
 mod failure;
 mod fmt;
 mod generate;
@@ -44,13 +45,14 @@ Examples:
   durward check policies/                                 what is wrong, or odd, in policies
   durward fmt policies/                                   SAPL documents laid out alike
   durward test --dir policies/                            tests of SAPL policies, and what they covered
+  durward eval 'subject.age >= 18' -s '{\"age\":20}'        the value of an expression of SAPL; without one, a prompt
   durward users add anna --users users.journal            who may log in
   durward bench embedded --policies policies/ --requests asks.jsonl --index all
 
 `durward COMMAND --help` shows the flags and more examples of a command.
 Cargo features, none by default: `lab` for bench and lab; `dashboard` for lab run's display in a terminal; `opcua` for opcua and
-demo opcua; `ldap` for users in a directory; `nats` for sessions on several nodes; `full` for all of these; `pictures` for reports
-as PNG and PDF.
+demo opcua; `ldap` for users in a directory; `nats` for sessions on several nodes; `repl` for editing at the prompt of eval; `full`
+for all of these; `pictures` for reports as PNG and PDF.
 Exit codes: 0 done, 1 differences or problems found, 2 bad input.";
 
 /// Decides who may do what: a policy decision point for XACML 3.0 and SAPL 4, with users and sessions.
@@ -67,6 +69,7 @@ enum Command {
     Check(check::Arguments),
     Fmt(fmt::Arguments),
     Test(test::Arguments),
+    Eval(eval::Arguments),
     Serve(serve::Arguments),
     Demo(demo::Arguments),
     #[cfg(feature = "lab")]
@@ -113,6 +116,7 @@ fn run(command: Command) -> CommandResult {
         Command::Check(arguments) => check::run(&arguments),
         Command::Fmt(arguments) => fmt::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Eval(arguments) => eval::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         #[cfg(feature = "lab")]

@@ -30,3 +30,4 @@ pub use names::Names;
 pub use parser::{Parsed, parse, parse_expression, parse_variable};
 pub use print::{print, print_expression};
 pub use span::{LineColumn, LineIndex, Span};
+pub use token::KEYWORDS;
