@@ -63,7 +63,7 @@ impl Edited {
 }
 
 impl Lines for Edited {
-    const SOURCE: &'static str = "input";
+    const SOURCE: &'static str = "entry";
     const IS_FILE: bool = false;
 
     fn read(&mut self, session: &Session, _: bool) -> Result<Line, CommandError> {

@@ -143,7 +143,7 @@ impl Typed {
 
 #[cfg(not(feature = "repl"))]
 impl Lines for Typed {
-    const SOURCE: &'static str = "input";
+    const SOURCE: &'static str = "entry";
     const IS_FILE: bool = false;
 
     fn read(&mut self, _: &Session, is_first: bool) -> Result<Line, CommandError> {

@@ -15,6 +15,7 @@ mod binary;
 mod bundle;
 mod check;
 mod decide;
+mod eval;
 mod fmt;
 mod generate;
 #[cfg(feature = "lab")]
