@@ -71,7 +71,6 @@ pub(super) fn run<L: Lines>(mut session: Session, lines: &mut L) -> CommandResul
         let answered = answer(&mut session, &whole, place::<L>(first))?;
         code = code.max(answered.code);
         if answered.is_end {
-            entry = None;
             break;
         }
     }
