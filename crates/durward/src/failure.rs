@@ -36,6 +36,12 @@ impl CommandError {
         CommandError { messages: vec![message.into()], hint: None }
     }
 
+    /// Several things that are wrong with one text.
+    pub(crate) fn all<E: Display>(errors: &[E]) -> CommandError {
+        let messages = errors.iter().take(PROBLEMS_MAX).map(ToString::to_string).collect();
+        CommandError { messages, hint: None }
+    }
+
     /// Adds a way out.
     pub(crate) fn hint(self, hint: impl Into<String>) -> CommandError {
         CommandError { hint: Some(hint.into()), ..self }

@@ -10,6 +10,7 @@ mod bundle;
 mod check;
 mod decide;
 mod demo;
+mod eval;
 mod failure;
 mod fmt;
 mod generate;
@@ -45,6 +46,7 @@ Examples:
   durward check policies/                                  what is wrong, or odd, in policies
   durward test --dir policies/                             tests of SAPL policies, and what they covered
   durward decide --policies policies/ --request ask.json   one decision, and with --explain why
+  durward eval 'subject.age >= 18' -s '{\"age\":20}'         the value of an expression of SAPL; without one, a prompt
   durward serve --policies policies/                       many decisions, over HTTP
   durward fmt policies/                                    SAPL documents laid out alike
   durward demo                                             a running server with policies and a user, and what to try
@@ -55,8 +57,8 @@ Examples:
 
 `durward COMMAND --help` shows the flags and more examples of a command.
 Cargo features, none by default: `lab` for bench and lab; `dashboard` for lab run's display in a terminal; `opcua` for opcua and
-demo opcua; `ldap` for users in a directory; `nats` for sessions on several nodes; `full` for all of these; `pictures` for reports
-as PNG and PDF.
+demo opcua; `ldap` for users in a directory; `nats` for sessions on several nodes; `repl` for editing at the prompt of eval; `full`
+for all of these; `pictures` for reports as PNG and PDF.
 Exit codes of all commands: 0 done, 1 differences or problems found, 2 bad input. docs/README.md has a table of them.";
 
 /// Decides who may do what by policies in XACML 3.0 or SAPL 4, logs users in, guards OPC UA servers, and measures how far
@@ -74,6 +76,7 @@ enum Command {
     Check(check::Arguments),
     Test(test::Arguments),
     Decide(Box<decide::Arguments>),
+    Eval(eval::Arguments),
     Serve(serve::Arguments),
     Fmt(fmt::Arguments),
     Demo(demo::Arguments),
@@ -122,6 +125,7 @@ fn run(command: Command) -> CommandResult {
         Command::Check(arguments) => check::run(&arguments),
         Command::Fmt(arguments) => fmt::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Eval(arguments) => eval::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         #[cfg(feature = "lab")]

@@ -15,13 +15,14 @@ mod binary;
 mod bundle;
 mod check;
 mod decide;
+mod eval;
 mod exit_codes;
 mod fmt;
 mod generate;
+mod handover;
 mod init;
 #[path = "../../../durward-scenario/tests/support/junit.rs"]
 mod junit_reader;
-mod handover;
 #[cfg(feature = "lab")]
 mod lab_agent;
 #[cfg(feature = "lab")]

@@ -123,6 +123,18 @@ impl Parser<'_> {
         variable.ok()
     }
 
+    /// A whole text that is one variable.
+    pub(super) fn whole_variable(&mut self) -> Option<Variable> {
+        if !self.is_word("var") {
+            return self.expected("`var`").ok();
+        }
+        let variable = self.variable_statement()?;
+        if !self.is(K::End) {
+            let _ = self.expected::<()>("the end of the variable");
+        }
+        Some(variable)
+    }
+
     fn variable(&mut self) -> Part<Variable> {
         let start = self.take().span;
         let name = self.variable_name()?;
