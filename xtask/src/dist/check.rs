@@ -91,3 +91,59 @@ fn signatures(product: &Product, out: &Path, folder: &Path) -> Result<Outcome, S
     output_of(Command::new(tool).args(["-V", "-q", "-p"]).arg(&public).arg("-m").arg(out.join(SUMS)))?;
     Ok(Outcome::Passed(summed))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dist::elf;
+    use crate::dist::product::Pages;
+    use crate::dist::sums;
+
+    /// A program without code and pages without words.
+    fn product(version: &str) -> Product {
+        let binary = elf::smallest();
+        Product {
+            version: version.to_owned(),
+            target: Target::of("x86_64-unknown-linux-musl").unwrap(),
+            time: 1_700_000_000,
+            needs: Some(elf::needs(&binary).unwrap()),
+            binary,
+            pages: Pages {
+                man: vec![("durward.1".to_owned(), b".TH durward 1\n".to_vec())],
+                ..Pages::default()
+            },
+            notices: "notices".to_owned(),
+            effort: Effort::Best,
+        }
+    }
+
+    /// Made in a directory of that name; the checksums of all packages.
+    fn made(name: &str) -> String {
+        let folder = std::env::temp_dir().join(format!("durward-{name}-{}", std::process::id()));
+        empty(&folder).unwrap();
+        let metadata = Metadata::read().unwrap();
+        let product = product(&product::version(&metadata).unwrap());
+        let shipped = sbom::shipped(&metadata, &product.target).unwrap();
+        let (out, scratch) = (folder.join("out"), folder.join("scratch"));
+        let work = Work { product: &product, shipped: &shipped, out: &out, scratch: &scratch };
+        for (name, make) in KINDS {
+            match make(&work) {
+                Outcome::Failed(why) => panic!("{name}: {why}"),
+                Outcome::Skipped(why) if on_build_machine() => panic!("{name}: {why}"),
+                Outcome::Skipped(_) | Outcome::Passed(_) | Outcome::Counted { .. } => {}
+            }
+        }
+        let sums = sums::make(&out).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+        sums
+    }
+
+    #[test]
+    fn a_binary_gives_the_same_packages_wherever_they_are_made() {
+        let sums = made("once");
+        assert_eq!(sums, made("again"));
+        for ending in ["musl.tar.gz", "amd64.deb", "musl.oci.tar", "musl.cdx.json", ".tgz"] {
+            assert!(sums.lines().any(|line| line.ends_with(ending)), "{ending}: {sums}");
+        }
+    }
+}

@@ -1,12 +1,11 @@
 //! The package of Debian and Ubuntu: an `ar` archive of two tar archives, one about the package, one with its files (`deb(5)`).
 
+use crate::dist::date::rfc_2822;
 use crate::dist::files::{Family, SETTINGS, of_system, text};
 use crate::dist::product::Product;
 use crate::dist::sums::hex;
 use crate::dist::tar::{Entry, gzip, tar_gz};
-use crate::process::output_of;
 use md5::{Digest, Md5};
-use std::process::Command;
 
 /// Its file's name, as repositories name packages.
 pub(crate) fn name(product: &Product) -> String {
@@ -45,11 +44,10 @@ pub(crate) fn make(product: &Product) -> Result<Vec<u8>, String> {
 }
 
 fn documents(product: &Product) -> Result<Vec<Entry>, String> {
-    let date = output_of(Command::new("date").args(["-u", "-R", "-d", &format!("@{}", product.time)]))?;
     let changes = text("packaging/debian/changelog")?
         .replace("@VERSION@", &version(product))
         .replace("@UPSTREAM@", &product.version)
-        .replace("@DATE@", date.trim());
+        .replace("@DATE@", &rfc_2822(product.time));
     let folder = "usr/share/doc/durward";
     let zipped = |name: &str, content: &str| -> Result<Entry, String> {
         Ok(Entry::file(format!("{folder}/{name}"), 0o644, gzip(content.as_bytes(), product.effort)?))

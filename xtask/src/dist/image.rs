@@ -1,15 +1,14 @@
 //! A container image without a daemon: an OCI image layout (image-spec 1.1) in one tar file, with the static binary and its settings and
 //! nothing else.
 
+use crate::dist::date::rfc_3339;
 use crate::dist::files::text;
 use crate::dist::product::Product;
 use crate::dist::sums::sha256;
 use crate::dist::tar::{Entry, archive, gzip};
-use crate::process::output_of;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
 /// The user that runs in it: that of other images without users, by number, since there is no `/etc/passwd`.
 const USER: &str = "65532:65532";
@@ -22,11 +21,11 @@ pub(crate) fn name(product: &Product) -> String {
 /// Makes the image.
 ///
 /// # Errors
-/// A file of the project cannot be read, or time has no date.
+/// A file of the project cannot be read.
 pub(crate) fn make(product: &Product) -> Result<Vec<u8>, String> {
     let layer = archive(&content(product)?, "", product.time)?;
     let packed = gzip(&layer, product.effort)?;
-    let created = date(product.time)?;
+    let created = rfc_3339(product.time);
     let config = to_bytes(&config(product, &sha256(&layer), &created));
     let labels = labels(product, &created);
     let manifest = to_bytes(&json!({
@@ -113,16 +112,6 @@ fn descriptor(kind: &str, blob: &[u8]) -> Value {
 
 fn to_bytes(value: &Value) -> Vec<u8> {
     value.to_string().into_bytes()
-}
-
-/// A time as RFC 3339 has it.
-///
-/// # Errors
-/// There is no `date`.
-pub(crate) fn date(time: u64) -> Result<String, String> {
-    let stamp = format!("@{time}");
-    let said = output_of(Command::new("date").args(["-u", "-d", &stamp, "+%Y-%m-%dT%H:%M:%SZ"]))?;
-    Ok(said.trim().to_owned())
 }
 
 /// Looks whether an image that was unpacked is whole: every blob is what its name says, and whatever is pointed to is there.

@@ -6,6 +6,7 @@
 
 mod chart;
 mod check;
+mod date;
 mod deb;
 mod elf;
 mod files;

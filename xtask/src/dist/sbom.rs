@@ -1,6 +1,6 @@
 //! The bill of materials: CycloneDX 1.5 of the crates that are in the binary, with their licences and the hashes of `Cargo.lock`.
 
-use crate::dist::image::date;
+use crate::dist::date::rfc_3339;
 use crate::dist::product::Product;
 use crate::dist::sums::sha256;
 use crate::dist::target::Target;
@@ -75,7 +75,7 @@ pub(crate) fn make(product: &Product, shipped: &BTreeMap<&str, &Package>) -> Res
         "serialNumber": "",
         "version": 1,
         "metadata": {
-            "timestamp": date(product.time)?,
+            "timestamp": rfc_3339(product.time),
             "tools": { "components": [{ "type": "application", "name": "cargo xtask dist", "version": product.version }] },
             "component": whole,
         },
