@@ -35,7 +35,7 @@ use crate::dist::target::Target;
 use crate::metadata::Metadata;
 use crate::release;
 use crate::report::{Outcome, Report};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// `cargo xtask dist [FLAG...]`, or `cargo xtask dist collect DIR [FLAG...]`.
@@ -145,7 +145,7 @@ fn sign(folder: &Path, key: &Key, time: u64) -> Result<(), String> {
 
 /// Writes a file, and the directories above it.
 fn write(path: &Path, content: &[u8]) -> Result<(), String> {
-    let folder = path.parent().map(Path::to_path_buf).unwrap_or_else(PathBuf::new);
+    let folder = path.parent().unwrap_or(path);
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, content));
     written.map_err(|error| format!("cannot write `{}`: {error}", path.display()))
 }
