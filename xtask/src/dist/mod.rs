@@ -92,7 +92,7 @@ fn all(plan: &Plan) -> Result<ExitCode, String> {
     };
     let name = format!("{}-{}", product.version, product.target.triple());
     let out = plan.out.clone().unwrap_or_else(|| metadata.target_directory.join("dist").join(name));
-    empty(&out)?;
+    clear(&out)?;
     let work = Work { product: &product, shipped: &shipped, out: &out, scratch: &scratch };
     for (name, make) in KINDS {
         report.step(name, || make(&work));
@@ -150,6 +150,26 @@ fn write(path: &Path, content: &[u8]) -> Result<(), String> {
     written.map_err(|error| format!("cannot write `{}`: {error}", path.display()))
 }
 
+/// Takes the packages of another time out of a directory. One that holds anything else is left alone: it may have been named by mistake.
+///
+/// # Errors
+/// It holds something else.
+fn clear(folder: &Path) -> Result<(), String> {
+    let cannot = |error: std::io::Error| format!("cannot clear `{}`: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    let paths: Result<Vec<_>, _> =
+        std::fs::read_dir(folder).map_err(cannot)?.map(|entry| entry.map(|entry| entry.path())).collect();
+    let paths = paths.map_err(cannot)?;
+    let is_ours = folder.join(SUMS).is_file() && paths.iter().all(|path| path.is_file());
+    if !paths.is_empty() && !is_ours {
+        return Err(format!(
+            "`{}` holds other things than packages: name an empty directory",
+            folder.display()
+        ));
+    }
+    paths.iter().try_for_each(std::fs::remove_file).map_err(cannot)
+}
+
 /// A directory with nothing in it.
 fn empty(folder: &Path) -> Result<(), String> {
     let emptied = match std::fs::remove_dir_all(folder) {
@@ -157,4 +177,24 @@ fn empty(folder: &Path) -> Result<(), String> {
         _ => std::fs::create_dir_all(folder),
     };
     emptied.map_err(|error| format!("cannot empty `{}`: {error}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_packages_are_taken_out_of_a_directory() {
+        let folder = std::env::temp_dir().join(format!("durward-clear-{}", std::process::id()));
+        assert_eq!(clear(&folder), Ok(()));
+        let put = |name: &str| write(&folder.join(name), b"text").unwrap();
+        put("letter.txt");
+        assert!(clear(&folder).unwrap_err().contains("holds other things"));
+        put(SUMS);
+        assert_eq!(clear(&folder), Ok(()));
+        put(SUMS);
+        put("below/letter.txt");
+        assert!(clear(&folder).is_err() && folder.join("below/letter.txt").is_file());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }
