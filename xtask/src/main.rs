@@ -9,6 +9,7 @@ mod check;
 mod clients;
 mod demo;
 mod differential;
+mod dist;
 mod faults;
 mod folders;
 mod fuzz;
@@ -46,7 +47,12 @@ cargo xtask <command>
   clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
   differential           every index against the plain evaluator, a million questions or more
                          --questions N   how many at least      --seed S   draw others
-  dist                   build the binary that ships, linked as a whole, and weigh it
+  dist                   build the binary that ships, linked as a whole, weigh it, and make its packages
+                         --target TRIPLE   for another machine     --binary PATH      package this binary, build none
+                         --out DIR         where the packages go   --generator PATH   a durward that runs here, for man pages
+                         --key FILE        sign, with a key of minisign
+                         --url URL         where archives are fetched from: write the formula of Homebrew
+  dist collect DIR       sums, signatures and formula of packages for several targets; takes --key and --url
   faults                 kill nodes and servers of the session store under load, and look whether all that was promised holds
                          --rounds N      how many kills (default 30)
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
@@ -97,7 +103,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["generate", "--check"] => generate::run(generate::Mode::Check),
         ["opcua", names @ ..] => opcua::run_alone(names),
         ["peers", "check"] => Ok(peers::check_alone()),
-        ["dist"] => Ok(release::run_alone()),
+        ["dist", rest @ ..] => dist::run_alone(rest),
         ["generators", rest @ ..] => generators::run_alone(rest),
         ["instructions", rest @ ..] => instructions::run_alone(rest),
         ["opcua-bench", rest @ ..] => opcua_bench::run_alone(rest),
