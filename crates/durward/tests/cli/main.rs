@@ -36,6 +36,7 @@ mod lab_study_luas;
 mod lines;
 #[cfg(feature = "opcua")]
 mod opcua;
+mod pages;
 mod remote;
 mod sapl;
 mod serve;
