@@ -42,6 +42,7 @@ mod lab_study_luas;
 mod lines;
 #[cfg(feature = "opcua")]
 mod opcua;
+mod pages;
 mod reload;
 mod remote;
 mod sapl;
