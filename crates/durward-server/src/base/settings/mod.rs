@@ -201,7 +201,7 @@ impl Settings {
 
 /// The full names of all settings that have a value, such as `server.listen`.
 fn names_of(settings: &Settings) -> Vec<String> {
-    values_of(settings).into_iter().map(|(name, _)| name).collect()
+    values_of(settings).into_keys().collect()
 }
 
 /// The same with their values.
