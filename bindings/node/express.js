@@ -8,19 +8,21 @@ function subscriptionOf(req) {
   return path === undefined ? undefined : { subject: req.user ?? null, action: req.method, resource: path }
 }
 
-/** Middleware for Express, and for Connect: lets a request through if `pdp` permits it, and answers 403 otherwise. */
+/** Middleware for Express and Connect: lets a request through if `pdp` permits it, and answers 403 otherwise. */
 function guard(pdp, options = {}) {
   const chosen = settings(pdp, options, subscriptionOf)
   const deny = options.deny ?? forbid
+  async function decide(req, res) {
+    const { decision, granted } = await enforce(chosen, { request: req, response: res })
+    req.decision = decision
+    if (!granted) await deny(req, res)
+    // A handler may have answered.
+    return granted && !res.writableEnded
+  }
   return function durwardGuard(req, res, next) {
-    enforce(chosen, { request: req, response: res }).then(
-      ({ decision, granted }) => {
-        req.decision = decision
-        if (!granted) return deny(req, res, next)
-        // A handler may have answered.
-        if (!res.writableEnded) next()
-      },
-    ).catch(next)
+    decide(req, res).then((goesOn) => {
+      if (goesOn) next()
+    }, next)
   }
 }
 

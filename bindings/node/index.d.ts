@@ -110,7 +110,7 @@ export class Watch implements AsyncIterable<Decision> {
   private constructor()
   next(): Promise<IteratorResult<Decision, undefined>>
   return(value?: undefined): Promise<IteratorResult<Decision, undefined>>
-  throw(error?: unknown): Promise<never>
+  throw(error?: unknown): Promise<IteratorResult<Decision, undefined>>
   [Symbol.asyncIterator](): this
   /** Ends it: whoever waits is told that there are no more. */
   close(): void
