@@ -40,6 +40,8 @@ export class Explanation {
   /** The same as values. */
   readonly steps: Json[]
   toString(): string
+  /** `steps` */
+  toJSON(): Json[]
 }
 
 /** The policies in force. */
@@ -72,8 +74,13 @@ export class Pdp {
 
   /** Answers a subscription of SAPL. Throws `QuestionError`, which must be treated as a deny. */
   decide(subscription: Question): Decision
-  /** Answers many. What is no subscription is a `QuestionError` in its place; its `permit` is undefined. */
-  decideMany(subscriptions: Iterable<Question>): (Decision | (QuestionError & { readonly permit?: undefined }))[]
+  /** Answers many, in their order. */
+  decideMany(subscriptions: Iterable<Question>): Decision[]
+  /** The same; what is no subscription is an error in its place, whose `permit` is undefined. */
+  decideMany(
+    subscriptions: Iterable<Question>,
+    options: { returnErrors: boolean },
+  ): (Decision | (QuestionError & { readonly permit?: undefined }))[]
   /** Answers a request of XACML in XML or JSON; the response is a text of the same form. Throws `QuestionError`. */
   decideRequest(request: string | Uint8Array | object): string
 

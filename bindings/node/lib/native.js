@@ -2,6 +2,7 @@
 
 // Finds the addon: a local build beside `package.json`, or the package of this platform.
 
+const { existsSync } = require('node:fs')
 const path = require('node:path')
 
 /** Platforms that have a package: `@durward/` and this name. */
@@ -26,36 +27,38 @@ function isMusl() {
   }
 }
 
-/** Where the addon may be, the best first: a name for people, and what `require` takes. */
+/** Where the addon may be, the best first: the place in words, and how to load what is there. */
 function places(name) {
-  const file = path.join(__dirname, '..', `durward.${name}.node`)
-  const places = [
-    [`a local build, ${file}`, file],
-    [`the package @durward/${name}`, `@durward/${name}`],
-  ]
   const own = process.env.DURWARD_NATIVE
-  if (own) return [[`DURWARD_NATIVE, ${own}`, path.resolve(own)]]
-  // The place for an addon of WebAssembly, for platforms without a package: `@durward/wasm32`.
-  return places
+  if (own) return [[`DURWARD_NATIVE, ${own}`, () => open(path.resolve(own))]]
+  const file = path.join(__dirname, '..', `durward.${name}.node`)
+  return [
+    [`a local build, ${file}`, () => open(file)],
+    [`the package @durward/${name}`, () => require(`@durward/${name}`)],
+    // The place for an addon of WebAssembly, for platforms without a package: `@durward/wasm32`.
+  ]
+}
+
+/** Loads a file whatever its name ends with: cargo's ends with `.so`. */
+function open(file) {
+  if (!existsSync(file)) throw Object.assign(new Error(`no file ${file}`), { code: 'MODULE_NOT_FOUND' })
+  const addon = { exports: {} }
+  process.dlopen(addon, file)
+  return addon.exports
 }
 
 function load() {
   const name = platform()
   const failures = []
-  for (const [words, what] of places(name)) {
+  for (const [place, get] of places(name)) {
     try {
-      return require(what)
+      return get()
     } catch (error) {
-      failures.push(`- ${words}: ${shown(error)}`)
+      failures.push(`- ${place}: ${error.code === 'MODULE_NOT_FOUND' ? 'not there' : error.message}`)
     }
   }
-  const error = new Error([`durward has no addon for ${name}. It was looked for in`, ...failures, advice(name)].join('\n'))
-  error.code = 'DURWARD_NO_ADDON'
-  throw error
-}
-
-function shown(error) {
-  return error.code === 'MODULE_NOT_FOUND' ? 'not there' : error.message
+  const lines = [`durward has no addon for ${name}. It was looked for in`, ...failures, advice(name)]
+  throw Object.assign(new Error(lines.join('\n')), { code: 'DURWARD_NO_ADDON' })
 }
 
 function advice(name) {

@@ -25,6 +25,10 @@ class Explanation {
   toString() {
     return this.text
   }
+
+  toJSON() {
+    return this.steps
+  }
 }
 
 /** A policy decision point with its policies. */
@@ -65,14 +69,16 @@ class Pdp {
     return decisionOf(answer)
   }
 
-  decideMany(subscriptions) {
+  decideMany(subscriptions, { returnErrors = false } = {}) {
     const decisions = []
-    for (const subscription of subscriptions) decisions.push(this.#decideOne(subscription))
+    for (const subscription of subscriptions) {
+      decisions.push(returnErrors ? this.#decideOrError(subscription) : this.decide(subscription))
+    }
     return decisions
   }
 
   /** A question that cannot be answered does not keep the others from it. */
-  #decideOne(subscription) {
+  #decideOrError(subscription) {
     try {
       return this.decide(subscription)
     } catch (error) {

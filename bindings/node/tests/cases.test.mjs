@@ -77,14 +77,15 @@ test('both ways to load the package give the same classes', () => {
   assert.equal(durward.QuestionError, QuestionError)
 })
 
-test('of many questions those that are none are errors in their place', () => {
+test('of many questions those that are none are errors, thrown or in their place', () => {
   const pdp = Pdp.fromTexts({ 'p.sapl': 'policy "p" permit subject == "anna";' })
   const ask = (subject) => ({ subject, action: 1, resource: 1 })
-  const [anna, none, bob] = pdp.decideMany([ask('anna'), 'no JSON', ask('bob')])
+  const [anna, none, bob] = pdp.decideMany([ask('anna'), 'no JSON', ask('bob')], { returnErrors: true })
   assert.equal(anna.permit, true)
   assert.ok(none instanceof QuestionError && none.permit === undefined)
   assert.equal(bob.decision, 'DENY')
-  assert.deepEqual(pdp.decideMany(new Set()), [])
+  assert.throws(() => pdp.decideMany([ask('anna'), 'no JSON']), QuestionError)
+  assert.deepEqual(said(pdp.decideMany(new Set([ask('anna')]))), [{ decision: 'PERMIT' }])
 })
 
 test('an explanation is words and values', () => {
@@ -92,5 +93,6 @@ test('an explanation is words and values', () => {
   const explained = pdp.explain({ subject: 'bob', action: 1, resource: 1 })
   assert.ok(explained.text.includes('`subject` is `"bob"`'), explained.text)
   assert.equal(String(explained), explained.text)
-  assert.ok(Array.isArray(explained.steps))
+  assert.deepEqual(said(explained), explained.steps)
+  assert.equal(explained.steps[0].outcome, 'DENY')
 })

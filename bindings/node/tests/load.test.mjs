@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { DurwardError, Pdp, PolicyError } from 'durward'
 
 const asked = { subject: 1, action: 1, resource: 1 }
@@ -92,7 +92,7 @@ test('an addon that is missing is said to be, with what to do', () => {
   const run = (native) =>
     spawnSync(process.execPath, ['-e', script], {
       encoding: 'utf8',
-      cwd: import.meta.dirname ?? new URL('.', import.meta.url).pathname,
+      cwd: fileURLToPath(new URL('.', import.meta.url)),
       env: { ...process.env, DURWARD_NATIVE: native },
     })
   const missing = run('/no/such.node')
@@ -100,4 +100,15 @@ test('an addon that is missing is said to be, with what to do', () => {
   assert.match(missing.stderr, /durward has no addon for \S+/)
   assert.match(missing.stderr, /DURWARD_NATIVE, \/no\/such.node: not there/)
   assert.match(missing.stderr, /Install @durward\/|There is no package for this platform/)
+})
+
+test('an addon that cannot be loaded is told apart from one that is not there', () => {
+  const error = spawnSync(process.execPath, ['-e', 'require("durward")'], {
+    encoding: 'utf8',
+    cwd: fileURLToPath(new URL('.', import.meta.url)),
+    env: { ...process.env, DURWARD_NATIVE: fileURLToPath(import.meta.url) },
+  })
+  assert.equal(error.status, 1)
+  assert.match(error.stderr, /DURWARD_NATIVE, \S+load.test.mjs: .+/)
+  assert.doesNotMatch(error.stderr, /not there/)
 })

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Pdp, QuestionError } from 'durward'
@@ -126,7 +127,7 @@ test('a question that is none is refused at once', () => {
 function run(script) {
   const { status, signal, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
     encoding: 'utf8',
-    cwd: import.meta.dirname ?? new URL('.', import.meta.url).pathname,
+    cwd: fileURLToPath(new URL('.', import.meta.url)),
     timeout: 60_000,
   })
   return { status, signal, stdout, stderr }

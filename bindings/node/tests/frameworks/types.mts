@@ -20,7 +20,8 @@ switch (decision.decision) {
   default:
     decision.decision satisfies never
 }
-const permits: boolean[] = pdp.decideMany(['{}', new Uint8Array(1)]).map((one) => one.permit === true)
+const permits: boolean[] = pdp.decideMany(['{}', new Uint8Array(1)]).map((one) => one.permit)
+for (const one of pdp.decideMany([], { returnErrors: true })) if (one instanceof QuestionError) console.log(one.message)
 const response: string = pdp.decideRequest({ Request: {} })
 console.log(permits, response, pdp.explain('{}').text, pdp.snapshot().policies, durward.Pdp)
 

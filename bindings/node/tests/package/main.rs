@@ -9,8 +9,7 @@ use std::process::Command;
 use durward_testdata::{has_program, workspace};
 
 /// What of the package's folder is installed.
-const INSTALLED: [&str; 7] =
-    ["package.json", "index.js", "index.mjs", "index.d.ts", "index.d.mts", "express.js", "fastify.js"];
+const INSTALLED: [&str; 5] = ["package.json", "index.js", "index.mjs", "express.js", "fastify.js"];
 
 /// The addon is where this test is, or above it.
 fn addon() -> PathBuf {
@@ -99,4 +98,27 @@ fn node_says_that_every_test_in_javascript_passes() {
     assert_eq!(counted(&report, "pass"), Some(written(&files)), "{report}");
     assert_eq!(counted(&report, "fail"), Some(0), "{report}");
     fs::remove_dir_all(&folder).unwrap();
+}
+
+fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn the_packages_of_npm_have_the_version_of_the_crate() {
+    let ours = workspace().join("bindings/node");
+    let main = json(&ours.join("package.json"));
+    assert_eq!(main["version"], env!("CARGO_PKG_VERSION"));
+    let mut found = serde_json::Map::new();
+    for entry in fs::read_dir(ours.join("npm")).unwrap() {
+        let folder = entry.unwrap().path();
+        let (package, name) =
+            (json(&folder.join("package.json")), folder.file_name().unwrap().to_string_lossy());
+        let addon = format!("durward.{name}.node");
+        assert_eq!(package["name"], format!("@durward/{name}"));
+        assert_eq!((&package["main"], &package["files"][0]), (&addon.clone().into(), &addon.into()));
+        found.insert(format!("@durward/{name}"), package["version"].clone());
+    }
+    assert_eq!(main["optionalDependencies"], serde_json::Value::Object(found));
+    assert_eq!(main["optionalDependencies"]["@durward/linux-x64-gnu"], main["version"]);
 }
