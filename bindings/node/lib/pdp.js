@@ -11,6 +11,8 @@ const { Watch } = require('./watch.js')
 /** The longest text of a question, in bytes. */
 const BYTES_MAX = native.TEXT_BYTES
 
+const { decideText, decideBytes } = native
+
 /** Only this module makes a decision point of what the addon gives. */
 const KEY = Symbol('durward')
 
@@ -34,12 +36,15 @@ class Explanation {
 /** A policy decision point with its policies. */
 class Pdp {
   #native
+  /** How functions of the addon, which are faster than its methods, know it while `#native` is there. */
+  #number
   /** Those that may still be open, to be closed with the decision point. They do not live on because they are listed here. */
   #watches = new Set()
 
   constructor(key, made) {
     if (key !== KEY) throw new DurwardError('a decision point is made by Pdp.fromDir or Pdp.fromTexts')
     this.#native = made
+    this.#number = made.number()
   }
 
   static fromDir(path) {
@@ -62,7 +67,7 @@ class Pdp {
     const text = subscriptionText(subscription, BYTES_MAX)
     let answer
     try {
-      answer = typeof text === 'string' ? this.#native.decideText(text) : this.#native.decideBytes(text)
+      answer = typeof text === 'string' ? decideText(this.#number, text) : decideBytes(this.#number, text)
     } catch (error) {
       throw fromNative(error)
     }

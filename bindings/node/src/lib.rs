@@ -8,4 +8,5 @@ pub mod answer;
 mod error;
 pub mod load;
 pub mod pdp;
+mod table;
 pub mod watch;

@@ -69,7 +69,7 @@ impl Task for Opening {
     }
 
     fn resolve(&mut self, _: Env, point: DecisionPoint) -> Result<NativePdp> {
-        Ok(NativePdp::new(point))
+        NativePdp::new(point)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The decision point as an object of JavaScript.
 
-use std::cell::{Ref, RefCell};
 use std::sync::Arc;
 
 use durward_embed::{Decision, DecisionPoint, QuestionError, TEXT_BYTES_MAX};
@@ -11,24 +10,29 @@ use napi_derive::napi;
 use crate::answer::{Answer, Explanation, Snapshot, answer};
 use crate::error;
 use crate::load::{self, Opening, Renewing};
+use crate::table;
 use crate::watch::{NativeWatch, WakeFunction};
 
 /// The longest text of a question, in bytes.
 #[napi]
 pub const TEXT_BYTES: u32 = TEXT_BYTES_MAX as u32;
 
-/// A decision point.
+/// A decision point. While this object is there, its number is good.
 #[napi]
 pub struct NativePdp {
-    /// Nothing once it is closed. Watches and threads that load policies hold it too. INVARIANT: nothing that runs while it is borrowed
-    /// calls JavaScript, so `close` never finds it borrowed.
-    point: RefCell<Option<Arc<DecisionPoint>>>,
+    number: u32,
+}
+
+impl Drop for NativePdp {
+    fn drop(&mut self) {
+        table::free(self.number);
+    }
 }
 
 /// Reads the policies of a folder, or of one file.
 #[napi(catch_unwind)]
 pub fn open(path: String) -> Result<NativePdp> {
-    load::open(&path).map(NativePdp::new)
+    load::open(&path).and_then(NativePdp::new)
 }
 
 /// The same on another thread.
@@ -40,7 +44,7 @@ pub fn open_async(path: String) -> AsyncTask<Opening> {
 /// Takes policies as texts.
 #[napi(catch_unwind)]
 pub fn from_texts(names: Vec<String>, texts: Vec<Buffer>) -> Result<NativePdp> {
-    load::from_texts(load::texts(names, &texts)).map(NativePdp::new)
+    load::from_texts(load::texts(names, &texts)).and_then(NativePdp::new)
 }
 
 /// The same on another thread.
@@ -50,28 +54,42 @@ pub fn from_texts_async(names: Vec<String>, texts: Vec<Buffer>) -> AsyncTask<Ope
     AsyncTask::new(Opening::new(move || load::from_texts(texts)))
 }
 
+/// Answers a subscription; by the number of a decision point.
+#[napi(catch_unwind)]
+pub fn decide_text(number: u32, subscription: JsString<'_>) -> Result<Answer> {
+    let text = subscription.into_utf8()?;
+    table::with(number, |point| answered(point.decide(text.as_slice())))
+}
+
+/// Answers a subscription; by the number of a decision point.
+#[napi(catch_unwind)]
+pub fn decide_bytes(number: u32, subscription: BufferSlice<'_>) -> Result<Answer> {
+    table::with(number, |point| answered(point.decide(&subscription)))
+}
+
+fn answered(decided: std::result::Result<Decision, QuestionError>) -> Result<Answer> {
+    match decided {
+        Ok(decision) => Ok(answer(&decision)),
+        Err(error) => Err(error::of_question(&error)),
+    }
+}
+
 impl NativePdp {
-    pub(crate) fn new(point: DecisionPoint) -> NativePdp {
-        NativePdp { point: RefCell::new(Some(Arc::new(point))) }
+    pub(crate) fn new(point: DecisionPoint) -> Result<NativePdp> {
+        table::insert(point).map(|number| NativePdp { number })
     }
 
-    fn point(&self) -> Result<Ref<'_, Arc<DecisionPoint>>> {
-        Ref::filter_map(self.point.borrow(), Option::as_ref).map_err(|_| error::closed())
+    fn point(&self) -> Result<Arc<DecisionPoint>> {
+        table::with(self.number, |point| Ok(Arc::clone(point)))
     }
 }
 
 #[napi]
 impl NativePdp {
-    /// Answers a subscription.
+    /// Its number, for functions.
     #[napi(catch_unwind)]
-    pub fn decide_text(&self, subscription: JsString<'_>) -> Result<Answer> {
-        answered(self.point()?.decide(subscription.into_utf8()?.as_slice()))
-    }
-
-    /// Answers a subscription.
-    #[napi(catch_unwind)]
-    pub fn decide_bytes(&self, subscription: BufferSlice<'_>) -> Result<Answer> {
-        answered(self.point()?.decide(&subscription))
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// Answers a request of XACML.
@@ -99,32 +117,32 @@ impl NativePdp {
     pub fn watch(&self, subscription: BufferSlice<'_>, wake: WakeFunction) -> Result<NativeWatch> {
         let point = self.point()?;
         let watch = point.watch(&subscription).map_err(|error| error::of_question(&error))?;
-        Ok(NativeWatch::new(watch, wake, Arc::clone(&*point)))
+        Ok(NativeWatch::new(watch, wake, point))
     }
 
     /// Reads the policies again.
     #[napi(catch_unwind)]
     pub fn reload(&self) -> Result<Snapshot> {
-        load::reload(&*self.point()?).map(Snapshot::from)
+        load::reload(self.point()?.as_ref()).map(Snapshot::from)
     }
 
     /// The same on another thread.
     #[napi(catch_unwind)]
     pub fn reload_async(&self) -> Result<AsyncTask<Renewing>> {
-        let point = Arc::clone(&*self.point()?);
+        let point = self.point()?;
         Ok(AsyncTask::new(Renewing::new(move || load::reload(&point))))
     }
 
     /// Puts other policies in force.
     #[napi(catch_unwind)]
     pub fn replace(&self, names: Vec<String>, texts: Vec<Buffer>) -> Result<Snapshot> {
-        load::replace(&*self.point()?, load::texts(names, &texts)).map(Snapshot::from)
+        load::replace(self.point()?.as_ref(), load::texts(names, &texts)).map(Snapshot::from)
     }
 
     /// The same on another thread.
     #[napi(catch_unwind)]
     pub fn replace_async(&self, names: Vec<String>, texts: Vec<Buffer>) -> Result<AsyncTask<Renewing>> {
-        let (point, texts) = (Arc::clone(&*self.point()?), load::texts(names, &texts));
+        let (point, texts) = (self.point()?, load::texts(names, &texts));
         Ok(AsyncTask::new(Renewing::new(move || load::replace(&point, texts))))
     }
 
@@ -137,13 +155,6 @@ impl NativePdp {
     /// Lets go of the policies. What is asked afterwards is an error.
     #[napi(catch_unwind)]
     pub fn close(&self) {
-        drop(self.point.take());
-    }
-}
-
-fn answered(decided: std::result::Result<Decision, QuestionError>) -> Result<Answer> {
-    match decided {
-        Ok(decision) => Ok(answer(&decision)),
-        Err(error) => Err(error::of_question(&error)),
+        table::close(self.number);
     }
 }

@@ -149,6 +149,25 @@ test('what is asked after the end is an error', async () => {
   await assert.rejects(pdp.replaceAsync({}), /is closed/)
 })
 
+test('a decision point is never taken for another one', () => {
+  const text = (name) => ({ 'p.sapl': `policy "p" permit subject == "${name}";` })
+  const ask = (name) => ({ ...asked, subject: name })
+  let points = new Map()
+  for (let round = 0; round < 30; round++) {
+    for (let number = 0; number < 10; number++) points.set(`${round}.${number}`, Pdp.fromTexts(text(`${round}.${number}`)))
+    let index = 0
+    for (const [name, pdp] of points) {
+      assert.equal(pdp.decide(ask(name)).permit, true)
+      assert.equal(pdp.decide(ask('0.0')).permit, name === '0.0')
+      index += 1
+      if (name !== '0.0' && index % 3 === 0) points.delete(name)
+      if (index % 7 === 0) pdp.close()
+      if (index % 7 === 0) points.delete(name)
+    }
+    gc()
+  }
+})
+
 test('a decision cannot be changed', () => {
   const pdp = Pdp.fromTexts({ 'p.sapl': 'policy "p" permit subject == "anna"; obligation {"a": [{"b": 1}]}' })
   const denied = pdp.decide({ ...asked, subject: 'bob' })
@@ -181,16 +200,20 @@ test('an object that changes while it is read does no harm', () => {
 test('the addon itself refuses wrong types', () => {
   const require = createRequire(import.meta.url)
   const native = require('../node_modules/durward/lib/native.js')
+  const text = JSON.stringify(asked)
   const pdp = native.fromTexts(['p.sapl'], [Buffer.from('policy "p" permit')])
+  assert.equal(native.decideText(pdp.number(), text), 0)
+  for (const number of [1e6, -1, 2 ** 32, NaN]) if (number >>> 0 !== 0) assert.throws(() => native.decideText(number, text), /is closed/)
   for (const wrong of [undefined, null, 7, {}, [], Symbol('s'), () => 1]) {
-    assert.throws(() => pdp.decideText(wrong))
-    assert.throws(() => pdp.decideBytes(wrong))
+    assert.throws(() => native.decideText(pdp.number(), wrong))
+    assert.throws(() => native.decideBytes(pdp.number(), wrong))
+    if (wrong !== null && typeof wrong !== 'number') assert.throws(() => native.decideText(wrong, text))
     assert.throws(() => pdp.decideRequest(wrong))
-    assert.throws(() => pdp.watch(Buffer.from(JSON.stringify(asked)), typeof wrong === 'function' ? 7 : wrong))
+    assert.throws(() => pdp.watch(Buffer.from(text), typeof wrong === 'function' ? 7 : wrong))
     assert.throws(() => native.open(wrong))
     assert.throws(() => native.fromTexts(wrong, 7))
-    assert.throws(() => native.NativePdp.prototype.decideText.call(wrong, '{}'))
-    assert.throws(() => native.NativePdp.prototype.decideText.call(new (class {})(), '{}'))
+    assert.throws(() => native.NativePdp.prototype.explain.call(wrong, Buffer.from(text)))
+    assert.throws(() => native.NativePdp.prototype.explain.call(new (class {})(), Buffer.from(text)))
   }
   assert.throws(() => native.NativeWatch.prototype.poll.call(pdp))
 })
