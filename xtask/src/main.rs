@@ -23,6 +23,7 @@ mod links;
 mod metadata;
 mod opcua;
 mod opcua_bench;
+mod package_node;
 mod peers;
 mod pool;
 mod process;
@@ -64,6 +65,8 @@ cargo xtask <command>
   opcua [PEER...]        stacks of OPC UA of others, through the gate and behind it: open62541, milo, asyncua, node-opcua
   opcua-bench            measure connects of durward, Eclipse Milo and async-opcua, client and server of one stack
                          --rounds N  --connects N  --binary DURWARD
+  package node           build the packages for Node, install them without a network, run their tests; then the middleware
+                         in Express, Connect and Fastify, which npm fetches
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
                                                               --seconds N   each measurement (default 2)
                                                               --only NAME   one engine, such as cedar
@@ -102,6 +105,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),
         ["opcua", names @ ..] => opcua::run_alone(names),
+        ["package", "node"] => Ok(package_node::run_alone()),
         ["peers", "check"] => Ok(peers::check_alone()),
         ["dist", rest @ ..] => dist::run_alone(rest),
         ["generators", rest @ ..] => generators::run_alone(rest),

@@ -58,7 +58,7 @@ pub(crate) const PYTHON: Tool = Tool {
 
 /// What runs the clients in JavaScript.
 pub(crate) const NODE: Tool =
-    Tool { names: &["node"], package: "nodejs", purpose: "the clients in JavaScript" };
+    Tool { names: &["node"], package: "nodejs", purpose: "the clients and the package in JavaScript" };
 
 /// What fetches their packages.
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "the clients in JavaScript" };
