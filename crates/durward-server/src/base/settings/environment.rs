@@ -321,6 +321,7 @@ mod tests {
                 ("DURWARD_LOG__LEVEL", "debug"),
                 ("DURWARD_AUTH__DEFAULT_TENANT", "'quoted'"),
                 ("DURWARD_RSOCKET__LISTEN", "127.0.0.1:7000"),
+                ("DURWARD_AUTH__DANGER_ALLOW_NO_AUTH", "true"),
                 ("PATH", "/bin"),
             ],
         );
