@@ -1,0 +1,8 @@
+//! The library as programs in C have it: compiled against the header, linked, run; and the header itself.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod cases;
+mod header;
+mod programs;
+mod toolchain;
