@@ -22,6 +22,7 @@ mod links;
 mod metadata;
 mod opcua;
 mod opcua_bench;
+mod package_c;
 mod peers;
 mod pool;
 mod process;
@@ -58,6 +59,7 @@ cargo xtask <command>
   opcua [PEER...]        stacks of OPC UA of others, through the gate and behind it: open62541, milo, asyncua, node-opcua
   opcua-bench            measure connects of durward, Eclipse Milo and async-opcua, client and server of one stack
                          --rounds N  --connects N  --binary DURWARD
+  package c              build the library for C, install it, and run its tests there, under valgrind too
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
                                                               --seconds N   each measurement (default 2)
                                                               --only NAME   one engine, such as cedar
@@ -96,6 +98,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),
         ["opcua", names @ ..] => opcua::run_alone(names),
+        ["package", "c"] => Ok(package_c::run_alone()),
         ["peers", "check"] => Ok(peers::check_alone()),
         ["dist"] => Ok(release::run_alone()),
         ["generators", rest @ ..] => generators::run_alone(rest),

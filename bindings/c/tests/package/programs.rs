@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::cases;
-use crate::toolchain::{How, checks, finish, folder, has_compiler, package};
+use crate::toolchain::{How, checks, compile, finish, folder, has_compiler, include, package};
 
 const HOWS: [How; 3] = [How::Shared, How::Static, How::Sanitized];
 
@@ -47,13 +47,23 @@ fn the_header_is_one_of_cplusplus_too() {
     let program = folder.join("cplusplus");
     let mut compiler = Command::new("c++");
     compiler.args(["-std=c++11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"]);
-    compiler
-        .arg(package().join("include"))
-        .arg(package().join("tests/cplusplus.cpp"))
-        .arg("-o")
-        .arg(&program);
+    compiler.arg(include()).arg(package().join("tests/cplusplus.cpp")).arg("-o").arg(&program);
     compiler.arg("-L").arg(&folder).arg("-ldurward").arg(format!("-Wl,-rpath,{}", folder.display()));
     finish(&mut compiler, "");
     assert_eq!(finish(&mut Command::new(&program), "").trim_end(), env!("CARGO_PKG_VERSION"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn the_program_of_the_readme_prints_what_it_says() {
+    let readme = std::fs::read_to_string(package().join("README.md")).unwrap();
+    let program = std::fs::read_to_string(package().join("tests/readme.c")).unwrap();
+    assert!(readme.contains(&format!("```c\n{program}```\n")), "README.md has another program than readme.c");
+    if !has_compiler() {
+        return;
+    }
+    let folder = folder("readme");
+    let said = finish(&mut Command::new(compile(&folder, "readme", How::Shared)), "");
+    assert!(readme.contains(&format!("It prints `{}`", said.trim_end())), "{said}");
     std::fs::remove_dir_all(&folder).unwrap();
 }

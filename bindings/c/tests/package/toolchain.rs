@@ -18,8 +18,20 @@ pub(crate) fn package() -> PathBuf {
     durward_testdata::workspace().join("bindings/c")
 }
 
-/// A file that cargo has built beside this test.
+/// Where the package is installed whose tests these are; nothing for what cargo has just built. `cargo xtask package c` says it.
+fn prefix() -> Option<PathBuf> {
+    std::env::var_os("DURWARD_C_PREFIX").map(PathBuf::from)
+}
+
+pub(crate) fn include() -> PathBuf {
+    prefix().unwrap_or_else(package).join("include")
+}
+
+/// A library: of the package, or as cargo has built it beside this test.
 pub(crate) fn built(name: &str) -> PathBuf {
+    if let Some(prefix) = prefix() {
+        return prefix.join("lib").join(name);
+    }
     let test = std::env::current_exe().unwrap();
     let found = test.ancestors().skip(1).take(2).map(|folder| folder.join(name)).find(|path| path.is_file());
     found.unwrap_or_else(|| panic!("no `{name}` beside {}", test.display()))
@@ -55,7 +67,7 @@ const NATIVE: [&str; 5] = ["-lgcc_s", "-lutil", "-lpthread", "-lm", "-ldl"];
 pub(crate) fn compile(folder: &Path, name: &str, how: How) -> PathBuf {
     let (package, program) = (package(), folder.join(format!("{name}-{how:?}")));
     let mut command = Command::new("cc");
-    command.args(STRICT).arg("-pthread").arg("-I").arg(package.join("include"));
+    command.args(STRICT).arg("-pthread").arg("-I").arg(include());
     if how == How::Sanitized {
         command.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
     }
@@ -86,10 +98,23 @@ pub(crate) fn finish(command: &mut Command, input: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// The program, run by valgrind where that is named. What is still reachable at the end is state of the standard library's threads.
+fn runner(program: &Path, how: How) -> Command {
+    match std::env::var("DURWARD_C_RUNNER") {
+        Ok(valgrind) if !valgrind.is_empty() && how != How::Sanitized => {
+            let mut command = Command::new(valgrind);
+            command.args(["--quiet", "--error-exitcode=9", "--leak-check=full", "--fair-sched=yes"]);
+            command.args(["--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"]).arg(program);
+            command
+        }
+        _ => Command::new(program),
+    }
+}
+
 /// Compiles and runs it; the number of checks that it says it made.
 pub(crate) fn checks(name: &str, how: How, input: &str) -> u32 {
     let folder = folder(&format!("{name}-{how:?}"));
-    let said = finish(&mut Command::new(compile(&folder, name, how)), input);
+    let said = finish(&mut runner(&compile(&folder, name, how), how), input);
     std::fs::remove_dir_all(&folder).unwrap();
     let number = said.strip_suffix(" checks\n").and_then(|number| number.parse().ok());
     number.unwrap_or_else(|| panic!("{name}: {said}"))
