@@ -107,7 +107,11 @@ static void a_child_process_decides(void) {
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        _exit(decided(ANNA) == DURWARD_PERMIT && decided(BOB) == DURWARD_DENY ? 0 : 1);
+        if (decided(ANNA) == DURWARD_PERMIT && decided(BOB) == DURWARD_DENY) {
+            /* Another program ends in its place: what the threads that it has not hold is no leak, though valgrind would say so at an exit. */
+            execlp("true", "true", (char *)NULL);
+        }
+        _exit(1);
     }
     CHECK(waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
