@@ -22,7 +22,7 @@ mod error;
 mod point;
 mod watch;
 
-pub use durward_pdp::SnapshotInfo;
+pub use durward_pdp::{PolicyError, ReadError, SnapshotInfo};
 pub use durward_pdp::sapl::{Decision, Outcome};
 pub use error::{LoadError, QuestionError};
 pub use point::{Clock, DecisionPoint, Explained, TEXT_BYTES_MAX};
