@@ -23,6 +23,8 @@ mod links;
 mod metadata;
 mod opcua;
 mod opcua_bench;
+mod package_c;
+mod package_java;
 mod package_node;
 mod peers;
 mod pool;
@@ -65,6 +67,8 @@ cargo xtask <command>
   opcua [PEER...]        stacks of OPC UA of others, through the gate and behind it: open62541, milo, asyncua, node-opcua
   opcua-bench            measure connects of durward, Eclipse Milo and async-opcua, client and server of one stack
                          --rounds N  --connects N  --binary DURWARD
+  package c              build the library for C, install it, and run its tests there, under valgrind too
+  package java           build the jar for Java with the library of this machine inside, and run its tests with that
   package node           build the packages for Node, install them without a network, run their tests; then the middleware
                          in Express, Connect and Fastify, which npm fetches
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
@@ -105,6 +109,8 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),
         ["opcua", names @ ..] => opcua::run_alone(names),
+        ["package", "c"] => Ok(package_c::run_alone()),
+        ["package", "java"] => Ok(package_java::run_alone()),
         ["package", "node"] => Ok(package_node::run_alone()),
         ["peers", "check"] => Ok(peers::check_alone()),
         ["dist", rest @ ..] => dist::run_alone(rest),

