@@ -18,10 +18,10 @@ final class Handle implements AutoCloseable {
     private final Cleaner.Cleanable cleanable;
     private final String closedMessage;
 
-    /** {@code owner} is what the garbage collector has to find. */
-    Handle(Object owner, MemorySegment raw, MethodHandle free, String closedMessage) {
+    /** The handle itself is what the collector has to find: whoever calls a function has it in hand until that is over, though perhaps not its owner. */
+    Handle(MemorySegment raw, MethodHandle free, String closedMessage) {
         segment = raw.reinterpret(closing.arena, handle -> Native.release(free, handle));
-        cleanable = CLEANER.register(owner, closing);
+        cleanable = CLEANER.register(this, closing);
         this.closedMessage = closedMessage;
     }
 
@@ -51,7 +51,7 @@ final class Handle implements AutoCloseable {
         cleanable.clean();
     }
 
-    /** How it is closed: knows nothing of the owner, who would never be found otherwise. */
+    /** How it is closed: knows nothing of the handle, which would never be found otherwise. */
     private static final class Closing implements Runnable {
         private final Arena arena = Arena.ofShared();
         private volatile boolean hasBegun;

@@ -30,7 +30,7 @@ public final class Pdp implements AutoCloseable {
     private final Handle handle;
 
     private Pdp(MemorySegment raw) {
-        handle = new Handle(this, raw, Native.FREE_PDP, "the decision point is closed");
+        handle = new Handle(raw, Native.FREE_PDP, "the decision point is closed");
     }
 
     /**

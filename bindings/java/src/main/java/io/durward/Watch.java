@@ -22,7 +22,7 @@ public final class Watch implements Iterator<Decision>, AutoCloseable {
     private volatile boolean isClosed;
 
     Watch(MemorySegment raw) {
-        handle = new Handle(this, raw, Native.FREE_WATCH, "the watch is closed");
+        handle = new Handle(raw, Native.FREE_WATCH, "the watch is closed");
     }
 
     /**
