@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use durward_pdp::ir::json::read_subscription;
+use durward_pdp::ir::question::RawSubscription;
 use durward_pdp::sapl::{Decision, Subscription};
 use durward_pdp::stream::finders::{self, MomentAttributes};
 use durward_pdp::stream::{
@@ -32,6 +33,37 @@ pub struct DecisionPoint {
     driver: Driver,
     clock: Clock,
     path: Option<PathBuf>,
+}
+
+/// A subscription whose answer needs more than a look at its text.
+#[derive(Debug)]
+pub struct Pending<'q> {
+    point: &'q DecisionPoint,
+    read: Read<'q>,
+}
+
+/// How far it has been read.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it lives on the stack, for one decision")]
+enum Read<'q> {
+    Raw(RawSubscription<'q>),
+    /// Not at all: it wants care, or is no subscription.
+    Text(&'q [u8]),
+}
+
+impl Pending<'_> {
+    /// Answers it.
+    ///
+    /// # Errors
+    /// The text is no subscription.
+    #[inline]
+    pub fn decide(self) -> Result<Decision, QuestionError> {
+        let subscription = match self.read {
+            Read::Raw(raw) => Subscription::from_raw(raw),
+            Read::Text(text) => Subscription::from_json(text)?,
+        };
+        Ok(self.point.decide_whole(&subscription))
+    }
 }
 
 /// Why a question is answered as it is.
@@ -137,14 +169,29 @@ impl DecisionPoint {
     /// The text is no subscription.
     #[inline]
     pub fn decide(&self, subscription: &[u8]) -> Result<Decision, QuestionError> {
+        self.decide_aside(subscription, |pending| pending.decide())
+    }
+
+    /// The same, for hosts that hold a lock meanwhile, as Python does: what is seen in the text is answered at once, and what takes longer is
+    /// left to `aside`, which lets go of the lock and calls [`Pending::decide`].
+    ///
+    /// # Errors
+    /// The text is no subscription.
+    #[inline]
+    pub fn decide_aside(
+        &self,
+        subscription: &[u8],
+        aside: impl FnOnce(Pending<'_>) -> Result<Decision, QuestionError>,
+    ) -> Result<Decision, QuestionError> {
         within(subscription)?;
-        match read_subscription(subscription) {
+        let read = match read_subscription(subscription) {
             Ok(raw) => match self.pdp.decide_raw(&raw) {
-                Some(decision) => Ok(decision),
-                None => Ok(self.decide_whole(&Subscription::from_raw(raw))),
+                Some(decision) => return Ok(decision),
+                None => Read::Raw(raw),
             },
-            Err(_) => Ok(self.decide_whole(&Subscription::from_json(subscription)?)),
-        }
+            Err(_) => Read::Text(subscription),
+        };
+        aside(Pending { point: self, read })
     }
 
     /// Answers a subscription of which values were made, with the attributes of this moment.
