@@ -47,19 +47,19 @@ class Types(unittest.TestCase):
             deep = [deep]
         nowhere = (float("nan"), float("inf"), -float("inf"), set(), b"bytes", object(), 1j, circle, deep, 10**5000)
         for value in nowhere + ({("a", "b"): 1}, {b"a": 1}):
-            with self.assertRaisesRegex(durward.QuestionError, "no JSON") as refused:
+            with self.assertRaisesRegex(durward.QuestionError, "no JSON"):
                 pdp(ALL).decide(ask(value))
-            self.assertIsNotNone(refused.exception.__cause__)
             self.assertRaises(durward.QuestionError, pdp(ALL).decide, **ask(value))
         while deep:
             deep = deep.pop()
 
-    def test_exceptions_of_others_are_theirs(self):
+    def test_a_subclass_of_dict_is_read_as_the_dict_that_it_is(self):
         class Mine(dict):
             def items(self):
                 raise ZeroDivisionError
 
-        self.assertRaises(ZeroDivisionError, pdp(ALL).decide, Mine(ask()))
+        self.assertTrue(pdp('policy "named" permit subject == "anna";').decide(Mine(ask())).permit)
+        self.assertFalse(pdp('policy "named" permit subject == "anna";').decide(Mine(ask("bob"))).permit)
 
     def test_what_is_nested_deeply_is_no_question(self):
         for depth in (1_000, 1_000_000):
