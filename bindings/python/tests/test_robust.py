@@ -47,7 +47,7 @@ class Types(unittest.TestCase):
             deep = [deep]
         nowhere = (float("nan"), float("inf"), -float("inf"), set(), b"bytes", object(), 1j, circle, deep, 10**5000)
         for value in nowhere + ({("a", "b"): 1}, {b"a": 1}):
-            with self.assertRaisesRegex(durward.QuestionError, "no JSON|nested deeper than|a number too long"):
+            with self.assertRaisesRegex(durward.QuestionError, "^`.+` (has|is) "):
                 pdp(ALL).decide(ask(value))
             self.assertRaises(durward.QuestionError, pdp(ALL).decide, **ask(value))
         while deep:
