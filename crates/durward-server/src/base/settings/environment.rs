@@ -24,7 +24,7 @@ const PREFIX: &str = "DURWARD_";
 const BETWEEN: &str = "__";
 
 /// Variables that mean something else to durward, its tests or its tools.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 16] = [
     // `durward decide` with a server.
     "DURWARD_URL",
     "DURWARD_BEARER_TOKEN",
@@ -33,7 +33,10 @@ const OTHERS: [&str; 14] = [
     "DURWARD_REMOTE_WRITE_AUTHORIZATION",
     "DURWARD_OTLP_AUTHORIZATION",
     "DURWARD_NATS_SERVER",
+    // The package for Node.
+    "DURWARD_NATIVE",
     // Tests.
+    "DURWARD_JAVA_HOME",
     "DURWARD_DATA",
     "DURWARD_BLESS",
     "DURWARD_SEED",
