@@ -199,7 +199,7 @@ fn this_program_is_measured_as_one_node_and_as_two() {
     let text = format!(
         "name = \"nodes\"\n[target]\ncommand = [{program:?}, \"serve\", \"--policies\", {policies:?}, \"--listen\", \"127.0.0.1:{{port}}\"]\n\
          ready = \"/health/ready\"\nnodes = [1, 2]\n[load]\nusers = [2, 4]\nbalance = \"round-robin\"\nwarm_up = \"100ms\"\n\
-         measure = \"300ms\"\n[[steps]]\nname = \"live\"\npath = \"/health/live\"\n"
+         measure = \"1s\"\n[[steps]]\nname = \"live\"\npath = \"/health/live\"\n"
     );
     std::fs::write(&file, text).unwrap();
     durward(&["lab", "run", &file, "--out", &out, "--skip-generator-limit"]).exits(0);
