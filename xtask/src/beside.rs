@@ -22,6 +22,8 @@ fn all() -> Duration {
     tools::install_all();
     let _ = tools::json_schema_suite();
     let _ = tools::nats_server();
+    let _ = tools::java_home();
+    let _ = tools::helm();
     clients::fetch();
     opcua::fetch();
     start.elapsed()

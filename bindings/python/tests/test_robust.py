@@ -73,6 +73,14 @@ class Types(unittest.TestCase):
             self.assertEqual(echo.decide(ask(value)).obligations, json.loads(json.dumps([value])))
             self.assertEqual(echo.decide(ask(value)), echo.decide(json.dumps(ask(value))))
 
+    def test_a_subclass_of_dict_is_read_as_the_dict_that_it_is(self):
+        class Mine(dict):
+            def items(self):
+                raise ZeroDivisionError
+
+        self.assertTrue(pdp('policy "named" permit subject == "anna";').decide(Mine(ask())).permit)
+        self.assertFalse(pdp('policy "named" permit subject == "anna";').decide(Mine(ask("bob"))).permit)
+
     def test_what_is_nested_deeply_is_no_question(self):
         for depth in (1_000, 1_000_000):
             nested = "[" * depth + "]" * depth
@@ -318,6 +326,8 @@ class Ends(unittest.TestCase):
     def test_ctrl_c_ends_a_wait(self):
         said = self.run_program(
             "import os, signal, threading\n"
+            # A shell starts what runs behind it with this signal ignored.
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "watch = pdp.watch(ASK)\n"
             "watch.next()\n"
             "threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()\n"

@@ -24,7 +24,7 @@ mod watch;
 
 pub use durward_pdp::ir::json::JSON_DEPTH_MAX;
 pub use durward_pdp::sapl::{Decision, Outcome};
-pub use durward_pdp::{PolicyError, SnapshotInfo, Value};
+pub use durward_pdp::{PolicyError, ReadError, SnapshotInfo, Value};
 pub use error::{LoadError, QuestionError};
 pub use point::{Clock, DecisionPoint, Explained, Pending, TEXT_BYTES_MAX};
 pub use watch::{Watch, Watched};

@@ -4,6 +4,7 @@ mod names;
 
 use smol_str::SmolStr;
 
+pub use names::count as known_name_count;
 pub(crate) use names::kept;
 pub use names::{CategoryHash, NAMES_MAX, NameKey, Names};
 

@@ -70,6 +70,8 @@ mod documents;
 mod duty;
 mod edit;
 mod explain;
+#[cfg(feature = "sapl")]
+mod expression;
 mod in_force;
 mod language;
 mod mismatch;
@@ -109,6 +111,8 @@ pub use durward_xacml::request::Request;
 pub use durward_xacml::response::{Decision, Response, ResultOf};
 pub use edit::PolicyChange;
 pub use explain::{Explained, ExplainedCondition, Explanation};
+#[cfg(feature = "sapl")]
+pub use expression::{Expression, ExpressionFault};
 pub use mismatch::RequestLanguage;
 pub use read::{
     DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, list_policies, read_policies,
@@ -122,6 +126,8 @@ pub use subscription::Attempt;
 
 pub use durward_index as index;
 pub use durward_ir as ir;
+#[cfg(feature = "sapl")]
+pub use durward_library as library;
 #[cfg(feature = "sapl")]
 pub use durward_sapl as sapl;
 pub use durward_xacml as xacml;

@@ -157,7 +157,9 @@ impl Reading {
     /// All three parts are needed: what is left out must not decide.
     fn algorithm(&mut self, algorithm: &Value) -> Voting {
         let Value::Object(object) = algorithm else {
-            self.problem(format!("`algorithm` must be an object, not {}", kind_of(algorithm)), None);
+            let help = algorithm.as_text().and_then(in_words_of_today);
+            let message = format!("`algorithm` must be an object, not {}", kind_of(algorithm));
+            self.problem(message, help.as_deref());
             return Voting::DEFAULT;
         };
         let modes = [
@@ -233,6 +235,25 @@ impl Reading {
             None => self.problem(format!("`{key}` must be a whole number from 1"), None),
         }
     }
+}
+
+/// The combining algorithms of SAPL 3, with what SAPL 4 calls their mode and their default.
+const OLD_ALGORITHMS: [(&str, &str, &str); 5] = [
+    ("DENY_OVERRIDES", "PRIORITY_DENY", "ABSTAIN"),
+    ("PERMIT_OVERRIDES", "PRIORITY_PERMIT", "ABSTAIN"),
+    ("ONLY_ONE_APPLICABLE", "UNIQUE", "ABSTAIN"),
+    ("DENY_UNLESS_PERMIT", "PRIORITY_PERMIT", "DENY"),
+    ("PERMIT_UNLESS_DENY", "PRIORITY_DENY", "PERMIT"),
+];
+
+/// The way out of an algorithm written as in SAPL 3.
+fn in_words_of_today(old: &str) -> Option<String> {
+    let name = old.replace('-', "_").to_ascii_uppercase();
+    let (_, mode, default) = OLD_ALGORITHMS.iter().find(|(old, ..)| *old == name)?;
+    Some(format!(
+        "what SAPL 3 called `{name}` is {{\"votingMode\": \"{mode}\", \"defaultDecision\": \"{default}\", \
+         \"errorHandling\": \"PROPAGATE\"}}"
+    ))
 }
 
 fn is_null(value: &Value) -> bool {

@@ -42,6 +42,17 @@ impl Document {
         if errors.is_empty() { Ok(document) } else { Err(errors) }
     }
 
+    /// The document that an expression was put into; its text is that of the expression.
+    pub(crate) fn of_expression(source: &str, text: &str, tree: tree::Document, names: Names) -> Document {
+        Document {
+            source: SmolStr::new(source),
+            tree,
+            names,
+            text: text.to_owned(),
+            lines: LineIndex::new(text),
+        }
+    }
+
     /// The name of its policy or set: no two documents may have the same.
     pub fn name(&self) -> Option<&SmolStr> {
         match self.tree.root.as_ref()? {

@@ -1,6 +1,7 @@
 //! All tests against all documents.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use durward_pdp::sapl::syntax::sapltest::parse_tests;
 use durward_pdp::sapl::syntax::sapltest::tree::{Requirement, Scenario};
@@ -58,6 +59,8 @@ pub struct ScenarioReport {
     pub name: String,
     /// What came of it.
     pub outcome: ScenarioOutcome,
+    /// How long it took; nothing unless [`TestSuite::timed_by`] was given a clock.
+    pub time: Duration,
 }
 
 /// The outcome of a scenario.
@@ -119,6 +122,8 @@ pub struct TestSuite<'f> {
     files: &'f dyn ScenarioFiles,
     coverage: PolicyCoverage,
     stages: LoweredCache,
+    /// Says how much time has passed since some moment.
+    clock: Option<&'f dyn Fn() -> Duration>,
 }
 
 impl<'f> TestSuite<'f> {
@@ -126,7 +131,12 @@ impl<'f> TestSuite<'f> {
     pub fn new(documents: TestDocuments, files: &'f dyn ScenarioFiles) -> TestSuite<'f> {
         let mut coverage = PolicyCoverage::default();
         coverage.take_up(&documents);
-        TestSuite { documents, files, coverage, stages: LoweredCache::default() }
+        TestSuite { documents, files, coverage, stages: LoweredCache::default(), clock: None }
+    }
+
+    /// Measures scenarios by this clock, which says how much time has passed since whatever moment. No decision depends on it.
+    pub fn timed_by(self, clock: &'f dyn Fn() -> Duration) -> TestSuite<'f> {
+        TestSuite { clock: Some(clock), ..self }
     }
 
     /// Plays all scenarios of all files. Never fails: what cannot be read or played is in the report.
@@ -173,12 +183,18 @@ impl<'f> TestSuite<'f> {
             let place = lines.place(text, span.start);
             TestFinding { line: place.line, column: place.column, message }
         };
+        let begun = self.passed();
         let outcome = match self.played(text, requirement, scenario) {
             Ok(None) => ScenarioOutcome::Passed,
             Ok(Some(ExpectationFailure { span, message })) => ScenarioOutcome::Failed(finding(span, message)),
             Err(TestError { span, message }) => ScenarioOutcome::Error(finding(span, message)),
         };
-        ScenarioReport { name: scenario.name.text.to_string(), outcome }
+        let time = self.passed().saturating_sub(begun);
+        ScenarioReport { name: scenario.name.text.to_string(), outcome, time }
+    }
+
+    fn passed(&self) -> Duration {
+        self.clock.map_or(Duration::ZERO, |clock| clock())
     }
 
     fn played(

@@ -23,21 +23,22 @@ pub use access::auth::{SecretDigestError, digest_of_secret};
 pub use access::issued::KeyStore;
 pub use access::sessions::start_sessions;
 pub use base::Clock;
-pub use base::log::{LogError, start_log};
+pub use base::log::{LogError, LogHandle, start_log};
 pub use base::settings::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings, ClientGrant, ConfigError,
     DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs,
     LdapSourceSettings, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings, NatsStoreSettings,
     Network, NetworkParseError, OauthClientSettings, OauthSettings, OpcuaAuthoritySettings,
-    OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamSettings,
+    OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides,
     PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings,
     SchemaSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings,
     TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;
+pub use serve::reload::SettingsWatch;
 pub use serve::routes::{ROUTES, Route};
-pub use serve::server::{Served, Server, StartError};
+pub use serve::server::{Listeners, Served, Server, StartError};
 pub use surfaces::health::probe::{Probed, ProbedHealth, metrics_text, serve_probe};
 pub use surfaces::openam::ROUTES as OPENAM_ROUTES;

@@ -1,6 +1,7 @@
 //! What tests need and the repository does not hold: recorded data, programs of others; and chance from a seed. A test without them is skipped, which one
 //! line on stderr says; where nothing may be skipped (`CI=true`), it fails. Also where the repository is.
 
+mod java;
 mod random;
 
 use std::fmt::{self, Display};
@@ -8,6 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+pub use java::java_home;
 pub use random::{TestRandom, TestShift};
 
 /// The root of the workspace whose tests run.

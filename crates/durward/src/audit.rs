@@ -19,7 +19,7 @@ Examples:
 Files are checked in the order in which they are named; names in order are lines in order. The checkpoint that is
 printed, kept where whoever writes the record cannot write, shows later that nothing was cut off or written anew. What is missing at the beginning shows by the first number that is printed: old files
 are removed where `identity.audit_files_max` says so.
-Exit codes: 0 the record is whole, 1 it is not.";
+Exit codes: 0 the record is whole, 1 it is not, 2 bad input.";
 
 /// Check the audit record
 #[derive(Debug, clap::Args)]

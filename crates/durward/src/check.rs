@@ -2,19 +2,22 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use durward_pdp::check::{Attribute, Attributes, Others, Settings as CheckSettings, check_sapl};
 use durward_pdp::xacml::check::{Finding, Settings, Severity, check, merge};
 use durward_pdp::xacml::lower::{self, lower};
 use durward_pdp::xacml::policy::{Limits, read_policy};
 use durward_pdp::{IndexKind, Pdp, PolicyText};
-use durward_server::{ConfigError, SchemaSettings, Settings as ServerSettings, SourceSettings};
+use durward_scenario::report::{JunitCase, JunitOutcome, JunitProblem, JunitSuite};
+use durward_server::{ConfigError, SchemaSettings, SourceSettings};
 use serde_json::{Value as Json, json};
 
 use crate::bundle::{self, BundleArguments};
 use crate::failure::{CommandError, CommandResult, DIFFERENT, SUCCESS, without_number};
+use crate::junit::JunitArguments;
 use crate::policies::read_all;
-use crate::to_stdout;
+use crate::serve::read_settings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,6 +28,7 @@ Examples:
   durward check policies/ --config durward.toml
   durward check policies/ --schema-subject subject.json --schema-action action.json
   durward check policies/ --strict
+  durward check policies/ --strict --junit check.xml
 
 A policy with an error cannot be used. A warning means that the text certainly does not say what the author meant: rules
 that are never reached, unused variables, unknown names of SAPL, which are undefined. A hint means that the text is
@@ -71,6 +75,8 @@ pub(crate) struct Arguments {
     /// How to report
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     format: CheckFormat,
+    #[command(flatten)]
+    junit: JunitArguments,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -91,6 +97,7 @@ enum CheckFormat {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> CommandResult {
+    let begun = Instant::now();
     let mut texts = read_all(&arguments.paths)?;
     texts.append(&mut bundle::read_policies(&arguments.bundle)?);
     let known = arguments.known()?;
@@ -126,9 +133,10 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     let has_errors = count(&findings, Severity::Error) > 0;
     let has_failed = has_errors || arguments.strict && count(&findings, Severity::Warning) > 0;
     let count = texts.len();
+    let names: Vec<String> = texts.iter().map(|text| text.name.clone()).collect();
     // Policies with errors have no index.
     let pdp = arguments.index.filter(|_| !has_errors).and_then(|kind| prepare(arguments, kind, texts));
-    to_stdout(&match arguments.format {
+    arguments.junit.tell(&match arguments.format {
         CheckFormat::Text => {
             text(&shown, &findings, count) + &pdp.as_ref().map(text_of_index).unwrap_or_default()
         }
@@ -141,6 +149,8 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
             format!("{all:#}\n")
         }
     })?;
+    let suites = || suites(&names, &findings, arguments.strict);
+    arguments.junit.write("durward check", suites, begun.elapsed())?;
     Ok(ExitCode::from(if has_failed { DIFFERENT } else { SUCCESS }))
 }
 
@@ -188,9 +198,7 @@ impl Arguments {
     fn known(&self) -> Result<CheckSettings, CommandError> {
         let failed = |error: ConfigError| CommandError::new(without_number(&error.to_string()));
         let mut known = match &self.config {
-            Some(path) => {
-                ServerSettings::read(path).and_then(|settings| settings.checks()).map_err(failed)?
-            }
+            Some(path) => read_settings(Some(path)).and_then(|settings| settings.checks()).map_err(failed)?,
             // Whatever else the settings of a server have sources for is not known here.
             None => CheckSettings {
                 attributes: Attributes::new(known_attributes(), Others::Unknown),
@@ -237,6 +245,52 @@ fn text(shown: &[&Finding], all: &[Finding], documents: usize) -> String {
     });
     let plural = if documents == 1 { "" } else { "s" };
     text + &format!("{documents} document{plural}: {}\n", counted.join(", "))
+}
+
+/// The findings as tests that failed or, where they are no failure, tests with a note: a suite for each document, and one for what is
+/// said of no document.
+fn suites(documents: &[String], findings: &[Finding], is_strict: bool) -> Vec<JunitSuite> {
+    let mut suites: Vec<JunitSuite> =
+        documents.iter().map(|name| JunitSuite { name: name.clone(), cases: Vec::new() }).collect();
+    for finding in findings {
+        let name = if finding.source.is_empty() { "policies" } else { finding.source.as_str() };
+        let case = case(name, finding, is_strict);
+        match suites.iter_mut().find(|suite| suite.name == name) {
+            Some(suite) => suite.cases.push(case),
+            None => suites.push(JunitSuite { name: name.to_owned(), cases: vec![case] }),
+        }
+    }
+    for suite in suites.iter_mut().filter(|suite| suite.cases.is_empty()) {
+        suite.cases.push(JunitCase {
+            name: "nothing is wrong".to_owned(),
+            class_name: suite.name.clone(),
+            outcome: JunitOutcome::Passed,
+            time: Duration::ZERO,
+        });
+    }
+    suites
+}
+
+fn case(document: &str, finding: &Finding, is_strict: bool) -> JunitCase {
+    let is_failure = match finding.severity {
+        Severity::Error => true,
+        Severity::Warning => is_strict,
+        Severity::Hint => false,
+    };
+    let help = finding.help.as_ref().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
+    let text = format!("{finding}{help}");
+    let problem = || JunitProblem {
+        kind: finding.code.to_owned(),
+        message: finding.message.clone(),
+        text: text.clone(),
+    };
+    JunitCase {
+        name: finding.message.clone(),
+        class_name: document.to_owned(),
+        outcome: if is_failure { JunitOutcome::Failed(problem()) } else { JunitOutcome::Noted(text) },
+        // Documents are checked together.
+        time: Duration::ZERO,
+    }
 }
 
 fn count(findings: &[Finding], severity: Severity) -> usize {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use durward_pdp::PolicyError;
+use durward_server::ConfigError;
 
 /// Everything decided, nothing found.
 pub(crate) const SUCCESS: u8 = 0;
@@ -33,6 +34,12 @@ impl CommandError {
     /// A failure in the user's words.
     pub(crate) fn new(message: impl Into<String>) -> CommandError {
         CommandError { messages: vec![message.into()], hint: None }
+    }
+
+    /// Several things that are wrong with one text.
+    pub(crate) fn all<E: Display>(errors: &[E]) -> CommandError {
+        let messages = errors.iter().take(PROBLEMS_MAX).map(ToString::to_string).collect();
+        CommandError { messages, hint: None }
     }
 
     /// Adds a way out.
@@ -80,6 +87,12 @@ impl Display for CommandError {
 
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> CommandError {
+        CommandError::new(without_number(&error.to_string()))
+    }
+}
+
+impl From<ConfigError> for CommandError {
+    fn from(error: ConfigError) -> CommandError {
         CommandError::new(without_number(&error.to_string()))
     }
 }

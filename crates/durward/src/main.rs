@@ -10,10 +10,13 @@ mod bundle;
 mod check;
 mod decide;
 mod demo;
+mod eval;
 mod failure;
 mod fmt;
 mod generate;
 mod hierarchy;
+mod init;
+mod junit;
 #[cfg(feature = "lab")]
 mod lab;
 #[cfg(feature = "full")]
@@ -23,6 +26,7 @@ mod manual;
 mod opcua;
 mod policies;
 mod serve;
+mod sockets;
 mod test;
 mod users;
 mod wire;
@@ -38,22 +42,27 @@ use failure::{BAD_INPUT, CommandError, CommandResult, INTERNAL};
 
 const EXAMPLES: &str = "\
 Examples:
-  durward demo                                            a running server with example policies, and requests to try
-  durward decide --policies policies/ --request ask.xml   one decision
-  durward serve --policies policies/                      many decisions, over HTTP
-  durward check policies/                                 what is wrong, or odd, in policies
-  durward fmt policies/                                   SAPL documents laid out alike
-  durward test --dir policies/                            tests of SAPL policies, and what they covered
-  durward users add anna --users users.journal            who may log in
-  durward bench embedded --policies policies/ --requests asks.jsonl --index all
+  durward init records                                     a project: policies, tests, settings, what to type next
+  durward check policies/                                  what is wrong, or odd, in policies
+  durward test --dir policies/                             tests of SAPL policies, and what they covered
+  durward decide --policies policies/ --request ask.json   one decision, and with --explain why
+  durward eval 'subject.age >= 18' -s '{\"age\":20}'         the value of an expression of SAPL; without one, a prompt
+  durward serve --policies policies/                       many decisions, over HTTP
+  durward fmt policies/                                    SAPL documents laid out alike
+  durward demo                                             a running server with policies and a user, and what to try
+  durward users add anna --users users.journal             who may log in
+  durward demo opcua                                       a plant, a gate in front of it, and rights to try
+  durward bench embedded --scenario hospital-300           how fast this machine decides
+  durward lab init http://127.0.0.1:8080/                  a scenario, to measure how far a server scales
 
 `durward COMMAND --help` shows the flags and more examples of a command.
 Cargo features, none by default: `lab` for bench and lab; `dashboard` for lab run's display in a terminal; `opcua` for opcua and
-demo opcua; `ldap` for users in a directory; `nats` for sessions on several nodes; `full` for all of these; `pictures` for reports
-as PNG and PDF.
-Exit codes: 0 done, 1 differences or problems found, 2 bad input.";
+demo opcua; `ldap` for users in a directory; `nats` for sessions on several nodes; `repl` for editing at the prompt of eval; `full`
+for all of these; `pictures` for reports as PNG and PDF.
+Exit codes of all commands: 0 done, 1 differences or problems found, 2 bad input. docs/README.md has a table of them.";
 
-/// Decides who may do what: a policy decision point for XACML 3.0 and SAPL 4, with users and sessions.
+/// Decides who may do what by policies in XACML 3.0 or SAPL 4, logs users in, guards OPC UA servers, and measures how far
+/// servers scale.
 #[derive(Debug, Parser)]
 #[command(name = "durward", version, after_help = EXAMPLES, max_term_width = 110, disable_help_subcommand = true)]
 struct Arguments {
@@ -63,12 +72,23 @@ struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    Decide(Box<decide::Arguments>),
+    Init(init::Arguments),
     Check(check::Arguments),
-    Fmt(fmt::Arguments),
     Test(test::Arguments),
+    Decide(Box<decide::Arguments>),
+    Eval(eval::Arguments),
     Serve(serve::Arguments),
+    Fmt(fmt::Arguments),
     Demo(demo::Arguments),
+    Bundle(bundle::Arguments),
+    Users(users::Arguments),
+    Generate(generate::Arguments),
+    Audit(audit::Arguments),
+    #[cfg(feature = "opcua")]
+    Opcua(opcua::Arguments),
+    #[cfg(not(feature = "opcua"))]
+    /// Access control for OPC UA (left out: needs the cargo feature `opcua`)
+    Opcua(absent::Arguments),
     #[cfg(feature = "lab")]
     Bench(bench::Arguments),
     #[cfg(not(feature = "lab"))]
@@ -79,15 +99,6 @@ enum Command {
     #[cfg(not(feature = "lab"))]
     /// Measure how far a server scales, why, and what it costs (left out: needs the cargo feature `lab`)
     Lab(absent::Arguments),
-    Bundle(bundle::Arguments),
-    Users(users::Arguments),
-    #[cfg(feature = "opcua")]
-    Opcua(opcua::Arguments),
-    #[cfg(not(feature = "opcua"))]
-    /// Access control for OPC UA (left out: needs the cargo feature `opcua`)
-    Opcua(absent::Arguments),
-    Audit(audit::Arguments),
-    Generate(generate::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -109,10 +120,12 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> CommandResult {
     match command {
+        Command::Init(arguments) => init::run(&arguments),
         Command::Decide(arguments) => decide::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Fmt(arguments) => fmt::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Eval(arguments) => eval::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         #[cfg(feature = "lab")]

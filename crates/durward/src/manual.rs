@@ -11,7 +11,7 @@ use durward_testdata::workspace;
 use crate::Arguments;
 
 /// The flags that texts name in their own right and that are not durward's.
-const FLAGS_OF_OTHERS: [&str; 11] = [
+const FLAGS_OF_OTHERS: [&str; 14] = [
     "--features",
     "--release",
     "--path",
@@ -22,6 +22,9 @@ const FLAGS_OF_OTHERS: [&str; 11] = [
     "--rounds",
     "--only",
     "--bless",
+    "--target",
+    "--binary",
+    "--generator",
     "--web.enable-remote-write-receiver",
 ];
 

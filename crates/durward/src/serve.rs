@@ -2,19 +2,21 @@
 
 use std::future::Future;
 use std::io::{self, IsTerminal};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use durward_pdp::{Algorithm, IndexKind};
-use durward_server::{Clock, Server, Settings, StartError, start_log};
+#[cfg(feature = "opcua")]
+use durward_server::Listeners;
+use durward_server::{Clock, ConfigError, LogHandle, Overrides, Server, Settings, StartError, start_log};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::{CommandError, CommandResult, without_number};
-use crate::policies;
+use crate::{policies, sockets};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,15 +24,18 @@ Examples:
   durward serve --config durward.toml
   durward serve --config durward.toml --listen 0.0.0.0:8080
 
-Without --config, durward reads `durward.toml` in the current directory, if there is one. Flags override the file.
-Changed policies come into force while durward serves. On SIGTERM and Ctrl-C it finishes the requests under way, then
-ends; it ignores SIGHUP, unless a terminal is open.";
+Without --config, durward reads `durward.toml` in the current directory, if there is one. Environment variables override
+the file: DURWARD_SERVER__LISTEN is `server.listen`. Flags override both.
+Changed policies come into force while durward serves, and so do credentials, clients, the log level and some limits
+in a changed `durward.toml`; SIGHUP has it read again, unless a terminal is open. On SIGTERM and Ctrl-C durward
+finishes the requests under way, then ends. Sockets that are passed to it (LISTEN_FDS, as systemd does) count more than
+addresses: the first is for HTTP, the second for RSocket.";
 
 /// The configuration file looked for where none is named.
-pub(crate) const CONFIG_FILE: &str = "durward.toml";
+const CONFIG_FILE: &str = "durward.toml";
 
 /// Answer requests over HTTP and RSocket
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The configuration
@@ -53,35 +58,84 @@ pub(crate) struct Arguments {
     index: Option<IndexKind>,
 }
 
+/// Where settings come from, the first time and again.
+struct Source {
+    arguments: Arguments,
+    /// The configuration file, where there was one at the start.
+    file: Option<PathBuf>,
+    /// Where sockets listen that were passed.
+    http: Option<SocketAddr>,
+    rsocket: Option<SocketAddr>,
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> CommandResult {
-    let settings = arguments.settings()?;
-    start_log(&settings.log).map_err(|error| CommandError::new(error.to_string()))?;
+    let listeners = sockets::inherited()?;
+    let address = |listener: &Option<TcpListener>| listener.as_ref().map(TcpListener::local_addr).transpose();
+    let source = Source {
+        arguments: arguments.clone(),
+        file: config_file(arguments.config.as_deref()),
+        http: address(&listeners.http)?,
+        rsocket: address(&listeners.rsocket)?,
+    };
+    let settings = source.read()?;
+    let log = start_log(&settings.log).map_err(|error| CommandError::new(error.to_string()))?;
     raise_open_files();
     #[cfg(feature = "opcua")]
     if settings.opcua.authority.in_serve {
-        return with_authority(settings);
+        return with_authority(settings, source, listeners, log);
     }
     #[cfg(not(feature = "opcua"))]
     if settings.opcua.authority.in_serve {
         return crate::absent::run("opcua.authority.in_serve", "opcua");
     }
-    in_runtime(|| Server::bind(settings, clock()).map_err(failure))
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        // Before anything is answered: a signal that comes early must not be lost.
+        let signals = Signals::listen()?;
+        let server = Server::bind_on(settings, clock(), listeners).map_err(failure)?;
+        let stop = source.stop(&server, signals, log)?;
+        server.serve(stop).await.map_err(failure)?;
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// Serves, and beside it the authorization service for OPC UA, for the same users and sessions.
 #[cfg(feature = "opcua")]
-fn with_authority(settings: Settings) -> CommandResult {
+fn with_authority(settings: Settings, source: Source, listeners: Listeners, log: LogHandle) -> CommandResult {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let stop = stop_signal()?;
-        let server = Server::bind(settings.clone(), clock()).map_err(failure)?;
+        let signals = Signals::listen()?;
+        let server = Server::bind_on(settings.clone(), clock(), listeners).map_err(failure)?;
         let sessions = server.sessions().cloned().ok_or_else(crate::opcua::no_users)?;
         let authority = crate::opcua::start_authority(&settings, sessions).await?;
+        let stop = source.stop(&server, signals, log)?;
         let served = server.serve(stop).await.map_err(failure);
         authority.stop().await;
         served.map(|_| ExitCode::SUCCESS)
     })
+}
+
+impl Source {
+    /// Settings out of the file, the environment, flags and sockets.
+    fn read(&self) -> Result<Settings, ConfigError> {
+        let mut settings = self.arguments.settings(self.file.as_deref())?;
+        settings.server.listen = self.http.unwrap_or(settings.server.listen);
+        settings.rsocket.listen = self.rsocket.or(settings.rsocket.listen);
+        Ok(settings)
+    }
+
+    /// Has a server read its settings again when their file changes and on SIGHUP, until the process is asked to end.
+    fn stop(
+        self,
+        server: &Server,
+        signals: Signals,
+        log: LogHandle,
+    ) -> Result<impl Future<Output = ()> + use<>, CommandError> {
+        let file = self.file.clone();
+        let settings = server.watch_settings(file, Some(log), move || self.read()).map_err(failure)?;
+        Ok(signals.stop(move || settings.read_again()))
+    }
 }
 
 /// Lets the process open as many files as whoever runs it allows. Connections are files, and the usual 1024 are fewer than
@@ -108,20 +162,64 @@ pub(crate) fn in_runtime(make: impl FnOnce() -> Result<Server, CommandError>) ->
     })
 }
 
-/// Ready when the process is asked to end. SIGHUP, by which servers are told to look at their files again, must not
-/// end one that looks anyway; where a terminal is open, it says that the terminal is closed, and ends the process.
+/// Ready when the process is asked to end. SIGHUP is ignored, as far as [`Signals`] says.
 pub(crate) fn stop_signal() -> Result<impl Future<Output = ()>, CommandError> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let hang_up = if io::stderr().is_terminal() { None } else { Some(signal(SignalKind::hangup())?) };
-    Ok(async move {
-        // Held for as long as the process is to ignore it.
-        let _hang_up = hang_up;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+    Ok(Signals::listen()?.stop(|| {}))
+}
+
+/// What the process is told from outside. SIGHUP has servers look at their files again, and must not end one that looks anyway; where a
+/// terminal is open, it says that the terminal is closed, and ends the process.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Option<Signal>,
+}
+
+impl Signals {
+    /// From now on, no signal is lost.
+    fn listen() -> Result<Signals, CommandError> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: if io::stderr().is_terminal() { None } else { Some(signal(SignalKind::hangup())?) },
+        })
+    }
+
+    /// Ready when the process is asked to end.
+    async fn stop(self, on_hang_up: impl Fn()) {
+        let Signals { mut terminate, mut interrupt, mut hang_up } = self;
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => return,
+                _ = interrupt.recv() => return,
+                () = next(&mut hang_up) => on_hang_up(),
+            }
         }
-    })
+    }
+}
+
+/// Waits for a signal; for ever where it is left as it is.
+async fn next(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// The configuration file: the one that is named, or `durward.toml` where there is one.
+fn config_file(named: Option<&Path>) -> Option<PathBuf> {
+    let implied = Path::new(CONFIG_FILE);
+    named.or_else(|| implied.is_file().then_some(implied)).map(Path::to_path_buf)
+}
+
+/// Settings out of this file, or out of `durward.toml` where there is one, and out of the environment, which counts more.
+///
+/// # Errors
+/// A file that cannot be read; a file or a variable that says something no setting means.
+pub(crate) fn read_settings(config: Option<&Path>) -> Result<Settings, ConfigError> {
+    Settings::read_with(config_file(config).as_deref(), &Overrides::of(std::env::vars_os())?)
 }
 
 /// Why a server did not start, for whoever started it.
@@ -149,15 +247,9 @@ pub(crate) fn failure(error: StartError) -> CommandError {
 }
 
 impl Arguments {
-    fn settings(&self) -> Result<Settings, CommandError> {
-        let implied = Path::new(CONFIG_FILE);
-        let config = self.config.as_deref().or_else(|| implied.is_file().then_some(implied));
-        let mut settings = match config {
-            Some(path) => {
-                Settings::read(path).map_err(|error| CommandError::new(without_number(&error.to_string())))?
-            }
-            None => Settings::default(),
-        };
+    /// Settings out of this file, the environment and flags.
+    fn settings(&self, file: Option<&Path>) -> Result<Settings, ConfigError> {
+        let mut settings = Settings::read_with(file, &Overrides::of(std::env::vars_os())?)?;
         if let Some(path) = &self.policies {
             settings.policies.path.clone_from(path);
         }

@@ -10,7 +10,7 @@ use crate::metadata::{Metadata, Package};
 use crate::pool::{self, Turn};
 use crate::process::{self, Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, longest};
-use crate::tools::{json_schema_suite, nats_server};
+use crate::tools::{java_home, json_schema_suite, nats_server};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
@@ -181,7 +181,11 @@ pub(crate) fn run() -> Outcome {
 
 /// What tests find by a variable, where it is there; those that want it say so themselves: passed over here, a failure on the build machine.
 fn surroundings() -> Vec<(&'static str, PathBuf)> {
-    let found = [("DURWARD_NATS_SERVER", nats_server()), ("JSON_SCHEMA_TEST_SUITE", json_schema_suite())];
+    let found = [
+        ("DURWARD_NATS_SERVER", nats_server()),
+        ("JSON_SCHEMA_TEST_SUITE", json_schema_suite()),
+        ("DURWARD_JAVA_HOME", java_home()),
+    ];
     let mut there = Vec::new();
     for (name, path) in found {
         match path {

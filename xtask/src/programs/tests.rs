@@ -13,6 +13,7 @@ fn package(name: &str) -> Package {
         folder: Path::new("/work/crates").join(name),
         member: true,
         uses: BTreeSet::new(),
+        links: BTreeSet::new(),
     }
 }
 

@@ -15,8 +15,9 @@ use smol_str::SmolStr;
 
 use super::AttributeName;
 
-/// Names of attributes that get a number, and are kept as long as the process lives. Further names are compared as texts. A number may
-/// have 24 bits, beside the 8 of a data type.
+/// Names of attributes that get a number, and are kept as long as the process lives. A number may have 24 bits, beside the 8 of a data
+/// type. A full table stays full until the process ends, which the metric `durward_known_names` shows: further names are compared as
+/// texts, which takes longer and changes no decision.
 pub const NAMES_MAX: usize = 1 << 20;
 
 /// The number of an attribute's name, which is a category and an identifier.
@@ -93,6 +94,11 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 thread_local! {
     /// What this thread has seen of them: so that threads share nothing when there is nothing new.
     static SEEN: RefCell<Arc<Names>> = RefCell::default();
+}
+
+/// How many names of attributes have a number in this process; [`NAMES_MAX`] says how many may.
+pub fn count() -> usize {
+    COUNT.load(Ordering::Acquire) as usize
 }
 
 impl Names {
@@ -249,6 +255,7 @@ mod tests {
         let names = [name(long, "a"), name(long, "b"), name("names-of-this-test", "a")];
         assert_eq!(found(long, "a"), NameKey::NONE);
         let keys = Names::keys_of(&all(&names));
+        assert!(count() >= names.len());
         let again = Names::keys_of(&all(&names));
         assert_eq!(keys, again);
         for (name, key) in names.iter().zip(&keys) {

@@ -9,7 +9,7 @@ use crate::datatype::Integer;
 use crate::fault::{Evaluated, Fault};
 use crate::function::{Body, Contextual, Function, HigherOrder, Lazy, regexp};
 use crate::program::{Expr, ExprId, Match, Selector};
-use crate::value::{Operand, Value};
+use crate::value::{Operand, Value, take_walked};
 
 /// What compiling a regular expression that a request brought counts for: it takes up to some milliseconds.
 const PATTERN_STEPS: usize = 20_000;
@@ -45,6 +45,18 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             | Expr::HigherOrder(..)
             | Expr::Contextual(..) => self.operand(id)?.as_boolean(),
         }
+    }
+
+    /// The value of an expression over values of JSON, by itself: nothing around it says what `@` is. It stands only if
+    /// [`crate::question::Question::invocations`] is empty afterwards.
+    ///
+    /// # Errors
+    /// What the expression's error is; and it takes more steps than there are.
+    pub fn value(&self, id: ExprId) -> Evaluated<Value> {
+        // What was walked over before is not this expression's.
+        take_walked();
+        let value = self.reckoner().value(id, None).map(Cow::into_owned);
+        if self.is_spent() { Err(too_many_steps(self.steps_max)) } else { value }
     }
 
     /// The value of any expression.

@@ -48,10 +48,11 @@ pub(super) fn of_process(pid: Option<Pid>) -> Option<Vec<usize>> {
 }
 
 /// Holds a process (or thread) to processors.
-pub(super) fn pin(pid: Option<Pid>, cores: &[usize]) -> Result<(), String> {
+pub(super) fn pin(pid: Option<Pid>, cores: &[usize]) -> Result<(), MachineError> {
     let mut set = CpuSet::new();
     cores.iter().filter(|core| **core < CpuSet::MAX_CPU).for_each(|core| set.set(*core));
-    sched_setaffinity(pid, &set).map_err(|error| format!("affinity cannot be set: {error}"))
+    sched_setaffinity(pid, &set)
+        .map_err(|error| MachineError::new(format!("affinity cannot be set: {error}")))
 }
 
 /// This process, held away from the processors of a target. Dropping it lets it run everywhere again. Nodes that are
@@ -96,7 +97,7 @@ impl Drop for Pinned {
     }
 }
 
-fn pin_threads(cores: &[usize]) -> Result<(), String> {
+fn pin_threads(cores: &[usize]) -> Result<(), MachineError> {
     pin(None, cores)?;
     for thread in numbers(Path::new("/proc/self/task")) {
         // One may have ended since it was listed.

@@ -68,6 +68,12 @@ impl std::error::Error for TargetError {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineError(String);
 
+impl MachineError {
+    pub(super) fn new(problem: impl Into<String>) -> MachineError {
+        MachineError(problem.into())
+    }
+}
+
 impl From<String> for MachineError {
     fn from(problem: String) -> MachineError {
         MachineError(problem)

@@ -19,28 +19,27 @@ pub(crate) struct HttpAnswer {
 ///
 /// # Errors
 /// Why there was no answer, or that it was no text.
-pub(super) fn get(url: &str, timeout: Duration) -> Result<HttpAnswer, String> {
-    let answer = agent(timeout).get(url).call().map_err(|error| error.to_string())?;
-    read(answer)
+pub(super) fn get(url: &str, timeout: Duration) -> Result<HttpAnswer, ureq::Error> {
+    read(agent(timeout).get(url).call()?)
 }
 
 /// Sends a JSON text to a URL.
 ///
 /// # Errors
 /// Why there was no answer, or that it was no text.
-pub(super) fn post(url: &str, json: &str, timeout: Duration) -> Result<HttpAnswer, String> {
+pub(super) fn post(url: &str, json: &str, timeout: Duration) -> Result<HttpAnswer, ureq::Error> {
     let request = agent(timeout).post(url).header("content-type", "application/json");
-    read(request.send(json).map_err(|error| error.to_string())?)
+    read(request.send(json)?)
 }
 
 /// The status and text of an answer.
 ///
 /// # Errors
 /// An answer that ends too early, or is too long.
-pub(crate) fn read(mut answer: ureq::http::Response<ureq::Body>) -> Result<HttpAnswer, String> {
+pub(crate) fn read(mut answer: ureq::http::Response<ureq::Body>) -> Result<HttpAnswer, ureq::Error> {
     let status = answer.status().as_u16();
     let body = answer.body_mut().with_config().limit(PAGE_BYTES_MAX).lossy_utf8(true).read_to_string();
-    Ok(HttpAnswer { status, text: body.map_err(|error| error.to_string())? })
+    Ok(HttpAnswer { status, text: body? })
 }
 
 /// A client for requests to one node: what it says must not come from a connection of an earlier node at the same port.

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use super::bytes::Bytes;
 use super::cgroup::{Cgroup, CgroupVersion, Controller};
 use super::cores::{allowed, of_process, online, pin, pinned_before};
-use super::error::TargetError;
+use super::error::{MachineError, TargetError};
 use super::spec::NodeLimits;
 use super::text;
 
@@ -117,7 +117,7 @@ pub(super) fn apply(limits: &NodeLimits, group: &Cgroup, pid: u32, node: usize) 
 }
 
 /// What a control group says to a limit: the means, or why not; `None` where it was not asked for.
-type LimitAttempt = Option<Result<String, String>>;
+type LimitAttempt = Option<Result<String, MachineError>>;
 
 struct LimitWork<'w> {
     limits: &'w NodeLimits,
@@ -216,7 +216,11 @@ impl LimitWork<'_> {
     }
 
     /// What a group said, unless the process could not enter it.
-    fn entered(&self, tried: Result<String, String>, controller: Controller) -> Result<String, String> {
+    fn entered(
+        &self,
+        tried: Result<String, MachineError>,
+        controller: Controller,
+    ) -> Result<String, MachineError> {
         tried.and_then(|means| {
             // Where the machine itself keeps the limit, no group was needed.
             if means.starts_with("cgroup") {
@@ -267,7 +271,7 @@ impl LimitWork<'_> {
         let tried = self.entered(tried, Controller::Cpuset).or_else(|because| {
             pin(Some(self.process), &cores)
                 .map(|()| format!("affinity, which a process can change for itself; {because}"))
-                .map_err(|also| format!("{because}; {also}"))
+                .map_err(|also| MachineError::new(format!("{because}; {also}")))
         });
         self.say("cores", &list, tried);
     }
@@ -310,11 +314,13 @@ impl LimitWork<'_> {
         let Some(files) = self.limits.files else { return };
         let limit = Rlimit { current: Some(files), maximum: Some(files) };
         let set = prlimit(Some(self.process), Resource::Nofile, limit);
-        let tried = set.map(|_| "RLIMIT_NOFILE, each process".to_owned());
-        self.say("files", &files.to_string(), tried.map_err(|error| format!("RLIMIT_NOFILE: {error}")));
+        let tried = set
+            .map(|_| "RLIMIT_NOFILE, each process".to_owned())
+            .map_err(|error| MachineError::new(format!("RLIMIT_NOFILE: {error}")));
+        self.say("files", &files.to_string(), tried);
     }
 
-    fn say(&mut self, name: &str, value: &str, tried: Result<String, String>) {
+    fn say(&mut self, name: &str, value: &str, tried: Result<String, MachineError>) {
         match tried {
             Ok(means) => self.applied.in_force.push(format!("{name} = {value} ({means})")),
             Err(because) => self.applied.missing.push(format!("{name} = {value}: {because}")),

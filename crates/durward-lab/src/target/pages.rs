@@ -107,7 +107,7 @@ impl NodePages {
     }
 }
 
-fn answered(url: &str, answer: Result<HttpAnswer, String>) -> Result<String, String> {
+fn answered(url: &str, answer: Result<HttpAnswer, ureq::Error>) -> Result<String, String> {
     let HttpAnswer { status, text } = answer.map_err(|error| format!("{url}: {error}"))?;
     if status == 200 { Ok(text) } else { Err(format!("{url} answers status {status}")) }
 }

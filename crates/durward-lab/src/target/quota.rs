@@ -48,7 +48,7 @@ impl CpuQuota {
         &self.means
     }
 
-    fn set(&self, cpus: f64) -> Result<String, String> {
+    fn set(&self, cpus: f64) -> Result<String, MachineError> {
         let (quota_us, period_us) = (format!("{QUOTA_US:.0}"), format!("{:.0}", QUOTA_US / cpus));
         let set = |file: &str, value: &str| self.group.set(Controller::Cpu, file, value);
         match self.group.version(Controller::Cpu)? {

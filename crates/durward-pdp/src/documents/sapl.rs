@@ -101,7 +101,7 @@ pub(crate) fn always(program: &Program) -> Option<Decision> {
     Some(vote(program, &question, &Everything).into())
 }
 
-fn to_errors(problems: Vec<Problem>) -> Vec<PolicyError> {
+pub(crate) fn to_errors(problems: Vec<Problem>) -> Vec<PolicyError> {
     problems.into_iter().map(to_error).collect()
 }
 

@@ -5,6 +5,7 @@
 //! is not used does no harm. A policy becomes a rule: what of its conditions can never fail becomes the target, which
 //! indexes work with, and the rest the condition.
 
+mod alone;
 mod call;
 mod dead;
 mod expression;
@@ -32,6 +33,7 @@ use crate::configuration::Configuration;
 use crate::document::{Document, Problem};
 use crate::syntax::tree::{self, Expr, Policy, PolicySet, Root, Statement, Variable};
 use crate::syntax::{Diagnostic, Span};
+pub use alone::lower_parts;
 pub use call::no_function;
 use memory::{Memory, Variables};
 pub use outline::Outline;

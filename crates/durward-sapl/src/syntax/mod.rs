@@ -4,6 +4,7 @@
 //! names in a tree mean, [`print`] and [`format`] give text again.
 
 mod diagnostic;
+mod entry;
 mod escape;
 mod format;
 mod lexer;
@@ -20,11 +21,13 @@ mod walk;
 
 pub(crate) use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Severity};
+pub use entry::{is_blank, is_open, starts_document};
 pub use format::format;
 pub use limits::{
     DIAGNOSTICS_MAX, DOCUMENT_BYTES_MAX, EXPRESSION_DEPTH_MAX, NUMBER_CHARACTERS_MAX, NUMBER_SCALE_MAX,
 };
 pub use names::Names;
-pub use parser::{Parsed, parse, parse_expression};
+pub use parser::{Parsed, parse, parse_expression, parse_variable};
 pub use print::{print, print_expression};
 pub use span::{LineColumn, LineIndex, Span};
+pub use token::KEYWORDS;

@@ -31,9 +31,18 @@ impl Names {
     /// assert_eq!(names.imported("hide"), Some("filter.blacken"));
     /// ```
     pub fn resolve(document: &Document) -> (Names, Vec<Diagnostic>) {
+        Names::resolve_where(document, Importing::Possible)
+    }
+
+    /// The same of a document that an expression was put into, whose author can import nothing.
+    pub(crate) fn resolve_expression(document: &Document) -> (Names, Vec<Diagnostic>) {
+        Names::resolve_where(document, Importing::Impossible)
+    }
+
+    fn resolve_where(document: &Document, importing: Importing) -> (Names, Vec<Diagnostic>) {
         let mut problems = Problems::default();
         let names = Names::of_imports(&document.imports, &mut problems);
-        let mut check = Check { names: &names, used: HashSet::new(), problems: &mut problems };
+        let mut check = Check { names: &names, used: HashSet::new(), problems: &mut problems, importing };
         walk(document, &mut check);
         let used = check.used;
         report_unused(&document.imports, &used, &mut problems);
@@ -103,12 +112,20 @@ fn report_unused(imports: &[Import], used: &HashSet<SmolStr>, problems: &mut Pro
     }
 }
 
+/// Whether the author can write imports, for the words of a way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Importing {
+    Possible,
+    Impossible,
+}
+
 /// Looks at every name of a document.
 struct Check<'n> {
     names: &'n Names,
     /// The imported names that were met.
     used: HashSet<SmolStr>,
     problems: &'n mut Problems,
+    importing: Importing,
 }
 
 impl Visit for Check<'_> {
@@ -140,9 +157,19 @@ impl Check<'_> {
         let meant = nearest(word, self.names.imported.keys().map(SmolStr::as_str));
         let help = match meant {
             Some(meant) => format!("did you mean {}?", quote(meant)),
+            None if self.importing == Importing::Impossible => whole_name(word),
             None => format!("write `library.{word}`, or `import library.{word}` at the top"),
         };
         self.problems.error(name.span, format!("{} is not imported", quote(word)), Some(help));
+    }
+}
+
+/// How to write a name that cannot be imported.
+fn whole_name(word: &str) -> String {
+    let of_word = |full: &&str| full.split_once('.').is_some_and(|(_, function)| function == word);
+    match durward_library::all().map(|function| function.name).find(of_word) {
+        Some(full) => format!("write `{full}`"),
+        None => format!("write the library too: `library.{word}`"),
     }
 }
 

@@ -138,7 +138,7 @@ impl TokenKind {
 }
 
 /// The words that can be no names, unless in backticks.
-const RESERVED: [&str; 23] = [
+pub const KEYWORDS: [&str; 23] = [
     "import",
     "as",
     "set",
@@ -166,5 +166,5 @@ const RESERVED: [&str; 23] = [
 
 /// Whether a word can be no name, unless in backticks.
 pub(super) fn is_reserved(word: &str) -> bool {
-    RESERVED.contains(&word)
+    KEYWORDS.contains(&word)
 }

@@ -30,6 +30,12 @@ fn algorithms_and_variables_are_read_comments_and_all() {
 
 #[test]
 fn an_algorithm_is_written_whole_or_not_at_all() {
+    let found = refused(r#"{"algorithm": "DENY_OVERRIDES"}"#);
+    assert!(
+        found.contains("what SAPL 3 called `DENY_OVERRIDES` is {\"votingMode\": \"PRIORITY_DENY\", "),
+        "{found}"
+    );
+    assert!(!refused(r#"{"algorithm": "MAJORITY"}"#).contains("SAPL 3"));
     let found = refused(r#"{"algorithm": {"votingMode": "UNIQUE", "defaultDecision": "MAYBE"}}"#);
     assert!(found.contains("`defaultDecision` cannot be `MAYBE`"), "{found}");
     assert!(found.contains("`algorithm` lacks `errorHandling`; there are ABSTAIN, PROPAGATE"), "{found}");

@@ -215,7 +215,11 @@ fn documents() {
     document("policy \"a\" permit true; ;", &[(";", "a condition should stand before `;`", "remove it")]);
     document(
         "policy \"a\" permit where true;",
-        &[("true", "expected `;` after the condition, found `true`", "")],
+        &[(
+            "where",
+            "SAPL 4 has no `where`",
+            "remove it: conditions follow the effect at once, each with its `;`",
+        )],
     );
     document(
         "policy \"a\" permit true where true;",
@@ -266,6 +270,78 @@ fn documents() {
         "subject enforced {} policy \"a\" permit",
         &[("{", "expected `schema` after `enforced`, found `{`", "")],
     );
+}
+
+/// Documents as people wrote them for SAPL 3: each difference is told once, and the rest is read.
+#[test]
+fn documents_of_sapl_3_are_told_the_new_form() {
+    let no_where = (
+        "where",
+        "SAPL 4 has no `where`",
+        "remove it: conditions follow the effect at once, each with its `;`",
+    );
+    for conditions in [
+        "subject.role == \"doctor\";",
+        "var x = 1; x == 1;",
+        "!subject.blocked;",
+        "\"a\" in subject.roles;",
+        "@ == 1;",
+    ] {
+        document(&format!("policy \"a\" permit where {conditions}"), &[no_where]);
+    }
+    document(
+        "import clock as c policy \"a\" permit",
+        &[(
+            "as",
+            "expected `.` after the library, found `as`",
+            "a library has no other name in SAPL 4; each function can have one: `import filter.blacken as blacken`",
+        )],
+    );
+    document(
+        "policy \"a\" permit where resource.^policy == 1; obligation { \"a\": ^in }",
+        &[
+            no_where,
+            (
+                "^policy",
+                "SAPL 4 writes no `^` before names",
+                "write .`policy` with backticks, or [\"policy\"]",
+            ),
+            ("^in", "SAPL 4 writes no `^` before names", "write `in` with backticks if you mean a name"),
+        ],
+    );
+    expression("^x", ("^x", "SAPL 4 writes no `^` before names", "remove the `^`"));
+    document(
+        "set \"s\" first-applicable policy \"a\" permit where true; policy \"b\" deny where true;",
+        &[
+            (
+                "first",
+                "expected an algorithm, found `first`",
+                "what SAPL 3 called `first-applicable` is `first or abstain errors propagate`",
+            ),
+            no_where,
+            no_where,
+        ],
+    );
+}
+
+/// In SAPL 4 `where` is a name.
+#[test]
+fn a_variable_may_be_called_where() {
+    for condition in [
+        "where;",
+        "where == 1;",
+        "where.a;",
+        "where[\"a\"];",
+        "where in [1];",
+        "where has \"a\";",
+        "where any in [1];",
+        "where - 1 == 0;",
+        "where(1);",
+        "where < 2;",
+        "1 ^where == 2;",
+    ] {
+        document(&format!("policy \"a\" permit {condition}"), &[]);
+    }
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Reports: for a terminal, as pages, for other tools. Each is a function from the results to a text.
 
 mod html;
+mod junit;
 mod sonar;
 mod text;
 
 use durward_pdp::ir::direction::bears_on_direction;
 pub use html::{ReportPage, pages};
+pub use junit::{JunitCase, JunitOutcome, JunitProblem, JunitSuite, junit, junit_suites};
 pub use sonar::sonar;
 pub use text::{coverage, scenarios};
 

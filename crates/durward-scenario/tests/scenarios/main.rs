@@ -1,11 +1,14 @@
 //! Scenarios from outside: texts in, what came of them out.
 
-#![expect(clippy::indexing_slicing, clippy::panic, reason = "a test may fail so")]
+#![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test may fail so")]
 
 mod coverage;
 mod decisions;
 mod documents;
 mod hostile;
+mod junit;
+#[path = "../support/junit.rs"]
+mod junit_reader;
 mod matchers;
 mod mocks;
 mod pages;

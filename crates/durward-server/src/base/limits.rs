@@ -1,6 +1,6 @@
 //! Limits that several callers share: places and bytes that can be held, and a number of requests a second.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 #[derive(Debug)]
 pub(crate) struct Places {
     held: AtomicUsize,
-    max: usize,
+    max: AtomicUsize,
     gauge: Gauge,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Held(Arc<Places>);
 impl Places {
     /// So many places, counted by `gauge`.
     pub(crate) fn new(max: usize, gauge: Gauge) -> Arc<Places> {
-        Arc::new(Places { held: AtomicUsize::new(0), max, gauge })
+        Arc::new(Places { held: AtomicUsize::new(0), max: AtomicUsize::new(max), gauge })
     }
 
     /// A place, if there is one.
@@ -29,7 +29,12 @@ impl Places {
         self.gauge.inc();
         let before = self.held.fetch_add(1, Ordering::Relaxed);
         let held = Held(Arc::clone(self));
-        (before < self.max).then_some(held)
+        (before < self.max.load(Ordering::Relaxed)).then_some(held)
+    }
+
+    /// From now on so many places. Who has one keeps it, even where there are fewer.
+    pub(crate) fn set_max(&self, max: usize) {
+        self.max.store(max, Ordering::Relaxed);
     }
 
     /// How many are held.
@@ -72,7 +77,7 @@ impl Memory {
 /// A number of requests a second. As many may come at once after a quiet second.
 #[derive(Debug)]
 pub(crate) struct Rate {
-    per_second: u32,
+    per_second: AtomicU32,
     state: Mutex<Bucket>,
 }
 
@@ -85,7 +90,13 @@ struct Bucket {
 impl Rate {
     /// 0 means any number.
     pub(crate) fn new(per_second: u32, now: Instant) -> Rate {
-        Rate { per_second, state: Mutex::new(Bucket { left: per_second.into(), at: now }) }
+        let state = Mutex::new(Bucket { left: per_second.into(), at: now });
+        Rate { per_second: AtomicU32::new(per_second), state }
+    }
+
+    /// From now on so many; 0 means any number.
+    pub(crate) fn set(&self, per_second: u32) {
+        self.per_second.store(per_second, Ordering::Relaxed);
     }
 
     /// Whether one more may be looked at, which then counts.
@@ -100,10 +111,10 @@ impl Rate {
 
     /// Whether there is room for one, and takes so much of it.
     fn take(&self, now: Instant, share: f64) -> bool {
-        if self.per_second == 0 {
-            return true;
-        }
-        let per_second = f64::from(self.per_second);
+        let per_second = match self.per_second.load(Ordering::Relaxed) {
+            0 => return true,
+            per_second => f64::from(per_second),
+        };
         let mut bucket = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let passed = now.saturating_duration_since(bucket.at).as_secs_f64();
         bucket.at = bucket.at.max(now);
@@ -135,6 +146,16 @@ mod tests {
     }
 
     #[test]
+    fn places_can_become_fewer_and_more() {
+        let places = Places::new(2, Gauge::default());
+        let _held = [places.take().unwrap(), places.take().unwrap()];
+        places.set_max(1);
+        assert!(places.take().is_none());
+        places.set_max(3);
+        assert!(places.take().is_some());
+    }
+
+    #[test]
     fn bytes_are_held_until_they_are_given_back() {
         let memory = Memory::new(10);
         assert!(memory.hold(4) && memory.hold(6));
@@ -155,5 +176,10 @@ mod tests {
         now += Duration::from_secs(60);
         assert_eq!((0..50).filter(|_| rate.allows(now)).count(), 10);
         assert!((0..50).all(|_| Rate::new(0, now).allows(now)));
+        rate.set(20);
+        now += Duration::from_secs(1);
+        assert_eq!((0..50).filter(|_| rate.allows(now)).count(), 20);
+        rate.set(0);
+        assert!((0..50).all(|_| rate.allows(now)));
     }
 }

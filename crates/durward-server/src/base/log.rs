@@ -1,12 +1,26 @@
 //! The operators' log: the one place that decides how its lines look.
 
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Registry;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::reload;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 use crate::base::settings::{LogFormat, LogLevel, LogSettings};
+
+/// The log of the process: its level can be changed.
+#[derive(Clone, Debug)]
+pub struct LogHandle(reload::Handle<Targets, Registry>);
+
+impl LogHandle {
+    /// From now on, this is the least important level written.
+    pub(crate) fn set_level(&self, level: LogLevel) {
+        // It fails only where there is no log any more.
+        let _ = self.0.reload(filter(level));
+    }
+}
 
 /// Why the log was not started: the process has one already, from whoever embeds the server.
 #[derive(Debug)]
@@ -28,8 +42,21 @@ impl std::error::Error for LogError {
 ///
 /// # Errors
 /// The process has a log already.
-pub fn start_log(settings: &LogSettings) -> Result<(), LogError> {
-    let level = match settings.level {
+pub fn start_log(settings: &LogSettings) -> Result<LogHandle, LogError> {
+    let (filter, handle) = reload::Layer::new(filter(settings.level));
+    let lines = fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let filtered = tracing_subscriber::registry().with(filter);
+    let started = match settings.format {
+        LogFormat::Text => filtered.with(lines).try_init(),
+        LogFormat::Json => {
+            filtered.with(lines.json().flatten_event(true).with_current_span(false)).try_init()
+        }
+    };
+    started.map(|()| LogHandle(handle)).map_err(LogError)
+}
+
+fn filter(level: LogLevel) -> Targets {
+    let level = match level {
         LogLevel::Off => LevelFilter::OFF,
         LogLevel::Error => LevelFilter::ERROR,
         LogLevel::Warn => LevelFilter::WARN,
@@ -39,13 +66,5 @@ pub fn start_log(settings: &LogSettings) -> Result<(), LogError> {
     };
     // The client of the session store says at `info` what the session service says itself, once and in its own words.
     let of_store = if level == LevelFilter::INFO { LevelFilter::WARN } else { level };
-    let quiet = Targets::new().with_default(level).with_target("async_nats", of_store);
-    let builder = fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
-    let started = match settings.format {
-        LogFormat::Text => builder.finish().with(quiet).try_init(),
-        LogFormat::Json => {
-            builder.json().flatten_event(true).with_current_span(false).finish().with(quiet).try_init()
-        }
-    };
-    started.map_err(LogError)
+    Targets::new().with_default(level).with_target("async_nats", of_store)
 }

@@ -8,6 +8,7 @@ pub(crate) mod request_ids;
 pub(crate) mod settings;
 pub(crate) mod socket;
 pub(crate) mod standing;
+pub(crate) mod watch;
 
 use std::sync::Arc;
 use std::time::SystemTime;

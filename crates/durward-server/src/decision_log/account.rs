@@ -176,7 +176,7 @@ mod tests {
             .with_ansi(false)
             .with_writer(move || writer.clone())
             .finish();
-        let identity = Identity { tenant: "plant".into(), name: "shop".into(), expires: None };
+        let identity = Identity::of_test("plant", "shop");
         let caller = Caller {
             surface: Surface::Rsocket,
             route: "decide",

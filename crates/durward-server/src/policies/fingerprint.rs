@@ -21,7 +21,7 @@ impl Fingerprint {
 }
 
 /// A digest of what tells a file from how it was before; `None` if it is not there.
-pub(super) fn look_of(path: &Path) -> Option<u64> {
+pub(crate) fn look_of(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().map(|metadata| digest(path, &metadata))
 }
 

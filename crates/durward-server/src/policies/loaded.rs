@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::local::LocalTenants;
 use super::remote::RemoteTenants;
-use super::watch::Watch;
-use super::{InForce, Policies, PolicyLoadError};
+use super::{InForce, Policies, PolicyLoadError, watch};
 use crate::base::settings::PolicySource;
+use crate::base::watch::Watch;
 
 /// Policies that were read for the first time, and can be watched.
 pub(crate) enum Loaded {
@@ -41,8 +41,8 @@ impl Loaded {
                 return Ok((None, Some(remote)));
             }
             Loaded::One(_) | Loaded::Local(_) if !is_watched => return Ok((None, None)),
-            Loaded::One(policies) => Watch::start(policies, Arc::clone(in_force)),
-            Loaded::Local(tenants) => Watch::start(tenants, Arc::clone(in_force)),
+            Loaded::One(policies) => watch::start(policies, Arc::clone(in_force)),
+            Loaded::Local(tenants) => watch::start(tenants, Arc::clone(in_force)),
         };
         Ok((Some(files.map_err(PolicyLoadError::Thread)?), None))
     }

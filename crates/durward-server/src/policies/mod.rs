@@ -29,6 +29,7 @@ use durward_pdp::{Pdp, PolicyError, ReadError};
 
 use crate::base::settings::ConfigError;
 use fingerprint::Fingerprint;
+pub(crate) use fingerprint::look_of;
 use inventory::{Difference, Inventory, Looks, looks_of};
 use watch::{Watched, settle};
 

@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::watch;
 
 use super::routes::RouteName;
-use super::state::Http;
+use super::state::{HTTP2_REQUESTS_PER_CONNECTION, Http};
 use crate::access::auth::{Authenticator, Tokens};
 use crate::access::issued::Issued;
 use crate::access::subject::Subjects;
@@ -27,10 +27,6 @@ use crate::surfaces::http::body::Bodies;
 use crate::surfaces::{health, oauth, openam, rsocket, sapl, v1, xacml};
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
-/// How many requests over HTTP/2 may be under way, for each connection that there may be: one connection may have 128, all together not so
-/// many.
-const HTTP2_REQUESTS_PER_CONNECTION: usize = 4;
-
 /// A server's parts. Only what starts and ends a server holds them all.
 pub(super) struct Parts {
     pub(super) settings: Arc<Settings>,
@@ -38,6 +34,8 @@ pub(super) struct Parts {
     pub(super) http: Arc<Http>,
     pub(super) rsocket: Arc<rsocket::Surface>,
     pub(super) policies: Arc<InForce>,
+    /// Who verifies the callers of SAPL's protocols.
+    pub(super) authenticator: Arc<Authenticator>,
     /// Whoever decides what SAPL's clients ask.
     pub(super) decider: DeciderSlot,
     /// Who shows tokens, where there are any.
@@ -67,7 +65,7 @@ impl Parts {
         let request_ids = Arc::new(RequestIds::new(clock()));
         let decision_log = decision_log.map(Arc::new);
         let recorder = Recorder::new(decision_log.clone(), &clock);
-        let authenticator = Arc::new(Authenticator::new(&settings.auth, &metrics, &clock)?);
+        let authenticator = Arc::new(Authenticator::new(&settings.callers(), &metrics, &clock)?);
         let issued = Issued::new(&settings, clock(), service.as_ref())?.map(Arc::new);
         let issuers = issuers(&settings)?;
         let sources =
@@ -125,6 +123,7 @@ impl Parts {
             metrics,
             request_ids,
             connections: AtomicUsize::new(0),
+            connections_max: AtomicUsize::new(settings.server.connections_max),
             // `requests_in_flight` counts them.
             http2_requests: Places::new(
                 HTTP2_REQUESTS_PER_CONNECTION * settings.server.connections_max,
@@ -141,6 +140,7 @@ impl Parts {
             http,
             rsocket,
             policies,
+            authenticator,
             decider,
             subjects,
             service,

@@ -53,13 +53,7 @@ pub(super) async fn answer(
         None if http.openam.is_at(request.uri().path()) => {
             (RouteName::OPENAM, whole(http.openam.answer(client.ip(), request).await))
         }
-        None if http.settings.sapl.http && request.uri().path().starts_with(sapl::PREFIX) => {
-            (RouteName::OTHER, http.sapl.refuse_with(StatusCode::NOT_FOUND, request.uri().path()))
-        }
-        None => {
-            let detail = "there is nothing here; decisions are made at /pdp, and / lists what there is";
-            (RouteName::OTHER, whole(refuse(&request, Problem::new(StatusCode::NOT_FOUND, detail))))
-        }
+        None => (RouteName::OTHER, absent(http, &request)),
     };
     // Whatever this says may be different a moment later.
     answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
@@ -167,13 +161,36 @@ async fn dispatch(
     })
 }
 
+/// The answer where nothing is: with the setting that opens the path, if one does, in the form of the surface it is of.
+fn absent(http: &Http, request: &hyper::Request<Incoming>) -> Response<Body> {
+    let path = request.uri().path();
+    let is_of_sapl = path.starts_with(sapl::PREFIX);
+    let detail = match routes::opened_by(path, &http.settings) {
+        Some(setting) => format!("this is off: the setting {setting} opens it; see docs/routes.md"),
+        None if is_of_sapl => sapl::THERE_ARE.to_owned(),
+        None if http.settings.answers_sapl() => {
+            "there is nothing here; decisions are made at /pdp (XACML) and /api/pdp/decide-once (SAPL), and / lists \
+             what there is"
+                .to_owned()
+        }
+        None => "there is nothing here; decisions are made at /pdp, and / lists what there is".to_owned(),
+    };
+    if is_of_sapl {
+        return http.sapl.refuse_with(StatusCode::NOT_FOUND, path, detail);
+    }
+    whole(refuse(request, Problem::new(StatusCode::NOT_FOUND, detail)))
+}
+
 fn whole(answer: Answer) -> Response<Body> {
     answer.map(Body::Whole)
 }
 
 fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<Incoming>) -> Response<Body> {
     match route.endpoint {
-        Endpoint::Sapl(_) => http.sapl.refuse_with(StatusCode::METHOD_NOT_ALLOWED, route.path),
+        Endpoint::Sapl(_) => {
+            let detail = format!("this path takes only {}", route.methods.join(", "));
+            http.sapl.refuse_with(StatusCode::METHOD_NOT_ALLOWED, route.path, detail)
+        }
         Endpoint::Home
         | Endpoint::Pdp(_)
         | Endpoint::Wso2Home

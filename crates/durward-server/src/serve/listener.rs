@@ -57,7 +57,7 @@ impl Open {
         let open = Open(Arc::clone(http));
         http.metrics.connections_open.inc();
         let others = http.connections.fetch_add(1, Ordering::Relaxed);
-        (others < http.settings.server.connections_max).then_some(open)
+        (others < http.connections_max.load(Ordering::Relaxed)).then_some(open)
     }
 }
 

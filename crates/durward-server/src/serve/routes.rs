@@ -38,8 +38,9 @@ pub(crate) enum Endpoint {
 /// about that, not the route.
 const WHO_CONNECTS: &str = "anyone who can connect";
 
-/// Whoever `[auth]` lets in. Not there unless `sapl.http` is set.
-const WHO_AUTHENTICATES: &str = "callers that `[auth]` accepts; if `sapl.http` is set";
+/// Whoever `[auth]` lets in. Not there unless `sapl.http` is set, or only this machine can connect.
+const WHO_AUTHENTICATES: &str =
+    "callers that `[auth]` accepts; if `sapl.http` is set, or on a loopback address";
 
 /// Whoever knows a password. Not there unless `identity.users` or `identity.ldap` is set.
 const WHO_LOGS_IN: &str = "a user who logs in; if `[identity]` has users";
@@ -364,7 +365,41 @@ pub(crate) fn find(path: &str, settings: &Settings) -> Option<(RouteName, &'stat
     route.is_on(settings).then_some((RouteName(number), route))
 }
 
+/// The setting that opens a path of the table where the settings do not let it be there; `None` where there is no such path, or
+/// nothing to set.
+pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str> {
+    let is_openam = |path: &str| {
+        path.strip_prefix(settings.openam.path.as_str()).is_some_and(|rest| rest.starts_with('/'))
+    };
+    if !settings.openam.on && is_openam(path) {
+        return Some("`openam.on`");
+    }
+    let route = ROUTES.iter().find(|route| route.has_form_of(path))?;
+    match route.endpoint {
+        Endpoint::Sapl(_) => Some("`sapl.http`, together with `[auth]`,"),
+        Endpoint::Identity(_) => Some("`identity.users` or `[[identity.ldap]]`"),
+        Endpoint::Oauth(_) => Some("`oauth.issuer`"),
+        Endpoint::Pdp(Dialect::Wso2(_)) | Endpoint::Wso2Home => Some("`xacml.wso2_paths`"),
+        // Which domain it is, is not for everybody to know.
+        Endpoint::Pdp(Dialect::Authzforce) => {
+            settings.xacml.authzforce_domain.is_none().then_some("`xacml.authzforce_domain`")
+        }
+        Endpoint::Home
+        | Endpoint::Pdp(Dialect::Rest)
+        | Endpoint::Live
+        | Endpoint::Ready
+        | Endpoint::Metrics => None,
+    }
+}
+
 impl Route {
+    /// Whether this is its path, with any domain.
+    fn has_form_of(&self, path: &str) -> bool {
+        let Some((before, behind)) = self.path.split_once(DOMAIN) else { return self.path == path };
+        let domain = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
+        domain.is_some_and(|domain| !domain.is_empty() && !domain.contains('/'))
+    }
+
     /// Whether this is its path.
     fn is_at(&self, path: &str, settings: &Settings) -> bool {
         if self.endpoint != Endpoint::Pdp(Dialect::Authzforce) {
@@ -377,7 +412,7 @@ impl Route {
     /// Whether the settings let it be there.
     fn is_on(&self, settings: &Settings) -> bool {
         match self.endpoint {
-            Endpoint::Sapl(_) => settings.sapl.http,
+            Endpoint::Sapl(_) => settings.answers_sapl(),
             Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Oauth(_) => settings.oauth.is_on(),
             Endpoint::Pdp(Dialect::Wso2(_)) | Endpoint::Wso2Home => settings.xacml.wso2_paths,

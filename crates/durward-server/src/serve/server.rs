@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -16,11 +17,13 @@ use tokio::runtime;
 use tokio::sync::{oneshot, watch};
 
 use super::compose::Parts;
+use super::reload::{SettingsWatch, TakingUp};
 use super::state::Http;
 use super::{listener, rsocket};
 use crate::access::sessions;
 use crate::access::subject::finder::SessionFinder;
 use crate::base::Clock;
+use crate::base::log::LogHandle;
 use crate::base::settings::{ConfigError, RsocketSettings, Settings, TlsSettings};
 use crate::decider::{Decider, OfSessions, Tenants};
 use crate::decision_log::DecisionLog;
@@ -41,6 +44,16 @@ pub struct Server {
     rsocket_address: Option<SocketAddr>,
     policies: Option<Loaded>,
     identity: Option<Running>,
+}
+
+/// Sockets that somebody listens on already, in the place of those that settings name: connections that come while no server accepts
+/// them wait. Where there is none, the server opens its own.
+#[derive(Debug, Default)]
+pub struct Listeners {
+    /// In the place of `server.listen`.
+    pub http: Option<TcpListener>,
+    /// In the place of `rsocket.listen`.
+    pub rsocket: Option<TcpListener>,
 }
 
 /// What a server did, once it has ended.
@@ -147,7 +160,15 @@ impl Server {
     /// # Errors
     /// Settings, policies, address or decision log that cannot be used.
     pub fn bind(settings: Settings, clock: Clock) -> Result<Server, StartError> {
-        Server::build(settings, clock, None)
+        Server::build(settings, clock, None, Listeners::default())
+    }
+
+    /// The same with sockets that somebody listens on already.
+    ///
+    /// # Errors
+    /// Settings, policies, address or decision log that cannot be used.
+    pub fn bind_on(settings: Settings, clock: Clock, listeners: Listeners) -> Result<Server, StartError> {
+        Server::build(settings, clock, None, listeners)
     }
 
     /// The same with a decision point made elsewhere: the policies are those it has, `[policies]` and
@@ -156,10 +177,17 @@ impl Server {
     /// # Errors
     /// Settings, address or decision log that cannot be used.
     pub fn with_pdp(settings: Settings, clock: Clock, pdp: Arc<Pdp>) -> Result<Server, StartError> {
-        Server::build(settings, clock, Some(pdp))
+        Server::build(settings, clock, Some(pdp), Listeners::default())
     }
 
-    fn build(settings: Settings, clock: Clock, pdp: Option<Arc<Pdp>>) -> Result<Server, StartError> {
+    fn build(
+        mut settings: Settings,
+        clock: Clock,
+        pdp: Option<Arc<Pdp>>,
+        listeners: Listeners,
+    ) -> Result<Server, StartError> {
+        let named = listeners.name_in(&mut settings);
+        named.map_err(|error| StartError::Listen(settings.server.listen, error))?;
         settings.check()?;
         settings.sources.check_published().map_err(ConfigError::from)?;
         let metrics = Parts::metrics();
@@ -180,9 +208,10 @@ impl Server {
             None => Some(Loaded::first(&parts.policies)?),
         };
         let failed = |error| StartError::Listen(listen, error);
-        let listener = listener::listen(listen).map_err(failed)?;
+        let listener = taken(listeners.http, listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let (rsocket, rsocket_address) = listen_rsocket(&parts.settings.rsocket, rsocket_tls)?;
+        let (rsocket, rsocket_address) =
+            listen_rsocket(&parts.settings.rsocket, rsocket_tls, listeners.rsocket)?;
         Ok(Server { parts, listener, address, tls, rsocket, rsocket_address, policies, identity })
     }
 
@@ -218,6 +247,22 @@ impl Server {
         self.parts.http.openam.set_sessions(sessions)
     }
 
+    /// Reads the settings again when their file changes, and whenever [`SettingsWatch::read_again`] asks for it, for as long as what comes is
+    /// held. `read` gives them, as it did for [`Server::bind`]. Credentials, clients, the log's level and some limits come into force at once;
+    /// of others that changed, the log says so. Settings that cannot be used change nothing.
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
+    pub fn watch_settings(
+        &self,
+        file: Option<PathBuf>,
+        log: Option<LogHandle>,
+        read: impl Fn() -> Result<Settings, ConfigError> + Send + 'static,
+    ) -> Result<SettingsWatch, StartError> {
+        let taking = TakingUp::new(&self.parts, log);
+        SettingsWatch::start(taking, file, Box::new(read)).map_err(StartError::Thread)
+    }
+
     /// Answers until `shutdown` is ready. Then nothing new is accepted, requests under way are finished within
     /// `server.shutdown_time_ms_max`, and the decision log is written to its end.
     ///
@@ -228,8 +273,13 @@ impl Server {
     pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<Served, StartError> {
         let Server { parts, listener, address, tls, rsocket, rsocket_address, policies, identity } = self;
         check_sessions(&parts.http)?;
-        for weakness in parts.http.health.weaknesses() {
+        for weakness in parts.http.health.weaknesses().iter() {
             tracing::warn!("WEAK SETTING: {weakness}");
+        }
+        if parts.settings.answers_sapl_to_this_machine() {
+            tracing::info!(
+                "SAPL over HTTP is open to every program of this machine, as `sapl.http` is not set"
+            );
         }
         let _sources = decide_by_policies(&parts)?;
         let _watch = policies.map(|policies| policies.watch(&parts.policies)).transpose()?;
@@ -302,7 +352,7 @@ fn check_sessions(http: &Http) -> Result<(), ConfigError> {
 /// Lets the policies in force decide what SAPL's clients ask, unless somebody else does. Gives where their attributes come from:
 /// they end with it.
 fn decide_by_policies(parts: &Parts) -> Result<Option<Sources>, StartError> {
-    let is_asked = parts.settings.sapl.http || parts.settings.rsocket.is_on();
+    let is_asked = parts.settings.answers_sapl() || parts.settings.rsocket.is_on();
     if !is_asked || parts.decider.get().is_some() {
         return Ok(None);
     }
@@ -364,16 +414,37 @@ impl Sockets {
     }
 }
 
+impl Listeners {
+    /// Lets settings name their addresses: what is weak depends on who can reach them.
+    fn name_in(&self, settings: &mut Settings) -> io::Result<()> {
+        if let Some(listener) = &self.http {
+            settings.server.listen = listener.local_addr()?;
+        }
+        if let Some(listener) = &self.rsocket {
+            settings.rsocket.listen = Some(listener.local_addr()?);
+        }
+        Ok(())
+    }
+}
+
+/// The socket, or one that is opened.
+fn taken(listener: Option<TcpListener>, listen: SocketAddr) -> io::Result<TcpListener> {
+    let Some(listener) = listener else { return listener::listen(listen) };
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
 /// Listens where the settings say.
 fn listen_rsocket(
     settings: &RsocketSettings,
     tls: Option<Acceptor>,
+    listener: Option<TcpListener>,
 ) -> Result<(Vec<rsocket::Listener>, Option<SocketAddr>), StartError> {
     let mut listeners = Vec::new();
     let mut address = None;
     if let Some(listen) = settings.listen {
         let failed = |error| StartError::ListenRsocket(listen.to_string(), error);
-        let listener = listener::listen(listen).map_err(failed)?;
+        let listener = taken(listener, listen).map_err(failed)?;
         address = Some(listener.local_addr().map_err(failed)?);
         listeners.push(rsocket::Listener::Tcp(listener, tls));
     }

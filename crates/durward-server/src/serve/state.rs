@@ -9,9 +9,13 @@ use crate::base::Clock;
 use crate::base::limits::Places;
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
-use crate::base::settings::Settings;
+use crate::base::settings::{ServerSettings, Settings};
 use crate::surfaces::{health, oauth, openam, sapl, v1, xacml};
 use durward_net::tls::NotAccepted;
+
+/// How many requests over HTTP/2 may be under way, for each connection that there may be: one connection may have 128, all together not so
+/// many.
+pub(super) const HTTP2_REQUESTS_PER_CONNECTION: usize = 4;
 
 /// Shared by all workers and connections over HTTP.
 pub(crate) struct Http {
@@ -30,6 +34,8 @@ pub(crate) struct Http {
     pub(super) oauth: Option<oauth::Surface>,
     pub(super) health: health::Surface,
     pub(super) connections: AtomicUsize,
+    /// `server.connections_max`, which can change.
+    pub(super) connections_max: AtomicUsize,
     /// Requests over HTTP/2 under way on all connections together.
     pub(super) http2_requests: Arc<Places>,
 }
@@ -38,6 +44,12 @@ impl Http {
     /// Whether requests may be answered before the library reads them.
     pub(super) fn answers_directly(&self) -> bool {
         self.sapl.answers_directly() || self.xacml.answers_directly()
+    }
+
+    /// Takes up limits that can change while the server runs.
+    pub(super) fn take_up(&self, settings: &ServerSettings) {
+        self.connections_max.store(settings.connections_max, Ordering::Relaxed);
+        self.http2_requests.set_max(HTTP2_REQUESTS_PER_CONNECTION * settings.connections_max);
     }
 
     /// How many connections there are.

@@ -32,6 +32,7 @@ mod metrics;
 mod oauth;
 mod openam;
 mod operations;
+mod packaging;
 mod pipelined;
 mod policy_watch;
 mod proxies;

@@ -75,3 +75,33 @@ fn a_path_that_is_not_in_the_table_is_not_there() {
     }
     assert_eq!(server.get("/health/live?verbose=1").status, 200);
 }
+
+#[test]
+fn what_is_not_there_says_where_to_go_or_what_to_set() {
+    let server = TestServer::start("sapl.http = false");
+    let domain = TestServer::start("xacml.authzforce_domain = 'secret'");
+    for (server, path, words) in [
+        (&server, "/nowhere", "decisions are made at /pdp, and / lists"),
+        (&domain, "/nowhere", "/api/pdp/decide-once (SAPL)"),
+        (&server, "/api/pdp/decide", "`sapl.http`"),
+        (&server, "/v1/login", "`identity.users` or `[[identity.ldap]]` opens it"),
+        (&server, "/oauth2/token", "`oauth.issuer` opens it"),
+        (&server, "/.well-known/jwks.json", "`oauth.issuer` opens it"),
+        (&server, "/api/identity/entitlement/decision/pdp", "`xacml.wso2_paths` opens it"),
+        (&server, "/domains/d/pdp", "`xacml.authzforce_domain` opens it"),
+        (&server, "/authzforce-ce/domains/d/pdp", "`xacml.authzforce_domain` opens it"),
+        (&domain, "/domains/d/pdp", "there is nothing here"),
+        (&server, "/openam/json/authenticate", "`openam.on` opens it"),
+    ] {
+        let reply = server.get(path);
+        assert_eq!(reply.status, 404, "{path}");
+        let form =
+            if path.starts_with("/api/pdp/") { "application/json" } else { "application/problem+json" };
+        assert_eq!(reply.header("content-type"), form, "{path}");
+        let text = reply.text();
+        assert!(text.contains(words) && text.len() < 300, "{path}: {text}");
+        assert!(!text.contains("secret"), "{text}");
+    }
+    let reply = server.send("GET", "/nowhere", &[("Accept", "application/xml")], b"");
+    assert_eq!(reply.header("content-type"), "application/problem+xml");
+}

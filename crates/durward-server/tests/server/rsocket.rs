@@ -49,6 +49,11 @@ fn connect(server: &TestServer) -> TcpStream {
     stream
 }
 
+/// How often the limit of a setting was hit.
+fn hits(server: &TestServer, setting: &str) -> f64 {
+    server.metric(&format!("durward_limits_hit_total{{limit=\"{setting}\"}}"))
+}
+
 impl Client<TcpStream> {
     pub(crate) fn open(server: &TestServer, metadata: Option<&[u8]>) -> Client<TcpStream> {
         Client::over(connect(server), metadata)
@@ -340,6 +345,7 @@ fn limits_are_told_as_sapl_does() {
     assert_eq!(client.outcome(1, false), Outcome::Permit);
     assert_eq!(client.outcome(3, false), Outcome::Permit);
     client.expect_error(5, ErrorCode::Rejected, "Stream limit reached");
+    assert_eq!(hits(&server, "rsocket.streams_per_connection_max"), 1.0);
     let mut other = Client::open(&server, None);
     for stream in [1, 3] {
         other.ask(stream, Interaction::Response, "decide-once", "alice");
@@ -369,6 +375,7 @@ fn a_client_that_says_nothing_is_given_up() {
     let mut silent = Client { stream: connect(&server), input: BytesMut::new() };
     silent.expect_error(0, ErrorCode::InvalidSetup, "the setup took too long");
     assert_eq!(silent.next(), None);
+    assert_eq!(hits(&server, "server.header_time_ms_max"), 1.0);
     let mut half_open = Client::open(&server, None);
     half_open.ask(1, Interaction::Stream, "decide", "alice");
     assert_eq!(half_open.outcome(1, false), Outcome::Permit);
@@ -382,6 +389,7 @@ fn a_client_that_says_nothing_is_given_up() {
     assert!(count >= 1, "it was not asked");
     let message = Bytes::from_static(b"No keep-alive acks for 600 ms");
     assert_eq!(last, Some(Frame::Error { stream: 0, code: 0x101, message }));
+    assert_eq!(hits(&server, "rsocket.lifetime_ms_max"), 1.0);
     server.eventually("the subscription is gone", |_| world.open() == 0);
 }
 
@@ -400,7 +408,7 @@ fn a_client_that_does_not_read_is_given_up() {
     }
     while begun.elapsed() < PATIENCE && client.stream.write_all(&out).is_ok() {}
     server.eventually("the subscription is gone", |_| world.open() == 0);
-    assert_eq!(server.metric("durward_limits_hit_total{limit=\"server.request_time_ms_max\"}"), 1.0);
+    assert_eq!(hits(&server, "server.request_time_ms_max"), 1.0);
 }
 
 #[test]
@@ -422,12 +430,13 @@ fn payloads_too_long_end_the_connection_and_long_ones_do_not() {
     };
     let mut waiting: Vec<_> = (0..2).map(|_| begin(&server)).collect();
     server.eventually("there is no room for both", |server| {
-        server.metric("durward_limits_hit_total{limit=\"server.body_memory_bytes_max\"}") >= 1.0
+        hits(server, "server.body_memory_bytes_max") >= 1.0
     });
     waiting.clear();
     server.eventually("they are gone", |server| server.metric("durward_rsocket_connections_open") == 1.0);
     client.say(|out| out.put_uint(2_000_007, 3));
     client.expect_error(0, ErrorCode::ConnectionError, "a frame is longer than this server takes");
+    assert_eq!(hits(&server, "rsocket.payload_bytes_max"), 1.0);
     let mut next = Client::open(&server, None);
     next.ask(1, Interaction::Response, "decide-once", &long);
     assert_eq!(next.outcome(1, true), Outcome::NotApplicable);

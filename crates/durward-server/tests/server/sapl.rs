@@ -154,18 +154,82 @@ fn other_methods_and_paths_are_told_as_sapl_does() {
     let reply = server.get("/api/pdp/decide");
     assert_eq!((reply.status, reply.header("allow")), (405, "POST"));
     assert_eq!(reply.json()["error"], "Method Not Allowed");
+    assert_eq!(reply.json()["message"], "this path takes only POST");
     let reply = ask(&server, "decide-twice", ALICE);
     assert_eq!((reply.status, reply.json()["path"].as_str()), (404, Some("/api/pdp/decide-twice")));
+    let message = reply.json()["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("there are decide-once, decide, multi-decide,"), "{message}");
     let reply = ask(&server, "decide-once", &" ".repeat(70_000));
     assert_eq!((reply.status, reply.json()["error"].as_str()), (413, Some("Payload Too Large")));
     assert_eq!(server.metric("durward_limits_hit_total{limit=\"sapl.body_bytes_max\"}"), 1.0);
 }
 
 #[test]
-fn without_the_setting_there_is_nothing() {
-    let server = TestServer::start("");
-    assert_eq!(ask(&server, "decide-once", ALICE).status, 404);
-    assert_eq!(server.get("/api/pdp/decide-once").status, 404);
+fn where_it_is_off_there_is_nothing_and_the_setting_is_named() {
+    for text in
+        ["sapl.http = false", "server.listen = '0.0.0.0:80'", "server.trusted_proxies = ['127.0.0.1']"]
+    {
+        let server = started(text);
+        assert_eq!(server.get("/api/pdp/decide-once").status, 404, "{text}");
+        let reply = ask(&server, "decide-once", ALICE);
+        assert_eq!((reply.status, reply.header("content-type")), (404, "application/json"), "{text}");
+        let message = reply.json()["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("`sapl.http`") && message.contains("`[auth]`"), "{message}");
+        assert_eq!(reply.json()["path"], "/api/pdp/decide-once");
+    }
+}
+
+/// A server with a policy of SAPL's, which is asked on the address of loopback whatever it listens on.
+fn started(text: &str) -> TestServer {
+    let directory = Directory::new();
+    directory.write("policies/alice.sapl", "policy \"alice\" permit subject == \"alice\";");
+    let mut server = TestServer::start_in(directory, text).unwrap();
+    server.address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+    server
+}
+
+#[test]
+fn on_loopback_it_is_on_without_settings() {
+    let server = started("");
+    assert_eq!(ask(&server, "decide-once", ALICE).text(), r#"{"decision":"PERMIT"}"#);
+    let bob = ALICE.replace("alice", "bob");
+    assert_eq!(ask(&server, "decide-once", &bob).text(), DENY);
+    let mut stream = Stream::open(&server, "decide", "", ALICE);
+    assert_eq!(stream.next(), "data:{\"decision\":\"PERMIT\"}\n\n");
+    assert_eq!(ask(&server, "multi-decide-all-once", &format!("{{\"a\":{ALICE}}}")).status, 200);
+    // Nothing about it is weak, as nobody else can connect.
+    assert!(server.ready()["warnings"].is_null(), "{}", server.ready());
+    // Credentials that do not count are refused here as well.
+    let headers = [("Authorization", "Basic dTpw")];
+    assert_eq!(server.send("POST", "/api/pdp/decide-once", &headers, ALICE.as_bytes()).status, 401);
+}
+
+#[test]
+fn on_loopback_callers_that_are_named_are_asked_who_they_are() {
+    let user = "[[auth.users]]\nid = 'u'\nname = 'u'\npassword = '$argon2id$v=19$m=16384,t=2,p=1$\
+                c29tZXNhbHQxMjM0NTY$cgjDW3sW92hlpcDZjp5vwbUFmJaTisOfqz88G4ypUtg'";
+    let server = started(user);
+    assert_eq!(ask(&server, "decide-once", ALICE).status, 401);
+}
+
+#[test]
+fn what_another_path_takes_is_told_where_to_go() {
+    let server = started("");
+    let request = crate::support::request_json("doctor");
+    for (path, body, words) in [
+        ("decide-once", &*request, "send it to /pdp"),
+        ("decide-once", "<Request/>", "send an XACML request to /pdp"),
+        ("decide", r#"{"subject":"alice","action":"read"}"#, "lacks `resource`"),
+        ("multi-decide", ALICE, "/api/pdp/decide-once"),
+        ("multi-decide-all", &*request, "send it to /pdp"),
+    ] {
+        let reply = ask(&server, path, body);
+        assert_eq!(reply.status, 400, "{path} {body}");
+        assert!(reply.json()["message"].as_str().unwrap().contains(words), "{}", reply.text());
+    }
+    let reply = server.post(&[("Content-Type", "application/json")], ALICE);
+    assert_eq!((reply.status, reply.header("content-type")), (400, "application/problem+json"));
+    assert!(reply.text().contains("send it to /api/pdp/decide-once"), "{}", reply.text());
 }
 
 #[test]

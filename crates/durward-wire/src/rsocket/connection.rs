@@ -48,6 +48,19 @@ pub struct Limits {
     pub lifetime_max: Duration,
 }
 
+/// How often a client hit the [`Limits`] of its connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimitsHit {
+    /// Frames and requests in fragments that were longer than [`Limits::payload_bytes_max`].
+    pub payload_bytes: u64,
+    /// Requests beyond [`Limits::streams_max`].
+    pub streams: u64,
+    /// 1 if the setup did not come within [`Limits::setup_time_max`].
+    pub setup_time: u64,
+    /// 1 if the client was silent for [`Limits::lifetime_max`]; not if it named a shorter time itself.
+    pub lifetime: u64,
+}
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -105,6 +118,7 @@ struct Pulse {
 #[derive(Debug)]
 pub struct Connection {
     limits: Limits,
+    limits_hit: LimitsHit,
     state: State,
     input: BytesMut,
     out: BytesMut,
@@ -120,6 +134,7 @@ impl Connection {
     pub fn new(limits: Limits, now: Instant) -> Connection {
         Connection {
             limits,
+            limits_hit: LimitsHit::default(),
             state: State::Waiting,
             input: BytesMut::new(),
             out: BytesMut::new(),
@@ -170,12 +185,18 @@ impl Connection {
         self.input.len() + self.streams.fragment_bytes()
     }
 
+    /// How often limits were hit since this was last asked.
+    pub fn take_limits_hit(&mut self) -> LimitsHit {
+        std::mem::take(&mut self.limits_hit)
+    }
+
     /// What happened next; `None` where more input, an [`accept`](Connection::accept), or room to write is needed.
     pub fn next_event(&mut self, now: Instant) -> Option<Event> {
         while self.wants_input() {
             let length = announced_length(&self.input)?;
             if length > self.limits.payload_bytes_max.saturating_add(HEADER_BYTES) {
                 // There is no stream to tell: the frame's header need not be here yet.
+                self.limits_hit.payload_bytes += 1;
                 self.fail(ErrorCode::ConnectionError, "a frame is longer than this server takes");
                 return None;
             }
@@ -314,6 +335,7 @@ impl Connection {
             // A second request with the number of one under way is no request that could be answered.
             Opened::IsOpen => None,
             Opened::TooMany => {
+                self.limits_hit.streams += 1;
                 write::error(&mut self.out, stream, ErrorCode::Rejected, "Stream limit reached");
                 None
             }
@@ -330,6 +352,7 @@ impl Connection {
     }
 
     fn give_up_reassembly(&mut self, stream: u32) -> Option<Event> {
+        self.limits_hit.payload_bytes += 1;
         let reason = "Failed to reassemble payload: it is longer than this server takes";
         write::error(&mut self.out, stream, ErrorCode::Canceled, reason);
         None
@@ -413,7 +436,10 @@ impl Connection {
             return;
         }
         match self.state {
-            State::Waiting => self.fail(ErrorCode::InvalidSetup, "the setup took too long"),
+            State::Waiting => {
+                self.limits_hit.setup_time += 1;
+                self.fail(ErrorCode::InvalidSetup, "the setup took too long");
+            }
             State::Asked | State::Closed => {}
             // Recorded of SAPL: the connection is closed without a word.
             State::Open if self.expires.is_some_and(|expires| expires <= now) => self.state = State::Closed,
@@ -424,6 +450,8 @@ impl Connection {
     fn beat(&mut self, now: Instant) {
         let Some(pulse) = &mut self.pulse else { return };
         if now.saturating_duration_since(self.heard) >= pulse.lifetime {
+            let is_limit = pulse.lifetime >= self.limits.lifetime_max;
+            self.limits_hit.lifetime += u64::from(is_limit);
             let reason = format!("No keep-alive acks for {} ms", pulse.lifetime.as_millis());
             return self.fail(ErrorCode::ConnectionError, &reason);
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use durward_wire::rsocket::connection::{Event, Expects, OUT_BYTES_HIGH};
+use durward_wire::rsocket::connection::{Event, Expects, LimitsHit, OUT_BYTES_HIGH};
 use durward_wire::rsocket::frame::{ErrorCode, Frame, Interaction, Payload, Setup};
 use durward_wire::rsocket::{Credentials, write};
 
@@ -193,6 +193,7 @@ fn too_many_streams_are_refused_one_by_one() {
     }
     assert_eq!(wire.event(), None);
     assert_eq!(wire.heard(), [error(7, 0x202, "Stream limit reached")]);
+    assert_eq!(wire.connection.take_limits_hit(), LimitsHit { streams: 1, ..LimitsHit::default() });
     wire.say(|out| write::cancel(out, 3));
     wire.ask(9, Interaction::Response, 1);
     assert_eq!(wire.event(), Some(Event::Cancelled { stream: 3 }));
@@ -234,6 +235,18 @@ fn a_silent_client_is_given_up_after_the_time_it_named() {
     wire.wait(Duration::from_secs(10));
     assert_eq!(wire.heard(), [error(0, 0x101, "No keep-alive acks for 90000 ms")]);
     assert!(wire.connection.is_closed());
+    assert_eq!(wire.connection.take_limits_hit(), LimitsHit { lifetime: 1, ..LimitsHit::default() });
+}
+
+#[test]
+fn a_client_that_named_a_shorter_time_itself_hits_no_limit() {
+    let mut wire = Wire::new();
+    wire.say(|out| write::setup(out, &Setup { lifetime_ms: 89_999, ..setup(None) }));
+    assert!(wire.event().is_some());
+    wire.connection.accept(None);
+    wire.wait(Duration::from_millis(89_999));
+    assert!(wire.connection.is_closed());
+    assert_eq!(wire.connection.take_limits_hit(), LimitsHit::default());
 }
 
 #[test]
@@ -280,6 +293,8 @@ fn a_setup_that_does_not_come_ends_the_connection() {
     wire.wait(Duration::from_secs(10));
     assert_eq!(wire.heard(), [error(0, 1, "the setup took too long")]);
     assert!(wire.connection.is_closed());
+    assert_eq!(wire.connection.take_limits_hit(), LimitsHit { setup_time: 1, ..LimitsHit::default() });
+    assert_eq!(wire.connection.take_limits_hit(), LimitsHit::default());
 }
 
 #[test]
@@ -335,6 +350,7 @@ fn fragments_that_grow_too_long_are_given_up() {
     assert_eq!(wire.event(), Some(expected));
     let heard = wire.heard();
     assert!(matches!(heard.as_slice(), [Frame::Error { stream: 1, code: 0x203, .. }]), "{heard:?}");
+    assert_eq!(wire.connection.take_limits_hit(), LimitsHit { payload_bytes: 1, ..LimitsHit::default() });
 }
 
 #[test]
@@ -353,6 +369,7 @@ fn a_frame_longer_than_allowed_ends_the_connection_before_it_is_there() {
     assert_eq!(wire.event(), None);
     assert_eq!(wire.heard(), [error(0, 0x101, "a frame is longer than this server takes")]);
     assert!(wire.connection.is_closed());
+    assert_eq!(wire.connection.take_limits_hit(), LimitsHit { payload_bytes: 1, ..LimitsHit::default() });
 }
 
 #[test]

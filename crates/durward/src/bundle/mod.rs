@@ -20,7 +20,7 @@ Examples:
 
 -k is an Ed25519 key in PEM form, private where something is signed and public where it is verified. Keys for secrets are
 JSON Web Keys of X25519: --seal-to is the receiver's public one, --unseal-with the private one.
-Exit codes: 0 done, 1 the bundle is not trustworthy, 2 bad input.";
+Exit codes: 0 done, 1 `verify` or `inspect` found that the bundle is not trustworthy, 2 bad input.";
 
 /// Make signed bundles of policies, verify and inspect them
 #[derive(Debug, clap::Args)]

@@ -1,11 +1,11 @@
 //! `durward decide`: requests in, responses out, of policies here or of a server.
 
-mod attributes;
+pub(crate) mod attributes;
 pub(crate) mod code;
 mod expected;
 mod lines;
 mod remote;
-mod subscription;
+pub(crate) mod subscription;
 mod watch;
 
 #[cfg(feature = "lab")]
@@ -65,6 +65,10 @@ With --exit-code: 0 permit without obligations and resource, 1 bad input or no a
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(mut_arg("policies", |policies| policies.required(false).required_unless_present("remote")))]
+#[command(mut_arg("subject", |subject| subject.requires("action").conflicts_with_all(["request", "requests"])))]
+#[command(mut_arg("action", |action| action.requires("resource")))]
+#[command(mut_arg("resource", |resource| resource.requires("subject")))]
+#[command(mut_arg("environment", |environment| environment.requires("subject")))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     policies: PolicyArguments,

@@ -6,40 +6,46 @@ use durward_pdp::sapl::Subscription;
 
 use crate::failure::CommandError;
 
-/// A subscription, part by part.
+/// A subscription, part by part. Which parts are needed, the command says.
 #[derive(Debug, clap::Args)]
-pub(super) struct SubscriptionArguments {
+pub(crate) struct SubscriptionArguments {
     /// SAPL: the subject, as JSON
-    #[arg(short, long, value_name = "JSON", requires = "action", conflicts_with_all = ["request", "requests"])]
+    #[arg(short, long, value_name = "JSON")]
     subject: Option<String>,
     /// SAPL: the action, as JSON
-    #[arg(short, long, value_name = "JSON", requires = "resource")]
+    #[arg(short, long, value_name = "JSON")]
     action: Option<String>,
     /// SAPL: the resource, as JSON
-    #[arg(short, long, value_name = "JSON", requires = "subject")]
+    #[arg(short, long, value_name = "JSON")]
     resource: Option<String>,
     /// SAPL: the environment, as JSON
-    #[arg(short, long, value_name = "JSON", requires = "subject")]
+    #[arg(short, long, value_name = "JSON")]
     environment: Option<String>,
 }
 
 impl SubscriptionArguments {
     /// The subscription, if one is given.
     pub(super) fn read(&self) -> Result<Option<Subscription>, CommandError> {
-        let (Some(subject), Some(action), Some(resource)) = (&self.subject, &self.action, &self.resource)
-        else {
+        if self.subject.is_none() || self.action.is_none() || self.resource.is_none() {
             return Ok(None);
-        };
-        let environment = match &self.environment {
-            Some(text) => part("environment", text)?,
-            None => Value::Undefined,
-        };
-        let (subject, action) = (part("subject", subject)?, part("action", action)?);
-        Ok(Some(Subscription::new(subject, action, part("resource", resource)?, environment)))
+        }
+        let [subject, action, resource, environment] = self.parts()?;
+        Ok(Some(Subscription::new(subject, action, resource, environment)))
+    }
+
+    /// Subject, action, resource and environment; what is not given is undefined.
+    pub(crate) fn parts(&self) -> Result<[Value; 4], CommandError> {
+        Ok([
+            part("subject", self.subject.as_deref())?,
+            part("action", self.action.as_deref())?,
+            part("resource", self.resource.as_deref())?,
+            part("environment", self.environment.as_deref())?,
+        ])
     }
 }
 
-fn part(name: &str, text: &str) -> Result<Value, CommandError> {
+fn part(name: &str, text: Option<&str>) -> Result<Value, CommandError> {
+    let Some(text) = text else { return Ok(Value::Undefined) };
     json::read(text).map_err(|error| {
         CommandError::new(format!("--{name} is no JSON: {error}"))
             .hint(format!("a text stands in quotation marks: --{name} '\"{name}\"'"))

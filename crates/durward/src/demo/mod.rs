@@ -90,7 +90,7 @@ fn pdp() -> PdpBuilder {
 fn bind(listen: Option<SocketAddr>, pdp: &Arc<Pdp>, person: &DemoPerson) -> Result<Server, StartError> {
     let mut settings = Settings::default();
     settings.identity.users = Some(person.users());
-    settings.sapl.http = true;
+    settings.sapl.http = Some(true);
     settings.auth.danger_allow_no_auth = true;
     settings.log.level = LogLevel::Warn;
     settings.server.listen = listen.unwrap_or(settings.server.listen);

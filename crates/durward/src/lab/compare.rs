@@ -9,7 +9,7 @@ use durward_lab::report::{
 };
 
 use super::report::{failure, read};
-use crate::failure::{CommandError, CommandResult};
+use crate::failure::{CommandError, CommandResult, DIFFERENT};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
         write_page(out, arguments, &before, &after, &comparisons)?;
     }
     let is_failed = comparisons.iter().any(|comparison| comparison.is_failed);
-    Ok(if is_failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if is_failed { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
 }
 
 fn write_page(

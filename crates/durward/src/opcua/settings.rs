@@ -7,20 +7,14 @@ use durward_server::Settings;
 use tokio::net::TcpListener;
 
 use crate::failure::{CommandError, without_number};
-use crate::serve::CONFIG_FILE;
+use crate::serve::read_settings;
 
 /// The settings of this file, or of `durward.toml` where there is one.
 ///
 /// # Errors
 /// The file cannot be read, or says something that no setting means.
 pub(super) fn read(config: Option<&Path>) -> Result<Settings, CommandError> {
-    let implied = Path::new(CONFIG_FILE);
-    match config.or_else(|| implied.is_file().then_some(implied)) {
-        Some(path) => {
-            Settings::read(path).map_err(|error| CommandError::new(without_number(&error.to_string())))
-        }
-        None => Ok(Settings::default()),
-    }
+    Ok(read_settings(config)?)
 }
 
 /// A setting that has no default.

@@ -7,11 +7,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
+use durward_scenario::report::{JunitCase, JunitOutcome, JunitProblem, JunitSuite, junit_suites};
 use durward_scenario::{TestDocuments, TestReport, TestSuite, TestText, report};
 
 use crate::failure::{BAD_INPUT, CommandError, CommandResult, DIFFERENT, SUCCESS};
-use crate::to_stdout;
+use crate::junit::JunitArguments;
 use files::{DirectoryFiles, beside};
 use gate::CoverageGate;
 
@@ -20,6 +22,7 @@ Examples:
   durward test --dir policies/
   durward test --dir policies/ --testdir tests/ --no-html
   durward test --dir policies/ --policy-hit-ratio 100 --condition-hit-ratio 80
+  durward test --dir policies/ --junit test.xml
 
 A scenario names documents by their path below --dir without `.sapl` (without folders below a folder `policies`), by
 the name of the file, or by the name of the policy. Paths in `configuration` and `pdp-configuration` begin at --dir.
@@ -27,11 +30,8 @@ the name of the file, or by the name of the policy. Paths in `configuration` and
 Ratios count as SAPL's own do, over the sets, policies and conditions that a scenario reached. The report lists what no
 scenario reached, and counts it in its coverage. 0 disables a gate.
 
-Exit codes: 0 all passed, 1 scenarios failed, 2 nothing to test or files that cannot be read, 3 all passed and less
-was covered than asked for. (SAPL's own command swaps 1 and 2.)";
-
-/// All passed, but less was covered than asked for.
-const UNCOVERED: u8 = 3;
+Exit codes: 0 all passed, 1 scenarios failed or less was covered than asked for, 2 nothing to test or files that cannot be
+read. (SAPL's own command has 2 for failed scenarios, 1 for files, and 3 for coverage.)";
 
 /// Test SAPL policies
 #[derive(Debug, clap::Args)]
@@ -59,6 +59,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     no_sonar: bool,
     #[command(flatten)]
+    junit: JunitArguments,
+    #[command(flatten)]
     gate: CoverageGate,
 }
 
@@ -68,20 +70,46 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     let documents = documents(&arguments.dir)?;
     let tests = tests(testdir)?;
     let below = DirectoryFiles { directory: arguments.dir.clone() };
-    let report = TestSuite::new(documents, &below).run(&tests);
-    to_stdout(&(report::scenarios(&report) + "\n" + &report::coverage(&report.coverage)))?;
+    let begun = Instant::now();
+    let clock = || begun.elapsed();
+    let report = TestSuite::new(documents, &below).timed_by(&clock).run(&tests);
+    let time = begun.elapsed();
+    arguments.junit.tell(&(report::scenarios(&report) + "\n" + &report::coverage(&report.coverage)))?;
     write(arguments, &report)?;
     let count = report.count();
-    let code = if count.failed + count.errors > 0 {
+    let has_passed = count.failed + count.errors + count.unreadable == 0;
+    // What scenarios that failed covered says little.
+    let missed = if has_passed { arguments.gate.missed(&report.coverage) } else { String::new() };
+    arguments.junit.tell(&missed)?;
+    let suites = || {
+        let mut suites = junit_suites(&report);
+        suites.extend(uncovered(&missed));
+        suites
+    };
+    arguments.junit.write("durward test", suites, time)?;
+    Ok(ExitCode::from(if count.failed + count.errors > 0 || !missed.is_empty() {
         DIFFERENT
     } else if count.unreadable > 0 {
         BAD_INPUT
     } else {
-        let missed = arguments.gate.missed(&report.coverage);
-        to_stdout(&missed)?;
-        if missed.is_empty() { SUCCESS } else { UNCOVERED }
+        SUCCESS
+    }))
+}
+
+/// Coverage that is missed, as a suite of its own: no file of tests is to blame.
+fn uncovered(missed: &str) -> Option<JunitSuite> {
+    let case = |line: &str| JunitCase {
+        name: line.split(':').next().unwrap_or_default().to_owned(),
+        class_name: "coverage".to_owned(),
+        outcome: JunitOutcome::Failed(JunitProblem {
+            kind: "uncovered".to_owned(),
+            message: line.to_owned(),
+            text: String::new(),
+        }),
+        time: Duration::ZERO,
     };
-    Ok(ExitCode::from(code))
+    let cases: Vec<JunitCase> = missed.lines().map(case).collect();
+    (!cases.is_empty()).then(|| JunitSuite { name: "coverage".to_owned(), cases })
 }
 
 fn documents(directory: &Path) -> Result<TestDocuments, CommandError> {
@@ -112,13 +140,13 @@ fn write(arguments: &Arguments, tested: &TestReport) -> Result<(), CommandError>
     if !arguments.no_html {
         let directory = arguments.output.join("html");
         write_pages(&directory, tested).map_err(|error| unwritable(&directory, &error))?;
-        to_stdout(&format!("pages: {}\n", files::called(&directory.join("index.html"))))?;
+        arguments.junit.tell(&format!("pages: {}\n", files::called(&directory.join("index.html"))))?;
     }
     if arguments.sonar {
         let path = arguments.output.join("sonar").join("sonar-generic-coverage.xml");
         let written = beside(&path, report::sonar(&tested.coverage).as_bytes());
         written.map_err(|error| unwritable(&path, &error))?;
-        to_stdout(&format!("for SonarQube: {}\n", files::called(&path)))?;
+        arguments.junit.tell(&format!("for SonarQube: {}\n", files::called(&path)))?;
     }
     Ok(())
 }

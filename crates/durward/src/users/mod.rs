@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use durward_server::{IdentitySettings, Settings};
+use durward_server::IdentitySettings;
 use durward_session::identity::session::User;
 use durward_session::identity::user::{
     Account, Directory, ImportLine, Password, RecoveryCodes, SecondStep, StoredPassword, Totp, UserStore,
@@ -17,7 +17,7 @@ use durward_session::identity::user::{
 use durward_session::identity::{IdentityError, Moment, SystemEntropy};
 
 use crate::failure::{CommandError, CommandResult, without_number};
-use crate::serve::{CONFIG_FILE, clock};
+use crate::serve::{clock, read_settings};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -162,14 +162,7 @@ impl UserDirectoryArguments {
         &self,
         check: impl FnOnce(&Path) -> Result<(), CommandError>,
     ) -> Result<(Directory, IdentitySettings), CommandError> {
-        let implied = Path::new(CONFIG_FILE);
-        let config = self.config.as_deref().or_else(|| implied.is_file().then_some(implied));
-        let settings = match config {
-            Some(path) => {
-                Settings::read(path).map_err(|error| CommandError::new(error.to_string()))?.identity
-            }
-            None => IdentitySettings::default(),
-        };
+        let settings = read_settings(self.config.as_deref())?.identity;
         let Some(path) = self.users.as_ref().or(settings.users.as_ref()) else {
             return Err(CommandError::new("there is no file of users")
                 .hint("name it with `--users FILE`, or in durward.toml as `identity.users`"));

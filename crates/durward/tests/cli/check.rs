@@ -1,6 +1,7 @@
 //! `durward check`.
 
 use crate::durward;
+use crate::junit_reader::read_junit;
 
 #[test]
 fn policies_without_problems_are_clean() {
@@ -108,4 +109,26 @@ fn settings_and_schemas_make_the_check_exact() {
         odd.stderr
     );
     durward(&["check", "names", "--config", "names/action.json"]).exits(2);
+}
+
+#[test]
+fn a_report_in_the_form_of_junit_has_a_suite_for_each_document() {
+    let report = |flags: &[&str], code: i32| {
+        let ran = durward(&[&["check", "--junit", "-"], flags].concat()).exits(code);
+        assert!(ran.stderr.contains(" document"), "{}", ran.stderr);
+        read_junit(&ran.stdout)
+    };
+    let clean = report(&["hospital"], 0);
+    assert_eq!(clean.attribute("name"), "durward check");
+    assert_eq!((clean.attribute("tests"), clean.attribute("failures")), ("2", "0"));
+    assert_eq!(clean.all("testcase")[0].attribute("name"), "nothing is wrong");
+    let broken = report(&["broken"], 1);
+    let failure = broken.all("failure")[0];
+    assert!(failure.text.contains("broken/") && failure.text.contains(": error: "), "{failure:?}");
+    assert!(!failure.attribute("type").is_empty() && !failure.attribute("message").is_empty());
+    // A warning is a note, or with --strict a failure.
+    let noted = report(&["names"], 0);
+    assert_eq!(noted.attribute("failures"), "0");
+    assert!(noted.all("system-out").iter().any(|note| note.text.contains(": warning: ")), "{noted:?}");
+    assert!(!report(&["names", "--strict"], 1).all("failure").is_empty());
 }

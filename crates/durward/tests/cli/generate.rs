@@ -94,3 +94,43 @@ fn names_are_made_where_none_are_given_and_never_the_same() {
         durward(&words).exits(2);
     }
 }
+
+#[test]
+fn every_command_has_a_man_page() {
+    let directory = std::env::temp_dir().join(format!("durward-man-{}", std::process::id()));
+    let pages = directory.join("man1");
+    durward(&["generate", "man", &pages.display().to_string()]).exits(0);
+    let page = |name: &str| std::fs::read_to_string(pages.join(name)).unwrap();
+    assert!(page("durward.1").starts_with(".ie") && page("durward.1").contains("durward\\-serve(1)"));
+    assert!(page("durward-serve.1").contains("\\-\\-config"));
+    assert!(page("durward-generate-completions.1").contains("fish"));
+    // A page for each line under `Commands:`.
+    let help = durward(&["--help"]).exits(0).stdout;
+    let lines =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let starts = lines.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
+    let commands: Vec<&str> = starts.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.contains(&"serve"), "{help}");
+    for command in commands {
+        assert!(page(&format!("durward-{command}.1")).contains(".TH"), "{command}");
+    }
+    // A file is no directory.
+    let file = pages.join("durward.1").display().to_string();
+    let ran = durward(&["generate", "man", &file]).exits(2);
+    assert!(ran.stderr.starts_with(&format!("durward: error: cannot write to {file}: ")), "{}", ran.stderr);
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn completions_name_commands_and_flags() {
+    for (shell, sign) in
+        [("bash", "complete -F _durward"), ("zsh", "#compdef durward"), ("fish", "complete -c durward")]
+    {
+        let script = durward(&["generate", "completions", shell]).exits(0).stdout;
+        assert!(script.contains(sign), "{shell}: {script}");
+        for word in ["serve", "decide", "completions", "policies", "explain"] {
+            assert!(script.contains(word), "{shell} lacks `{word}`");
+        }
+    }
+    durward(&["generate", "completions", "tcsh"]).exits(2);
+}

@@ -15,8 +15,14 @@ mod binary;
 mod bundle;
 mod check;
 mod decide;
+mod eval;
+mod exit_codes;
 mod fmt;
 mod generate;
+mod handover;
+mod init;
+#[path = "../../../durward-scenario/tests/support/junit.rs"]
+mod junit_reader;
 #[cfg(feature = "lab")]
 mod lab_agent;
 #[cfg(feature = "lab")]
@@ -36,6 +42,8 @@ mod lab_study_luas;
 mod lines;
 #[cfg(feature = "opcua")]
 mod opcua;
+mod pages;
+mod reload;
 mod remote;
 mod sapl;
 mod serve;

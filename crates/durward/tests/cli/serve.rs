@@ -1,10 +1,11 @@
 //! `durward serve` and `durward demo`: they start, answer, and end when told.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 
-use crate::{command, data, durward};
+use crate::{command, data, durward, ran};
 
 /// A running server, ended when dropped.
 pub(crate) struct Running {
@@ -39,9 +40,24 @@ impl Running {
         Running::of(shell, mark)
     }
 
+    /// The same with a socket that somebody listens on already, as systemd passes it.
+    pub(crate) fn on(listener: &TcpListener, arguments: &[&str], mark: &str) -> Running {
+        let script = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\"";
+        let direct = command(arguments);
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(script).arg(direct.get_program()).args(direct.get_args());
+        direct.get_current_dir().map(|folder| shell.current_dir(folder));
+        shell.stdin(OwnedFd::from(listener.try_clone().unwrap()));
+        Running::spawned(shell, mark)
+    }
+
     fn of(mut command: Command, mark: &str) -> Running {
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        command.stdin(Stdio::null());
+        Running::spawned(command, mark)
+    }
+
+    fn spawned(mut command: Command, mark: &str) -> Running {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let output: Box<dyn Read> = match mark {
             "http://" => Box::new(child.stdout.take().unwrap()),
             _ => Box::new(child.stderr.take().unwrap()),
@@ -78,10 +94,15 @@ impl Running {
     }
 
     fn post(&self, content_type: &str, body: &str) -> String {
+        self.post_to("/pdp", content_type, body)
+    }
+
+    /// The whole answer, its head included.
+    pub(crate) fn post_to(&self, path: &str, content_type: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let (host, length) = (&self.address, body.len());
         let head = format!(
-            "POST /pdp HTTP/1.1\r\nHost: {host}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\
              Connection: close\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
@@ -91,13 +112,22 @@ impl Running {
         answer
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
         assert!(status.success());
     }
 
+    /// Asks the process to end, and gives all that it said.
+    pub(crate) fn end_and_read(mut self) -> String {
+        self.signal("-TERM");
+        let mut text = std::mem::take(&mut self.text);
+        self._output.take().unwrap().read_to_string(&mut text).unwrap();
+        self.child.wait().unwrap();
+        text
+    }
+
     /// Asks the process to end, and waits for its exit code.
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         self.signal("-TERM");
         self.child.wait().unwrap().code()
     }
@@ -159,6 +189,28 @@ fn a_configuration_is_read_and_flags_count_more() {
     let answer = running.post("application/xacml+json", r#"{"Request": {"Action": {}}}"#);
     assert!(answer.contains(r#""Decision":"Permit""#), "{answer}");
     assert_eq!(running.end(), Some(0));
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn the_environment_counts_more_than_the_file_and_less_than_flags() {
+    let directory = std::env::temp_dir().join(format!("durward-environment-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let config = directory.join("durward.toml");
+    std::fs::write(&config, "[policies]\npath = 'nowhere'\n[server]\nlisten = '192.0.2.1:80'\n").unwrap();
+    let config = config.display().to_string();
+    let mut serve = command(&["serve", "--config", &config, "--combining", "permit-overrides"]);
+    serve.env("DURWARD_POLICIES__PATH", data("roots"));
+    serve.env("DURWARD_POLICIES__COMBINING", "deny-overrides");
+    serve.env("DURWARD_SERVER__LISTEN", "127.0.0.1:0");
+    let running = Running::of(serve, "address=");
+    let answer = running.post("application/xacml+json", r#"{"Request": {"Action": {}}}"#);
+    assert!(answer.contains(r#""Decision":"Permit""#), "{answer}");
+    assert_eq!(running.end(), Some(0));
+    let mut serve = command(&["serve", "--config", &config]);
+    let ran = ran(serve.env("DURWARD_SERVER_LISTEN", "127.0.0.1:0").output().unwrap()).exits(2);
+    let message = "DURWARD_SERVER_LISTEN: names no setting; did you mean `DURWARD_SERVER__LISTEN`?";
+    assert_eq!(ran.stderr, format!("durward: error: {message}\n"));
     std::fs::remove_dir_all(directory).unwrap();
 }
 

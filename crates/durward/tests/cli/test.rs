@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::binary::binary;
+use crate::junit_reader::read_junit;
 use crate::{Ran, durward, ran};
 
 const POLICY: &str = "policy \"p\" permit subject == 1;";
@@ -86,7 +87,7 @@ fn less_coverage_than_asked_for_fails() {
     run(&directory, &["--no-html", "--policy-hit-ratio", "100", "--policy-set-hit-ratio", "100"]).exits(0);
     run(&directory, &["--no-html", "--branch-coverage-ratio", "50"]).exits(0);
     let ran = run(&directory, &["--no-html", "--branch-coverage-ratio", "50.5", "--condition-hit-ratio=1"])
-        .exits(3);
+        .exits(1);
     assert!(
         ran.stdout.ends_with("asked for 1 %\ntoo few branches: 50 % (2 of 4), asked for 50.5 %\n"),
         "{}",
@@ -94,6 +95,39 @@ fn less_coverage_than_asked_for_fails() {
     );
     run(&directory, &["--condition-hit-ratio", "101"]).exits(2);
     run(&directory, &["--condition-hit-ratio", "most"]).exits(2);
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn a_report_in_the_form_of_junit_is_written_where_it_is_asked_for() {
+    let tests = test("permit").replace(" }", " scenario \"t\" when 2 attempts 2 on 3 expect permit; }");
+    let directory = directory("junit", &[("p.sapl", POLICY), ("t.sapltest", &tests)]);
+    run(&directory, &["--no-html", "--junit", "out/test.xml"]).exits(1);
+    let written = fs::read_to_string(directory.join("out/test.xml")).unwrap();
+    let root = read_junit(&written);
+    assert_eq!(
+        (root.attribute("name"), root.attribute("tests"), root.attribute("failures")),
+        ("durward test", "2", "1")
+    );
+    assert_eq!(root.children[0].attribute("name"), "t.sapltest");
+    assert!(root.case("t").children[0].text.starts_with("t.sapltest:1:"), "{written}");
+    // On standard output, nothing else stands there.
+    let ran = run(&directory, &["--no-html", "--junit", "-"]).exits(1);
+    assert_eq!(read_junit(&ran.stdout).attribute("failures"), "1");
+    assert!(ran.stderr.contains("2 scenarios: 1 passed, 1 failed"), "{}", ran.stderr);
+    let ran = run(&directory, &["--no-html", "--junit", "p.sapl/x.xml"]).exits(2);
+    assert!(ran.stderr.contains("cannot write p.sapl/x.xml"), "{}", ran.stderr);
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn missed_coverage_is_a_failure_in_the_report_as_well() {
+    let directory = directory("junit-gate", &[("p.sapl", POLICY), ("t.sapltest", &test("permit"))]);
+    let ran = run(&directory, &["--no-html", "--junit", "-", "--condition-hit-ratio", "100"]).exits(1);
+    let root = read_junit(&ran.stdout);
+    assert_eq!(root.attribute("failures"), "1");
+    let missed = &root.case("too few conditions").children[0];
+    assert!(missed.attribute("message").ends_with(", asked for 100 %"), "{missed:?}");
     fs::remove_dir_all(directory).unwrap();
 }
 

@@ -16,6 +16,7 @@ fn help_goes_to_standard_output_and_has_examples() {
         &["check", "--help"],
         &["fmt", "--help"],
         &["test", "--help"],
+        &["eval", "--help"],
         #[cfg(feature = "lab")]
         &["bench", "embedded", "--help"],
     ] {

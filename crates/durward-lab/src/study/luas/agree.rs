@@ -84,7 +84,7 @@ fn ask(scenario: &str, questions: &[StudyQuestion], stop: &AtomicBool) -> Result
             .header("content-type", media)
             .header("accept", media)
             .send(question.xml.as_str());
-        let answer = asked.map_err(|error| error.to_string()).and_then(http::read);
+        let answer = asked.and_then(http::read);
         decisions.push(match answer {
             Ok(answer) if answer.status == 200 => decision(&answer.text)
                 .unwrap_or_else(|| format!("{NO_DECISION}: no `Decision` in the answer")),

@@ -9,6 +9,7 @@ use std::{fs, thread};
 
 use super::parent::{make, write};
 use super::{CgroupLayout, CgroupParent, Controller};
+use crate::target::MachineError;
 
 /// A group whose processes were killed is free a moment later.
 const REMOVE_WITHIN: Duration = Duration::from_secs(2);
@@ -24,7 +25,7 @@ pub(in crate::target) enum CgroupVersion {
 #[derive(Debug, Default)]
 pub(in crate::target) struct Cgroup {
     /// Where a controller's files are, or why there are none.
-    files: BTreeMap<Controller, Result<(CgroupVersion, PathBuf), String>>,
+    files: BTreeMap<Controller, Result<(CgroupVersion, PathBuf), MachineError>>,
     /// Its directory of version 2, which has pressure and processor time without any controller.
     unified: Option<PathBuf>,
     /// All directories, each once, those that this made: empty for a group of somebody else.
@@ -68,14 +69,14 @@ impl Cgroup {
                 .get(controller.name(CgroupVersion::One))
                 .map(|path| (CgroupVersion::One, path.clone()));
             let two = || layout.v2.as_ref().map(|path| (CgroupVersion::Two, path.clone()));
-            let files = one.or_else(two).ok_or_else(|| "there is no such controller".to_owned());
+            let files = one.or_else(two).ok_or_else(|| MachineError::new("there is no such controller"));
             group.files.insert(controller, files);
         }
         group.unified = layout.v2;
         group
     }
 
-    fn directory(&mut self, path: &Path) -> Result<(), String> {
+    fn directory(&mut self, path: &Path) -> Result<(), MachineError> {
         if self.made.iter().any(|made| made == path) {
             return Ok(());
         }
@@ -90,16 +91,16 @@ impl Cgroup {
     }
 
     /// Which version has a controller's files, or why there are none.
-    pub(in crate::target) fn version(&self, controller: Controller) -> Result<CgroupVersion, String> {
+    pub(in crate::target) fn version(&self, controller: Controller) -> Result<CgroupVersion, MachineError> {
         self.place(controller).map(|(version, _)| version)
     }
 
-    fn place(&self, controller: Controller) -> Result<(CgroupVersion, &Path), String> {
+    fn place(&self, controller: Controller) -> Result<(CgroupVersion, &Path), MachineError> {
         match self.files.get(&controller) {
             Some(Ok((version, path))) if self.is_entered(path) => Ok((*version, path)),
-            Some(Ok((_, path))) => Err(format!("{} cannot be entered", path.display())),
+            Some(Ok((_, path))) => Err(MachineError::new(format!("{} cannot be entered", path.display()))),
             Some(Err(because)) => Err(because.clone()),
-            None => Err("no group was made for it".to_owned()),
+            None => Err(MachineError::new("no group was made for it")),
         }
     }
 
@@ -113,9 +114,11 @@ impl Cgroup {
         controller: Controller,
         file: &str,
         value: &str,
-    ) -> Result<(), String> {
+    ) -> Result<(), MachineError> {
         let path = self.place(controller)?.1.join(file);
-        write(&path, value).map_err(|error| format!("{} does not take `{value}`: {error}", path.display()))
+        write(&path, value).map_err(|error| {
+            MachineError::new(format!("{} does not take `{value}`: {error}", path.display()))
+        })
     }
 
     /// The text of a controller's file; `None` where there is none.

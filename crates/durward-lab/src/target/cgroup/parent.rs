@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::{fs, io, process};
 
 use super::{CgroupLayout, CgroupVersion, Controller};
+use crate::target::MachineError;
 
 static SHARED: Mutex<Weak<CgroupParent>> = Mutex::new(Weak::new());
 
@@ -18,7 +19,7 @@ static SHARED: Mutex<Weak<CgroupParent>> = Mutex::new(Weak::new());
 pub(in crate::target) struct CgroupParent {
     pub(super) layout: CgroupLayout,
     /// Why a controller cannot be had.
-    pub(super) refused: BTreeMap<Controller, String>,
+    pub(super) refused: BTreeMap<Controller, MachineError>,
     /// Controllers that were given to groups below by this.
     enabled: Vec<&'static str>,
     /// The leaf into which this process moved.
@@ -47,7 +48,7 @@ impl CgroupParent {
     fn refusing(because: &str) -> CgroupParent {
         let mut parent = CgroupParent::default();
         parent.refused =
-            Controller::ALL.into_iter().map(|controller| (controller, because.to_owned())).collect();
+            Controller::ALL.into_iter().map(|controller| (controller, MachineError::new(because))).collect();
         parent
     }
 
@@ -74,7 +75,7 @@ impl CgroupParent {
     }
 
     /// The directory of this process's own group in the hierarchy that has the controller.
-    pub(super) fn own(&self, controller: Controller) -> Result<(CgroupVersion, PathBuf), String> {
+    pub(super) fn own(&self, controller: Controller) -> Result<(CgroupVersion, PathBuf), MachineError> {
         if let Some(path) = self.layout.v1.get(controller.name(CgroupVersion::One)) {
             return Ok((CgroupVersion::One, path.clone()));
         }
@@ -82,7 +83,8 @@ impl CgroupParent {
             return Err(because.clone());
         }
         let missing = || {
-            format!("there is no control group with the controller `{}`", controller.name(CgroupVersion::Two))
+            let name = controller.name(CgroupVersion::Two);
+            MachineError::new(format!("there is no control group with the controller `{name}`"))
         };
         let own = self.layout.v2.as_ref().ok_or_else(missing)?;
         let given = fs::read_to_string(own.join("cgroup.subtree_control")).unwrap_or_default();
@@ -91,7 +93,7 @@ impl CgroupParent {
         if is_given { Ok((CgroupVersion::Two, own.clone())) } else { Err(missing()) }
     }
 
-    fn enable(&mut self, own: &Path, name: &'static str, pid: u32) -> Result<(), String> {
+    fn enable(&mut self, own: &Path, name: &'static str, pid: u32) -> Result<(), MachineError> {
         let control = own.join("cgroup.subtree_control");
         let given = fs::read_to_string(&control).unwrap_or_default();
         if given.split_ascii_whitespace().any(|word| word == name) {
@@ -105,27 +107,29 @@ impl CgroupParent {
             }
             other => other,
         };
-        switched.map_err(|error| format!("{} cannot be written: {error}", control.display()))?;
+        switched.map_err(|error| {
+            MachineError::new(format!("{} cannot be written: {error}", control.display()))
+        })?;
         self.enabled.push(name);
         Ok(())
     }
 
-    fn move_into_leaf(&mut self, own: &Path, pid: u32) -> Result<(), String> {
+    fn move_into_leaf(&mut self, own: &Path, pid: u32) -> Result<(), MachineError> {
         let members = fs::read_to_string(own.join("cgroup.procs")).unwrap_or_default();
         let others = members.lines().filter(|member| member.parse() != Ok(pid)).count();
         if others > 0 {
-            return Err(format!(
+            return Err(MachineError::new(format!(
                 "{} has {others} other processes, so that no group below it can have limits; start durward with \
                  `systemd-run --user --scope -p Delegate=yes`",
                 own.display()
-            ));
+            )));
         }
         let leaf = own.join(format!("durward-lab-{pid}-self"));
         make(&leaf)?;
         // Known before it is used: whatever fails from here on, it is removed.
         self.leaf = Some(leaf.clone());
         write(&leaf.join("cgroup.procs"), &pid.to_string())
-            .map_err(|error| format!("{} cannot be entered: {error}", leaf.display()))
+            .map_err(|error| MachineError::new(format!("{} cannot be entered: {error}", leaf.display())))
     }
 }
 
@@ -144,10 +148,11 @@ impl Drop for CgroupParent {
 }
 
 /// Makes a group; one that is there already is taken.
-pub(super) fn make(path: &Path) -> Result<(), String> {
+pub(super) fn make(path: &Path) -> Result<(), MachineError> {
     match fs::create_dir(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(format!("no control group can be made at {}: {error}", path.display()))
+            let problem = format!("no control group can be made at {}: {error}", path.display());
+            Err(MachineError::new(problem))
         }
         Ok(()) | Err(_) => Ok(()),
     }

@@ -53,11 +53,12 @@ fn start(mut command: Command, port: u16, folder: PathBuf) -> Option<Other> {
     panic!("{command:?} does not listen");
 }
 
-/// One nginx; `listen` is what stands behind the port, `rest` the rest of the server.
+/// One nginx, of one process: killing a master would leave its workers. `listen` is what stands behind the port, `rest` the rest of the
+/// server.
 fn nginx(name: &str, listen: &str, rest: &str) -> Option<Other> {
     let (folder, port) = (folder(name), free_port());
     let config = format!(
-        "daemon off; worker_processes 1; error_log stderr crit; pid nginx.pid; events {{ worker_connections 1024; }}\n\
+        "daemon off; master_process off; error_log stderr crit; pid nginx.pid; events {{ worker_connections 1024; }}\n\
          http {{ access_log off; client_body_temp_path b; proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;\n\
          server {{ listen 127.0.0.1:{port}{listen}; {rest}\nlocation / {{ return 200 \"hello\"; }} }} }}\n"
     );
@@ -119,6 +120,15 @@ const LOOK: &str = "[[steps]]\npath = \"/\"\nexpect.contains = \"hello\"";
 
 fn causes(point: &MeasuredPoint) -> Vec<&str> {
     point.steps.iter().flat_map(|step| step.failed.keys()).map(String::as_str).collect()
+}
+
+/// A worker that outlived its master would still listen.
+#[test]
+fn nginx_ends_as_a_whole_with_its_test() {
+    let Some(server) = nginx("h2-ends", " http2", "") else { return };
+    let port = server.port;
+    drop(server);
+    assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
 }
 
 #[test]

@@ -60,6 +60,7 @@ impl Parser<'_> {
                 _ => return self.identifier(),
             },
             K::Quoted => return self.identifier(),
+            K::ExclusiveOr if self.starts_old_name() => return self.identifier(),
             _ => return self.no_expression(),
         };
         self.take();

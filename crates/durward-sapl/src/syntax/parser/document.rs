@@ -94,7 +94,11 @@ impl Parser<'_> {
         let start = self.take().span;
         let mut library = vec![self.name(NameUse::Import)?];
         if !self.is(K::Dot) {
-            let help = "one function or attribute is imported at a time: `import filter.blacken`";
+            let help = if self.is_word("as") {
+                "a library has no other name in SAPL 4; each function can have one: `import filter.blacken as blacken`"
+            } else {
+                "one function or attribute is imported at a time: `import filter.blacken`"
+            };
             return self.expected_help("`.` after the library", Some(help.to_owned()));
         }
         while self.take_if(K::Dot).is_some() {

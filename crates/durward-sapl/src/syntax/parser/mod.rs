@@ -18,7 +18,7 @@ use super::diagnostic::{Diagnostic, Problems, quote};
 use super::lexer::tokens;
 use super::limits::EXPRESSION_DEPTH_MAX;
 use super::token::{Token, TokenKind};
-use super::tree::{Document, Expr, ExprKind};
+use super::tree::{Document, Expr, ExprKind, Variable};
 use super::{LineIndex, Severity, Span};
 
 /// What a text says, as far as it says anything.
@@ -59,6 +59,13 @@ pub fn parse(text: &str) -> Parsed<Document> {
 pub fn parse_expression(text: &str) -> Parsed<Expr> {
     let mut parser = Parser::new(text);
     let tree = parser.whole_expression();
+    Parsed { tree, diagnostics: parser.problems.into_sorted() }
+}
+
+/// Reads a text that holds one `var name = value;` and nothing else, like [`parse`]; `None` only in a text with errors.
+pub fn parse_variable(text: &str) -> Parsed<Option<Variable>> {
+    let mut parser = Parser::new(text);
+    let tree = parser.whole_variable();
     Parsed { tree, diagnostics: parser.problems.into_sorted() }
 }
 

@@ -88,6 +88,9 @@ impl Parser<'_> {
         if self.ahead_is_name(0) {
             return Ok(self.take_name());
         }
+        if self.starts_old_name() {
+            return Ok(self.old_name(used));
+        }
         let token = self.next();
         let word = self.text(token.span);
         if token.kind != K::Word || self.starts_root() || (self.starts_statement() && self.starts_line()) {
@@ -99,6 +102,16 @@ impl Parser<'_> {
             Some(used.help(word)),
         );
         Ok(self.take_name())
+    }
+
+    /// Reports `^name` of SAPL 3, and takes it for the name.
+    fn old_name(&mut self, used: NameUse) -> Name {
+        let sign = self.take().span;
+        let name = self.take_name();
+        let word = name.text.as_str();
+        let help = if is_reserved(word) { used.help(word) } else { "remove the `^`".to_owned() };
+        self.error(sign.to(name.span), "SAPL 4 writes no `^` before names", Some(help));
+        name
     }
 
     /// The next word as a name.

@@ -77,6 +77,10 @@ impl Parser<'_> {
                 body.extend(self.variable_statement().map(Statement::Variable));
             } else if self.is(K::End) || self.starts_statement() || self.starts_schema() {
                 return;
+            } else if self.starts_old_body() {
+                let span = self.take().span;
+                let help = "remove it: conditions follow the effect at once, each with its `;`";
+                self.error(span, "SAPL 4 has no `where`", Some(help.to_owned()));
             } else {
                 body.push(Statement::Condition(self.condition()));
             }
@@ -117,6 +121,18 @@ impl Parser<'_> {
             self.skip_statement();
         }
         variable.ok()
+    }
+
+    /// A whole text that is one variable.
+    pub(super) fn whole_variable(&mut self) -> Option<Variable> {
+        if !self.is_word("var") {
+            return self.expected("`var`").ok();
+        }
+        let variable = self.variable_statement()?;
+        if !self.is(K::End) {
+            let _ = self.expected::<()>("the end of the variable");
+        }
+        Some(variable)
     }
 
     fn variable(&mut self) -> Part<Variable> {

@@ -90,6 +90,21 @@ impl Parser<'_> {
         nearest(word, words.iter().copied()).map(|word| format!("did you mean {}?", quote(word)))
     }
 
+    /// Whether this is the `where` of SAPL 3. In SAPL 4 it is a name as any other, and behind a name stands what joins it to something.
+    pub(super) fn starts_old_body(&self) -> bool {
+        let next = self.ahead(1);
+        let is_operator = matches!(self.text(next.span), "in" | "has" | "any" | "all");
+        let starts_expression =
+            matches!(next.kind, K::Quoted | K::Text | K::Number | K::Not | K::OpenBrace | K::At | K::Hash);
+        self.is_word("where") && (starts_expression || next.kind == K::Word && !is_operator)
+    }
+
+    /// Whether a name stands here as SAPL 3 could write it, `^policy`: nothing that begins so is an expression.
+    pub(super) fn starts_old_name(&self) -> bool {
+        let (sign, word) = (self.next(), self.ahead(1));
+        sign.kind == K::ExclusiveOr && word.kind == K::Word && sign.span.end == word.span.start
+    }
+
     /// The way out of an algorithm written as in SAPL 3.
     pub(in crate::syntax) fn algorithm_hint(&self) -> Option<String> {
         let start = self.next().span.start as usize;

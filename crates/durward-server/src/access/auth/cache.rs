@@ -46,6 +46,25 @@ impl Cache {
         }
     }
 
+    /// One for other settings, with the right ones that still hold. What was wrong may be right by now.
+    pub(super) fn carried(&self, settings: &AuthSettings, holds: impl Fn(&Identity) -> bool) -> Cache {
+        let (positive, entries_max) = (settings.cache_positive(), settings.cache_entries_max);
+        let mut right = lock(&self.right).clone();
+        right.retain(|_, (_, identity)| holds(identity));
+        if positive < self.positive || right.len() > entries_max {
+            right.clear();
+        }
+        Cache {
+            key: self.key,
+            positive,
+            negative: settings.cache_negative(),
+            // Without a key that nobody can guess, nothing is remembered by any settings.
+            entries_max: if self.entries_max == 0 { 0 } else { entries_max },
+            right: Mutex::new(right),
+            wrong: Mutex::default(),
+        }
+    }
+
     /// The key of the entry for these parts. It covers the length of each part, so that `ab, c` and `a, bc` are two entries.
     pub(super) fn key_of(&self, parts: &[&[u8]]) -> CacheKey {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else { return [0; 32] };
@@ -116,7 +135,7 @@ mod tests {
     }
 
     fn identity(expires: Option<Instant>) -> Result<Identity, Denied> {
-        Ok(Identity { tenant: "t".into(), name: "n".into(), expires })
+        Ok(Identity { expires, ..Identity::of_test("t", "n") })
     }
 
     #[test]

@@ -7,29 +7,25 @@ mod cache;
 #[cfg_attr(not(feature = "tls"), path = "jwt_absent.rs")]
 mod jwt;
 mod secret;
+mod verifier;
 
-use std::collections::HashMap;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use durward_sources::{Claims, NotBelieved, TokenIssuer};
 use smol_str::SmolStr;
+use tokio::sync::watch;
 
 use crate::base::Clock;
 use crate::base::metrics::Metrics;
-use crate::base::settings::{AuthSettings, ConfigError, UserSettings};
-use cache::Cache;
+use crate::base::settings::{AuthSettings, ConfigError};
 pub(crate) use jwt::Tokens;
-use secret::Secrets;
 pub use secret::{SecretDigestError, digest_of_secret};
-
-/// The longest credentials that are verified; tokens of identity providers have some thousand bytes.
-const CREDENTIALS_BYTES_MAX: usize = 16 * 1024;
-
-/// What every API key begins with.
-const API_KEY_PREFIX: &str = "sapl_";
+pub(crate) use verifier::Verifier;
 
 /// What a caller presents.
 #[derive(Clone, PartialEq, Eq)]
@@ -53,6 +49,28 @@ pub(crate) struct Identity {
     pub(crate) name: SmolStr,
     /// When the credentials end.
     pub(crate) expires: Option<Instant>,
+    by: By,
+    /// The number of the settings by which they were verified.
+    settings: u64,
+}
+
+/// What somebody was let in by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// Nothing: none is needed.
+    Nothing,
+    /// A password or an API key of `[[auth.users]]`.
+    Secret,
+    /// A token of `[auth.jwt]`.
+    Token,
+}
+
+#[cfg(test)]
+impl Identity {
+    pub(crate) fn of_test(tenant: &str, name: &str) -> Identity {
+        let (tenant, name) = (tenant.into(), name.into());
+        Identity { tenant, name, expires: None, by: By::Secret, settings: 0 }
+    }
 }
 
 /// Why somebody may not ask.
@@ -64,18 +82,12 @@ pub(crate) enum Denied {
     Busy,
 }
 
-/// Verifies credentials.
+/// Verifies credentials, by settings that can be replaced while it does.
 pub(crate) struct Authenticator {
-    settings: AuthSettings,
+    verifier: ArcSwap<Verifier>,
+    /// The number of the settings.
+    changed: watch::Sender<u64>,
     metrics: Arc<Metrics>,
-    clock: Clock,
-    /// Users by the name they log in with.
-    names: HashMap<String, usize>,
-    /// Users by the id of their API key.
-    keys: HashMap<String, usize>,
-    secrets: Secrets,
-    tokens: Option<Tokens>,
-    cache: Cache,
 }
 
 impl TokenIssuer for Tokens {
@@ -154,20 +166,10 @@ impl Authenticator {
         metrics: &Arc<Metrics>,
         clock: &Clock,
     ) -> Result<Authenticator, ConfigError> {
-        let secrets = Secrets::new(&settings.users)?;
-        let by = |of: fn(&UserSettings) -> Option<&String>| {
-            let named = settings.users.iter().enumerate();
-            named.filter_map(|(at, user)| Some((of(user)?.clone(), at))).collect()
-        };
         Ok(Authenticator {
-            names: by(|user| user.name.as_ref()),
-            keys: by(|user| user.api_key_id.as_ref()),
-            secrets,
-            tokens: settings.jwt.as_ref().map(Tokens::new).transpose()?,
-            cache: Cache::new(settings),
-            settings: settings.clone(),
+            verifier: ArcSwap::from_pointee(Verifier::new(settings, clock)?),
+            changed: watch::Sender::new(0),
             metrics: Arc::clone(metrics),
-            clock: Arc::clone(clock),
         })
     }
 
@@ -176,7 +178,8 @@ impl Authenticator {
     /// # Errors
     /// Whoever may not ask.
     pub(crate) async fn verify(&self, presented: Presented) -> Result<Identity, Denied> {
-        let verified = self.verified(presented).await;
+        let verifier = self.verifier.load_full();
+        let verified = verifier.verified(presented).await;
         self.metrics.authenticated(match &verified {
             Ok(_) => "ok",
             Err(Denied::Wrong) => "refused",
@@ -187,130 +190,54 @@ impl Authenticator {
 
     /// Who this is, where that is known without verifying: credentials that were right a moment ago, or nobody where none are needed.
     pub(crate) fn remembered(&self, presented: &Presented, now: Instant) -> Option<Identity> {
-        let cache_key = match presented {
-            Presented::Nothing if self.settings.danger_allow_no_auth => return Some(self.nobody()),
-            Presented::Nothing | Presented::Unknown => return None,
-            _ if presented.length() > CREDENTIALS_BYTES_MAX => return None,
-            Presented::Simple { name, password } => self.key_of_password(name, password),
-            Presented::Bearer(key) if key.starts_with(API_KEY_PREFIX) => self.key_of_api_key(key),
-            Presented::Bearer(token) => self.key_of_token(token),
-        };
-        self.cache.get(&cache_key, now)?.ok()
+        self.verifier.load().remembered(presented, now)
     }
 
-    fn key_of_password(&self, name: &str, password: &str) -> cache::CacheKey {
-        self.cache.key_of(&[b"password", name.as_bytes(), password.as_bytes()])
+    /// How callers may authenticate, as `WWW-Authenticate` says it.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.verifier.load().ways()
     }
 
-    fn key_of_api_key(&self, key: &str) -> cache::CacheKey {
-        self.cache.key_of(&[b"key", key.as_bytes()])
+    /// What verifies by these settings; [`Authenticator::take_up`] puts it in the place of what did until then. Nothing where that would
+    /// make no difference.
+    ///
+    /// # Errors
+    /// As [`Authenticator::new`].
+    pub(crate) fn prepare(&self, settings: &AuthSettings) -> Result<Option<Verifier>, ConfigError> {
+        let verifier = self.verifier.load();
+        if verifier.is_by(settings) { Ok(None) } else { verifier.next(settings).map(Some) }
     }
 
-    fn key_of_token(&self, token: &str) -> cache::CacheKey {
-        self.cache.key_of(&[b"token", token.as_bytes()])
+    /// Verifies by other settings from now on. Whoever was let in by credentials that are no longer good is told.
+    pub(crate) fn take_up(&self, verifier: Verifier) {
+        let number = verifier.number();
+        self.verifier.store(Arc::new(verifier));
+        self.changed.send_replace(number);
     }
 
-    /// Who asks where nobody need say who they are.
-    fn nobody(&self) -> Identity {
-        let tenant = self.settings.default_tenant.as_str().into();
-        Identity { tenant, name: SmolStr::default(), expires: None }
+    /// Whether the credentials of somebody who was verified are still good.
+    pub(crate) fn holds(&self, identity: &Identity) -> bool {
+        self.verifier.load().holds(identity)
     }
 
-    async fn verified(&self, presented: Presented) -> Result<Identity, Denied> {
-        if presented.length() > CREDENTIALS_BYTES_MAX {
-            return Err(Denied::Wrong);
-        }
-        match presented {
-            Presented::Nothing if self.settings.danger_allow_no_auth => Ok(self.nobody()),
-            // Credentials of a kind that is not taken are refused also where none are needed: the caller thinks that
-            // they count.
-            Presented::Nothing | Presented::Unknown => Err(Denied::Wrong),
-            Presented::Simple { name, password } => self.verify_password(&name, password).await,
-            Presented::Bearer(token) if token.starts_with(API_KEY_PREFIX) => self.verify_key(token).await,
-            Presented::Bearer(token) => self.verify_token(&token).await,
-        }
+    /// Tells when that may have changed.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
     }
 
-    async fn verify_password(&self, name: &str, password: String) -> Result<Identity, Denied> {
-        if self.names.is_empty() {
-            return Err(Denied::Wrong);
-        }
-        let cache_key = self.key_of_password(name, &password);
-        let user = self.names.get(name).copied();
-        self.verify_secret(cache_key, user, secret::Kind::Password, password).await
-    }
-
-    async fn verify_key(&self, key: String) -> Result<Identity, Denied> {
-        if self.keys.is_empty() {
-            return Err(Denied::Wrong);
-        }
-        let cache_key = self.key_of_api_key(&key);
-        let id = key.strip_prefix(API_KEY_PREFIX).and_then(|rest| rest.split_once('_'));
-        let user = id.and_then(|(id, _)| self.keys.get(id)).copied();
-        self.verify_secret(cache_key, user, secret::Kind::ApiKey, key).await
-    }
-
-    /// A user that does not exist takes as long to be refused as one that does: names are not to be found out by time.
-    async fn verify_secret(
-        &self,
-        cache_key: cache::CacheKey,
-        user: Option<usize>,
-        kind: secret::Kind,
-        secret: String,
-    ) -> Result<Identity, Denied> {
-        if let Some(known) = self.cache.get(&cache_key, Instant::now()) {
-            return known;
-        }
-        let _permit = self.secrets.permit().await?;
-        // Meanwhile, somebody may have come with the same.
-        if let Some(known) = self.cache.get(&cache_key, Instant::now()) {
-            return known;
-        }
-        let is_right = self.secrets.is_right(user, kind, secret).await?;
-        let user = user.filter(|_| is_right).and_then(|user| self.settings.users.get(user));
-        let verified = match user {
-            Some(user) => self.identity(user.tenant.as_deref(), &user.id, None),
-            None => Err(Denied::Wrong),
-        };
-        if verified.is_err() {
-            tracing::debug!(?kind, "wrong credentials");
-        }
-        self.cache.put(cache_key, &verified, Instant::now());
-        verified
-    }
-
-    async fn verify_token(&self, token: &str) -> Result<Identity, Denied> {
-        let Some(tokens) = &self.tokens else { return Err(Denied::Wrong) };
-        let cache_key = self.key_of_token(token);
-        if let Some(known) = self.cache.get(&cache_key, Instant::now()) {
-            return known;
-        }
-        let now = (self.clock)();
-        let verified = match tokens.verify(token, now).await {
-            Ok(claims) => {
-                let expires = claims
-                    .expires
-                    .map(|expires| Instant::now() + expires.duration_since(now).unwrap_or_default());
-                self.identity(claims.tenant.as_deref(), &claims.subject, expires)
+    /// Ready when the credentials of somebody who was verified are no longer good.
+    pub(crate) fn until_withdrawn(
+        self: &Arc<Self>,
+        identity: &Identity,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let (authenticator, identity) = (Arc::clone(self), identity.clone());
+        async move {
+            let mut changes = authenticator.changes();
+            while authenticator.holds(&identity) {
+                // The sender is held here.
+                let _ = changes.changed().await;
             }
-            Err(denied) => Err(denied),
-        };
-        self.cache.put(cache_key, &verified, Instant::now());
-        verified
-    }
-
-    fn identity(
-        &self,
-        tenant: Option<&str>,
-        name: &str,
-        expires: Option<Instant>,
-    ) -> Result<Identity, Denied> {
-        let tenant = match tenant {
-            Some(tenant) => tenant,
-            None if self.settings.reject_without_tenant => return Err(Denied::Wrong),
-            None => &self.settings.default_tenant,
-        };
-        Ok(Identity { tenant: tenant.into(), name: name.into(), expires })
+        }
     }
 }
 

@@ -36,7 +36,7 @@ impl Issued {
         let claims = self.keys.verify(token, &self.issuer, now)?;
         // What a client was given that is no more is worth nothing either.
         let client = claims.client_id.as_deref()?;
-        self.settings.clients.iter().find(|known| known.id == client)?;
+        self.clients.load().iter().find(|known| known.id == client)?;
         let is_recalled_elsewhere =
             self.service.as_ref().is_some_and(|service| service.is_recalled(name_of(&claims.jti)));
         (!is_recalled_elsewhere && !self.revoked.contains(&claims.jti)).then_some(claims)

@@ -9,10 +9,11 @@ pub(crate) mod subject;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use arc_swap::ArcSwap;
 use durward_session::Service;
 use durward_session::identity::{IdentityError, Moment};
 
-use crate::base::settings::{ConfigError, OauthSettings, Settings};
+use crate::base::settings::{ConfigError, OauthClientSettings, OauthSettings, Settings};
 pub(crate) use decision::Good;
 pub use keys::KeyStore;
 use keys::{Keys, Source};
@@ -21,7 +22,9 @@ pub(crate) use revoked::{NotRevoked, Revoked, name_of};
 /// What tokens are given and answered for with.
 pub(crate) struct Issued {
     pub(crate) issuer: String,
+    /// Its clients are those of the start; [`Issued::clients`] has those of now.
     pub(crate) settings: OauthSettings,
+    pub(crate) clients: ArcSwap<Vec<OauthClientSettings>>,
     pub(crate) keys: Keys,
     pub(crate) revoked: Arc<Revoked>,
     /// Who knows of sessions, and what other nodes recalled.
@@ -65,6 +68,7 @@ impl Issued {
             issuer: issuer.clone(),
             keys: Keys::open(settings, source, now).map_err(wrong)?,
             revoked: Arc::new(Revoked::open(settings.data.as_deref(), now).map_err(wrong)?),
+            clients: ArcSwap::from_pointee(settings.clients.clone()),
             settings: settings.clone(),
             service: service.cloned(),
         }))

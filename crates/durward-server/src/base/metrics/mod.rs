@@ -5,6 +5,7 @@ mod lanes;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use durward_pdp::ir::attribute::known_name_count;
 use durward_pdp::ir::question::known_text_count;
 use durward_pdp::sapl::{self, Outcome};
 use durward_pdp::{Decision, SnapshotInfo};
@@ -101,6 +102,11 @@ struct ByResult {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByOutcome {
+    outcome: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByRequest {
     route: Word,
     result: Word,
@@ -147,6 +153,8 @@ pub(crate) struct Metrics {
     limits_hit: Family<ByLimit, Counter>,
     policy_loads: Family<ByResult, Counter>,
     policy_warnings: Gauge,
+    known_names: Gauge,
+    settings_reloads: Family<ByOutcome, Counter>,
     known_texts: Gauge,
     snapshot: SnapshotGauges,
     log_lines: Family<ByResult, Counter>,
@@ -220,6 +228,12 @@ impl Metrics {
         let policy_warnings = Gauge::default();
         let help = "Warnings about the policies in force, those of all tenants";
         registry.register("policy_warnings", help, policy_warnings.clone());
+        let known_names = Gauge::default();
+        let help = "Names of attributes that are compared by number";
+        registry.register("known_names", help, known_names.clone());
+        let settings_reloads = Family::default();
+        let help = "Times settings were read again, by what came of it";
+        registry.register("settings_reloads", help, settings_reloads.clone());
         let known_texts = Gauge::default();
         let help = "Long texts of policies that are compared by number";
         registry.register("known_texts", help, known_texts.clone());
@@ -271,6 +285,8 @@ impl Metrics {
             limits_hit,
             policy_loads,
             policy_warnings,
+            known_names,
+            settings_reloads,
             known_texts,
             log_lines,
             panics,
@@ -303,6 +319,9 @@ impl Metrics {
             for result in results {
                 drop(family.get_or_create(&ByResult { result: Word(result) }));
             }
+        }
+        for outcome in ["applied", "unchanged", "failed"] {
+            drop(self.settings_reloads.get_or_create(&ByOutcome { outcome: Word(outcome) }));
         }
         for (event, _) in Counters::default().all() {
             drop(self.identity.events.get_or_create(&ByEvent { event: Word(event) }));
@@ -385,12 +404,22 @@ impl Metrics {
 
     /// A limit was hit; `limit` is the name of its setting.
     pub(crate) fn limit_hit(&self, limit: &'static str) {
-        self.limits_hit.get_or_create(&ByLimit { limit: Word(limit) }).inc();
+        self.limit_hits(limit, 1);
+    }
+
+    /// A limit was hit so many times.
+    pub(crate) fn limit_hits(&self, limit: &'static str, count: u64) {
+        self.limits_hit.get_or_create(&ByLimit { limit: Word(limit) }).inc_by(count);
     }
 
     /// Policies were read: `ok`, `failed`, or `unchanged`.
     pub(crate) fn policies_loaded(&self, result: &'static str) {
         self.policy_loads.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// Settings were read again: `applied`, `unchanged`, or `failed`.
+    pub(crate) fn settings_reloaded(&self, outcome: &'static str) {
+        self.settings_reloads.get_or_create(&ByOutcome { outcome: Word(outcome) }).inc();
     }
 
     /// How many warnings there are about the policies in force.
@@ -440,6 +469,7 @@ impl Metrics {
     /// The text for Prometheus. Gauges that change by themselves are set here.
     pub(crate) fn text(&self, snapshot: Option<&SnapshotInfo>, age: Duration, is_stale: bool) -> String {
         self.snapshot.set(snapshot, age, is_stale);
+        self.known_names.set(i64::try_from(known_name_count()).unwrap_or(i64::MAX));
         self.known_texts.set(i64::try_from(known_text_count()).unwrap_or(i64::MAX));
         if let Some(bytes) = resident_memory() {
             self.memory.set(bytes);

@@ -5,6 +5,7 @@
 
 mod auth;
 mod bundles;
+mod environment;
 mod identity;
 mod ldap;
 mod log;
@@ -21,6 +22,8 @@ mod server;
 pub(crate) mod words;
 mod xacml;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
 pub(crate) use auth::is_tenant;
@@ -30,6 +33,7 @@ pub use durward_sources::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, JwtSettings, LdapDepth, LdapSourceSettings, SourceSettings,
 };
+pub use environment::Overrides;
 pub use identity::{AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, WithoutStore};
 pub use ldap::{LdapFollow, LdapMemberIs, LdapUserSettings};
 pub(crate) use log::LogTarget;
@@ -133,9 +137,9 @@ impl Settings {
     /// SAPL's protocols are not served to just anybody by mistake.
     fn check_callers(&self) -> Result<(), ConfigError> {
         let surface = match (self.sapl.http, self.rsocket.is_on()) {
-            (true, _) => "sapl.http",
-            (false, true) => "rsocket",
-            (false, false) => return Ok(()),
+            (Some(true), _) => "sapl.http",
+            (Some(false) | None, true) => "rsocket",
+            (Some(false) | None, false) => return Ok(()),
         };
         if self.auth.has_a_way() {
             return Ok(());
@@ -143,6 +147,23 @@ impl Settings {
         let message = "is on, and nobody can authenticate: name `[[auth.users]]` or `[auth.jwt]`, or say \
                        `auth.danger_allow_no_auth = true`";
         Err(ConfigError::of_setting(surface, message.into()))
+    }
+
+    /// Whether SAPL's decisions are answered over HTTP. What is not said is yes where only this machine can connect.
+    pub(crate) fn answers_sapl(&self) -> bool {
+        self.sapl.http.unwrap_or_else(|| self.server.is_for_this_machine())
+    }
+
+    /// Whether SAPL's decisions are answered to whoever can connect, because nothing is set and only this machine can.
+    pub(crate) fn answers_sapl_to_this_machine(&self) -> bool {
+        self.sapl.http.is_none() && self.server.is_for_this_machine() && !self.auth.has_a_way()
+    }
+
+    /// Who may ask over SAPL's protocols: what is set, or else what [`Settings::answers_sapl_to_this_machine`] says. RSocket is not
+    /// opened by that: without anything in `[auth]` it does not start.
+    pub(crate) fn callers(&self) -> AuthSettings {
+        let danger_allow_no_auth = self.auth.danger_allow_no_auth || self.answers_sapl_to_this_machine();
+        AuthSettings { danger_allow_no_auth, ..self.auth.clone() }
     }
 
     /// What is allowed but weak: said in the log at the start and in `/health/ready` for as long as it is so.
@@ -159,7 +180,7 @@ impl Settings {
         if self.openam.on {
             weak.extend(self.openam.weaknesses());
         }
-        if self.sapl.http || self.rsocket.is_on() {
+        if self.answers_sapl() || self.rsocket.is_on() {
             weak.extend(self.rsocket.weaknesses());
             weak.extend(self.auth.weaknesses());
         }
@@ -167,4 +188,35 @@ impl Settings {
         weak.extend(self.sources.weaknesses());
         weak
     }
+}
+
+impl Settings {
+    /// The names of settings that have another value in the other ones.
+    pub(crate) fn differences(&self, other: &Settings) -> Vec<String> {
+        let (own, others) = (values_of(self), values_of(other));
+        let names: BTreeSet<&String> = own.keys().chain(others.keys()).collect();
+        names.into_iter().filter(|name| own.get(*name) != others.get(*name)).cloned().collect()
+    }
+}
+
+/// The full names of all settings that have a value, such as `server.listen`.
+fn names_of(settings: &Settings) -> Vec<String> {
+    values_of(settings).into_keys().collect()
+}
+
+/// The same with their values.
+fn values_of(settings: &Settings) -> BTreeMap<String, toml::Value> {
+    let mut values = BTreeMap::new();
+    let mut tables = vec![(String::new(), toml::Table::try_from(settings).unwrap_or_default())];
+    while let Some((prefix, table)) = tables.pop() {
+        for (name, value) in table {
+            let name = format!("{prefix}{name}");
+            if let toml::Value::Table(table) = value {
+                tables.push((name + ".", table));
+            } else {
+                values.insert(name, value);
+            }
+        }
+    }
+    values
 }

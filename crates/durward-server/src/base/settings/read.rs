@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use durward_sources::SettingError;
 
-use super::Settings;
-use super::words::{SETTINGS, in_our_words};
+use super::{Overrides, Settings};
 
 /// Longest configuration file: thousands of times what all settings need.
 const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
@@ -16,7 +15,7 @@ const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
 /// ``durward.toml:3:1: unknown setting `lisen`; did you mean `listen`?``.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The file, as the caller named it; empty where the mistake is not about a file.
+    /// The file, as the caller named it, or the variable of the environment; empty where the mistake is about neither.
     pub source: String,
     /// Line and column, from 1, where the mistake has a place.
     pub place: Option<(usize, usize)>,
@@ -28,6 +27,11 @@ impl ConfigError {
     /// A mistake about a setting that is well-formed in itself.
     pub(crate) fn of_setting(name: &str, message: String) -> ConfigError {
         ConfigError { source: String::new(), place: None, message: format!("`{name}` {message}") }
+    }
+
+    /// A mistake in a variable of the environment.
+    pub(super) fn of_variable(name: &str, message: String) -> ConfigError {
+        ConfigError { source: name.to_owned(), place: None, message }
     }
 
     /// A mistake about a file as a whole.
@@ -60,12 +64,22 @@ impl Settings {
     /// # Errors
     /// A file that cannot be read, is not TOML, or says something no setting means.
     pub fn read(path: &Path) -> Result<Settings, ConfigError> {
+        Settings::read_with(Some(path), &Overrides::default())
+    }
+
+    /// Reads a configuration file, if there is one, and variables of the environment, which count more than the file. Relative paths in
+    /// either start at the directory of the file.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is not TOML; a file or a variable that says something no setting means.
+    pub fn read_with(path: Option<&Path>, overrides: &Overrides) -> Result<Settings, ConfigError> {
+        let Some(path) = path else { return Settings::from_toml_with("", "", overrides) };
         let length = fs::metadata(path).map_err(|error| ConfigError::of_file(path, error.to_string()))?.len();
         if length > CONFIG_BYTES_MAX {
             return Err(ConfigError::of_file(path, format!("is longer than {CONFIG_BYTES_MAX} bytes")));
         }
         let text = fs::read_to_string(path).map_err(|error| ConfigError::of_file(path, error.to_string()))?;
-        let mut settings = Settings::from_toml(&text, &path.display().to_string())?;
+        let mut settings = Settings::from_toml_with(&text, &path.display().to_string(), overrides)?;
         if let Some(directory) = path.parent() {
             settings.start_paths_at(directory);
         }
@@ -88,11 +102,16 @@ impl Settings {
     /// # Errors
     /// A text that is not TOML, or says something no setting means.
     pub fn from_toml(text: &str, source: &str) -> Result<Settings, ConfigError> {
-        let settings: Settings = toml::from_str(text).map_err(|error| {
-            let place = error.span().map(|span| line_and_column(text, span.start));
-            ConfigError { source: source.into(), place, message: in_our_words(error.message(), &SETTINGS) }
-        })?;
-        settings.check().map_err(|error| ConfigError { source: source.into(), ..error })?;
+        Settings::from_toml_with(text, source, &Overrides::default())
+    }
+
+    pub(super) fn from_toml_with(
+        text: &str,
+        source: &str,
+        overrides: &Overrides,
+    ) -> Result<Settings, ConfigError> {
+        let settings = overrides.read(text, source)?;
+        settings.check().map_err(|error| overrides.blamed(error, source))?;
         Ok(settings)
     }
 
@@ -136,7 +155,8 @@ impl Settings {
     }
 }
 
-fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+/// Line and column, from 1.
+pub(super) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;

@@ -18,8 +18,10 @@ const MULTI_SUBSCRIPTIONS_CAP: usize = 256;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SaplSettings {
-    /// Whether `/api/pdp/...` is answered. Default: false; it needs `[auth]`.
-    pub http: bool,
+    /// Whether `/api/pdp/...` is answered; `true` needs `[auth]`. Default: on a loopback address without trusted proxies,
+    /// to whoever can connect unless `[auth]` says who may ask; elsewhere not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<bool>,
     /// How often a stream of events that has nothing to say shows that it lives. Default: 15 s, as SAPL has it.
     pub keep_alive_ms: u64,
     /// Most bytes of a subscription over HTTP. Default: 64 KiB, as SAPL has it.
@@ -63,7 +65,7 @@ pub struct RsocketSettings {
 impl Default for SaplSettings {
     fn default() -> SaplSettings {
         SaplSettings {
-            http: false,
+            http: None,
             keep_alive_ms: 15_000,
             body_bytes_max: 64 * 1024,
             multi_subscriptions_max: MULTI_SUBSCRIPTIONS_CAP,

@@ -133,6 +133,11 @@ impl ServerSettings {
         }
     }
 
+    /// Whether only programs of this machine can connect. A proxy here may bring callers from anywhere.
+    pub(crate) fn is_for_this_machine(&self) -> bool {
+        self.listen.ip().is_loopback() && self.trusted_proxies.is_empty()
+    }
+
     pub(super) fn weaknesses(&self) -> Vec<String> {
         let is_local = self.listen.ip().is_loopback();
         match &self.tls {

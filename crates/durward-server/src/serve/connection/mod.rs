@@ -13,10 +13,10 @@ mod rewound;
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
@@ -32,6 +32,10 @@ const HEADER_COUNT_MAX: usize = 64;
 
 /// What a client of HTTP/2 sends first (RFC 9113, 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// How long a connection may take from being accepted to its first request, where the server stops: whoever connected a moment before
+/// cannot know, and their request is answered.
+const FIRST_REQUEST_TIME: Duration = Duration::from_secs(1);
 
 /// How a connection ended.
 enum End {
@@ -51,11 +55,22 @@ pub(crate) async fn serve<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let opening = tokio::select! {
-        biased;
-        opening = opening(&mut stream, &http) => opening,
-        // Nothing was asked on it yet.
-        _ = stopping.wait_for(|is_stopping| *is_stopping) => return,
+    let first_until = Instant::now() + FIRST_REQUEST_TIME;
+    let opening = {
+        let mut opening = pin!(opening(&mut stream, &http));
+        let stopped = async {
+            // A server that is gone has stopped.
+            let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
+        };
+        tokio::select! {
+            biased;
+            opening = &mut opening => opening,
+            () = stopped => match timeout_at(first_until.into(), opening).await {
+                Ok(opening) => opening,
+                // Nothing was asked on it.
+                Err(_) => return,
+            },
+        }
     };
     let end = match opening {
         Ok(Opening { is_http2: true, bytes }) => {

@@ -102,7 +102,7 @@ fn page(surface: &Surface, headers: &HeaderMap) -> Answer {
     html.push_str(STYLE);
     html.push_str("</style></head><body><main><h1>durward</h1>");
     html.push_str(
-        "<p class=\"soft\">A policy decision point: send it an XACML request, and it says whether access is ",
+        "<p class=\"soft\">A policy decision point: ask it, in XACML or SAPL, and it says whether access is ",
     );
     html.push_str("granted.</p><h2>Policies</h2><div class=\"card\">");
     html.push_str(&state(&health));
@@ -114,6 +114,10 @@ fn page(surface: &Surface, headers: &HeaderMap) -> Answer {
     html.push_str("</pre></div><h2>What there is</h2><ul>");
     html.push_str("<li><code>POST /pdp</code> takes and gives XML or JSON (<code>Content-Type</code>, ");
     html.push_str("<code>Accept</code>)</li>");
+    if surface.answers_sapl {
+        html.push_str("<li><code>POST /api/pdp/decide-once</code> takes a SAPL subscription, ");
+        html.push_str("<code>POST /api/pdp/decide</code> sends each new decision</li>");
+    }
     html.push_str(
         "<li><a href=\"/health/ready\">/health/ready</a>, <a href=\"/health/live\">/health/live</a></li>",
     );

@@ -6,6 +6,7 @@ pub(crate) mod probe;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use durward_pdp::SnapshotInfo;
 use durward_session::Service;
 use durward_session::identity::protocol::Lack;
@@ -130,12 +131,14 @@ pub(crate) struct Surface {
     policies: Arc<InForce>,
     /// Who is asking, where there are users.
     service: Option<Service>,
-    weaknesses: Vec<String>,
+    weaknesses: ArcSwap<Vec<String>>,
     metrics: Arc<Metrics>,
     /// Becomes true when the end was asked for.
     stop: watch::Receiver<bool>,
     /// Where the server listens.
     listen: SocketAddr,
+    /// Whether SAPL's decisions are to be had over HTTP.
+    answers_sapl: bool,
 }
 
 impl Surface {
@@ -149,16 +152,22 @@ impl Surface {
         Surface {
             policies: Arc::clone(policies),
             service: service.cloned(),
-            weaknesses: settings.weaknesses(),
+            weaknesses: ArcSwap::from_pointee(settings.weaknesses()),
             metrics: Arc::clone(metrics),
             stop,
             listen: settings.server.listen,
+            answers_sapl: settings.answers_sapl(),
         }
     }
 
     /// What is allowed but weak.
-    pub(crate) fn weaknesses(&self) -> &[String] {
-        &self.weaknesses
+    pub(crate) fn weaknesses(&self) -> Arc<Vec<String>> {
+        self.weaknesses.load_full()
+    }
+
+    /// From now on this is allowed but weak.
+    pub(crate) fn take_up(&self, weaknesses: Vec<String>) {
+        self.weaknesses.store(Arc::new(weaknesses));
     }
 
     /// `/health/ready`.
@@ -209,7 +218,7 @@ impl Surface {
             policy_warnings: PolicyWarnings::of(&state.warned),
             sessions: lack
                 .map(|lack| lacking(lack, self.service.as_ref().and_then(Service::store_complaint))),
-            warnings: self.weaknesses.clone(),
+            warnings: Vec::clone(&self.weaknesses.load()),
             version: env!("CARGO_PKG_VERSION"),
         }
     }

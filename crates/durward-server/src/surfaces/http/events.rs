@@ -42,7 +42,7 @@ const SHUTDOWN: &str = "event: shutdown\ndata: SAPL Node stopping\n\n";
 /// A stream of events.
 pub(crate) struct Events {
     source: Box<dyn Source>,
-    stop: Pin<Box<dyn Future<Output = ()> + Send>>,
+    end: Pin<Box<dyn Future<Output = End> + Send>>,
     timer: Pin<Box<Sleep>>,
     keep_alive: Duration,
     /// When the caller's credentials end, and the stream with them.
@@ -54,31 +54,48 @@ pub(crate) struct Events {
     _place: Held,
 }
 
+/// What ends a stream, other than its source and its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The server stops.
+    Stopping,
+    /// The caller may no longer ask.
+    Withdrawn,
+}
+
+/// Ready when the server stops, or when the caller may no longer ask.
+pub(crate) async fn end(mut stopping: watch::Receiver<bool>, withdrawn: impl Future<Output = ()>) -> End {
+    tokio::select! {
+        // A server that is gone has stopped.
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => End::Stopping,
+        () = withdrawn => End::Withdrawn,
+    }
+}
+
 impl Events {
     pub(crate) fn new(
         source: Box<dyn Source>,
-        mut stopping: watch::Receiver<bool>,
+        end: Pin<Box<dyn Future<Output = End> + Send>>,
         keep_alive: Duration,
         expires: Option<Instant>,
         place: Held,
     ) -> Events {
-        let stop = Box::pin(async move {
-            // A server that is gone has stopped.
-            let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
-        });
         let first = next_wake(Instant::now() + keep_alive, expires);
         let timer = Box::pin(sleep_until(first));
         let (phase, is_over) = (None, false);
-        Events { source, stop, timer, keep_alive, expires, phase, is_over, _place: place }
+        Events { source, end, timer, keep_alive, expires, phase, is_over, _place: place }
     }
 
     fn poll_text(&mut self, task: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if self.is_over {
             return Poll::Ready(None);
         }
-        if self.stop.as_mut().poll(task).is_ready() {
+        if let Poll::Ready(end) = self.end.as_mut().poll(task) {
             self.is_over = true;
-            return Poll::Ready(Some(Bytes::from_static(SHUTDOWN.as_bytes())));
+            return Poll::Ready(match end {
+                End::Stopping => Some(Bytes::from_static(SHUTDOWN.as_bytes())),
+                End::Withdrawn => None,
+            });
         }
         if let Poll::Ready(text) = self.source.poll_next(task) {
             self.is_over = text.is_none();

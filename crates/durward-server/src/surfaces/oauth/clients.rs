@@ -14,7 +14,7 @@ use crate::base::metrics::Metrics;
 use crate::base::settings::{AuthSettings, ConfigError, OauthClientSettings, UserSettings};
 
 /// The clients, and what verifies their secrets: the same as for callers of SAPL's protocols, with its own bounds and memory.
-pub(super) struct Clients {
+pub(crate) struct Clients {
     clients: Vec<OauthClientSettings>,
     secrets: Authenticator,
 }
@@ -43,6 +43,11 @@ impl Clients {
             ..error
         })?;
         Ok(Clients { clients: clients.to_vec(), secrets })
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> &[OauthClientSettings] {
+        &self.clients
     }
 
     /// The client of a name.

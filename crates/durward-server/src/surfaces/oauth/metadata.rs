@@ -20,9 +20,9 @@ pub(super) fn keys(issued: &Issued, now: Moment) -> Answer {
 
 /// What there is, and no more: no authorization endpoint, hence no response type, and no ID tokens.
 pub(super) fn document(issued: &Issued) -> Answer {
-    let issuer = &issued.issuer;
+    let (issuer, clients) = (&issued.issuer, issued.clients.load());
     let scopes: std::collections::BTreeSet<&String> =
-        issued.settings.clients.iter().flat_map(|client| &client.scopes).collect();
+        clients.iter().flat_map(|client| &client.scopes).collect();
     let authentication = json!(["client_secret_basic", "client_secret_post"]);
     let mut grants = vec!["client_credentials"];
     if issued.service.is_some() {

@@ -18,6 +18,7 @@ mod revoke;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use durward_session::Service;
 use durward_session::identity::Moment;
@@ -33,7 +34,7 @@ use crate::base::metrics::Metrics;
 use crate::base::settings::{ConfigError, OauthClientSettings};
 use crate::surfaces::http::Answer;
 use crate::surfaces::http::body::Bodies;
-use clients::Clients;
+pub(crate) use clients::Clients;
 use form::Form;
 use refusal::Refusal;
 
@@ -53,8 +54,9 @@ pub(crate) enum Ask {
 /// What requests for tokens are answered with.
 pub(crate) struct Surface {
     issued: Arc<Issued>,
-    clients: Clients,
+    clients: ArcSwap<Clients>,
     bodies: Arc<Bodies>,
+    metrics: Arc<Metrics>,
     clock: Clock,
 }
 
@@ -80,10 +82,25 @@ impl Surface {
         let clients = Clients::new(&issued.settings.clients, metrics, clock)?;
         Ok(Surface {
             issued: Arc::clone(issued),
-            clients,
+            clients: ArcSwap::from_pointee(clients),
             bodies: Arc::clone(bodies),
+            metrics: Arc::clone(metrics),
             clock: Arc::clone(clock),
         })
+    }
+
+    /// What verifies these clients; [`Surface::take_up`] puts it in the place of what did until then.
+    ///
+    /// # Errors
+    /// Secrets of clients that cannot be read.
+    pub(crate) fn prepare(&self, clients: &[OauthClientSettings]) -> Result<Clients, ConfigError> {
+        Clients::new(clients, &self.metrics, &self.clock)
+    }
+
+    /// From now on these are the clients. Tokens of those that are gone are no longer good.
+    pub(crate) fn take_up(&self, clients: Clients) {
+        self.issued.clients.store(Arc::new(clients.all().to_vec()));
+        self.clients.store(Arc::new(clients));
     }
 
     /// Answers one request.
@@ -117,7 +134,8 @@ impl Surface {
         }
         is_form(&head.headers)?;
         let form = Form::read(&body)?;
-        let client = self.clients.authenticate(&head.headers, &form).await?;
+        let clients = self.clients.load_full();
+        let client = clients.authenticate(&head.headers, &form).await?;
         let (issued, now) = (&*self.issued, Moment::of((self.clock)()));
         let request = ClientRequest { issued, service: issued.service.as_ref(), client, form, now, address };
         match ask {

@@ -106,10 +106,12 @@ impl<S> Drop for Driver<S> {
 impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     async fn run(&mut self, stopping: &mut watch::Receiver<bool>) -> io::Result<End> {
         let ready = self.answers.ready();
+        let mut credentials = self.surface.authenticator.changes();
         let mut is_stopping = false;
         loop {
             self.take_events().await;
             self.count_held();
+            self.count_limits_hit();
             let mut is_done = self.say();
             // Requests may have been left until there is room for their answers.
             is_done &= !self.connection.is_congested();
@@ -135,8 +137,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
                 }
                 () = ready.notify.notified() => {}
                 () = sleep_until(deadline.into()) => self.tick(),
+                Ok(()) = credentials.changed() => self.check_credentials(),
                 _ = stopping.wait_for(|is_stopping| *is_stopping), if !is_stopping => is_stopping = true,
             }
+        }
+    }
+
+    /// Ends the connection of a client whose credentials are no longer good.
+    fn check_credentials(&mut self) {
+        let authenticator = &self.surface.authenticator;
+        if self.identity.as_ref().is_some_and(|identity| !authenticator.holds(identity)) {
+            self.connection.fail(ErrorCode::ConnectionClose, "Credentials are no longer valid");
         }
     }
 
@@ -171,6 +182,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             self.surface.metrics.limit_hit("server.body_memory_bytes_max");
             let reason = "too much is being received at once; try again";
             self.connection.fail(ErrorCode::ConnectionError, reason);
+        }
+    }
+
+    /// Counts the limits that the connection looks after, before its client is told.
+    fn count_limits_hit(&mut self) {
+        let hit = self.connection.take_limits_hit();
+        let settings = [
+            ("rsocket.payload_bytes_max", hit.payload_bytes),
+            ("rsocket.streams_per_connection_max", hit.streams),
+            ("server.header_time_ms_max", hit.setup_time),
+            ("rsocket.lifetime_ms_max", hit.lifetime),
+        ];
+        for (setting, count) in settings.into_iter().filter(|(_, count)| *count > 0) {
+            self.surface.metrics.limit_hits(setting, count);
         }
     }
 
@@ -210,10 +235,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             return self.connection.refuse("Connection limit reached");
         }
         match self.surface.authenticator.verify(presented).await {
-            Ok(identity) => {
+            // Settings may have changed while it was verified.
+            Ok(identity) if self.surface.authenticator.holds(&identity) => {
                 self.connection.accept(identity.expires);
                 self.identity = Some(identity);
             }
+            Ok(_) => self.connection.refuse("Authentication failed"),
             Err(Denied::Wrong) => self.connection.refuse("Authentication failed"),
             Err(Denied::Busy) => self.connection.refuse("Authentication is not possible now; try again"),
         }

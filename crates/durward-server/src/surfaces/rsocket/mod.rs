@@ -17,7 +17,7 @@ use crate::access::auth::Authenticator;
 use crate::base::limits::{Held, Memory, Places, Rate};
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
-use crate::base::settings::Settings;
+use crate::base::settings::{RsocketSettings, Settings};
 use crate::decider::DeciderSlot;
 use crate::decision_log::Recorder;
 
@@ -72,6 +72,12 @@ impl Surface {
             },
             taking_time_max: server.request_time_max(),
         }
+    }
+
+    /// Takes up limits that can change while the server runs.
+    pub(crate) fn take_up(&self, settings: &RsocketSettings) {
+        self.rate.set(settings.requests_per_second_max);
+        self.connections.set_max(settings.connections_max);
     }
 
     /// A place among the connections there may be.

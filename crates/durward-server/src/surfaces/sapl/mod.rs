@@ -1,5 +1,7 @@
 //! `POST /api/pdp/...`: SAPL's decisions over HTTP, as its server gives them, errors included.
 
+mod refusal;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -19,7 +21,7 @@ use crate::access::auth::{Authenticator, Denied, Identity, Presented};
 use crate::base::Clock;
 use crate::base::limits::{Held, Places, Rate};
 use crate::base::metrics::Metrics;
-use crate::base::settings::Settings;
+use crate::base::settings::{SaplSettings, Settings};
 use crate::decider::{
     Decider, DeciderSlot, Decision, Decisions, Full as NoRoom, MultiDecisions, MultiSubscription, Named,
     Once, Outcome, Subscription,
@@ -27,13 +29,18 @@ use crate::decider::{
 use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as Way};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::direct::DirectAnswer;
-use crate::surfaces::http::events::{Body, Events, Source};
+use crate::surfaces::http::events::{self, Body, Events, Source};
 use crate::surfaces::http::{Call, text_of};
 use durward_wire::http1::DirectRequest;
 use durward_wire::sapl::json;
+use refusal::{Refusal, misdirected};
 
 /// Where all of this is.
 pub(crate) const PREFIX: &str = "/api/pdp/";
+
+/// What there is below [`PREFIX`], for whoever asks for something else there.
+pub(crate) const THERE_ARE: &str = "there is nothing here; below /api/pdp/ there are decide-once, decide, multi-decide, \
+                                    multi-decide-all and multi-decide-all-once";
 
 /// How many unknown fields of one subscription the log names.
 const FIELDS_TOLD_MAX: usize = 8;
@@ -68,22 +75,6 @@ impl Ask {
     }
 }
 
-/// A refusal.
-#[derive(Debug)]
-struct Refusal {
-    status: StatusCode,
-    /// What is wrong with what was sent.
-    message: Option<String>,
-    /// Whether the connection is of no use afterwards.
-    closes: bool,
-}
-
-impl Refusal {
-    fn new(status: StatusCode) -> Refusal {
-        Refusal { status, message: None, closes: false }
-    }
-}
-
 fn json_answer(text: impl Into<Bytes>) -> Response<Body> {
     let mut answer = Response::new(Body::Whole(Full::new(text.into())));
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -106,8 +97,6 @@ pub(crate) struct Surface {
     body_bytes_max: usize,
     multi_subscriptions_max: usize,
     keep_alive: Duration,
-    /// How callers may authenticate, as `WWW-Authenticate` says it.
-    ways: Vec<&'static str>,
 }
 
 /// What the surface shares with others.
@@ -123,8 +112,7 @@ pub(crate) struct Parts<'p> {
 
 impl Surface {
     pub(crate) fn new(settings: &Settings, parts: Parts<'_>) -> Surface {
-        let Settings { auth, sapl, .. } = settings;
-        let ways = [(auth.has_basic(), "Basic realm=\"durward\""), (auth.has_bearer(), "Bearer")];
+        let Settings { sapl, .. } = settings;
         Surface {
             authenticator: Arc::clone(parts.authenticator),
             decider: Arc::clone(parts.decider),
@@ -138,8 +126,13 @@ impl Surface {
             body_bytes_max: sapl.body_bytes_max,
             multi_subscriptions_max: sapl.multi_subscriptions_max,
             keep_alive: sapl.keep_alive(),
-            ways: ways.into_iter().filter_map(|(is_on, way)| is_on.then_some(way)).collect(),
         }
+    }
+
+    /// Takes up limits that can change while the server runs.
+    pub(crate) fn take_up(&self, settings: &SaplSettings) {
+        self.rate.set(settings.requests_per_second_max);
+        self.streams.set_max(settings.streams_max);
     }
 
     /// Answers one request.
@@ -191,9 +184,9 @@ impl Surface {
         Some(DirectAnswer { media_type: "application/json", text })
     }
 
-    /// The refusal of a path or method that there is not.
-    pub(crate) fn refuse_with(&self, status: StatusCode, path: &str) -> Response<Body> {
-        self.refuse(Refusal::new(status), path)
+    /// The refusal of a path or method that there is not, with what there is.
+    pub(crate) fn refuse_with(&self, status: StatusCode, path: &str, message: String) -> Response<Body> {
+        self.refuse(Refusal { message: Some(message), ..Refusal::new(status) }, path)
     }
 
     /// The body that SAPL's server writes; with the message, as it does where its settings include messages.
@@ -228,7 +221,7 @@ impl Surface {
 
     /// Says how to authenticate.
     fn challenge(&self, headers: &mut HeaderMap) {
-        for way in &self.ways {
+        for way in self.authenticator.ways() {
             headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(way));
         }
     }
@@ -316,7 +309,7 @@ impl AuthenticatedRequest<'_> {
     }
 
     fn unreadable(&self, error: &dyn std::fmt::Display) -> Refusal {
-        let message = error.to_string();
+        let message = misdirected(self.ask, self.text).map_or_else(|| error.to_string(), str::to_owned);
         let (request_id, route, caller) = (&self.call.id, self.ask.as_str(), &self.identity.name);
         tracing::debug!(request_id, route, ?caller, reason = ?message, "a subscription could not be read");
         Refusal { message: Some(message), ..Refusal::new(StatusCode::BAD_REQUEST) }
@@ -458,7 +451,9 @@ impl AuthenticatedRequest<'_> {
     fn events(self, source: Box<dyn Source>, place: Held) -> Response<Body> {
         let surface = self.surface;
         let expires = self.identity.expires.map(tokio::time::Instant::from_std);
-        let events = Events::new(source, surface.stop.clone(), surface.keep_alive, expires, place);
+        let withdrawn = surface.authenticator.until_withdrawn(self.identity);
+        let end = Box::pin(events::end(surface.stop.clone(), withdrawn));
+        let events = Events::new(source, end, surface.keep_alive, expires, place);
         let mut answer = Response::new(Body::Events(Box::new(events)));
         let headers = answer.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream;charset=UTF-8"));

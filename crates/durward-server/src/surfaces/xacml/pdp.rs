@@ -422,6 +422,11 @@ fn status_of_unreadable(
         RequestErrorKind::Value => Ok(error.status()),
         RequestErrorKind::IllFormed | RequestErrorKind::Structure => Err(match in_other_form(form, bytes) {
             Some(detail) => Problem::new(StatusCode::BAD_REQUEST, detail),
+            None if form == Form::Json && is_subscription(bytes) => {
+                let detail =
+                    "this is a SAPL subscription, not an XACML request; send it to /api/pdp/decide-once";
+                Problem::new(StatusCode::BAD_REQUEST, detail)
+            }
             None => Problem::request(StatusCode::BAD_REQUEST, error),
         }),
         RequestErrorKind::Limit => {
@@ -443,6 +448,15 @@ fn in_other_form(form: Form, bytes: &[u8]) -> Option<&'static str> {
         ),
         (Form::Xml | Form::Json, _) => None,
     }
+}
+
+/// Whether a body is what SAPL's clients send.
+fn is_subscription(bytes: &[u8]) -> bool {
+    let Ok(value) = durward_pdp::ir::json::read(bytes) else { return false };
+    let has = |name: &str| {
+        value.as_object().is_some_and(|object| object.iter().any(|(key, _)| key.as_str() == name))
+    };
+    ["subject", "action", "resource"].into_iter().all(has)
 }
 
 fn written(version: Version, response: &Response, offer: Offer) -> Answer {

@@ -1,4 +1,6 @@
-//! `durward generate`: credentials for callers, and the setting that lets them in.
+//! `durward generate`: credentials for callers, and the setting that lets them in; man pages and completions of shells.
+
+mod pages;
 
 use std::process::ExitCode;
 
@@ -8,7 +10,16 @@ use durward_server::digest_of_secret;
 use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 
+use pages::{Completions, ManPages};
+
 const EXAMPLES: &str = "\
+Examples:
+  durward generate apikey -i robots -p plant-7
+  durward generate basic -i turnstiles
+  durward generate man man1/
+  durward generate completions bash";
+
+const CREDENTIAL_EXAMPLES: &str = "\
 Examples:
   durward generate apikey -i robots -p plant-7
   durward generate basic -i turnstiles
@@ -21,7 +32,7 @@ const SECRET_LENGTH: usize = 32;
 /// Letters and digits of a name that is to be found by: as long as SAPL's.
 const ID_LENGTH: usize = 10;
 
-/// Make credentials for a caller, with the setting for durward.toml
+/// Make credentials for a caller, man pages, or completions for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 #[command(disable_help_subcommand = true)]
@@ -37,10 +48,14 @@ enum GenerateCommand {
     ApiKey(CallerKind),
     /// A name and a password
     Basic(CallerKind),
+    /// Write man pages, one for each command
+    Man(ManPages),
+    /// Print completions for a shell
+    Completions(Completions),
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = CREDENTIAL_EXAMPLES)]
 struct CallerKind {
     /// The name of the caller; by default a random one
     #[arg(short, long, value_name = "NAME", value_parser = id)]
@@ -55,6 +70,8 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     let text = match &arguments.what {
         GenerateCommand::ApiKey(caller) => api_key(caller)?,
         GenerateCommand::Basic(caller) => basic(caller)?,
+        GenerateCommand::Man(wanted) => return pages::man(wanted),
+        GenerateCommand::Completions(wanted) => return pages::completions(wanted),
     };
     to_stdout(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -1,0 +1,3 @@
+export * from './index.js'
+import * as durward from './index.js'
+export default durward

@@ -1,0 +1,75 @@
+//! `cargo xtask package java`: the jar with the library of this machine inside, as Maven makes it, and the package's tests with that jar and nothing
+//! else. Nothing is published.
+
+use crate::metadata::{self, Metadata};
+use crate::process::{cargo, locked, output_of, run};
+use crate::report::{Outcome, Report};
+use crate::tools::{self, MAVEN};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+const BUILT: &str = "Java: jar";
+
+pub(crate) fn run_alone() -> ExitCode {
+    let mut report = Report::new();
+    report.step(BUILT, || match (MAVEN.get(), tools::java_home()) {
+        (Ok(maven), Ok(home)) if home.join("bin/javac").is_file() => Outcome::of(build(maven, home)),
+        (Err(missing), _) | (_, Err(missing)) => Outcome::Skipped(missing),
+        (Ok(_), Ok(_)) => Outcome::Skipped("Maven wants a JDK: set JAVA_HOME".to_owned()),
+    });
+    if report.has_passed(BUILT) {
+        report.step("Java: module", || Outcome::of(module()));
+        report.step("Java: tests with the jar", || Outcome::of(tests()));
+    }
+    report.close()
+}
+
+fn build(maven: PathBuf, home: PathBuf) -> Result<(), String> {
+    run(cargo(&["build", "--release", "--package", "durward-c"]).args(locked()))?;
+    let (data, folder, ours) = (Metadata::read()?, folder()?, metadata::root().join("bindings/java"));
+    let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
+    let (natives, library) = (folder.join("natives"), "libdurward.so");
+    let place = natives.join(platform);
+    fs::create_dir_all(&place).map_err(|error| format!("cannot make `{}`: {error}", place.display()))?;
+    let copied = fs::copy(data.target_directory.join("release").join(library), place.join(library));
+    copied.map_err(|error| format!("cannot copy `{library}`: {error}"))?;
+    let mut command = Command::new(maven);
+    command.args(["--quiet", "--batch-mode", "--no-transfer-progress", "--strict-checksums"]);
+    // The tests are run below, with the jar.
+    command.args(["-Dmaven.test.skip=true", "clean", "package"]);
+    command.arg(format!("-Dmaven.repo.local={}", folder.join("repository").display()));
+    command.arg(format!("-Ddurward.natives={}", natives.display()));
+    command.arg(format!("-Ddurward.build={}", folder.join("build").display()));
+    run(command.env("JAVA_HOME", home).current_dir(ours))
+}
+
+/// The version of the pom is the one of the crates.
+fn jar() -> Result<PathBuf, String> {
+    let data = Metadata::read()?;
+    let package = data.members().find(|package| package.name == "durward-c");
+    let version = package.map(|package| package.version.as_str()).unwrap_or_default();
+    let jar = folder()?.join(format!("build/durward-{version}.jar"));
+    if jar.is_file() {
+        Ok(jar)
+    } else {
+        Err(format!("no `{}`: is that the version in the pom?", jar.display()))
+    }
+}
+
+fn module() -> Result<(), String> {
+    let mut java = Command::new(tools::java_home()?.join("bin/java"));
+    java.arg("--module-path").arg(jar()?).args(["--describe-module", "io.durward"]);
+    let said = output_of(&mut java)?;
+    if said.contains("exports io.durward") { Ok(()) } else { Err(format!("it exports nothing:\n{said}")) }
+}
+
+fn tests() -> Result<(), String> {
+    let mut command = cargo(&["test", "--package", "durward-c", "--test", "package"]);
+    command.args(locked()).args(["--", "java::"]);
+    run(command.env("DURWARD_JAVA_JAR", jar()?).env("DURWARD_JAVA_HOME", tools::java_home()?))
+}
+
+fn folder() -> Result<PathBuf, String> {
+    Ok(Metadata::read()?.target_directory.join("packages/java"))
+}
