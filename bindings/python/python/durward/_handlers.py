@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import logging
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, FrozenSet, List, Literal, Optional, Protocol, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Literal, Optional, Protocol, Sequence, Tuple, TypeVar
 
 from ._durward import Decision
 
 _log = logging.getLogger("durward.enforce")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+"""A function that is registered stays what it is."""
 
 DECISION = "decision"
 """After a decision, before anything else: runners."""
@@ -53,13 +56,13 @@ class NamedHandlers:
     """Functions by the name of what they handle."""
 
     def __init__(self) -> None:
-        self._functions: Dict[str, Tuple[str, Callable]] = {}
+        self._functions: Dict[str, Tuple[str, Callable[..., Any]]] = {}
 
-    def register(self, name: str, signal: str) -> Callable[[Callable], Callable]:
+    def register(self, name: str, signal: str) -> Callable[[Function], Function]:
         if not isinstance(name, str):
             raise TypeError("the name of a handler is str: the text, its `type`, or its `id`")
 
-        def register(function: Callable) -> Callable:
+        def register(function: Function) -> Function:
             if not callable(function):
                 raise TypeError(f"the handler `{name}` is a function")
             if name in self._functions:

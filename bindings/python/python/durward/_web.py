@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 from .enforce import ABSENT, SubscriptionContext, Surroundings
 
@@ -11,7 +11,7 @@ from .enforce import ABSENT, SubscriptionContext, Surroundings
 class WebSurroundings(Surroundings):
     """Elements of subscriptions from requests. Only a user that the framework knows counts: no token is read that nobody has verified."""
 
-    def of_call(self, context: SubscriptionContext, args: tuple, kwargs: Dict[str, Any]) -> SubscriptionContext:
+    def of_call(self, context: SubscriptionContext, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> SubscriptionContext:
         request = self.request(args, kwargs)
         if request is None:
             return context
@@ -36,7 +36,7 @@ class WebSurroundings(Surroundings):
             return {} if address is None else {"ip": address}
         return ABSENT
 
-    def request(self, args: tuple, kwargs: Dict[str, Any]) -> Any:
+    def request(self, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         raise NotImplementedError
 
     def user(self, request: Any) -> Any:

@@ -15,7 +15,7 @@ place of a response.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
@@ -44,7 +44,7 @@ class _Django(WebSurroundings):
         path = getattr(settings, "DURWARD_POLICIES", None)
         return None if path is None else Pdp.from_dir(path)
 
-    def request(self, args: tuple, kwargs: Dict[str, Any]) -> Optional[HttpRequest]:
+    def request(self, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Optional[HttpRequest]:
         values = (*args, *kwargs.values())
         return next((value for value in values if isinstance(value, HttpRequest)), None)
 

@@ -22,7 +22,7 @@ import functools
 import inspect
 import logging
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Dict, FrozenSet, Generator, Iterable, List, Optional, Tuple, Type
+from typing import Any, Callable, Dict, FrozenSet, Generator, Iterable, List, Optional, Tuple, Type, cast
 
 from ._durward import Decision, Pdp
 from ._errors import Error
@@ -32,6 +32,7 @@ from ._handlers import (
     INPUT,
     OUTPUT,
     ConstraintHandlerProvider,
+    Function,
     NamedHandlers,
     Plan,
     ScopedHandler,
@@ -101,7 +102,7 @@ class Surroundings:
         """The decision point where nobody chose one."""
         return None
 
-    def of_call(self, context: SubscriptionContext, args: tuple, kwargs: Dict[str, Any]) -> SubscriptionContext:
+    def of_call(self, context: SubscriptionContext, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> SubscriptionContext:
         """Adds what the framework knows of the call."""
         return context
 
@@ -123,7 +124,7 @@ class Surroundings:
             if elements[element] is ABSENT:
                 raise TypeError(f"`{element}` of a guard is to be chosen: a value, or a function of the SubscriptionContext")
 
-    def signature(self, function: Callable, signature: inspect.Signature) -> Optional[inspect.Signature]:
+    def signature(self, function: Callable[..., Any], signature: inspect.Signature) -> Optional[inspect.Signature]:
         """What the framework is to call for a function that has this; None for the same."""
         return None
 
@@ -181,12 +182,12 @@ class Enforcer:
         """Who is asked for handlers."""
         return (self._state.named, *self._state.providers)
 
-    def on_decision(self, name: str) -> Callable:
+    def on_decision(self, name: str) -> Callable[[Function], Function]:
         """Has a function `(constraint, context)` handle obligations and advice of this name, before access is granted. The name is the text
         itself, its `type`, or its `id` in XACML."""
         return self._state.named.register(name, DECISION)
 
-    def on_output(self, name: str) -> Callable:
+    def on_output(self, name: str) -> Callable[[Function], Function]:
         """Has a function `(constraint, value, context)` handle obligations of this name: it gives what is returned in place of the value."""
         return self._state.named.register(name, OUTPUT)
 
@@ -198,7 +199,7 @@ class Enforcer:
         resource: Any = ABSENT,
         environment: Any = ABSENT,
         secrets: Any = ABSENT,
-    ) -> Callable:
+    ) -> Callable[[Function], Function]:
         """Guards a function: it is called if that is permitted. An element of the subscription is a value, or a function of the
         `SubscriptionContext`."""
         return self._guard(_Pre, (subject, action, resource, environment, secrets))
@@ -211,15 +212,15 @@ class Enforcer:
         resource: Any = ABSENT,
         environment: Any = ABSENT,
         secrets: Any = ABSENT,
-    ) -> Callable:
+    ) -> Callable[[Function], Function]:
         """Guards what a function returns: it is called, then asked about, with `return_value` in the context."""
         return self._guard(_Post, (subject, action, resource, environment, secrets))
 
-    def _guard(self, kind: Type[_Call], chosen: tuple) -> Callable:
+    def _guard(self, kind: Type[_Call], chosen: Tuple[Any, ...]) -> Callable[[Function], Function]:
         elements = dict(zip(_ELEMENTS, chosen))
         self._surroundings.check(elements)
 
-        def decorator(function: Callable) -> Callable:
+        def decorator(function: Function) -> Function:
             if not callable(function) or inspect.isclass(function):
                 raise TypeError("a guard stands above a function: `@pre_enforce(subject=...)`")
             if kind is _Post and (inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)):
@@ -242,7 +243,7 @@ class Enforcer:
             signature = self._surroundings.signature(function, of.signature)
             if signature is not None:
                 guarded.__signature__ = signature  # type: ignore[attr-defined]
-            return guarded
+            return cast(Function, guarded)
 
         return decorator
 
@@ -252,11 +253,11 @@ class _Guarded:
     """A function, and what is asked before it is called, or after."""
 
     enforcer: Enforcer
-    function: Callable
+    function: Callable[..., Any]
     elements: Dict[str, Any]
     signature: inspect.Signature
 
-    def context(self, args: tuple, kwargs: Dict[str, Any]) -> SubscriptionContext:
+    def context(self, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> SubscriptionContext:
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         named = {name: value for name, value in bound.arguments.items() if name not in ("self", "cls")}
@@ -279,7 +280,7 @@ _Steps = Generator[_Step, Any, Any]
 class _Call:
     """One call of a guarded function. What happens is written once, as steps, for functions that are awaited and those that are not."""
 
-    def __init__(self, of: _Guarded, args: tuple, kwargs: Dict[str, Any]) -> None:
+    def __init__(self, of: _Guarded, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
         self.of = of
         self.surroundings = of.enforcer._surroundings
         self.args = args

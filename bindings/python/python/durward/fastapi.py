@@ -16,7 +16,7 @@ is `{"method", "handler"}`; `resource` is `{"path", "route", "params"}`; `enviro
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable, Dict, Optional, get_type_hints
+from typing import Any, Callable, Dict, Optional, Tuple, get_type_hints
 
 from fastapi import HTTPException
 from starlette.requests import Request
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class _FastApi(WebSurroundings):
-    def request(self, args: tuple, kwargs: Dict[str, Any]) -> Optional[Request]:
+    def request(self, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Optional[Request]:
         values = (*args, *kwargs.values())
         return next((value for value in values if isinstance(value, Request)), None)
 
@@ -65,7 +65,7 @@ class _FastApi(WebSurroundings):
     def denied(self, error: AccessDeniedError) -> Exception:
         return HTTPException(status_code=403)
 
-    def signature(self, function: Callable, signature: inspect.Signature) -> Optional[inspect.Signature]:
+    def signature(self, function: Callable[..., Any], signature: inspect.Signature) -> Optional[inspect.Signature]:
         """With the request, which FastAPI passes to those that ask for it, once."""
         if _asks_for_request(function, signature):
             return None
@@ -76,7 +76,7 @@ class _FastApi(WebSurroundings):
         return signature.replace(parameters=parameters)
 
 
-def _asks_for_request(function: Callable, signature: inspect.Signature) -> bool:
+def _asks_for_request(function: Callable[..., Any], signature: inspect.Signature) -> bool:
     try:
         types = get_type_hints(function)
     except Exception:

@@ -15,7 +15,7 @@ Elements that are not chosen come from the request: `subject` is `flask.g.user`,
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 import flask
 from werkzeug.exceptions import Forbidden
@@ -38,14 +38,14 @@ __all__ = [
 
 
 class _Flask(WebSurroundings):
-    def request(self, args: tuple, kwargs: Dict[str, Any]) -> Optional[flask.Request]:
+    def request(self, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Optional[flask.Request]:
         # What stands behind Flask's name for it: what is asked about one request stays about it.
         return flask.request._get_current_object() if flask.has_request_context() else None  # type: ignore[attr-defined]
 
     def user(self, request: flask.Request) -> Any:
         user = flask.g.get("user")
         if user is None and hasattr(flask.current_app, "login_manager"):
-            from flask_login import current_user
+            from flask_login import current_user  # type: ignore[import-not-found]
 
             user = current_user
         return user

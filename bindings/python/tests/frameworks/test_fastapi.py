@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+import re
 import unittest
 
 import fastapi
@@ -99,6 +101,16 @@ class FastApi(unittest.TestCase):
     def test_the_description_of_the_program_is_as_it_was(self):
         described = app.openapi()["paths"]["/records/{number}"]["get"]["parameters"]
         self.assertEqual([one["name"] for one in described], ["number", "wide"])
+
+
+class Readme(unittest.TestCase):
+    def test_its_example_runs(self):
+        text = pathlib.Path(__file__).resolve().parents[2].joinpath("README.md").read_text(encoding="utf-8")
+        examples = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        (example,) = [one for one in examples if "import fastapi" in one]
+        names = {"__name__": "readme"}
+        exec(example, names)
+        self.assertEqual(TestClient(names["app"]).get("/records/7").status_code, 403)
 
 
 class Calls(unittest.IsolatedAsyncioTestCase):
