@@ -26,6 +26,7 @@ mod opcua_bench;
 mod package_c;
 mod package_java;
 mod package_node;
+mod package_python;
 mod peers;
 mod pool;
 mod process;
@@ -71,6 +72,8 @@ cargo xtask <command>
   package java           build the jar for Java with the library of this machine inside, and run its tests with that
   package node           build the packages for Node, install them without a network, run their tests; then the middleware
                          in Express, Connect and Fastify, which npm fetches
+  package python         build the wheel for Python, install it without a network, run its tests; then the guards in
+                         FastAPI, Flask and Django, which pip fetches
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
                                                               --seconds N   each measurement (default 2)
                                                               --only NAME   one engine, such as cedar
@@ -112,6 +115,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["package", "c"] => Ok(package_c::run_alone()),
         ["package", "java"] => Ok(package_java::run_alone()),
         ["package", "node"] => Ok(package_node::run_alone()),
+        ["package", "python"] => Ok(package_python::run_alone()),
         ["peers", "check"] => Ok(peers::check_alone()),
         ["dist", rest @ ..] => dist::run_alone(rest),
         ["generators", rest @ ..] => generators::run_alone(rest),

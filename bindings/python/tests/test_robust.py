@@ -2,6 +2,7 @@
 
 import enum
 import gc
+import json
 import os
 import subprocess
 import sys
@@ -40,18 +41,37 @@ class Types(unittest.TestCase):
         self.assertRaises(TypeError, durward.Decision)
 
     def test_what_has_no_json_is_no_question(self):
-        circle = []
+        circle, deep = [], []
         circle.append(circle)
-        deep = []
         for _ in range(100_000):
             deep = [deep]
-        nowhere = (float("nan"), float("inf"), -float("inf"), set(), b"bytes", object(), 1j, circle, deep, 10**5000)
-        for value in nowhere + ({("a", "b"): 1}, {b"a": 1}):
-            with self.assertRaisesRegex(durward.QuestionError, "^`.+` (has|is) "):
-                pdp(ALL).decide(ask(value))
-            self.assertRaises(durward.QuestionError, pdp(ALL).decide, **ask(value))
+        values = {
+            "`subject` is NaN, which has no JSON": float("nan"),
+            "`subject.a\\[1\\]` is inf,": {"a": (1, float("inf"))},
+            "`subject.a.b` is -inf,": {"a": {"b": -float("inf")}},
+            "`subject` is of the type set": set(),
+            "`subject` is of the type bytes": b"bytes",
+            "`subject` is of the type object": object(),
+            "`subject\\[0\\]` is of the type complex": [1j],
+            "levels, or within itself": circle,
+            "nested deeper than 500": deep,
+            "`subject` is a number too long": 10**5000,
+            "`subject` has a key that is no str": {1: 1},
+            "`subject.a` has a key that is no str": {"a": {None: 1}},
+        }
+        for why, value in values.items():
+            for ask_it in (lambda: pdp(ALL).decide(ask(value)), lambda: pdp(ALL).decide(**ask(value))):
+                self.assertRaisesRegex(durward.QuestionError, why, ask_it)
         while deep:
             deep = deep.pop()
+
+    def test_what_json_dumps_writes_is_written(self):
+        echo = pdp('policy "echo" permit obligation subject')
+        chars = "".join(map(chr, range(0x300))) + "\u2028\ufeff\uffff\U0010ffff"
+        numbers = [10**n for n in range(-330, 309, 7)] + [5e-324, 1.7976931348623157e308, -0.0, 1 / 3, 2**63, -(2**63) - 1]
+        for value in (chars, {chars: chars}, numbers, [(), [], {}, ((True, None),)]):
+            self.assertEqual(echo.decide(ask(value)).obligations, json.loads(json.dumps([value])))
+            self.assertEqual(echo.decide(ask(value)), echo.decide(json.dumps(ask(value))))
 
     def test_a_subclass_of_dict_is_read_as_the_dict_that_it_is(self):
         class Mine(dict):
@@ -269,16 +289,21 @@ class Ends(unittest.TestCase):
     """The interpreter ends whatever goes on."""
 
     def run_program(self, program):
-        program = f"import durward\npdp = durward.Pdp.from_texts({{'p.sapl': {ALL!r}}})\nASK = {ask()!r}\n" + program
+        program = f"import durward\npdp = durward.Pdp.from_texts({{'p.sapl': {NAMED!r}}})\nASK = {ask()!r}\n" + program
         ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
         return ended.stdout
 
     def test_while_threads_decide_and_wait(self):
+        # Several times: what went wrong here did so in most runs, not in all.
+        for _ in range(5):
+            self.threads_decide_and_wait()
+
+    def threads_decide_and_wait(self):
         self.run_program(
             "import threading\n"
             "def decide():\n"
-            "    while True: pdp.decide(ASK)\n"
+            "    while True: pdp.decide(ASK).obligations, pdp.decide('{\"subject\":1,\"action\":2,\"resource\":[1]}').to_json()\n"
             "watch = pdp.watch(ASK)\n"
             "watch.next()\n"
             "for work in (decide, decide, watch.next):\n"

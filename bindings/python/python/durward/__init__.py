@@ -4,6 +4,8 @@
     >>> pdp = durward.Pdp.from_texts({"doctors.sapl": 'policy "doctors" permit subject.role == "doctor";'})
     >>> pdp.decide(subject={"role": "doctor"}, action="read", resource="record").permit
     True
+
+`durward.enforce` guards functions with it; `durward.fastapi`, `durward.flask` and `durward.django` guard the views of those.
 """
 
 from ._durward import Decision, Explanation, Pdp, Snapshot, __version__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterable, List, NamedTuple, Optional
+from typing import Any, Iterable, List, NamedTuple, Optional
 
 
 class Error(Exception):
@@ -28,7 +28,7 @@ class PolicyError(Error):
 
     problems: List[Problem]
 
-    def __init__(self, message: str, problems: Iterable[Iterable] = ()) -> None:
+    def __init__(self, message: str, problems: Iterable[Iterable[Any]] = ()) -> None:
         super().__init__(message)
         self.problems = [Problem._make(problem) for problem in problems]
 

@@ -11,7 +11,8 @@ use std::process::{Command, Output};
 const IS_NEW_ENOUGH: &str = "import sys; sys.exit(sys.version_info < (3, 10))";
 
 /// The files of tests, which need Python's own library only.
-const TESTS: [&str; 4] = ["test_cases", "test_pdp", "test_robust", "test_watch"];
+const TESTS: [&str; 6] =
+    ["test_cases", "test_enforce", "test_pdp", "test_readme", "test_robust", "test_watch"];
 
 #[test]
 fn the_tests_in_python_pass() {
