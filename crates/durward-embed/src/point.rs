@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use durward_pdp::ir::json::read_subscription;
@@ -33,6 +33,8 @@ pub struct DecisionPoint {
     driver: Driver,
     clock: Clock,
     path: Option<PathBuf>,
+    /// Held by whoever puts other policies in force.
+    replacing: Mutex<()>,
 }
 
 /// A subscription whose answer needs more than a look at its text.
@@ -123,7 +125,7 @@ impl DecisionPoint {
         let finders = finders::all();
         streams.set_finders(finders.clone(), ms_of(clock()));
         let driver = Driver::new(streams.clone(), bell, Arc::clone(&clock));
-        Ok(DecisionPoint { pdp, finders, streams, driver, clock, path: None })
+        Ok(DecisionPoint { pdp, finders, streams, driver, clock, path: None, replacing: Mutex::new(()) })
     }
 
     /// Reads the policies again from where they were read, and puts them in force. Watched subscriptions are decided again.
@@ -132,7 +134,7 @@ impl DecisionPoint {
     /// As [`DecisionPoint::open`]; the policies stay as they were. Or there is nothing to read again.
     pub fn reload(&self) -> Result<SnapshotInfo, LoadError> {
         let path = self.path.as_deref().ok_or(LoadError::NoFolder)?;
-        self.put_in_force(&read_policies(path)?)
+        self.put_in_force(|| Ok(read_policies(path)?))
     }
 
     /// Puts these texts in force in place of the policies there are.
@@ -144,11 +146,16 @@ impl DecisionPoint {
         N: Into<String>,
         T: Into<Vec<u8>>,
     {
-        self.put_in_force(&named(texts))
+        self.put_in_force(|| Ok(named(texts)))
     }
 
-    fn put_in_force(&self, texts: &[PolicyText]) -> Result<SnapshotInfo, LoadError> {
-        let info = self.pdp.replace(texts)?;
+    /// One after the other: otherwise watched subscriptions could be left with the policies of whoever began first.
+    fn put_in_force(
+        &self,
+        texts: impl FnOnce() -> Result<Vec<PolicyText>, LoadError>,
+    ) -> Result<SnapshotInfo, LoadError> {
+        let _alone = self.replacing.lock().unwrap_or_else(PoisonError::into_inner);
+        let info = self.pdp.replace(&texts()?)?;
         self.streams.replace(PoliciesInForce::of(&self.pdp), self.now_ms());
         Ok(info)
     }

@@ -72,3 +72,31 @@ fn a_watch_outlives_its_decision_point() {
     assert_eq!(next(&watch, LONG), "PERMIT");
     assert_eq!(next(&watch, Some(Duration::from_millis(10))), "nothing");
 }
+
+#[test]
+fn a_watch_follows_whatever_was_put_in_force_last_by_many() {
+    let pdp = pdp("policy \"p\" permit");
+    let watch = pdp.watch(ASKED).unwrap();
+    thread::scope(|scope| {
+        for policy in ["policy \"p\" permit", "policy \"p\" deny"] {
+            let pdp = &pdp;
+            scope.spawn(move || (0..200).for_each(|_| drop(pdp.replace([("p.sapl", policy)]).unwrap())));
+        }
+    });
+    let last = pdp.decide(ASKED).unwrap().outcome.to_string();
+    let mut seen = String::new();
+    while let Watched::Decision(decision) = watch.next(Some(Duration::from_secs(2))) {
+        seen = decision.outcome.to_string();
+    }
+    assert_eq!(seen, last);
+}
+
+/// One that nobody serves is undefined, whichever way is asked.
+#[test]
+fn a_watch_decides_about_attributes_as_a_single_decision_does() {
+    for policy in ["policy \"p\" permit <far.away> == undefined;", "policy \"p\" permit <far.away> == 1;"] {
+        let pdp = pdp(policy);
+        let watch = pdp.watch(ASKED).unwrap();
+        assert_eq!(next(&watch, LONG), pdp.decide(ASKED).unwrap().outcome.to_string(), "{policy}");
+    }
+}
