@@ -14,6 +14,8 @@ use durward_server::{ConfigError, SchemaSettings, SourceSettings};
 use serde_json::{Value as Json, json};
 
 use crate::bundle::{self, BundleArguments};
+use crate::console::colour;
+use crate::console::progress::Progress;
 use crate::failure::{CommandError, CommandResult, DIFFERENT, SUCCESS, without_number};
 use crate::junit::JunitArguments;
 use crate::policies::read_all;
@@ -98,8 +100,10 @@ enum CheckFormat {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     let begun = Instant::now();
+    let progress = Progress::start("reading policies");
     let mut texts = read_all(&arguments.paths)?;
     texts.append(&mut bundle::read_policies(&arguments.bundle)?);
+    progress.turn_to(format!("checking {} documents", texts.len()));
     let known = arguments.known()?;
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
     let (sapl, xacml): (Vec<PolicyText>, Vec<PolicyText>) =
@@ -136,9 +140,11 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     let names: Vec<String> = texts.iter().map(|text| text.name.clone()).collect();
     // Policies with errors have no index.
     let pdp = arguments.index.filter(|_| !has_errors).and_then(|kind| prepare(arguments, kind, texts));
+    drop(progress);
     arguments.junit.tell(&match arguments.format {
         CheckFormat::Text => {
-            text(&shown, &findings, count) + &pdp.as_ref().map(text_of_index).unwrap_or_default()
+            colour::findings(&text(&shown, &findings, count), arguments.junit.output())
+                + &pdp.as_ref().map(text_of_index).unwrap_or_default()
         }
         CheckFormat::Json => {
             let findings = Json::Array(shown.into_iter().map(json).collect());

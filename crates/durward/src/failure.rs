@@ -1,12 +1,14 @@
 //! How a command fails: one line that says what is wrong, and a hint.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use durward_pdp::PolicyError;
 use durward_server::ConfigError;
+
+use crate::console::{colour, progress};
 
 /// Everything decided, nothing found.
 pub(crate) const SUCCESS: u8 = 0;
@@ -72,8 +74,7 @@ impl CommandError {
     pub(crate) fn report(&self) {
         self.messages.iter().for_each(complain);
         if let Some(hint) = &self.hint {
-            // Whoever closed standard error does not want to know.
-            let _ = writeln!(io::stderr(), "durward: hint: {hint}");
+            progress::to_stderr(format_args!("durward: {}: {hint}", colour::label("hint")));
         }
     }
 }
@@ -99,12 +100,12 @@ impl From<ConfigError> for CommandError {
 
 /// One line of error that does not end the command.
 pub(crate) fn complain(message: impl Display) {
-    let _ = writeln!(io::stderr(), "durward: error: {message}");
+    progress::to_stderr(format_args!("durward: {}: {message}", colour::label("error")));
 }
 
 /// Something to know about what was done all the same.
 pub(crate) fn warn(message: impl Display) {
-    let _ = writeln!(io::stderr(), "durward: warning: {message}");
+    progress::to_stderr(format_args!("durward: {}: {message}", colour::label("warning")));
 }
 
 /// An operating system's message without its number: `No such file or directory`. What stands behind the number stays: it says

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use durward_scenario::report::{JunitSuite, junit};
 
+use crate::console::colour::Output;
 use crate::failure::{CommandError, without_number};
 use crate::to_stdout;
 
@@ -20,9 +21,14 @@ pub(crate) struct JunitArguments {
 }
 
 impl JunitArguments {
+    /// Where people are told something.
+    pub(crate) fn output(&self) -> Output {
+        if self.path() == Some(Path::new("-")) { Output::Errors } else { Output::Standard }
+    }
+
     /// Tells people something: on standard output, unless the report goes there.
     pub(crate) fn tell(&self, text: &str) -> Result<(), CommandError> {
-        if self.path() != Some(Path::new("-")) {
+        if self.output() == Output::Standard {
             return to_stdout(text);
         }
         // Whoever closed standard error does not want to know.

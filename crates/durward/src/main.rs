@@ -8,6 +8,7 @@ mod audit;
 mod bench;
 mod bundle;
 mod check;
+mod console;
 mod decide;
 mod demo;
 mod eval;
@@ -38,6 +39,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
+use console::colour::ColourChoice;
 use failure::{BAD_INPUT, CommandError, CommandResult, INTERNAL};
 
 const EXAMPLES: &str = "\
@@ -59,6 +61,8 @@ Examples:
 Cargo features, none by default: `lab` for bench and lab; `dashboard` for lab run's display in a terminal; `opcua` for opcua and
 demo opcua; `ldap` for users in a directory; `nats` for sessions on several nodes; `repl` for editing at the prompt of eval; `full`
 for all of these; `pictures` for reports as PNG and PDF.
+In a terminal decisions, findings and errors have colours, and what takes long says so on standard error: `--color auto|always|never`,
+NO_COLOR, CLICOLOR and CLICOLOR_FORCE choose.
 Exit codes of all commands: 0 done, 1 differences or problems found, 2 bad input. docs/README.md has a table of them.";
 
 /// Decides who may do what by policies in XACML 3.0 or SAPL 4, logs users in, guards OPC UA servers, and measures how far
@@ -66,6 +70,9 @@ Exit codes of all commands: 0 done, 1 differences or problems found, 2 bad input
 #[derive(Debug, Parser)]
 #[command(name = "durward", version, after_help = EXAMPLES, max_term_width = 110, disable_help_subcommand = true)]
 struct Arguments {
+    /// Colour for people; each command takes it, and the text below tells of it once
+    #[arg(long, global = true, hide = true, value_name = "WHEN", value_enum, default_value_t = ColourChoice::Auto)]
+    color: ColourChoice,
     #[command(subcommand)]
     command: Command,
 }
@@ -105,7 +112,10 @@ fn main() -> ExitCode {
     panic::set_hook(Box::new(report_panic));
     // A panic was reported by the hook already; unwinding ends here instead of in a backtrace.
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| match Arguments::try_parse() {
-        Ok(arguments) => run(arguments.command),
+        Ok(arguments) => {
+            console::colour::choose(arguments.color);
+            run(arguments.command)
+        }
         Err(error) => explain_usage(&error),
     }));
     match outcome {

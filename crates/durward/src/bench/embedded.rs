@@ -14,6 +14,7 @@ use durward_pdp::{IndexKind, IndexSettings, PolicyText};
 use super::generate::in_xacml;
 use super::questions::read_request_texts;
 use super::{LanguageName, row, seconds, table};
+use crate::console::progress::Progress;
 use crate::failure::{CommandError, CommandResult};
 use crate::policies::{self, PolicyArguments};
 use crate::to_stdout;
@@ -129,9 +130,11 @@ pub(super) struct EmbeddedSession {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
+    let progress = Progress::start("reading policies and requests");
     let (texts, requests) = arguments.read()?;
     let mut subjects = Vec::new();
     for kind in arguments.index.kinds() {
+        progress.turn_to(format!("building the index `{kind}`"));
         let settings = arguments.index_settings();
         let prepare = || {
             let builder = arguments.policies.prepare().policies(texts.clone());
@@ -140,16 +143,19 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
         subjects.push((kind, BuiltPdp::build(&prepare).map_err(failure)?));
     }
     let mut measured = Vec::new();
-    for (kind, subject) in &subjects {
+    for (number, (kind, subject)) in (1..).zip(&subjects) {
+        progress.turn_to(format!("measuring the index `{kind}`, {number} of {}", subjects.len()));
         measured.push((*kind, subject.measure(&requests, &arguments.plan()).map_err(failure)?));
     }
     if arguments.statistics {
+        progress.turn_to("counting what the indexes did");
         for (kind, one) in &mut measured {
             let builder = arguments.policies.prepare().policies(texts.clone()).index(*kind);
             let counted = index_work(builder, arguments.index_settings(), &requests).map_err(failure)?;
             one.index = counted.to_string();
         }
     }
+    drop(progress);
     let session = arguments.session(&requests, measured);
     to_stdout(&if arguments.json { row::all(&session) } else { table::of(&session) })?;
     Ok(ExitCode::SUCCESS)

@@ -16,6 +16,7 @@ use super::node::{CoreSplit, HTTP_MARK, StartedServer, cores, resolve};
 use super::questions::read_request_texts;
 use super::row::{command, machine};
 use super::{counted, grouped, seconds};
+use crate::console::progress::Progress;
 use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 
@@ -126,7 +127,9 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
         process: server.as_ref().map(StartedServer::process),
         bare: bare.as_ref(),
     };
+    let progress = Progress::start("measuring the server");
     let measured = measure(&plan).map_err(failure)?;
+    drop(progress);
     to_stdout(&if arguments.json { row(&plan, &measured) } else { table(&plan, &measured) })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -10,6 +10,7 @@ use durward_pdp::{Pdp, PolicyText, ReadError, list_policies, read_policy_file};
 
 use super::files::{self, FileReaders, wrong};
 use super::secrets::{keyring, open_name, opened, sealed, sealed_name};
+use crate::console::progress::Progress;
 use crate::failure::{CommandError, CommandResult, without_number};
 use crate::serve::clock;
 use crate::to_stdout;
@@ -84,6 +85,7 @@ pub(super) struct SignBundle {
 
 pub(super) fn create(arguments: &CreateBundle) -> CommandResult {
     let at = wrong(&arguments.input);
+    let progress = Progress::start("making the bundle");
     refuse_xacml(&arguments.input)?;
     let recipient = arguments.seal_to.as_deref().map(files::recipient_key).transpose()?;
     let found = with_sealed_secrets(&arguments.input, recipient.as_ref())?;
@@ -101,6 +103,7 @@ pub(super) fn create(arguments: &CreateBundle) -> CommandResult {
     // Read again: what is written is what the limits allow.
     let bundle = Bundle::read(&bytes, &Limits::default()).map_err(&at)?;
     files::write(&arguments.output, &bytes, FileReaders::Usual, arguments.force)?;
+    drop(progress);
     tell(&arguments.output, &bundle, bytes.len())
 }
 

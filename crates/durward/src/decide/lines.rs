@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 use super::attributes::CliFinders;
 use super::expected::RecordedDecisions;
 use super::{name_of, tell};
+use crate::console::progress::Progress;
 use crate::failure::{BAD_INPUT, CommandError, CommandResult, SUCCESS, complain};
 use crate::ignore_closed;
 use crate::policies::decision_of;
@@ -24,6 +25,9 @@ use crate::wire::{FormArgument, MessageForm};
 
 /// Longest line: a request of the largest size, with every character escaped, and room for the rest.
 const LINE_BYTES_MAX: u64 = 32 << 20;
+
+/// After so many lines it is said how many there were.
+const TOLD_LINES: u64 = 1_000;
 
 /// One line. Other members are none of our business.
 #[derive(Deserialize)]
@@ -129,7 +133,11 @@ impl LineDecision {
 pub(super) fn answer(source: &mut impl LineAnswerer, path: &Path) -> CommandResult {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut bad = 0u64;
+    let progress = Progress::beside_output("deciding");
     let result = for_each_line(path, |number, line, is_last_for_now| {
+        if number.is_multiple_of(TOLD_LINES) {
+            progress.turn_to(format!("deciding: {number} lines"));
+        }
         let answer = source.answer(line)?;
         bad += u64::from(report(path, number, &answer));
         write_answer(&mut out, &answer)?;
@@ -155,7 +163,11 @@ pub(super) fn compare(source: &mut impl LineAnswerer, path: &Path, recorded: &Pa
     let mut recorded = RecordedDecisions::read(recorded)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut bad = 0u64;
+    let progress = Progress::beside_output("comparing");
     let result = for_each_line(path, |number, line, _| {
+        if number.is_multiple_of(TOLD_LINES) {
+            progress.turn_to(format!("comparing: {number} lines"));
+        }
         let answer = source.answer(line)?;
         bad += u64::from(report(path, number, &answer));
         if let Some(difference) =

@@ -21,6 +21,8 @@ use durward_pdp::xacml::request::Version;
 use durward_pdp::xacml::response::Status;
 use durward_pdp::{IndexKind, Pdp, RequestLanguage, Response};
 
+use crate::console::colour;
+use crate::console::progress::Progress;
 use crate::failure::{BAD_INPUT, CommandError, CommandResult, SUCCESS, complain, warn};
 use crate::policies::{self, ContextArguments, PolicyArguments};
 use crate::serve::clock;
@@ -130,12 +132,14 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
 }
 
 fn run_here(arguments: &Arguments) -> CommandResult {
+    let progress = Progress::start("reading policies");
     let texts = arguments.policies.read()?;
     let watched = if arguments.watch { texts.clone() } else { Vec::new() };
     let builder = arguments.policies.prepare().policies(texts).index(arguments.index);
     let builder = arguments.context.add_to(builder)?;
     let builder = if arguments.explain { builder.explaining() } else { builder };
     let pdp = builder.build().map_err(|errors| CommandError::policies(&errors))?;
+    drop(progress);
     let finders = CliFinders::new(clock());
     match (&arguments.requests, &arguments.expect) {
         (Some(requests), None) => lines::answer(
@@ -217,7 +221,8 @@ fn answer_request(pdp: &Pdp, text: &[u8], arguments: &Arguments) -> CommandResul
             let response = pdp.decide(&request);
             let mut answer = answer_form.write(&response, request.version) + "\n";
             if arguments.explain {
-                answer.push_str(&format!("\n{}", pdp.explain(&request)));
+                let explanation = colour::explanation(&pdp.explain(&request).to_string());
+                answer.push_str(&format!("\n{explanation}"));
             }
             to_stdout(&answer)?;
             let code = if arguments.exit_code { code::of_response(&response) } else { SUCCESS };
@@ -243,7 +248,8 @@ fn answer_subscription(
     let decision = finders.decide(pdp, subscription);
     let mut answer = decision.to_json() + "\n";
     if arguments.explain {
-        answer.push_str(&format!("\n{}", finders.explain(pdp, subscription)));
+        let explanation = colour::explanation(&finders.explain(pdp, subscription).to_string());
+        answer.push_str(&format!("\n{explanation}"));
     }
     to_stdout(&answer)?;
     let code = if arguments.exit_code { code::of_decision(&decision) } else { SUCCESS };

@@ -12,6 +12,7 @@ use durward_lab::simulate::{
 };
 
 use super::plan::text_of;
+use crate::console::progress::Progress;
 use crate::failure::{CommandError, CommandResult, DIFFERENT, SUCCESS};
 use crate::to_stdout;
 
@@ -117,8 +118,10 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
     deployment.check().map_err(wrong)?;
     let nodes =
         if arguments.nodes.is_empty() { vec![deployment.nodes.count] } else { arguments.nodes.clone() };
+    let progress = Progress::start("simulating");
     let mut all = Vec::new();
     for count in nodes {
+        progress.turn_to(format!("simulating {count} nodes"));
         let mut base = deployment.clone();
         if arguments.users.is_some() || arguments.rate.is_some() {
             base.nodes.count = count;
@@ -130,6 +133,7 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
         let text = record.to_json().map_err(|error| CommandError::new(error.to_string()))?;
         fs::write(path, text).map_err(|error| CommandError::from(error).at(path))?;
     }
+    drop(progress);
     to_stdout(&if arguments.json { json(&all)? } else { arguments.text(calibration.as_ref(), &all)? })?;
     Ok(ExitCode::SUCCESS)
 }

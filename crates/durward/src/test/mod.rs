@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use durward_scenario::report::{JunitCase, JunitOutcome, JunitProblem, JunitSuite, junit_suites};
 use durward_scenario::{TestDocuments, TestReport, TestSuite, TestText, report};
 
+use crate::console::colour;
+use crate::console::progress::Progress;
 use crate::failure::{BAD_INPUT, CommandError, CommandResult, DIFFERENT, SUCCESS};
 use crate::junit::JunitArguments;
 use files::{DirectoryFiles, beside};
@@ -66,15 +68,19 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> CommandResult {
+    let progress = Progress::start("reading policies and tests");
     let testdir = arguments.testdir.as_deref().unwrap_or(&arguments.dir);
     let documents = documents(&arguments.dir)?;
     let tests = tests(testdir)?;
     let below = DirectoryFiles { directory: arguments.dir.clone() };
     let begun = Instant::now();
     let clock = || begun.elapsed();
+    progress.turn_to(format!("testing {} files", tests.len()));
     let report = TestSuite::new(documents, &below).timed_by(&clock).run(&tests);
     let time = begun.elapsed();
-    arguments.junit.tell(&(report::scenarios(&report) + "\n" + &report::coverage(&report.coverage)))?;
+    drop(progress);
+    let scenarios = colour::tests(&report::scenarios(&report), arguments.junit.output());
+    arguments.junit.tell(&(scenarios + "\n" + &report::coverage(&report.coverage)))?;
     write(arguments, &report)?;
     let count = report.count();
     let has_passed = count.failed + count.errors + count.unreadable == 0;

@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Stdio;
 
 use crate::binary::binary;
 use crate::lab_run::{Folder, server};
+use crate::terminal::in_terminal;
 use crate::{command, durward};
 
 /// A scenario of one point; the file's name.
@@ -19,38 +19,6 @@ fn scenario(folder: &Folder, measure: &str) -> String {
     );
     std::fs::write(&file, text).unwrap();
     file
-}
-
-/// Runs a command line in a terminal of its own of this size, types `keys` after a second, and returns all that was written to
-/// the terminal. `script` of util-linux makes the terminal.
-fn in_terminal(line: &str, (columns, rows): (u16, u16), keys: &str) -> Option<String> {
-    if !durward_testdata::has_program("script", "--version", "apt-get install bsdutils") {
-        return None;
-    }
-    let line = format!(
-        "stty cols {columns} rows {rows}; before=$(stty -g); {line}; echo status=$?; [ \"$before\" = \"$(stty -g)\" ] && echo as-before"
-    );
-    let mut child = Command::new("script")
-        .args(["-q", "-c", &line, "/dev/null"])
-        .env("TERM", "xterm-256color")
-        .env("SHELL", "/bin/sh")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    let keys = keys.to_owned();
-    let typing = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(1_500));
-        let _ = input.write_all(keys.as_bytes());
-        // The terminal stays until all was written to it.
-        std::thread::sleep(Duration::from_secs(5));
-    });
-    let mut written = Vec::new();
-    child.stdout.take().unwrap().read_to_end(&mut written).unwrap();
-    child.wait().unwrap();
-    drop(typing);
-    Some(String::from_utf8_lossy(&written).into_owned())
 }
 
 const ENTER: &str = "\u{1b}[?1049h";

@@ -47,6 +47,7 @@ mod reload;
 mod remote;
 mod sapl;
 mod serve;
+mod terminal;
 mod test;
 mod usage;
 mod users;
