@@ -55,15 +55,29 @@ pub(crate) fn dist() -> Result<PathBuf, String> {
     built("dist", &SHIPPED)
 }
 
-/// Builds the binary that ships for another target.
-pub(crate) fn dist_for(target: &str) -> Result<PathBuf, String> {
-    built("dist", &[&SHIPPED[..], &["--target", target]].concat())?;
+/// Builds the binary that ships for a target, by default this machine, and for the releases of a repository, where it has any.
+pub(crate) fn dist_for(target: Option<&str>, repository: Option<&str>) -> Result<PathBuf, String> {
+    let mut command = build("dist", &SHIPPED);
+    if let Some(repository) = repository {
+        command.env("DURWARD_REPOSITORY", repository);
+    }
+    let Some(target) = target else {
+        run(&mut command)?;
+        return path("dist");
+    };
+    run(command.args(["--target", target]))?;
     Ok(Metadata::read()?.target_directory.join(target).join("dist/durward"))
 }
 
 fn built(profile: &str, features: &[&str]) -> Result<PathBuf, String> {
-    run(cargo(&["build", "--profile", profile, "--package", "durward"]).args(features).args(locked()))?;
+    run(&mut build(profile, features))?;
     path(profile)
+}
+
+fn build(profile: &str, features: &[&str]) -> Command {
+    let mut command = cargo(&["build", "--profile", profile, "--package", "durward"]);
+    command.args(features).args(locked());
+    command
 }
 
 fn path(profile: &str) -> Result<PathBuf, String> {

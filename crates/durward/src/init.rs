@@ -172,7 +172,7 @@ impl Project {
 
     fn workflow(&self) -> String {
         let steps = self.checks().iter().map(ToString::to_string).collect::<String>();
-        [WORKFLOW_BEGIN, &steps, WORKFLOW_END].concat()
+        [&workflow_begin(REPOSITORY), &steps, WORKFLOW_END].concat()
     }
 
     fn readme(&self) -> String {
@@ -263,6 +263,25 @@ impl fmt::Display for Check {
     }
 }
 
+/// Whose releases have archives of this build, if that was said when it was built: `cargo xtask dist --repository URL`.
+const REPOSITORY: Option<&str> = option_env!("DURWARD_REPOSITORY");
+
+/// The part that fetches durward: from the releases of its repository, or from where the variable says.
+fn workflow_begin(repository: Option<&str>) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let (origin, value) = match repository {
+        Some(repository) => {
+            let archive = format!("durward-{version}-x86_64-unknown-linux-gnu.tar.gz");
+            let url = format!("{repository}/releases/download/v{version}/{archive}");
+            ("Of this version, unless", format!("vars.DURWARD_URL || '{url}'"))
+        }
+        None => {
+            ("This durward was not built for a repository that has releases:", "vars.DURWARD_URL".to_owned())
+        }
+    };
+    WORKFLOW_BEGIN.replace("@ORIGIN@", origin).replace("@URL@", &value)
+}
+
 const WORKFLOW_BEGIN: &str = r#"# Checks and tests the policies. Servers that understand GitHub's workflows (Forgejo, Gitea) run it too.
 name: policies
 on: [push, pull_request]
@@ -273,14 +292,17 @@ jobs:
     runs-on: ubuntu-latest
     steps:
       - uses: actions/checkout@v4
-      # The variable DURWARD_URL of the repository says where the binary of durward can be fetched.
+      # @ORIGIN@ the variable DURWARD_URL of your repository says where an archive of durward is,
+      # durward-VERSION-x86_64-unknown-linux-gnu.tar.gz.
       - name: Install durward
         env:
-          DURWARD_URL: ${{ vars.DURWARD_URL }}
+          DURWARD_URL: ${{ @URL@ }}
         run: |
+          : "${DURWARD_URL:?set the variable DURWARD_URL of this repository to the address of an archive of durward}"
           mkdir -p "$HOME/bin"
-          curl --fail --silent --show-error --location --output "$HOME/bin/durward" "$DURWARD_URL"
-          chmod +x "$HOME/bin/durward"
+          curl --fail --silent --show-error --location --output durward.tar.gz "$DURWARD_URL"
+          tar -xzf durward.tar.gz --strip-components=1 -C "$HOME/bin" --wildcards '*/durward'
+          rm durward.tar.gz
           echo "$HOME/bin" >> "$GITHUB_PATH"
 "#;
 
@@ -338,6 +360,20 @@ mod tests {
         assert_eq!(settings.auth.users.len(), 1);
         let begun = Settings::from_toml(SETTINGS, "durward.toml").unwrap();
         assert_eq!(begun, Settings::default());
+    }
+
+    /// Nobody's address is made up for a build that has none.
+    #[test]
+    fn the_workflow_fetches_durward_from_where_it_was_built_for() {
+        let begin = workflow_begin(None);
+        assert!(begin.contains("DURWARD_URL: ${{ vars.DURWARD_URL }}\n"), "{begin}");
+        assert!(!begin.contains("https:"), "{begin}");
+        let begin = workflow_begin(Some("https://a.example/b"));
+        let url = format!(
+            "'https://a.example/b/releases/download/v{0}/durward-{0}-x86_64-unknown-linux-gnu.tar.gz'",
+            env!("CARGO_PKG_VERSION")
+        );
+        assert!(begin.contains(&format!("${{{{ vars.DURWARD_URL || {url} }}}}\n")), "{begin}");
     }
 
     #[test]

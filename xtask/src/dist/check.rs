@@ -4,7 +4,7 @@ use crate::built;
 use crate::dist::kinds::{self, KINDS, Work};
 use crate::dist::minisign::{self, Key};
 use crate::dist::plan::Plan;
-use crate::dist::product::{self, Product};
+use crate::dist::product::{self, Origin, Product};
 use crate::dist::sums::SUMS;
 use crate::dist::tar::Effort;
 use crate::dist::target::Target;
@@ -37,6 +37,7 @@ fn packages(binary: &Path, folder: &Path) -> Result<Outcome, String> {
         needs,
         pages: product::pages(binary, folder)?,
         notices: notices::make(shipped.values().copied()),
+        origin: Origin::none(),
         effort: Effort::Least,
         target,
     };
@@ -113,6 +114,10 @@ mod tests {
                 ..Pages::default()
             },
             notices: "notices".to_owned(),
+            origin: Origin {
+                maintainer: "A B <a@b.example>".to_owned(),
+                repository: Some("https://a.example/b".to_owned()),
+            },
             effort: Effort::Best,
         }
     }

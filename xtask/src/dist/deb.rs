@@ -47,6 +47,7 @@ fn documents(product: &Product) -> Result<Vec<Entry>, String> {
     let changes = text("packaging/debian/changelog")?
         .replace("@VERSION@", &version(product))
         .replace("@UPSTREAM@", &product.version)
+        .replace("@MAINTAINER@", &product.origin.maintainer)
         .replace("@DATE@", &rfc_2822(product.time));
     let folder = "usr/share/doc/durward";
     let zipped = |name: &str, content: &str| -> Result<Entry, String> {
@@ -65,6 +66,8 @@ fn control(product: &Product, files: &[Entry]) -> Result<String, String> {
     Ok(text("packaging/debian/control")?
         .replace("@VERSION@", &version(product))
         .replace("@ARCHITECTURE@", product.target.debian())
+        .replace("@MAINTAINER@", &product.origin.maintainer)
+        .replace("@HOMEPAGE@\n", &product.origin.line("Homepage"))
         .replace("@SIZE@", &bytes.div_ceil(1024).to_string())
         .replace("@DEPENDS@", &depends(product)?))
 }

@@ -7,11 +7,16 @@ use std::path::Path;
 /// Its file's name.
 pub(crate) const NAME: &str = "durward.rb";
 
-/// Fills the template in, for the archives in a folder, which are fetched from `url`.
+/// Fills the template in, for the archives in a folder, which are fetched from `url`; without a repository the project is where these are.
 ///
 /// # Errors
 /// There is no archive.
-pub(crate) fn make(folder: &Path, version: &str, url: &str) -> Result<String, String> {
+pub(crate) fn make(
+    folder: &Path,
+    version: &str,
+    url: &str,
+    repository: Option<&str>,
+) -> Result<String, String> {
     let url = url.trim_end_matches('/');
     let mut archives = Vec::new();
     for name in names(folder)? {
@@ -25,7 +30,10 @@ pub(crate) fn make(folder: &Path, version: &str, url: &str) -> Result<String, St
         return Err(format!("no archive of {version} for a formula in `{}`", folder.display()));
     }
     let filled = fill(&text("packaging/homebrew/durward.rb")?, &archives);
-    Ok(filled.replace("@VERSION@", version).replace("@HOMEPAGE@", homepage(url)).replace("@URL@", url))
+    Ok(filled
+        .replace("@VERSION@", version)
+        .replace("@HOMEPAGE@", repository.unwrap_or(homepage(url)))
+        .replace("@URL@", url))
 }
 
 /// The project that has a release, on forges that keep releases below `/releases/` or `/-/releases/`.

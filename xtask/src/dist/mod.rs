@@ -55,14 +55,12 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
 }
 
 fn all(plan: &Plan) -> Result<ExitCode, String> {
+    let origin = plan.origin()?;
     let mut report = Report::new();
     let mut built = plan.binary.clone();
     if built.is_none() {
         report.step("binary that ships", || {
-            let binary = match &plan.target {
-                Some(target) => release::dist_for(target),
-                None => release::dist(),
-            };
+            let binary = release::dist_for(plan.target.as_deref(), plan.repository.as_deref());
             let outcome = binary
                 .as_ref()
                 .map_or_else(|message| Outcome::Failed(message.clone()), |it| release::weigh(it));
@@ -87,6 +85,7 @@ fn all(plan: &Plan) -> Result<ExitCode, String> {
         needs,
         pages: product::pages(&generator, &scratch)?,
         notices: notices::make(shipped.values().copied()),
+        origin,
         effort: Effort::Best,
         target,
     };
@@ -112,7 +111,10 @@ fn all(plan: &Plan) -> Result<ExitCode, String> {
 fn collect(folder: &Path, version: &str, plan: &Plan) -> Result<String, String> {
     let mut notes = Vec::new();
     if let Some(url) = &plan.url {
-        write(&folder.join(formula::NAME), formula::make(folder, version, url)?.as_bytes())?;
+        write(
+            &folder.join(formula::NAME),
+            formula::make(folder, version, url, plan.repository.as_deref())?.as_bytes(),
+        )?;
     } else {
         notes.push("no formula without `--url`".to_owned());
     }

@@ -21,7 +21,32 @@ pub(crate) struct Product {
     pub(crate) pages: Pages,
     /// Licences and notices of the crates that are in the binary.
     pub(crate) notices: String,
+    pub(crate) origin: Origin,
     pub(crate) effort: Effort,
+}
+
+/// Who answers for packages, and where they come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// A name and an address, as packages of Debian have them: `Name <name@host>`.
+    pub(crate) maintainer: String,
+    /// The address of the project, if it has one.
+    pub(crate) repository: Option<String>,
+}
+
+/// What packages say where nobody is named: a package of Debian must name somebody.
+const NOBODY: &str = "Built without a maintainer <nobody@localhost>";
+
+impl Origin {
+    /// That of packages which nobody is to publish.
+    pub(crate) fn none() -> Origin {
+        Origin { maintainer: NOBODY.to_owned(), repository: None }
+    }
+
+    /// A line of a package's description that names the repository; nothing without one.
+    pub(crate) fn line(&self, field: &str) -> String {
+        self.repository.as_ref().map(|repository| format!("{field}: {repository}\n")).unwrap_or_default()
+    }
 }
 
 /// Man pages and completions.

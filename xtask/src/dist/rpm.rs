@@ -33,6 +33,7 @@ pub(crate) fn make(product: &Product, rpmbuild: &Path, scratch: &Path) -> Result
     lay_out(&files, &top.join("SOURCES/root"))?;
     let spec = text("packaging/rpm/durward.spec")?
         .replace("@VERSION@", &product.sorted_version())
+        .replace("@URL@\n", &product.origin.line("URL"))
         .replace("@IS_DYNAMIC@", if product.is_static() { "0" } else { "1" })
         .replace("@FILES@", listed(&files).trim_end());
     let path = top.join("durward.spec");
