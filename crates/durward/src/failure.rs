@@ -70,6 +70,12 @@ impl CommandError {
         CommandError { messages, hint: Some(hint) }
     }
 
+    /// The way out, if there is one.
+    #[cfg(test)]
+    pub(crate) fn way_out(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// Writes it to standard error.
     pub(crate) fn report(&self) {
         self.messages.iter().for_each(complain);

@@ -81,7 +81,7 @@ pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<PolicyText>, CommandErro
     for path in paths {
         let failed = |error: durward_pdp::ReadError| {
             CommandError::new(without_number(&error.to_string()))
-                .hint("give a policy file, or a directory of files `*.xml`")
+                .hint("give a policy file, or a directory with files `*.sapl` or `*.xml`; `durward init` writes a project")
         };
         texts.append(&mut read_policies(path).map_err(failed)?);
     }

@@ -227,7 +227,9 @@ pub(crate) fn failure(error: StartError) -> CommandError {
     match error {
         StartError::Policies(errors) => CommandError::policies(&errors),
         StartError::Read(error) => CommandError::new(without_number(&error.to_string()))
-            .hint("name the policies with `--policies DIR`, or in durward.toml as `policies.path`"),
+            .hint(
+                "name the policies with `--policies DIR`, or in durward.toml as `policies.path`; `durward init` writes a project",
+            ),
         StartError::Listen(address, error) => {
             let why = without_number(&error.to_string());
             CommandError::new(format!("cannot listen on {address}: {why}"))

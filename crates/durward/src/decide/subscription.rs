@@ -48,8 +48,14 @@ fn part(name: &str, text: Option<&str>) -> Result<Value, CommandError> {
     let Some(text) = text else { return Ok(Value::Undefined) };
     json::read(text).map_err(|error| {
         CommandError::new(format!("--{name} is no JSON: {error}"))
-            .hint(format!("a text stands in quotation marks: --{name} '\"{name}\"'"))
+            .hint(format!("a text stands in quotation marks: --{name} '\"{}\"'", as_text(text, name)))
     })
+}
+
+/// The text itself, where a shell and JSON take it as it is.
+fn as_text<'t>(text: &'t str, otherwise: &'t str) -> &'t str {
+    let is_plain = |character: char| character.is_alphanumeric() || " -_./:@".contains(character);
+    if !text.is_empty() && text.len() <= 60 && text.chars().all(is_plain) { text } else { otherwise }
 }
 
 /// Whether a text is a subscription rather than a request.
@@ -57,4 +63,20 @@ pub(super) fn is_one(text: &[u8]) -> bool {
     let value = json::read(text).ok();
     let object = value.as_ref().and_then(Value::as_object);
     object.is_some_and(|object| object.contains_key("subject") && !object.contains_key("Request"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_without_quotation_marks_is_shown_with_them() {
+        for (text, shown) in
+            [("doctor", "doctor"), ("record 7", "record 7"), ("{role: 1}", "subject"), ("", "subject")]
+        {
+            let error = part("subject", Some(text)).unwrap_err();
+            let hint = format!("a text stands in quotation marks: --subject '\"{shown}\"'");
+            assert_eq!(error.way_out(), Some(hint.as_str()), "{text}");
+        }
+    }
 }

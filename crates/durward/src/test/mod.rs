@@ -123,7 +123,8 @@ fn documents(directory: &Path) -> Result<TestDocuments, CommandError> {
     let found = files::below(directory, "sapl")?;
     if found.is_empty() {
         let message = format!("no documents `*.sapl` below {}", directory.display());
-        return Err(CommandError::new(message).hint("say with `--dir` where they are"));
+        return Err(CommandError::new(message)
+            .hint("say with `--dir` where they are; `durward init` writes a project with tests"));
     }
     for path in found {
         let text = files::read(&path)?;

@@ -33,7 +33,7 @@ fn what_is_no_policy_is_a_problem_of_the_policy() {
 fn a_missing_file_is_bad_input() {
     durward(&["check", "nowhere"]).exits(2).complains(
         "nowhere: No such file or directory",
-        "give a policy file, or a directory of files `*.xml`",
+        "give a policy file, or a directory with files `*.sapl` or `*.xml`; `durward init` writes a project",
     );
     durward(&["check"]).exits(2);
 }

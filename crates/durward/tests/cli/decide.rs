@@ -83,7 +83,7 @@ fn what_is_no_request_at_all_is_bad_input() {
 fn files_that_are_not_there_are_named() {
     durward(&["decide", "--policies", "nowhere"]).exits(2).complains(
         "nowhere: No such file or directory",
-        "give a policy file, or a directory of files `*.xml`",
+        "give a policy file, or a directory with files `*.sapl` or `*.xml`; `durward init` writes a project",
     );
     let ran = decide(&["--request", "nothing.xml"]).exits(2);
     assert_eq!(ran.stderr, "durward: error: cannot read nothing.xml: No such file or directory\n");

@@ -74,9 +74,10 @@ fn the_exit_code_tells_failures_from_errors() {
     run(&directory, &["--testdir", "none"])
         .exits(2)
         .complains("no tests `*.sapltest` below none", "say with `--testdir` where they are");
-    run(&directory, &["--dir", "none"])
-        .exits(2)
-        .complains("no documents `*.sapl` below none", "say with `--dir` where they are");
+    run(&directory, &["--dir", "none"]).exits(2).complains(
+        "no documents `*.sapl` below none",
+        "say with `--dir` where they are; `durward init` writes a project with tests",
+    );
     run(&directory, &["--dir", "nowhere"]).exits(2);
     fs::remove_dir_all(directory).unwrap();
 }
