@@ -54,7 +54,7 @@ pub(crate) fn generated(report: &mut Report) {
 
 /// Features that somebody builds the binary with alone, such that one leans on nothing that another brings. All of them, and none, are built
 /// by other steps.
-const ALONE: [&str; 2] = ["lab", "opcua"];
+const ALONE: [&str; 3] = ["lab", "opcua", "pages"];
 
 /// In the profile `release`, whose dependencies the release binary has built; tests are built in the directory of `dev`.
 fn features_alone() -> Result<(), String> {
