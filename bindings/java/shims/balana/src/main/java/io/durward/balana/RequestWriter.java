@@ -8,11 +8,13 @@ import java.net.URI;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
 import org.w3c.dom.Node;
 import org.wso2.balana.attr.AttributeValue;
 import org.wso2.balana.attr.BagAttribute;
+import org.wso2.balana.attr.DoubleAttribute;
 import org.wso2.balana.attr.xacml3.XPathAttribute;
 import org.wso2.balana.cond.EvaluationResult;
 import org.wso2.balana.ctx.AbstractRequestCtx;
@@ -46,7 +48,7 @@ final class RequestWriter {
         RequestText text = new RequestText(request.isReturnPolicyIdList(), request.isCombinedDecision(), xpath);
         for (Attributes attributes : request.getAttributesSet()) {
             String name = attributes.getCategory().toString();
-            RequestText.Category category = text.category(name, attributes.getId(), contentOf(attributes));
+            RequestText.Category category = text.category(name, attributes.getId(), attributes.getContent());
             for (Attribute attribute : attributes.getAttributes()) {
                 category.attribute(
                         attribute.getId().toString(),
@@ -65,24 +67,17 @@ final class RequestWriter {
         return text;
     }
 
-    private static Node contentOf(Attributes attributes) {
-        Node content = attributes.getContent();
-        return content instanceof Document document ? document.getDocumentElement() : content;
-    }
-
-    static List<Value> valuesOf(Attribute attribute) {
+    private static List<Value> valuesOf(Attribute attribute) {
         return attribute.getValues().stream().map(RequestWriter::valueOf).toList();
     }
 
     private static Value valueOf(AttributeValue value) {
-        String text = value.encode();
+        String dataType = value.getType().toString();
         if (value instanceof XPathAttribute path) {
-            return new Value(value.getType().toString(), path.getValue(), path.getXPathCategory());
+            return new Value(dataType, path.getValue(), path.getXPathCategory(), Map.of());
         }
-        // As Java writes them, and XML Schema does not.
-        String written = text.equals("Infinity") ? "INF" : text.equals("-Infinity") ? "-INF" : text;
-        boolean isDouble = value.getType().toString().endsWith("#double");
-        return new Value(value.getType().toString(), isDouble ? written : text, null);
+        boolean isDouble = value instanceof DoubleAttribute;
+        return isDouble ? Value.ofDouble(dataType, value.encode()) : new Value(dataType, value.encode());
     }
 
     boolean has(Designator wanted) {

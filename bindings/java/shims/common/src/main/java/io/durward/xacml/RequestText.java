@@ -12,6 +12,7 @@ import org.w3c.dom.Node;
 /** Makes a request of XACML 3.0 in XML of what objects of other libraries hold. Values are escaped as they must be. */
 public final class RequestText {
     private static final String XACML = "urn:oasis:names:tc:xacml:3.0:core:schema:wd-17";
+    private static final String NAMESPACES = "http://www.w3.org/2000/xmlns/";
 
     private final Document document = Xml.document();
     private final Element request = document.createElementNS(XACML, "Request");
@@ -46,7 +47,8 @@ public final class RequestText {
             attributes.setAttributeNS("http://www.w3.org/XML/1998/namespace", "xml:id", xmlId);
         }
         if (content != null) {
-            below(attributes, "Content").appendChild(document.importNode(content, true));
+            Node root = content instanceof Document whole ? whole.getDocumentElement() : content;
+            below(attributes, "Content").appendChild(document.importNode(root, true));
         }
         return new Category(category, attributes);
     }
@@ -89,8 +91,19 @@ public final class RequestText {
      * @param dataType its type
      * @param text how it is written
      * @param xpathCategory the category whose content an XPath expression is about; null for values that are none
+     * @param namespaces what its prefixes stand for
      */
-    public record Value(String dataType, String text, String xpathCategory) {}
+    public record Value(String dataType, String text, String xpathCategory, Map<String, String> namespaces) {
+        /** A value that is no XPath expression. */
+        public Value(String dataType, String text) {
+            this(dataType, text, null, Map.of());
+        }
+
+        /** The same value of a double that Java has written, as XML Schema writes it. */
+        public static Value ofDouble(String dataType, String text) {
+            return new Value(dataType, text.replace("Infinity", "INF"));
+        }
+    }
 
     /** A category of the request. */
     public final class Category {
@@ -118,6 +131,7 @@ public final class RequestText {
                 if (value.xpathCategory() != null) {
                     element.setAttribute("XPathCategory", value.xpathCategory());
                 }
+                value.namespaces().forEach((prefix, uri) -> element.setAttributeNS(NAMESPACES, "xmlns:" + prefix, uri));
                 element.setTextContent(value.text());
             }
         }
