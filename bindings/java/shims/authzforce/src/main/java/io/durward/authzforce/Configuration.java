@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.xml.transform.stream.StreamSource;
 import oasis.names.tc.xacml._3_0.core.schema.wd_17.PolicySet;
@@ -35,7 +36,8 @@ import org.springframework.util.ResourceUtils;
 /** What durward takes of AuthzForce's {@code pdp.xml}. What would change decisions and is not supported is refused. */
 final class Configuration {
     /** The request and result processors that AuthzForce has itself. */
-    private static final String THEIR_OWN = "urn:ow2:authzforce:feature:pdp:";
+    private static final Pattern THEIR_OWN = Pattern.compile("urn:ow2:authzforce:feature:pdp:re(quest-pre|sult-post)proc:"
+            + "xacml-(xml|json):(default(-lax|-strict)?|multiple:repeated-attribute-categories-(lax|strict))");
 
     private Configuration() {}
 
@@ -59,6 +61,9 @@ final class Configuration {
         if (!pdp.getAttributeProviders().isEmpty()) {
             String name = pdp.getAttributeProviders().get(0).getClass().getName();
             throw new IllegalArgumentException("attribute providers are not supported: `" + name + "`");
+        }
+        if (!pdp.isStandardAttributeProvidersEnabled()) {
+            throw new IllegalArgumentException("the time is always known: `standardAttributeProvidersEnabled` cannot be false");
         }
         if (pdp.isStrictAttributeIssuerMatch()) {
             throw new IllegalArgumentException("`strictAttributeIssuerMatch` is not supported");
@@ -85,7 +90,7 @@ final class Configuration {
     }
 
     private static void refuseForeign(String processor) {
-        if (processor != null && !processor.startsWith(THEIR_OWN)) {
+        if (processor != null && !THEIR_OWN.matcher(processor.strip()).matches()) {
             throw new IllegalArgumentException("the processor `" + processor + "` is not supported");
         }
     }
