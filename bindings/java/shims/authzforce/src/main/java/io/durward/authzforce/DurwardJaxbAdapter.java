@@ -34,27 +34,12 @@ final class DurwardJaxbAdapter implements PdpEngineInoutAdapter<Request, Respons
         try {
             Response response = Jaxb.read(point.decide(Jaxb.write(request, namespacePrefixUriMap)));
             return new Response(
-                    response.getResults().stream().map(DurwardJaxbAdapter::asTheirs).toList());
+                    response.getResults().stream().map(Jaxb::asTheirs).toList());
         } catch (QuestionException error) {
             return indeterminate(XacmlStatusCode.SYNTAX_ERROR, error);
         } catch (DurwardException | JAXBException | IllegalArgumentException error) {
             return indeterminate(XacmlStatusCode.PROCESSING_ERROR, error);
         }
-    }
-
-    /** AuthzForce writes no status where all is well. */
-    private static Result asTheirs(Result result) {
-        Status status = result.getStatus();
-        boolean isWell = status != null && XacmlStatusCode.OK.value().equals(status.getStatusCode().getValue());
-        return !isWell
-                ? result
-                : new Result(
-                        result.getDecision(),
-                        null,
-                        result.getObligations(),
-                        result.getAssociatedAdvice(),
-                        result.getAttributes(),
-                        result.getPolicyIdentifierList());
     }
 
     private static Response indeterminate(XacmlStatusCode code, Exception error) {

@@ -1,7 +1,5 @@
 package io.durward.authzforce;
 
-import com.google.common.collect.HashMultiset;
-import com.google.common.collect.Multiset;
 import io.durward.DurwardException;
 import io.durward.xacml.RequestText;
 import io.durward.xacml.RequestText.Value;
@@ -95,12 +93,19 @@ public final class DurwardPdpEngine implements CloseablePdpEngine {
     public DecisionResult evaluate(DecisionRequest request) {
         try {
             List<Result> results = Jaxb.read(point.decide(text(request))).getResults();
-            if (results.size() == 1) {
-                return XacmlJaxbParsingUtils.parseXacmlJaxbResult(results.get(0), VALUES);
-            }
-            return indeterminate("several decisions for what is one request");
+            boolean isOne = results.size() == 1;
+            return isOne ? resultOf(results.get(0)) : indeterminate("several decisions for what is one request");
         } catch (DurwardException | JAXBException | IllegalArgumentException error) {
             return indeterminate(error.getMessage());
+        }
+    }
+
+    private static DecisionResult resultOf(Result result) {
+        try {
+            return XacmlJaxbParsingUtils.parseXacmlJaxbResult(Jaxb.asTheirs(result), VALUES);
+        } catch (RuntimeException error) {
+            // Their reader knows no XPath expressions in obligations, and has no class of exceptions of its own.
+            return indeterminate("the result cannot be read: " + error.getMessage());
         }
     }
 
@@ -148,7 +153,7 @@ public final class DurwardPdpEngine implements CloseablePdpEngine {
 
     private static List<Value> valuesOf(
             AttributeFqn name, AttributeBag<?> bag, Map<AttributeFqn, AttributeBag<?>> attributes) {
-        Multiset<AttributeValue> values = HashMultiset.create();
+        List<AttributeValue> values = new ArrayList<>();
         bag.forEach(values::add);
         if (name.getIssuer().isEmpty()) {
             attributes.forEach((other, issued) -> {

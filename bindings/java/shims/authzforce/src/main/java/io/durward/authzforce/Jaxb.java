@@ -10,7 +10,10 @@ import java.util.Map;
 import javax.xml.transform.stream.StreamSource;
 import oasis.names.tc.xacml._3_0.core.schema.wd_17.Request;
 import oasis.names.tc.xacml._3_0.core.schema.wd_17.Response;
+import oasis.names.tc.xacml._3_0.core.schema.wd_17.Result;
+import oasis.names.tc.xacml._3_0.core.schema.wd_17.Status;
 import org.ow2.authzforce.xacml.Xacml3JaxbHelper;
+import org.ow2.authzforce.xacml.identifiers.XacmlStatusCode;
 import org.w3c.dom.Document;
 
 /** Writes their requests, and reads responses into theirs. */
@@ -60,5 +63,20 @@ final class Jaxb {
     static Response read(String response) throws JAXBException {
         StreamSource source = new StreamSource(new StringReader(response));
         return READER.get().unmarshal(source, Response.class).getValue();
+    }
+
+    /** AuthzForce writes no status where all is well. */
+    static Result asTheirs(Result result) {
+        Status status = result.getStatus();
+        boolean isWell = status != null && XacmlStatusCode.OK.value().equals(status.getStatusCode().getValue());
+        return !isWell
+                ? result
+                : new Result(
+                        result.getDecision(),
+                        null,
+                        result.getObligations(),
+                        result.getAssociatedAdvice(),
+                        result.getAttributes(),
+                        result.getPolicyIdentifierList());
     }
 }

@@ -144,6 +144,8 @@ class DurwardPdpEngineTest {
             assertEquals("log", result.getPepActions().get(0).getId());
             assertTrue(result.getPepActions().get(0).isMandatory());
             assertEquals(2, result.getApplicablePolicies().size());
+            DecisionRequest nothing = engine.newRequestBuilder(0, 0).build(false);
+            assertEquals(DecisionType.NOT_APPLICABLE, engine.evaluate(nothing).getDecision());
             List<DecisionRequest> both = List.of(request(engine, "cook", false), request(engine, "doctor", false));
             List<DecisionType> decisions = engine.evaluate(both, null).stream()
                     .map(answer -> answer.getValue().getDecision())

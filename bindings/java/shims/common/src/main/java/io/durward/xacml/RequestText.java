@@ -80,8 +80,11 @@ public final class RequestText {
         category.attribute(wanted.attributeId(), wanted.issuer(), false, values);
     }
 
-    /** The request as a text. */
+    /** The request as a text. One of nothing asks about an empty environment, since XACML wants a category. */
     public String text() {
+        if (categories.isEmpty()) {
+            category("urn:oasis:names:tc:xacml:3.0:attribute-category:environment", null, null);
+        }
         return Xml.write(document);
     }
 
