@@ -54,7 +54,9 @@ public final class XacmlPoint implements AutoCloseable {
      * @throws PolicyException they are broken, or one is missing
      */
     public static XacmlPoint ofRoots(
-            List<PolicyDocument> roots, Collection<PolicyDocument> others, String combiningAlgorithm) {
+            List<PolicyDocument> given, Collection<PolicyDocument> others, String combiningAlgorithm) {
+        // A file may be named twice.
+        List<PolicyDocument> roots = given.stream().distinct().toList();
         if (roots.size() == 1) {
             return ofRoot(roots.get(0), others);
         }
