@@ -72,7 +72,8 @@ fn tests_of(build: &Path, name: &str) -> Result<u64, String> {
     for entry in fs::read_dir(&reports).map_err(cannot)? {
         let path = entry.map_err(cannot)?.path();
         if path.extension().is_some_and(|end| end == "xml") {
-            count += fs::read_to_string(&path).map_err(cannot)?.matches("<testcase ").map(|_| 1_u64).sum::<u64>();
+            count +=
+                fs::read_to_string(&path).map_err(cannot)?.matches("<testcase ").map(|_| 1_u64).sum::<u64>();
         }
     }
     if count == 0 { Err(format!("no tests of `durward-{name}` were run")) } else { Ok(count) }
