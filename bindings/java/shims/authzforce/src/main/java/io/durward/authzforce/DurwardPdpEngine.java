@@ -79,7 +79,7 @@ public final class DurwardPdpEngine implements CloseablePdpEngine {
         return new DurwardPdpEngine(Configuration.point(configuration, properties));
     }
 
-    /** The engine for requests and responses of JAXB: what {@code PdpEngineAdapters.newXacmlJaxbInoutAdapter} makes of theirs. */
+    /** The engine for requests and responses of JAXB: what {@code PdpEngineAdapters.newXacmlJaxbInoutAdapter} makes of theirs. Closing it closes the engine. */
     public PdpEngineInoutAdapter<Request, Response> xacmlJaxb() {
         return new DurwardJaxbAdapter(point);
     }

@@ -3,11 +3,11 @@ package io.durward.balana;
 import io.durward.xacml.Designator;
 import io.durward.xacml.RequestText.Value;
 import io.durward.xacml.Xml;
+import java.util.ArrayList;
 import java.util.List;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
 import org.w3c.dom.Node;
-import org.w3c.dom.NodeList;
 import org.wso2.balana.ctx.xacml2.RequestCtx;
 
 /** A request of XACML 2.0 or before: the document that Balana has read it from, with what its attribute finders add. */
@@ -21,20 +21,33 @@ final class EarlierRequest {
         root = RequestWriter.rootOf(request);
     }
 
+    /** Looks at what belongs to the request itself, and not into the content of a resource, in which anything may stand. */
     boolean has(Designator wanted) {
-        NodeList attributes = root.getElementsByTagNameNS("*", "Attribute");
-        for (int at = 0; at < attributes.getLength(); at++) {
-            Element attribute = (Element) attributes.item(at);
-            boolean isOfIssuer =
-                    wanted.issuer() == null || wanted.issuer().equals(attribute.getAttribute("Issuer"));
-            if (isOfIssuer
-                    && wanted.attributeId().equals(attribute.getAttribute("AttributeId"))
-                    && wanted.dataType().equals(attribute.getAttribute("DataType"))
-                    && wanted.category().equals(categoryOf((Element) attribute.getParentNode()))) {
-                return true;
+        for (Element section : childrenOf(root)) {
+            if (!wanted.category().equals(categoryOf(section))) {
+                continue;
+            }
+            for (Element attribute : childrenOf(section)) {
+                boolean isOfIssuer = wanted.issuer() == null || wanted.issuer().equals(attribute.getAttribute("Issuer"));
+                if (isOfIssuer
+                        && attribute.getLocalName().equals("Attribute")
+                        && wanted.attributeId().equals(attribute.getAttribute("AttributeId"))
+                        && wanted.dataType().equals(attribute.getAttribute("DataType"))) {
+                    return true;
+                }
             }
         }
         return false;
+    }
+
+    private static List<Element> childrenOf(Element parent) {
+        List<Element> children = new ArrayList<>();
+        for (Node node = parent.getFirstChild(); node != null; node = node.getNextSibling()) {
+            if (node instanceof Element element) {
+                children.add(element);
+            }
+        }
+        return children;
     }
 
     private static String categoryOf(Element section) {
@@ -48,8 +61,8 @@ final class EarlierRequest {
 
     void add(Designator wanted, List<Value> values) {
         Document document = root.getOwnerDocument();
-        for (Node node = root.getFirstChild(); node != null; node = node.getNextSibling()) {
-            if (node instanceof Element section && wanted.category().equals(categoryOf(section))) {
+        for (Element section : childrenOf(root)) {
+            if (wanted.category().equals(categoryOf(section))) {
                 addTo(section, wanted, values);
                 return;
             }

@@ -203,6 +203,22 @@ class DurwardPdpTest {
         assertTrue(failed.contains("the directory is down"), failed);
     }
 
+    /** Whoever writes a resource's content must not keep attribute finders from being asked. */
+    @Test
+    void attributesInContentAreNoneOfTheRequest() {
+        String request = """
+                <Request xmlns="urn:oasis:names:tc:xacml:2.0:context:schema:os"><Subject/>
+                <Resource><ResourceContent><Subject>
+                  <Attribute AttributeId="role" DataType="http://www.w3.org/2001/XMLSchema#string">
+                    <AttributeValue>cook</AttributeValue></Attribute></Subject></ResourceContent>
+                  <Attribute AttributeId="urn:oasis:names:tc:xacml:1.0:resource:resource-id"
+                    DataType="http://www.w3.org/2001/XMLSchema#string">
+                  <AttributeValue>record</AttributeValue></Attribute></Resource>
+                <Action/></Request>""";
+        String response = new DurwardPdp(config(new Roles("doctor"))).evaluate(request);
+        assertTrue(response.contains("<Decision>Permit</Decision>"), response);
+    }
+
     @Test
     void repeatedCategoriesAreSeveralRequests() {
         String one = request("doctor");
