@@ -45,7 +45,8 @@ fn number(outcome: Outcome) -> u32 {
 /// What is in force, as JSON.
 pub(crate) fn snapshot(info: &SnapshotInfo) -> String {
     let SnapshotInfo { id, documents, policies, rules, index, .. } = info;
-    json!({ "id": id, "documents": documents, "policies": policies, "rules": rules, "index": index }).to_string()
+    json!({ "id": id, "documents": documents, "policies": policies, "rules": rules, "index": index })
+        .to_string()
 }
 
 pub(crate) fn of_question(error: &QuestionError) -> JsError {

@@ -18,7 +18,11 @@ extern "C" {
 
 pub(crate) fn clock() -> Clock {
     Arc::new(|| {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "what is no time is 1970")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "what is no time is 1970"
+        )]
         let since = Duration::from_millis(date_now() as u64);
         UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
     })
