@@ -76,19 +76,19 @@ fn package() -> Result<(), Missing> {
     copy_files(&package_node::ours().join("tests"), &fresh.join("tests"))?;
     copy_files(&ours.join("tests"), &fresh.join("tests"))?;
     // Its test has false modules.
-    copy(&ours.join("js/addon.js"), &fresh.join("js/addon.js"))?;
     write(&fresh.join("js/package.json"), "{ \"type\": \"module\" }\n")?;
+    copy(&ours.join("js/addon.js"), &fresh.join("js/addon.js"))?;
     let cases = metadata::root().join("crates/durward-embed/tests/cases.json");
     Ok(copy(&cases, &fresh.join("tests/cases.json"))?)
 }
 
-/// All tests of the package for Node, which falls back to this one; and its own.
+/// All tests of the package for Node, which falls back to this one since no other is installed; and its own.
 fn in_node() -> Result<(), Missing> {
     let (node, fresh) = (install::tool(NODE)?, fresh()?);
     let tests = files(&fresh.join("tests"))?.into_iter().filter(|path| is_test(path));
     let mut command = Command::new(node);
     command.arg("--test").args(tests).current_dir(&fresh);
-    Ok(run(command.env("DURWARD_WASM", "1").env_remove("DURWARD_NATIVE"))?)
+    Ok(run(command.env_remove("DURWARD_NATIVE").env_remove("DURWARD_WASM"))?)
 }
 
 fn in_deno() -> Result<(), Missing> {

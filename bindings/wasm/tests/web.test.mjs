@@ -1,9 +1,11 @@
 // The package as a browser has it, here in Node: loaded by hand, and by itself.
 
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import * as durward from 'durward/web'
 import { everywhere } from './everywhere.mjs'
 
@@ -64,4 +66,15 @@ test('a stack that is at its end gives an exception, and never a permit', async 
   }
   deep()
   assert.equal(permits, 0)
+})
+
+test('the package for Node takes WebAssembly where there is no addon, and where it is asked to', () => {
+  const native = createRequire(import.meta.url)('../node_modules/durward/lib/native.js')
+  assert.equal(native.isWasm, true)
+  const script = 'console.log(require("./node_modules/durward/lib/native.js").isWasm)'
+  const cwd = fileURLToPath(new URL('..', import.meta.url))
+  const run = (env) => spawnSync(process.execPath, ['-e', script], { encoding: 'utf8', cwd, env: { ...process.env, ...env } })
+  assert.equal(run({ DURWARD_WASM: '1' }).stdout, 'true\n')
+  const own = run({ DURWARD_WASM: '1', DURWARD_NATIVE: '/no/such.node' })
+  assert.match(own.stderr, /DURWARD_NATIVE, \/no\/such.node: not there/)
 })
