@@ -27,6 +27,7 @@ mod package_c;
 mod package_java;
 mod package_node;
 mod package_python;
+mod package_wasm;
 mod peers;
 mod pool;
 mod process;
@@ -74,6 +75,8 @@ cargo xtask <command>
                          in Express, Connect and Fastify, which npm fetches
   package python         build the wheel for Python, install it without a network, run its tests; then the guards in
                          FastAPI, Flask and Django, which pip fetches
+  package wasm           build the package of WebAssembly, install it, and run its tests in Node, Deno and Chromium, which npm
+                         and Debian fetch
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
                                                               --seconds N   each measurement (default 2)
                                                               --only NAME   one engine, such as cedar
@@ -116,6 +119,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["package", "java"] => Ok(package_java::run_alone()),
         ["package", "node"] => Ok(package_node::run_alone()),
         ["package", "python"] => Ok(package_python::run_alone()),
+        ["package", "wasm"] => Ok(package_wasm::run_alone()),
         ["peers", "check"] => Ok(peers::check_alone()),
         ["dist", rest @ ..] => dist::run_alone(rest),
         ["generators", rest @ ..] => generators::run_alone(rest),
