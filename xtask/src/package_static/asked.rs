@@ -40,6 +40,7 @@ pub(crate) fn check(kind: Kind, program: &Program, room: &Path) -> Result<String
         let answer = connection.post("/pdp", XACML_JSON, request)?;
         expect(&answer, &format!("\"Decision\":\"{decision}\""), request)?;
     }
+    refuses(&mut connection)?;
     let how = if program.is_emulated() { "in an emulator" } else { "on this machine" };
     Ok(format!("{}, {} requests over HTTP, {how}", version.trim(), asked.len()))
 }
@@ -74,6 +75,23 @@ fn decides_xacml(program: &Program, room: &Path, policies: &Path) -> Result<(), 
             .map_err(|error| format!("cannot write `{}`: {error}", file.display()))?;
         let words = ["decide", "--policies", &path, "--request", "request.json"];
         expect(&program.prints(&words, room)?, &format!("\"Decision\":\"{decision}\""), &request)?;
+    }
+    Ok(())
+}
+
+/// What is no request is refused, and the connection goes on.
+fn refuses(connection: &mut Connection) -> Result<(), String> {
+    let wrong = [
+        ("/nothing", XACML_JSON, "{}", " 404 "),
+        ("/pdp", "text/plain", "{}", " 415 "),
+        ("/pdp", XACML_JSON, "{\"Request\": 1}", " 400 "),
+        ("/pdp", "application/xacml+xml", "<Request>", " 400 "),
+    ];
+    for (path, media_type, body, status) in wrong {
+        match connection.post(path, media_type, body) {
+            Err(why) if why.contains(status) => {}
+            other => return Err(format!("`{body}` as `{media_type}` at `{path}`: {other:?}")),
+        }
     }
     Ok(())
 }

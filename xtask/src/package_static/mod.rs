@@ -81,7 +81,9 @@ fn of_target(
         Kind::Full => {
             packages(plan, &binary, target, &room, report)?;
         }
-        Kind::Minimal => report.step(&format!("{target}: small"), || small::check(&binary, target, size)),
+        Kind::Minimal => {
+            report.step(&format!("{target}: small"), || small::check(plan, &binary, target, size))
+        }
     }
     if plan.is_built_twice {
         report.step(&format!("{target}: built twice"), || {

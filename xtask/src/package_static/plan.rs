@@ -10,6 +10,9 @@ const USAGE: &str =
 const TARGETS: [&str; 3] =
     ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl", "armv7-unknown-linux-musleabihf"];
 
+/// The profile of what ships.
+pub(crate) const PROFILE_SHIPPED: &str = "dist";
+
 /// The flags.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct StaticPlan {
@@ -32,7 +35,7 @@ impl StaticPlan {
         let mut plan = StaticPlan {
             kind,
             targets: Vec::new(),
-            profile: "dist".to_owned(),
+            profile: PROFILE_SHIPPED.to_owned(),
             out: None,
             is_built_twice: false,
         };
