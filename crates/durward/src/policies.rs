@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use durward_pdp::xacml::response::Response;
-use durward_pdp::{Algorithm, IndexKind, Pdp, PdpBuilder, PolicyText, read_policies};
+use durward_pdp::{Algorithm, Pdp, PdpBuilder, PolicyText, read_policies};
 
 pub(crate) use crate::choices::{combining, index};
 
