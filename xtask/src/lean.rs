@@ -137,7 +137,7 @@ fn with(words: &[&str], set: &str, more: &[&str]) -> Result<(), String> {
 ///
 /// # Errors
 /// How to get one.
-pub(crate) fn installed(row: &[&'static str]) -> Result<&'static str, String> {
+pub(crate) fn installed<'t>(row: &[&'t str]) -> Result<&'t str, String> {
     let there = || row.iter().find(|target| is_installed(target)).copied();
     if let Some(target) = there() {
         return Ok(target);
@@ -160,7 +160,7 @@ fn is_installed(target: &str) -> bool {
 }
 
 /// In the project's root, whose `rust-toolchain.toml` says which Rust.
-fn at_root(program: &str) -> Command {
+pub(crate) fn at_root(program: &str) -> Command {
     let mut command = Command::new(program);
     command.current_dir(metadata::root());
     command

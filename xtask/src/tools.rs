@@ -105,6 +105,19 @@ pub(crate) const RPMBUILD: Tool = Tool { names: &["rpmbuild"], package: "rpm", p
 pub(crate) const SKOPEO: Tool =
     Tool { names: &["skopeo"], package: "skopeo", purpose: "looking into container images" };
 
+/// What unpacks them.
+pub(crate) const UMOCI: Tool =
+    Tool { names: &["umoci"], package: "umoci", purpose: "unpacking container images" };
+
+/// What runs programs for other processors.
+pub(crate) const QEMU_AARCH64: Tool = emulator(&["qemu-aarch64", "qemu-aarch64-static"]);
+pub(crate) const QEMU_ARM: Tool = emulator(&["qemu-arm", "qemu-arm-static"]);
+pub(crate) const QEMU_X86_64: Tool = emulator(&["qemu-x86_64", "qemu-x86_64-static"]);
+
+const fn emulator(names: &'static [&'static str]) -> Tool {
+    Tool { names, package: "qemu-user", purpose: "running programs for other processors" }
+}
+
 /// What verifies signatures of packages.
 pub(crate) const MINISIGN: Tool =
     Tool { names: &["minisign"], package: "minisign", purpose: "verifying signatures of packages" };
@@ -114,7 +127,7 @@ pub(crate) const CHROMIUM: Tool =
     Tool { names: &["chromium"], package: "chromium", purpose: "the package of WebAssembly in a browser" };
 
 /// All of them that tests want.
-const ALL: [Tool; 22] = [
+const ALL: [Tool; 23] = [
     CPP_COMPILER,
     C_COMPILER,
     CMAKE,
@@ -136,6 +149,7 @@ const ALL: [Tool; 22] = [
     DPKG_DEB,
     RPMBUILD,
     SKOPEO,
+    UMOCI,
     MINISIGN,
 ];
 

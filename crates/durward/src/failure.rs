@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use durward_pdp::PolicyError;
+#[cfg(feature = "standard")]
 use durward_server::ConfigError;
 
 /// Everything decided, nothing found.
@@ -91,6 +92,7 @@ impl From<io::Error> for CommandError {
     }
 }
 
+#[cfg(feature = "standard")]
 impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> CommandError {
         CommandError::new(without_number(&error.to_string()))
