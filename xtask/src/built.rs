@@ -57,6 +57,15 @@ pub(crate) fn binary() -> Result<PathBuf, String> {
     Ok(built()?.folder.join("durward"))
 }
 
+/// A library for other languages, as it is built with the tests of its package: beside them.
+///
+/// # Errors
+/// It does not build.
+pub(crate) fn library(name: &str) -> Result<PathBuf, String> {
+    let file = format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    Ok(built()?.folder.join("deps").join(file))
+}
+
 /// What an example prints.
 ///
 /// # Errors

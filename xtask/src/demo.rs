@@ -81,13 +81,13 @@ fn type_in(shell: &mut Child, lines: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The demo's lines as they come, read by a thread so that a silent program can be given up on, and a talking one
+/// A program's lines as they come, read by a thread so that a silent program can be given up on, and a talking one
 /// never waits for us.
-fn lines_of(output: impl Read + Send + 'static) -> Receiver<String> {
+pub(crate) fn lines_of(output: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
-            // Nobody listens any more once the curl lines are known: read on, so that the pipe stays empty.
+            // Nobody listens any more once what was waited for is known: read on, so that the pipe stays empty.
             let _ = sender.send(line);
         }
     });

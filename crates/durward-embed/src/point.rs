@@ -12,9 +12,9 @@ use durward_pdp::ir::question::RawSubscription;
 #[cfg(feature = "files")]
 use durward_pdp::read_policies;
 use durward_pdp::sapl::{Decision, Subscription};
-use durward_pdp::stream::finders::{self, MomentAttributes};
+use durward_pdp::stream::finders::{self, MomentAttributes, MomentContext};
 use durward_pdp::stream::{
-    BrokerSettings, Context, Decider, Finder, Invocation, PackedSubscription, PoliciesInForce, Streams,
+    BrokerSettings, Decider, Finder, Invocation, PackedSubscription, PoliciesInForce, Streams,
 };
 use durward_pdp::xacml::request::{Limits, Request};
 use durward_pdp::{Pdp, PolicyText, SnapshotInfo, Value, policies_of_directory};
@@ -256,12 +256,9 @@ impl DecisionPoint {
         aside(Pending { point: self, read })
     }
 
-    /// Answers a subscription of which values were made, with the attributes of this moment.
+    /// Answers a subscription of which values were made, with the attributes of this moment. It is evaluated once: the clock is read, and
+    /// the configuration looked up, when a policy asks for an attribute that needs them.
     fn decide_whole(&self, subscription: &Subscription) -> Decision {
-        let attempt = self.pdp.attempt_once(subscription);
-        if attempt.needs.is_empty() {
-            return attempt.decision;
-        }
         self.at_this_moment(subscription, |known| self.pdp.decide_known(known).decision)
     }
 
@@ -271,12 +268,12 @@ impl DecisionPoint {
         subscription: &Subscription,
         ask: impl FnOnce(&MomentAttributes<'_>) -> R,
     ) -> R {
-        let context = Context {
-            secrets: Some(Arc::new(subscription.secrets().clone())),
-            surroundings: Some(Arc::new(PoliciesInForce::of(&self.pdp).surroundings())),
-        };
         let otherwise = |_: &Invocation| Ok(Value::Undefined);
-        ask(&MomentAttributes::new(subscription, &self.finders, context, self.now_ms(), &otherwise))
+        let moment = MomentContext {
+            now_ms: &|| self.now_ms(),
+            surroundings: &|| Arc::new(PoliciesInForce::of(&self.pdp).surroundings()),
+        };
+        ask(&MomentAttributes::new(subscription, &self.finders, moment, &otherwise))
     }
 
     /// Answers many subscriptions, each as [`DecisionPoint::decide`] does, in their order.

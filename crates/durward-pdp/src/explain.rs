@@ -57,8 +57,8 @@ pub struct Explained {
     pub outcome: String,
     /// Why, in words.
     pub reason: String,
-    /// SAPL: the conditions, enforced schemas and target: all of them where it applies, else the one that is false, or
-    /// those that fail.
+    /// SAPL: the conditions, enforced schemas and target: all of them where it applies, else the schemas that do not hold, the condition
+    /// that is false, or those that fail.
     pub conditions: Vec<ExplainedCondition>,
     /// SAPL: its obligations as JSON.
     pub obligations: Vec<String>,

@@ -1,11 +1,24 @@
-"""What the adapters for web frameworks have in common."""
+"""What the adapters for web frameworks have in common, also the names that they pass on from `durward.enforce`: `__all__`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple, Type
 
-from .enforce import ABSENT, SubscriptionContext, Surroundings
+from .enforce import (
+    ABSENT,
+    AccessDeniedError,
+    Enforcer,
+    SubscriptionContext,
+    Surroundings,
+    configure,
+    default_enforcer,
+    on_decision,
+    on_output,
+    register_provider,
+)
+
+__all__ = ["AccessDeniedError", "SubscriptionContext", "configure", "on_decision", "on_output", "register_provider"]
 
 
 class WebSurroundings(Surroundings):
@@ -36,6 +49,10 @@ class WebSurroundings(Surroundings):
             return {} if address is None else {"ip": address}
         return ABSENT
 
+    def guards(self, enforcer: Enforcer = default_enforcer) -> Enforcer:
+        """The guards of this framework; those of an enforcer other than that of `configure`, where one is given."""
+        return enforcer.within(self)
+
     def request(self, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         raise NotImplementedError
 
@@ -56,6 +73,11 @@ class WebSurroundings(Surroundings):
 
     def address(self, request: Any) -> Optional[str]:
         raise NotImplementedError
+
+
+def first_of(kind: Type[Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+    """The first argument of a type, as the request is one; None where there is none."""
+    return next((value for value in (*args, *kwargs.values()) if isinstance(value, kind)), None)
 
 
 def _subject(user: Any) -> Any:

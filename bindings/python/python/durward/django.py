@@ -21,22 +21,13 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, JsonResponse
 
-from . import enforce
+from . import _web
 from ._durward import Pdp
-from ._web import WebSurroundings
-from .enforce import AccessDeniedError, Enforcer, SubscriptionContext, configure, on_decision, on_output, register_provider
+from ._web import *
+from ._web import WebSurroundings, first_of
 
-__all__ = [
-    "AccessDeniedError",
-    "SubscriptionContext",
-    "configure",
-    "guards",
-    "on_decision",
-    "on_output",
-    "post_enforce",
-    "pre_enforce",
-    "register_provider",
-]
+__all__ = ["guards", "post_enforce", "pre_enforce"]
+__all__ += _web.__all__
 
 
 class _Django(WebSurroundings):
@@ -45,8 +36,7 @@ class _Django(WebSurroundings):
         return None if path is None else Pdp.from_dir(path)
 
     def request(self, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Optional[HttpRequest]:
-        values = (*args, *kwargs.values())
-        return next((value for value in values if isinstance(value, HttpRequest)), None)
+        return first_of(HttpRequest, args, kwargs)
 
     def user(self, request: HttpRequest) -> Any:
         return getattr(request, "user", None)
@@ -75,11 +65,6 @@ class _Django(WebSurroundings):
         return value
 
 
-def guards(enforcer: Enforcer) -> Enforcer:
-    """The guards of an enforcer other than that of `configure`, for views."""
-    return enforcer.within(_Django())
-
-
-_here = guards(enforce._enforcer)
-post_enforce = _here.post_enforce
-pre_enforce = _here.pre_enforce
+guards = _Django().guards
+post_enforce = guards().post_enforce
+pre_enforce = guards().pre_enforce

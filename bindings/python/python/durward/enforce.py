@@ -420,10 +420,12 @@ ADDED = "durward_request"
 """The argument that an adapter adds to what the framework calls, for a function that does not ask for the request."""
 
 
-_enforcer = Enforcer()
-configure = _enforcer.configure
-on_decision = _enforcer.on_decision
-on_output = _enforcer.on_output
-post_enforce = _enforcer.post_enforce
-pre_enforce = _enforcer.pre_enforce
-register_provider = _enforcer.register_provider
+default_enforcer = Enforcer()
+"""That of `configure`."""
+
+configure = default_enforcer.configure
+on_decision = default_enforcer.on_decision
+on_output = default_enforcer.on_output
+post_enforce = default_enforcer.post_enforce
+pre_enforce = default_enforcer.pre_enforce
+register_provider = default_enforcer.register_provider

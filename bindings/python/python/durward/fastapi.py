@@ -21,27 +21,17 @@ from typing import Any, Callable, Dict, Optional, Tuple, get_type_hints
 from fastapi import HTTPException
 from starlette.requests import Request
 
-from . import enforce
-from ._web import WebSurroundings
-from .enforce import AccessDeniedError, Enforcer, SubscriptionContext, configure, on_decision, on_output, register_provider
+from . import _web, enforce
+from ._web import *
+from ._web import WebSurroundings, first_of
 
-__all__ = [
-    "AccessDeniedError",
-    "SubscriptionContext",
-    "configure",
-    "guards",
-    "on_decision",
-    "on_output",
-    "post_enforce",
-    "pre_enforce",
-    "register_provider",
-]
+__all__ = ["guards", "post_enforce", "pre_enforce"]
+__all__ += _web.__all__
 
 
 class _FastApi(WebSurroundings):
     def request(self, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Optional[Request]:
-        values = (*args, *kwargs.values())
-        return next((value for value in values if isinstance(value, Request)), None)
+        return first_of(Request, args, kwargs)
 
     def user(self, request: Request) -> Any:
         user = getattr(request.state, "user", None)
@@ -91,11 +81,6 @@ def _asks_for_request(function: Callable[..., Any], signature: inspect.Signature
     return False
 
 
-def guards(enforcer: Enforcer) -> Enforcer:
-    """The guards of an enforcer other than that of `configure`, for endpoints."""
-    return enforcer.within(_FastApi())
-
-
-_here = guards(enforce._enforcer)
-post_enforce = _here.post_enforce
-pre_enforce = _here.pre_enforce
+guards = _FastApi().guards
+post_enforce = guards().post_enforce
+pre_enforce = guards().pre_enforce

@@ -20,21 +20,12 @@ from typing import Any, Dict, Optional, Tuple
 import flask
 from werkzeug.exceptions import Forbidden
 
-from . import enforce
+from . import _web
+from ._web import *
 from ._web import WebSurroundings
-from .enforce import AccessDeniedError, Enforcer, SubscriptionContext, configure, on_decision, on_output, register_provider
 
-__all__ = [
-    "AccessDeniedError",
-    "SubscriptionContext",
-    "configure",
-    "guards",
-    "on_decision",
-    "on_output",
-    "post_enforce",
-    "pre_enforce",
-    "register_provider",
-]
+__all__ = ["guards", "post_enforce", "pre_enforce"]
+__all__ += _web.__all__
 
 
 class _Flask(WebSurroundings):
@@ -69,11 +60,6 @@ class _Flask(WebSurroundings):
         return Forbidden()
 
 
-def guards(enforcer: Enforcer) -> Enforcer:
-    """The guards of an enforcer other than that of `configure`, for views."""
-    return enforcer.within(_Flask())
-
-
-_here = guards(enforce._enforcer)
-post_enforce = _here.post_enforce
-pre_enforce = _here.pre_enforce
+guards = _Flask().guards
+post_enforce = guards().post_enforce
+pre_enforce = guards().pre_enforce

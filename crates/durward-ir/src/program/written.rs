@@ -30,4 +30,6 @@ pub struct WrittenCondition {
     pub text: SmolStr,
     /// Where it stands.
     pub place: SourceLocation,
+    /// Whether it is an enforced schema: the first of these that does not hold decides for all of them.
+    pub is_schema: bool,
 }

@@ -106,13 +106,25 @@ impl Explainer<'_> {
         }
     }
 
-    /// All conditions if they hold; else the one that is false, or those that fail.
+    /// All conditions if they hold; else the enforced schemas that do not, if the first of them is false; else the one that is false, or
+    /// those that fail.
     fn conditions(&self, written: &Written) -> Vec<ExplainedCondition> {
-        let all = written.conditions.iter().map(|condition| self.condition(condition));
-        let (hold, mut others): (Vec<_>, Vec<_>) = all.partition(|condition| condition.outcome == "true");
-        if let Some(at) = others.iter().position(|condition| condition.outcome == "false") {
-            return vec![others.swap_remove(at)];
+        let all = |is_schema: bool| -> (Vec<ExplainedCondition>, Vec<ExplainedCondition>) {
+            let wanted = written.conditions.iter().filter(move |condition| condition.is_schema == is_schema);
+            wanted
+                .map(|condition| self.condition(condition))
+                .partition(|condition| condition.outcome == "true")
+        };
+        let (mut hold, mut others) = all(true);
+        if others.first().is_some_and(|schema| schema.outcome == "false") {
+            return others;
         }
+        let (conditions, mut broken) = all(false);
+        if let Some(at) = broken.iter().position(|condition| condition.outcome == "false") {
+            return vec![broken.swap_remove(at)];
+        }
+        others.append(&mut broken);
+        hold.extend(conditions);
         if others.is_empty() { hold } else { others }
     }
 

@@ -125,7 +125,7 @@ impl Broker {
     ) -> Option<u32> {
         let finder = self.finder(invocation);
         let context = match &finder {
-            Some(finder) => finder.reads(invocation).context(secrets, &self.surroundings),
+            Some(finder) => finder.reads(invocation).context(secrets, || Arc::clone(&self.surroundings)),
             None => Default::default(),
         };
         let key = Key { invocation: Arc::new(invocation.clone()), context };

@@ -28,13 +28,10 @@ impl Reads {
     pub(crate) fn context(
         self,
         secrets: impl FnOnce() -> Value,
-        surroundings: &Arc<Surroundings>,
+        surroundings: impl FnOnce() -> Arc<Surroundings>,
     ) -> Context {
         let secrets = self.secrets.then(secrets).filter(|secrets| !matches!(secrets, Value::Undefined));
-        Context {
-            secrets: secrets.map(Arc::new),
-            surroundings: self.surroundings.then(|| Arc::clone(surroundings)),
-        }
+        Context { secrets: secrets.map(Arc::new), surroundings: self.surroundings.then(surroundings) }
     }
 }
 

@@ -84,3 +84,28 @@ fn a_key_of_a_subscription_that_is_written_otherwise_is_told() {
         assert!(explanation.contains(said), "{said}\n{explanation}");
     }
 }
+
+#[test]
+fn all_enforced_schemas_that_do_not_hold_are_told_without_their_texts() {
+    let text = r#"
+subject enforced schema { "type": "object", "required": ["role"] }
+subject enforced schema { "type": "number" }
+action enforced schema { "enum": ["read", "write"] }
+resource enforced schema { "type": "string" }
+policy "p" permit subject.role == "doctor";"#;
+    let pdp = Pdp::builder().policy("p.sapl", text).explaining().build();
+    let pdp = pdp.map_err(|errors| errors[0].to_string()).unwrap();
+    let asked = br#"{"subject": "ada", "action": "delete", "resource": "record 7"}"#;
+    let subscription = Subscription::from_json(asked).map_err(|error| error.to_string()).unwrap();
+    let explanation = pdp.explain_subscription(&subscription).to_string();
+    let told: Vec<&str> =
+        explanation.lines().map(str::trim).filter(|line| line.starts_with("false")).collect();
+    assert_eq!(
+        told,
+        [
+            "false: `subject enforced schema, any of 2`, `subject` is `\"ada\"` (p.sapl:2:1)",
+            "false: `action enforced schema`, `action` is `\"delete\"` (p.sapl:4:1)",
+        ],
+        "{explanation}"
+    );
+}

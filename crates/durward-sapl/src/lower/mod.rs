@@ -127,6 +127,8 @@ type Names<'t> = HashMap<&'t str, &'t Document, RandomState>;
 struct Condition {
     id: ExprId,
     span: Span,
+    /// The enforced schemas that it is made of, for explanations.
+    schemas: Vec<WrittenCondition>,
 }
 
 /// The conditions of a policy together.
@@ -263,7 +265,7 @@ impl<'t> Lowering<'t, '_, '_> {
                 let message = "`@` and `#` mean nothing here".to_owned();
                 self.problem(expression.span, message, Some("name what they are to stand for"));
             }
-            conditions.push(Condition { id: target, span: expression.span });
+            conditions.push(Condition { id: target, span: expression.span, schemas: Vec::new() });
         }
         conditions
     }
@@ -296,7 +298,7 @@ impl<'t> Lowering<'t, '_, '_> {
                 Statement::Variable(variable) => self.variable(variable),
                 Statement::Condition(condition) => {
                     let id = self.checked(condition);
-                    conditions.push(Condition { id, span: condition.span });
+                    conditions.push(Condition { id, span: condition.span, schemas: Vec::new() });
                     if let Some(outline) = self.outlined(outline) {
                         outline.conditions.push(id);
                     }
@@ -386,10 +388,12 @@ impl<'t> Lowering<'t, '_, '_> {
         effect: Option<Effect>,
         conditions: Vec<Condition>,
     ) -> Option<Written> {
-        let conditions = conditions.into_iter().map(|Condition { id, span }| WrittenCondition {
-            expr: id,
-            text: self.document.shown(span),
-            place: self.place(span),
+        let conditions = conditions.into_iter().flat_map(|Condition { id, span, schemas }| {
+            if !schemas.is_empty() {
+                return schemas;
+            }
+            let (text, place) = (self.document.shown(span), self.place(span));
+            vec![WrittenCondition { expr: id, text, place, is_schema: false }]
         });
         self.builder.keeps_written().then(|| Written {
             id: name.text.clone(),

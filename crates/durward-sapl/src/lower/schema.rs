@@ -4,11 +4,12 @@ use durward_ir::Value;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::{LibraryFunction, Parameter};
 use durward_ir::path::{Element, Path};
-use durward_ir::program::{ExprId, Library, Structured};
+use durward_ir::program::{ExprId, Library, Structured, WrittenCondition};
 use durward_ir::structure::kind_of;
 use durward_library::jsonschema::Schema;
 
 use super::{Condition, Lowering};
+use crate::syntax::Span;
 use crate::syntax::tree::{self, SchemaStatement};
 
 /// The variable of the configuration that holds the schemas others refer to.
@@ -104,7 +105,32 @@ pub(super) fn conditions<'t>(
             lowering.builder.structured(Structured::Call(Library(&ALL_COMPLY), arguments.into()))
         }
     };
-    vec![Condition { id, span }]
+    let schemas = if lowering.builder.keeps_written() { written(lowering, &parts) } else { Vec::new() };
+    vec![Condition { id, span, schemas }]
+}
+
+/// The schemas of each part by themselves, in the order in which they are checked: a schema is long, and its place says what it is.
+fn written(
+    lowering: &mut Lowering<'_, '_, '_>,
+    parts: &[(tree::Element, Vec<ExprId>, Span)],
+) -> Vec<WrittenCondition> {
+    let mut written = Vec::new();
+    for (element, schemas, span) in parts {
+        let alternatives = schemas.iter().map(|schema| condition(lowering, *element, *schema)).collect();
+        let expr = lowering.builder.junction(alternatives, true);
+        let name = element_of(*element).as_str();
+        let text = match schemas.len() {
+            1 => format!("{name} enforced schema"),
+            count => format!("{name} enforced schema, any of {count}"),
+        };
+        written.push(WrittenCondition {
+            expr,
+            text: text.into(),
+            place: lowering.place(*span),
+            is_schema: true,
+        });
+    }
+    written
 }
 
 fn schema<'t>(lowering: &mut Lowering<'t, '_, '_>, statement: &'t SchemaStatement) -> ExprId {
@@ -119,13 +145,16 @@ fn condition(lowering: &mut Lowering<'_, '_, '_>, element: tree::Element, schema
 }
 
 fn part(lowering: &mut Lowering<'_, '_, '_>, element: tree::Element) -> ExprId {
-    let element = match element {
+    lowering.builder.part(&Path::new(element_of(element), []))
+}
+
+fn element_of(element: tree::Element) -> Element {
+    match element {
         tree::Element::Subject => Element::Subject,
         tree::Element::Action => Element::Action,
         tree::Element::Resource => Element::Resource,
         tree::Element::Environment => Element::Environment,
-    };
-    lowering.builder.part(&Path::new(element, []))
+    }
 }
 
 /// The schemas that others refer to.

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::value::Object;
 use durward_pdp::sapl::{Decision, Subscription};
-use durward_pdp::stream::finders::{MomentAttributes, TimeFinder, X509Finder};
+use durward_pdp::stream::finders::{MomentAttributes, MomentContext, TimeFinder, X509Finder};
 use durward_pdp::stream::{
-    AttributeFinder, Context, Finder, Invocation, Publisher, Reading as FinderReading, TimedFinder,
+    AttributeFinder, Context, Finder, Invocation, Publisher, Reading as FinderReading, Surroundings,
+    TimedFinder,
 };
 use durward_pdp::{Explanation, Expression, ExpressionFault, Pdp, Value};
 use durward_server::Clock;
@@ -68,8 +69,9 @@ impl CliFinders {
 
     fn known<R>(&self, subscription: &Subscription, ask: impl FnOnce(&MomentAttributes<'_>) -> R) -> R {
         let otherwise = |invocation: &Invocation| self.lacking.ask(invocation);
-        let (nothing, now_ms) = (Context::default(), self.now_ms());
-        ask(&MomentAttributes::new(subscription, &self.timed, nothing, now_ms, &otherwise))
+        // No finder here reads variables or secrets of a configuration.
+        let moment = MomentContext { now_ms: &|| self.now_ms(), surroundings: &Arc::<Surroundings>::default };
+        ask(&MomentAttributes::new(subscription, &self.timed, moment, &otherwise))
     }
 
     /// Milliseconds since 1970.

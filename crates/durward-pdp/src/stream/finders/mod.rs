@@ -15,7 +15,7 @@ use durward_ir::fault::Evaluated;
 #[cfg(feature = "library-crypto")]
 pub use jwt::JwtFinder;
 pub use known::attributes;
-pub use moment::MomentAttributes;
+pub use moment::{MomentAttributes, MomentContext};
 #[cfg(feature = "library-time")]
 pub use time::TimeFinder;
 #[cfg(feature = "library-crypto")]

@@ -1,5 +1,8 @@
 //! What timed finders say of a subscription at one moment, for decisions that nobody waits for.
 
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use durward_ir::Value;
 use durward_ir::attribute::{AttributeName, NameKey};
 use durward_ir::fault::Evaluated;
@@ -8,16 +11,33 @@ use durward_ir::question::{Attributes, Invocation, Reading};
 use durward_sapl::Subscription;
 
 use crate::stream::finder::Finder;
-use crate::stream::invocation::Context;
+use crate::stream::invocation::Surroundings;
 
 /// A subscription with the attributes of one moment: for [`crate::Pdp::decide_known`] and [`crate::Pdp::explain_known`].
 pub struct MomentAttributes<'a> {
     subscription: &'a Subscription,
     finders: &'a [Finder],
-    context: Context,
-    now_ms: i64,
+    moment: MomentContext<'a>,
     /// Whoever is asked for what no finder serves.
     otherwise: &'a dyn Fn(&Invocation) -> Evaluated<Value>,
+    /// What finders have been told: all attributes of a decision are of one moment.
+    now_ms: OnceCell<i64>,
+    surroundings: OnceCell<Arc<Surroundings>>,
+}
+
+/// What timed finders read beside the attribute, asked for when a policy asks one of them, and then once.
+#[derive(Clone, Copy)]
+pub struct MomentContext<'a> {
+    /// The time, in milliseconds since 1970.
+    pub now_ms: &'a dyn Fn() -> i64,
+    /// What the policies bring along.
+    pub surroundings: &'a dyn Fn() -> Arc<Surroundings>,
+}
+
+impl std::fmt::Debug for MomentContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MomentContext").finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for MomentAttributes<'_> {
@@ -28,15 +48,21 @@ impl std::fmt::Debug for MomentAttributes<'_> {
 
 impl<'a> MomentAttributes<'a> {
     /// With the timed ones among these finders, of which the first that serves an attribute is believed, and `otherwise` for all
-    /// else. `context` is what finders may read beside the attribute; the time is in milliseconds since 1970.
+    /// else.
     pub fn new(
         subscription: &'a Subscription,
         finders: &'a [Finder],
-        context: Context,
-        now_ms: i64,
+        moment: MomentContext<'a>,
         otherwise: &'a dyn Fn(&Invocation) -> Evaluated<Value>,
     ) -> MomentAttributes<'a> {
-        MomentAttributes { subscription, finders, context, now_ms, otherwise }
+        MomentAttributes {
+            subscription,
+            finders,
+            moment,
+            otherwise,
+            now_ms: OnceCell::new(),
+            surroundings: OnceCell::new(),
+        }
     }
 }
 
@@ -63,7 +89,13 @@ impl Attributes for MomentAttributes<'_> {
             Finder::Timed(_) | Finder::Outside(_) => None,
         });
         Some(match timed {
-            Some(finder) => finder.read(invocation, &self.context, self.now_ms, self.now_ms).value,
+            Some(finder) => {
+                let now_ms = *self.now_ms.get_or_init(self.moment.now_ms);
+                let secrets = || self.subscription.secrets().clone();
+                let surroundings = || Arc::clone(self.surroundings.get_or_init(self.moment.surroundings));
+                let context = finder.reads(invocation).context(secrets, surroundings);
+                finder.read(invocation, &context, now_ms, now_ms).value
+            }
             None => (self.otherwise)(invocation),
         })
     }

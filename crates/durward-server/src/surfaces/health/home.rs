@@ -198,7 +198,7 @@ mod tests {
         let demo = durward_pdp::read_policies(&root.join("crates/durward/policies/demo")).unwrap();
         assert_eq!(decision(demo), Decision::Permit);
         let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-        let (_, policy) = readme.split_once("<<'POLICY'\n").unwrap();
+        let (_, policy) = readme.split_once("records.xml <<'POLICY'\n").unwrap();
         let (policy, _) = policy.split_once("POLICY\n").unwrap();
         let text = PolicyText { name: "records.xml".into(), text: policy.as_bytes().to_vec() };
         assert_eq!(decision(vec![text]), Decision::Permit);
