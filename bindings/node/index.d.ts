@@ -62,9 +62,9 @@ export type Texts = { readonly [name: string]: string | Uint8Array } | ReadonlyM
 export class Pdp {
   private constructor()
 
-  /** Reads the policies of a folder, or of one file. Throws `PolicyError`. */
+  /** Reads the policies of a folder, or of one file. Throws `PolicyError`. Browsers have no files: `DurwardError`. */
   static fromDir(path: string | URL): Pdp
-  /** The same on another thread. */
+  /** The same on another thread; in WebAssembly, which has none, at once. So do the others of such a name. */
   static fromDirAsync(path: string | URL): Promise<Pdp>
 
   /** Takes policies as texts. Throws `PolicyError`. */

@@ -21,10 +21,13 @@ const OTHERS: [&str; 3] = ["library-time,xacml", "library-formats,library-geo", 
 /// Targets it compiles for, and the sets that are tried there; of the targets in one row the first that is installed. The one of musl is not offered
 /// with every version of Rust. No code asks which target it is for, so each set is tried on one of them, and the others compile all code at once.
 const TARGETS: [(&[&str], &[&str]); 3] = [
-    (&["wasm32-unknown-unknown"], &["xacml", "json,xacml", "sapl"]),
+    (&[WASM], &["xacml", "json,xacml", "sapl"]),
     (&["aarch64-unknown-linux-musl"], &["json,sapl,xacml"]),
     (&["armv7-unknown-linux-musleabihf", "armv7-unknown-linux-gnueabihf"], &["json,sapl,xacml"]),
 ];
+
+/// WebAssembly, whatever runs it.
+pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
 /// Built soon, and in a directory of its own: see the profile in `Cargo.toml`.
 const PROFILE: [&str; 2] = ["--profile", "lean"];
@@ -61,7 +64,18 @@ pub(crate) fn checks() -> Vec<LaneStep> {
             Err(missing) => Outcome::Skipped(missing),
         })
     });
-    [lints].into_iter().chain(targets).collect()
+    [lints].into_iter().chain(targets).chain([package_for_wasm()]).collect()
+}
+
+/// The crate that is compiled for WebAssembly alone, where it has neither threads nor files. `cargo xtask package wasm` runs it.
+fn package_for_wasm() -> LaneStep {
+    LaneStep::new("package of WebAssembly: lints", || match installed(&[WASM]) {
+        Ok(target) => {
+            let mut lints = cargo(&["clippy", "--package", "durward-wasm", "--target", target]);
+            Outcome::of(run(lints.args(PROFILE).args(locked()).args(["--", "-D", "warnings"])))
+        }
+        Err(missing) => Outcome::Skipped(missing),
+    })
 }
 
 /// What is left out is refused, whichever features there are.
@@ -123,7 +137,7 @@ fn with(words: &[&str], set: &str, more: &[&str]) -> Result<(), String> {
 ///
 /// # Errors
 /// How to get one.
-fn installed(row: &[&'static str]) -> Result<&'static str, String> {
+pub(crate) fn installed<'t>(row: &[&'t str]) -> Result<&'t str, String> {
     let there = || row.iter().find(|target| is_installed(target)).copied();
     if let Some(target) = there() {
         return Ok(target);
@@ -146,7 +160,7 @@ fn is_installed(target: &str) -> bool {
 }
 
 /// In the project's root, whose `rust-toolchain.toml` says which Rust.
-fn at_root(program: &str) -> Command {
+pub(crate) fn at_root(program: &str) -> Command {
     let mut command = Command::new(program);
     command.current_dir(metadata::root());
     command

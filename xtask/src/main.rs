@@ -27,6 +27,8 @@ mod package_c;
 mod package_java;
 mod package_node;
 mod package_python;
+mod package_static;
+mod package_wasm;
 mod peers;
 mod pool;
 mod process;
@@ -72,8 +74,14 @@ cargo xtask <command>
   package java           build the jar for Java with the library of this machine inside, and run its tests with that
   package node           build the packages for Node, install them without a network, run their tests; then the middleware
                          in Express, Connect and Fastify, which npm fetches
+  package minimal        the smallest build, XACML over HTTP alone, static as below; serve CONTINUE with it, within little memory
+  package static         build binaries that need nothing of the machine, for x86-64, ARM64 and ARMv7; run, ask and package each
+                         --target TRIPLE   only this one           --profile NAME   such as release, sooner built than dist
+                         --out DIR         where packages go       --reproducible   build again in another folder, and compare
   package python         build the wheel for Python, install it without a network, run its tests; then the guards in
                          FastAPI, Flask and Django, which pip fetches
+  package wasm           build the package of WebAssembly, install it, and run its tests in Node, Deno and Chromium, which npm
+                         and Debian fetch
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
                                                               --seconds N   each measurement (default 2)
                                                               --only NAME   one engine, such as cedar
@@ -116,6 +124,9 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["package", "java"] => Ok(package_java::run_alone()),
         ["package", "node"] => Ok(package_node::run_alone()),
         ["package", "python"] => Ok(package_python::run_alone()),
+        ["package", "wasm"] => Ok(package_wasm::run_alone()),
+        ["package", "static", rest @ ..] => package_static::run_alone(package_static::Kind::Full, rest),
+        ["package", "minimal", rest @ ..] => package_static::run_alone(package_static::Kind::Minimal, rest),
         ["peers", "check"] => Ok(peers::check_alone()),
         ["dist", rest @ ..] => dist::run_alone(rest),
         ["generators", rest @ ..] => generators::run_alone(rest),

@@ -1,12 +1,12 @@
 //! `cargo xtask package java`: the jar with the library of this machine inside, as Maven makes it, and the package's tests with that jar and nothing
-//! else. Nothing is published.
+//! else; then the packages that take the place of other engines, tested with those engines' jars from Maven Central. Nothing is published.
 
 use crate::metadata::{self, Metadata};
 use crate::process::{cargo, locked, output_of, run};
 use crate::report::{Outcome, Report};
 use crate::tools::{self, MAVEN};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const BUILT: &str = "Java: jar";
@@ -14,18 +14,22 @@ const BUILT: &str = "Java: jar";
 pub(crate) fn run_alone() -> ExitCode {
     let mut report = Report::new();
     report.step(BUILT, || match (MAVEN.get(), tools::java_home()) {
-        (Ok(maven), Ok(home)) if home.join("bin/javac").is_file() => Outcome::of(build(maven, home)),
+        (Ok(maven), Ok(home)) if home.join("bin/javac").is_file() => Outcome::of(build(&maven, home)),
         (Err(missing), _) | (_, Err(missing)) => Outcome::Skipped(missing),
         (Ok(_), Ok(_)) => Outcome::Skipped("Maven wants a JDK: set JAVA_HOME".to_owned()),
     });
     if report.has_passed(BUILT) {
         report.step("Java: module", || Outcome::of(module()));
         report.step("Java: tests with the jar", || Outcome::of(tests()));
+        report.step("Java: in the place of Balana, AuthzForce, AT&T", || match shims() {
+            Ok(passed) => Outcome::Counted { passed, failed: 0, note: String::new() },
+            Err(why) => Outcome::Failed(why),
+        });
     }
     report.close()
 }
 
-fn build(maven: PathBuf, home: PathBuf) -> Result<(), String> {
+fn build(maven: &Path, home: PathBuf) -> Result<(), String> {
     run(cargo(&["build", "--release", "--package", "durward-c"]).args(locked()))?;
     let (data, folder, ours) = (Metadata::read()?, folder()?, metadata::root().join("bindings/java"));
     let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
@@ -34,14 +38,45 @@ fn build(maven: PathBuf, home: PathBuf) -> Result<(), String> {
     fs::create_dir_all(&place).map_err(|error| format!("cannot make `{}`: {error}", place.display()))?;
     let copied = fs::copy(data.target_directory.join("release").join(library), place.join(library));
     copied.map_err(|error| format!("cannot copy `{library}`: {error}"))?;
-    let mut command = Command::new(maven);
-    command.args(["--quiet", "--batch-mode", "--no-transfer-progress", "--strict-checksums"]);
-    // The tests are run below, with the jar.
-    command.args(["-Dmaven.test.skip=true", "clean", "package"]);
-    command.arg(format!("-Dmaven.repo.local={}", folder.join("repository").display()));
+    let mut command = in_own_repository(maven, &folder);
+    // The tests are run below, with the jar. It is installed for the packages that stand on it, in a repository that nobody else reads.
+    command.args(["-Dmaven.test.skip=true", "clean", "install"]);
     command.arg(format!("-Ddurward.natives={}", natives.display()));
     command.arg(format!("-Ddurward.build={}", folder.join("build").display()));
     run(command.env("JAVA_HOME", home).current_dir(ours))
+}
+
+fn in_own_repository(maven: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(maven);
+    command.args(["--quiet", "--batch-mode", "--no-transfer-progress", "--strict-checksums"]);
+    command.arg(format!("-Dmaven.repo.local={}", folder.join("repository").display()));
+    command
+}
+
+/// Builds and tests the packages for programs that were written for other engines; how many tests passed.
+fn shims() -> Result<u64, String> {
+    let folder = folder()?;
+    let build = folder.join("shims");
+    let mut command = in_own_repository(&MAVEN.get()?, &folder);
+    command.args(["clean", "verify"]).arg(format!("-Ddurward.build={}", build.display()));
+    let ours = metadata::root().join("bindings/java/shims");
+    run(command.env("JAVA_HOME", tools::java_home()?).current_dir(ours))?;
+    ["balana", "authzforce", "att"].into_iter().map(|name| tests_of(&build, name)).sum()
+}
+
+/// How many tests Maven has run; it fails where one of them does.
+fn tests_of(build: &Path, name: &str) -> Result<u64, String> {
+    let reports = build.join(format!("durward-{name}/surefire-reports"));
+    let cannot = |error: std::io::Error| format!("cannot read `{}`: {error}", reports.display());
+    let mut count = 0;
+    for entry in fs::read_dir(&reports).map_err(cannot)? {
+        let path = entry.map_err(cannot)?.path();
+        if path.extension().is_some_and(|end| end == "xml") {
+            count +=
+                fs::read_to_string(&path).map_err(cannot)?.matches("<testcase ").map(|_| 1_u64).sum::<u64>();
+        }
+    }
+    if count == 0 { Err(format!("no tests of `durward-{name}` were run")) } else { Ok(count) }
 }
 
 /// The version of the pom is the one of the crates.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// Without questions to the network that nobody needs the answers of.
-const NPM_QUIET: [&str; 4] = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+pub(crate) const NPM_QUIET: [&str; 4] = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
 
 pub(crate) fn run_alone() -> ExitCode {
     let mut report = Report::new();
@@ -20,7 +20,7 @@ pub(crate) fn run_alone() -> ExitCode {
     report.close()
 }
 
-fn outcome(result: Result<(), Missing>) -> Outcome {
+pub(crate) fn outcome(result: Result<(), Missing>) -> Outcome {
     match result {
         Ok(()) => Outcome::Passed(String::new()),
         Err(Missing::Tool(why)) => Outcome::Skipped(why),
@@ -84,7 +84,8 @@ fn test(node: &Path, folder: &Path, tests: impl IntoIterator<Item = PathBuf>) ->
     Ok(run(command.env_remove("DURWARD_NATIVE"))?)
 }
 
-fn ours() -> PathBuf {
+/// The package's own folder.
+pub(crate) fn ours() -> PathBuf {
     metadata::root().join("bindings/node")
 }
 
@@ -109,16 +110,16 @@ fn platform() -> Result<String, String> {
     }
 }
 
-fn tarballs(folder: &Path) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn tarballs(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files(folder)?.into_iter().filter(|path| path.extension().is_some_and(|end| end == "tgz")).collect())
 }
 
-fn is_test(path: &Path) -> bool {
+pub(crate) fn is_test(path: &Path) -> bool {
     path.to_string_lossy().ends_with(".test.mjs")
 }
 
 /// The files of a folder, not of those below it, sorted.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let cannot = |error: std::io::Error| format!("cannot read `{}`: {error}", folder.display());
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(cannot)? {
@@ -129,7 +130,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-fn copy_files(from: &Path, to: &Path) -> Result<(), String> {
+pub(crate) fn copy_files(from: &Path, to: &Path) -> Result<(), String> {
     create(to)?;
     for path in files(from)? {
         if let Some(name) = path.file_name() {
@@ -139,21 +140,21 @@ fn copy_files(from: &Path, to: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), String> {
     let copied = fs::copy(from, to);
     copied.map(drop).map_err(|error| format!("cannot copy `{}`: {error}", from.display()))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     path.parent().map_or(Ok(()), create)?;
     fs::write(path, text).map_err(|error| format!("cannot write `{}`: {error}", path.display()))
 }
 
-fn create(folder: &Path) -> Result<(), String> {
+pub(crate) fn create(folder: &Path) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|error| format!("cannot make `{}`: {error}", folder.display()))
 }
 
-fn remove(folder: &Path) -> Result<(), String> {
+pub(crate) fn remove(folder: &Path) -> Result<(), String> {
     if !folder.exists() {
         return Ok(());
     }

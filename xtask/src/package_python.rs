@@ -60,15 +60,7 @@ fn frameworks() -> Result<(), Missing> {
 
 /// The Python of an environment of this name, with these packages.
 fn environment(name: &str, requirements: &Path) -> Result<PathBuf, Missing> {
-    let python = install::tool(PYTHON)?;
-    let folder = folder()?.join(name);
-    let own = folder.join("bin/python");
-    install::once(&folder, requirements, || {
-        run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
-        let mut pip = pip(&own);
-        run(pip.args(["--require-hashes", "--requirement"]).arg(requirements))
-    })?;
-    Ok(own)
+    install::python_environment(&folder()?.join(name), requirements)
 }
 
 fn install_wheel(python: &Path) -> Result<(), String> {

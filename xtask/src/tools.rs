@@ -105,12 +105,29 @@ pub(crate) const RPMBUILD: Tool = Tool { names: &["rpmbuild"], package: "rpm", p
 pub(crate) const SKOPEO: Tool =
     Tool { names: &["skopeo"], package: "skopeo", purpose: "looking into container images" };
 
+/// What unpacks them.
+pub(crate) const UMOCI: Tool =
+    Tool { names: &["umoci"], package: "umoci", purpose: "unpacking container images" };
+
+/// What runs programs for other processors.
+pub(crate) const QEMU_AARCH64: Tool = emulator(&["qemu-aarch64", "qemu-aarch64-static"]);
+pub(crate) const QEMU_ARM: Tool = emulator(&["qemu-arm", "qemu-arm-static"]);
+pub(crate) const QEMU_X86_64: Tool = emulator(&["qemu-x86_64", "qemu-x86_64-static"]);
+
+const fn emulator(names: &'static [&'static str]) -> Tool {
+    Tool { names, package: "qemu-user", purpose: "running programs for other processors" }
+}
+
 /// What verifies signatures of packages.
 pub(crate) const MINISIGN: Tool =
     Tool { names: &["minisign"], package: "minisign", purpose: "verifying signatures of packages" };
 
-/// All of them.
-const ALL: [Tool; 22] = [
+/// The browser that the package of WebAssembly is tried in. It is large, and `cargo xtask package wasm` alone asks for it.
+pub(crate) const CHROMIUM: Tool =
+    Tool { names: &["chromium"], package: "chromium", purpose: "the package of WebAssembly in a browser" };
+
+/// All of them that tests want.
+const ALL: [Tool; 23] = [
     CPP_COMPILER,
     C_COMPILER,
     CMAKE,
@@ -132,6 +149,7 @@ const ALL: [Tool; 22] = [
     DPKG_DEB,
     RPMBUILD,
     SKOPEO,
+    UMOCI,
     MINISIGN,
 ];
 
@@ -215,6 +233,22 @@ fn go_program(name: &str, package: &str, version: &str, purpose: &str) -> Result
 
 fn go_folder(name: &str, version: &str) -> PathBuf {
     cache().join(format!("{name}-{version}"))
+}
+
+/// Finds the program that writes the JavaScript of a module of WebAssembly, in the version of the crate that the module was compiled with; it is
+/// built in the user's cache when missing, which takes minutes.
+///
+/// # Errors
+///
+/// In words, when cargo cannot build it.
+pub(crate) fn wasm_bindgen(version: &str) -> Result<PathBuf, String> {
+    let folder = cache().join(format!("wasm-bindgen-{version}"));
+    let program = folder.join("bin/wasm-bindgen");
+    if !is_file(&program) {
+        let mut cargo = process::cargo(&["install", "wasm-bindgen-cli", "--bin", "wasm-bindgen"]);
+        process::run(cargo.args(["--version", version, "--root"]).arg(&folder))?;
+    }
+    Ok(program)
 }
 
 /// The official test suite of JSON Schema, which PyPI's `jsonschema` carries as source. Newer ones are tried by changing both.

@@ -1,6 +1,6 @@
 'use strict'
 
-// Finds the addon: a local build beside `package.json`, or the package of this platform.
+// Finds the addon: a local build beside `package.json`, or the package of this platform, or, where neither serves, the one of WebAssembly.
 
 const { existsSync } = require('node:fs')
 const path = require('node:path')
@@ -31,11 +31,13 @@ function isMusl() {
 function places(name) {
   const own = process.env.DURWARD_NATIVE
   if (own) return [[`DURWARD_NATIVE, ${own}`, () => open(path.resolve(own))]]
+  const everywhere = ['WebAssembly, the package @durward/wasm32', () => require('@durward/wasm32/addon')]
+  if (process.env.DURWARD_WASM === '1') return [everywhere]
   const file = path.join(__dirname, '..', `durward.${name}.node`)
   return [
     [`a local build, ${file}`, () => open(file)],
     [`the package @durward/${name}`, () => require(`@durward/${name}`)],
-    // The place for an addon of WebAssembly, for platforms without a package: `@durward/wasm32`.
+    everywhere,
   ]
 }
 
@@ -62,13 +64,17 @@ function load() {
 }
 
 function advice(name) {
+  if (process.env.DURWARD_WASM === '1') return 'Install @durward/wasm32, or take DURWARD_WASM out of the environment.'
   if (PACKAGED.includes(name)) {
     return (
       `Install @durward/${name}, which npm does by itself unless it is told to leave out optional dependencies ` +
       `(--omit=optional), or unless the lock file was written on another platform: npm/cli#4828.`
     )
   }
-  return 'There is no package for this platform: build the addon with `cargo build --release -p durward-node`.'
+  return (
+    'There is no package for this platform but @durward/wasm32, which npm installs unless it is told to leave out optional dependencies ' +
+    '(--omit=optional). Or build the addon: `cargo build --release -p durward-node`.'
+  )
 }
 
 module.exports = load()

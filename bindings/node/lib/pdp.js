@@ -1,10 +1,9 @@
 'use strict'
 
-const { types } = require('node:util')
-const { fileURLToPath } = require('node:url')
 const native = require('./native.js')
 const { Decision, decisionOf } = require('./decision.js')
 const { DurwardError, QuestionError, fromNative } = require('./errors.js')
+const { bytesOf, pathOfUrl, types } = require('./platform.js')
 const { requestBytes, subscriptionBytes, subscriptionText } = require('./question.js')
 const { Watch } = require('./watch.js')
 
@@ -163,7 +162,7 @@ async function wait(ask) {
 
 function pathOf(path) {
   if (typeof path === 'string') return path
-  if (path instanceof URL) return fileURLToPath(path)
+  if (path instanceof URL) return pathOfUrl(path)
   throw new DurwardError('a path is a string or a URL of a file')
 }
 
@@ -183,9 +182,9 @@ function nameOf(name) {
 }
 
 function textOf(name, text) {
-  if (typeof text === 'string') return Buffer.from(text)
+  if (typeof text === 'string') return bytesOf(text)
   // A copy: where it is loaded on another thread, nobody changes it there.
-  if (types.isUint8Array(text)) return Buffer.from(text)
+  if (types.isUint8Array(text)) return bytesOf(text)
   throw new DurwardError(`the text of the policy \`${name}\` is a string or a Buffer`)
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 
-const { types } = require('node:util')
 const { QuestionError } = require('./errors.js')
+const { byteLength, bytesOf, types } = require('./platform.js')
 
 /** Deeper objects are a mistake, often one that holds itself. The addon reads less. */
 const DEPTH_MAX = 1000
@@ -26,14 +26,14 @@ function subscriptionText(subscription, bytesMax) {
 /** The bytes of a subscription. */
 function subscriptionBytes(subscription, bytesMax) {
   const text = subscriptionText(subscription, bytesMax)
-  return typeof text === 'string' ? Buffer.from(text) : text
+  return typeof text === 'string' ? bytesOf(text) : text
 }
 
 /** The bytes of a request of XACML, which is XML or JSON; an object is JSON. */
 function requestBytes(request, bytesMax) {
-  if (typeof request === 'string') return Buffer.from(checked(request, bytesMax))
+  if (typeof request === 'string') return bytesOf(checked(request, bytesMax))
   if (types.isUint8Array(request)) return unshared(request)
-  if (typeof request === 'object' && request !== null) return Buffer.from(checked(json(request), bytesMax))
+  if (typeof request === 'object' && request !== null) return bytesOf(checked(json(request), bytesMax))
   throw new QuestionError(`a request is a string, a Buffer or an object, not ${named(request)}`)
 }
 
@@ -41,7 +41,7 @@ function checked(text, bytesMax) {
   // A character is a byte at least: what is longer need not be copied to be refused.
   if (text.length > bytesMax) {
     throw new QuestionError(
-      `a question of ${Buffer.byteLength(text)} bytes is longer than the ${bytesMax} that are read`,
+      `a question of ${byteLength(text)} bytes is longer than the ${bytesMax} that are read`,
     )
   }
   if (!isWellFormed(text)) throw new QuestionError('the text has a lone surrogate, which is no character')
@@ -50,7 +50,7 @@ function checked(text, bytesMax) {
 
 /** Bytes that no other thread changes while they are read. */
 function unshared(bytes) {
-  return types.isSharedArrayBuffer(bytes.buffer) ? Buffer.from(bytes) : bytes
+  return types.isSharedArrayBuffer(bytes.buffer) ? bytesOf(bytes) : bytes
 }
 
 function json(question) {

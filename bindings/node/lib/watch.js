@@ -1,6 +1,7 @@
 'use strict'
 
 const { decisionOf } = require('./decision.js')
+const { fromNative } = require('./errors.js')
 
 /** Watches that somebody waits for, who would otherwise wait for something that is collected as garbage. */
 const awaited = new Set()
@@ -40,19 +41,28 @@ class Watch {
   next() {
     if (this.#isClosed) return Promise.resolve({ value: undefined, done: true })
     if (this.#waiting.length === 0) {
-      const answer = this.#native.poll()
+      let answer
+      try {
+        answer = this.#native.poll()
+      } catch (error) {
+        return Promise.reject(fromNative(error))
+      }
       if (answer !== null) return Promise.resolve({ value: decisionOf(answer), done: false })
       awaited.add(this)
       if (this.#isRef) hold()
     }
-    return new Promise((resolve) => this.#waiting.push(resolve))
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
   }
 
   #woken() {
-    while (this.#waiting.length > 0) {
-      const answer = this.#native.poll()
-      if (answer === null) return
-      this.#waiting.shift()({ value: decisionOf(answer), done: false })
+    try {
+      while (this.#waiting.length > 0) {
+        const answer = this.#native.poll()
+        if (answer === null) return
+        this.#waiting.shift().resolve({ value: decisionOf(answer), done: false })
+      }
+    } catch (error) {
+      for (const { reject } of this.#waiting.splice(0)) reject(fromNative(error))
     }
     this.#settled()
   }
@@ -66,7 +76,7 @@ class Watch {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#native.close()
-    for (const resolve of this.#waiting.splice(0)) resolve({ value: undefined, done: true })
+    for (const { resolve } of this.#waiting.splice(0)) resolve({ value: undefined, done: true })
     this.#settled()
   }
 

@@ -2,11 +2,13 @@
 
 use std::error::Error;
 use std::fmt;
+#[cfg(feature = "threads")]
 use std::io;
 
 use durward_pdp::sapl::SubscriptionError;
 use durward_pdp::xacml::request::RequestError;
 use durward_pdp::{PolicyError, ReadError};
+use serde_json::{Value as Json, json};
 
 use crate::TEXT_BYTES_MAX;
 
@@ -19,6 +21,32 @@ pub enum LoadError {
     Policies(Vec<PolicyError>),
     /// There is nothing to read again: the policies were given as texts.
     NoFolder,
+}
+
+impl LoadError {
+    /// For languages to which an error comes as text: `{"kind": "policy", "message": .., "problems": [..]}`, each problem with `source`,
+    /// `line`, `column`, `message` and `help`, where there are any.
+    pub fn to_json(&self) -> String {
+        let problems: Vec<Json> = match self {
+            LoadError::Files(error) => {
+                vec![json!({ "source": error.path.display().to_string(), "message": error.message })]
+            }
+            LoadError::Policies(errors) => errors.iter().map(problem).collect(),
+            LoadError::NoFolder => Vec::new(),
+        };
+        json!({ "kind": "policy", "message": self.to_string(), "problems": problems }).to_string()
+    }
+}
+
+fn problem(error: &PolicyError) -> Json {
+    let has_place = !error.source.is_empty();
+    json!({
+        "source": has_place.then(|| error.source.as_str()),
+        "line": has_place.then_some(error.line),
+        "column": has_place.then_some(error.column),
+        "message": error.message,
+        "help": error.help,
+    })
 }
 
 impl fmt::Display for LoadError {
@@ -73,9 +101,17 @@ pub enum QuestionError {
     /// The text is longer than [`TEXT_BYTES_MAX`]: so many bytes.
     TooLong(usize),
     /// The system gives no thread to watch subscriptions with.
+    #[cfg(feature = "threads")]
     NoThread(io::Error),
     /// There are as many watched subscriptions as can be numbered.
     TooMany,
+}
+
+impl QuestionError {
+    /// For languages to which an error comes as text: `{"kind": "question", "message": ..}`.
+    pub fn to_json(&self) -> String {
+        json!({ "kind": "question", "message": self.to_string() }).to_string()
+    }
 }
 
 impl fmt::Display for QuestionError {
@@ -86,6 +122,7 @@ impl fmt::Display for QuestionError {
             QuestionError::TooLong(bytes) => {
                 write!(f, "a question of {bytes} bytes is longer than the {TEXT_BYTES_MAX} that are read")
             }
+            #[cfg(feature = "threads")]
             QuestionError::NoThread(error) => write!(f, "no thread to watch subscriptions with: {error}"),
             QuestionError::TooMany => f.write_str("too many subscriptions are watched"),
         }
@@ -97,6 +134,7 @@ impl Error for QuestionError {
         match self {
             QuestionError::Subscription(error) => Some(error),
             QuestionError::Request(error) => Some(error),
+            #[cfg(feature = "threads")]
             QuestionError::NoThread(error) => Some(error),
             QuestionError::TooLong(_) | QuestionError::TooMany => None,
         }

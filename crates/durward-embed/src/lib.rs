@@ -17,14 +17,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "threads")]
 mod bell;
+#[cfg(feature = "threads")]
+mod driver;
 mod error;
 mod point;
 mod watch;
 
 pub use durward_pdp::ir::json::JSON_DEPTH_MAX;
 pub use durward_pdp::sapl::{Decision, Outcome};
-pub use durward_pdp::{PolicyError, ReadError, SnapshotInfo, Value};
+pub use durward_pdp::xacml::policy::Limits as PolicyLimits;
+pub use durward_pdp::{PolicyError, ReadError, SnapshotInfo, Value, is_policy_file};
 pub use error::{LoadError, QuestionError};
 pub use point::{Clock, DecisionPoint, Explained, Pending, TEXT_BYTES_MAX};
-pub use watch::{Watch, Watched};
+pub use watch::Watch;
+#[cfg(feature = "threads")]
+pub use watch::Watched;

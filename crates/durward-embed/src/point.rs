@@ -1,23 +1,30 @@
 //! Policies in force, asked in text.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(feature = "files")]
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use durward_pdp::ir::json::read_subscription;
 use durward_pdp::ir::question::RawSubscription;
+#[cfg(feature = "files")]
+use durward_pdp::read_policies;
 use durward_pdp::sapl::{Decision, Subscription};
 use durward_pdp::stream::finders::{self, MomentAttributes, MomentContext};
 use durward_pdp::stream::{
     BrokerSettings, Decider, Finder, Invocation, PackedSubscription, PoliciesInForce, Streams,
 };
 use durward_pdp::xacml::request::{Limits, Request};
-use durward_pdp::{Pdp, PolicyText, SnapshotInfo, Value, read_policies};
+use durward_pdp::{Pdp, PolicyText, SnapshotInfo, Value, policies_of_directory};
 
+#[cfg(feature = "threads")]
 use crate::bell::Bell;
+#[cfg(feature = "threads")]
+use crate::driver::Driver;
 use crate::error::{LoadError, QuestionError};
-use crate::watch::{Driver, Watch};
+use crate::watch::Watch;
 
 /// The longest text of a question, in bytes; what a server reads is less. Longer ones are a mistake or an attack.
 pub const TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -30,8 +37,10 @@ pub struct DecisionPoint {
     pdp: Arc<Pdp>,
     finders: Vec<Finder>,
     streams: Streams<PoliciesInForce>,
+    #[cfg(feature = "threads")]
     driver: Driver,
     clock: Clock,
+    #[cfg(feature = "files")]
     path: Option<PathBuf>,
     /// Held by whoever puts other policies in force.
     replacing: Mutex<()>,
@@ -79,10 +88,7 @@ pub struct Explained {
 
 impl fmt::Debug for DecisionPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DecisionPoint")
-            .field("pdp", &self.pdp)
-            .field("path", &self.path)
-            .finish_non_exhaustive()
+        f.debug_struct("DecisionPoint").field("pdp", &self.pdp).finish_non_exhaustive()
     }
 }
 
@@ -91,6 +97,7 @@ impl DecisionPoint {
     ///
     /// # Errors
     /// They cannot be read, or are broken.
+    #[cfg(feature = "files")]
     pub fn open(path: &Path, clock: Clock) -> Result<DecisionPoint, LoadError> {
         let mut point = DecisionPoint::of(read_policies(path)?, clock)?;
         point.path = Some(path.to_owned());
@@ -113,25 +120,57 @@ impl DecisionPoint {
         DecisionPoint::of(named(texts), clock)
     }
 
+    /// Takes the files of a folder that the host has read: those below it of which [`is_policy_file`](crate::is_policy_file) says so.
+    ///
+    /// # Errors
+    /// No policy is among them, or they are broken.
+    pub fn from_folder<N, T>(
+        folder: &Path,
+        files: impl IntoIterator<Item = (N, T)>,
+        clock: Clock,
+    ) -> Result<DecisionPoint, LoadError>
+    where
+        N: Into<String>,
+        T: Into<Vec<u8>>,
+    {
+        DecisionPoint::of(policies_of_directory(folder, named(files))?, clock)
+    }
+
     fn of(texts: Vec<PolicyText>, clock: Clock) -> Result<DecisionPoint, LoadError> {
         let time = Arc::clone(&clock);
         let builder = Pdp::builder().policies(texts).explaining().clock(move || time());
         let pdp = Arc::new(builder.build()?);
+        #[cfg(feature = "threads")]
         let bell = Arc::new(Bell::default());
-        let streams = Streams::new(PoliciesInForce::of(&pdp), BrokerSettings::default(), 0, {
+        #[cfg(feature = "threads")]
+        let wake = {
             let bell = Arc::clone(&bell);
             move || bell.ring()
-        });
+        };
+        // Nothing happens but in calls of the host, which calls `tick` after each.
+        #[cfg(not(feature = "threads"))]
+        let wake = || ();
+        let streams = Streams::new(PoliciesInForce::of(&pdp), BrokerSettings::default(), 0, wake);
         let finders = finders::all();
         streams.set_finders(finders.clone(), ms_of(clock()));
-        let driver = Driver::new(streams.clone(), bell, Arc::clone(&clock));
-        Ok(DecisionPoint { pdp, finders, streams, driver, clock, path: None, replacing: Mutex::new(()) })
+        Ok(DecisionPoint {
+            pdp,
+            finders,
+            #[cfg(feature = "threads")]
+            driver: Driver::new(streams.clone(), bell, Arc::clone(&clock)),
+            streams,
+            clock,
+            #[cfg(feature = "files")]
+            path: None,
+            replacing: Mutex::new(()),
+        })
     }
 
     /// Reads the policies again from where they were read, and puts them in force. Watched subscriptions are decided again.
     ///
     /// # Errors
     /// As [`DecisionPoint::open`]; the policies stay as they were. Or there is nothing to read again.
+    #[cfg(feature = "files")]
     pub fn reload(&self) -> Result<SnapshotInfo, LoadError> {
         let path = self.path.as_deref().ok_or(LoadError::NoFolder)?;
         self.put_in_force(|| Ok(read_policies(path)?))
@@ -147,6 +186,22 @@ impl DecisionPoint {
         T: Into<Vec<u8>>,
     {
         self.put_in_force(|| Ok(named(texts)))
+    }
+
+    /// Puts the files of a folder in force, as [`DecisionPoint::from_folder`] takes them.
+    ///
+    /// # Errors
+    /// No policy is among them, or they are broken; the policies stay as they were.
+    pub fn replace_folder<N, T>(
+        &self,
+        folder: &Path,
+        files: impl IntoIterator<Item = (N, T)>,
+    ) -> Result<SnapshotInfo, LoadError>
+    where
+        N: Into<String>,
+        T: Into<Vec<u8>>,
+    {
+        self.put_in_force(|| Ok(policies_of_directory(folder, named(files))?))
     }
 
     /// One after the other: otherwise watched subscriptions could be left with the policies of whoever began first.
@@ -272,16 +327,27 @@ impl DecisionPoint {
     }
 
     /// Decides a subscription again whenever another decision comes of it: because time goes by, or because other policies were put in
-    /// force. The first one starts a thread, which ends with the decision point.
+    /// force. With the feature `threads` the first one starts a thread, which ends with the decision point; without it, see
+    /// [`DecisionPoint::tick`].
     ///
     /// # Errors
     /// The text is no subscription; too many are watched; or the system gives no thread.
     pub fn watch(&self, subscription: &[u8]) -> Result<Watch, QuestionError> {
         within(subscription)?;
         let packed = PackedSubscription::from_json(subscription)?;
+        #[cfg(feature = "threads")]
         self.driver.start().map_err(QuestionError::NoThread)?;
         let subscribed = self.streams.subscribe(packed, self.now_ms());
         subscribed.map(Watch::new).map_err(|_| QuestionError::TooMany)
+    }
+
+    /// Drives watched subscriptions where no thread does: decides again what has to be, and wakes whoever gets another decision. To be
+    /// called after each [`DecisionPoint::watch`], each replacement of policies, and after the time it gives: nothing where no decision
+    /// depends on the time.
+    pub fn tick(&self) -> Option<Duration> {
+        let now_ms = self.now_ms();
+        let wait_ms = self.streams.tick(now_ms)?.saturating_sub(now_ms);
+        Some(Duration::from_millis(u64::try_from(wait_ms).unwrap_or_default()))
     }
 }
 

@@ -115,8 +115,8 @@ pub use explain::{Explained, ExplainedCondition, Explanation};
 pub use expression::{Expression, ExpressionFault};
 pub use mismatch::RequestLanguage;
 pub use read::{
-    DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, list_policies, read_policies,
-    read_policies_within, read_policy_file,
+    DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_file, is_policy_name, list_policies,
+    policies_of_directory, read_policies, read_policies_within, read_policy_file,
 };
 pub use recipe::ChangeLimits;
 pub use snapshot::SnapshotInfo;

@@ -86,10 +86,28 @@ pub fn read_policies_within(path: &Path, bytes_max: usize) -> Result<Vec<PolicyT
     for file in list_policies(path)? {
         texts.extend(read_policy_file(&file, bytes_max)?);
     }
+    any_policy(path, texts)
+}
+
+/// The policies of a directory whose files somebody else has read, those of which [`is_policy_file`] says so: what [`read_policies`] does
+/// where there is no file system.
+///
+/// # Errors
+/// There is no policy among them.
+pub fn policies_of_directory(
+    directory: &Path,
+    mut files: Vec<PolicyText>,
+) -> Result<Vec<PolicyText>, ReadError> {
+    files.retain(|file| !is_example(file));
+    files.sort_by(|a, b| Path::new(&a.name).cmp(Path::new(&b.name)));
+    any_policy(directory, files)
+}
+
+fn any_policy(directory: &Path, texts: Vec<PolicyText>) -> Result<Vec<PolicyText>, ReadError> {
     if texts.iter().all(PolicyText::is_beside_policies) {
         let message =
             "no policies here: expected files `*.sapl`, or `*.xml` with a `Policy` or `PolicySet`".into();
-        return Err(ReadError { path: path.into(), message });
+        return Err(ReadError { path: directory.into(), message });
     }
     Ok(texts)
 }
@@ -115,13 +133,18 @@ pub fn read_policy_file(file: &Path, bytes_max: usize) -> Result<Option<PolicyTe
         return Err(ReadError { path: file.into(), message: "neither a file nor a directory".into() });
     }
     let text = read(file, bytes_max)?;
+    Ok(if is_example(&text) { None } else { Some(text) })
+}
+
+/// Whether this is a request or a response of XACML, which may lie beside a policy.
+fn is_example(text: &PolicyText) -> bool {
     if Language::of(&text.name) != Language::Xacml {
-        return Ok(Some(text));
+        return false;
     }
-    Ok(match root_kind(&text.text) {
-        RootKind::Request | RootKind::Response => None,
-        RootKind::Policy | RootKind::PolicySet | RootKind::Other | RootKind::Unreadable => Some(text),
-    })
+    match root_kind(&text.text) {
+        RootKind::Request | RootKind::Response => true,
+        RootKind::Policy | RootKind::PolicySet | RootKind::Other | RootKind::Unreadable => false,
+    }
 }
 
 fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), ReadError> {
@@ -138,14 +161,15 @@ fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(
         }
         if path.is_dir() {
             collect(&path, depth + 1, files)?;
-        } else if is_policy(&path, depth) {
+        } else if is_policy_file(&path, depth) {
             files.push(path);
         }
     }
     Ok(())
 }
 
-fn is_policy(path: &Path, depth: usize) -> bool {
+/// Whether [`read_policies`] reads a file of this name so deep below the directory; 0 is in the directory itself.
+pub fn is_policy_file(path: &Path, depth: usize) -> bool {
     is_policy_name(path) && (depth == 0 || Language::of(&path.display().to_string()) == Language::Xacml)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_identity::audit::{AuditEvent, Kind};
-use durward_identity::protocol::{AskId, AskOutcome, NodeEffect, NodeEvent, NodeHealth, SessionNode};
+use durward_identity::protocol::{AskId, AskOutcome, Lack, NodeEffect, NodeEvent, NodeHealth, SessionNode};
 use durward_identity::session::SessionRecord;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
@@ -176,10 +176,11 @@ impl SessionDriver {
         for event in std::mem::take(&mut self.refused) {
             self.handle(event);
         }
-        let outlook = self.node.outlook();
-        if outlook.lack.is_none() && self.outlook.borrow().lack.is_some() {
-            // What is due when a node is ready, its first key, need not wait for the next tick.
+        let mut outlook = self.node.outlook();
+        if outlook.lack == Some(Lack::Key) && self.outlook.borrow().lack != outlook.lack {
+            // The first key is made when a node has its store. It need not wait for the next tick.
             self.handle(NodeEvent::Tick);
+            outlook = self.node.outlook();
         }
         self.outlook.send_if_modified(|old| {
             let is_other = *old != outlook;

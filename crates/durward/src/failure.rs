@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use durward_pdp::PolicyError;
+#[cfg(feature = "standard")]
 use durward_server::ConfigError;
 
 use crate::console::{colour, progress};
@@ -98,6 +99,7 @@ impl From<io::Error> for CommandError {
     }
 }
 
+#[cfg(feature = "standard")]
 impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> CommandError {
         CommandError::new(without_number(&error.to_string()))

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use durward_pdp::ir::combine::Combines;
 use durward_pdp::xacml::response::Response;
-use durward_pdp::{Algorithm, IndexKind, Pdp, PdpBuilder, PolicyText, read_policies};
+use durward_pdp::{Algorithm, Pdp, PdpBuilder, PolicyText, read_policies};
+
+pub(crate) use crate::choices::{combining, index};
 
 use crate::attributes::StaticSource;
 use crate::bundle::{self, BundleArguments};
@@ -88,27 +89,6 @@ pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<PolicyText>, CommandErro
     // No command asks attribute finders, and nobody else reads secrets.
     texts.retain(|text| !text.is_sealed());
     Ok(texts)
-}
-
-/// Reads `--combining`.
-pub(crate) fn combining(text: &str) -> Result<Algorithm, String> {
-    let named = ["3.0", "1.0"]
-        .map(|version| format!("urn:oasis:names:tc:xacml:{version}:policy-combining-algorithm:{text}"));
-    let known = named
-        .iter()
-        .map(String::as_str)
-        .chain([text])
-        .find_map(|uri| Algorithm::from_uri(uri, Combines::Policies));
-    known.ok_or_else(|| {
-        "one of deny-overrides, permit-overrides, first-applicable, only-one-applicable, deny-unless-permit, \
-         permit-unless-deny, or the identifier of a policy combining algorithm"
-            .to_owned()
-    })
-}
-
-/// Reads `--index`.
-pub(crate) fn index(text: &str) -> Result<IndexKind, String> {
-    text.parse().map_err(|error: durward_pdp::index::UnknownIndex| error.to_string())
 }
 
 /// The decision of a response as one word: the decision of its only result, or those of all results in order,

@@ -45,6 +45,22 @@ pub(crate) fn once(
     fs::write(&mark, text).map_err(|error| format!("cannot write `{}`: {error}", mark.display()))
 }
 
+/// The Python of an environment in this folder, with these packages.
+///
+/// # Errors
+/// There is no Python, or pip does not find a package.
+pub(crate) fn python_environment(folder: &Path, requirements: &Path) -> Result<PathBuf, Missing> {
+    let python = tool(PYTHON)?;
+    let own = folder.join("bin/python");
+    once(folder, requirements, || {
+        run(Command::new(python).args(["-m", "venv", "--clear"]).arg(folder))?;
+        let mut pip = Command::new(&own);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]);
+        run(pip.arg("--requirement").arg(requirements))
+    })?;
+    Ok(own)
+}
+
 /// SAPL's own package.
 pub(super) fn python() -> Result<Command, Missing> {
     python_script("client.py")

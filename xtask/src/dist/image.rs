@@ -145,6 +145,23 @@ pub(crate) fn verify(folder: &Path) -> Result<(), String> {
     is("/config/ExposedPorts", json!({ "8080/tcp": {} }))
 }
 
+/// Looks at what a container runtime would start, in its own words (`config.json` of OCI's runtime).
+///
+/// # Errors
+/// Says what is not as it should be.
+pub(crate) fn verify_process(config: &str) -> Result<(), String> {
+    let config = parsed(config.as_bytes())?;
+    let user = |name: &str| config.pointer(&format!("/process/user/{name}")).map(Value::to_string);
+    let (user, group) = (user("uid").unwrap_or_default(), user("gid").unwrap_or_default());
+    if format!("{user}:{group}") != USER {
+        return Err(format!("the image runs as {user}:{group}, not {USER}"));
+    }
+    match config.pointer("/process/args/0") {
+        Some(program) if *program == json!("/durward") => Ok(()),
+        other => Err(format!("the image starts {other:?}")),
+    }
+}
+
 fn pointed<'b>(blobs: &'b BTreeMap<String, Vec<u8>>, to: Option<&Value>) -> Result<&'b Vec<u8>, String> {
     let text = |name: &str| to.and_then(|it| it.get(name)).and_then(Value::as_str).unwrap_or_default();
     let size = to.and_then(|it| it.get("size")).and_then(Value::as_u64);

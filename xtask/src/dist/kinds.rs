@@ -6,7 +6,7 @@ use crate::dist::{chart, deb, empty, files, image, rpm, sbom, tar, write};
 use crate::metadata::Package;
 use crate::process::output_of;
 use crate::report::Outcome;
-use crate::tools::{self, DPKG_DEB, RPMBUILD, SKOPEO, Tool};
+use crate::tools::{self, DPKG_DEB, RPMBUILD, SKOPEO, Tool, UMOCI};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -138,7 +138,7 @@ pub(crate) fn image(work: &Work) -> Result<Outcome, String> {
     let room = work.room("image")?;
     output_of(Command::new("tar").arg("-xf").arg(&path).arg("-C").arg(&room))?;
     image::verify(&room)?;
-    with(SKOPEO, |skopeo| {
+    let read = with(SKOPEO, |skopeo| {
         let said =
             output_of(Command::new(skopeo).arg("inspect").arg(format!("oci-archive:{}", path.display())))?;
         let (architecture, _) = work.product.target.image();
@@ -146,7 +146,23 @@ pub(crate) fn image(work: &Work) -> Result<Outcome, String> {
             return Err(format!("skopeo reads another image: {said}"));
         }
         Ok(size(&made))
-    })
+    })?;
+    let unpacked = with(UMOCI, |umoci| {
+        unpacked(work, umoci, &room)?;
+        Ok(size(&made))
+    })?;
+    Ok(if matches!(read, Outcome::Skipped(_)) { read } else { unpacked })
+}
+
+/// Has an image unpacked as a container runtime would: what it starts is the binary, by a user who is not root.
+fn unpacked(work: &Work, umoci: &Path, layout: &Path) -> Result<(), String> {
+    let bundle = work.scratch.join("bundle");
+    let _ = std::fs::remove_dir_all(&bundle);
+    let image = format!("{}:{}", layout.display(), work.product.version);
+    output_of(Command::new(umoci).args(["unpack", "--rootless", "--image", &image]).arg(&bundle))?;
+    work.has_binary(&bundle.join("rootfs/durward"))?;
+    let config = files_text(&bundle.join("config.json"))?;
+    image::verify_process(&config)
 }
 
 fn bill(work: &Work) -> Result<String, String> {

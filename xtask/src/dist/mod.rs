@@ -68,7 +68,21 @@ fn all(plan: &Plan) -> Result<ExitCode, String> {
             outcome
         });
     }
-    let Some(binary) = built else { return Ok(report.close()) };
+    if let Some(binary) = built {
+        packages(plan, &binary, &mut report)?;
+    }
+    Ok(report.close())
+}
+
+/// Packages a binary as `cargo xtask dist` does with these flags: a step for each kind.
+///
+/// # Errors
+/// A flag is unknown, or there is nothing to package.
+pub(crate) fn package(words: &[&str], binary: &Path, report: &mut Report) -> Result<(), String> {
+    packages(&Plan::of(words)?, binary, report)
+}
+
+fn packages(plan: &Plan, binary: &Path, report: &mut Report) -> Result<(), String> {
     let metadata = Metadata::read()?;
     let target = match &plan.target {
         Some(triple) => Target::of(triple)?,
@@ -76,8 +90,8 @@ fn all(plan: &Plan) -> Result<ExitCode, String> {
     };
     let scratch = metadata.target_directory.join("dist/scratch");
     let shipped = sbom::shipped(&metadata, &target)?;
-    let generator = plan.generator.clone().unwrap_or_else(|| binary.clone());
-    let (content, needs) = product::binary(&binary, &target)?;
+    let generator = plan.generator.clone().unwrap_or_else(|| binary.to_path_buf());
+    let (content, needs) = product::binary(binary, &target)?;
     let product = Product {
         version: product::version(&metadata)?,
         time: product::time()?,
@@ -93,15 +107,42 @@ fn all(plan: &Plan) -> Result<ExitCode, String> {
     let out = plan.out.clone().unwrap_or_else(|| metadata.target_directory.join("dist").join(name));
     clear(&out)?;
     let work = Work { product: &product, shipped: &shipped, out: &out, scratch: &scratch };
+    let called = |name: &str| match &plan.target {
+        Some(triple) => format!("{triple}: {name}"),
+        None => name.to_owned(),
+    };
     for (name, make) in KINDS {
-        report.step(name, || make(&work));
+        report.step(&called(name), || make(&work));
     }
-    report.step("checksums", || {
+    report.step(&called("checksums"), || {
         collect(&out, &product.version, plan).map_or_else(Outcome::Failed, Outcome::Passed)
     });
     let _ = std::fs::remove_dir_all(&scratch);
     println!("\nin {}", out.display());
-    Ok(report.close())
+    Ok(())
+}
+
+/// Whether a binary is for this target, and needs neither a loader nor libraries; glibc is not in it either.
+///
+/// # Errors
+/// What it needs.
+pub(crate) fn is_static(binary: &Path, target: &str) -> Result<(), String> {
+    let (content, needs) = product::binary(binary, &Target::of(target)?)?;
+    let needs = needs.ok_or_else(|| format!("`{}` is not for Linux", binary.display()))?;
+    if needs.is_dynamic || !needs.libraries.is_empty() || needs.glibc.is_some() {
+        return Err(format!("`{}` is not static: {needs:?}", binary.display()));
+    }
+    if contains(&content, GLIBC) {
+        return Err(format!("`{}` holds the C library of GNU", binary.display()));
+    }
+    Ok(())
+}
+
+/// What that library says of itself.
+const GLIBC: &[u8] = b"GNU C Library";
+
+fn contains(content: &[u8], text: &[u8]) -> bool {
+    content.windows(text.len()).any(|window| window == text)
 }
 
 /// The formula, the checksums and the signatures of all that lies in a folder; verified again.

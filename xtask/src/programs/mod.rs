@@ -31,6 +31,9 @@ const GIVES_WAY: &str = "5";
 /// Longest a program of tests may take on the build machine; none takes a fifth of it. One that hangs leaves time for the others.
 const PROGRAM_MAX: Duration = Duration::from_secs(20 * 60);
 
+/// How many failed tests of a program are run once more at most. More than a few do not fail for want of time.
+const SECOND_RUNS_MAX: usize = 3;
+
 /// A program of tests that cargo has built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TestProgram {
@@ -172,10 +175,26 @@ pub(crate) fn run() -> Outcome {
             let times = jobs.iter().map(Job::name).zip(ended.iter().map(|(_, took)| *took));
             let times: Vec<(String, Duration)> = times.collect();
             Times::keep(&file, &times);
-            let tallies: Vec<Tally> = ended.into_iter().map(|(tally, _)| tally).collect();
+            let mut tallies: Vec<Tally> = ended.into_iter().map(|(tally, _)| tally).collect();
+            for (job, tally) in jobs.iter().zip(&mut tallies) {
+                again_alone(job, &surroundings, tally);
+            }
             summed(&tallies, &times)
         }
         Err(message) => Outcome::Failed(message),
+    }
+}
+
+/// Runs the few tests of a program that have failed once more, with nothing beside them: on a busy machine a test that waits with a limit may
+/// fail for want of time. What passes then is counted and named in the report.
+fn again_alone(job: &Job, surroundings: &[(&str, PathBuf)], tally: &mut Tally) {
+    if let Job::Program(program) = job
+        && tally.worth_a_second_run(SECOND_RUNS_MAX)
+    {
+        let mut command = program.command(Turn::OneByOne);
+        command.envs(surroundings.iter().map(|(name, path)| (name, path)));
+        command.arg("--exact").args(&tally.failures);
+        tally.amend(&told(&format!("{}, what has failed, alone", job.name()), &mut command));
     }
 }
 
@@ -232,12 +251,17 @@ fn summed(tallies: &[Tally], times: &[(String, Duration)]) -> Outcome {
     tallies.iter().for_each(|tally| all.add(tally));
     let times: Vec<(&str, Duration)> = times.iter().map(|(name, took)| (name.as_str(), *took)).collect();
     println!("\ntest programs: {}", longest(&times, times.iter().map(|(_, took)| *took).sum()));
-    let mut note = all.failures.join(", ");
-    if all.ignored > 0 {
-        let separator = if note.is_empty() { "" } else { "; " };
-        note.push_str(&format!("{separator}{} ignored", all.ignored));
+    let mut notes = Vec::new();
+    if !all.failures.is_empty() {
+        notes.push(all.failures.join(", "));
     }
-    Outcome::Counted { passed: all.passed, failed: all.failed, note }
+    if !all.second.is_empty() {
+        notes.push(format!("passed only when run alone: {}", all.second.join(", ")));
+    }
+    if all.ignored > 0 {
+        notes.push(format!("{} ignored", all.ignored));
+    }
+    Outcome::Counted { passed: all.passed, failed: all.failed, note: notes.join("; ") }
 }
 
 #[cfg(test)]

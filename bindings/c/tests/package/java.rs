@@ -37,10 +37,12 @@ fn package() -> PathBuf {
     durward_testdata::workspace().join("bindings/java")
 }
 
-/// Compiles the package with its tests, or the tests alone for a jar. As no module: tests see what is not public.
+/// Compiles the package with its tests, or the tests alone for a jar. As no module: tests see what is not public. What the packages that take
+/// the place of other engines have in common is in no jar, and needs none.
 fn compile(home: &Path, classes: &Path) {
     let mut files = Vec::new();
     sources(&package().join(if jar().is_some() { "src/test" } else { "src" }), &mut files);
+    sources(&package().join("shims/common/src/main"), &mut files);
     files.retain(|path| !path.ends_with("module-info.java"));
     files.sort();
     let javac = home.join("bin/javac");
@@ -98,6 +100,13 @@ fn misuse_and_threads_of_java_are_no_permit_and_no_crash() {
 }
 
 #[test]
+fn what_stands_between_programs_for_other_engines_and_the_package_holds() {
+    if let Some(checks) = checks("XacmlTest", "") {
+        assert!(checks > 50, "{checks}");
+    }
+}
+
+#[test]
 fn the_program_of_the_readme_for_java_prints_what_it_says() {
     let readme = std::fs::read_to_string(package().join("README.md")).unwrap();
     let program = std::fs::read_to_string(package().join("src/test/java/Doctors.java")).unwrap();
@@ -109,8 +118,24 @@ fn the_program_of_the_readme_for_java_prints_what_it_says() {
 
 #[test]
 fn the_version_for_java_is_the_one_of_the_crates() {
+    let version = |artifact: &str| {
+        format!("<artifactId>{artifact}</artifactId>\n  <version>{}</version>", env!("CARGO_PKG_VERSION"))
+    };
     let pom = std::fs::read_to_string(package().join("pom.xml")).unwrap();
-    let version =
-        concat!("<artifactId>durward</artifactId>\n  <version>", env!("CARGO_PKG_VERSION"), "</version>");
-    assert!(pom.contains(version), "pom.xml has another version");
+    assert!(pom.contains(&version("durward")), "pom.xml has another version");
+    let pom = std::fs::read_to_string(package().join("shims/pom.xml")).unwrap();
+    assert!(pom.contains(&version("durward-shims")), "shims/pom.xml has another version");
+    let wanted = format!("      <version>{}</version>", env!("CARGO_PKG_VERSION"));
+    assert!(
+        pom.contains(&format!("      <artifactId>durward</artifactId>\n{wanted}")),
+        "it wants another version"
+    );
+    for module in ["common", "balana", "authzforce", "att"] {
+        let pom = std::fs::read_to_string(package().join("shims").join(module).join("pom.xml")).unwrap();
+        let parent = format!(
+            "    <artifactId>durward-shims</artifactId>\n    <version>{}</version>",
+            env!("CARGO_PKG_VERSION")
+        );
+        assert!(pom.contains(&parent), "shims/{module}/pom.xml has another version");
+    }
 }

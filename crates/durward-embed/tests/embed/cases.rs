@@ -110,3 +110,18 @@ fn policies_of_a_folder_are_read_again() {
     let texts = crate::from_texts([("p.sapl", "policy \"p\" permit")]).unwrap();
     assert!(texts.reload().unwrap_err().to_string().contains("given as texts"));
 }
+
+#[test]
+fn files_that_the_host_has_read_are_taken_as_those_of_a_folder() {
+    let request = r#"<Request xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17"/>"#;
+    let files = |policy: &str| [("p/b.xml", request.to_owned()), ("p/a.sapl", policy.to_owned())];
+    let folder = std::path::Path::new("p");
+    let pdp = DecisionPoint::from_folder(folder, files("policy \"p\" permit"), crate::clock()).unwrap();
+    assert_eq!(pdp.snapshot().documents, 1);
+    assert_eq!(pdp.replace_folder(folder, files("policy \"p\" deny")).unwrap().id, 2);
+    let empty = pdp.replace_folder(folder, [("p/b.xml", request)]).unwrap_err();
+    assert!(empty.to_string().starts_with("p: no policies here"), "{empty}");
+    assert_eq!(pdp.decide(br#"{"subject":1,"action":1,"resource":1}"#).unwrap().outcome.to_string(), "DENY");
+    assert!(durward_embed::is_policy_file(std::path::Path::new("p/q/c.xml"), 1));
+    assert!(!durward_embed::is_policy_file(std::path::Path::new("p/q/c.sapl"), 1));
+}

@@ -100,3 +100,12 @@ fn a_watch_decides_about_attributes_as_a_single_decision_does() {
         assert_eq!(next(&watch, LONG), pdp.decide(ASKED).unwrap().outcome.to_string(), "{policy}");
     }
 }
+
+#[test]
+fn a_host_without_threads_learns_when_to_drive_watches() {
+    let pdp = pdp("policy \"p\" permit time.secondOf(<time.now>) % 2 == 0;");
+    assert_eq!(pdp.tick(), None);
+    let watch = pdp.watch(ASKED).unwrap();
+    assert!(pdp.tick().is_some());
+    watch.close();
+}

@@ -139,6 +139,7 @@ impl Service {
     }
 
     async fn log_in(&self, request: LoginRequest, gone: &mut ClientGone) -> Result<Login, Refused> {
+        self.has_started().await;
         let LoginRequest { realm, user, password, code, address, properties, wanted } = request;
         let Some(users) = self.users(&realm) else {
             self.note_turned_away(address, "unknown realm").await;

@@ -27,6 +27,7 @@ use durward_identity::session::{
 use durward_identity::user::{Account, UserStore};
 use tokio::runtime::Handle;
 use tokio::sync::{RwLock, mpsc, oneshot, watch};
+use tokio::time::timeout;
 
 use crate::Clock;
 use crate::audit::SessionAuditLog;
@@ -39,8 +40,8 @@ use crate::outcome::{Failed, Granted, Who};
 use crate::seldom::Seldom;
 use crate::settings::ServiceSettings;
 
-/// How often it is looked whether there is a key yet.
-const KEY_PATIENCE: Duration = Duration::from_millis(5);
+/// How long a login waits for a node that is just starting.
+const START_PATIENCE: Duration = Duration::from_secs(1);
 
 use self::turns::AttemptQueue;
 
@@ -173,15 +174,16 @@ impl Service {
     /// Waits until the node lacks nothing and can give sessions. `false` when it has stopped.
     pub async fn ready(&self) -> bool {
         let mut outlook = self.0.parts.outlook.clone();
-        let is_up = outlook.wait_for(|outlook| outlook.lack.is_none()).await.is_ok();
-        // The first key comes right after that; in a cluster it may have to travel.
-        while self.0.parts.sessions.ring().keys().next().is_none() {
-            if !is_up || outlook.has_changed().is_err() {
-                return false;
-            }
-            tokio::time::sleep(KEY_PATIENCE).await;
-        }
-        is_up
+        outlook.wait_for(|outlook| outlook.lack.is_none()).await.is_ok()
+    }
+
+    /// Waits while a node that has just started has no store or no key yet, for [`START_PATIENCE`] at most: who logs in right
+    /// after a start need not try again.
+    async fn has_started(&self) {
+        let mut outlook = self.0.parts.outlook.clone();
+        let started = outlook.wait_for(|outlook| !matches!(outlook.lack, Some(Lack::Starting | Lack::Key)));
+        // What is still lacking then is the answer to the login.
+        let _ = timeout(START_PATIENCE, started).await;
     }
 
     /// Hears from now on when a session ends before its time, on any node. What ends of itself (its time, lying unused) is not told, and

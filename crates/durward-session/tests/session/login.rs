@@ -9,12 +9,12 @@ use durward_identity::session::{Level, LimitPolicy, Properties, Purpose, Session
 use durward_identity::user::{Account, Password, PasswordCheck};
 use durward_identity::{IdentityError, Moment};
 use durward_session::{
-    Builder, Counter, DirectoryFault, DirectoryFuture, Failed, Login, LoginRequest, Refused,
+    Builder, Counter, DirectoryFault, DirectoryFuture, Embedded, Failed, Login, LoginRequest, Refused,
     SecondStepPolicy, ServiceSettings, UserDirectory, Wanted,
 };
 
 use crate::lines::Lines;
-use crate::support::{HOME, Turned, World, granted, patient, strict, user};
+use crate::support::{HOME, Turned, World, granted, patient, strict, user, users};
 
 #[tokio::test]
 async fn a_password_gives_a_session_that_every_clone_validates() {
@@ -25,6 +25,17 @@ async fn a_password_gives_a_session_that_every_clone_validates() {
     assert_eq!(who.unwrap().user, user("anna"));
     assert_eq!(world.service.counters().get(Counter::LoginGranted), 1);
     world.running.stop().await;
+}
+
+/// The first key comes a moment after the start: a login before waits for it.
+#[tokio::test]
+async fn who_logs_in_right_after_the_start_gets_a_session() {
+    let settings = ServiceSettings::default();
+    let realm = Embedded::new(users().directory, settings.pool).unwrap();
+    let builder = Builder::new(settings, Turned::default().clock()).realm("/", Arc::new(realm)).unwrap();
+    let (service, running) = builder.start().unwrap();
+    granted(service.login(LoginRequest::new("/", "anna", "secret", HOME)).await);
+    running.stop().await;
 }
 
 #[tokio::test]

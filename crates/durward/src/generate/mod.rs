@@ -1,5 +1,6 @@
 //! `durward generate`: credentials for callers, and the setting that lets them in; man pages and completions of shells.
 
+#[cfg(feature = "pages")]
 mod pages;
 
 use std::process::ExitCode;
@@ -7,9 +8,12 @@ use std::process::ExitCode;
 use durward_bundle::{BundleError, letters};
 use durward_server::digest_of_secret;
 
+#[cfg(not(feature = "pages"))]
+use crate::absent;
 use crate::failure::{CommandError, CommandResult};
 use crate::to_stdout;
 
+#[cfg(feature = "pages")]
 use pages::{Completions, ManPages};
 
 const EXAMPLES: &str = "\
@@ -49,9 +53,17 @@ enum GenerateCommand {
     /// A name and a password
     Basic(CallerKind),
     /// Write man pages, one for each command
+    #[cfg(feature = "pages")]
     Man(ManPages),
     /// Print completions for a shell
+    #[cfg(feature = "pages")]
     Completions(Completions),
+    /// Write man pages (left out: needs the cargo feature `pages`)
+    #[cfg(not(feature = "pages"))]
+    Man(absent::Arguments),
+    /// Print completions for a shell (left out: needs the cargo feature `pages`)
+    #[cfg(not(feature = "pages"))]
+    Completions(absent::Arguments),
 }
 
 #[derive(Debug, clap::Args)]
@@ -70,8 +82,14 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     let text = match &arguments.what {
         GenerateCommand::ApiKey(caller) => api_key(caller)?,
         GenerateCommand::Basic(caller) => basic(caller)?,
+        #[cfg(feature = "pages")]
         GenerateCommand::Man(wanted) => return pages::man(wanted),
+        #[cfg(feature = "pages")]
         GenerateCommand::Completions(wanted) => return pages::completions(wanted),
+        #[cfg(not(feature = "pages"))]
+        GenerateCommand::Man(_) => return absent::run("durward generate man", "pages"),
+        #[cfg(not(feature = "pages"))]
+        GenerateCommand::Completions(_) => return absent::run("durward generate completions", "pages"),
     };
     to_stdout(&text)?;
     Ok(ExitCode::SUCCESS)
