@@ -55,7 +55,8 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
 }
 
 fn all(plan: &Plan) -> Result<ExitCode, String> {
-    let origin = plan.origin()?;
+    // Said before anything is built.
+    plan.origin()?;
     let mut report = Report::new();
     let mut built = plan.binary.clone();
     if built.is_none() {
@@ -99,7 +100,7 @@ fn packages(plan: &Plan, binary: &Path, report: &mut Report) -> Result<(), Strin
         needs,
         pages: product::pages(&generator, &scratch)?,
         notices: notices::make(shipped.values().copied()),
-        origin,
+        origin: plan.origin()?,
         effort: Effort::Best,
         target,
     };

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_terminal_has_colour_and_a_pipe_has_none() {
-        let cases: [(bool, &[(&str, &str)], bool); 11] = [
+        let cases: [(bool, &[(&str, &str)], bool); 10] = [
             (true, &[], true),
             (false, &[], false),
             (true, &[("NO_COLOR", "1")], false),
