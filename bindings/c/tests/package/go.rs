@@ -71,7 +71,7 @@ fn sources(folder: &Path, found: &mut String) {
     }
 }
 
-/// Runs all tests; the number of those that passed, which must be all that there are.
+/// Runs all tests, and looks whether all that there are have passed.
 fn tests(arguments: &[&str], cgo: &str) {
     if !has_go() {
         return;
@@ -84,7 +84,10 @@ fn tests(arguments: &[&str], cgo: &str) {
     assert!(count > 25, "{count}");
     let mut command = go();
     command.args(["test", "-count=1", "-v", "-timeout=10m"]).args(arguments).arg("./...");
-    let said = finish(command.env("CGO_ENABLED", cgo).env("DURWARD_LIBRARY", library()), "");
+    let output = command.env("CGO_ENABLED", cgo).env("DURWARD_LIBRARY", library()).output().unwrap();
+    // Go says on standard output what failed.
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
     // Tests within tests are indented.
     let passed = said.lines().filter(|line| line.starts_with("--- PASS: ")).count();
     assert_eq!(passed, count, "{said}");
