@@ -197,6 +197,27 @@ func TestTextsThatAreTooLongOrNoUTF8AreErrors(t *testing.T) {
 	}
 }
 
+// The library runs on the stack of a thread, which does not grow.
+func TestWhatIsDeepIsAnswered(t *testing.T) {
+	pdp := policy(t, `policy "p" permit subject == subject;`)
+	for _, depth := range []int{10, 100, 400, 10_000, 1_000_000} {
+		deep := strings.Repeat("[", depth) + strings.Repeat("]", depth)
+		decision, err := pdp.DecideText(strings.Replace(anna, `"anna"`, deep, 1))
+		if (depth <= 100 && !decision.Permitted()) || (depth >= 10_000 && err == nil) {
+			t.Error(depth, decision, err)
+		}
+		condition := strings.Repeat("(", depth) + "true" + strings.Repeat(")", depth)
+		other, err := durward.FromTexts(map[string]string{"p.sapl": `policy "p" permit ` + condition + ";"})
+		if depth >= 10_000 {
+			refused(t, err, durward.CodePolicies, "")
+		}
+		if err == nil {
+			decides(t, other, anna, durward.Permit)
+			other.Close()
+		}
+	}
+}
+
 func TestPoliciesAreReadAgain(t *testing.T) {
 	folder := t.TempDir()
 	write := func(text string) {
