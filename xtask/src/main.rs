@@ -24,6 +24,7 @@ mod metadata;
 mod opcua;
 mod opcua_bench;
 mod package_c;
+mod package_go;
 mod package_java;
 mod package_node;
 mod package_python;
@@ -71,6 +72,8 @@ cargo xtask <command>
   opcua-bench            measure connects of durward, Eclipse Milo and async-opcua, client and server of one stack
                          --rounds N  --connects N  --binary DURWARD
   package c              build the library for C, install it, and run its tests there, under valgrind too
+  package go             build the library for C in release profile, and run the tests and the README's program of the
+                         package for Go with it, from other modules, without a network
   package java           build the jar for Java with the library of this machine inside, and run its tests with that
   package node           build the packages for Node, install them without a network, run their tests; then the middleware
                          in Express, Connect and Fastify, which npm fetches
@@ -121,6 +124,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["generate", "--check"] => generate::run(generate::Mode::Check),
         ["opcua", names @ ..] => opcua::run_alone(names),
         ["package", "c"] => Ok(package_c::run_alone()),
+        ["package", "go"] => Ok(package_go::run_alone()),
         ["package", "java"] => Ok(package_java::run_alone()),
         ["package", "node"] => Ok(package_node::run_alone()),
         ["package", "python"] => Ok(package_python::run_alone()),
