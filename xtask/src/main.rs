@@ -7,6 +7,7 @@ mod beside;
 mod built;
 mod check;
 mod clients;
+mod container;
 mod demo;
 mod differential;
 mod dist;
@@ -16,6 +17,7 @@ mod fuzz;
 mod generate;
 mod generators;
 mod instructions;
+mod lab;
 mod lane;
 mod lean;
 mod licences;
@@ -49,6 +51,9 @@ cargo xtask <command>
   check                  formatting, lints, arrows between crates, the lean kernel, licences, generated files
   test                   check, then every test, a short fuzz, the release binary and the README's commands
   clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
+  container              a node with users and policies in 64 MiB, under load for ten minutes: what fits, and whether every answer is right
+                         --binary DURWARD   the node         --driver DURWARD    what makes the load
+                         --minutes N  --memory SIZE  --departments N,N (of 33 policies each)
   differential           every index against the plain evaluator, a million questions or more
                          --questions N   how many at least      --seed S   draw others
   dist                   build the binary that ships, linked as a whole, weigh it, and make its packages
@@ -106,6 +111,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["lane-step", name, file] => lane::run_step(&test::lane_steps(), name, file),
         ["clients"] => Ok(clients::run_alone("")),
         ["clients", word] => Ok(clients::run_alone(word)),
+        ["container", rest @ ..] => container::run_alone(rest),
         ["differential", rest @ ..] => differential::run_alone(rest),
         ["faults", rest @ ..] => faults::run_alone(rest),
         ["fuzz", rest @ ..] => fuzz::run_alone(rest),
