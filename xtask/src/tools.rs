@@ -346,7 +346,7 @@ pub(crate) fn java_home() -> Result<PathBuf, String> {
 }
 
 /// Where programs lie that are built once for all clones.
-fn cache() -> PathBuf {
+pub(crate) fn cache() -> PathBuf {
     let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     named.or_else(home).unwrap_or_else(std::env::temp_dir).join("durward-tools")
