@@ -93,7 +93,7 @@ fn errors_are_seen_behind_the_dashboard() {
     std::fs::write(&file, text).unwrap();
     let Some(written) = in_terminal(&line(&folder, &file), (80, 24), "") else { return };
     let rest = behind(&written);
-    assert!(rest.contains("status=2") && rest.contains("error: "), "{rest}");
+    assert!(rest.contains("status=2") && rest.contains("node 1 ended: status 7"), "{rest}");
 }
 
 #[test]

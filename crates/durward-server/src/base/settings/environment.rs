@@ -24,7 +24,7 @@ const PREFIX: &str = "DURWARD_";
 const BETWEEN: &str = "__";
 
 /// Variables that mean something else to durward, its tests or its tools.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 19] = [
     // `durward decide` with a server.
     "DURWARD_URL",
     "DURWARD_BEARER_TOKEN",
@@ -33,8 +33,12 @@ const OTHERS: [&str; 16] = [
     "DURWARD_REMOTE_WRITE_AUTHORIZATION",
     "DURWARD_OTLP_AUTHORIZATION",
     "DURWARD_NATS_SERVER",
-    // The package for Node.
+    // Packages for other languages.
+    "DURWARD_LIBRARY",
     "DURWARD_NATIVE",
+    "DURWARD_WASM",
+    // Where a build says that its releases are: `durward init`.
+    "DURWARD_REPOSITORY",
     // Tests.
     "DURWARD_JAVA_HOME",
     "DURWARD_DATA",
