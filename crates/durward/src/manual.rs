@@ -11,7 +11,7 @@ use durward_testdata::workspace;
 use crate::Arguments;
 
 /// The flags that texts name in their own right and that are not durward's.
-const FLAGS_OF_OTHERS: [&str; 14] = [
+const FLAGS_OF_OTHERS: [&str; 21] = [
     "--features",
     "--release",
     "--path",
@@ -25,6 +25,13 @@ const FLAGS_OF_OTHERS: [&str; 14] = [
     "--target",
     "--binary",
     "--generator",
+    "--maintainer",
+    "--repository",
+    "--profile",
+    "--reproducible",
+    "--static",
+    "--asan",
+    "--allow-read",
     "--web.enable-remote-write-receiver",
 ];
 
