@@ -14,6 +14,7 @@ mod differential;
 mod dist;
 mod faults;
 mod folders;
+mod frameworks;
 mod fuzz;
 mod generate;
 mod generators;
@@ -72,6 +73,9 @@ cargo xtask <command>
   dist collect DIR       sums, signatures and formula of packages for several targets; takes --key and --url
   faults                 kill nodes and servers of the session store under load, and look whether all that was promised holds
                          --rounds N      how many kills (default 30)
+  frameworks             programs of Express, Fastify, FastAPI and Spring Boot with our guards, under load: every answer, memory, and what
+                         a guard costs; needs the packages of languages that `package NAME` makes
+                         --binary DURWARD   what makes the load      --seconds N  --rounds N  --only NAME
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
   generate               write the generated documents again  --check       only say which are stale
   generators             measure `durward lab run` beside wrk, hey and k6, those that are installed
@@ -131,6 +135,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["container", rest @ ..] => container::run_alone(rest),
         ["differential", rest @ ..] => differential::run_alone(rest),
         ["faults", rest @ ..] => faults::run_alone(rest),
+        ["frameworks", rest @ ..] => frameworks::run_alone(rest),
         ["fuzz", rest @ ..] => fuzz::run_alone(rest),
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),

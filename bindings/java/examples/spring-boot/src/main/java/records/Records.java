@@ -11,6 +11,7 @@ package records;
 import io.durward.Pdp;
 import io.durward.spring.PdpAuthorizationManager;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import org.springframework.boot.SpringApplication;
@@ -21,7 +22,7 @@ import org.springframework.security.config.annotation.web.builders.HttpSecurity;
 import org.springframework.security.config.http.SessionCreationPolicy;
 import org.springframework.security.core.userdetails.User;
 import org.springframework.security.core.userdetails.UserDetailsService;
-import org.springframework.security.provisioning.InMemoryUserDetailsManager;
+import org.springframework.security.core.userdetails.UsernameNotFoundException;
 import org.springframework.security.web.SecurityFilterChain;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
@@ -66,11 +67,12 @@ public class Records {
     /** Stands for your users. */
     @Bean
     UserDetailsService users() {
-        return new InMemoryUserDetailsManager(user("doctor"), user("nurse"), user("visitor"));
-    }
-
-    private static org.springframework.security.core.userdetails.UserDetails user(String name) {
-        return User.withUsername(name).password("{noop}words").roles(name).build();
+        return name -> {
+            if (!Set.of("doctor", "nurse", "visitor").contains(name)) {
+                throw new UsernameNotFoundException(name);
+            }
+            return User.withUsername(name).password("{noop}words").roles(name).build();
+        };
     }
 
     private void note(String path) {

@@ -119,7 +119,7 @@ public final class PdpAuthorizationManager implements AuthorizationManager<Reque
         for (String obligation : decision.obligations()) {
             allKnown &= add(duties, obligations.find(obligation, request));
         }
-        if (isPermit && (!allKnown || decision.resource() != null)) {
+        if (isPermit && (!allKnown || decision.resource().isPresent())) {
             return false;
         }
         duties.forEach(Runnable::run);

@@ -18,7 +18,9 @@ import org.springframework.security.core.authority.AuthorityUtils;
 import org.springframework.security.web.access.intercept.RequestAuthorizationContext;
 
 class PdpAuthorizationManagerTest {
+    // Policies that ask for the authorities of nobody fail; they are left out.
     private final Pdp pdp = Pdp.fromTexts(Map.of(
+            "pdp.json", "{\"algorithm\": {\"votingMode\": \"PRIORITY_PERMIT\", \"defaultDecision\": \"DENY\", \"errorHandling\": \"ABSTAIN\"}}",
             "a.sapl", "policy \"doctors\" permit \"ROLE_doctor\" in subject.authorities; resource.path == \"/records/\" + resource.variables.number;",
             "b.sapl", "policy \"noted\" permit resource.path == \"/noted\"; obligation { \"type\": \"note\" } advice \"hint\"",
             "c.sapl", "policy \"two\" permit resource.path == \"/two\"; obligation \"note\" obligation \"shred\"",
