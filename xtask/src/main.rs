@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its terminal")]
 
 mod arrows;
+mod bench_packages;
 mod beside;
 mod built;
 mod check;
@@ -10,6 +11,7 @@ mod clients;
 mod demo;
 mod differential;
 mod dist;
+mod driven;
 mod faults;
 mod folders;
 mod fuzz;
@@ -48,6 +50,9 @@ cargo xtask <command>
 
   check                  formatting, lints, arrows between crates, the lean kernel, licences, generated files
   test                   check, then every test, a short fuzz, the release binary and the README's commands
+  bench-packages         measure the packages for other languages, and what they add to Rust, beside packages of others
+                         --rounds N      how many, in turns (default 41)  --ms N    each measurement (default 30)
+                         --only LANGUAGE rust is measured anyway          --json FILE
   clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
   differential           every index against the plain evaluator, a million questions or more
                          --questions N   how many at least      --seed S   draw others
@@ -104,6 +109,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["test"] => Ok(test::run_alone()),
         // What `test` starts itself with.
         ["lane-step", name, file] => lane::run_step(&test::lane_steps(), name, file),
+        ["bench-packages", rest @ ..] => bench_packages::run(rest),
         ["clients"] => Ok(clients::run_alone("")),
         ["clients", word] => Ok(clients::run_alone(word)),
         ["differential", rest @ ..] => differential::run_alone(rest),
