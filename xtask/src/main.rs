@@ -65,6 +65,7 @@ cargo xtask <command>
   faults                 kill nodes and servers of the session store under load, and look whether all that was promised holds
                          --rounds N      how many kills (default 30)
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
+                         --asan          watch memory, too: AddressSanitizer
   generate               write the generated documents again  --check       only say which are stale
   generators             measure `durward lab run` beside wrk, hey and k6, those that are installed
                          --rounds N  --seconds N  --users N  --rate N  --binary DURWARD
