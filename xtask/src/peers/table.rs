@@ -66,7 +66,7 @@ impl Table {
 }
 
 /// A ratio with as many digits as it deserves.
-pub(super) fn short(ratio: f64) -> String {
+pub(crate) fn short(ratio: f64) -> String {
     if ratio < 20.0 { format!("{ratio:.1}") } else { thousands(ratio) }
 }
 
