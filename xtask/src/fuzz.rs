@@ -1,6 +1,7 @@
 //! Fuzzing on the stable compiler: libFuzzer, fed with coverage by codegen flags that need no nightly.
 //!
-//! cargo-fuzz is not used: without a sanitizer, all it does is to pass the flags below.
+//! cargo-fuzz is not used: all it does is to pass the flags below. AddressSanitizer, for what calls the C library, is asked for by a flag that the
+//! stable compiler takes only when told that it may (`RUSTC_BOOTSTRAP`); its runtime comes with that compiler.
 
 use crate::metadata::{self, Metadata};
 use crate::pool::{self, Turn};
@@ -15,20 +16,60 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions";
 
+/// Whether memory is watched, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sanitizer {
+    None,
+    /// AddressSanitizer, with its search for what is never freed.
+    Address,
+}
+
+impl Sanitizer {
+    fn flag(self) -> &'static str {
+        match self {
+            Sanitizer::None => "",
+            Sanitizer::Address => " -Zsanitizer=address",
+        }
+    }
+
+    /// Below the target directory.
+    fn folder(self) -> &'static str {
+        match self {
+            Sanitizer::None => "fuzz",
+            Sanitizer::Address => "fuzz-asan",
+        }
+    }
+
+    /// What the program may take: what was freed is kept from use for a while.
+    fn memory(self) -> &'static str {
+        match self {
+            Sanitizer::None => "-rss_limit_mb=1024",
+            Sanitizer::Address => "-rss_limit_mb=4096",
+        }
+    }
+}
+
 /// The variable by which the program knows which target to run.
 const TARGET: &str = "FUZZ_TARGET";
 
 /// How long each target runs when nothing is said.
 const SECONDS: u64 = 60;
 
-/// `cargo xtask fuzz [TARGET] [--seconds N]`.
+/// `cargo xtask fuzz [TARGET] [--seconds N] [--asan]`.
 pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
+    let (words, sanitizer) = match words {
+        [words @ .., "--asan"] => (words, Sanitizer::Address),
+        words => (words, Sanitizer::None),
+    };
     let (chosen, seconds) = match words {
         [] => (None, SECONDS),
         ["--seconds", number] => (None, seconds(number)?),
         [target] => (Some(*target), SECONDS),
         [target, "--seconds", number] => (Some(*target), seconds(number)?),
-        other => return Err(format!("`cargo xtask fuzz [TARGET] [--seconds N]`, not `{}`", other.join(" "))),
+        other => {
+            let other = other.join(" ");
+            return Err(format!("`cargo xtask fuzz [TARGET] [--seconds N] [--asan]`, not `{other}`"));
+        }
     };
     let all = targets()?;
     let wanted = match chosen {
@@ -37,9 +78,9 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
         Some(name) => return Err(format!("no fuzz target `{name}`; there are: {}", all.join(", "))),
     };
     let mut report = Report::new();
-    report.step(BUILD, || built("release"));
+    report.step(BUILD, || built("release", sanitizer));
     if report.has_passed(BUILD) {
-        all_of(&mut report, &wanted, &program("release")?, seconds);
+        all_of(&mut report, &wanted, &program("release", sanitizer)?, seconds, sanitizer);
     }
     Ok(report.close())
 }
@@ -52,7 +93,7 @@ pub(crate) const BUILD: &str = "fuzz: build";
 
 /// Builds the program of a short run.
 pub(crate) fn build_short() -> Outcome {
-    built(SHORT)
+    built(SHORT, Sanitizer::None)
 }
 
 /// Adds a short run of every target to a report in which [`BUILD`] stands.
@@ -61,8 +102,8 @@ pub(crate) fn runs(report: &mut Report, seconds: u64) {
     if !report.has_passed(BUILD) {
         return;
     }
-    match targets().and_then(|targets| Ok((targets, program(SHORT)?))) {
-        Ok((targets, program)) => all_of(report, &targets, &program, seconds),
+    match targets().and_then(|targets| Ok((targets, program(SHORT, Sanitizer::None)?))) {
+        Ok((targets, program)) => all_of(report, &targets, &program, seconds, Sanitizer::None),
         Err(message) => report.step("fuzz", || Outcome::Failed(message)),
     }
 }
@@ -84,37 +125,42 @@ fn targets() -> Result<Vec<String>, String> {
 }
 
 /// Runs the targets, as many at a time as there are cores.
-fn all_of(report: &mut Report, targets: &[String], program: &Path, seconds: u64) {
+fn all_of(report: &mut Report, targets: &[String], program: &Path, seconds: u64, sanitizer: Sanitizer) {
     println!("\n== fuzz");
-    let ended = pool::run(targets, pool::cores(), |_| Turn::Any, |target| fuzz(program, target, seconds));
+    let one = |target: &String| fuzz(program, target, seconds, sanitizer);
+    let ended = pool::run(targets, pool::cores(), |_| Turn::Any, one);
     for (target, (outcome, took)) in targets.iter().zip(ended) {
         report.add(&format!("fuzz: {target}"), outcome, took);
     }
 }
 
-fn built(profile: &str) -> Outcome {
+fn built(profile: &str, sanitizer: Sanitizer) -> Outcome {
     if let Err(missing) = CPP_COMPILER.get() {
         return Outcome::Skipped(missing);
     }
-    Outcome::of(build(profile))
+    Outcome::of(build(profile, sanitizer))
 }
 
 /// Builds the program of all targets.
-fn build(profile: &str) -> Result<(), String> {
+fn build(profile: &str, sanitizer: Sanitizer) -> Result<(), String> {
     let host = host()?;
     let mut command =
         cargo(&["build", "--profile", profile, "--manifest-path", "fuzz/Cargo.toml", "--target", &host]);
     // With a target named, build scripts are not instrumented: they would not link.
-    run(command.arg("--target-dir").arg(folder()?).env("RUSTFLAGS", FLAGS))
+    command.arg("--target-dir").arg(folder(sanitizer)?);
+    if sanitizer != Sanitizer::None {
+        command.env("RUSTC_BOOTSTRAP", "1");
+    }
+    run(command.env("RUSTFLAGS", format!("{FLAGS}{}", sanitizer.flag())))
 }
 
 /// Where that program is.
-fn program(profile: &str) -> Result<PathBuf, String> {
-    Ok(folder()?.join(host()?).join(profile).join("durward-fuzz"))
+fn program(profile: &str, sanitizer: Sanitizer) -> Result<PathBuf, String> {
+    Ok(folder(sanitizer)?.join(host()?).join(profile).join("durward-fuzz"))
 }
 
-fn folder() -> Result<PathBuf, String> {
-    Ok(Metadata::read()?.target_directory.join("fuzz"))
+fn folder(sanitizer: Sanitizer) -> Result<PathBuf, String> {
+    Ok(Metadata::read()?.target_directory.join(sanitizer.folder()))
 }
 
 fn host() -> Result<String, String> {
@@ -124,7 +170,7 @@ fn host() -> Result<String, String> {
 }
 
 /// Runs one target: what it found before (`fuzz/corpus`) and the committed seeds first.
-fn fuzz(program: &Path, target: &str, seconds: u64) -> Outcome {
+fn fuzz(program: &Path, target: &str, seconds: u64, sanitizer: Sanitizer) -> Outcome {
     let fuzz = metadata::root().join("fuzz");
     let corpus = fuzz.join("corpus").join(target);
     let artifacts = fuzz.join("artifacts").join(target);
@@ -135,7 +181,7 @@ fn fuzz(program: &Path, target: &str, seconds: u64) -> Outcome {
     }
     let mut command = Command::new(program);
     command.env(TARGET, target).arg(&corpus).arg(fuzz.join("seeds").join(target));
-    command.arg(format!("-max_total_time={seconds}")).args(LIMITS);
+    command.arg(format!("-max_total_time={seconds}")).args(LIMITS).arg(sanitizer.memory());
     let dictionary = fuzz.join("dictionaries").join(dictionary(target));
     if dictionary.exists() {
         command.arg(format!("-dict={}", dictionary.display()));
@@ -192,7 +238,7 @@ impl Session {
 }
 
 /// Ten seconds and a GiB for one input are far beyond what any input within the limits may need.
-const LIMITS: [&str; 4] = ["-timeout=10", "-rss_limit_mb=1024", "-max_len=65536", "-print_funcs=0"];
+const LIMITS: [&str; 3] = ["-timeout=10", "-max_len=65536", "-print_funcs=0"];
 
 /// `xacml_policy` is helped by `xacml.dict`.
 fn dictionary(target: &str) -> String {

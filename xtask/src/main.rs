@@ -4,6 +4,7 @@
 
 mod arrows;
 mod bare;
+mod bench_packages;
 mod beside;
 mod built;
 mod check;
@@ -12,6 +13,7 @@ mod container;
 mod demo;
 mod differential;
 mod dist;
+mod driven;
 mod faults;
 mod folders;
 mod frameworks;
@@ -59,6 +61,9 @@ cargo xtask <command>
                          the packages of languages that `package NAME` makes
                          --binary PATH   package this binary      --static PATH   and this one for musl
                          --only WORD     kinds with this in their name
+  bench-packages         measure the packages for other languages, and what they add to Rust, beside packages of others
+                         --rounds N      how many, in turns (default 41)  --ms N    each measurement (default 30)
+                         --only LANGUAGE rust is measured anyway          --json FILE
   clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
   container              a node with users and policies in 64 MiB, under load for ten minutes: what fits, and whether every answer is right
                          --binary DURWARD   the node         --driver DURWARD    what makes the load
@@ -77,6 +82,7 @@ cargo xtask <command>
                          a guard costs; needs the packages of languages that `package NAME` makes
                          --binary DURWARD   what makes the load      --seconds N  --rounds N  --only NAME
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
+                         --asan          watch memory, too: AddressSanitizer
   generate               write the generated documents again  --check       only say which are stale
   generators             measure `durward lab run` beside wrk, hey and k6, those that are installed
                          --rounds N  --seconds N  --users N  --rate N  --binary DURWARD
@@ -129,6 +135,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["test"] => Ok(test::run_alone()),
         // What `test` starts itself with.
         ["lane-step", name, file] => lane::run_step(&test::lane_steps(), name, file),
+        ["bench-packages", rest @ ..] => bench_packages::run(rest),
         ["clients"] => Ok(clients::run_alone("")),
         ["clients", word] => Ok(clients::run_alone(word)),
         ["bare", rest @ ..] => bare::run_alone(rest),

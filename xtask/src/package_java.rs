@@ -13,10 +13,9 @@ const BUILT: &str = "Java: jar";
 
 pub(crate) fn run_alone() -> ExitCode {
     let mut report = Report::new();
-    report.step(BUILT, || match (MAVEN.get(), tools::java_home()) {
-        (Ok(maven), Ok(home)) if home.join("bin/javac").is_file() => Outcome::of(build(&maven, home)),
-        (Err(missing), _) | (_, Err(missing)) => Outcome::Skipped(missing),
-        (Ok(_), Ok(_)) => Outcome::Skipped("Maven wants a JDK: set JAVA_HOME".to_owned()),
+    report.step(BUILT, || match tool_and_home() {
+        Ok((maven, home)) => Outcome::of(build(&maven, &home)),
+        Err(missing) => Outcome::Skipped(missing),
     });
     if report.has_passed(BUILT) {
         report.step("Java: module", || Outcome::of(module()));
@@ -29,7 +28,18 @@ pub(crate) fn run_alone() -> ExitCode {
     report.close()
 }
 
-fn build(maven: &Path, home: PathBuf) -> Result<(), String> {
+/// Maven, and a JDK for it.
+pub(crate) fn tool_and_home() -> Result<(PathBuf, PathBuf), String> {
+    let (maven, home) = (MAVEN.get()?, tools::java_home()?);
+    if home.join("bin/javac").is_file() {
+        Ok((maven, home))
+    } else {
+        Err("Maven wants a JDK: set JAVA_HOME".to_owned())
+    }
+}
+
+/// Builds the jar.
+pub(crate) fn build(maven: &Path, home: &Path) -> Result<(), String> {
     run(cargo(&["build", "--release", "--package", "durward-c"]).args(locked()))?;
     let (data, folder, ours) = (Metadata::read()?, folder()?, metadata::root().join("bindings/java"));
     let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
@@ -80,7 +90,7 @@ fn tests_of(build: &Path, name: &str) -> Result<u64, String> {
 }
 
 /// The version of the pom is the one of the crates.
-fn jar() -> Result<PathBuf, String> {
+pub(crate) fn jar() -> Result<PathBuf, String> {
     let data = Metadata::read()?;
     let package = data.members().find(|package| package.name == "durward-c");
     let version = package.map(|package| package.version.as_str()).unwrap_or_default();

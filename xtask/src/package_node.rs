@@ -31,6 +31,23 @@ pub(crate) fn outcome(result: Result<(), Missing>) -> Outcome {
 /// Builds them, packs them, installs them, and runs the tests there.
 fn packages() -> Result<(), Missing> {
     let (node, npm) = (install::tool(NODE)?, install::tool(NPM)?);
+    pack()?;
+    let (ours, folder) = (ours(), folder()?);
+    let fresh = folder.join("fresh");
+    write(&fresh.join("package.json"), "{ \"private\": true }\n")?;
+    let mut command = Command::new(npm);
+    command.args(["install", "--offline"]).args(NPM_QUIET).args(tarballs(&folder)?);
+    run(command.current_dir(&fresh))?;
+    copy_files(&ours.join("tests"), &fresh.join("tests"))?;
+    let cases = metadata::root().join("crates/durward-embed/tests/cases.json");
+    copy(&cases, &fresh.join("tests/cases.json"))?;
+    let tests = files(&fresh.join("tests"))?.into_iter().filter(|path| is_test(path));
+    test(&node, &fresh, tests)
+}
+
+/// Builds them, and packs them.
+pub(crate) fn pack() -> Result<(), Missing> {
+    let npm = install::tool(NPM)?;
     let (ours, target) = (ours(), Metadata::read()?.target_directory);
     let folder = folder()?;
     remove(&folder)?;
@@ -45,16 +62,7 @@ fn packages() -> Result<(), Missing> {
         copy(&metadata::root().join("LICENSE"), &stage.join("LICENSE"))?;
         run(Command::new(&npm).args(["pack", "--pack-destination"]).arg(&folder).current_dir(stage))?;
     }
-    let fresh = folder.join("fresh");
-    write(&fresh.join("package.json"), "{ \"private\": true }\n")?;
-    let mut command = Command::new(npm);
-    command.args(["install", "--offline"]).args(NPM_QUIET).args(tarballs(&folder)?);
-    run(command.current_dir(&fresh))?;
-    copy_files(&ours.join("tests"), &fresh.join("tests"))?;
-    let cases = metadata::root().join("crates/durward-embed/tests/cases.json");
-    copy(&cases, &fresh.join("tests/cases.json"))?;
-    let tests = files(&fresh.join("tests"))?.into_iter().filter(|path| is_test(path));
-    test(&node, &fresh, tests)
+    Ok(())
 }
 
 /// Installs the frameworks and, beside them, what was packed.
@@ -65,6 +73,12 @@ fn frameworks() -> Result<(), Missing> {
     install::once(&folder, &folder.join("package-lock.json"), || {
         run(Command::new(&npm).arg("ci").args(NPM_QUIET).current_dir(&folder))
     })?;
+    unpack_into(&folder)?;
+    test(&node, &folder, [folder.join("frameworks.test.mjs")])
+}
+
+/// Puts what was packed beside what npm has installed in a folder.
+pub(crate) fn unpack_into(folder: &Path) -> Result<(), String> {
     for tarball in tarballs(&self::folder()?)? {
         let is_addon = tarball.to_string_lossy().contains("durward-linux-");
         let name = if is_addon { format!("@durward/{}", platform()?) } else { "durward".to_owned() };
@@ -74,7 +88,7 @@ fn frameworks() -> Result<(), Missing> {
         let mut tar = Command::new("tar");
         run(tar.arg("-xzf").arg(tarball).arg("-C").arg(place).arg("--strip-components=1"))?;
     }
-    test(&node, &folder, [folder.join("frameworks.test.mjs")])
+    Ok(())
 }
 
 fn test(node: &Path, folder: &Path, tests: impl IntoIterator<Item = PathBuf>) -> Result<(), Missing> {

@@ -32,6 +32,16 @@ fn outcome(result: Result<(), Missing>) -> Outcome {
 /// Builds the wheel, installs it in a fresh environment, and runs the tests there.
 fn wheel() -> Result<(), Missing> {
     let python = install::tool(PYTHON)?;
+    build()?;
+    let fresh = folder()?.join("fresh");
+    run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&fresh))?;
+    let own = fresh.join("bin/python");
+    install_wheel(&own)?;
+    test(&own, &ours().join("tests"))
+}
+
+/// Builds the wheel.
+pub(crate) fn build() -> Result<(), Missing> {
     let maturin = environment("maturin", &ours().join("build-requirements.txt"))?;
     let wheels = wheels()?;
     if wheels.exists() {
@@ -42,12 +52,7 @@ fn wheel() -> Result<(), Missing> {
     build.args(["-m", "maturin", "build", "--release", "--manifest-path"]).arg(ours().join("Cargo.toml"));
     build.arg("--out").arg(&wheels).args(locked()).current_dir(metadata::root());
     without_our_package(&mut build);
-    run(&mut build)?;
-    let fresh = folder()?.join("fresh");
-    run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&fresh))?;
-    let own = fresh.join("bin/python");
-    install_wheel(&own)?;
-    test(&own, &ours().join("tests"))
+    Ok(run(&mut build)?)
 }
 
 /// Installs the frameworks and, beside them, the wheel.
@@ -59,11 +64,12 @@ fn frameworks() -> Result<(), Missing> {
 }
 
 /// The Python of an environment of this name, with these packages.
-fn environment(name: &str, requirements: &Path) -> Result<PathBuf, Missing> {
+pub(crate) fn environment(name: &str, requirements: &Path) -> Result<PathBuf, Missing> {
     install::python_environment(&folder()?.join(name), requirements)
 }
 
-fn install_wheel(python: &Path) -> Result<(), String> {
+/// Puts the wheel that was built into an environment.
+pub(crate) fn install_wheel(python: &Path) -> Result<(), String> {
     let mut pip = pip(python);
     pip.args(["--no-index", "--no-deps", "--force-reinstall", "--find-links"]).arg(wheels()?).arg("durward");
     run(&mut pip)

@@ -205,6 +205,23 @@ pub(crate) fn nats_server() -> Result<PathBuf, String> {
     go_program("nats-server", module, NATS_SERVER_VERSION, "the tests of sessions on several nodes")
 }
 
+/// What compiles policies of OPA to WebAssembly, as the Go module proxy has it.
+const OPA_VERSION: &str = "1.22.2";
+
+/// Finds OPA of that version in the user's cache; where Go is, it is built there when missing, which takes minutes.
+///
+/// # Errors
+///
+/// What is missing, what for, and how to get it.
+pub(crate) fn opa() -> Result<PathBuf, String> {
+    go_program(
+        "opa",
+        "github.com/open-policy-agent/opa",
+        OPA_VERSION,
+        "opa-wasm in `cargo xtask bench-packages`",
+    )
+}
+
 /// What renders charts of Kubernetes, as the Go module proxy has it.
 const HELM_VERSION: &str = "3.22.0";
 

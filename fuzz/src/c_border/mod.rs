@@ -9,6 +9,7 @@ mod header;
 mod said;
 mod script;
 
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::path::Path;
 use std::ptr;
@@ -27,6 +28,9 @@ const CALLS_MAX: usize = 48;
 
 /// More handles of a kind neither.
 const HANDLES_MAX: usize = 4;
+
+/// How long a permit of policies that are in force no more may stay the last decision, in milliseconds.
+const TAKEN_BACK_MS_MAX: i64 = 5_000;
 
 /// Names of policies: they say the language.
 const NAMES: [&[u8]; 6] = [b"a.sapl", b"b.sapl", b"c.xml", b"pdp.json", b"\xff.sapl", b""];
@@ -62,6 +66,8 @@ struct Watch {
     handle: *mut durward_watch,
     twin: Rc<DecisionPoint>,
     question: Vec<u8>,
+    /// Whether policies permitted it since it is watched.
+    did_permit: Cell<bool>,
     is_closed: bool,
 }
 
@@ -169,6 +175,7 @@ impl Host {
         let said = places.done(code);
         let replaced = point.and_then(|point| Some(point.twin.replace(policies.seen()?)));
         assert_eq!(said, of_load(replaced.map(|result| result.map(drop)), flags));
+        self.look_at_watches();
     }
 
     /// `r`, flags.
@@ -181,6 +188,14 @@ impl Host {
         let code = unsafe { durward_reload(handle, places.error()) };
         let said = places.done(code);
         assert_eq!(said, of_load(point.map(|point| point.twin.reload().map(drop)), flags));
+        self.look_at_watches();
+    }
+
+    /// Remembers what is permitted from now on.
+    fn look_at_watches(&self) {
+        for watch in &self.watches {
+            watch.permits();
+        }
     }
 
     /// `d`, flags, the text.
@@ -298,7 +313,9 @@ impl Host {
         }
         assert_eq!(said, loaded());
         let twin = Rc::clone(&point.twin);
-        self.watches.push(Watch { handle, twin, question: text.to_vec(), is_closed: false });
+        let question = text.to_vec();
+        self.watches.push(Watch { handle, twin, question, did_permit: Cell::new(false), is_closed: false });
+        self.look_at_watches();
         if self.watches.len() > HANDLES_MAX {
             self.free_watch(0);
         }
@@ -470,12 +487,29 @@ impl Watch {
         assert_eq!((said.outcome, said.answer), (nothing, None));
     }
 
-    /// A permit that is given is one of the policies in force.
+    /// A permit that is given is one of the policies in force, or of those before: then the thread that decides again has not come to it yet, and
+    /// the next decision takes it back.
     fn holds(&self, outcome: Option<durward_outcome>) {
-        if outcome == Some(DURWARD_PERMIT) {
-            let decided = || self.twin.decide(&self.question).is_ok_and(|now| now.outcome == Outcome::Permit);
-            agree(|| true, decided);
+        if outcome != Some(DURWARD_PERMIT) || self.permits() {
+            return;
         }
+        assert!(self.did_permit.get(), "a watch permits what no policies did");
+        let (mut outcome, mut answer) = (DURWARD_PERMIT, ptr::null_mut());
+        // SAFETY: a handle that is not freed; places that live.
+        let code = unsafe {
+            let error = ptr::null_mut();
+            durward_watch_next(self.handle, TAKEN_BACK_MS_MAX, &raw mut outcome, &raw mut answer, error)
+        };
+        taken(answer);
+        let is_taken_back = code == DURWARD_OK && outcome != DURWARD_PERMIT;
+        assert!(is_taken_back || self.permits(), "a watch says {code}, {outcome} after a permit that holds no more");
+    }
+
+    /// Whether the policies in force permit it; remembered.
+    fn permits(&self) -> bool {
+        let permits = self.twin.decide(&self.question).is_ok_and(|now| now.outcome == Outcome::Permit);
+        self.did_permit.set(self.did_permit.get() || permits);
+        permits
     }
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -27,6 +28,18 @@ type question struct {
 type contender struct {
 	title  string
 	decide func(int) (bool, error)
+}
+
+// titled is the name with the version that this program was built with.
+func titled(name, module string) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, dependency := range info.Deps {
+			if dependency.Path == module {
+				return name + " " + strings.TrimPrefix(dependency.Version, "v")
+			}
+		}
+	}
+	return name
 }
 
 func read(path string) ([]question, error) {
@@ -83,7 +96,7 @@ func cedarGo(questions []question, policies, _ string) ([]contender, error) {
 			record: {UID: record, Attributes: cedar.NewRecord(cedar.RecordMap{"kind": cedar.String(q.kind)})},
 		}
 	}
-	return []contender{{"cedar-go", func(at int) (bool, error) {
+	return []contender{{titled("cedar-go", "github.com/cedar-policy/cedar-go"), func(at int) (bool, error) {
 		decision, _ := cedar.Authorize(set, entities[at], requests[at])
 		return decision == cedar.Allow, nil
 	}}}, nil
@@ -104,7 +117,7 @@ func opa(questions []question, policies, _ string) ([]contender, error) {
 			return nil, err
 		}
 	}
-	return []contender{{"opa", func(at int) (bool, error) {
+	return []contender{{titled("opa", "github.com/open-policy-agent/opa"), func(at int) (bool, error) {
 		results, err := query.Eval(context.Background(), rego.EvalParsedInput(inputs[at]))
 		return results.Allowed(), err
 	}}}, nil
@@ -119,7 +132,7 @@ func casbinGo(questions []question, policies, _ string) ([]contender, error) {
 	for at, q := range questions {
 		asked[at] = []any{map[string]any{"role": q.role}, map[string]any{"type": q.kind}, q.action}
 	}
-	return []contender{{"casbin", func(at int) (bool, error) { return enforcer.Enforce(asked[at]...) }}}, nil
+	return []contender{{titled("casbin", "github.com/casbin/casbin/v2"), func(at int) (bool, error) { return enforcer.Enforce(asked[at]...) }}}, nil
 }
 
 func measure(c contender, questions []question, limit time.Duration) (float64, error) {

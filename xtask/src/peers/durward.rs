@@ -2,8 +2,8 @@
 
 use super::What;
 use super::data::Set;
-use super::engine::pinned;
 use crate::built;
+use crate::driven::pinned;
 use crate::process::output_of;
 use crate::release;
 use serde_json::Value;

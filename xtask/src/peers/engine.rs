@@ -3,13 +3,13 @@
 
 use super::What;
 use super::data::Set;
+use crate::driven::{Driven, pinned};
 use crate::metadata::{self, Metadata};
 use crate::process::{cargo, locked, run};
-use crate::tools::{self, GO, JAVA, MAVEN};
+use crate::tools::{GO, JAVA, MAVEN};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 
 /// An engine that is built.
 #[derive(Debug)]
@@ -167,48 +167,21 @@ impl Engine {
             return Ok(None);
         };
         let mut command = pinned(Path::new(program));
-        let errors = set.folder.join("errors.txt");
-        let to_errors = std::fs::File::create(&errors)
-            .map_err(|error| format!("cannot write `{}`: {error}", errors.display()))?;
-        command.args(arguments).args(input).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(to_errors);
-        let started = command.spawn();
-        let mut child = started.map_err(|error| format!("cannot start {}: {error}", self.title))?;
-        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("a process without input or output".to_owned());
-        };
-        let mut running = Running { child, to, from: BufReader::new(from), errors };
-        running.answer()?;
-        Ok(Some(running))
-    }
-}
-
-/// The program on one processor, where that can be said: the same for both sides, and not wandering about.
-pub(super) fn pinned(program: &Path) -> Command {
-    match tools::find("taskset") {
-        Some(taskset) => {
-            let mut command = Command::new(taskset);
-            command.args(["-c", "0"]).arg(program);
-            command
-        }
-        None => Command::new(program),
+        command.args(arguments).args(input);
+        let (driven, _) = Driven::start(&mut command, self.title, set.folder.join("errors.txt"))?;
+        Ok(Some(Running(driven)))
     }
 }
 
 /// An engine at work; it ends with this value.
 #[derive(Debug)]
-pub(super) struct Running {
-    child: Child,
-    to: ChildStdin,
-    from: BufReader<ChildStdout>,
-    /// What it says on the side.
-    errors: PathBuf,
-}
+pub(super) struct Running(Driven);
 
 impl Running {
     /// The decision of every request, in order.
     pub(super) fn decisions(&mut self, set: &Set) -> Result<Vec<String>, String> {
         let path = set.folder.join("decisions.txt");
-        self.ask(&format!("decisions {}", path.display()))?;
+        self.0.ask(&format!("decisions {}", path.display()))?;
         let text =
             std::fs::read_to_string(&path).map_err(|error| format!("cannot read its decisions: {error}"))?;
         Ok(text.lines().map(str::to_owned).collect())
@@ -220,35 +193,7 @@ impl Running {
             What::Parsed => "parsed",
             What::Text => "text",
         };
-        let answer = self.ask(&format!("{word} {seconds}"))?;
-        let rate = answer.split(' ').next().and_then(|number| number.parse().ok());
-        rate.ok_or_else(|| format!("no number in `{answer}`"))
-    }
-
-    fn ask(&mut self, line: &str) -> Result<String, String> {
-        writeln!(self.to, "{line}").map_err(|error| format!("the engine does not listen: {error}"))?;
-        self.answer()
-    }
-
-    fn answer(&mut self) -> Result<String, String> {
-        let mut line = String::new();
-        self.from.read_line(&mut line).map_err(|error| format!("the engine does not answer: {error}"))?;
-        match line.trim().strip_prefix("ok ") {
-            Some(answer) => Ok(answer.to_owned()),
-            None if line.is_empty() => {
-                let said = std::fs::read_to_string(&self.errors).unwrap_or_default();
-                Err(format!("the engine ended: {}", said.trim_end()))
-            }
-            None => Err(line),
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself, which is what was wanted.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.0.number(&format!("{word} {seconds}"))
     }
 }
 

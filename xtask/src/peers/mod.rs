@@ -10,7 +10,7 @@
 mod data;
 mod durward;
 mod engine;
-mod table;
+pub(crate) mod table;
 mod translate;
 
 use crate::report::{Outcome, Report};

@@ -4,15 +4,15 @@ use super::Round;
 
 /// The middle of some numbers, and where their middle half lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Quartiles {
-    first: f64,
-    median: f64,
-    third: f64,
+pub(crate) struct Quartiles {
+    pub(crate) first: f64,
+    pub(crate) median: f64,
+    pub(crate) third: f64,
 }
 
 impl Quartiles {
     /// Between two numbers in proportion; not a number where there is none.
-    pub(super) fn of(numbers: impl Iterator<Item = f64>) -> Quartiles {
+    pub(crate) fn of(numbers: impl Iterator<Item = f64>) -> Quartiles {
         let mut numbers: Vec<f64> = numbers.collect();
         numbers.sort_by(f64::total_cmp);
         Quartiles { first: at(&numbers, 1), median: at(&numbers, 2), third: at(&numbers, 3) }
@@ -66,12 +66,12 @@ impl Table {
 }
 
 /// A ratio with as many digits as it deserves.
-pub(super) fn short(ratio: f64) -> String {
+pub(crate) fn short(ratio: f64) -> String {
     if ratio < 20.0 { format!("{ratio:.1}") } else { thousands(ratio) }
 }
 
 /// A whole number with a comma before every three digits.
-fn thousands(number: f64) -> String {
+pub(crate) fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
     for (place, digit) in (0..digits.len()).rev().zip(digits.chars()) {

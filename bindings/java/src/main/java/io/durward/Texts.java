@@ -12,6 +12,16 @@ final class Texts {
      */
     static byte[] utf8(String text, String name) {
         Objects.requireNonNull(text, name);
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        // The usual text is ASCII, and seen to be without looking at each character: as many bytes are either that, or have a `?` for a half.
+        boolean isAscii = bytes.length == text.length() && new String(bytes, StandardCharsets.ISO_8859_1).equals(text);
+        if (!isAscii) {
+            refuseHalves(text, name);
+        }
+        return bytes;
+    }
+
+    private static void refuseHalves(String text, String name) {
         int length = text.length();
         for (int at = 0; at < length; at++) {
             char here = text.charAt(at);
@@ -25,6 +35,5 @@ final class Texts {
                 at++;
             }
         }
-        return text.getBytes(StandardCharsets.UTF_8);
     }
 }
