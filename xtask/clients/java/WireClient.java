@@ -7,6 +7,7 @@ import io.rsocket.core.RSocketConnector;
 import io.rsocket.metadata.AuthMetadataCodec;
 import io.rsocket.transport.netty.client.TcpClientTransport;
 import io.rsocket.util.DefaultPayload;
+import java.nio.channels.ClosedChannelException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.function.Supplier;
@@ -104,8 +105,9 @@ final class WireClient extends Puppet {
     }
 
     private Mono<byte[]> respond(String route, byte[] data) {
+        // While a server starts again, a connection may close between looking at it and asking: ask once more, on another.
         return socket().flatMap(opened -> opened.requestResponse(payload(route, data))).map(WireClient::data)
-                .timeout(PATIENCE);
+                .retryWhen(Retry.max(1).filter(ClosedChannelException.class::isInstance)).timeout(PATIENCE);
     }
 
     private Flux<byte[]> stream(String route, byte[] data) {

@@ -124,7 +124,7 @@ mod tests {
         let results = Results { contenders: vec![rust, java, other] };
         let table = results.table();
         assert!(
-            table.contains("| Java | durward, text | 185 | 183 to 638 | 100 | 85 | 100 |  |\n"),
+            table.contains("| Java | durward, text | 185 | 182 to 638 | 100 | 85 | 100 |  |\n"),
             "{table}"
         );
         assert!(table.contains("| Java | another 1 | 370 | 365 to 1,275 |  |  |  | 2.0 |\n"), "{table}");
