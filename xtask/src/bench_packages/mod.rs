@@ -122,7 +122,7 @@ fn started(language: Language, place: &Place) -> Result<Program, String> {
 fn questions() -> String {
     let line = |number: usize| {
         let role = if number % 4 < 2 { "doctor" } else { "nurse" };
-        let kind = if number % 2 == 0 { "record" } else { "invoice" };
+        let kind = if number.is_multiple_of(2) { "record" } else { "invoice" };
         let permitted = role == "doctor" && kind == "record";
         let (user, record) = (format!("user-{number}"), format!("record-{number}"));
         let subscription = serde_json::json!({
