@@ -28,9 +28,8 @@ pub(crate) struct Kind {
 
 /// The README's first policy in SAPL: one decision of the program, one over HTTP, one that is refused.
 macro_rules! decided_by_program {
-    ($before:literal, $serve:literal) => {
+    ($serve:literal) => {
         concat!(
-            $before,
             r#"
 mkdir /tmp/policies
 cat > /tmp/policies/records.sapl <<'POLICY'
@@ -76,11 +75,12 @@ install -d /usr/local/bin /usr/local/share/man/man1
 install durward /usr/local/bin/
 install -m 644 man/man1/* /usr/local/share/man/man1/
 "#;
-const UNPACKED_AWAY: &str = r#"
-rm /usr/local/bin/durward /usr/local/share/man/man1/durward*
-rmdir /usr/local/share/man/man1 2> /dev/null || true
-rmdir /usr/local/share/man 2> /dev/null || true
-"#;
+/// Folders go too, where `install -d` has made them.
+macro_rules! unpacked_away {
+    ($folders:literal) => {
+        concat!("rm /usr/local/bin/durward /usr/local/share/man/man1/durward*\nrmdir ", $folders)
+    };
+}
 
 pub(crate) const KINDS: &[Kind] = &[
     Kind {
@@ -90,9 +90,9 @@ pub(crate) const KINDS: &[Kind] = &[
         made_by: DIST,
         needs_java: false,
         install: UNPACK,
-        decide: decided_by_program!("", "durward serve --policies /tmp/policies 2> /dev/null"),
+        decide: decided_by_program!("durward serve --policies /tmp/policies 2> /dev/null"),
         says: PROGRAM_SAYS,
-        remove: UNPACKED_AWAY,
+        remove: unpacked_away!("/usr/local/share/man/man1"),
         stays: &[],
     },
     Kind {
@@ -104,7 +104,6 @@ pub(crate) const KINDS: &[Kind] = &[
         install: "dpkg --install /mnt/durward_*_amd64.deb",
         // With the settings and as the user of the service; systemd does not run in there.
         decide: decided_by_program!(
-            "",
             "cp /tmp/policies/* /etc/durward/policies/
 setpriv --reuid durward --regid durward --clear-groups durward serve --config /etc/durward/durward.toml 2> /dev/null"
         ),
@@ -127,14 +126,13 @@ setpriv --reuid durward --regid durward --clear-groups durward serve --config /e
         made_by: DIST,
         needs_java: false,
         // Libraries belong to packages of Debian here, of which RPM knows nothing.
-        install: "rpm --install --nodeps /mnt/durward-*.rpm",
+        install: "rpm --dbpath /var/lib/rpm --install --nodeps /mnt/durward-*.rpm",
         decide: decided_by_program!(
-            "",
             "cp /tmp/policies/* /etc/durward/policies/
 setpriv --reuid durward --regid durward --clear-groups durward serve --config /etc/durward/durward.toml 2> /dev/null"
         ),
         says: PROGRAM_SAYS,
-        remove: "rm /etc/durward/policies/records.sapl; rpm --erase --nodeps durward",
+        remove: "rm /etc/durward/policies/records.sapl; rpm --dbpath /var/lib/rpm --erase --nodeps durward",
         stays: &[
             ("etc/passwd", "the user durward"),
             ("etc/shadow", "the user durward"),
@@ -144,8 +142,6 @@ setpriv --reuid durward --regid durward --clear-groups durward serve --config /e
             ("etc/subgid", "the user durward"),
             ("etc/.pwd.lock", "the user durward"),
             ("var/lib/rpm", "the database of rpm"),
-            ("root/", "the database of rpm"),
-            ("tmp/", "the database of rpm"),
         ],
     },
     Kind {
@@ -162,7 +158,7 @@ python3 -m venv /opt/environment
 cat > /tmp/first.py <<'PROGRAM'
 from durward import Pdp
 
-pdp = Pdp.from_texts({"doctors.sapl": 'policy "doctors" permit subject.role == "doctor"'})
+pdp = Pdp.from_texts({"doctors.sapl": 'policy "doctors" permit subject.role == "doctor";'})
 for role in "doctor", "visitor":
     print(role, pdp.decide({"subject": {"role": role}, "action": "read", "resource": "record 7"}).decision)
 PROGRAM
@@ -193,7 +189,7 @@ cd /opt/program
 cat > first.mjs <<'PROGRAM'
 import { Pdp } from 'durward'
 
-const pdp = Pdp.fromTexts({ 'doctors.sapl': 'policy "doctors" permit subject.role == "doctor"' })
+const pdp = Pdp.fromTexts({ 'doctors.sapl': 'policy "doctors" permit subject.role == "doctor";' })
 for (const role of ['doctor', 'visitor']) {
   console.log(role, pdp.decide({ subject: { role }, action: 'read', resource: 'record 7' }).decision)
 }
@@ -257,9 +253,9 @@ ldconfig
         made_by: STATIC,
         needs_java: false,
         install: UNPACK,
-        decide: decided_by_program!("", "durward serve --policies /tmp/policies 2> /dev/null"),
+        decide: decided_by_program!("durward serve --policies /tmp/policies 2> /dev/null"),
         says: PROGRAM_SAYS,
-        remove: UNPACKED_AWAY,
+        remove: unpacked_away!("/usr/local/share/man/man1 /usr/local/share/man"),
         stays: &[],
     },
     Kind {
