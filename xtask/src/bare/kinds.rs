@@ -132,7 +132,8 @@ setpriv --reuid durward --regid durward --clear-groups durward serve --config /e
 setpriv --reuid durward --regid durward --clear-groups durward serve --config /etc/durward/durward.toml 2> /dev/null"
         ),
         says: PROGRAM_SAYS,
-        remove: "rm /etc/durward/policies/records.sapl; rpm --dbpath /var/lib/rpm --erase --nodeps durward",
+        // The folder of all licences belongs to another package where RPM is at home.
+        remove: "rm /etc/durward/policies/records.sapl; rpm --dbpath /var/lib/rpm --erase --nodeps durward; rmdir /usr/share/licenses",
         stays: &[
             ("etc/passwd", "the user durward"),
             ("etc/shadow", "the user durward"),
@@ -142,6 +143,9 @@ setpriv --reuid durward --regid durward --clear-groups durward serve --config /e
             ("etc/subgid", "the user durward"),
             ("etc/.pwd.lock", "the user durward"),
             ("var/lib/rpm", "the database of rpm"),
+            ("usr/lib/sysusers.d/", "folders that belong to other packages where RPM is at home"),
+            ("usr/share/fish/", "folders that belong to other packages where RPM is at home"),
+            ("usr/share/zsh/", "folders that belong to other packages where RPM is at home"),
         ],
     },
     Kind {
@@ -164,7 +168,7 @@ for role in "doctor", "visitor":
 PROGRAM
 PYTHONDONTWRITEBYTECODE=1 /opt/environment/bin/python /tmp/first.py
 "#,
-        says: &["doctor PERMIT", "visitor NOT_APPLICABLE"],
+        says: &["doctor PERMIT", "visitor DENY"],
         remove: r#"
 /opt/environment/bin/pip uninstall --quiet --yes durward
 find /opt/environment -iname '*durward*'
@@ -196,15 +200,15 @@ for (const role of ['doctor', 'visitor']) {
 PROGRAM
 node first.mjs
 "#,
-        says: &["doctor PERMIT", "visitor NOT_APPLICABLE"],
+        says: &["doctor PERMIT", "visitor DENY"],
         remove: r#"
 cd /opt/program
 npm uninstall --offline --no-audit --no-fund --loglevel=error durward @durward/linux-x64-gnu
 rm first.mjs
-test -z "$(find . -path '*durward*')"
+test -z "$(find . -path '*durward*' ! -type d)"
 ! grep durward package.json package-lock.json
 "#,
-        stays: &[("opt/", "the program's own files of npm, in which nothing is called durward")],
+        stays: &[("opt/", "files that npm writes about the program, and an empty folder @durward")],
     },
     Kind {
         name: "library for C",
@@ -218,7 +222,7 @@ ldconfig
 "#,
         decide: r#"
 cd /tmp
-sed -n '/^```c$/,/^```$/p' /usr/local/share/doc/durward/README.md | sed '/^```/d' > first.c
+awk '/^```c$/ { inside = 1; next } /^```/ && inside { exit } inside' /usr/local/share/doc/durward/README.md > first.c
 cc first.c $(pkg-config --cflags --libs durward) -o first
 ./first
 "#,
