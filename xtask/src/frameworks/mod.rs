@@ -188,6 +188,7 @@ mod tests {
             wrong,
             causes,
             seconds: 1.0,
+            cpu_s: 1.0,
             memory,
             memory_peak: 0.0,
             source,
