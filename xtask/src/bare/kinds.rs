@@ -28,9 +28,8 @@ pub(crate) struct Kind {
 
 /// The README's first policy in SAPL: one decision of the program, one over HTTP, one that is refused.
 macro_rules! decided_by_program {
-    ($before:literal, $serve:literal) => {
+    ($serve:literal) => {
         concat!(
-            $before,
             r#"
 mkdir /tmp/policies
 cat > /tmp/policies/records.sapl <<'POLICY'
@@ -76,11 +75,12 @@ install -d /usr/local/bin /usr/local/share/man/man1
 install durward /usr/local/bin/
 install -m 644 man/man1/* /usr/local/share/man/man1/
 "#;
-const UNPACKED_AWAY: &str = r#"
-rm /usr/local/bin/durward /usr/local/share/man/man1/durward*
-rmdir /usr/local/share/man/man1 2> /dev/null || true
-rmdir /usr/local/share/man 2> /dev/null || true
-"#;
+/// Folders go too, where `install -d` has made them.
+macro_rules! unpacked_away {
+    ($folders:literal) => {
+        concat!("rm /usr/local/bin/durward /usr/local/share/man/man1/durward*\nrmdir ", $folders)
+    };
+}
 
 pub(crate) const KINDS: &[Kind] = &[
     Kind {
@@ -90,9 +90,9 @@ pub(crate) const KINDS: &[Kind] = &[
         made_by: DIST,
         needs_java: false,
         install: UNPACK,
-        decide: decided_by_program!("", "durward serve --policies /tmp/policies 2> /dev/null"),
+        decide: decided_by_program!("durward serve --policies /tmp/policies 2> /dev/null"),
         says: PROGRAM_SAYS,
-        remove: UNPACKED_AWAY,
+        remove: unpacked_away!("/usr/local/share/man/man1"),
         stays: &[],
     },
     Kind {
@@ -104,7 +104,6 @@ pub(crate) const KINDS: &[Kind] = &[
         install: "dpkg --install /mnt/durward_*_amd64.deb",
         // With the settings and as the user of the service; systemd does not run in there.
         decide: decided_by_program!(
-            "",
             "cp /tmp/policies/* /etc/durward/policies/
 setpriv --reuid durward --regid durward --clear-groups durward serve --config /etc/durward/durward.toml 2> /dev/null"
         ),
@@ -127,14 +126,14 @@ setpriv --reuid durward --regid durward --clear-groups durward serve --config /e
         made_by: DIST,
         needs_java: false,
         // Libraries belong to packages of Debian here, of which RPM knows nothing.
-        install: "rpm --install --nodeps /mnt/durward-*.rpm",
+        install: "rpm --dbpath /var/lib/rpm --install --nodeps /mnt/durward-*.rpm",
         decide: decided_by_program!(
-            "",
             "cp /tmp/policies/* /etc/durward/policies/
 setpriv --reuid durward --regid durward --clear-groups durward serve --config /etc/durward/durward.toml 2> /dev/null"
         ),
         says: PROGRAM_SAYS,
-        remove: "rm /etc/durward/policies/records.sapl; rpm --erase --nodeps durward",
+        // The folder of all licences belongs to another package where RPM is at home.
+        remove: "rm /etc/durward/policies/records.sapl; rpm --dbpath /var/lib/rpm --erase --nodeps durward; rmdir /usr/share/licenses",
         stays: &[
             ("etc/passwd", "the user durward"),
             ("etc/shadow", "the user durward"),
@@ -144,8 +143,9 @@ setpriv --reuid durward --regid durward --clear-groups durward serve --config /e
             ("etc/subgid", "the user durward"),
             ("etc/.pwd.lock", "the user durward"),
             ("var/lib/rpm", "the database of rpm"),
-            ("root/", "the database of rpm"),
-            ("tmp/", "the database of rpm"),
+            ("usr/lib/sysusers.d/", "folders that belong to other packages where RPM is at home"),
+            ("usr/share/fish/", "folders that belong to other packages where RPM is at home"),
+            ("usr/share/zsh/", "folders that belong to other packages where RPM is at home"),
         ],
     },
     Kind {
@@ -162,13 +162,13 @@ python3 -m venv /opt/environment
 cat > /tmp/first.py <<'PROGRAM'
 from durward import Pdp
 
-pdp = Pdp.from_texts({"doctors.sapl": 'policy "doctors" permit subject.role == "doctor"'})
+pdp = Pdp.from_texts({"doctors.sapl": 'policy "doctors" permit subject.role == "doctor";'})
 for role in "doctor", "visitor":
     print(role, pdp.decide({"subject": {"role": role}, "action": "read", "resource": "record 7"}).decision)
 PROGRAM
 PYTHONDONTWRITEBYTECODE=1 /opt/environment/bin/python /tmp/first.py
 "#,
-        says: &["doctor PERMIT", "visitor NOT_APPLICABLE"],
+        says: &["doctor PERMIT", "visitor DENY"],
         remove: r#"
 /opt/environment/bin/pip uninstall --quiet --yes durward
 find /opt/environment -iname '*durward*'
@@ -193,22 +193,22 @@ cd /opt/program
 cat > first.mjs <<'PROGRAM'
 import { Pdp } from 'durward'
 
-const pdp = Pdp.fromTexts({ 'doctors.sapl': 'policy "doctors" permit subject.role == "doctor"' })
+const pdp = Pdp.fromTexts({ 'doctors.sapl': 'policy "doctors" permit subject.role == "doctor";' })
 for (const role of ['doctor', 'visitor']) {
   console.log(role, pdp.decide({ subject: { role }, action: 'read', resource: 'record 7' }).decision)
 }
 PROGRAM
 node first.mjs
 "#,
-        says: &["doctor PERMIT", "visitor NOT_APPLICABLE"],
+        says: &["doctor PERMIT", "visitor DENY"],
         remove: r#"
 cd /opt/program
 npm uninstall --offline --no-audit --no-fund --loglevel=error durward @durward/linux-x64-gnu
 rm first.mjs
-test -z "$(find . -path '*durward*')"
+test -z "$(find . -path '*durward*' ! -type d)"
 ! grep durward package.json package-lock.json
 "#,
-        stays: &[("opt/", "the program's own files of npm, in which nothing is called durward")],
+        stays: &[("opt/", "files that npm writes about the program, and an empty folder @durward")],
     },
     Kind {
         name: "library for C",
@@ -222,7 +222,7 @@ ldconfig
 "#,
         decide: r#"
 cd /tmp
-sed -n '/^```c$/,/^```$/p' /usr/local/share/doc/durward/README.md | sed '/^```/d' > first.c
+awk '/^```c$/ { inside = 1; next } /^```/ && inside { exit } inside' /usr/local/share/doc/durward/README.md > first.c
 cc first.c $(pkg-config --cflags --libs durward) -o first
 ./first
 "#,
@@ -257,9 +257,9 @@ ldconfig
         made_by: STATIC,
         needs_java: false,
         install: UNPACK,
-        decide: decided_by_program!("", "durward serve --policies /tmp/policies 2> /dev/null"),
+        decide: decided_by_program!("durward serve --policies /tmp/policies 2> /dev/null"),
         says: PROGRAM_SAYS,
-        remove: UNPACKED_AWAY,
+        remove: unpacked_away!("/usr/local/share/man/man1 /usr/local/share/man"),
         stays: &[],
     },
     Kind {

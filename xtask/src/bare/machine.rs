@@ -1,7 +1,6 @@
 //! A fresh machine: a base that stays as it is, a folder above it that takes what is written, and no network but its own loopback.
 
 use crate::bare::base::Base;
-use crate::process::output_of;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -64,8 +63,8 @@ impl Machine {
     /// It fails; with what it wrote.
     pub(crate) fn run(&self, script: &str) -> Result<String, String> {
         match self.shell {
-            Some(shell) => output_of(self.enter().args([shell, "-euc", script])),
-            None => script.lines().map(|line| output_of(self.enter().args(line.split(' ')))).collect(),
+            Some(shell) => said_by(self.enter().args([shell, "-euc", script])),
+            None => script.lines().map(|line| said_by(self.enter().args(line.split(' ')))).collect(),
         }
     }
 
@@ -86,6 +85,16 @@ impl Machine {
         command.arg(&self.layers).arg(&self.folder).arg(&self.packages).arg(&self.java);
         command
     }
+}
+
+/// What a program writes to standard output; where it fails, all that it wrote, without the lines that lead into the machine.
+fn said_by(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("cannot enter the machine: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    Err(format!("{}: {text}{}", output.status, String::from_utf8_lossy(&output.stderr)))
 }
 
 /// A folder with nothing in it.

@@ -5,6 +5,7 @@ use crate::dist::product::Product;
 use crate::dist::tar::{Effort, Entry};
 use crate::dist::{empty, write};
 use crate::process::output_of;
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -102,7 +103,11 @@ fn listed(files: &[Entry]) -> String {
         };
         format!("{mark}/{path}\n")
     };
-    ["%dir /etc/durward\n".to_owned()].into_iter().chain(files.iter().map(line)).collect()
+    // Folders of its own go with the package, too; those that others share with it do not.
+    let above = files.iter().filter_map(|file| file.path.rsplit_once('/')).map(|(folder, _)| folder);
+    let own: BTreeSet<&str> = above.filter(|folder| folder.ends_with("/durward")).collect();
+    let own = own.into_iter().filter(|folder| files.iter().all(|file| file.path != *folder));
+    own.map(|folder| format!("%dir /{folder}\n")).chain(files.iter().map(line)).collect()
 }
 
 #[cfg(test)]
@@ -117,7 +122,7 @@ mod tests {
             Entry::file("usr/bin/durward", 0o755, ""),
             Entry::file("usr/share/licenses/durward/LICENSE", 0o644, ""),
         ];
-        let wanted = "%dir /etc/durward\n%dir /etc/durward/policies\n%config(noreplace) /etc/durward/durward.toml\n\
+        let wanted = "%dir /etc/durward\n%dir /usr/share/licenses/durward\n%dir /etc/durward/policies\n%config(noreplace) /etc/durward/durward.toml\n\
                       /usr/bin/durward\n%license /usr/share/licenses/durward/LICENSE\n";
         assert_eq!(listed(&files), wanted);
     }
