@@ -1,6 +1,7 @@
 //! The REST profile of XACML over HTTP/1.1: requests at `/pdp`, each answered in its own form. What is refused is explained as RFC 9457 has it.
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,12 @@ const HEADER_TIME_MAX: Duration = Duration::from_secs(60);
 /// Longest from the end of the head until the body is there.
 const BODY_TIME_MAX: Duration = Duration::from_secs(10);
 
+/// Longest a connection lasts: clients make another one, and who does not read holds no place for ever.
+const CONNECTION_TIME_MAX: Duration = Duration::from_secs(600);
+
+/// How long the last answer of a connection may take then.
+const LAST_ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
+
 type Answer = Response<Full<Bytes>>;
 
 /// Serves a connection until it ends.
@@ -43,8 +50,12 @@ pub(super) async fn serve(stream: TcpStream, pdp: Arc<Pdp>) {
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIME_MAX)
         .serve_connection(TokioIo::new(stream), service);
-    // A client that goes away, or does not speak HTTP, was told so as far as it can be.
-    let _ = connection.await;
+    let mut connection = pin!(connection);
+    // A client that goes away, or does not speak HTTP, was told so as far as it can be. One that does not read its answers loses its place.
+    if timeout(CONNECTION_TIME_MAX, connection.as_mut()).await.is_err() {
+        connection.as_mut().graceful_shutdown();
+        let _ = timeout(LAST_ANSWER_TIME_MAX, connection).await;
+    }
 }
 
 async fn answer(pdp: &Pdp, request: Request<Incoming>) -> Answer {
