@@ -145,9 +145,8 @@ durward_code durward_watch_open(const durward_pdp *pdp, const char *subscription
 
 /*
  * Waits for the next decision: the first at once, then each that is unlike the one before. DURWARD_NOTHING after `wait_ms` milliseconds without one,
- * where a negative number is no limit; DURWARD_CLOSED once the watch is closed. Whoever is slow sees only the latest. After other policies were put in force the latest
- * may still be one of the policies before, until the thread that decides again has come to it. Where several threads wait, each
- * decision goes to one of them. `answer` is as in `durward_decide`. With any code but DURWARD_OK and DURWARD_NOTHING, what was decided before
+ * where a negative number is no limit; DURWARD_CLOSED once the watch is closed. Whoever is slow sees only the latest, and never one of policies that
+ * were replaced. Where several threads wait, each decision goes to one of them. `answer` is as in `durward_decide`. With any code but DURWARD_OK and DURWARD_NOTHING, what was decided before
  * holds no longer.
  */
 durward_code durward_watch_next(const durward_watch *watch, int64_t wait_ms, durward_outcome *outcome, durward_answer **answer, durward_error **error);

@@ -26,6 +26,9 @@ use crate::driver::Driver;
 use crate::error::{LoadError, QuestionError};
 use crate::watch::Watch;
 
+/// Most ticks, of about a millisecond each, in which whoever puts policies in force decides watched subscriptions again; the driver does the rest.
+const TICKS_MAX: usize = 10_000;
+
 /// The longest text of a question, in bytes; what a server reads is less. Longer ones are a mistake or an attack.
 pub const TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
@@ -166,7 +169,7 @@ impl DecisionPoint {
         })
     }
 
-    /// Reads the policies again from where they were read, and puts them in force. Watched subscriptions are decided again.
+    /// Reads the policies again from where they were read, and puts them in force. Watched subscriptions are decided again before this returns.
     ///
     /// # Errors
     /// As [`DecisionPoint::open`]; the policies stay as they were. Or there is nothing to read again.
@@ -211,7 +214,14 @@ impl DecisionPoint {
     ) -> Result<SnapshotInfo, LoadError> {
         let _alone = self.replacing.lock().unwrap_or_else(PoisonError::into_inner);
         let info = self.pdp.replace(&texts()?)?;
-        self.streams.replace(PoliciesInForce::of(&self.pdp), self.now_ms());
+        let now_ms = self.now_ms();
+        self.streams.replace(PoliciesInForce::of(&self.pdp), now_ms);
+        // Nobody is to be told a permit of policies that are in force no more: this thread decides again before it returns.
+        for _ in 0..TICKS_MAX {
+            if self.streams.tick(now_ms).is_none_or(|next_ms| next_ms > now_ms) {
+                break;
+            }
+        }
         Ok(info)
     }
 

@@ -487,8 +487,7 @@ impl Watch {
         assert_eq!((said.outcome, said.answer), (nothing, None));
     }
 
-    /// A permit that is given is one of the policies in force, or of those before: then the thread that decides again has not come to it yet, and
-    /// the next decision takes it back.
+    /// A permit that is given is one of now, or of a moment ago where it depends on the time: then the next decision takes it back.
     fn holds(&self, outcome: Option<durward_outcome>) {
         if outcome != Some(DURWARD_PERMIT) || self.permits() {
             return;

@@ -35,6 +35,19 @@ fn other_policies_give_another_decision() {
     assert_eq!(next(&watch, Some(Duration::from_millis(50))), "nothing");
 }
 
+/// Also what was decided and not yet fetched is gone, and no thread has to come to it first.
+#[test]
+fn no_watch_permits_what_policies_permitted_before() {
+    let pdp = pdp("policy \"p\" permit");
+    let watches: Vec<Watch> = (0..2_000).map(|_| pdp.watch(ASKED).unwrap()).collect();
+    pdp.replace([("p.sapl", "policy \"p\" deny")]).unwrap();
+    for watch in &watches {
+        assert_eq!(next(watch, Some(Duration::ZERO)), "DENY");
+    }
+    pdp.replace([("p.sapl", "policy \"p\" permit")]).unwrap();
+    assert!(watches.iter().all(|watch| next(watch, Some(Duration::ZERO)) == "PERMIT"));
+}
+
 #[test]
 fn time_gives_another_decision() {
     let pdp = pdp("policy \"p\" permit time.secondOf(<time.now>) % 2 == 0;");
