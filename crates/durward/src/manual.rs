@@ -11,7 +11,7 @@ use durward_testdata::workspace;
 use crate::Arguments;
 
 /// The flags that texts name in their own right and that are not durward's.
-const FLAGS_OF_OTHERS: [&str; 21] = [
+const FLAGS_OF_OTHERS: [&str; 22] = [
     "--features",
     "--release",
     "--path",
@@ -31,6 +31,7 @@ const FLAGS_OF_OTHERS: [&str; 21] = [
     "--reproducible",
     "--static",
     "--asan",
+    "--memory",
     "--allow-read",
     "--web.enable-remote-write-receiver",
 ];
