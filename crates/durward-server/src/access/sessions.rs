@@ -67,6 +67,14 @@ fn with_users(
 ) -> Result<Builder, IdentityError> {
     if let Some(users) = &settings.users {
         let directory = Directory::open(users, settings.costs(), Arc::new(SystemEntropy))?;
+        if settings.hashing_at_once() < settings.hashing_threads {
+            let (threads, wanted) = (settings.hashing_at_once(), settings.hashing_threads);
+            tracing::warn!(
+                threads,
+                wanted,
+                "fewer threads hash passwords than `identity.hashing_threads` says: see `identity.hashing_memory_kib_max`"
+            );
+        }
         let embedded = Arc::new(Embedded::new(Arc::new(directory), service.pool)?);
         for realm in &settings.realms {
             builder = builder.realm(realm, embedded.clone())?;

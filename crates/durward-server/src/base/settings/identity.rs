@@ -122,6 +122,8 @@ pub struct IdentitySettings {
     pub second_step: SecondStepAt,
     /// How many passwords are hashed at once. Default: 1.
     pub hashing_threads: usize,
+    /// What all of them may take of memory together, in KiB: beyond it there are fewer threads. Default: 256 MiB.
+    pub hashing_memory_kib_max: u32,
     /// How long a login may wait for its password to be hashed. Default: 3 seconds.
     pub hashing_wait_ms_max: u64,
     /// What a hash takes of memory, in KiB. Default: 19 MiB.
@@ -173,6 +175,7 @@ impl Default for IdentitySettings {
             settable_properties: Vec::new(),
             second_step: SecondStepAt::Login,
             hashing_threads: 1,
+            hashing_memory_kib_max: 256 * 1024,
             hashing_wait_ms_max: 3_000,
             hash_memory_kib: costs.memory_kib,
             hash_passes: costs.passes,
@@ -280,6 +283,12 @@ impl IdentitySettings {
                 return wrong(name, "is 0; the least is 1");
             }
         }
+        if self.hash_memory_kib > self.hashing_memory_kib_max {
+            return wrong(
+                "hashing_memory_kib_max",
+                "is less than one hash takes: see `identity.hash_memory_kib`",
+            );
+        }
         // A key opens tokens for as long as sessions under it live: with 64 keys at most, this many follow each other.
         if self.lifetime_s_max / self.key_period_s > 60 {
             return wrong(
@@ -300,6 +309,12 @@ impl IdentitySettings {
     /// The costs of hashes that are made from now on.
     pub fn costs(&self) -> HashCosts {
         HashCosts { memory_kib: self.hash_memory_kib, passes: self.hash_passes, lanes: 1 }
+    }
+
+    /// How many passwords are hashed at once: as many as there are threads for, and memory.
+    pub(crate) fn hashing_at_once(&self) -> usize {
+        let fit = self.hashing_memory_kib_max / self.hash_memory_kib.max(1);
+        self.hashing_threads.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
     }
 
     pub(crate) fn service(&self) -> ServiceSettings {
@@ -338,7 +353,7 @@ impl IdentitySettings {
                 ..ThrottleSettings::default()
             },
             pool: PoolSettings {
-                at_once: self.hashing_threads,
+                at_once: self.hashing_at_once(),
                 wait_max: Duration::from_millis(self.hashing_wait_ms_max),
                 ..PoolSettings::default()
             },
@@ -368,5 +383,27 @@ impl IdentitySettings {
             AuditSyncs::EverySecond => AuditSync::EverySecond,
             AuditSyncs::Always => AuditSync::Always,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_hash_fit_into_the_memory_they_may_take() {
+        let of = |threads, memory_kib, hash_kib| {
+            let settings = IdentitySettings {
+                users: Some(PathBuf::from("users")),
+                hashing_threads: threads,
+                hashing_memory_kib_max: memory_kib,
+                hash_memory_kib: hash_kib,
+                ..IdentitySettings::default()
+            };
+            settings.check(&OauthSettings::default()).map(|()| settings.service().pool.at_once)
+        };
+        assert_eq!(of(1, 65_536, 19_456), Ok(1));
+        assert_eq!(of(8, 65_536, 19_456), Ok(3));
+        assert!(of(8, 16_384, 19_456).unwrap_err().to_string().contains("identity.hashing_memory_kib_max"));
     }
 }
