@@ -173,3 +173,28 @@ fn settings_that_would_give_tokens_to_nobody_or_anybody_stop_the_start() {
         assert!(Settings::from_toml(&format!("oauth.issuer = '{issuer}'"), "t").is_err(), "{issuer}");
     }
 }
+
+#[test]
+fn guesses_at_a_secret_are_delayed_noted_and_in_nobodys_way_who_is_known() {
+    let world = World::new("");
+    let form = [("grant_type", "client_credentials"), ("audience", "else")];
+    let guess = |secret: &str| {
+        world.post("/oauth2/token", &[("Authorization", &basic("other", secret))], &encoded(&form))
+    };
+    let statuses: Vec<u16> = (0..6).map(|number| guess(&format!("guess-{number}")).status).collect();
+    assert_eq!(statuses, [401, 401, 401, 401, 429, 429]);
+    let delayed = guess("s3cret");
+    assert_eq!((delayed.status, &delayed.json()["error"]), (429, &json!("temporarily_unavailable")));
+    assert!(delayed.header("retry-after").parse::<u64>().unwrap() > 0, "the right one waits as well");
+    world.token();
+    world.pass(60);
+    assert_eq!(guess("s3cret").status, 200);
+    world.server.eventually("the audit", |server| {
+        let text = std::fs::read_to_string(server.directory.path("audit/audit.jsonl")).unwrap_or_default();
+        let of = |kind: &str| {
+            let is_it = |line: &&str| line.contains(kind) && line.contains("\"by\":\"other\"");
+            text.lines().filter(is_it).count()
+        };
+        of("login-failed") == 4 && of("login-delayed") > 0
+    });
+}
