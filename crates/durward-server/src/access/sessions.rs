@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use durward_files::is_weak_key;
 use durward_session::identity::user::Directory;
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy, hex};
 use durward_session::ldap::LdapDirectory;
@@ -136,6 +137,12 @@ fn read_cluster_key(path: &Path) -> Result<[u8; 32], IdentityError> {
         *byte = read.ok_or_else(|| {
             IdentityError::new(format!("the cluster key `{}` is not 64 hexadecimal digits", path.display()))
         })?;
+    }
+    if is_weak_key(&secret) {
+        return Err(IdentityError::new(format!(
+            "the cluster key `{}` can be guessed: draw one, such as by `openssl rand -hex 32`",
+            path.display()
+        )));
     }
     Ok(secret)
 }

@@ -63,7 +63,8 @@ impl NatsConnectOptions {
         }
         if let Some((certificate, key)) = &settings.certificate {
             pem(certificate)?;
-            pem(key)?;
+            // The client opens the file again by itself; what it holds is checked here.
+            looks_like_pem(key, read_secret(key)?.as_bytes())?;
             options = options.add_client_certificate(certificate.clone(), key.clone());
         }
         Ok(NatsConnectOptions(options))
@@ -149,11 +150,15 @@ fn pem(path: &Path) -> Result<(), IdentityError> {
     let mut text = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(PEM_BYTES_MAX).read_to_end(&mut text));
     read.map_err(|error| failed(error.to_string()))?;
+    looks_like_pem(path, &text)
+}
+
+fn looks_like_pem(path: &Path, text: &[u8]) -> Result<(), IdentityError> {
     let begins = b"-----BEGIN ";
     if text.windows(begins.len()).any(|window| window == begins) {
         return Ok(());
     }
-    Err(failed("holds neither certificates nor a key in PEM".to_owned()))
+    Err(IdentityError::new("holds neither certificates nor a key in PEM").of(path.display()))
 }
 
 #[cfg(test)]

@@ -102,6 +102,12 @@ fn users_are_added_listed_changed_and_removed() {
     folder.users(&["remove", "berta", "--realm", "/sales"], "").exits(2);
     let ran = folder.users(&["add", "carl"], "\n").exits(2);
     assert!(ran.stderr.contains("the password is empty"), "{}", ran.stderr);
+    let file = folder.0.join("password.txt").display().to_string();
+    crate::write_secret(&file, "from a file\n");
+    folder.users(&["add", "dora", "--password-file", &file], "").exits(0);
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    let ran = folder.users(&["add", "emil", "--password-file", &file], "").exits(2);
+    assert!(ran.stderr.contains("chmod 600"), "{}", ran.stderr);
     let stored = fs::read(folder.0.join("users")).unwrap();
     assert!(!String::from_utf8_lossy(&stored).contains("plain words"));
 }
