@@ -241,6 +241,9 @@ fn set_cookie(mut answer: Answer, name: &str, value: &str, life: &str, settings:
     if settings.cookie_http_only {
         cookie.push_str("; HttpOnly");
     }
+    if let Some(word) = settings.cookie_same_site.word() {
+        let _ = write!(cookie, "; SameSite={word}");
+    }
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         answer.headers_mut().append(header::SET_COOKIE, cookie);
     }
