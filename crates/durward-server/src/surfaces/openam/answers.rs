@@ -127,9 +127,11 @@ impl From<Failed> for Refusal {
         match &failed {
             Failed::Token(TokenRefusal::Unavailable) => Refusal::unavailable(failed.to_string()),
             Failed::Token(_) => Refusal::denied(),
-            Failed::Forbidden | Failed::Code | Failed::NoSession | Failed::UnknownRealm => {
-                Refusal::forbidden()
-            }
+            Failed::Forbidden
+            | Failed::SecondStepNeeded
+            | Failed::Code
+            | Failed::NoSession
+            | Failed::UnknownRealm => Refusal::forbidden(),
             Failed::Properties(error) => Refusal::new(StatusCode::BAD_REQUEST, error.to_string()),
             Failed::Delayed { .. } | Failed::Directory(_) | Failed::Unavailable(_) | Failed::Unknown => {
                 Refusal::unavailable(failed.to_string())
