@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::settings::{NatsLogin, NatsSettings};
 use crate::secret::read_secret;
+use crate::seldom::Seldom;
 use crate::store::NodeLink;
 
 /// Bytes of a file with certificates.
@@ -82,13 +83,14 @@ impl NatsConnectOptions {
         let (sender, receiver) = watch::channel(NatsConnectionState::default());
         let complaint = Arc::new(Mutex::new(String::new()));
         let (found, lost) = (node.clone(), node.clone());
+        let slow = Seldom::default();
         let options = self
             .0
             .event_callback(move |event| {
                 if matches!(event, Event::Connected) {
                     found.complain(None);
                 }
-                see(&sender, &event);
+                see(&sender, &event, &slow);
                 std::future::ready(())
             })
             // It chooses nothing: before each attempt, it is told how the last ones ended.
@@ -102,7 +104,7 @@ impl NatsConnectOptions {
     }
 }
 
-fn see(connection: &watch::Sender<NatsConnectionState>, event: &Event) {
+fn see(connection: &watch::Sender<NatsConnectionState>, event: &Event, slow: &Seldom) {
     match event {
         Event::Connected => {
             connection.send_modify(|it| *it = NatsConnectionState { is_up: true, count: it.count + 1 })
@@ -111,9 +113,13 @@ fn see(connection: &watch::Sender<NatsConnectionState>, event: &Event) {
         Event::ServerError(_) => tracing::warn!("session store: {event}"),
         // An attempt that failed, without the reason: see `complain`.
         Event::ClientError(_) => tracing::debug!("session store: {event}"),
-        Event::LameDuckMode | Event::Draining | Event::SlowConsumer(_) => {
-            tracing::info!("session store: {event}")
+        // One for each message that was dropped.
+        Event::SlowConsumer(_) => {
+            if slow.is_due() {
+                tracing::warn!("session store: more comes than this node reads: {event}");
+            }
         }
+        Event::LameDuckMode | Event::Draining => tracing::info!("session store: {event}"),
     }
 }
 
