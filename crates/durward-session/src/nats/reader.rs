@@ -278,7 +278,8 @@ impl RecordReading<'_> {
             }
             None => {
                 self.pass_over(message, place);
-                (number.saturating_sub(after) >= HELD_BACK_MAX).then_some(NodeEvent::Idle { last: number, after })
+                (number.saturating_sub(after) >= HELD_BACK_MAX)
+                    .then_some(NodeEvent::Idle { last: number, after })
             }
         };
         place.count += 1;
