@@ -9,6 +9,7 @@ mod hash_memory;
 mod import;
 mod journal;
 mod password;
+mod rules;
 mod shared;
 mod totp;
 
@@ -18,6 +19,7 @@ pub use hash_memory::{keep_hash_memory, release_hash_memory};
 pub use import::ImportLine;
 pub use journal::{ENTRY_BYTES_MAX, Journal, Replacement, lock};
 pub use password::{HashCosts, PASSWORD_BYTES_MAX, Password, StoredPassword};
+pub use rules::{PasswordRefusal, PasswordRules};
 pub use shared::{JournalChanges, JournalLock, SharedJournal};
 pub use totp::{RECOVERY_CODES, RecoveryCodes, Totp, TotpAlgorithm};
 

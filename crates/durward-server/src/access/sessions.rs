@@ -67,7 +67,8 @@ fn with_users(
     service: &ServiceSettings,
 ) -> Result<Builder, IdentityError> {
     if let Some(users) = &settings.users {
-        let directory = Directory::open(users, settings.costs(), Arc::new(SystemEntropy))?;
+        let directory = Directory::open(users, settings.costs(), Arc::new(SystemEntropy))?
+            .with_password_rules(settings.password_rules()?);
         if settings.hashing_at_once() < settings.hashing_threads {
             let (threads, wanted) = (settings.hashing_at_once(), settings.hashing_threads);
             tracing::warn!(

@@ -3,14 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use durward_session::identity::IdentityError;
 use durward_session::identity::login::{PoolSettings, ThrottleSettings};
 use durward_session::identity::protocol::{Mode, NodeSettings, OnLost};
 use durward_session::identity::session::{LimitPolicy, SessionSettings};
-use durward_session::identity::user::HashCosts;
+use durward_session::identity::user::{HashCosts, PasswordRules};
 use durward_session::{AuditSettings, AuditSync, SecondStepPolicy, ServiceSettings};
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings};
+
+/// The greatest least length of a password.
+const LENGTH_MIN_MAX: usize = 128;
 
 /// What is promised about sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -130,6 +134,11 @@ pub struct IdentitySettings {
     pub hash_memory_kib: u32,
     /// How often a hash goes through it. Default: 2.
     pub hash_passes: u32,
+    /// How many characters a new password has at least. Default: 8, as NIST wants it.
+    pub password_length_min: usize,
+    /// A file with passwords that nobody gets any more. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breached_passwords_path: Option<PathBuf>,
     /// How many failures of a user cost nothing. Default: 3.
     pub user_failures_free: u32,
     /// How many failures from an address cost nothing. Default: 20.
@@ -179,6 +188,8 @@ impl Default for IdentitySettings {
             hashing_wait_ms_max: 3_000,
             hash_memory_kib: costs.memory_kib,
             hash_passes: costs.passes,
+            password_length_min: 8,
+            breached_passwords_path: None,
             user_failures_free: throttle.user_free,
             address_failures_free: throttle.address_free,
             user_delay_s_max: throttle.user_delay_max.as_secs(),
@@ -289,6 +300,9 @@ impl IdentitySettings {
                 "is less than one hash takes: see `identity.hash_memory_kib`",
             );
         }
+        if self.password_length_min > LENGTH_MIN_MAX {
+            return wrong("password_length_min", "is more than 128, which few could meet");
+        }
         // A key opens tokens for as long as sessions under it live: with 64 keys at most, this many follow each other.
         if self.lifetime_s_max / self.key_period_s > 60 {
             return wrong(
@@ -304,6 +318,15 @@ impl IdentitySettings {
             return wrong("cookie_name", "is no name that a cookie can have");
         }
         Ok(())
+    }
+
+    /// What new passwords must be, over HTTP and by commands.
+    ///
+    /// # Errors
+    /// The list of breached ones cannot be used.
+    pub fn password_rules(&self) -> Result<PasswordRules, IdentityError> {
+        PasswordRules::new(self.password_length_min, self.breached_passwords_path.as_deref())
+            .map_err(|error| error.of("`identity.breached_passwords_path`"))
     }
 
     /// The costs of hashes that are made from now on.
