@@ -105,6 +105,14 @@ func (c closing) MarshalJSON() ([]byte, error) {
 	return []byte(anna), nil
 }
 
+type written string
+
+func (w written) MarshalJSON() ([]byte, error) { return []byte(w), nil }
+
+type named string
+
+func (n named) MarshalText() ([]byte, error) { return []byte(n), nil }
+
 type failing struct{}
 
 func (failing) MarshalJSON() ([]byte, error) { return nil, errors.New("on purpose") }
@@ -116,12 +124,13 @@ func TestValuesThatHaveNoJSONAreErrors(t *testing.T) {
 	values := []any{
 		math.NaN(), math.Inf(1), math.Inf(-1), func() {}, make(chan int), complex(1, 1), knot, failing{},
 		map[int]any{1: math.NaN()}, map[bool]int{true: 1}, json.RawMessage("{"), json.Number("NaN"),
+		written("\"\xff\""), named("\xff"), []any{"\ufffd", struct{ A, b any }{&[]string{"\xff"}, 1}},
 		"\xff", "a\xed\xa0\x80", map[string]int{"\xff": 1}, []any{map[string]any{"at": "\xc3"}},
 	}
 	for _, value := range values {
 		question := durward.Subscription{Subject: value, Action: "read", Resource: 1}
 		decision, err := pdp.Decide(question)
-		refused(t, err, durward.CodeQuestion, "the subscription ")
+		refused(t, err, durward.CodeQuestion, "")
 		if decision.Outcome != durward.Indeterminate {
 			t.Error(decision)
 		}
@@ -142,11 +151,20 @@ func TestValuesThatHaveNoJSONAreErrors(t *testing.T) {
 
 func TestTextsAreTheSameOnBothSides(t *testing.T) {
 	for _, name := range []string{"\ufffd", `\ufffd`, "<&>\u2028", "Zo\u00eb \U0001d11e", "\x00\x7f", `"\`} {
-		written, _ := json.Marshal(name)
+		written, err := json.Marshal(name)
+		if err != nil {
+			t.Fatal(err)
+		}
 		pdp := policy(t, `policy "p" permit subject == `+string(written)+`;`)
 		decision, err := pdp.Decide(durward.Subscription{Subject: name, Action: 1, Resource: 1})
 		if err != nil || !decision.Permitted() {
 			t.Errorf("%q: %v, %v", name, decision, err)
+		}
+		for _, form := range []any{&name, named(name), json.RawMessage(written), [1]any{time.Time{}}, struct{ A *int }{}} {
+			question := durward.Subscription{Subject: form, Action: name, Resource: struct{ A, b string }{name, "\xff"}}
+			if decision, err := pdp.Decide(question); err != nil || decision.Outcome == durward.Indeterminate {
+				t.Errorf("%q: %v, %v", name, decision, err)
+			}
 		}
 	}
 }
@@ -176,6 +194,27 @@ func TestTextsThatAreTooLongOrNoUTF8AreErrors(t *testing.T) {
 	for _, path := range []string{"", "no such folder", "a\x00b"} {
 		_, err = durward.Open(path)
 		refused(t, err, durward.CodePolicies, "")
+	}
+}
+
+// The library runs on the stack of a thread, which does not grow.
+func TestWhatIsDeepIsAnswered(t *testing.T) {
+	pdp := policy(t, `policy "p" permit subject == subject;`)
+	for _, depth := range []int{10, 100, 400, 10_000, 1_000_000} {
+		deep := strings.Repeat("[", depth) + strings.Repeat("]", depth)
+		decision, err := pdp.DecideText(strings.Replace(anna, `"anna"`, deep, 1))
+		if (depth <= 100 && !decision.Permitted()) || (depth >= 10_000 && err == nil) {
+			t.Error(depth, decision, err)
+		}
+		condition := strings.Repeat("(", depth) + "true" + strings.Repeat(")", depth)
+		other, err := durward.FromTexts(map[string]string{"p.sapl": `policy "p" permit ` + condition + ";"})
+		if depth >= 10_000 {
+			refused(t, err, durward.CodePolicies, "")
+		}
+		if err == nil {
+			decides(t, other, anna, durward.Permit)
+			other.Close()
+		}
 	}
 }
 

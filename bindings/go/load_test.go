@@ -84,7 +84,11 @@ func TestTheErrorSaysWhereTheLibraryWasLookedFor(t *testing.T) {
 			}
 		}
 	}
-	says([]string{"no C library: no ", filepath.Dir(os.Args[0]), "set DURWARD_LIBRARY"})
+	if _, err := again(os.Args[0], "found", nil); err == nil {
+		t.Log("the system has a library, which was found")
+	} else {
+		says([]string{"no C library: no ", filepath.Dir(os.Args[0]), "set DURWARD_LIBRARY"})
+	}
 	says([]string{"cannot load /no/such/file"}, "DURWARD_LIBRARY=/no/such/file")
 	if library, err := filepath.Glob("/lib/*/libc.so.6"); err == nil && len(library) > 0 {
 		says([]string{"has no function `durward_"}, "DURWARD_LIBRARY="+library[0])

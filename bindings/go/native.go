@@ -81,7 +81,8 @@ func pinned(pinner *runtime.Pinner, text string) nativeText {
 	return nativeText{data, uintptr(len(text))}
 }
 
-// scratch is where a call puts its results. It lies on the heap, and is used again: a decision without obligations allocates nothing.
+// scratch is where a call puts its results. It lies on the heap, and is used again: a decision without obligations allocates nothing
+// but the arguments of its call, which purego takes as a list.
 //
 // Handles are numbers here, not pointers: memory of C that was freed may become memory of Go, and the collector must not find a pointer to it.
 type scratch struct {

@@ -17,6 +17,7 @@ macro_rules! targets {
 targets! {
     audit,
     bundle,
+    c_border,
     decide,
     http_request,
     json_request,

@@ -23,6 +23,7 @@ fn all() -> Duration {
     let _ = tools::json_schema_suite();
     let _ = tools::nats_server();
     let _ = tools::java_home();
+    let _ = tools::go_modules();
     let _ = tools::helm();
     clients::fetch();
     opcua::fetch();

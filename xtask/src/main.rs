@@ -3,10 +3,12 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its terminal")]
 
 mod arrows;
+mod bare;
 mod beside;
 mod built;
 mod check;
 mod clients;
+mod container;
 mod demo;
 mod differential;
 mod dist;
@@ -16,6 +18,7 @@ mod fuzz;
 mod generate;
 mod generators;
 mod instructions;
+mod lab;
 mod lane;
 mod lean;
 mod licences;
@@ -24,6 +27,7 @@ mod metadata;
 mod opcua;
 mod opcua_bench;
 mod package_c;
+mod package_go;
 mod package_java;
 mod package_node;
 mod package_python;
@@ -50,7 +54,14 @@ cargo xtask <command>
 
   check                  formatting, lints, arrows between crates, the lean kernel, licences, generated files
   test                   check, then every test, a short fuzz, the release binary and the README's commands
+  bare                   install every package on a bare Debian or Alpine without a network, ask for a decision, remove it; needs root, and
+                         the packages of languages that `package NAME` makes
+                         --binary PATH   package this binary      --static PATH   and this one for musl
+                         --only WORD     kinds with this in their name
   clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
+  container              a node with users and policies in 64 MiB, under load for ten minutes: what fits, and whether every answer is right
+                         --binary DURWARD   the node         --driver DURWARD    what makes the load
+                         --minutes N  --memory SIZE  --departments N,N (of 33 policies each)
   differential           every index against the plain evaluator, a million questions or more
                          --questions N   how many at least      --seed S   draw others
   dist                   build the binary that ships, linked as a whole, weigh it, and make its packages
@@ -71,6 +82,8 @@ cargo xtask <command>
   opcua-bench            measure connects of durward, Eclipse Milo and async-opcua, client and server of one stack
                          --rounds N  --connects N  --binary DURWARD
   package c              build the library for C, install it, and run its tests there, under valgrind too
+  package go             build the library for C in release profile, and run the tests and the README's program of the
+                         package for Go with it, from other modules, without a network
   package java           build the jar for Java with the library of this machine inside, and run its tests with that
   package node           build the packages for Node, install them without a network, run their tests; then the middleware
                          in Express, Connect and Fastify, which npm fetches
@@ -114,6 +127,8 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["lane-step", name, file] => lane::run_step(&test::lane_steps(), name, file),
         ["clients"] => Ok(clients::run_alone("")),
         ["clients", word] => Ok(clients::run_alone(word)),
+        ["bare", rest @ ..] => bare::run_alone(rest),
+        ["container", rest @ ..] => container::run_alone(rest),
         ["differential", rest @ ..] => differential::run_alone(rest),
         ["faults", rest @ ..] => faults::run_alone(rest),
         ["fuzz", rest @ ..] => fuzz::run_alone(rest),
@@ -121,6 +136,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["generate", "--check"] => generate::run(generate::Mode::Check),
         ["opcua", names @ ..] => opcua::run_alone(names),
         ["package", "c"] => Ok(package_c::run_alone()),
+        ["package", "go"] => Ok(package_go::run_alone()),
         ["package", "java"] => Ok(package_java::run_alone()),
         ["package", "node"] => Ok(package_node::run_alone()),
         ["package", "python"] => Ok(package_python::run_alone()),

@@ -1,5 +1,6 @@
 //! Programs that the tests want and a fresh machine may not have.
 
+use crate::metadata;
 use crate::process;
 use crate::report::on_build_machine;
 use std::fs::File;
@@ -45,9 +46,12 @@ pub(crate) const VALGRIND: Tool =
 pub(crate) const MAVEN: Tool =
     Tool { names: &["mvn"], package: "maven", purpose: "building the other engines and the clients in Java" };
 
-/// What builds engines in Go.
-pub(crate) const GO: Tool =
-    Tool { names: &["go"], package: "golang-go", purpose: "the other engines in Go, 1.26 or later" };
+/// What builds engines in Go, and tests the package for Go.
+pub(crate) const GO: Tool = Tool {
+    names: &["go"],
+    package: "golang-go",
+    purpose: "the package and the other engines in Go, 1.26 or later",
+};
 
 /// What runs the Python client packages.
 pub(crate) const PYTHON: Tool = Tool {
@@ -231,6 +235,16 @@ fn go_program(name: &str, package: &str, version: &str, purpose: &str) -> Result
     Ok(program)
 }
 
+/// Fetches what the package for Go stands on into Go's own cache, where it is missing.
+///
+/// # Errors
+///
+/// What is missing, what for, and how to get it.
+pub(crate) fn go_modules() -> Result<(), String> {
+    let package = metadata::root().join("bindings/go");
+    process::run(Command::new(GO.get()?).args(["mod", "download"]).current_dir(package))
+}
+
 fn go_folder(name: &str, version: &str) -> PathBuf {
     cache().join(format!("{name}-{version}"))
 }
@@ -332,7 +346,7 @@ pub(crate) fn java_home() -> Result<PathBuf, String> {
 }
 
 /// Where programs lie that are built once for all clones.
-fn cache() -> PathBuf {
+pub(crate) fn cache() -> PathBuf {
     let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     named.or_else(home).unwrap_or_else(std::env::temp_dir).join("durward-tools")

@@ -170,21 +170,33 @@ unsafe extern "C" fn durward_decide_many(
 ) -> durward_code {
     // SAFETY: the header's promise for handles, texts and places: `decisions` has room for `count`.
     unsafe {
+        undecided_rows(decisions, count);
         done(error, || {
             let texts = array(subscriptions, count, "subscriptions")?;
             if count == 0 {
                 return Ok(());
             }
             let decisions = wanted(decisions, "decisions")?;
-            for number in 0..count {
-                decisions.add(number).write(durward_decision::none());
-            }
             let pdp = handle(pdp, "pdp")?;
             for (number, text) in texts.iter().enumerate() {
                 decisions.add(number).write(decide_one(&pdp.0, *text, number));
             }
             Ok(())
         })
+    }
+}
+
+/// What the caller finds in each row unless something is decided. A number of rows that no array has is refused by the call.
+///
+/// # Safety
+/// `decisions` is null, or has room for `count`.
+unsafe fn undecided_rows(decisions: *mut durward_decision, count: usize) {
+    if decisions.is_null() || count > isize::MAX as usize / size_of::<durward_decision>() {
+        return;
+    }
+    for number in 0..count {
+        // SAFETY: not null, so there is room for as many.
+        unsafe { decisions.add(number).write(durward_decision::none()) };
     }
 }
 

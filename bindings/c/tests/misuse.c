@@ -156,6 +156,10 @@ static void each_of_many_fails_alone(void) {
     memset(rows, 0xff, sizeof rows);
     CHECK(durward_decide_many(NULL, asked, 4, rows, NULL) == DURWARD_MISUSE);
     CHECK(rows[0].outcome == DURWARD_INDETERMINATE && rows[3].error == NULL);
+    /* What was in the rows before must not be taken for decisions when nothing was asked. */
+    rows[1].outcome = DURWARD_PERMIT;
+    CHECK(durward_decide_many(pdp, NULL, 4, rows, NULL) == DURWARD_MISUSE);
+    CHECK(rows[1].outcome == DURWARD_INDETERMINATE && rows[1].answer == NULL);
 }
 
 static void codes_are_no_permit(void) {

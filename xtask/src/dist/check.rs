@@ -99,6 +99,7 @@ mod tests {
     use crate::dist::elf;
     use crate::dist::product::Pages;
     use crate::dist::sums;
+    use crate::tools::RPMBUILD;
 
     /// A program without code and pages without words.
     fn product(version: &str) -> Product {
@@ -147,7 +148,11 @@ mod tests {
     fn a_binary_gives_the_same_packages_wherever_they_are_made() {
         let sums = made("once");
         assert_eq!(sums, made("again"));
-        for ending in ["musl.tar.gz", "amd64.deb", "musl.oci.tar", "musl.cdx.json", ".tgz"] {
+        let mut endings = vec!["musl.tar.gz", "amd64.deb", "musl.oci.tar", "musl.cdx.json", ".tgz"];
+        if RPMBUILD.get().is_ok() {
+            endings.push("x86_64.rpm");
+        }
+        for ending in endings {
             assert!(sums.lines().any(|line| line.ends_with(ending)), "{ending}: {sums}");
         }
     }

@@ -92,13 +92,16 @@ impl Build {
         command.args(["--target", &self.target]).args(self.features).args(locked());
         without_our_package(&mut command);
         command.current_dir(&self.source).env("PATH", compiler.path()?).env("CARGO_TARGET_DIR", &self.out);
+        let paths = self.paths()?;
+        let mut rust = remapped("--remap-path-prefix=", &paths);
+        let c = remapped("-ffile-prefix-map=", &paths);
         if lean::installed(&[self.target.as_str()]).is_err() {
             standard_library_from_source()?;
             // Rust 1.95 compiles it on nightly only, or when it is told so.
             command.args(["-Z", "build-std=std,panic_unwind"]).env("RUSTC_BOOTSTRAP", "1");
+            // The compiled library would bring musl's objects; the linker has its own.
+            rust.push("-Clink-self-contained=no".to_owned());
         }
-        let paths = self.paths()?;
-        let (rust, c) = (remapped("--remap-path-prefix=", &paths), remapped("-ffile-prefix-map=", &paths));
         // The form of flags whose paths may have blanks.
         command.env("CARGO_ENCODED_RUSTFLAGS", rust.join("\u{1f}")).env_remove("RUSTFLAGS");
         let name = self.target.replace('-', "_");

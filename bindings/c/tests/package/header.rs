@@ -94,6 +94,14 @@ fn every_function_is_declared_as_it_is() {
     assert_eq!(said, is);
 }
 
+/// The fuzzer calls the library by declarations of its own, as another language does.
+#[test]
+fn the_fuzzer_declares_every_function_as_it_is() {
+    let text = read(&package().join("../../fuzz/src/c_border/header.rs"));
+    let functions = text.split("pub(super) fn ").skip(1).map(|rest| rest.split_once(";\n").unwrap().0);
+    assert_eq!(functions.map(function_in_c).collect::<Declarations>(), functions_of_header());
+}
+
 /// `DURWARD_NAME = NUMBER` of both.
 #[test]
 fn every_number_is_the_same() {

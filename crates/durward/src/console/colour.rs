@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn a_terminal_has_colour_and_a_pipe_has_none() {
-        let cases: [(bool, &[(&str, &str)], bool); 10] = [
+        type Set = &'static [(&'static str, &'static str)];
+        let cases: [(bool, Set, bool); 10] = [
             (true, &[], true),
             (false, &[], false),
             (true, &[("NO_COLOR", "1")], false),
