@@ -1,9 +1,14 @@
-//! Files that are replaced whole: whoever reads one meanwhile, or after a crash, finds the old bytes or the new ones.
+//! Files that are replaced whole: whoever reads one meanwhile, or after a crash, finds the old bytes or the new ones. And files with secrets,
+//! which are not read where others can read them: [`read_secret`].
+
+mod secret;
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use secret::{SecretFileError, SecretReaders, is_weak_key, read_secret, read_secret_text};
 
 /// How many names are tried for the file beside: a process that was killed may have left one of the same number.
 const NAMES_MAX: u64 = 100;

@@ -27,13 +27,14 @@ pub use base::log::{LogError, LogHandle, start_log};
 pub use base::settings::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings, ClientGrant, ConfigError,
-    DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs,
-    LdapSourceSettings, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings, NatsStoreSettings,
-    Network, NetworkParseError, OauthClientSettings, OauthSettings, OpcuaAuthoritySettings,
-    OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides,
-    PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings,
-    SchemaSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings,
-    TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    CookieSameSite, DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth, LdapFollow,
+    LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings,
+    NatsStoreSettings, Network, NetworkParseError, OauthClientSettings, OauthSettings,
+    OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
+    OpenamSettings, Overrides, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode,
+    RsocketSettings, SaplSettings, SchemaSettings, SecondStepAt, ServerSettings, SessionMode, Settings,
+    SourceSettings, TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore,
+    XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

@@ -3,13 +3,18 @@
 //! As many threads as [`PoolSettings::at_once`] says do nothing else, so that hashing never takes a thread that answers. Where there
 //! are fewer cores than threads, they step back behind those that answer. Who finds the queue full is told when to come again.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use std::{collections::HashMap, io, thread};
+use std::{fmt, io, thread};
 
 use durward_identity::login::{LoginPool, PoolAdmission, PoolSettings, PoolTicket};
+use durward_identity::user::{keep_hash_memory, release_hash_memory};
 use tokio::sync::oneshot;
+
+/// After so long without a password, a thread gives the memory of its hashes back: short enough that a node at rest is small, and
+/// longer than the pauses between logins where there are many.
+const REST_AFTER: Duration = Duration::from_secs(5);
 
 /// How nice threads that hash are to others, on Linux: where they share a core with threads that answer without a pause, these get
 /// most of it (docs/performance.md, "A flood of logins"), and logins wait. Where cores are free it changes nothing.
@@ -24,7 +29,21 @@ pub(crate) struct HashingPool(Arc<HashingShared>);
 
 struct HashingShared {
     queue: Mutex<HashingQueue>,
-    work: mpsc::Sender<HashingWork>,
+    jobs: Arc<HashingJobs>,
+}
+
+/// What threads take their work from.
+#[derive(Default)]
+struct HashingJobs {
+    state: Mutex<JobsState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct JobsState {
+    waiting: VecDeque<HashingWork>,
+    /// Whether no more will come.
+    is_closed: bool,
 }
 
 struct HashingQueue {
@@ -44,20 +63,25 @@ impl HashingPool {
     /// # Errors
     /// A thread cannot be started.
     pub(crate) fn start(settings: PoolSettings) -> io::Result<HashingPool> {
-        let (work, jobs) = mpsc::channel::<HashingWork>();
-        let jobs = Arc::new(Mutex::new(jobs));
+        HashingPool::start_resting_after(REST_AFTER, settings)
+    }
+
+    fn start_resting_after(rest_after: Duration, settings: PoolSettings) -> io::Result<HashingPool> {
+        let queue = HashingQueue { pool: LoginPool::new(settings), waiting: HashMap::new() };
+        let jobs = Arc::new(HashingJobs::default());
+        // Where a thread cannot be started, dropping this ends those before it.
+        let shared = HashingShared { queue: Mutex::new(queue), jobs: Arc::clone(&jobs) };
         for number in 0..settings.at_once.max(1) {
             let jobs = Arc::clone(&jobs);
             thread::Builder::new().name(format!("hashing-{number}")).spawn(move || {
                 step_back();
-                work_off(&jobs);
+                work_off(&jobs, rest_after);
             })?;
         }
-        let queue = HashingQueue { pool: LoginPool::new(settings), waiting: HashMap::new() };
-        Ok(HashingPool(Arc::new(HashingShared { queue: Mutex::new(queue), work })))
+        Ok(HashingPool(Arc::new(shared)))
     }
 
-    /// Does the work on one of the threads, when it is its turn. `None` when the work panicked or the threads are gone.
+    /// Does the work on one of the threads, when it is its turn. `None` when the work panicked.
     ///
     /// # Errors
     /// The queue is full.
@@ -75,9 +99,7 @@ impl HashingPool {
             // Whoever waited may have gone.
             let _ = done.send(value);
         };
-        if self.0.work.send(Box::new(job)).is_err() {
-            return Ok(None);
-        }
+        self.0.jobs.add(Box::new(job));
         Ok(result.await.ok())
     }
 
@@ -123,11 +145,60 @@ fn step_back() {
 }
 
 /// Takes jobs until there can be none any more. A job that panics ends its own login and nothing else.
-fn work_off(jobs: &Mutex<mpsc::Receiver<HashingWork>>) {
-    loop {
-        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(job) = job else { return };
+fn work_off(jobs: &HashingJobs, rest_after: Duration) {
+    keep_hash_memory();
+    while let Some(job) = jobs.next(rest_after) {
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
+    }
+}
+
+impl HashingJobs {
+    fn lock(&self) -> MutexGuard<'_, JobsState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, job: HashingWork) {
+        self.lock().waiting.push_back(job);
+        self.changed.notify_one();
+    }
+
+    fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// The next job, or nothing when no more will come. A thread that waits for longer than `rest_after` gives its memory back.
+    fn next(&self, rest_after: Duration) -> Option<HashingWork> {
+        let mut jobs = self.lock();
+        let mut rests = false;
+        loop {
+            if let Some(job) = jobs.waiting.pop_front() {
+                return Some(job);
+            }
+            if jobs.is_closed {
+                return None;
+            }
+            if rests {
+                jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let waited = self.changed.wait_timeout(jobs, rest_after);
+            let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            jobs = woken;
+            if timeout.timed_out() && jobs.waiting.is_empty() {
+                // Overwriting takes some milliseconds, in which others take jobs.
+                drop(jobs);
+                release_hash_memory();
+                rests = true;
+                jobs = self.lock();
+            }
+        }
+    }
+}
+
+impl Drop for HashingShared {
+    fn drop(&mut self) {
+        self.jobs.close();
     }
 }
 
@@ -176,6 +247,11 @@ impl Drop for QueueSlot {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
+    use durward_identity::SystemEntropy;
+    use durward_identity::user::{HashCosts, Password, StoredPassword};
+
     use super::*;
 
     fn settings(at_once: usize) -> PoolSettings {
@@ -229,6 +305,37 @@ mod tests {
         let hashing = HashingPool::start(settings(1)).unwrap();
         assert_eq!(hashing.run(|| panic!("on purpose")).await, Ok(None::<()>));
         assert_eq!(hashing.run(|| 7).await, Ok(Some(7)));
+    }
+
+    #[tokio::test]
+    async fn a_thread_keeps_its_memory_while_logins_come_and_gives_it_back_when_it_rests() {
+        let costs = HashCosts { memory_kib: 64, passes: 1, lanes: 1 };
+        let hash = move || {
+            let password = Password::new("secret").unwrap();
+            StoredPassword::hash(&password, costs, &SystemEntropy).unwrap();
+        };
+        let busy = HashingPool::start_resting_after(Duration::from_secs(3600), settings(1)).unwrap();
+        busy.run(hash).await.unwrap().unwrap();
+        assert_eq!(busy.run(release_hash_memory).await, Ok(Some(true)), "the memory of the login before");
+        let quick = HashingPool::start_resting_after(Duration::from_millis(1), settings(1)).unwrap();
+        for pause_ms in (5..).take(1000) {
+            quick.run(hash).await.unwrap().unwrap();
+            tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+            if quick.run(release_hash_memory).await == Ok(Some(false)) {
+                return;
+            }
+        }
+        panic!("the thread never gave its memory back");
+    }
+
+    #[test]
+    fn threads_end_with_the_pool() {
+        let pool = HashingPool::start(settings(2)).unwrap();
+        let jobs = Arc::downgrade(&pool.0.jobs);
+        drop(pool);
+        while jobs.strong_count() > 0 {
+            thread::yield_now();
+        }
     }
 
     /// What a thread does for itself is not done to the others.

@@ -128,6 +128,8 @@ pub enum Failed {
     Token(Refusal),
     /// Whoever shows it may not do this.
     Forbidden,
+    /// They may do this with a token of the second step's level, which this one is not.
+    SecondStepNeeded,
     /// There is no such session.
     NoSession,
     /// There is no such realm.
@@ -156,6 +158,9 @@ impl fmt::Display for Failed {
             Failed::Token(Refusal::Unavailable) => Refusal::Unavailable.fmt(f),
             Failed::Token(_) => f.write_str("the session token is not accepted; log in again"),
             Failed::Forbidden => f.write_str("this session may not do that; an administrator's may"),
+            Failed::SecondStepNeeded => f.write_str(
+                "an administrator who has a second step must have taken it: log in with a code, or step up",
+            ),
             Failed::NoSession => f.write_str("there is no such session"),
             Failed::UnknownRealm => f.write_str("there is no such realm"),
             Failed::Code => f.write_str("the code is wrong or was used before, or there is no second step"),

@@ -108,6 +108,14 @@ impl Durward {
         fs::write(&path, text).map_err(|error| format!("cannot write `{}`: {error}", path.display()))
     }
 
+    /// Writes a file that only its owner may read.
+    pub(super) fn write_secret(&self, name: &str, text: &str) -> Result<(), String> {
+        self.write(name, text)?;
+        let owner = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(self.folder.join(name), owner)
+            .map_err(|error| format!("cannot write `{name}`: {error}"))
+    }
+
     /// Runs to the end with a line for its input; what it wrote, and how it ended.
     pub(super) fn run(&self, words: &[&str], input: &str) -> Result<Output, String> {
         let mut command = self.command(words);

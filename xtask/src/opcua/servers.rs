@@ -138,7 +138,7 @@ impl<'i> Site<'i> {
         let (server_port, authority_port, gate_port) = (free_port()?, free_port()?, free_port()?);
         std::fs::create_dir_all(folder.join("policies")).map_err(|error| format!("no folder: {error}"))?;
         durward.write("policies/tank.sapl", POLICIES)?;
-        durward.write("gate.password", USER[1])?;
+        durward.write_secret("gate.password", USER[1])?;
         durward.write("durward.toml", &settings(server_port, authority_port, gate_port))?;
         let server = Site::server(&durward, installed, server_port)?;
         let mut authority = durward.start("authority", &["opcua", "authority"])?;
@@ -218,7 +218,7 @@ impl<'i> Site<'i> {
             "200",
             LEVEL,
         ];
-        self.durward.write("anna.password", ANNA[1])?;
+        self.durward.write_secret("anna.password", ANNA[1])?;
         let watch = self.durward.start("watch", &words)?;
         let count = || watch.said().lines().filter(|line| line.parse::<f64>().is_ok()).count();
         let more = |than: usize| {

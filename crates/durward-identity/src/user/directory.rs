@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::account::{Account, SecondStep};
 use super::import::ImportLine;
 use super::password::{Comparison, HashCosts, Password, StoredPassword};
+use super::rules::PasswordRules;
 use super::shared::{JournalChanges, JournalLock, SharedJournal};
 use super::totp::RecoveryCodes;
 use super::{LoginFailure, PasswordCheck, UserChange, UserStore};
@@ -57,6 +58,7 @@ impl std::error::Error for ImportError {}
 pub struct Directory {
     costs: HashCosts,
     entropy: Arc<dyn Entropy>,
+    rules: PasswordRules,
     /// What is compared in the place of users that do not exist.
     nobody: StoredPassword,
     table: RwLock<AccountTable>,
@@ -148,7 +150,8 @@ impl Directory {
         let nobody: [u8; 32] = crate::entropy::bytes(&*entropy)?;
         let nobody = StoredPassword::hash(&Password::new(&hex(&nobody))?, costs, &*entropy)?;
         let (table, changes) = (RwLock::default(), Mutex::default());
-        Ok(Directory { costs, entropy, nobody, table, journal: Mutex::new(None), changes })
+        let rules = PasswordRules::default();
+        Ok(Directory { costs, entropy, rules, nobody, table, journal: Mutex::new(None), changes })
     }
 
     /// A directory with a journal, which is begun where there is none.
@@ -166,6 +169,21 @@ impl Directory {
         entries.into_iter().for_each(|(user, entry)| directory.table_mut().apply(user, entry));
         *directory.journal() = Some(journal);
         Ok(directory)
+    }
+
+    /// What new passwords must be. Default: anything. Hashes that are imported are taken as they are.
+    #[must_use]
+    pub fn with_password_rules(self, rules: PasswordRules) -> Directory {
+        Directory { rules, ..self }
+    }
+
+    /// The hash of a new password, for an account that is to be added.
+    ///
+    /// # Errors
+    /// The password is not what the rules want, or cannot be hashed.
+    pub fn hash_new(&self, password: &Password<'_>) -> Result<StoredPassword, IdentityError> {
+        self.rules.check(password)?;
+        StoredPassword::hash(password, self.costs, &*self.entropy)
     }
 
     /// All users, by realm and name.
@@ -258,14 +276,14 @@ impl Directory {
     /// Changes a user's password. Their sessions from before `now` are over.
     ///
     /// # Errors
-    /// There is no such user, the password cannot be hashed, or the journal cannot be written.
+    /// There is no such user, the password is not what the rules want or cannot be hashed, or the journal cannot be written.
     pub fn set_password(
         &self,
         now: Moment,
         user: &User,
         password: &Password<'_>,
     ) -> Result<(), IdentityError> {
-        let stored = StoredPassword::hash(password, self.costs, &*self.entropy)?;
+        let stored = self.hash_new(password)?;
         let set = |account: &mut Account| {
             account.password = Some(stored.clone());
             account.password_since_ms = now.ms();

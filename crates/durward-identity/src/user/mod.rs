@@ -5,17 +5,21 @@
 
 mod account;
 mod directory;
+mod hash_memory;
 mod import;
 mod journal;
 mod password;
+mod rules;
 mod shared;
 mod totp;
 
 pub use account::{Account, SecondStep};
 pub use directory::{Directory, ImportError};
+pub use hash_memory::{keep_hash_memory, release_hash_memory};
 pub use import::ImportLine;
 pub use journal::{ENTRY_BYTES_MAX, Journal, Replacement, lock};
 pub use password::{HashCosts, PASSWORD_BYTES_MAX, Password, StoredPassword};
+pub use rules::{PasswordRefusal, PasswordRules};
 pub use shared::{JournalChanges, JournalLock, SharedJournal};
 pub use totp::{RECOVERY_CODES, RecoveryCodes, Totp, TotpAlgorithm};
 

@@ -5,8 +5,7 @@
 
 use std::fmt;
 
-use argon2::password_hash::PasswordVerifier;
-use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::phc::{Output, PasswordHash};
 use argon2::{Algorithm, Argon2, Params, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
@@ -14,6 +13,7 @@ use ring::digest::{self, SHA1_FOR_LEGACY_USE_ONLY, SHA256, SHA384, SHA512};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 
+use super::hash_memory::hash_into;
 use crate::IdentityError;
 use crate::entropy::{Entropy, bytes};
 use crate::error::failed;
@@ -133,9 +133,7 @@ impl StoredPassword {
         let salt: [u8; 16] = bytes(entropy)?;
         let mut out = [0; 32];
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, costs.params()?);
-        argon2
-            .hash_password_into(password.0, &salt, &mut out)
-            .map_err(|error| IdentityError::new(format!("the password cannot be hashed: {error}")))?;
+        hash_into(&argon2, password.0, &salt, &mut out)?;
         let HashCosts { memory_kib, passes, lanes } = costs;
         let (salt, out) = (STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(out));
         Ok(StoredPassword(format!("$argon2id$v=19$m={memory_kib},t={passes},p={lanes}${salt}${out}")))
@@ -175,10 +173,10 @@ impl StoredPassword {
     pub(super) fn compare(&self, password: &Password<'_>, today: HashCosts) -> Comparison {
         if self.0.starts_with('$') {
             let Ok((hash, costs)) = phc(&self.0) else { return Comparison::Wrong };
-            return match Argon2::default().verify_password(password.0, &hash) {
-                Ok(()) if costs == today && self.0.starts_with("$argon2id$v=19$") => Comparison::Right,
-                Ok(()) => Comparison::RightAndOld,
-                Err(_) => Comparison::Wrong,
+            return match is_hash_of(&hash, password) {
+                true if costs == today && self.0.starts_with("$argon2id$v=19$") => Comparison::Right,
+                true => Comparison::RightAndOld,
+                false => Comparison::Wrong,
             };
         }
         let Ok((scheme, digest, salt)) = legacy(&self.0) else { return Comparison::Wrong };
@@ -236,6 +234,19 @@ fn phc(text: &str) -> Result<(PasswordHash, HashCosts), IdentityError> {
     let costs = HashCosts { memory_kib: params.m_cost(), passes: params.t_cost(), lanes: params.p_cost() };
     costs.params()?;
     Ok((hash, costs))
+}
+
+/// Whether the hash is of this password. Without salt or output it is of none.
+fn is_hash_of(hash: &PasswordHash, password: &Password<'_>) -> bool {
+    let (Some(salt), Some(expected)) = (&hash.salt, &hash.hash) else { return false };
+    let Ok(algorithm) = Algorithm::try_from(hash.algorithm.as_str()) else { return false };
+    let Ok(version) = hash.version.map_or(Ok(Version::default()), Version::try_from) else { return false };
+    let Ok(params) = Params::try_from(hash) else { return false };
+    let mut buffer = [0; Output::MAX_LENGTH];
+    let Some(out) = buffer.get_mut(..expected.len()) else { return false };
+    let hashed = hash_into(&Argon2::new(algorithm, version, params), password.0, salt, out);
+    // `Output` compares in constant time.
+    hashed.is_ok() && Output::new(out).is_ok_and(|computed| computed == *expected)
 }
 
 /// Scheme, digest, salt.

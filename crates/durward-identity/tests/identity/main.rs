@@ -1,6 +1,7 @@
 //! Sessions, users and tokens, from outside.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::wildcard_enum_match_arm, reason = "tests")]
 
+mod hash_memory;
 mod jwt;
 mod sessions;
 mod support;

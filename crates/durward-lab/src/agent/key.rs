@@ -7,6 +7,7 @@ use std::{fmt, io};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use durward_files::{SecretFileError, SecretReaders, is_weak_key, read_secret};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -104,17 +105,17 @@ impl AgentKey {
     /// # Errors
     /// A file that cannot be read, that others may read, or that holds no key.
     pub fn read(path: &Path) -> Result<AgentKey, AgentKeyError> {
-        let about = fs::metadata(path).map_err(AgentKeyError::File)?;
-        #[cfg(unix)]
-        if std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o077 != 0 {
-            return Err(AgentKeyError::Open);
-        }
-        if about.len() > FILE_BYTES_MAX {
-            return Err(AgentKeyError::NoKey);
-        }
-        let text = fs::read(path).map_err(AgentKeyError::File)?;
+        let text = read_secret(path, SecretReaders::Owner, FILE_BYTES_MAX).map_err(|error| match error {
+            SecretFileError::Unreadable(error) => AgentKeyError::File(error),
+            SecretFileError::Exposed(_) => AgentKeyError::Open,
+            SecretFileError::TooLong(_) | SecretFileError::NoText => AgentKeyError::NoKey,
+        })?;
         let bytes = STANDARD.decode(text.trim_ascii()).map_err(|_| AgentKeyError::NoKey)?;
-        if bytes.len() == KEY_BYTES { Ok(AgentKey::of(&bytes)) } else { Err(AgentKeyError::NoKey) }
+        if bytes.len() == KEY_BYTES && !is_weak_key(&bytes) {
+            Ok(AgentKey::of(&bytes))
+        } else {
+            Err(AgentKeyError::NoKey)
+        }
     }
 
     /// A key that nobody else has.
@@ -181,7 +182,8 @@ mod tests {
             &key.proof(ProofSide::Agent, b"x")
         ));
         assert_eq!(format!("{key:?}"), "Key");
-        for wrong in ["", "password", "AAAA", &text.repeat(2), &"A".repeat(2000)] {
+        let zeros = STANDARD.encode([0; KEY_BYTES]);
+        for wrong in ["", "password", "AAAA", &text.repeat(2), &"A".repeat(2000), &zeros] {
             fs::write(&path, wrong).unwrap();
             assert!(matches!(AgentKey::read(&path), Err(AgentKeyError::NoKey)), "{wrong}");
         }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
+use durward_files::{SecretReaders, read_secret};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -15,6 +16,9 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::{Certificates, NotAccepted, TlsError};
+
+/// The longest file with a key; some hold the certificates as well.
+const KEY_BYTES_MAX: u64 = 1024 * 1024;
 
 /// How often the files are looked at for renewed certificates.
 const RENEWAL_CHECK: Duration = Duration::from_secs(10);
@@ -112,8 +116,10 @@ fn config(files: &Certificates) -> Result<ServerConfig, TlsError> {
         }
     };
     let chain = certificates(&files.certificate, &setting("certificate"))?;
-    let key = PrivateKeyDer::from_pem_file(&files.key)
+    let key = read_secret(&files.key, SecretReaders::OwnerAndGroup, KEY_BYTES_MAX)
         .map_err(|error| told(&files.key, &setting("key"), &error))?;
+    let key =
+        PrivateKeyDer::from_pem_slice(&key).map_err(|error| told(&files.key, &setting("key"), &error))?;
     let mut config =
         builder.with_single_cert(chain, key).map_err(|error| told(&files.key, &setting("key"), &error))?;
     config.alpn_protocols = files.protocols.iter().map(|name| name.as_bytes().to_vec()).collect();

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use durward_files::FileAccess;
+use durward_files::{FileAccess, SecretReaders, read_secret};
 use durward_identity::Moment;
 use opcua_types::StatusCode;
 
@@ -103,7 +103,9 @@ impl CertificateDirectory {
             }
         };
         let certificate = Certificate::from_der(&read_der(certificate, "CERTIFICATE")?)?;
-        let key = zeroize::Zeroizing::new(read(key)?);
+        let key = read_secret(key, SecretReaders::OwnerAndGroup, FILE_BYTES_MAX)
+            .map_err(|error| unusable(key, error))?;
+        let key = zeroize::Zeroizing::new(key);
         let issuers = self.known()?.issuers_of(&certificate);
         Ok(Some(OwnCertificate::new(certificate, PrivateKey::read(&key)?)?.with_issuers(issuers)))
     }

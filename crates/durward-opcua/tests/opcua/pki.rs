@@ -228,6 +228,13 @@ fn directories_keep_own_trusted_and_rejected_certificates() {
         use std::os::unix::fs::PermissionsExt as _;
         let key = std::fs::metadata(path.0.join("own/private/application.der")).unwrap();
         assert_eq!(key.permissions().mode() & 0o777, 0o600);
+        let permit = |mode| {
+            let key = path.0.join("own/private/application.der");
+            std::fs::set_permissions(key, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        permit(0o644);
+        assert!(directory.own().unwrap_err().to_string().contains("chmod 600"), "others may read the key");
+        permit(0o600);
     }
 
     let client = CLIENT.certificate();

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use durward_files::is_weak_key;
 use durward_session::identity::user::Directory;
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy, hex};
 use durward_session::ldap::LdapDirectory;
@@ -66,7 +67,16 @@ fn with_users(
     service: &ServiceSettings,
 ) -> Result<Builder, IdentityError> {
     if let Some(users) = &settings.users {
-        let directory = Directory::open(users, settings.costs(), Arc::new(SystemEntropy))?;
+        let directory = Directory::open(users, settings.costs(), Arc::new(SystemEntropy))?
+            .with_password_rules(settings.password_rules()?);
+        if settings.hashing_at_once() < settings.hashing_threads {
+            let (threads, wanted) = (settings.hashing_at_once(), settings.hashing_threads);
+            tracing::warn!(
+                threads,
+                wanted,
+                "fewer threads hash passwords than `identity.hashing_threads` says: see `identity.hashing_memory_kib_max`"
+            );
+        }
         let embedded = Arc::new(Embedded::new(Arc::new(directory), service.pool)?);
         for realm in &settings.realms {
             builder = builder.realm(realm, embedded.clone())?;
@@ -128,6 +138,12 @@ fn read_cluster_key(path: &Path) -> Result<[u8; 32], IdentityError> {
         *byte = read.ok_or_else(|| {
             IdentityError::new(format!("the cluster key `{}` is not 64 hexadecimal digits", path.display()))
         })?;
+    }
+    if is_weak_key(&secret) {
+        return Err(IdentityError::new(format!(
+            "the cluster key `{}` can be guessed: draw one, such as by `openssl rand -hex 32`",
+            path.display()
+        )));
     }
     Ok(secret)
 }

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use durward_bundle::{
     Bundle, BundleError, FileKind, Keyring, Limits, SecretKey, Trust, VerifyingKey, unseal,
 };
+use durward_files::{SecretReaders, read_secret_text};
 use durward_pdp::ir::json;
 use durward_pdp::{PolicyText, ReadError, read_policies_within};
 
@@ -63,7 +64,8 @@ impl Intake {
     /// A file that cannot be read, or that holds no such key.
     pub(crate) fn new(settings: &Settings) -> Result<Intake, ConfigError> {
         let secret_key = |path: &std::path::PathBuf| {
-            let text = key_text("policies.secret_keys", path)?;
+            let text = read_secret_text(path, SecretReaders::OwnerAndGroup, KEY_BYTES_MAX);
+            let text = text.map_err(|error| unreadable("policies.secret_keys", path, &error))?;
             SecretKey::read(&text).map_err(|error| wrong("policies.secret_keys", path.display(), &error))
         };
         let keys = settings.policies.secret_keys.iter().map(secret_key).collect::<Result<Vec<_>, _>>()?;
@@ -237,10 +239,9 @@ fn wrong(setting: &str, what: impl Display, error: &BundleError) -> ConfigError 
 fn key_text(setting: &str, path: &Path) -> Result<String, ConfigError> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(KEY_BYTES_MAX).read_to_string(&mut text));
-    match read {
-        Ok(_) => Ok(text),
-        Err(error) => {
-            Err(ConfigError::of_setting(setting, format!("cannot be read: {}: {error}", path.display())))
-        }
-    }
+    read.map(|_| text).map_err(|error| unreadable(setting, path, &error))
+}
+
+fn unreadable(setting: &str, path: &Path, error: &dyn Display) -> ConfigError {
+    ConfigError::of_setting(setting, format!("cannot be read: {}: {error}", path.display()))
 }

@@ -20,12 +20,13 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 47] = [
+const WITHOUT_DEFAULT: [&str; 48] = [
     "sapl.http",
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",
     "identity.audit",
+    "identity.breached_passwords_path",
     "oauth.issuer",
     "oauth.data",
     "bundles.public_key",

@@ -75,6 +75,18 @@ impl Directory {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
+
+    /// A file that only its owner may read.
+    pub(crate) fn write_secret(&self, name: &str, text: &str) {
+        self.write(name, text);
+        self.permit(name, 0o600);
+    }
+
+    /// Says who may read a file.
+    pub(crate) fn permit(&self, name: &str, mode: u32) {
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(self.path(name), permissions).unwrap();
+    }
 }
 
 impl Drop for Directory {

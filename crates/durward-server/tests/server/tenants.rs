@@ -364,7 +364,7 @@ fn each_tenants_attributes_are_asked_for_with_its_own_secrets() {
     let (port, told) = service();
     let directory = Directory::new();
     let recipient = SecretKey::generate().unwrap();
-    directory.write("recipient.jwk", &recipient.to_jwk());
+    directory.write_secret("recipient.jwk", &recipient.to_jwk());
     for tenant in ["acme", "plant"] {
         directory.write(&format!("policies/{tenant}/policy.sapl"), &asking(port));
     }
@@ -391,11 +391,22 @@ fn each_tenants_attributes_are_asked_for_with_its_own_secrets() {
 }
 
 #[test]
+fn a_key_for_secrets_that_others_may_read_stops_the_start() {
+    let directory = Directory::new();
+    directory.write("recipient.jwk", &SecretKey::generate().unwrap().to_jwk());
+    directory.permit("recipient.jwk", 0o644);
+    let path = directory.path("recipient.jwk").display().to_string();
+    let line = format!("policies.source = 'directories'\npolicies.secret_keys = ['{path}']");
+    let error = TestServer::start_in(directory, &settings(&line)).err().unwrap().to_string();
+    assert!(error.contains("policies.secret_keys") && error.contains("chmod 600"), "{error}");
+}
+
+#[test]
 fn secrets_in_bundles_are_sealed_to_us() {
     let directory = Directory::new();
     let (key, line) = trusted(&directory);
     let (ours, others) = (SecretKey::generate().unwrap(), SecretKey::generate().unwrap());
-    directory.write("ours.jwk", &ours.to_jwk());
+    directory.write_secret("ours.jwk", &ours.to_jwk());
     let with_secrets = |to: &SecretKey| {
         let clear = durward_pdp::ir::json::read(r#"{"a":"s3cr3t"}"#).unwrap();
         let mut draft = draft(PERMITS, 1);

@@ -248,3 +248,12 @@ fn decisions_come_over_http2_within_tls() {
         runtime.block_on(async { tokio::time::timeout(PATIENCE, decisions).await.unwrap() });
     assert!(doctor.contains("Permit") && visitor.contains("Deny"), "{doctor} {visitor}");
 }
+
+#[test]
+fn a_key_that_others_may_read_stops_the_start() {
+    let Some(directory) = certificates() else { return };
+    directory.permit("server.key", 0o644);
+    let text = settings(&directory, "");
+    let error = TestServer::start_in(directory, &text).err().unwrap().to_string();
+    assert!(error.contains("server.tls.key") && error.contains("chmod 600"), "{error}");
+}

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::settings::{NatsLogin, NatsSettings};
 use crate::secret::read_secret;
+use crate::seldom::Seldom;
 use crate::store::NodeLink;
 
 /// Bytes of a file with certificates.
@@ -63,7 +64,8 @@ impl NatsConnectOptions {
         }
         if let Some((certificate, key)) = &settings.certificate {
             pem(certificate)?;
-            pem(key)?;
+            // The client opens the file again by itself; what it holds is checked here.
+            looks_like_pem(key, read_secret(key)?.as_bytes())?;
             options = options.add_client_certificate(certificate.clone(), key.clone());
         }
         Ok(NatsConnectOptions(options))
@@ -81,13 +83,14 @@ impl NatsConnectOptions {
         let (sender, receiver) = watch::channel(NatsConnectionState::default());
         let complaint = Arc::new(Mutex::new(String::new()));
         let (found, lost) = (node.clone(), node.clone());
+        let slow = Seldom::default();
         let options = self
             .0
             .event_callback(move |event| {
                 if matches!(event, Event::Connected) {
                     found.complain(None);
                 }
-                see(&sender, &event);
+                see(&sender, &event, &slow);
                 std::future::ready(())
             })
             // It chooses nothing: before each attempt, it is told how the last ones ended.
@@ -101,7 +104,7 @@ impl NatsConnectOptions {
     }
 }
 
-fn see(connection: &watch::Sender<NatsConnectionState>, event: &Event) {
+fn see(connection: &watch::Sender<NatsConnectionState>, event: &Event, slow: &Seldom) {
     match event {
         Event::Connected => {
             connection.send_modify(|it| *it = NatsConnectionState { is_up: true, count: it.count + 1 })
@@ -110,9 +113,13 @@ fn see(connection: &watch::Sender<NatsConnectionState>, event: &Event) {
         Event::ServerError(_) => tracing::warn!("session store: {event}"),
         // An attempt that failed, without the reason: see `complain`.
         Event::ClientError(_) => tracing::debug!("session store: {event}"),
-        Event::LameDuckMode | Event::Draining | Event::SlowConsumer(_) => {
-            tracing::info!("session store: {event}")
+        // One for each message that was dropped.
+        Event::SlowConsumer(_) => {
+            if slow.is_due() {
+                tracing::warn!("session store: more comes than this node reads: {event}");
+            }
         }
+        Event::LameDuckMode | Event::Draining => tracing::info!("session store: {event}"),
     }
 }
 
@@ -149,11 +156,15 @@ fn pem(path: &Path) -> Result<(), IdentityError> {
     let mut text = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(PEM_BYTES_MAX).read_to_end(&mut text));
     read.map_err(|error| failed(error.to_string()))?;
+    looks_like_pem(path, &text)
+}
+
+fn looks_like_pem(path: &Path, text: &[u8]) -> Result<(), IdentityError> {
     let begins = b"-----BEGIN ";
     if text.windows(begins.len()).any(|window| window == begins) {
         return Ok(());
     }
-    Err(failed("holds neither certificates nor a key in PEM".to_owned()))
+    Err(IdentityError::new("holds neither certificates nor a key in PEM").of(path.display()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The store for several nodes: a replicated stream in NATS JetStream.
 //!
 //! Nothing of our own lies beneath it. Records are messages of one stream, whose sequence is their number; `Nats-Msg-Id` is the
-//! record's name, by which the stream takes it once; the stream's leader acknowledges when a majority of its servers has it.
+//! record's name with a part of its signature, by which the stream takes it once; the stream's leader acknowledges when a majority of its servers has it.
 //!
 //! # How fresh is fresh
 //!

@@ -3,7 +3,7 @@
 //! What a node tells, it publishes under `tell`; who was not connected at that moment misses it. A node that starts asks under `ask`, and
 //! whoever knows something answers with all of it, in parts; the first answer that is complete is taken.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use async_nats::{HeaderMap, Message, Subscriber};
@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::NatsShared;
-use super::sign::{SignedSubject, UNSIGNED};
+use super::sign::{MessageSigner, SignedSubject, UNSIGNED};
 use crate::store::{NodeLink, NodeSnapshot, StoreCommand};
 
 /// Who says it.
@@ -28,6 +28,12 @@ const LAST: &str = "Durward-Last";
 
 /// Bytes of one part of an answer. By default servers accept messages of 1 MiB.
 const PART_BYTES_MAX: usize = 256 * 1024;
+
+/// How many questions of others are remembered that were answered: asked again, they are not. Each is a node that started.
+const ANSWERED_MAX: usize = 1024;
+
+/// How many questions are answered at once; an asker who gets no answer here gets one of another node.
+const ANSWERING_MAX: usize = 64;
 
 /// How much of answers is kept while they come.
 const ANSWERS_BYTES_MAX: usize = 1 << 30;
@@ -49,6 +55,8 @@ pub(super) async fn talk(
         return;
     };
     let mut under_way: JoinSet<()> = JoinSet::new();
+    let mut strangers = Strangers::default();
+    let mut answered = AnsweredQuestions::default();
     loop {
         tokio::select! {
             order = orders.recv() => match order {
@@ -61,23 +69,71 @@ pub(super) async fn talk(
                 Some(StoreCommand::Store { .. } | StoreCommand::CatchUp { .. } | StoreCommand::AskLast { .. }) => {}
             },
             Some(message) = told.next() => {
-                if let Some(record) = heard(&shared, &name, &message)
+                if let Some(record) = heard(&shared, &name, &message, &mut strangers)
                     && !node.happened(NodeEvent::Told { record }).await
                 {
                     break;
                 }
             }
             Some(message) = asked.next() => {
-                if from(&message) != Some(name.as_str())
-                    && let Some(reply) = message.reply
+                if let Some(reply) = question(&shared.signer, &name, &message, &mut strangers)
+                    && under_way.len() < ANSWERING_MAX
+                    && answered.is_new(&reply)
                 {
-                    under_way.spawn(answer(shared.clone(), name.clone(), reply.to_string(), node.clone()));
+                    under_way.spawn(answer(shared.clone(), name.clone(), reply, node.clone()));
                 }
             }
             Some(_) = under_way.join_next() => {}
         }
     }
     let _ = timeout(shared.settings.answer_within, shared.client.flush()).await;
+}
+
+/// Counts what no node has signed.
+#[derive(Default)]
+struct Strangers(u64);
+
+impl Strangers {
+    /// Whoever says much does not fill the log with it.
+    fn note(&mut self) {
+        self.0 += 1;
+        if self.0.is_power_of_two() {
+            tracing::error!(count = self.0, "{UNSIGNED}");
+        }
+    }
+}
+
+/// The questions that were answered last, by where the answer goes: whoever hears one and repeats it costs no second answer.
+#[derive(Default)]
+struct AnsweredQuestions(VecDeque<String>);
+
+impl AnsweredQuestions {
+    fn is_new(&mut self, reply: &str) -> bool {
+        if self.0.iter().any(|known| known == reply) {
+            return false;
+        }
+        if self.0.len() >= ANSWERED_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(reply.to_owned());
+        true
+    }
+}
+
+/// Where the answer to another node's question goes. An answer is all that this node knows: only a node gets one.
+fn question(
+    signer: &MessageSigner,
+    name: &str,
+    message: &Message,
+    strangers: &mut Strangers,
+) -> Option<String> {
+    let node = from(message).filter(|node| *node != name)?;
+    let asked = message.reply.as_ref()?.as_str();
+    if signer.open(SignedSubject::Question { node, asked }, &message.payload).is_none() {
+        strangers.note();
+        return None;
+    }
+    Some(asked.to_owned())
 }
 
 fn from(message: &Message) -> Option<&str> {
@@ -93,10 +149,15 @@ async fn tell(shared: &NatsShared, name: &str, subject: &str, record: &SessionRe
     let _ = timeout(shared.settings.answer_within, sent).await;
 }
 
-fn heard(shared: &NatsShared, name: &str, message: &Message) -> Option<SessionRecord> {
+fn heard(
+    shared: &NatsShared,
+    name: &str,
+    message: &Message,
+    strangers: &mut Strangers,
+) -> Option<SessionRecord> {
     let node = from(message).filter(|node| *node != name)?;
     let Some(content) = shared.signer.open(SignedSubject::News { node }, &message.payload) else {
-        tracing::error!("{UNSIGNED}");
+        strangers.note();
         return None;
     };
     match SessionRecord::from_bytes(content) {
@@ -145,7 +206,8 @@ async fn ask(shared: Arc<NatsShared>, name: String, subject: String, node: NodeL
     let question = reply.to_string();
     let mut headers = HeaderMap::new();
     headers.insert(FROM, name.as_str());
-    let asked = shared.client.publish_with_reply_and_headers(subject, reply, headers, Bytes::new()).await;
+    let signed = shared.signer.sign(SignedSubject::Question { node: &name, asked: &question }, b"");
+    let asked = shared.client.publish_with_reply_and_headers(subject, reply, headers, signed).await;
     if asked.is_ok()
         && let Some(records) = collect(answers, &question, &shared).await
     {
@@ -156,6 +218,7 @@ async fn ask(shared: Arc<NatsShared>, name: String, subject: String, node: NodeL
 /// The first answer that is complete.
 async fn collect(mut answers: Subscriber, asked: &str, shared: &NatsShared) -> Option<Vec<SessionRecord>> {
     let mut coming: HashMap<String, PeerReply> = HashMap::new();
+    let mut strangers = Strangers::default();
     let mut bytes = 0;
     loop {
         let message = timeout(shared.settings.answer_within, answers.next()).await.ok()??;
@@ -173,7 +236,7 @@ async fn collect(mut answers: Subscriber, asked: &str, shared: &NatsShared) -> O
         let is_last = header(LAST).is_some();
         let place = SignedSubject::Part { node, asked, number, is_last };
         let Some(content) = shared.signer.open(place, &message.payload) else {
-            tracing::error!("{UNSIGNED}");
+            strangers.note();
             continue;
         };
         let answer = coming.entry(node.to_owned()).or_default();
@@ -215,8 +278,46 @@ fn unpack(mut part: &[u8]) -> Option<Vec<SessionRecord>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use durward_identity::session::SealedKey;
+
+    use super::*;
+
+    fn asked(signer: &MessageSigner, node: &str, signed_reply: &str, reply: &str) -> Message {
+        let mut headers = HeaderMap::new();
+        headers.insert(FROM, node);
+        let payload = signer.sign(SignedSubject::Question { node, asked: signed_reply }, b"");
+        Message {
+            subject: "durward.sessions.ask".into(),
+            reply: Some(reply.to_owned().into()),
+            length: payload.len(),
+            payload,
+            headers: Some(headers),
+            status: None,
+            description: None,
+        }
+    }
+
+    /// Whoever asked got all that a node knew, as often as they asked.
+    #[test]
+    fn only_nodes_are_answered_and_each_question_once() {
+        let (signer, other) =
+            (MessageSigner::new(&[1; 32], "sessions"), MessageSigner::new(&[2; 32], "sessions"));
+        let mut strangers = Strangers::default();
+        let mut of = |message: Message| question(&signer, "own", &message, &mut strangers);
+        assert_eq!(of(asked(&signer, "a", "_INBOX.1", "_INBOX.1")).as_deref(), Some("_INBOX.1"));
+        assert_eq!(of(asked(&signer, "own", "_INBOX.1", "_INBOX.1")), None, "its own");
+        assert_eq!(of(asked(&signer, "a", "_INBOX.1", "_INBOX.2")), None, "to somebody else");
+        assert_eq!(of(asked(&other, "a", "_INBOX.1", "_INBOX.1")), None, "of a stranger");
+        let unsigned = Message { payload: Bytes::new(), ..asked(&signer, "a", "_INBOX.1", "_INBOX.1") };
+        assert_eq!(of(unsigned), None);
+        assert_eq!(strangers.0, 3);
+        let mut answered = AnsweredQuestions::default();
+        assert!(answered.is_new("_INBOX.1") && !answered.is_new("_INBOX.1"));
+        for number in 0..2 * ANSWERED_MAX {
+            answered.is_new(&number.to_string());
+        }
+        assert_eq!(answered.0.len(), ANSWERED_MAX);
+    }
 
     #[test]
     fn what_is_packed_is_unpacked_in_order_whatever_the_parts() {

@@ -2,6 +2,9 @@
 //!
 //! A consumer is a reader's place at one server, with no state that matters: when the server is gone, or a message was lost on the
 //! way, another one is made that begins where this one was.
+//!
+//! Whoever may publish at the servers and is no node must not slow logins down: what no node has signed costs a look at its length, or
+//! one HMAC, and reaches the node at most once in [`HELD_BACK_MAX`] messages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +20,13 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::NatsShared;
-use super::sign::{SignedSubject, UNSIGNED};
+use super::sign::{MessageSigner, SIGNED_BYTES_MAX, SignedSubject, UNSIGNED};
 use super::subject::record_id;
 use crate::store::NodeLink;
+
+/// How many messages that no node has signed are passed over before the node is told how far the stream has been read. A heartbeat of the
+/// server, a record and the node's own question tell it before.
+const HELD_BACK_MAX: u64 = 256;
 
 /// The server says at least so often that it is there.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -45,15 +52,62 @@ pub(super) struct WantedFrom {
 }
 
 /// Where reading is.
+#[derive(Default)]
 struct ReadPosition {
     /// The number of the last message that was told, or from which reading began.
     after: u64,
+    /// The number of the last message that came. What lies between is nobody's and was held back.
+    seen: u64,
     /// How many messages this consumer has sent.
     count: u64,
-    /// How many records were no node's.
+    /// How many messages were no node's.
     refused: u64,
-    /// Whether one was.
+    /// How many of them were well formed: records of nodes with another secret, or forged.
+    forged: u64,
+    /// Whether one was signed under this node's secret.
     is_known: bool,
+}
+
+impl ReadPosition {
+    fn begin(&mut self, after: u64) {
+        (self.after, self.seen) = (after, after);
+    }
+
+    /// That everything up to the last message has been read, if the node was not told so.
+    fn release(&mut self) -> Option<NodeEvent> {
+        let (last, after) = (self.seen, self.after);
+        self.after = last;
+        (last > after).then_some(NodeEvent::Idle { last, after })
+    }
+}
+
+/// A message of the stream.
+struct StreamedRecord<'m> {
+    number: u64,
+    /// Which one of this consumer it is, from 1 on.
+    count: u64,
+    subject: &'m str,
+    /// What names the record.
+    id: Option<&'m str>,
+    payload: &'m [u8],
+}
+
+/// What a message means.
+#[derive(Debug)]
+enum ReadOutcome {
+    Tell(NodeEvent),
+    /// Nobody's: the node need not be told at once.
+    HoldBack,
+    /// One before it is missing.
+    Gap,
+}
+
+/// How messages are read.
+struct RecordReading<'s> {
+    signer: &'s MessageSigner,
+    stream: &'s str,
+    /// Where this node asks how fresh it is.
+    own_fresh: &'s str,
 }
 
 /// Why a consumer was given up.
@@ -69,25 +123,25 @@ enum ConsumerEnd {
 }
 
 pub(super) async fn read(shared: Arc<NatsShared>, mut wanted: watch::Receiver<WantedFrom>, node: NodeLink) {
-    let mut place = ReadPosition { after: 0, count: 0, refused: 0, is_known: false };
+    let mut place = ReadPosition::default();
     let mut over = ConsumerEnd::Asked;
     if wanted.changed().await.is_err() {
         return;
     }
     loop {
         match over {
-            ConsumerEnd::Asked => place.after = wanted.borrow_and_update().after,
+            ConsumerEnd::Asked => place.begin(wanted.borrow_and_update().after),
             ConsumerEnd::Broken => sleep(TRY_AGAIN_AFTER).await,
             ConsumerEnd::Unreadable => {
                 if wanted.changed().await.is_err() {
                     return;
                 }
-                place.after = wanted.borrow_and_update().after;
+                place.begin(wanted.borrow_and_update().after);
             }
             ConsumerEnd::Node => return,
         }
         place.count = 0;
-        over = match consume(&shared, place.after).await {
+        over = match consume(&shared, place.seen).await {
             Ok(messages) => follow(&shared, messages, &mut place, &mut wanted, &node).await,
             Err(message) => {
                 tracing::debug!("cannot read the session store: {message}");
@@ -129,6 +183,11 @@ async fn follow(
     wanted: &mut watch::Receiver<WantedFrom>,
     node: &NodeLink,
 ) -> ConsumerEnd {
+    let reading = RecordReading {
+        signer: &shared.signer,
+        stream: &shared.settings.stream,
+        own_fresh: &shared.subjects.own_fresh,
+    };
     loop {
         let next = tokio::select! {
             biased;
@@ -144,6 +203,11 @@ async fn follow(
             if !is_alive {
                 return ConsumerEnd::Broken;
             }
+            if let Some(event) = place.release()
+                && !node.happened(event).await
+            {
+                return ConsumerEnd::Node;
+            }
             if let Some(reply) = message.reply {
                 // Flow control: the server goes on when all that it sent has come here.
                 let _ = shared.client.publish(reply, Bytes::new()).await;
@@ -151,13 +215,15 @@ async fn follow(
             continue;
         }
         let message = StreamMessage { message, context: shared.context.clone() };
-        match told(shared, &message, place) {
-            Ok(Some(event)) => {
+        let Some(record) = streamed(&message) else { return ConsumerEnd::Broken };
+        match reading.read(&record, place) {
+            Ok(ReadOutcome::Tell(event)) => {
                 if !node.happened(event).await {
                     return ConsumerEnd::Node;
                 }
             }
-            Ok(None) => return ConsumerEnd::Broken,
+            Ok(ReadOutcome::HoldBack) => {}
+            Ok(ReadOutcome::Gap) => return ConsumerEnd::Broken,
             Err(message) => {
                 shared.unreadable.send_replace(Some(message));
                 return ConsumerEnd::Unreadable;
@@ -166,67 +232,212 @@ async fn follow(
     }
 }
 
+fn streamed(message: &StreamMessage) -> Option<StreamedRecord<'_>> {
+    let info = message.info().ok()?;
+    let id = message.headers.as_ref().and_then(|headers| headers.get(header::NATS_MESSAGE_ID));
+    Some(StreamedRecord {
+        number: info.stream_sequence,
+        count: info.consumer_sequence,
+        subject: message.subject.as_str(),
+        id: id.map(|id| id.as_str()),
+        payload: &message.payload,
+    })
+}
+
 /// A heartbeat says how many messages went before it.
 fn is_complete(headers: Option<&HeaderMap>, place: &ReadPosition) -> bool {
     let last = headers.and_then(|headers| headers.get(header::NATS_LAST_CONSUMER));
     last.is_none_or(|last| last.as_str().parse() == Ok(place.count))
 }
 
-/// The event for a message; nothing if one before it is missing. What no node has signed is passed over: it was promised to nobody.
-///
-/// # Errors
-/// A node wrote it, and none of this version. Whoever went on without it might accept sessions that it ends.
-fn told(
-    shared: &NatsShared,
-    message: &StreamMessage,
-    place: &mut ReadPosition,
-) -> Result<Option<NodeEvent>, String> {
-    let Ok(info) = message.info() else { return Ok(None) };
-    if info.consumer_sequence != place.count + 1 {
-        return Ok(None);
+impl RecordReading<'_> {
+    /// What a message means. What no node has signed is passed over: it was promised to nobody.
+    ///
+    /// # Errors
+    /// A node wrote it, and none of this version. Whoever went on without it might accept sessions that it ends.
+    fn read(&self, message: &StreamedRecord<'_>, place: &mut ReadPosition) -> Result<ReadOutcome, String> {
+        if message.count != place.count + 1 {
+            return Ok(ReadOutcome::Gap);
+        }
+        let (number, after) = (message.number, place.after);
+        let event = match self.signed(message) {
+            Some((id, content)) => {
+                let stream = self.stream;
+                let record = SessionRecord::from_bytes(content).map_err(|error| {
+                    format!(
+                        "record {number} of stream `{stream}` cannot be read: {error}; if no newer node wrote it, remove it \
+                         with `nats stream rmm {stream} {number}`"
+                    )
+                })?;
+                place.is_known = true;
+                Some(NodeEvent::Delivered { number, after, id, record })
+            }
+            None if message.subject == self.own_fresh => {
+                self.is_no_stranger(place)?;
+                Some(NodeEvent::Idle { last: number, after })
+            }
+            None => {
+                self.pass_over(message, place);
+                (number.saturating_sub(after) >= HELD_BACK_MAX)
+                    .then_some(NodeEvent::Idle { last: number, after })
+            }
+        };
+        place.count += 1;
+        place.seen = number;
+        let Some(event) = event else { return Ok(ReadOutcome::HoldBack) };
+        place.after = number;
+        Ok(ReadOutcome::Tell(event))
     }
-    let (number, after) = (info.stream_sequence, place.after);
-    let event = match signed(shared, message) {
-        Some((id, content)) => {
-            let stream = &shared.settings.stream;
-            let record = SessionRecord::from_bytes(content).map_err(|error| {
-                format!(
-                    "record {number} of stream `{stream}` cannot be read: {error}; if no newer node wrote it, remove it with \
-                     `nats stream rmm {stream} {number}`"
-                )
-            })?;
-            place.is_known = true;
-            NodeEvent::Delivered { number, after, id, record }
+
+    /// The name and the content of a record, if a node of this cluster wrote it.
+    fn signed<'m>(&self, message: &StreamedRecord<'m>) -> Option<(RecordId, &'m [u8])> {
+        let id = record_id(message.id?)?;
+        if message.payload.len() > SIGNED_BYTES_MAX {
+            return None;
         }
-        None if message.subject.as_str() == shared.subjects.own_fresh => {
-            // All there is has been read, and nobody who wrote any of it had this node's secret: it is this node that is a stranger.
-            if place.refused > 0 && !place.is_known {
-                return Err(format!(
-                    "none of the {} records of stream `{}` is signed under this node's secret: it is another one than \
-                     the other nodes have, see `identity.cluster_key_path`",
-                    place.refused, shared.settings.stream
-                ));
-            }
-            NodeEvent::Idle { last: number, after }
+        let content = self.signer.open(SignedSubject::Record(id), message.payload)?;
+        Some((id, content))
+    }
+
+    /// That not all there is was written by nodes with another secret: then it is this node that is a stranger. Anything may be published
+    /// before the first record; only what looks like records counts.
+    fn is_no_stranger(&self, place: &ReadPosition) -> Result<(), String> {
+        if place.forged == 0 || place.is_known {
+            return Ok(());
         }
-        None => {
-            place.refused += 1;
-            // Whoever writes many of them does not fill the log with it.
-            if place.refused.is_power_of_two() {
-                tracing::error!(number, count = place.refused, "session store: {UNSIGNED}");
-            }
-            NodeEvent::Idle { last: number, after }
+        Err(format!(
+            "none of the {} records of stream `{}` is signed under this node's secret: it is another one than the other \
+             nodes have, see `identity.cluster_key_path`",
+            place.forged, self.stream
+        ))
+    }
+
+    fn pass_over(&self, message: &StreamedRecord<'_>, place: &mut ReadPosition) {
+        // Later it makes no difference.
+        if !place.is_known && is_well_formed(message) {
+            place.forged += 1;
         }
-    };
-    place.after = number;
-    place.count += 1;
-    Ok(Some(event))
+        place.refused += 1;
+        // Whoever writes many of them does not fill the log with it.
+        if place.refused.is_power_of_two() {
+            tracing::error!(number = message.number, count = place.refused, "session store: {UNSIGNED}");
+        }
+    }
 }
 
-/// The name and the content of a record, if a node of this cluster wrote it.
-fn signed<'m>(shared: &NatsShared, message: &'m StreamMessage) -> Option<(RecordId, &'m [u8])> {
-    let id = message.headers.as_ref()?.get(header::NATS_MESSAGE_ID)?;
-    let id = record_id(id.as_str())?;
-    let content = shared.signer.open(SignedSubject::Record(id), &message.payload)?;
-    Some((id, content))
+/// Whether it is a record, whoever wrote it.
+fn is_well_formed(message: &StreamedRecord<'_>) -> bool {
+    let is_named = message.id.is_some_and(|id| record_id(id).is_some());
+    is_named
+        && message.payload.len() <= SIGNED_BYTES_MAX
+        && MessageSigner::unopened(message.payload)
+            .is_some_and(|content| SessionRecord::from_bytes(content).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use durward_identity::Stamp;
+    use durward_identity::session::Revocation;
+
+    use super::*;
+
+    const STREAM: &str = "sessions";
+    const RECORDS: &str = "durward.sessions.r.all";
+    const FRESH: &str = "durward.sessions.f.a";
+
+    fn record() -> SessionRecord {
+        SessionRecord::Revoked(Revocation::All { before: Stamp::from_us(1) })
+    }
+
+    /// Reads messages one after the other, as one consumer sends them.
+    struct Reader {
+        signer: MessageSigner,
+        place: ReadPosition,
+        number: u64,
+    }
+
+    impl Reader {
+        fn new() -> Reader {
+            let signer = MessageSigner::new(&[1; 32], STREAM);
+            Reader { signer, place: ReadPosition::default(), number: 0 }
+        }
+
+        fn read(&mut self, subject: &str, id: Option<&str>, payload: &[u8]) -> Result<ReadOutcome, String> {
+            self.number += 1;
+            let reading = RecordReading { signer: &self.signer, stream: STREAM, own_fresh: FRESH };
+            let (number, count) = (self.number, self.place.count + 1);
+            reading.read(&StreamedRecord { number, count, subject, id, payload }, &mut self.place)
+        }
+
+        fn read_signed(&mut self, secret: u8) -> Result<ReadOutcome, String> {
+            let id = RecordId { node: 5, count: self.number };
+            let signer = MessageSigner::new(&[secret; 32], STREAM);
+            let signed = signer.sign(SignedSubject::Record(id), &record().to_bytes());
+            self.read(RECORDS, Some(&signer.message_id(id, &signed)), &signed)
+        }
+    }
+
+    /// Each was an event of the node's, before which logins waited.
+    #[test]
+    fn a_flood_that_no_node_has_signed_hardly_reaches_the_node() {
+        let mut reader = Reader::new();
+        let large = vec![0; SIGNED_BYTES_MAX + 1];
+        let junk: [(Option<&str>, &[u8]); 4] = [
+            (None, b""),
+            (Some("no name"), b"junk"),
+            (Some("00ff000012345678-1"), &[7; 100]),
+            (Some("00ff000012345678-1"), &large),
+        ];
+        let (mut told, mut applied) = (0, 0);
+        for round in 0..25_000_u64 {
+            let (id, payload) = junk[usize::try_from(round % 4).unwrap()];
+            match reader.read(RECORDS, id, payload).unwrap() {
+                ReadOutcome::Tell(NodeEvent::Idle { last, after }) => {
+                    assert_eq!(after, applied, "nothing lies between");
+                    applied = last;
+                    told += 1;
+                }
+                ReadOutcome::HoldBack => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(told, 25_000 / HELD_BACK_MAX);
+        match reader.read_signed(1).unwrap() {
+            ReadOutcome::Tell(NodeEvent::Delivered { number, after, .. }) => {
+                assert_eq!((number, after), (25_001, applied), "a record follows on what was told");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(reader.place.release().is_none());
+        reader.read(RECORDS, None, b"").unwrap();
+        let Some(NodeEvent::Idle { last, after }) = reader.place.release() else { panic!() };
+        assert_eq!((last, after), (25_002, 25_001), "a heartbeat tells the rest");
+    }
+
+    /// One message in a new stream kept every node from starting.
+    #[test]
+    fn junk_in_a_new_stream_makes_no_node_a_stranger_and_records_of_others_do() {
+        let mut reader = Reader::new();
+        for id in [None, Some("junk"), Some("00ff000012345678-1")] {
+            reader.read(RECORDS, id, b"junk").unwrap();
+        }
+        assert!(matches!(reader.read(FRESH, None, b""), Ok(ReadOutcome::Tell(NodeEvent::Idle { .. }))));
+        let mut reader = Reader::new();
+        reader.read_signed(2).unwrap();
+        assert!(reader.read(FRESH, None, b"").unwrap_err().contains("identity.cluster_key_path"));
+        let mut reader = Reader::new();
+        reader.read_signed(1).unwrap();
+        reader.read_signed(2).unwrap();
+        assert!(reader.read(FRESH, None, b"").is_ok());
+    }
+
+    #[test]
+    fn a_message_that_was_lost_is_seen() {
+        let mut reader = Reader::new();
+        reader.read(RECORDS, None, b"").unwrap();
+        reader.place.count -= 1;
+        let reading = RecordReading { signer: &reader.signer, stream: STREAM, own_fresh: FRESH };
+        let message = StreamedRecord { number: 3, count: 3, subject: RECORDS, id: None, payload: b"" };
+        assert!(matches!(reading.read(&message, &mut reader.place), Ok(ReadOutcome::Gap)));
+    }
 }

@@ -5,6 +5,7 @@
 //! taken for something else.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use durward_identity::hex;
 use durward_identity::protocol::RecordId;
 use ring::hmac::{HMAC_SHA256, Key, sign, verify};
 
@@ -17,6 +18,10 @@ pub(super) const UNSIGNED: &str = "what is not signed under this cluster's secre
 /// How long a signature is; it stands behind what it is for.
 const TAG: usize = 32;
 
+/// The longest record or part with its signature, in bytes: a record of the most notes of use, under the longest names, has a fifth of it,
+/// and a part of an answer as much as one record more than its bound. Whatever is longer is no node's, and is not looked at.
+pub(super) const SIGNED_BYTES_MAX: usize = 512 * 1024;
+
 /// Where something is said.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SignedSubject<'p> {
@@ -24,6 +29,8 @@ pub(super) enum SignedSubject<'p> {
     Record(RecordId),
     /// News of a node, in the mode `none`.
     News { node: &'p str },
+    /// The question of a node, in the mode `none`, for all that others know.
+    Question { node: &'p str, asked: &'p str },
     /// A part of what a node answers who asked for all it knows.
     Part { node: &'p str, asked: &'p str, number: usize, is_last: bool },
 }
@@ -47,9 +54,28 @@ impl MessageSigner {
         signed.freeze()
     }
 
+    /// What names a record of the stream: its name, and a part of its signature. The stream takes each name once, so a name that could be
+    /// foreseen could be taken by a stranger, before the record comes.
+    pub(super) fn message_id(&self, id: RecordId, signed: &[u8]) -> String {
+        let tag = MessageSigner::split(signed).and_then(|(_, tag)| tag.get(..TAG / 2));
+        format!("{id}-{}", hex(tag.unwrap_or_default()))
+    }
+
+    /// What stands before a signature that nobody has looked at.
+    pub(super) fn unopened(signed: &[u8]) -> Option<&[u8]> {
+        MessageSigner::split(signed).map(|(content, _)| content)
+    }
+
+    fn split(signed: &[u8]) -> Option<(&[u8], &[u8])> {
+        signed.split_at_checked(signed.len().checked_sub(TAG)?)
+    }
+
     /// The content, if a node said it in this place.
     pub(super) fn open<'s>(&self, place: SignedSubject<'_>, signed: &'s [u8]) -> Option<&'s [u8]> {
-        let (content, tag) = signed.split_at_checked(signed.len().checked_sub(TAG)?)?;
+        if signed.len() > SIGNED_BYTES_MAX {
+            return None;
+        }
+        let (content, tag) = MessageSigner::split(signed)?;
         verify(&self.key, &self.said(place, content), tag).ok()?;
         Some(content)
     }
@@ -60,6 +86,7 @@ impl MessageSigner {
         let place = match place {
             SignedSubject::Record(id) => format!("record {stream} {id}"),
             SignedSubject::News { node } => format!("news {stream} {node}"),
+            SignedSubject::Question { node, asked } => format!("question {stream} {node} {asked}"),
             SignedSubject::Part { node, asked, number, is_last } => {
                 format!("part {stream} {node} {asked} {number} {is_last}")
             }
@@ -83,6 +110,14 @@ mod tests {
         assert_eq!(signer.open(SignedSubject::News { node: "a" }, &signed), None);
         assert_eq!(MessageSigner::new(&[2; 32], "sessions").open(record(1), &signed), None, "another secret");
         assert_eq!(MessageSigner::new(&[1; 32], "other").open(record(1), &signed), None, "another stream");
+        let (name, other) = (RecordId { node: 5, count: 1 }, MessageSigner::new(&[2; 32], "sessions"));
+        let named = signer.message_id(name, &signed);
+        assert!(named.starts_with("0000000000000005-1-"), "{named}");
+        assert_ne!(
+            named,
+            other.message_id(name, &other.sign(record(1), b"content")),
+            "nobody else foresees it"
+        );
         let signed = signer.sign(part(0, false), b"");
         assert_eq!(signer.open(part(0, false), &signed), Some(b"".as_slice()));
         assert_eq!(signer.open(part(1, false), &signed), None);

@@ -103,9 +103,10 @@ pub(super) fn kept_for(record: &SessionRecord, now: Moment, retention: &Retentio
     }
 }
 
-/// Reads what [`RecordId`] writes.
+/// Reads what [`RecordId`] writes; what follows it in the name of a message is not looked at.
 pub(super) fn record_id(text: &str) -> Option<RecordId> {
     let (node, count) = text.split_once('-')?;
+    let count = count.split_once('-').map_or(count, |(count, _)| count);
     if node.len() != 16 {
         return None;
     }
@@ -123,6 +124,7 @@ mod tests {
     fn what_names_a_record_is_read_as_it_was_written() {
         let id = RecordId { node: 0x00ff_0000_1234_5678, count: 77 };
         assert_eq!(record_id(&id.to_string()), Some(id));
+        assert_eq!(record_id(&format!("{id}-5eed")), Some(id));
         for wrong in ["", "-", "00ff-1", "zzzzzzzzzzzzzzzz-1", "00ff000012345678-", "00ff000012345678-x"] {
             assert_eq!(record_id(wrong), None, "{wrong}");
         }

@@ -46,13 +46,14 @@ async fn send(
     node: &NodeLink,
     under_way: &mut JoinSet<()>,
 ) {
-    let mut message =
-        PublishMessage::build().message_id(id.to_string()).expected_stream(&shared.settings.stream);
+    let signed = shared.signer.sign(SignedSubject::Record(id), &record.to_bytes());
+    let mut message = PublishMessage::build()
+        .message_id(shared.signer.message_id(id, &signed))
+        .expected_stream(&shared.settings.stream);
     if let Some(time) = kept_for(record, (shared.clock)(), &shared.retention).header() {
         message = message.header(NATS_MESSAGE_TTL, time);
     }
-    let message = message.payload(shared.signer.sign(SignedSubject::Record(id), &record.to_bytes()));
-    let sent = shared.context.send_publish(shared.subjects.of_record(record), message).await;
+    let sent = shared.context.send_publish(shared.subjects.of_record(record), message.payload(signed)).await;
     let node = node.clone();
     match sent {
         Ok(answer) => {

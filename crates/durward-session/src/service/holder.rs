@@ -169,21 +169,25 @@ impl Service {
         Ok(granted)
     }
 
-    /// That a token's session is an administrator's: its user is in the group that the settings name, at this moment.
+    /// That a token's session is an administrator's: its user is in the group that the settings name, at this moment. If they have a second
+    /// step, the token is of its level: a password alone administers nothing then.
     ///
     /// # Errors
-    /// The token is refused, it is not, or the directory cannot say.
+    /// The token is refused, it is not, it lacks the second step, or the directory cannot say.
     pub async fn administrator(&self, token: &str) -> Result<Administrator, Failed> {
         let who = self.validate(token, Purpose::Use).await?;
         let account = self.account(&who.user).await?.filter(|account| !account.disabled);
         let group = &self.settings().administrators_group;
-        match account {
-            Some(account) if account.groups.iter().any(|one| one == group) => Ok(Administrator {
-                name: who.user.to_string(),
-                realm: (who.user.realm() != "/").then(|| who.user.realm().to_owned()),
-            }),
-            Some(_) | None => Err(Failed::Forbidden),
+        let Some(account) = account.filter(|account| account.groups.iter().any(|one| one == group)) else {
+            return Err(Failed::Forbidden);
+        };
+        if account.second_step.is_some() && who.level < self.settings().second_step_level {
+            return Err(Failed::SecondStepNeeded);
         }
+        Ok(Administrator {
+            name: who.user.to_string(),
+            realm: (who.user.realm() != "/").then(|| who.user.realm().to_owned()),
+        })
     }
 }
 

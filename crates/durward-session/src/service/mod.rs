@@ -7,6 +7,7 @@ mod holder;
 mod listing;
 mod login;
 mod names;
+mod secrets;
 mod standing;
 mod turns;
 
@@ -47,6 +48,7 @@ use self::turns::AttemptQueue;
 
 pub use durward_identity::session::Purpose;
 pub use login::{LoginRequest, Wanted};
+pub use secrets::{SecretAttempt, SecretAttempts};
 
 /// The session service of a node. Cloning shares it; it may be used from any thread, within any runtime.
 #[derive(Clone)]

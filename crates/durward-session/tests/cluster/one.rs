@@ -192,3 +192,34 @@ async fn what_no_node_has_signed_is_passed_over() {
         assert!(other.validate(&token).await.is_ok(), "{mode:?}");
     }
 }
+
+/// Whoever floods the stream's subjects, and first of all a new stream, keeps nobody from logging in.
+#[tokio::test]
+async fn a_flood_of_what_no_node_has_signed_stops_no_login() {
+    let _turn = turn().await;
+    let Some(servers) = Servers::start_one("flood", "").await else { return };
+    let plan = Plan::one(servers.addresses(), "flood", Mode::AssuredWrite);
+    let client = async_nats::connect(servers.addresses()).await.unwrap();
+    let flood = tokio::spawn(async move {
+        for number in 0_u64.. {
+            let mut headers = HeaderMap::new();
+            // Every other one is named as records are.
+            if number % 2 == 0 {
+                headers.insert(header::NATS_MESSAGE_ID, format!("00ff000012345678-{number}").as_str());
+            }
+            let junk = vec![7_u8; 512].into();
+            client.publish_with_headers("durward.flood.r.login", headers, junk).await.unwrap();
+            if number % 100 == 0 {
+                client.flush().await.unwrap();
+                // Some 20,000 a second: the server has a disk.
+                sleep(Duration::from_millis(5)).await;
+            }
+        }
+    });
+    let (one, other) = (plan.ready().await, plan.ready().await);
+    for _ in 0..20 {
+        let token = one.login().await;
+        other.until(&token, Result::is_ok).await;
+    }
+    flood.abort();
+}

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use durward_identity::protocol::{Mode, NodeSettings};
 use durward_identity::session::{LimitPolicy, Purpose, Refusal, SessionId, SessionSettings};
-use durward_session::{Administrator, Counter, Failed, Refused, ServiceSettings};
+use durward_identity::user::Account;
+use durward_session::{Administrator, Counter, Failed, Refused, SecondStepPolicy, ServiceSettings};
 
 use crate::support::{World, patient, user};
 
@@ -118,6 +119,22 @@ async fn properties_are_set_by_those_who_may() {
     let too_long = "x".repeat(1 << 16);
     let refused = world.service.set_properties(&anna.token, &[("theme", Some(&too_long))]).await;
     assert!(matches!(refused, Err(Failed::Properties(_))));
+}
+
+/// Whoever has only their password would otherwise end everybody's sessions and forgive their own guesses.
+#[tokio::test]
+async fn an_administrator_who_has_a_second_step_must_have_taken_it() {
+    let world = World::new(ServiceSettings { second_step: SecondStepPolicy::OnStepUp, ..patient() }).await;
+    let administers = |account: &mut Account| account.groups = vec!["administrators".to_owned()];
+    assert!(world.users.change(&user("berta"), administers).unwrap());
+    let berta = world.login("berta").await;
+    let refused = world.service.administrator(&berta.token).await;
+    assert!(matches!(refused, Err(Failed::SecondStepNeeded)));
+    let code = world.totp.code(world.time.now());
+    let raised = world.service.step_up(&berta.token, &code, HOME).await.unwrap();
+    world.service.administrator(&raised.token).await.unwrap();
+    let before = world.service.administrator(&berta.token).await;
+    assert!(matches!(before, Err(Failed::SecondStepNeeded)), "the token from before keeps its level");
 }
 
 #[tokio::test]

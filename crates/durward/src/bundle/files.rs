@@ -8,7 +8,7 @@ use std::path::Path;
 use durward_bundle::{
     Bundle, BundleError, FileKind, Limits, RecipientKey, SecretKey, SigningKey, Trust, VerifyingKey,
 };
-use durward_files::FileAccess;
+use durward_files::{FileAccess, SecretReaders, read_secret_text};
 
 use crate::failure::CommandError;
 
@@ -35,8 +35,14 @@ fn text(path: &Path) -> Result<String, CommandError> {
     read.map(|_| text).map_err(|error| CommandError::unreadable(path, &error))
 }
 
+/// A private key's text, which nobody else can read.
+fn secret_text(path: &Path) -> Result<String, CommandError> {
+    read_secret_text(path, SecretReaders::OwnerAndGroup, KEY_BYTES_MAX)
+        .map_err(|error| CommandError::unreadable(path, &error.into()))
+}
+
 pub(super) fn signing_key(path: &Path) -> Result<SigningKey, CommandError> {
-    SigningKey::read(&text(path)?).map_err(wrong(path))
+    SigningKey::read(&secret_text(path)?).map_err(wrong(path))
 }
 
 pub(super) fn verifying_key(path: &Path) -> Result<VerifyingKey, CommandError> {
@@ -48,7 +54,7 @@ pub(super) fn recipient_key(path: &Path) -> Result<RecipientKey, CommandError> {
 }
 
 pub(super) fn secret_key(path: &Path) -> Result<SecretKey, CommandError> {
-    SecretKey::read(&text(path)?).map_err(wrong(path))
+    SecretKey::read(&secret_text(path)?).map_err(wrong(path))
 }
 
 /// A bundle, not verified.

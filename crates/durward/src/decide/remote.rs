@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use durward_files::{SecretReaders, read_secret_text};
 use durward_net::client::{Client, ClientError, Credentials, Security, ServerAddress, Settings};
 use durward_pdp::sapl::{self, Decision, Subscription};
 use tokio::runtime::{self, Runtime};
@@ -284,12 +285,15 @@ fn basic(name: &str, pair: &str) -> Result<Credentials, CommandError> {
 
 fn read_token(path: &Path) -> Result<String, CommandError> {
     let mut text = String::new();
-    let read = if path == Path::new("-") {
+    if path == Path::new("-") {
         let stdin = io::stdin().lock();
-        if stdin.is_terminal() { Ok(0) } else { stdin.take(CREDENTIALS_BYTES_MAX).read_to_string(&mut text) }
+        if !stdin.is_terminal() {
+            let read = stdin.take(CREDENTIALS_BYTES_MAX).read_to_string(&mut text);
+            read.map_err(|error| CommandError::unreadable(path, &error))?;
+        }
     } else {
-        std::fs::File::open(path).and_then(|file| file.take(CREDENTIALS_BYTES_MAX).read_to_string(&mut text))
-    };
-    read.map_err(|error| CommandError::unreadable(path, &error))?;
+        text = read_secret_text(path, SecretReaders::OwnerAndGroup, CREDENTIALS_BYTES_MAX)
+            .map_err(|error| CommandError::unreadable(path, &error.into()))?;
+    }
     Ok(text.trim().to_owned())
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use durward_files::FileAccess;
 use durward_opcua::authority::{AuthorityLogAudit, MemoryAuthorityStore, RegisteredResource, SubjectTable};
 use durward_opcua::client::{TokenClient, TokenClientSettings};
 use durward_opcua::gate::{Gate, GateAuthoritySettings, GateSettings, UpstreamSettings};
@@ -194,7 +195,8 @@ fn authority(
     for (name, role) in USERS {
         let password = random()?;
         subjects.set_user(name, &password, &[role]).map_err(failed)?;
-        fs::write(password_file(folder, name), format!("{password}\n"))?;
+        let line = format!("{password}\n");
+        durward_files::replace(&password_file(folder, name), line.as_bytes(), FileAccess::Owner)?;
     }
     let gate = RegisteredResource {
         id: applications.gate.uri.clone(),

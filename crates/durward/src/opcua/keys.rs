@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use durward_files::FileAccess;
+use durward_files::{FileAccess, SecretReaders, read_secret};
 use durward_opcua::channel::Clock;
 use durward_opcua::wire::datetime;
 use durward_server::{KeyStore, OpcuaAuthoritySettings};
@@ -23,6 +23,9 @@ use crate::to_stdout;
 
 /// How often the keys are looked at.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// The longest file with a private key.
+const KEY_BYTES_MAX: u64 = 64 * 1024;
 
 /// A key of the operator's own.
 const OWN: &str = "signing.key";
@@ -226,7 +229,8 @@ impl AuthorityKeys {
 
 /// A private key. Of the operator's own it is PEM; earlier versions of durward wrote PKCS #8 as it is.
 fn read_key(path: &Path) -> Result<SigningKey, CommandError> {
-    let bytes = fs::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    let bytes = read_secret(path, SecretReaders::OwnerAndGroup, KEY_BYTES_MAX)
+        .map_err(|error| CommandError::unreadable(path, &error.into()))?;
     let key = match std::str::from_utf8(&bytes).ok().filter(|text| text.contains("-----BEGIN ")) {
         Some(pem) => SigningKey::read(pem),
         None => SigningKey::from_pkcs8(&bytes),
@@ -397,7 +401,9 @@ mod tests {
     fn a_key_of_the_operators_own_is_the_first_and_another_in_its_place_follows() {
         let folder = folder("own");
         let (time, clock) = hand();
-        let write = |key: &SigningKey| fs::write(folder.join(OWN), key.expose()).unwrap();
+        let write = |key: &SigningKey| {
+            durward_files::replace(&folder.join(OWN), key.expose(), FileAccess::Owner).unwrap();
+        };
         let (first, second) = (
             SigningKey::generate(Algorithm::EdDsa).unwrap(),
             SigningKey::generate(Algorithm::Es256).unwrap(),
@@ -418,7 +424,7 @@ mod tests {
         time.fetch_add(600, std::sync::atomic::Ordering::Relaxed);
         keys.look().unwrap();
         assert_eq!(signing(&keys), second.id());
-        fs::write(folder.join(OWN), "no key").unwrap();
+        durward_files::replace(&folder.join(OWN), b"no key", FileAccess::Owner).unwrap();
         assert!(keys.look().unwrap_err().to_string().contains(OWN));
         assert_eq!(signing(&keys), second.id());
         fs::remove_dir_all(folder).unwrap();

@@ -17,7 +17,7 @@ use super::keys::{PublicKeyFile, read_public};
 use super::live;
 use super::metrics::{self, GateProbe};
 use super::passwords::PasswordTokens;
-use super::settings::{self, bind, needed, text};
+use super::settings::{self, bind, needed, secret_text};
 use crate::failure::{CommandError, CommandResult};
 use crate::serve::{raise_open_files, stop_signal};
 
@@ -141,7 +141,7 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, CommandError> {
     if let Some(name) = &own.upstream_user {
         let flag = "[opcua.gate] upstream_password_path";
         let path = needed(own.upstream_password_path.as_ref(), "opcua.gate.upstream_password_path", flag)?;
-        let password = text(&path)?.lines().next().unwrap_or_default().to_owned();
+        let password = secret_text(&path)?.lines().next().unwrap_or_default().to_owned();
         upstream.identity = ClientIdentity::UserName { name: name.clone(), password: password.into() };
     }
     let uri = application.uri.clone();

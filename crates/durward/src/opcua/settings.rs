@@ -3,11 +3,15 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
+use durward_files::{SecretReaders, read_secret_text};
 use durward_server::Settings;
 use tokio::net::TcpListener;
 
 use crate::failure::{CommandError, without_number};
 use crate::serve::read_settings;
+
+/// The longest file with a password.
+const SECRET_BYTES_MAX: u64 = 64 * 1024;
 
 /// The settings of this file, or of `durward.toml` where there is one.
 ///
@@ -54,4 +58,13 @@ pub(super) async fn bind(
 /// It cannot be read.
 pub(super) fn text(path: &Path) -> Result<String, CommandError> {
     std::fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))
+}
+
+/// A file of the operator's with a secret, which nobody else can read.
+///
+/// # Errors
+/// It cannot be read, or others may read it.
+pub(super) fn secret_text(path: &Path) -> Result<String, CommandError> {
+    read_secret_text(path, SecretReaders::OwnerAndGroup, SECRET_BYTES_MAX)
+        .map_err(|error| CommandError::unreadable(path, &error.into()))
 }

@@ -217,6 +217,7 @@ fn refusal(failed: Failed) -> SubjectRefusal {
         }
         Failed::Token(_) => SubjectRefusal::Rejected,
         Failed::Forbidden
+        | Failed::SecondStepNeeded
         | Failed::NoSession
         | Failed::UnknownRealm
         | Failed::Code

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use durward_server::IdentitySettings;
 use durward_session::identity::session::User;
 use durward_session::identity::user::{
-    Account, Directory, ImportLine, Password, RecoveryCodes, SecondStep, StoredPassword, Totp, UserStore,
+    Account, Directory, ImportLine, Password, RecoveryCodes, SecondStep, Totp, UserStore,
 };
 use durward_session::identity::{IdentityError, Moment, SystemEntropy};
 
@@ -173,6 +173,19 @@ impl UserDirectoryArguments {
     }
 }
 
+/// The same users, whose new passwords must be what the settings want. Who only removes or disables somebody needs no list of
+/// passwords for it.
+fn with_rules(directory: Directory, settings: &IdentitySettings) -> Result<Directory, CommandError> {
+    Ok(directory.with_password_rules(settings.password_rules().map_err(failed)?))
+}
+
+/// A new password that is not taken, or cannot be kept.
+fn not_set(error: IdentityError) -> CommandError {
+    failed(error).hint(
+        "`identity.password_length_min` and `identity.breached_passwords_path` say what a password must be",
+    )
+}
+
 impl NamedUser {
     fn user(&self) -> Result<User, CommandError> {
         User::new(&self.realm, &self.name).map_err(failed)
@@ -207,14 +220,15 @@ impl NamedUser {
 
 impl PasswdArguments {
     fn run(&self) -> Result<(), CommandError> {
-        let (directory, _) = self.named.place.open()?;
+        let (directory, settings) = self.named.place.open()?;
+        let directory = with_rules(directory, &settings)?;
         let user = self.named.user()?;
         if directory.account(&user).map_err(failed)?.is_none() {
             return Err(self.named.nobody());
         }
         let text = password::read(self.password_file.as_deref())?;
         let password = Password::new(&text).map_err(failed)?;
-        directory.set_password(now(), &user, &password).map_err(failed)
+        directory.set_password(now(), &user, &password).map_err(not_set)
     }
 }
 
@@ -222,6 +236,7 @@ impl AddArguments {
     fn run(&self) -> Result<(), CommandError> {
         let named = &self.passwd.named;
         let (directory, settings) = named.place.open_or_begin()?;
+        let directory = with_rules(directory, &settings)?;
         let user = named.user()?;
         let is_there = || {
             CommandError::new(format!("there is a user `{}` already", named.name))
@@ -233,8 +248,7 @@ impl AddArguments {
         let text = password::read(self.passwd.password_file.as_deref())?;
         let password = Password::new(&text).map_err(failed)?;
         let mut account = Account::new(&user);
-        let stored = StoredPassword::hash(&password, settings.costs(), &SystemEntropy);
-        account.password = Some(stored.map_err(failed)?);
+        account.password = Some(directory.hash_new(&password).map_err(not_set)?);
         account.password_since_ms = now().ms();
         account.groups.clone_from(&self.groups);
         for (name, value) in &self.attributes {

@@ -1,9 +1,10 @@
 //! Where a password comes from: a file, standard input, or the terminal, which does not show it.
 
-use std::fs;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use durward_files::{SecretReaders, read_secret_text};
 
 use crate::failure::CommandError;
 
@@ -13,7 +14,8 @@ const INPUT_BYTES_MAX: u64 = 64 * 1024;
 /// A password: the first line of what is given.
 pub(super) fn read(file: Option<&Path>) -> Result<String, CommandError> {
     let text = match file {
-        Some(path) => fs::read_to_string(path).map_err(|error| CommandError::unreadable(path, &error))?,
+        Some(path) => read_secret_text(path, SecretReaders::OwnerAndGroup, INPUT_BYTES_MAX)
+            .map_err(|error| CommandError::unreadable(path, &error.into()))?,
         None if io::stdin().is_terminal() => return ask(),
         None => first_line()?,
     };

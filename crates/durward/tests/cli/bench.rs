@@ -325,7 +325,7 @@ fn sessions_are_measured_on_a_node_that_runs() {
     std::fs::create_dir_all(&folder).unwrap();
     let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     let (config, logins) = (at("durward.toml"), at("logins.jsonl"));
-    let hash = "identity.hash_memory_kib = 8\nidentity.hash_passes = 1\n";
+    let hash = "identity.hash_memory_kib = 8\nidentity.hash_passes = 1\nidentity.password_length_min = 1\n";
     let policies = format!("policies.path = {:?}\n", data("hospital").to_str().unwrap());
     std::fs::write(&config, format!("{policies}{hash}identity.users = {:?}\n", at("users"))).unwrap();
     crate::durward_fed(&["users", "add", "anna", "--config", &config], "secret\n").exits(0);

@@ -253,3 +253,21 @@ fn a_bundle_of_the_engine_goes_through_our_hands_unchanged() {
     assert!(made.stdout.contains("bundle@5e7c82793eabb8ac"), "{}", made.stdout);
     directory.bundle("verify -b @b.saplbundle -k @ours.pub").exits(0);
 }
+
+#[cfg(unix)]
+#[test]
+fn private_keys_that_others_may_read_are_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = BundleDirectory::new();
+    directory.bundle("keygen -o @signing").exits(0);
+    directory.bundle("keygen-secrets -o @ours").exits(0);
+    directory.write("policies/secrets.json", SECRETS);
+    directory.bundle("seal -i @policies --seal-to @ours.pub.jwk").exits(0);
+    for name in ["signing.pem", "ours.jwk"] {
+        fs::set_permissions(directory.path(name), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let signed = directory.bundle("create -i @policies -o @a.saplbundle -k @signing.pem --key-id k").exits(2);
+    assert!(signed.stderr.contains("chmod 600"), "{}", signed.stderr);
+    let unsealed = directory.bundle("unseal -i @policies --unseal-with @ours.jwk").exits(2);
+    assert!(unsealed.stderr.contains("chmod 600"), "{}", unsealed.stderr);
+}

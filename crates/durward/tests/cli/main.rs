@@ -125,6 +125,12 @@ fn ran(output: Output) -> Ran {
     Ran { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
+/// A file that only its owner may read.
+pub(crate) fn write_secret(path: impl AsRef<std::path::Path>, text: &str) {
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+}
+
 /// A file of the test data.
 fn data(name: &str) -> PathBuf {
     durward_testdata::workspace().join("crates/durward/tests/cli/data").join(name)

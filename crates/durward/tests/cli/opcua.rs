@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::serve::Running;
-use crate::{Ran, command, durward, ran};
+use crate::{Ran, command, durward, ran, write_secret};
 
 /// A directory that is gone when dropped.
 struct Folder(PathBuf);
@@ -304,7 +304,7 @@ impl Site {
         fs::create_dir(pki("users")).unwrap();
         durward(&["opcua", "pki", "trust", "--dir", &pki("users"), &certificate]).exits(0);
         let password = folder.path("anna.password");
-        fs::write(&password, "correct horse\n").unwrap();
+        write_secret(&password, "correct horse\n");
         let users = folder.path("users.journal");
         let add = ["users", "add", "anna", "--users", &users, "--group", "operator"];
         durward(&[&add[..], &["--password-file", &password]].concat()).exits(0);
@@ -384,7 +384,7 @@ fn rights_end_with_the_session_that_they_were_given_for() {
     let login: serde_json::Value = serde_json::from_str(&login).unwrap();
     let token = login["token"].as_str().unwrap();
     let (file, pki) = (site.folder.path("session"), site.folder.path("pki-client"));
-    fs::write(&file, format!("{token}\n")).unwrap();
+    write_secret(&file, &format!("{token}\n"));
 
     let session = ["--session-file", &file];
     let read = durward(&site.as_client(&["read", TEMPERATURE, session[0], session[1]], &pki)).exits(0).stdout;
@@ -507,7 +507,7 @@ fn a_signing_key_is_put_beside_the_one_in_use() {
         shown.lines().all(|line| line.contains("\"algorithm\":\"ES256\"")) && shown.lines().count() == 2,
         "{shown}"
     );
-    fs::write(folder.0.join("bad.pem"), "no key").unwrap();
+    write_secret(folder.0.join("bad.pem"), "no key");
     let bad = folder.path("bad.pem");
     assert!(keys(&["rotate", "--key", &bad]).exits(2).stderr.contains("bad.pem"));
     assert_eq!(public(), all);

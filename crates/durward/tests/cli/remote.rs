@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
 use crate::serve::Running;
-use crate::{Ran, command, data, durward, ran};
+use crate::{Ran, command, data, durward, ran, write_secret};
 
 const ADA: &str = r#"{"name": "ada", "role": "doctor", "wards": [3, 4]}"#;
 const ASK: [&str; 6] = ["-s", ADA, "-a", "\"read\"", "-r", r#"{"ward": 5}"#];
@@ -167,7 +167,7 @@ fn credentials_come_from_the_environment_a_file_or_a_flag() {
         &format!("[[auth.users]]\nid = 'robot'\napi_key_id = 'abcdefghij'\napi_key = '{key}'"),
     );
     let token = world.folder.join("token");
-    std::fs::write(&token, "sapl_abcdefghij_secret\n").unwrap();
+    write_secret(&token, "sapl_abcdefghij_secret\n");
     for door in world.doors() {
         let refused = run(&door, &ASK).exits(2);
         assert!(refused.stderr.contains("hint: the credentials are at fault"), "{}", refused.stderr);

@@ -18,9 +18,11 @@ impl Folder {
         fs::create_dir_all(folder.join("policies")).unwrap();
         let settings = format!(
             "[server]\nlisten = '127.0.0.1:0'\n[identity]\nusers = 'users'\nmode = '{mode}'\ndata = 'data'\n\
-             audit = 'audit'\nhash_memory_kib = 8\nhash_passes = 1\n"
+             audit = 'audit'\nhash_memory_kib = 8\nhash_passes = 1\npassword_length_min = 5\n\
+             breached_passwords_path = 'breached.txt'\n"
         );
         fs::write(folder.join("durward.toml"), settings).unwrap();
+        fs::write(folder.join("breached.txt"), "password\n123456789\n").unwrap();
         fs::write(folder.join("policies/all.sapl"), "policy \"all\" permit true;\n").unwrap();
         Folder(folder)
     }
@@ -102,6 +104,12 @@ fn users_are_added_listed_changed_and_removed() {
     folder.users(&["remove", "berta", "--realm", "/sales"], "").exits(2);
     let ran = folder.users(&["add", "carl"], "\n").exits(2);
     assert!(ran.stderr.contains("the password is empty"), "{}", ran.stderr);
+    let file = folder.0.join("password.txt").display().to_string();
+    crate::write_secret(&file, "from a file\n");
+    folder.users(&["add", "dora", "--password-file", &file], "").exits(0);
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    let ran = folder.users(&["add", "emil", "--password-file", &file], "").exits(2);
+    assert!(ran.stderr.contains("chmod 600"), "{}", ran.stderr);
     let stored = fs::read(folder.0.join("users")).unwrap();
     assert!(!String::from_utf8_lossy(&stored).contains("plain words"));
 }
@@ -296,4 +304,24 @@ fn only_who_adds_begins_a_file_of_users() {
         );
         assert!(!path.exists(), "{words:?}");
     }
+}
+
+/// By the same settings as over HTTP: both ask the directory.
+#[test]
+fn passwords_that_are_short_or_breached_are_refused() {
+    let folder = Folder::new("rules", "none");
+    let hint =
+        "`identity.password_length_min` and `identity.breached_passwords_path` say what a password must be";
+    let short = folder.users(&["add", "anna"], "four\n").exits(2);
+    short.complains("the password is shorter than 5 characters", hint);
+    let breached = folder.users(&["add", "anna"], "123456789\n").exits(2);
+    let message = "the password is in the list of breached ones, which attackers try first; choose another";
+    breached.complains(message, hint);
+    folder.users(&["add", "anna"], "five5\n").exits(0);
+    folder.users(&["passwd", "anna"], "password\n").exits(2).complains(message, hint);
+    // Without its list, no password is given; who must be kept out still is.
+    fs::remove_file(folder.0.join("breached.txt")).unwrap();
+    let ran = folder.users(&["passwd", "anna"], "fine words\n").exits(2);
+    assert!(ran.stderr.contains("identity.breached_passwords_path"), "{}", ran.stderr);
+    folder.users(&["disable", "anna"], "").exits(0);
 }

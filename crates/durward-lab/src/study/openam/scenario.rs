@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// Everybody's password on nodes that are started for a run and end with it.
 const PASSWORD: &str = "changeit";
 /// The secret that the nodes of a run share, for as long as it lasts.
-const SECRET: &str = "5eed";
+const SECRET: &str = "5eed0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85";
 
 /// What is promised about sessions: durward's `identity.mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,9 +84,8 @@ fn quoted(text: &str) -> String {
 /// The scenario of durward's own nodes.
 pub(super) fn of_nodes(name: &str, nodes: &StudyNodes<'_>, users: &StudyUsers, times: PointTimes) -> String {
     let mut text = head(name);
-    let secret = SECRET.repeat(16);
     let start = format!(
-        "echo {PASSWORD} | \"$0\" users add demo --users users >users.txt && (umask 077; echo {secret} > cluster.key) && \
+        "echo {PASSWORD} | \"$0\" users add demo --users users >users.txt && (umask 077; echo {SECRET} > cluster.key) && \
          exec \"$0\" serve --config durward.toml"
     );
     // Writing to a string cannot fail, here and below.

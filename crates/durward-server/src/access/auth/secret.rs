@@ -8,11 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use argon2::password_hash::PasswordVerifier;
-use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use durward_session::identity::user::{Password, StoredPassword};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::Denied;
@@ -73,8 +72,8 @@ pub(super) enum Kind {
 /// The digests of one user.
 #[derive(Debug)]
 struct Digests {
-    password: Option<PasswordHash>,
-    api_key: Option<PasswordHash>,
+    password: Option<StoredPassword>,
+    api_key: Option<StoredPassword>,
 }
 
 #[derive(Debug)]
@@ -89,13 +88,11 @@ impl Secrets {
     /// A digest that is not one of Argon2id.
     pub(super) fn new(users: &[UserSettings]) -> Result<Secrets, ConfigError> {
         let digest = |user: &UserSettings, text: &Option<String>, what: &str| {
-            let failed = |error: String| {
+            let Some(text) = text else { return Ok::<_, ConfigError>(None) };
+            let digest = StoredPassword::read(text).map_err(|error| {
                 let name = format!("auth.users.{}.{what}", user.id);
                 ConfigError::of_setting(&name, format!("is not a digest of Argon2id: {error}"))
-            };
-            let Some(text) = text else { return Ok::<_, ConfigError>(None) };
-            let digest = PasswordHash::new(text).map_err(|error| failed(error.to_string()))?;
-            Params::try_from(&digest).map_err(|error| failed(error.to_string()))?;
+            })?;
             Ok(Some(digest))
         };
         let digests = |user: &UserSettings| {
@@ -147,13 +144,12 @@ impl Secrets {
                 Kind::Password => digests.password.as_ref(),
                 Kind::ApiKey => digests.api_key.as_ref(),
             });
-            let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::default());
+            let Ok(secret) = Password::new(&secret) else { return false };
             match digest {
-                Some(digest) => argon2.verify_password(secret.as_bytes(), digest).is_ok(),
+                Some(digest) => digest.is_of(&secret),
                 None => {
                     // Only for the time it takes.
-                    let _ = PasswordHash::new(NOBODY)
-                        .map(|nobody| argon2.verify_password(secret.as_bytes(), &nobody));
+                    let _ = StoredPassword::read(NOBODY).map(|nobody| nobody.is_of(&secret));
                     false
                 }
             }

@@ -7,7 +7,7 @@
 //! Nodes of a cluster share no file. Each makes the same keys by itself, of the secret that they share and of the number of the period, so
 //! that a token of one is believed by all, and whoever asks any of them for the public keys gets those of all.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use durward_files::FileAccess;
+use durward_files::{FileAccess, SecretFileError, SecretReaders, read_secret, read_secret_text};
 use durward_session::identity::jwt::{Algorithm, Claims, Request, SigningKey, SigningKeys};
 use durward_session::identity::{CLOCK_SKEW_MAX, IdentityError, Moment, SystemEntropy};
 use serde::{Deserialize, Serialize};
@@ -384,7 +384,7 @@ impl Kept {
 fn brought(paths: &[PathBuf], lifetime: Duration, now: Moment) -> Result<SigningKeys, IdentityError> {
     let mut ring = SigningKeys::new(lifetime);
     for (number, path) in paths.iter().enumerate() {
-        let pem = fs::read_to_string(path)
+        let pem = read_secret_text(path, SecretReaders::OwnerAndGroup, KEY_FILE_BYTES_MAX)
             .map_err(|error| IdentityError::new(format!("`{}`: {error}", path.display())))?;
         let key = SigningKey::read(&pem).map_err(|error| error.of(format!("`{}`", path.display())))?;
         if key.algorithm() != Algorithm::Rs256 {
@@ -398,21 +398,14 @@ fn brought(paths: &[PathBuf], lifetime: Duration, now: Moment) -> Result<Signing
 
 fn read(path: &Path) -> Result<Vec<Kept>, IdentityError> {
     let wrong = |why: String| IdentityError::new(format!("`{}` {why}", path.display()));
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(wrong(format!("cannot be read: {error}"))),
+    let text = match read_secret(path, SecretReaders::Owner, KEY_FILE_BYTES_MAX) {
+        Ok(text) => text,
+        Err(SecretFileError::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Vec::new());
+        }
+        Err(error @ SecretFileError::Unreadable(_)) => return Err(wrong(format!("cannot be read: {error}"))),
+        Err(error) => return Err(wrong(error.to_string())),
     };
-    #[cfg(unix)]
-    if std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077 != 0 {
-        return Err(wrong(
-            "may be read by others than its owner: `chmod 600` it, and replace its keys".to_owned(),
-        ));
-    }
-    if metadata.len() > KEY_FILE_BYTES_MAX {
-        return Err(wrong(format!("is longer than {KEY_FILE_BYTES_MAX} bytes")));
-    }
-    let text = fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     // What is wrong with it may hold a part of a key.
     let file: KeyFile = serde_json::from_slice(&text)
         .map_err(|error| wrong(format!("is no file of keys (line {})", error.line())))?;

@@ -92,6 +92,7 @@ impl From<Failed> for NotTaken {
             Failed::Delayed { .. } => NotTaken::Unknown,
             Failed::Token(_)
             | Failed::Forbidden
+            | Failed::SecondStepNeeded
             | Failed::NoSession
             | Failed::UnknownRealm
             | Failed::Code

@@ -3,14 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use durward_session::identity::IdentityError;
 use durward_session::identity::login::{PoolSettings, ThrottleSettings};
 use durward_session::identity::protocol::{Mode, NodeSettings, OnLost};
 use durward_session::identity::session::{LimitPolicy, SessionSettings};
-use durward_session::identity::user::HashCosts;
+use durward_session::identity::user::{HashCosts, PasswordRules};
 use durward_session::{AuditSettings, AuditSync, SecondStepPolicy, ServiceSettings};
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings};
+
+/// The greatest least length of a password.
+const LENGTH_MIN_MAX: usize = 128;
 
 /// What is promised about sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -122,12 +126,19 @@ pub struct IdentitySettings {
     pub second_step: SecondStepAt,
     /// How many passwords are hashed at once. Default: 1.
     pub hashing_threads: usize,
+    /// What all of them may take of memory together, in KiB: beyond it there are fewer threads. Default: 256 MiB.
+    pub hashing_memory_kib_max: u32,
     /// How long a login may wait for its password to be hashed. Default: 3 seconds.
     pub hashing_wait_ms_max: u64,
     /// What a hash takes of memory, in KiB. Default: 19 MiB.
     pub hash_memory_kib: u32,
     /// How often a hash goes through it. Default: 2.
     pub hash_passes: u32,
+    /// How many characters a new password has at least. Default: 8, as NIST wants it.
+    pub password_length_min: usize,
+    /// A file with passwords that nobody gets any more. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breached_passwords_path: Option<PathBuf>,
     /// How many failures of a user cost nothing. Default: 3.
     pub user_failures_free: u32,
     /// How many failures from an address cost nothing. Default: 20.
@@ -173,9 +184,12 @@ impl Default for IdentitySettings {
             settable_properties: Vec::new(),
             second_step: SecondStepAt::Login,
             hashing_threads: 1,
+            hashing_memory_kib_max: 256 * 1024,
             hashing_wait_ms_max: 3_000,
             hash_memory_kib: costs.memory_kib,
             hash_passes: costs.passes,
+            password_length_min: 8,
+            breached_passwords_path: None,
             user_failures_free: throttle.user_free,
             address_failures_free: throttle.address_free,
             user_delay_s_max: throttle.user_delay_max.as_secs(),
@@ -280,6 +294,15 @@ impl IdentitySettings {
                 return wrong(name, "is 0; the least is 1");
             }
         }
+        if self.hash_memory_kib > self.hashing_memory_kib_max {
+            return wrong(
+                "hashing_memory_kib_max",
+                "is less than one hash takes: see `identity.hash_memory_kib`",
+            );
+        }
+        if self.password_length_min > LENGTH_MIN_MAX {
+            return wrong("password_length_min", "is more than 128, which few could meet");
+        }
         // A key opens tokens for as long as sessions under it live: with 64 keys at most, this many follow each other.
         if self.lifetime_s_max / self.key_period_s > 60 {
             return wrong(
@@ -297,9 +320,24 @@ impl IdentitySettings {
         Ok(())
     }
 
+    /// What new passwords must be, over HTTP and by commands.
+    ///
+    /// # Errors
+    /// The list of breached ones cannot be used.
+    pub fn password_rules(&self) -> Result<PasswordRules, IdentityError> {
+        PasswordRules::new(self.password_length_min, self.breached_passwords_path.as_deref())
+            .map_err(|error| error.of("`identity.breached_passwords_path`"))
+    }
+
     /// The costs of hashes that are made from now on.
     pub fn costs(&self) -> HashCosts {
         HashCosts { memory_kib: self.hash_memory_kib, passes: self.hash_passes, lanes: 1 }
+    }
+
+    /// How many passwords are hashed at once: as many as there are threads for, and memory.
+    pub(crate) fn hashing_at_once(&self) -> usize {
+        let fit = self.hashing_memory_kib_max / self.hash_memory_kib.max(1);
+        self.hashing_threads.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
     }
 
     pub(crate) fn service(&self) -> ServiceSettings {
@@ -338,7 +376,7 @@ impl IdentitySettings {
                 ..ThrottleSettings::default()
             },
             pool: PoolSettings {
-                at_once: self.hashing_threads,
+                at_once: self.hashing_at_once(),
                 wait_max: Duration::from_millis(self.hashing_wait_ms_max),
                 ..PoolSettings::default()
             },
@@ -368,5 +406,27 @@ impl IdentitySettings {
             AuditSyncs::EverySecond => AuditSync::EverySecond,
             AuditSyncs::Always => AuditSync::Always,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_hash_fit_into_the_memory_they_may_take() {
+        let of = |threads, memory_kib, hash_kib| {
+            let settings = IdentitySettings {
+                users: Some(PathBuf::from("users")),
+                hashing_threads: threads,
+                hashing_memory_kib_max: memory_kib,
+                hash_memory_kib: hash_kib,
+                ..IdentitySettings::default()
+            };
+            settings.check(&OauthSettings::default()).map(|()| settings.service().pool.at_once)
+        };
+        assert_eq!(of(1, 65_536, 19_456), Ok(1));
+        assert_eq!(of(8, 65_536, 19_456), Ok(3));
+        assert!(of(8, 16_384, 19_456).unwrap_err().to_string().contains("identity.hashing_memory_kib_max"));
     }
 }

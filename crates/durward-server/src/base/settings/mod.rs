@@ -45,7 +45,7 @@ pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm}
 pub use opcua::{
     OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
 };
-pub use openam::OpenamSettings;
+pub use openam::{CookieSameSite, OpenamSettings};
 pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;
 pub use sapl::{RsocketSettings, SaplSettings};

@@ -4,6 +4,33 @@ use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 
+/// Which sites' pages browsers send the cookie from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CookieSameSite {
+    /// From pages of the same site only.
+    Strict,
+    /// Also when somebody follows a link to it.
+    #[default]
+    Lax,
+    /// From any page, over TLS.
+    None,
+    /// As browsers think best: nothing is said, as OpenAM did.
+    Unset,
+}
+
+impl CookieSameSite {
+    /// The attribute's value.
+    pub(crate) fn word(self) -> Option<&'static str> {
+        match self {
+            CookieSameSite::Strict => Some("Strict"),
+            CookieSameSite::Lax => Some("Lax"),
+            CookieSameSite::None => Some("None"),
+            CookieSameSite::Unset => None,
+        }
+    }
+}
+
 /// The REST calls of OpenAM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -20,6 +47,8 @@ pub struct OpenamSettings {
     pub cookie_secure: bool,
     /// Whether the cookie is kept from scripts. Default: true.
     pub cookie_http_only: bool,
+    /// Which sites' pages browsers send the cookie from. Default: `lax`.
+    pub cookie_same_site: CookieSameSite,
     /// Where a login leads to, as its answer says. Default: `/openam/console`.
     pub success_url: String,
     /// The end of universal identifiers such as `id=demo,ou=user,dc=openam,dc=local`. Default: `dc=openam,dc=local`.
@@ -44,6 +73,7 @@ impl Default for OpenamSettings {
             cookie_domain: String::new(),
             cookie_secure: true,
             cookie_http_only: true,
+            cookie_same_site: CookieSameSite::Lax,
             success_url: "/openam/console".to_owned(),
             root_suffix: "dc=openam,dc=local".to_owned(),
             services: vec!["ldapService".to_owned()],
@@ -69,6 +99,10 @@ impl OpenamSettings {
         if !is_token(&self.cookie_domain) {
             return wrong("openam.cookie_domain", "must be a domain, such as `example.org`, or empty");
         }
+        if self.cookie_same_site == CookieSameSite::None && !self.cookie_secure {
+            let message = "is `none`, which browsers take only with `openam.cookie_secure = true`";
+            return wrong("openam.cookie_same_site", message);
+        }
         if self.body_bytes_max == 0 {
             return wrong("openam.body_bytes_max", "must be more than 0");
         }
@@ -85,6 +119,12 @@ impl OpenamSettings {
         }
         if !self.cookie_secure {
             weak.push("`openam.cookie_secure` is off: browsers send session tokens without TLS".to_owned());
+        }
+        if self.cookie_same_site == CookieSameSite::None {
+            weak.push(
+                "`openam.cookie_same_site` is `none`: browsers send session tokens with requests of any site's pages"
+                    .to_owned(),
+            );
         }
         weak
     }

@@ -135,6 +135,7 @@ impl Settings {
         start(&mut self.identity.data);
         start(&mut self.identity.cluster_key_path);
         start(&mut self.identity.audit);
+        start(&mut self.identity.breached_passwords_path);
         self.identity.nats.iter_mut().flat_map(|nats| nats.paths()).for_each(start);
         self.identity.ldap.iter_mut().flat_map(|ldap| ldap.paths()).for_each(start);
         start(&mut self.oauth.data);

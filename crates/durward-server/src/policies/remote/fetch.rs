@@ -1,9 +1,9 @@
 //! One question to a server of bundles.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use durward_files::{SecretReaders, read_secret_text};
 use durward_net::connect::Connector;
 use durward_net::http::{HttpClient, HttpError, read_within};
 use http_body_util::Full;
@@ -16,6 +16,8 @@ use crate::base::settings::{ConfigError, Settings};
 
 /// How many redirects one request follows.
 const REDIRECTS_MAX: usize = 5;
+/// Longest file with credentials.
+const CREDENTIALS_BYTES_MAX: u64 = 64 * 1024;
 /// Longest ETag that is kept.
 const ETAG_BYTES_MAX: usize = 1024;
 /// How long a connection is kept for the next question.
@@ -191,7 +193,7 @@ impl Credentials {
         match self {
             Credentials::Known(value) => Ok(value.clone()),
             Credentials::InFile(path) => {
-                let text = fs::read_to_string(path);
+                let text = read_secret_text(path, SecretReaders::OwnerAndGroup, CREDENTIALS_BYTES_MAX);
                 let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
                 secret(text.trim()).map_err(|message| format!("{}: {message}", path.display()))
             }

@@ -1,7 +1,11 @@
 //! Who asks: a client shows its secret, in the header or in the body (RFC 6749, 2.3.1).
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use durward_session::identity::Moment;
+use durward_session::identity::session::User;
+use durward_session::{SecretAttempt, SecretAttempts, Service, ServiceSettings};
 use hyper::header::{self, HeaderMap};
 
 use durward_wire::percent::form_decoded as decoded;
@@ -17,6 +21,46 @@ use crate::base::settings::{AuthSettings, ConfigError, OauthClientSettings, User
 pub(crate) struct Clients {
     clients: Vec<OauthClientSettings>,
     secrets: Authenticator,
+}
+
+/// Who has to wait after wrong secrets. It outlasts the clients, which settings may change while the server runs.
+pub(super) struct Guesses {
+    attempts: SecretAttempts,
+    service: Option<Service>,
+}
+
+/// What the audit says that was tried.
+const SECRET: &str = "secret of an OAuth client";
+
+impl Guesses {
+    /// Counted as guesses at passwords are, by `identity.user_failures_free` and its kin.
+    pub(super) fn new(service: Option<&Service>, clock: &Clock) -> Guesses {
+        let clock = Arc::clone(clock);
+        let moments: durward_session::Clock = Arc::new(move || Moment::of(clock()));
+        let attempts = match service {
+            Some(service) => SecretAttempts::new(service.settings(), moments),
+            None => SecretAttempts::new(&ServiceSettings::default(), moments),
+        };
+        Guesses { attempts, service: service.cloned() }
+    }
+
+    async fn begin(&self, client: &User, address: IpAddr) -> Result<SecretAttempt, Refusal> {
+        match self.attempts.begin(client, address).await {
+            Ok(attempt) => Ok(attempt),
+            Err(refused) => {
+                if let Some(service) = &self.service {
+                    service.audit_refused_secret(client, address, &refused, SECRET).await;
+                }
+                Err(Refusal::delayed(refused.retry_after()))
+            }
+        }
+    }
+
+    async fn note_wrong(&self, client: &User, address: IpAddr) {
+        if let Some(service) = &self.service {
+            service.audit_wrong_secret(client, address, SECRET).await;
+        }
+    }
 }
 
 impl Clients {
@@ -58,17 +102,33 @@ impl Clients {
     /// Which client asks.
     ///
     /// # Errors
-    /// None that there is, or one that shows a secret in two ways.
+    /// None that there is, one that shows a secret in two ways, or one that has to wait after wrong ones.
     pub(super) async fn authenticate(
         &self,
+        guesses: &Guesses,
+        address: IpAddr,
         headers: &HeaderMap,
         form: &Form,
     ) -> Result<&OauthClientSettings, Refusal> {
         let (name, password) = shown(headers, form)?;
+        // What cannot be a name is nobody's, as at logins.
+        let Ok(client) = User::new("/", &name) else { return Err(wrong()) };
+        // Before what is remembered is looked at: a delay that a right secret passes would let others go on guessing.
+        let attempt = guesses.begin(&client, address).await?;
         match self.secrets.verify(Presented::Simple { name, password }).await {
-            Ok(identity) => self.find(&identity.name).ok_or_else(wrong),
-            Err(Denied::Wrong) => Err(wrong()),
-            Err(Denied::Busy) => Err(Refusal::unavailable("too many secrets are being verified; try again")),
+            Ok(identity) => {
+                attempt.succeeded();
+                self.find(&identity.name).ok_or_else(wrong)
+            }
+            Err(Denied::Wrong) => {
+                attempt.failed();
+                guesses.note_wrong(&client, address).await;
+                Err(wrong())
+            }
+            Err(Denied::Busy) => {
+                attempt.undecided();
+                Err(Refusal::unavailable("too many secrets are being verified; try again"))
+            }
         }
     }
 }

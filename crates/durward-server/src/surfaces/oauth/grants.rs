@@ -174,6 +174,7 @@ async fn session(request: &ClientRequest<'_>) -> Result<(Who, Session), Refusal>
         | Failed::Unknown => Refusal::unavailable("the session cannot be asked about; try again"),
         Failed::Token(_)
         | Failed::Forbidden
+        | Failed::SecondStepNeeded
         | Failed::NoSession
         | Failed::UnknownRealm
         | Failed::Code

@@ -35,6 +35,7 @@ use crate::base::settings::{ConfigError, OauthClientSettings};
 use crate::surfaces::http::Answer;
 use crate::surfaces::http::body::Bodies;
 pub(crate) use clients::Clients;
+use clients::Guesses;
 use form::Form;
 use refusal::Refusal;
 
@@ -55,6 +56,7 @@ pub(crate) enum Ask {
 pub(crate) struct Surface {
     issued: Arc<Issued>,
     clients: ArcSwap<Clients>,
+    guesses: Guesses,
     bodies: Arc<Bodies>,
     metrics: Arc<Metrics>,
     clock: Clock,
@@ -83,6 +85,7 @@ impl Surface {
         Ok(Surface {
             issued: Arc::clone(issued),
             clients: ArcSwap::from_pointee(clients),
+            guesses: Guesses::new(issued.service.as_ref(), clock),
             bodies: Arc::clone(bodies),
             metrics: Arc::clone(metrics),
             clock: Arc::clone(clock),
@@ -135,7 +138,7 @@ impl Surface {
         is_form(&head.headers)?;
         let form = Form::read(&body)?;
         let clients = self.clients.load_full();
-        let client = clients.authenticate(&head.headers, &form).await?;
+        let client = clients.authenticate(&self.guesses, address, &head.headers, &form).await?;
         let (issued, now) = (&*self.issued, Moment::of((self.clock)()));
         let request = ClientRequest { issued, service: issued.service.as_ref(), client, form, now, address };
         match ask {

@@ -1,5 +1,7 @@
 //! What was wrong, as RFC 6749, 5.2 tells it.
 
+use std::time::Duration;
+
 use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
 use serde_json::json;
@@ -14,11 +16,13 @@ pub(super) struct Refusal {
     error: &'static str,
     description: String,
     closes: bool,
+    /// In how many seconds to try again.
+    retry_after_s: Option<u64>,
 }
 
 impl Refusal {
     fn new(status: StatusCode, error: &'static str, description: impl Into<String>) -> Refusal {
-        Refusal { status, error, description: description.into(), closes: false }
+        Refusal { status, error, description: description.into(), closes: false, retry_after_s: None }
     }
 
     fn bad(error: &'static str, description: impl Into<String>) -> Refusal {
@@ -55,7 +59,16 @@ impl Refusal {
 
     /// To be tried again soon.
     pub(super) fn unavailable(description: &str) -> Refusal {
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", description)
+        let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", description);
+        Refusal { retry_after_s: Some(1), ..refusal }
+    }
+
+    /// Too many wrong secrets, or too many that are not decided yet.
+    pub(super) fn delayed(retry_after: Option<Duration>) -> Refusal {
+        let description = "too many failed attempts of this client or from this address";
+        let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable", description);
+        let seconds = retry_after.map_or(1, |span| span.as_millis().div_ceil(1000).max(1));
+        Refusal { retry_after_s: Some(u64::try_from(seconds).unwrap_or(u64::MAX)), ..refusal }
     }
 
     /// The body could not be had.
@@ -76,8 +89,8 @@ impl Refusal {
             let basic = HeaderValue::from_static("Basic realm=\"oauth2\", charset=\"UTF-8\"");
             headers.insert(header::WWW_AUTHENTICATE, basic);
         }
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if self.closes {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

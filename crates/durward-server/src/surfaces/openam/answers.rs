@@ -127,9 +127,11 @@ impl From<Failed> for Refusal {
         match &failed {
             Failed::Token(TokenRefusal::Unavailable) => Refusal::unavailable(failed.to_string()),
             Failed::Token(_) => Refusal::denied(),
-            Failed::Forbidden | Failed::Code | Failed::NoSession | Failed::UnknownRealm => {
-                Refusal::forbidden()
-            }
+            Failed::Forbidden
+            | Failed::SecondStepNeeded
+            | Failed::Code
+            | Failed::NoSession
+            | Failed::UnknownRealm => Refusal::forbidden(),
             Failed::Properties(error) => Refusal::new(StatusCode::BAD_REQUEST, error.to_string()),
             Failed::Delayed { .. } | Failed::Directory(_) | Failed::Unavailable(_) | Failed::Unknown => {
                 Refusal::unavailable(failed.to_string())
@@ -240,6 +242,9 @@ fn set_cookie(mut answer: Answer, name: &str, value: &str, life: &str, settings:
     }
     if settings.cookie_http_only {
         cookie.push_str("; HttpOnly");
+    }
+    if let Some(word) = settings.cookie_same_site.word() {
+        let _ = write!(cookie, "; SameSite={word}");
     }
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         answer.headers_mut().append(header::SET_COOKIE, cookie);

@@ -64,6 +64,7 @@ impl From<Failed> for Fault {
             | Failed::Unknown => Fault::general(StatusCode::SERVICE_UNAVAILABLE, failed.to_string()),
             Failed::Token(_)
             | Failed::Forbidden
+            | Failed::SecondStepNeeded
             | Failed::NoSession
             | Failed::UnknownRealm
             | Failed::Code

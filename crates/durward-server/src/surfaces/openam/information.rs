@@ -58,7 +58,7 @@ fn all(call: &Call<'_>, realm: &str, domains: &[&str]) -> Value {
         "protectedUserAttributes": [],
         "cookieName": settings.cookie_name,
         "secureCookie": settings.cookie_secure,
-        "cookieSameSite": null,
+        "cookieSameSite": settings.cookie_same_site.word(),
         "forgotPassword": "false",
         "forgotUsername": "false",
         "kbaEnabled": "false",

@@ -322,7 +322,7 @@ fn failed(failed: &Failed) -> Problem {
         | Failed::Unavailable(_)
         | Failed::Unknown => Problem::unavailable(detail),
         Failed::Token(_) => no_token(&detail),
-        Failed::Forbidden => Problem::new(StatusCode::FORBIDDEN, detail),
+        Failed::Forbidden | Failed::SecondStepNeeded => Problem::new(StatusCode::FORBIDDEN, detail),
         Failed::NoSession => Problem::new(StatusCode::NOT_FOUND, detail),
         Failed::UnknownRealm | Failed::Properties(_) => Problem::new(StatusCode::BAD_REQUEST, detail),
         Failed::Code => Problem::new(StatusCode::FORBIDDEN, detail),

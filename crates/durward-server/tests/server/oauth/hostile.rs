@@ -173,3 +173,35 @@ fn settings_that_would_give_tokens_to_nobody_or_anybody_stop_the_start() {
         assert!(Settings::from_toml(&format!("oauth.issuer = '{issuer}'"), "t").is_err(), "{issuer}");
     }
 }
+
+#[test]
+fn guesses_at_a_secret_are_delayed_noted_and_in_nobodys_way_who_is_known() {
+    let world = World::new("");
+    let form = [("grant_type", "client_credentials"), ("audience", "else")];
+    let guess = |secret: &str| {
+        world.post("/oauth2/token", &[("Authorization", &basic("other", secret))], &encoded(&form))
+    };
+    assert_eq!(guess("guess").status, 401);
+    assert_eq!(guess("guess").status, 401);
+    assert_eq!(guess("guess").status, 401);
+    // Each further one doubles the delay, which in the end is longer than a slow machine takes for the rest of this.
+    for delay_s in [0, 1, 2, 4, 8, 16] {
+        world.pass(delay_s + 1);
+        assert_eq!(guess("guess").status, 401);
+    }
+    assert_eq!(guess("guess").status, 429);
+    let delayed = guess("s3cret");
+    assert_eq!((delayed.status, &delayed.json()["error"]), (429, &json!("temporarily_unavailable")));
+    assert!(delayed.header("retry-after").parse::<u64>().unwrap() > 0, "the right one waits as well");
+    world.token();
+    world.pass(60);
+    assert_eq!(guess("s3cret").status, 200);
+    world.server.eventually("the audit", |server| {
+        let text = std::fs::read_to_string(server.directory.path("audit/audit.jsonl")).unwrap_or_default();
+        let of = |kind: &str| {
+            let is_it = |line: &&str| line.contains(kind) && line.contains("\"by\":\"other\"");
+            text.lines().filter(is_it).count()
+        };
+        of("login-failed") == 9 && of("login-delayed") > 0
+    });
+}

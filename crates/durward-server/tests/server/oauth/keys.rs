@@ -56,15 +56,16 @@ fn two_servers_with_one_file_sign_with_the_same_keys() {
     assert!(other.is_active(&one.token()));
 }
 
+/// 64 digits as somebody draws them.
+const DRAWN: &str = "0e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85";
+
 /// Nodes of a cluster have no file in common. Whether the store can be reached does not matter for keys.
 #[test]
 fn nodes_with_one_secret_sign_with_the_same_keys() {
     let later = Arc::default();
     let start = |secret: &str| {
         let directory = Directory::new();
-        directory.write("cluster.key", &secret.repeat(64));
-        let owners = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        fs::set_permissions(directory.path("cluster.key"), owners).unwrap();
+        directory.write_secret("cluster.key", &format!("{secret}{}", &DRAWN[1..]));
         let oauth = "algorithms = ['EdDSA', 'ES256']\nkey_period_s = 864000";
         World::start(directory, oauth, &clients(), Arc::clone(&later)).unwrap()
     };
@@ -102,6 +103,35 @@ fn keys_that_others_may_read_are_not_used() {
         fs::write(&path, text).unwrap();
         assert!(start().is_err(), "{text}");
     }
+}
+
+/// Whoever guesses it forges sessions and tokens.
+#[test]
+fn a_cluster_key_that_was_typed_stops_the_start() {
+    for weak in ["0".repeat(64), "07".repeat(32), "0123456789abcdef".repeat(4)] {
+        let directory = Directory::new();
+        directory.write_secret("cluster.key", &weak);
+        let error =
+            World::start(directory, "", &clients(), Arc::default()).map(drop).unwrap_err().to_string();
+        assert!(error.contains("can be guessed"), "{error}");
+    }
+}
+
+#[test]
+fn a_key_that_was_brought_and_others_may_read_stops_the_start() {
+    if !durward_testdata::has_openssl() {
+        return;
+    }
+    let start = |mode| {
+        let directory = Directory::new();
+        rsa_key(&directory, "now.pem");
+        directory.permit("now.pem", mode);
+        let oauth = "algorithms = ['EdDSA', 'RS256']\nrs256_key_paths = ['now.pem']";
+        World::start(directory, oauth, &clients(), Arc::default()).map(drop)
+    };
+    start(0o640).unwrap();
+    let error = start(0o644).unwrap_err().to_string();
+    assert!(error.contains("now.pem") && error.contains("chmod 600"), "{error}");
 }
 
 /// RSA keys are brought.

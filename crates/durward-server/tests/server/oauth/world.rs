@@ -73,6 +73,7 @@ impl World {
         );
         let mut settings = settings(&directory, &text);
         settings.identity.users = Some(directory.path("users"));
+        settings.identity.audit = Some(directory.path("audit"));
         settings.oauth.data = settings.oauth.data.take().map(|data| directory.path(data.to_str().unwrap()));
         for path in &mut settings.oauth.rs256_key_paths {
             *path = directory.path(path.to_str().unwrap());

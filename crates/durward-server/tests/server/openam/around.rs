@@ -1,5 +1,6 @@
 //! The calls around the recorded ones: other methods, missing parameters, other realms, whose session it is.
 
+use durward_server::Settings;
 use durward_session::ServiceSettings;
 use serde_json::{Value, json};
 
@@ -321,8 +322,14 @@ fn cookies_are_kept_from_scripts_and_from_the_open_unless_settings_say_otherwise
         let reply = world.login_at("/json/authenticate", "demo", "changeit");
         reply.all("set-cookie")[0].split_once("; ").unwrap().1.to_owned()
     };
-    assert_eq!(cookie("[openam]\non = true"), "Path=/; Secure; HttpOnly");
+    assert_eq!(cookie("[openam]\non = true"), "Path=/; Secure; HttpOnly; SameSite=Lax");
+    for (word, said) in [("strict", "; SameSite=Strict"), ("none", "; SameSite=None"), ("unset", "")] {
+        let text = format!("[openam]\non = true\ncookie_same_site = \"{word}\"");
+        assert_eq!(cookie(&text), format!("Path=/; Secure; HttpOnly{said}"));
+    }
     let open =
         "[openam]\non = true\ncookie_secure = false\ncookie_http_only = false\ncookie_domain = \"a.example\"";
-    assert_eq!(cookie(open), "Domain=a.example; Path=/");
+    assert_eq!(cookie(open), "Domain=a.example; Path=/; SameSite=Lax");
+    let refused = Settings::from_toml("[openam]\ncookie_secure = false\ncookie_same_site = 'none'", "t");
+    assert!(refused.unwrap_err().to_string().contains("openam.cookie_same_site"));
 }

@@ -16,7 +16,8 @@ use crate::support::{DOCTORS_READ, Directory, Reply, TestServer};
 const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
 
 /// The settings under which the recorded calls are answered.
-pub(crate) const RECORDED: &str = "[openam]\non = true\ncookie_domain = \"openam.local\"";
+pub(crate) const RECORDED: &str =
+    "[openam]\non = true\ncookie_domain = \"openam.local\"\ncookie_same_site = \"unset\"";
 
 pub(crate) struct World {
     pub(crate) server: TestServer,

@@ -17,7 +17,7 @@ use opcua_types::{NodeId, StatusCode};
 use serde_json::{Value as Json, json};
 
 use super::application::{self, OwnApplication, failure};
-use super::settings::text;
+use super::settings::secret_text;
 use crate::failure::{BAD_INPUT, CommandError, CommandResult, DIFFERENT, complain};
 use crate::to_stdout;
 use crate::users::password;
@@ -177,7 +177,7 @@ impl ConnectionArguments {
             settings.authority.identity = ClientIdentity::Certificate(own);
         }
         if let Some(path) = &self.session_file {
-            let token = text(path)?.trim().as_bytes().to_vec().into();
+            let token = secret_text(path)?.trim().as_bytes().to_vec().into();
             settings.authority.identity = ClientIdentity::Issued { token };
         }
         Ok(settings)
