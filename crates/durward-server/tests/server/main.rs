@@ -18,6 +18,7 @@ mod client;
 mod crowds;
 mod decider;
 mod dialects;
+mod fence;
 mod half_closed;
 mod hostile;
 mod http2;

@@ -118,6 +118,10 @@ fn what_is_no_subscription_is_a_bad_request() {
         r#"{"subject":"a","action":"b","resource":"c","secrets":"x"}"#,
         r#"{"subject":"a","action":"b","resource":"c"} x"#,
         r#"{"subject":"a","action":"b","resource":1e2000}"#,
+        // Whoever looks at it on its way could take the first.
+        r#"{"subject":"a","subject":"b","action":"b","resource":"c"}"#,
+        r#"{"subject":{"a":1,"a":2},"action":"b","resource":"c"}"#,
+        r#"{"subject":"a","action":"b","resource":{"a":[{"b":1,"\u0062":2}]}}"#,
         &long,
         &number,
     ];
@@ -136,8 +140,11 @@ fn what_is_no_subscription_is_a_bad_request() {
         assert!(time.len() == 24 && time.ends_with('Z'), "{time}");
         assert_eq!(reply.header("content-type"), "application/json");
     }
+    let twice = r#"{"subject":"a","action":{"b":1,"b":2},"resource":"c"}"#;
+    assert_eq!(ask(&server, "decide", twice).status, 400);
     for path in ["decide", "multi-decide", "multi-decide-all", "multi-decide-all-once"] {
         assert_eq!(ask(&server, path, "[").status, 400, "{path}");
+        assert_eq!(ask(&server, path, &format!("{{\"id\":{twice}}}")).status, 400, "{path}");
     }
     for body in [r#"{"":{}}"#, r#"{"a":1}"#, &format!(r#"{{" ":{ALICE}}}"#)] {
         assert_eq!(ask(&server, "multi-decide-all-once", body).status, 400, "{body}");
