@@ -32,8 +32,8 @@ pub use base::settings::{
     Network, NetworkParseError, OauthClientSettings, OauthSettings, OpcuaAuthoritySettings,
     OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides,
     PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings,
-    SchemaSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings,
-    TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    SchemaSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy,
+    TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

@@ -15,6 +15,7 @@ use super::state::{HTTP2_REQUESTS_PER_CONNECTION, Http};
 use crate::access::auth::{Authenticator, Tokens};
 use crate::access::issued::Issued;
 use crate::access::subject::Subjects;
+use crate::access::subject::fence::Fence;
 use crate::base::Clock;
 use crate::base::limits::{Memory, Places};
 use crate::base::metrics::Metrics;
@@ -71,6 +72,7 @@ impl Parts {
         let sources =
             AttributeSources::start(&settings.attributes, &settings.sources, issuers, &clock)?.map(Arc::new);
         let subjects = Subjects::new(service.as_ref(), issued.as_ref(), &clock);
+        let fence = Fence::new(&settings.identity, subjects.as_ref());
         let announced = sources
             .iter()
             .map(|sources| -> Arc<dyn AttributeSource> { Arc::new(Announced(Arc::clone(sources))) });
@@ -82,6 +84,7 @@ impl Parts {
             &settings,
             &rsocket::Parts {
                 authenticator: &authenticator,
+                fence: &fence,
                 decider: &decider,
                 recorder: &recorder,
                 memory: &memory,
@@ -98,6 +101,7 @@ impl Parts {
                     policies: &policies,
                     sources: sources.as_ref(),
                     subjects: subjects.as_ref(),
+                    fence: &fence,
                     recorder: &recorder,
                     bodies: &bodies,
                     metrics: &metrics,
@@ -107,6 +111,7 @@ impl Parts {
                 &settings,
                 sapl::Parts {
                     authenticator: &authenticator,
+                    fence: &fence,
                     decider: &decider,
                     recorder: &recorder,
                     bodies: &bodies,

@@ -145,7 +145,7 @@ impl<S: Read + Write> Client<S> {
         assert_ne!(rest.first(), Some(&0), "{rest:?}");
     }
 
-    fn expect_error(&mut self, stream: u32, code: ErrorCode, message: &str) {
+    pub(crate) fn expect_error(&mut self, stream: u32, code: ErrorCode, message: &str) {
         let message = Bytes::copy_from_slice(message.as_bytes());
         assert_eq!(self.next(), Some(Frame::Error { stream, code: code as u32, message }));
     }

@@ -49,6 +49,8 @@ pub(crate) struct Identity {
     pub(crate) name: SmolStr,
     /// When the credentials end.
     pub(crate) expires: Option<Instant>,
+    /// Whether the operator said that this caller may assert who a question is about.
+    pub(crate) may_assert_subjects: bool,
     by: By,
     /// The number of the settings by which they were verified.
     settings: u64,
@@ -65,11 +67,25 @@ enum By {
     Token,
 }
 
+impl Identity {
+    /// Whether there were credentials.
+    pub(crate) fn is_authenticated(&self) -> bool {
+        match self.by {
+            By::Nothing => false,
+            By::Secret | By::Token => true,
+        }
+    }
+}
+
 #[cfg(test)]
 impl Identity {
     pub(crate) fn of_test(tenant: &str, name: &str) -> Identity {
         let (tenant, name) = (tenant.into(), name.into());
-        Identity { tenant, name, expires: None, by: By::Secret, settings: 0 }
+        Identity { tenant, name, expires: None, may_assert_subjects: false, by: By::Secret, settings: 0 }
+    }
+
+    pub(crate) fn of_nobody(tenant: &str) -> Identity {
+        Identity { by: By::Nothing, ..Identity::of_test(tenant, "") }
     }
 }
 

@@ -56,6 +56,10 @@ pub struct UserSettings {
     /// The whole API key, as Argon2id writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
+    /// Whether the user may assert who a question is about, where there are users who show tokens
+    /// (`identity.subjects_asserted_by`). Default: false.
+    #[serde(default)]
+    pub may_assert_subjects: bool,
 }
 
 impl Default for AuthSettings {

@@ -34,7 +34,9 @@ pub use durward_sources::{
     AttributeSourceSettings, JwtSettings, LdapDepth, LdapSourceSettings, SourceSettings,
 };
 pub use environment::Overrides;
-pub use identity::{AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, WithoutStore};
+pub use identity::{
+    AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, SubjectsAssertedBy, WithoutStore,
+};
 pub use ldap::{LdapFollow, LdapMemberIs, LdapUserSettings};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use durward_pdp::ir::path::Element;
 use durward_pdp::record::{Record, Recorded};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -18,6 +19,7 @@ use smol_str::SmolStr;
 use tokio::sync::watch;
 
 use crate::access::auth::{Authenticator, Denied, Identity, Presented};
+use crate::access::subject::fence::Fence;
 use crate::base::Clock;
 use crate::base::limits::{Held, Places, Rate};
 use crate::base::metrics::Metrics;
@@ -84,6 +86,7 @@ fn json_answer(text: impl Into<Bytes>) -> Response<Body> {
 /// What requests are answered with.
 pub(crate) struct Surface {
     authenticator: Arc<Authenticator>,
+    fence: Fence,
     decider: DeciderSlot,
     rate: Rate,
     /// Streams of events.
@@ -102,6 +105,7 @@ pub(crate) struct Surface {
 /// What the surface shares with others.
 pub(crate) struct Parts<'p> {
     pub(crate) authenticator: &'p Arc<Authenticator>,
+    pub(crate) fence: &'p Fence,
     pub(crate) decider: &'p DeciderSlot,
     pub(crate) recorder: &'p Recorder,
     pub(crate) bodies: &'p Arc<Bodies>,
@@ -115,6 +119,7 @@ impl Surface {
         let Settings { sapl, .. } = settings;
         Surface {
             authenticator: Arc::clone(parts.authenticator),
+            fence: parts.fence.clone(),
             decider: Arc::clone(parts.decider),
             rate: Rate::new(sapl.requests_per_second_max, Instant::now()),
             streams: Places::new(sapl.streams_max, parts.metrics.streams_open("sse")),
@@ -167,6 +172,9 @@ impl Surface {
         }
         let raw = durward_pdp::ir::json::read_subscription(request.body).ok()?;
         let identity = self.authenticator.remembered(&Presented::from_header(request.authorization), now)?;
+        if !self.fence.lets_assert(Some(&identity)) {
+            return None;
+        }
         let decider = self.decider.get()?;
         let begun = Instant::now();
         let decide = || {
@@ -298,20 +306,33 @@ struct AuthenticatedRequest<'q> {
 impl AuthenticatedRequest<'_> {
     fn read(&self) -> Result<Subscription, Refusal> {
         let note = |fields: &[&str]| self.unknown(fields);
-        json::read_subscription(self.text, note).map_err(|error| self.unreadable(&error))
+        let read = json::read_subscription(self.text, note).map_err(|error| self.unreadable(&error))?;
+        self.fenced(&read)?;
+        Ok(read)
+    }
+
+    /// Whether the caller may ask about this subject.
+    fn fenced(&self, subscription: &Subscription) -> Result<(), Refusal> {
+        let checked = self.surface.fence.check(subscription.element(Element::Subject), self.identity);
+        checked.map_err(|error| self.bad(error.to_string()))
     }
 
     fn read_several(&self) -> Result<MultiSubscription, Refusal> {
         let subscriptions_max = self.surface.multi_subscriptions_max;
         let note = |fields: &[&str]| self.unknown(fields);
-        json::read_multi_subscription_noting(self.text, subscriptions_max, note)
-            .map_err(|error| self.unreadable(&error))
+        let read = json::read_multi_subscription_noting(self.text, subscriptions_max, note)
+            .map_err(|error| self.unreadable(&error))?;
+        read.subscriptions.iter().try_for_each(|(_, subscription)| self.fenced(subscription))?;
+        Ok(read)
     }
 
     fn unreadable(&self, error: &dyn std::fmt::Display) -> Refusal {
-        let message = misdirected(self.ask, self.text).map_or_else(|| error.to_string(), str::to_owned);
+        self.bad(misdirected(self.ask, self.text).map_or_else(|| error.to_string(), str::to_owned))
+    }
+
+    fn bad(&self, message: String) -> Refusal {
         let (request_id, route, caller) = (&self.call.id, self.ask.as_str(), &self.identity.name);
-        tracing::debug!(request_id, route, ?caller, reason = ?message, "a subscription could not be read");
+        tracing::debug!(request_id, route, ?caller, reason = ?message, "a subscription was refused");
         Refusal { message: Some(message), ..Refusal::new(StatusCode::BAD_REQUEST) }
     }
 
@@ -352,7 +373,8 @@ impl AuthenticatedRequest<'_> {
 
     async fn decide_once(self) -> Result<Response<Body>, Refusal> {
         let account = self.account();
-        let raw = durward_pdp::ir::json::read_subscription(self.text).ok().filter(|_| account.is_none());
+        let is_plain = account.is_none() && self.surface.fence.lets_assert(Some(self.identity));
+        let raw = durward_pdp::ir::json::read_subscription(self.text).ok().filter(|_| is_plain);
         let begun = Instant::now();
         let subscription = match raw {
             Some(raw) => match self.guarded(|| Ok(self.decider.decide_raw(&self.identity.tenant, &raw))) {
@@ -360,7 +382,11 @@ impl AuthenticatedRequest<'_> {
                     self.surface.metrics.told(&decision, Some(begun.elapsed()));
                     return Ok(json_answer(decision.to_json()));
                 }
-                Ok(None) => Subscription::from_raw(raw),
+                Ok(None) => {
+                    let subscription = Subscription::from_raw(raw);
+                    self.fenced(&subscription)?;
+                    subscription
+                }
                 Err(_) => self.read()?,
             },
             None => self.read()?,

@@ -11,6 +11,7 @@ use hyper::body::Incoming;
 use smol_str::SmolStr;
 
 use crate::access::subject::Subjects;
+use crate::access::subject::fence::Fence;
 use crate::base::metrics::Metrics;
 use crate::base::settings::Settings;
 use crate::decision_log::Recorder;
@@ -29,6 +30,7 @@ pub(crate) struct Surface {
     sources: Option<Arc<AttributeSources>>,
     /// Who shows tokens, where there are any.
     subjects: Option<Subjects>,
+    fence: Fence,
     recorder: Recorder,
     bodies: Arc<Bodies>,
     metrics: Arc<Metrics>,
@@ -44,6 +46,7 @@ pub(crate) struct Parts<'p> {
     pub(crate) policies: &'p Arc<InForce>,
     pub(crate) sources: Option<&'p Arc<AttributeSources>>,
     pub(crate) subjects: Option<&'p Subjects>,
+    pub(crate) fence: &'p Fence,
     pub(crate) recorder: &'p Recorder,
     pub(crate) bodies: &'p Arc<Bodies>,
     pub(crate) metrics: &'p Arc<Metrics>,
@@ -55,6 +58,7 @@ impl Surface {
             policies: Arc::clone(parts.policies),
             sources: parts.sources.cloned(),
             subjects: parts.subjects.cloned(),
+            fence: parts.fence.clone(),
             recorder: parts.recorder.clone(),
             bodies: Arc::clone(parts.bodies),
             metrics: Arc::clone(parts.metrics),
@@ -64,9 +68,14 @@ impl Surface {
         }
     }
 
-    /// Whether somebody else looks at requests: attribute sources, or the decision log.
+    /// Whether callers may say who a request is about. Nothing is known of callers here.
+    fn lets_assert(&self) -> bool {
+        self.fence.lets_assert(None)
+    }
+
+    /// Whether somebody else looks at requests: attribute sources, the decision log, or whoever has to find the tokens in them.
     fn shows_requests(&self) -> bool {
-        self.sources.is_some() || self.recorder.is_on()
+        self.sources.is_some() || self.recorder.is_on() || !self.lets_assert()
     }
 
     /// Whether any request can be answered as [`Surface::answer_direct`] does.

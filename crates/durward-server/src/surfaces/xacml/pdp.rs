@@ -191,7 +191,7 @@ fn read(
     if has_short_ids {
         request.expand_short_ids();
     }
-    match attributes::looked_at(&request).map_err(wrong_subject)? {
+    match attributes::looked_at(&request, call.surface.lets_assert()).map_err(wrong_subject)? {
         None => Ok(ParsedRequest::Whole(request)),
         Some(tokens) => Ok(ParsedRequest::WithTokens(request, tokens)),
     }
