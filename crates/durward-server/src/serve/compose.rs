@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 use durward_pdp::AttributeSource;
@@ -10,6 +9,7 @@ use durward_session::Service;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::watch;
 
+use super::places::ConnectionPlaces;
 use super::routes::RouteName;
 use super::state::{HTTP2_REQUESTS_PER_CONNECTION, Http};
 use crate::access::auth::{Authenticator, Tokens};
@@ -125,15 +125,14 @@ impl Parts {
             oauth,
             health: health::Surface::new(&settings, &policies, service.as_ref(), &metrics, stop.subscribe()),
             settings: Arc::clone(&settings),
-            metrics,
             request_ids,
-            connections: AtomicUsize::new(0),
-            connections_max: AtomicUsize::new(settings.server.connections_max),
+            connections: ConnectionPlaces::new(&settings.server, metrics.connections_open.clone()),
             // `requests_in_flight` counts them.
             http2_requests: Places::new(
                 HTTP2_REQUESTS_PER_CONNECTION * settings.server.connections_max,
                 Gauge::default(),
             ),
+            metrics,
         };
         if let Some(service) = service.clone().filter(|_| settings.openam.on) {
             http.openam.set_sessions(service);

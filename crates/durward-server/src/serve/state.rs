@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use super::places::ConnectionPlaces;
 use crate::base::Clock;
 use crate::base::limits::Places;
 use crate::base::metrics::Metrics;
@@ -33,9 +33,7 @@ pub(crate) struct Http {
     /// Tokens for other services, where they are given.
     pub(super) oauth: Option<oauth::Surface>,
     pub(super) health: health::Surface,
-    pub(super) connections: AtomicUsize,
-    /// `server.connections_max`, which can change.
-    pub(super) connections_max: AtomicUsize,
+    pub(super) connections: Arc<ConnectionPlaces>,
     /// Requests over HTTP/2 under way on all connections together.
     pub(super) http2_requests: Arc<Places>,
 }
@@ -48,13 +46,13 @@ impl Http {
 
     /// Takes up limits that can change while the server runs.
     pub(super) fn take_up(&self, settings: &ServerSettings) {
-        self.connections_max.store(settings.connections_max, Ordering::Relaxed);
+        self.connections.take_up(settings);
         self.http2_requests.set_max(HTTP2_REQUESTS_PER_CONNECTION * settings.connections_max);
     }
 
     /// How many connections there are.
     pub(super) fn connection_count(&self) -> usize {
-        self.connections.load(Ordering::Relaxed)
+        self.connections.count()
     }
 }
 

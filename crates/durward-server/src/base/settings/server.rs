@@ -27,6 +27,9 @@ pub struct ServerSettings {
     pub workers: usize,
     /// Most connections open at once. Default: 1000; an idle one costs some 15 KiB.
     pub connections_max: usize,
+    /// Most connections of one address, or of one IPv6 network of 64 bits; 0 means a quarter of `connections_max`. This machine and
+    /// `trusted_proxies` may have all. Default: 0.
+    pub connections_per_address_max: usize,
     /// Most bytes of request line and header fields together. Default: 16 KiB, far more than any client sends.
     pub header_bytes_max: usize,
     /// Most bytes of one request's body. Default: 1 MiB, about 5,000 attributes.
@@ -83,6 +86,7 @@ impl Default for ServerSettings {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
             workers: 0,
             connections_max: 1_000,
+            connections_per_address_max: 0,
             header_bytes_max: 16 * 1024,
             body_bytes_max: 1024 * 1024,
             body_memory_bytes_max: 32 * 1024 * 1024,

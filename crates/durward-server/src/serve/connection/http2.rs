@@ -25,13 +25,13 @@ use tokio::time::sleep_until;
 
 use super::requests::{RequestGuard, Requests, TimeoutCheck};
 use super::rewound::Rewound;
-use super::{End, HEADER_COUNT_MAX};
+use super::{Activity, End, HEADER_COUNT_MAX};
 use crate::base::limits::Held;
 use crate::serve::dispatch;
 use crate::serve::state::Http;
-use crate::surfaces::http::Form;
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::Problem;
+use crate::surfaces::http::{Authenticated, Form};
 
 /// How many requests may be under way on one connection of HTTP/2; a client that wants more waits (RFC 9113, 5.1.2).
 const REQUESTS_AT_ONCE_MAX: u32 = 128;
@@ -54,19 +54,25 @@ pub(super) async fn serve<S>(
     client: SocketAddr,
     http: &Arc<Http>,
     mut stopping: watch::Receiver<bool>,
+    activity: &Arc<Activity>,
 ) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let settings = &http.settings.server;
     let requests = Arc::new(Requests::new(settings, http.settings.sapl.keep_alive()));
+    activity.speaks_http2(&requests);
     let service = service_fn(|request: Request<Incoming>| {
         let (http, guard) = (Arc::clone(http), Arc::new(requests.begin()));
+        let activity = Arc::clone(activity);
         async move {
             let held = http.http2_requests.take();
             let answer = answer(&http, client, request, held.is_some()).await;
             guard.is_answered();
             answer.map(|answer| {
+                if answer.extensions().get::<Authenticated>().is_some() {
+                    activity.authenticate();
+                }
                 // Streams of events have limits of their own.
                 let held = held.filter(|_| matches!(answer.body(), Body::Whole(_)));
                 answer.map(|body| Tracked { body, guard, held })

@@ -2,6 +2,7 @@
 //!
 //! A client of HTTP/2 says so by its first bytes, the preface (RFC 9113, 3.4), with TLS and without; everything else is HTTP/1.1.
 
+mod activity;
 #[cfg(test)]
 mod congested;
 mod corked;
@@ -25,6 +26,8 @@ use tokio::time::{Sleep, timeout_at};
 
 use super::state::Http;
 use crate::base::socket;
+pub(super) use activity::{Activity, Idle};
+pub(super) use http1::serve_one;
 use rewound::Rewound;
 
 /// Most header fields of a request.
@@ -46,12 +49,13 @@ enum End {
     TooSlow(&'static str),
 }
 
-/// Serves a connection until it ends, is too slow, or the server stops and its last request is answered.
-pub(crate) async fn serve<S>(
+/// Serves a connection until it ends, is too slow, or the server stops and its last request is answered; `activity` is told what it does.
+pub(crate) async fn serve_as<S>(
     mut stream: S,
     client: SocketAddr,
     http: Arc<Http>,
     mut stopping: watch::Receiver<bool>,
+    activity: Arc<Activity>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -74,9 +78,11 @@ pub(crate) async fn serve<S>(
     };
     let end = match opening {
         Ok(Opening { is_http2: true, bytes }) => {
-            http2::serve(Rewound::new(stream, bytes), client, &http, stopping).await
+            http2::serve(Rewound::new(stream, bytes), client, &http, stopping, &activity).await
         }
-        Ok(Opening { is_http2: false, bytes }) => http1::serve(stream, bytes, client, &http, stopping).await,
+        Ok(Opening { is_http2: false, bytes }) => {
+            http1::serve(stream, bytes, client, &http, stopping, &activity).await
+        }
         Err(end) => end,
     };
     match end {
@@ -209,6 +215,13 @@ mod tests {
         fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
             Pin::new(&mut self.stream).poll_shutdown(cx)
         }
+    }
+
+    async fn serve<S>(stream: S, client: SocketAddr, http: Arc<Http>, stopping: watch::Receiver<bool>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        serve_as(stream, client, http, stopping, Arc::new(Activity::new(Instant::now()))).await;
     }
 
     fn parts() -> Parts {

@@ -32,7 +32,7 @@ use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as W
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::events::{self, Body, Events, Source};
-use crate::surfaces::http::{Call, text_of};
+use crate::surfaces::http::{Authenticated, Call, text_of};
 use durward_wire::http1::DirectRequest;
 use durward_wire::sapl::json;
 use refusal::{Refusal, misdirected};
@@ -263,13 +263,17 @@ impl Surface {
             identity: &identity,
             text: &text,
         };
-        match ask {
+        let mut answer = match ask {
             Ask::DecideOnce => request.decide_once().await,
             Ask::MultiDecideAllOnce => request.decide_all_once().await,
             Ask::Decide => request.decide(),
             Ask::MultiDecide => request.decide_all(Emit::Changed),
             Ask::MultiDecideAll => request.decide_all(Emit::All),
+        }?;
+        if identity.is_authenticated() {
+            answer.extensions_mut().insert(Authenticated);
         }
+        Ok(answer)
     }
 
     async fn authenticated(&self, headers: &HeaderMap) -> Result<Identity, Refusal> {
