@@ -28,12 +28,13 @@ pub use base::settings::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings, ClientGrant, ConfigError,
     DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs,
-    LdapSourceSettings, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings, NatsStoreSettings,
-    Network, NetworkParseError, OauthClientSettings, OauthSettings, OpcuaAuthoritySettings,
-    OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides,
-    PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings,
-    SchemaSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy,
-    TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings, ListenSurface, LogFormat, LogLevel,
+    LogSettings, NatsStoreSettings, Network, NetworkParseError, OauthClientSettings, OauthSettings,
+    OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
+    OpenamSettings, Overrides, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode,
+    RsocketSettings, SaplSettings, SchemaSettings, SecondStepAt, ServerSettings, SessionMode, Settings,
+    SourceSettings, SubjectsAssertedBy, TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX,
+    WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

@@ -14,7 +14,8 @@ use tokio::time::{sleep, timeout};
 
 use super::connection;
 use super::places::{ConnectionPlace, NoPlace, ReservedPlace};
-use super::state::{Http, note_not_accepted};
+use super::state::{Http, Peer, note_not_accepted};
+use crate::base::settings::SurfaceSet;
 use crate::base::socket::prepare;
 use durward_net::tls::Acceptor;
 
@@ -43,6 +44,32 @@ const HTTP1_REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 
 /// each may be sent again (RFC 9113, 6.8).
 const HTTP2_REFUSAL: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
 
+/// A socket that is listened on.
+pub(super) struct Listener {
+    pub(super) socket: std::net::TcpListener,
+    pub(super) door: Door,
+}
+
+/// What becomes of connections over one socket.
+#[derive(Clone)]
+pub(super) struct Door {
+    pub(super) tls: Option<Acceptor>,
+    /// Whether callers show certificates.
+    pub(super) is_authenticated: bool,
+    /// What is answered.
+    pub(super) surfaces: SurfaceSet,
+}
+
+impl Listener {
+    /// The same socket, for another worker.
+    ///
+    /// # Errors
+    /// Files ran out.
+    pub(super) fn try_clone(&self) -> io::Result<Listener> {
+        Ok(Listener { socket: self.socket.try_clone()?, door: self.door.clone() })
+    }
+}
+
 /// # Errors
 /// An address that is in use or not ours.
 pub(crate) fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
@@ -55,13 +82,13 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
 }
 
 /// Accepts and serves until the server stops, then waits for its connections, for as long as the settings say.
-pub(crate) async fn work(
-    listener: std::net::TcpListener,
-    tls: Option<Acceptor>,
+pub(super) async fn work(
+    listener: Listener,
     http: Arc<Http>,
     mut stopping: watch::Receiver<bool>,
 ) -> io::Result<()> {
-    let listener = TcpListener::from_std(listener)?;
+    let Listener { socket, door } = listener;
+    let listener = TcpListener::from_std(socket)?;
     // Every connection holds a sender; when all are gone, so are the connections.
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
     loop {
@@ -71,7 +98,7 @@ pub(crate) async fn work(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, client)) => start(stream, client, tls.as_ref(), &http, &stopping, &alive),
+            Ok((stream, client)) => start(stream, client, &door, &http, &stopping, &alive),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 sleep(ACCEPT_PAUSE).await;
@@ -89,11 +116,12 @@ pub(crate) async fn work(
 fn start(
     stream: TcpStream,
     client: SocketAddr,
-    tls: Option<&Acceptor>,
+    door: &Door,
     http: &Arc<Http>,
     stopping: &watch::Receiver<bool>,
     alive: &mpsc::Sender<()>,
 ) {
+    let door = door.clone();
     let place = match http.connections.take(client.ip(), Instant::now()) {
         Ok(place) => place,
         Err(NoPlace(setting)) => {
@@ -101,7 +129,7 @@ fn start(
             http.metrics.limit_hit(setting);
             if let Some(reserved) = http.connections.reserve(client.ip()) {
                 prepare(&stream, http.settings.server.request_time_max());
-                tokio::spawn(without_place(stream, client, tls.cloned(), Arc::clone(http), reserved));
+                tokio::spawn(without_place(stream, client, door, Arc::clone(http), reserved));
             }
             return;
         }
@@ -109,14 +137,13 @@ fn start(
     http.metrics.connection("accepted");
     prepare(&stream, http.settings.server.request_time_max());
     let (http, stopping, alive) = (Arc::clone(http), stopping.clone(), alive.clone());
-    let tls = tls.cloned();
     tokio::spawn(async move {
         tokio::select! {
             () = place.ended() => {
                 http.metrics.connection("displaced");
                 tracing::debug!(%client, "an idle connection made room for another one");
             }
-            () = serve(stream, client, tls, &http, stopping, &place) => {}
+            () = serve(stream, client, door, &http, stopping, &place) => {}
         }
         drop((place, alive));
     });
@@ -126,22 +153,22 @@ fn start(
 async fn serve(
     stream: TcpStream,
     client: SocketAddr,
-    tls: Option<Acceptor>,
+    door: Door,
     http: &Arc<Http>,
     stopping: watch::Receiver<bool>,
     place: &ConnectionPlace,
 ) {
     let (own, activity) = (Arc::clone(http), Arc::clone(&place.activity));
-    let Some(tls) = tls else {
-        return connection::serve_as(stream, client, own, stopping, activity).await;
+    let peer = Peer { address: client, surfaces: door.surfaces };
+    let Some(tls) = door.tls else {
+        return connection::serve_as(stream, peer, own, stopping, activity).await;
     };
     match tls.accept(stream, http.settings.server.header_time_max()).await {
         Ok(stream) => {
-            let settings = http.settings.server.tls.as_ref();
-            if settings.is_some_and(|tls| tls.client_authorities.is_some()) {
+            if door.is_authenticated {
                 place.activity.authenticate();
             }
-            connection::serve_as(stream, client, own, stopping, activity).await;
+            connection::serve_as(stream, peer, own, stopping, activity).await;
         }
         Err(why) => note_not_accepted(&http.metrics, client, &why),
     }
@@ -151,15 +178,16 @@ async fn serve(
 async fn without_place(
     stream: TcpStream,
     client: SocketAddr,
-    tls: Option<Acceptor>,
+    door: Door,
     http: Arc<Http>,
     reserved: ReservedPlace,
 ) {
+    let peer = Peer { address: client, surfaces: door.surfaces };
     // Whether the client hears it does not matter any more.
-    let _ = match tls {
-        None => on_reserve(stream, client, &http).await,
+    let _ = match door.tls {
+        None => on_reserve(stream, peer, &http).await,
         Some(tls) => match tls.accept(stream, REFUSAL_TIME_MAX).await {
-            Ok(stream) => on_reserve(stream, client, &http).await,
+            Ok(stream) => on_reserve(stream, peer, &http).await,
             Err(why) => {
                 note_not_accepted(&http.metrics, client, &why);
                 Ok(())
@@ -171,7 +199,7 @@ async fn without_place(
 
 /// Answers one request that the reserve is for, and refuses all others in the version that the caller speaks. Who says nothing for a
 /// while is told in HTTP/1.1.
-async fn on_reserve<S>(mut stream: S, client: SocketAddr, http: &Arc<Http>) -> io::Result<()>
+async fn on_reserve<S>(mut stream: S, peer: Peer, http: &Arc<Http>) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -179,7 +207,7 @@ where
     let first = timeout(REFUSAL_TIME_MAX / 4, stream.read_buf(&mut bytes)).await;
     first.unwrap_or(Ok(0))?;
     if ON_RESERVE.iter().any(|beginning| bytes.starts_with(beginning)) {
-        let served = connection::serve_one(stream, bytes.freeze(), client, http);
+        let served = connection::serve_one(stream, bytes.freeze(), peer, http);
         let _ = timeout(http.settings.server.request_time_max(), served).await;
         return Ok(());
     }

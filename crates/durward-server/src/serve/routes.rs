@@ -1,6 +1,6 @@
 //! Every route there is: the list the router walks, and the one `docs/routes.md` is compared with.
 
-use crate::base::settings::Settings;
+use crate::base::settings::{ListenSurface, Settings};
 use crate::surfaces::oauth;
 use crate::surfaces::sapl::Ask;
 use crate::surfaces::v1::Act;
@@ -32,6 +32,23 @@ pub(crate) enum Endpoint {
     Sapl(Ask),
     Identity(Act),
     Oauth(oauth::Ask),
+}
+
+impl Endpoint {
+    /// What a listener carries where this is to be had.
+    pub(super) fn surface(self) -> ListenSurface {
+        match self {
+            Endpoint::Home | Endpoint::Pdp(_) | Endpoint::Wso2Home | Endpoint::Sapl(_) => {
+                ListenSurface::Decisions
+            }
+            Endpoint::Live | Endpoint::Ready => ListenSurface::Health,
+            Endpoint::Metrics => ListenSurface::Metrics,
+            Endpoint::Identity(
+                Act::AdminSessions | Act::AdminRevoke | Act::AdminForgive | Act::AdminRotate,
+            ) => ListenSurface::Administration,
+            Endpoint::Identity(_) | Endpoint::Oauth(_) => ListenSurface::Login,
+        }
+    }
 }
 
 /// Whoever may open a connection: the address listened on, TLS client certificates and the proxy in front decide

@@ -9,13 +9,20 @@ use crate::base::Clock;
 use crate::base::limits::Places;
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
-use crate::base::settings::{ServerSettings, Settings};
+use crate::base::settings::{ServerSettings, Settings, SurfaceSet};
 use crate::surfaces::{health, oauth, openam, sapl, v1, xacml};
 use durward_net::tls::NotAccepted;
 
 /// How many requests over HTTP/2 may be under way, for each connection that there may be: one connection may have 128, all together not so
 /// many.
 pub(super) const HTTP2_REQUESTS_PER_CONNECTION: usize = 4;
+
+/// Who connected, and what is answered where they did.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
+    pub(super) surfaces: SurfaceSet,
+}
 
 /// Shared by all workers and connections over HTTP.
 pub(crate) struct Http {

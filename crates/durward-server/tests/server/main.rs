@@ -27,6 +27,7 @@ mod identity;
 mod jwt;
 mod large_directories;
 mod limits;
+mod listeners;
 mod logs;
 mod logs_surfaces;
 mod metrics;

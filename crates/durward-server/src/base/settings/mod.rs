@@ -8,6 +8,7 @@ mod bundles;
 mod environment;
 mod identity;
 mod ldap;
+mod listen;
 mod log;
 mod names;
 mod nats;
@@ -23,6 +24,7 @@ pub(crate) mod words;
 mod xacml;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +40,8 @@ pub use identity::{
     AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, SubjectsAssertedBy, WithoutStore,
 };
 pub use ldap::{LdapFollow, LdapMemberIs, LdapUserSettings};
+pub(crate) use listen::SurfaceSet;
+pub use listen::{ListenSettings, ListenSurface};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use nats::NatsStoreSettings;
@@ -60,6 +64,8 @@ pub use xacml::XacmlSettings;
 pub struct Settings {
     /// The socket and its limits.
     pub server: ServerSettings,
+    /// Further addresses to listen on.
+    pub listen: Vec<ListenSettings>,
     /// Which policies are in force, and how they are watched.
     pub policies: PolicySettings,
     /// Whose bundles of policies are taken.
@@ -101,6 +107,7 @@ impl Settings {
     /// The first contradiction, in the words of the file.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.server.check()?;
+        self.check_listeners()?;
         self.limits.check()?;
         self.policies.check()?;
         self.check_bundles()?;
@@ -119,6 +126,21 @@ impl Settings {
             attribute.check(&self.sources)?;
         }
         Ok(())
+    }
+
+    fn check_listeners(&self) -> Result<(), ConfigError> {
+        let mut before: Vec<SocketAddr> = vec![self.server.listen];
+        for listen in &self.listen {
+            listen.check(&before)?;
+            before.push(listen.address);
+        }
+        Ok(())
+    }
+
+    /// Whether only programs of this machine can ask for decisions.
+    fn is_for_this_machine(&self) -> bool {
+        self.server.is_for_this_machine()
+            && !self.listen.iter().any(ListenSettings::brings_others_to_decisions)
     }
 
     /// Policies of nobody in particular are not taken by mistake.
@@ -153,12 +175,12 @@ impl Settings {
 
     /// Whether SAPL's decisions are answered over HTTP. What is not said is yes where only this machine can connect.
     pub(crate) fn answers_sapl(&self) -> bool {
-        self.sapl.http.unwrap_or_else(|| self.server.is_for_this_machine())
+        self.sapl.http.unwrap_or_else(|| self.is_for_this_machine())
     }
 
     /// Whether SAPL's decisions are answered to whoever can connect, because nothing is set and only this machine can.
     pub(crate) fn answers_sapl_to_this_machine(&self) -> bool {
-        self.sapl.http.is_none() && self.server.is_for_this_machine() && !self.auth.has_a_way()
+        self.sapl.http.is_none() && self.is_for_this_machine() && !self.auth.has_a_way()
     }
 
     /// Who may ask over SAPL's protocols: what is set, or else what [`Settings::answers_sapl_to_this_machine`] says. RSocket is not
@@ -171,6 +193,7 @@ impl Settings {
     /// What is allowed but weak: said in the log at the start and in `/health/ready` for as long as it is so.
     pub fn weaknesses(&self) -> Vec<String> {
         let mut weak = self.server.weaknesses();
+        weak.extend(self.listen.iter().filter_map(ListenSettings::weaknesses));
         weak.extend(self.decision_log.weaknesses());
         if self.policies.source.is_bundled() {
             weak.extend(self.bundles.weaknesses());

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ConfigError;
+use super::listen::check_surfaces;
 use super::network::Network;
+use super::{ConfigError, ListenSurface};
 
 /// How many workers `workers = 0` starts at most: four answer more requests than most networks bring, and each
 /// costs memory.
@@ -23,6 +24,8 @@ pub struct ServerSettings {
     /// The address and port to listen on; port 0 takes a free one. Default: `127.0.0.1:8080`, so that nobody
     /// exposes a decision point without having said so.
     pub listen: SocketAddr,
+    /// What is answered there. Default: everything.
+    pub surfaces: Vec<ListenSurface>,
     /// How many threads answer; 0 means one per core, [`WORKERS_AUTOMATIC_MAX`] at most. Default: 0.
     pub workers: usize,
     /// Most connections open at once. Default: 1000; an idle one costs some 15 KiB.
@@ -84,6 +87,7 @@ impl Default for ServerSettings {
     fn default() -> ServerSettings {
         ServerSettings {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
+            surfaces: ListenSurface::ALL.to_vec(),
             workers: 0,
             connections_max: 1_000,
             connections_per_address_max: 0,
@@ -111,6 +115,7 @@ impl ServerSettings {
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
+        check_surfaces("server.surfaces", &self.surfaces)?;
         if let Some(network) = self.trusted_proxies.iter().find(|network| network.is_everybody()) {
             let message = format!("has `{network}`: whoever calls could say to be anybody; name the proxies");
             return Err(ConfigError::of_setting("server.trusted_proxies", message));

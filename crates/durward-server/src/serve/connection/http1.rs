@@ -11,7 +11,6 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -28,8 +27,9 @@ use tokio::time::sleep_until;
 use super::corked::{Cork, TURNS_MAX, corked};
 use super::rewound::Rewound;
 use super::{Activity, End, HEADER_COUNT_MAX, poll_timer};
+use crate::base::settings::SurfaceSet;
 use crate::serve::dispatch::{self, Date};
-use crate::serve::state::Http;
+use crate::serve::state::{Http, Peer};
 use crate::surfaces::http::Authenticated;
 use crate::surfaces::http::phase::{Phase, Wait};
 use crate::surfaces::sapl;
@@ -45,7 +45,7 @@ struct Watched<S> {
 pub(super) async fn serve<S>(
     stream: S,
     first: Bytes,
-    client: SocketAddr,
+    peer: Peer,
     http: &Arc<Http>,
     mut stopping: watch::Receiver<bool>,
     activity: &Activity,
@@ -58,7 +58,7 @@ where
     let settings = &http.settings.server;
     let service = service_fn(|request| async {
         phase.set(Wait::Answer);
-        let answer = dispatch::answer(http, client, request).await;
+        let answer = dispatch::answer(http, peer, request).await;
         phase.set(Wait::Taking);
         answer.map(|mut answer| {
             if answer.extensions().get::<Authenticated>().is_some() {
@@ -88,7 +88,7 @@ where
         loop {
             // While the server stops, the library ends the connection.
             if is_settled && !is_told {
-                match poll_direct(&cork, (&phase, activity), http, &mut date, cx) {
+                match poll_direct(&cork, (&phase, activity), (http, peer.surfaces), &mut date, cx) {
                     Poll::Ready(Ok(())) => {}
                     Poll::Ready(Err(error)) => {
                         let _ = cork.poll_send(cx);
@@ -153,16 +153,16 @@ where
 ///
 /// # Errors
 /// A connection that breaks off, a request that is none.
-pub(crate) async fn serve_one<S>(
+pub(in crate::serve) async fn serve_one<S>(
     stream: S,
     first: Bytes,
-    client: SocketAddr,
+    peer: Peer,
     http: &Arc<Http>,
 ) -> Result<(), hyper::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = service_fn(|request| dispatch::answer(http, client, request));
+    let service = service_fn(|request| dispatch::answer(http, peer, request));
     http1::Builder::new()
         .keep_alive(false)
         .half_close(true)
@@ -183,7 +183,7 @@ fn is_direct<S>(cork: &Cork<S>, phase: &Phase) -> bool {
 fn poll_direct<S: AsyncRead + AsyncWrite + Unpin>(
     cork: &Cork<S>,
     (phase, activity): (&Phase, &Activity),
-    http: &Http,
+    (http, surfaces): (&Http, SurfaceSet),
     date: &mut Date,
     cx: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
@@ -192,7 +192,7 @@ fn poll_direct<S: AsyncRead + AsyncWrite + Unpin>(
     }
     let head_bytes_max = http.settings.server.header_bytes_max;
     let turn = cork.poll_direct(cx, head_bytes_max, |request, out| {
-        let is_answered = dispatch::answer_directly(http, request, date, out);
+        let is_answered = dispatch::answer_directly(http, surfaces, request, date, out);
         // Credentials were looked at only there, and were right.
         if is_answered && request.authorization.is_some() && request.path.starts_with(sapl::PREFIX) {
             activity.authenticate();

@@ -4,7 +4,6 @@
 //! not yet read, by the windows of flow control.
 
 use std::future::{Future, poll_fn};
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -28,7 +27,7 @@ use super::rewound::Rewound;
 use super::{Activity, End, HEADER_COUNT_MAX};
 use crate::base::limits::Held;
 use crate::serve::dispatch;
-use crate::serve::state::Http;
+use crate::serve::state::{Http, Peer};
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Authenticated, Form};
@@ -51,7 +50,7 @@ const RESETS_PENDING_MAX: usize = 32;
 /// Serves a connection until it ends, is too slow, or the server stops and its last request is answered.
 pub(super) async fn serve<S>(
     stream: Rewound<S>,
-    client: SocketAddr,
+    peer: Peer,
     http: &Arc<Http>,
     mut stopping: watch::Receiver<bool>,
     activity: &Arc<Activity>,
@@ -67,7 +66,7 @@ where
         let activity = Arc::clone(activity);
         async move {
             let held = http.http2_requests.take();
-            let answer = answer(&http, client, request, held.is_some()).await;
+            let answer = answer(&http, peer, request, held.is_some()).await;
             guard.is_answered();
             answer.map(|answer| {
                 if answer.extensions().get::<Authenticated>().is_some() {
@@ -147,7 +146,7 @@ impl<F: Future + Send + 'static> Executor<F> for Ending {
 
 async fn answer(
     http: &Http,
-    client: SocketAddr,
+    peer: Peer,
     mut request: Request<Incoming>,
     has_place: bool,
 ) -> Result<Response<Body>, std::convert::Infallible> {
@@ -165,7 +164,7 @@ async fn answer(
         Some(problem) => problem.into_answer(Form::Json).map(Body::Whole),
         None => {
             name_host(&mut request);
-            dispatch::answer(http, client, request).await?
+            dispatch::answer(http, peer, request).await?
         }
     };
     // The library leaves the body of an answer to HEAD away for HTTP/1.1 only (RFC 9110, 9.3.2).

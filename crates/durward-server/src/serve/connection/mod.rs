@@ -13,7 +13,6 @@ mod rewound;
 
 use std::error::Error;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -24,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Sleep, timeout_at};
 
-use super::state::Http;
+use super::state::{Http, Peer};
 use crate::base::socket;
 pub(super) use activity::{Activity, Idle};
 pub(super) use http1::serve_one;
@@ -50,9 +49,9 @@ enum End {
 }
 
 /// Serves a connection until it ends, is too slow, or the server stops and its last request is answered; `activity` is told what it does.
-pub(crate) async fn serve_as<S>(
+pub(super) async fn serve_as<S>(
     mut stream: S,
-    client: SocketAddr,
+    peer: Peer,
     http: Arc<Http>,
     mut stopping: watch::Receiver<bool>,
     activity: Arc<Activity>,
@@ -78,10 +77,10 @@ pub(crate) async fn serve_as<S>(
     };
     let end = match opening {
         Ok(Opening { is_http2: true, bytes }) => {
-            http2::serve(Rewound::new(stream, bytes), client, &http, stopping, &activity).await
+            http2::serve(Rewound::new(stream, bytes), peer, &http, stopping, &activity).await
         }
         Ok(Opening { is_http2: false, bytes }) => {
-            http1::serve(stream, bytes, client, &http, stopping, &activity).await
+            http1::serve(stream, bytes, peer, &http, stopping, &activity).await
         }
         Err(end) => end,
     };
@@ -91,7 +90,7 @@ pub(crate) async fn serve_as<S>(
         End::Failed(error) if is_given_up(&*error) => http.metrics.limit_hit("server.request_time_ms_max"),
         End::Failed(error) => {
             http.metrics.connection("failed");
-            tracing::debug!(%client, %error, "a connection failed");
+            tracing::debug!(client = %peer.address, %error, "a connection failed");
         }
         // An idle connection that ends is the ordinary course of things and no limit that was hit.
         End::TooSlow("server.idle_time_ms_max") => {}
@@ -171,6 +170,7 @@ fn poll_timer(
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::SystemTime;
 
@@ -179,7 +179,7 @@ mod tests {
 
     use super::congested::{Client, Congested, Pace};
     use super::*;
-    use crate::base::settings::Settings;
+    use crate::base::settings::{Settings, SurfaceSet};
     use crate::serve::compose::Parts;
 
     const ALL_MAY: &str = r#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="all" Version="1.0"
@@ -221,7 +221,9 @@ mod tests {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        serve_as(stream, client, http, stopping, Arc::new(Activity::new(Instant::now()))).await;
+        let surfaces = SurfaceSet::of(&http.settings.server.surfaces);
+        let peer = Peer { address: client, surfaces };
+        serve_as(stream, peer, http, stopping, Arc::new(Activity::new(Instant::now()))).await;
     }
 
     fn parts() -> Parts {
