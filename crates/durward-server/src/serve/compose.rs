@@ -20,7 +20,7 @@ use crate::base::Clock;
 use crate::base::limits::{Memory, Places};
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
-use crate::base::settings::{AttributeSettings, ConfigError, JwtSettings, Settings};
+use crate::base::settings::{AttributeSettings, ConfigError, Guarded, JwtSettings, Settings};
 use crate::decider::DeciderSlot;
 use crate::decision_log::{DecisionLog, Recorder};
 use crate::policies::InForce;
@@ -102,6 +102,7 @@ impl Parts {
                     sources: sources.as_ref(),
                     subjects: subjects.as_ref(),
                     fence: &fence,
+                    authenticator: &authenticator,
                     recorder: &recorder,
                     bodies: &bodies,
                     metrics: &metrics,
@@ -124,6 +125,7 @@ impl Parts {
             openam: openam::Surface::new(&settings.openam, &bodies),
             oauth,
             health: health::Surface::new(&settings, &policies, service.as_ref(), &metrics, stop.subscribe()),
+            metrics_guard: settings.auth.guards(Guarded::Metrics).then(|| Arc::clone(&authenticator)),
             settings: Arc::clone(&settings),
             request_ids,
             connections: ConnectionPlaces::new(&settings.server, metrics.connections_open.clone()),

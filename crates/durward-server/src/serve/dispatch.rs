@@ -15,6 +15,7 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 use super::forwarded;
 use super::routes::{self, Endpoint, RouteName};
 use super::state::{Http, Peer};
+use crate::access::auth::{Denied, Presented};
 use crate::base::Clock;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::{ListenSurface, SurfaceSet};
@@ -167,8 +168,24 @@ async fn dispatch(
         },
         Endpoint::Live => health::live(),
         Endpoint::Ready => http.health.ready(),
-        Endpoint::Metrics => http.health.metrics(request.headers()),
+        Endpoint::Metrics => metrics(http, request.headers()).await,
     })
+}
+
+/// `/metrics`, for callers that `[auth]` accepts where it guards them.
+async fn metrics(http: &Http, headers: &HeaderMap) -> Answer {
+    if let Some(guard) = &http.metrics_guard {
+        let form = form_of_problems(text_of(headers, &header::ACCEPT), Form::Json);
+        match guard.verify(Presented::from_headers(headers)).await {
+            Ok(_) => {}
+            Err(Denied::Wrong) => return Problem::unauthorized(guard.ways()).into_answer(form),
+            Err(Denied::Busy) => {
+                return Problem::unavailable("too many credentials are being verified; try again")
+                    .into_answer(form);
+            }
+        }
+    }
+    http.health.metrics(headers)
 }
 
 /// The answer where nothing is: with the setting that opens the path, if one does, in the form of the surface it is of.

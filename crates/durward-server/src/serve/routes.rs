@@ -55,6 +55,10 @@ impl Endpoint {
 /// about that, not the route.
 const WHO_CONNECTS: &str = "anyone who can connect";
 
+/// Whoever may open a connection, or whoever `[auth]` lets in where it guards this.
+const WHO_CONNECTS_UNGUARDED: &str =
+    "anyone who can connect; with `auth.guards`, callers that `[auth]` accepts";
+
 /// Whoever `[auth]` lets in. Not there unless `sapl.http` is set, or only this machine can connect.
 const WHO_AUTHENTICATES: &str =
     "callers that `[auth]` accepts; if `sapl.http` is set, or on a loopback address";
@@ -92,7 +96,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         path: "/pdp",
         methods: &["POST", "OPTIONS"],
-        who: WHO_CONNECTS,
+        who: WHO_CONNECTS_UNGUARDED,
         what: "decides an XACML request, XML or JSON",
         endpoint: Endpoint::Pdp(Dialect::Rest),
     },
@@ -120,7 +124,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         path: "/metrics",
         methods: READ,
-        who: WHO_CONNECTS,
+        who: WHO_CONNECTS_UNGUARDED,
         what: "returns metrics for Prometheus",
         endpoint: Endpoint::Metrics,
     },

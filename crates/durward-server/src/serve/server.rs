@@ -196,6 +196,7 @@ impl Server {
         let named = listeners.name_in(&mut settings);
         named.map_err(|error| StartError::Listen(settings.server.listen, error))?;
         settings.check()?;
+        settings.check_reach()?;
         settings.sources.check_published().map_err(ConfigError::from)?;
         let metrics = Parts::metrics();
         let decision_log = DecisionLog::open(&settings.decision_log, &metrics)

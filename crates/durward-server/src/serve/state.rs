@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::places::ConnectionPlaces;
+use crate::access::auth::Authenticator;
 use crate::base::Clock;
 use crate::base::limits::Places;
 use crate::base::metrics::Metrics;
@@ -40,6 +41,8 @@ pub(crate) struct Http {
     /// Tokens for other services, where they are given.
     pub(super) oauth: Option<oauth::Surface>,
     pub(super) health: health::Surface,
+    /// Who verifies those who read metrics, where `[auth]` guards them.
+    pub(super) metrics_guard: Option<Arc<Authenticator>>,
     pub(super) connections: Arc<ConnectionPlaces>,
     /// Requests over HTTP/2 under way on all connections together.
     pub(super) http2_requests: Arc<Places>,

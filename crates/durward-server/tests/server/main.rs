@@ -19,6 +19,7 @@ mod crowds;
 mod decider;
 mod dialects;
 mod fence;
+mod guards;
 mod half_closed;
 mod hostile;
 mod http2;

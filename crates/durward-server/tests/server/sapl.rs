@@ -173,9 +173,11 @@ fn other_methods_and_paths_are_told_as_sapl_does() {
 
 #[test]
 fn where_it_is_off_there_is_nothing_and_the_setting_is_named() {
-    for text in
-        ["sapl.http = false", "server.listen = '0.0.0.0:80'", "server.trusted_proxies = ['127.0.0.1']"]
-    {
+    for text in [
+        "sapl.http = false",
+        "server.listen = '0.0.0.0:80'\nxacml.danger_allow_no_auth = true",
+        "server.trusted_proxies = ['127.0.0.1']",
+    ] {
         let server = started(text);
         assert_eq!(server.get("/api/pdp/decide-once").status, 404, "{text}");
         let reply = ask(&server, "decide-once", ALICE);

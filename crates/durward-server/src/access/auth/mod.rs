@@ -17,6 +17,7 @@ use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use durward_sources::{Claims, NotBelieved, TokenIssuer};
+use hyper::header::{AUTHORIZATION, HeaderMap};
 use smol_str::SmolStr;
 use tokio::sync::watch;
 
@@ -135,6 +136,18 @@ impl Presented {
                 Presented::Simple { name: name.to_owned(), password: password.to_owned() }
             }
             None => Presented::Unknown,
+        }
+    }
+
+    /// Reads the `Authorization` of a request with these fields. Which of several counts must not depend on who looks.
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Presented {
+        let mut fields = headers.get_all(AUTHORIZATION).iter();
+        match (fields.next(), fields.next()) {
+            (None, _) => Presented::Nothing,
+            (Some(field), None) => {
+                field.to_str().map_or(Presented::Unknown, |text| Presented::from_header(Some(text)))
+            }
+            (Some(_), Some(_)) => Presented::Unknown,
         }
     }
 

@@ -29,7 +29,7 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use auth::is_tenant;
-pub use auth::{AuthSettings, UserSettings};
+pub use auth::{AuthSettings, Guarded, UserSettings};
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
 pub use durward_sources::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
@@ -158,6 +158,31 @@ impl Settings {
         Ok(())
     }
 
+    /// `/pdp` is not opened to other machines by mistake. Asked when a server starts: the addresses in a file are not the last word.
+    pub(crate) fn check_reach(&self) -> Result<(), ConfigError> {
+        if self.auth.guards(Guarded::Pdp) || self.auth.danger_allow_no_auth || self.xacml.danger_allow_no_auth
+        {
+            return Ok(());
+        }
+        let server = &self.server;
+        let first = ("server.listen", server.listen, &server.surfaces, server.tls.as_ref());
+        let more =
+            self.listen.iter().map(|one| ("listen.address", one.address, &one.surfaces, one.tls.as_ref()));
+        for (setting, address, surfaces, tls) in std::iter::once(first).chain(more) {
+            let is_open = !address.ip().is_loopback()
+                && surfaces.contains(&ListenSurface::Decisions)
+                && tls.is_none_or(|tls| tls.client_authorities.is_none());
+            if is_open {
+                let message = format!(
+                    "is {address}, and whoever reaches it could ask `/pdp`: set `auth.guards = [\"pdp\"]` with `[[auth.users]]` or \
+                     `[auth.jwt]`, or `client_authorities` of its TLS, or say `xacml.danger_allow_no_auth = true`"
+                );
+                return Err(ConfigError::of_setting(setting, message));
+            }
+        }
+        Ok(())
+    }
+
     /// SAPL's protocols are not served to just anybody by mistake.
     fn check_callers(&self) -> Result<(), ConfigError> {
         let surface = match (self.sapl.http, self.rsocket.is_on()) {
@@ -192,7 +217,7 @@ impl Settings {
 
     /// What is allowed but weak: said in the log at the start and in `/health/ready` for as long as it is so.
     pub fn weaknesses(&self) -> Vec<String> {
-        let mut weak = self.server.weaknesses();
+        let mut weak = self.server.weaknesses(self.auth.guards(Guarded::Pdp));
         weak.extend(self.listen.iter().filter_map(ListenSettings::weaknesses));
         weak.extend(self.decision_log.weaknesses());
         if self.policies.source.is_bundled() {

@@ -147,10 +147,17 @@ impl ServerSettings {
         self.listen.ip().is_loopback() && self.trusted_proxies.is_empty()
     }
 
-    pub(super) fn weaknesses(&self) -> Vec<String> {
+    /// `is_guarded` says whether callers have to authenticate.
+    pub(super) fn weaknesses(&self, is_guarded: bool) -> Vec<String> {
         let is_local = self.listen.ip().is_loopback();
         match &self.tls {
             _ if is_local => Vec::new(),
+            None if is_guarded => vec![format!(
+                "`server.listen` is {} without TLS: credentials and decisions can be read and changed on the way; set \
+                 `[server.tls]`, or put a proxy with TLS in front",
+                self.listen
+            )],
+            Some(TlsSettings { client_authorities: None, .. }) if is_guarded => Vec::new(),
             None => vec![format!(
                 "`server.listen` is {}: whoever reaches it may ask for decisions, unseen and unasked, without TLS; \
                  put a proxy with TLS and authentication in front, set `[server.tls]`, or listen on 127.0.0.1",

@@ -32,7 +32,7 @@ use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as W
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::events::{self, Body, Events, Source};
-use crate::surfaces::http::{Authenticated, Call, text_of};
+use crate::surfaces::http::{Authenticated, Call};
 use durward_wire::http1::DirectRequest;
 use durward_wire::sapl::json;
 use refusal::{Refusal, misdirected};
@@ -277,13 +277,7 @@ impl Surface {
     }
 
     async fn authenticated(&self, headers: &HeaderMap) -> Result<Identity, Refusal> {
-        let presented = Presented::from_header(text_of(headers, &header::AUTHORIZATION));
-        let presented = match headers.get_all(header::AUTHORIZATION).iter().count() {
-            0 | 1 => presented,
-            // Which of them counts must not depend on who looks.
-            _ => Presented::Unknown,
-        };
-        self.authenticator.verify(presented).await.map_err(|denied| match denied {
+        self.authenticator.verify(Presented::from_headers(headers)).await.map_err(|denied| match denied {
             Denied::Wrong => Refusal::new(StatusCode::UNAUTHORIZED),
             Denied::Busy => Refusal::new(StatusCode::SERVICE_UNAVAILABLE),
         })
