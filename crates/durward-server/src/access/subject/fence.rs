@@ -88,7 +88,8 @@ mod tests {
             IdentitySettings { users, subjects_asserted_by: asserted_by, ..IdentitySettings::default() };
         let fence = Fence::new(&settings, None);
         let plain = Identity::of_test("t", "n");
-        let marked = Identity { may_assert_subjects: true, ..plain.clone() };
+        let mut marked = plain.clone();
+        marked.may_assert_subjects = true;
         let nobody = Identity::of_nobody("t");
         [None, Some(&nobody), Some(&plain), Some(&marked)].map(|caller| fence.lets_assert(caller))
     }

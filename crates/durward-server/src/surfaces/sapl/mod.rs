@@ -1,10 +1,10 @@
 //! `POST /api/pdp/...`: SAPL's decisions over HTTP, as its server gives them, errors included.
 
 mod refusal;
+mod streams;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -25,8 +25,7 @@ use crate::base::limits::{Held, Places, Rate};
 use crate::base::metrics::Metrics;
 use crate::base::settings::{SaplSettings, Settings};
 use crate::decider::{
-    Decider, DeciderSlot, Decision, Decisions, Full as NoRoom, MultiDecisions, MultiSubscription, Named,
-    Once, Outcome, Subscription,
+    Decider, DeciderSlot, Decision, Full as NoRoom, MultiSubscription, Named, Once, Outcome, Subscription,
 };
 use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as Way};
 use crate::surfaces::http::body::Bodies;
@@ -36,6 +35,7 @@ use crate::surfaces::http::{Authenticated, Call};
 use durward_wire::http1::DirectRequest;
 use durward_wire::sapl::json;
 use refusal::{Refusal, misdirected};
+use streams::{One, Said, Several, Teller};
 
 /// Where all of this is.
 pub(crate) const PREFIX: &str = "/api/pdp/";
@@ -560,67 +560,4 @@ fn tell_all(
 fn tell_nothing(metrics: &Metrics, account: Option<&Account>) {
     let record = || Some(Arc::new(Record::failed(0, NOTHING_ASKED)));
     tell(metrics, account, None, &indeterminate(), record, None);
-}
-
-/// What a stream needs to count and record what it tells.
-struct Teller {
-    metrics: Arc<Metrics>,
-    account: Option<Account>,
-}
-
-impl Teller {
-    fn new(surface: &Surface, account: Option<Account>) -> Teller {
-        Teller { metrics: Arc::clone(&surface.metrics), account }
-    }
-}
-
-/// The decisions of one subscription.
-struct One {
-    decisions: Box<dyn Decisions>,
-    told: Teller,
-}
-
-impl Source for One {
-    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>> {
-        self.decisions.poll_next(task).map(|decision| {
-            let Teller { metrics, account } = &self.told;
-            tell(metrics, account.as_ref(), None, &decision, || self.decisions.record(), None);
-            Some(data(|out| out.push_str(&decision.to_json())))
-        })
-    }
-}
-
-/// The decisions of several.
-struct Several {
-    decisions: Box<dyn MultiDecisions>,
-    emit: Emit,
-    told: Teller,
-}
-
-impl Source for Several {
-    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>> {
-        let named = match self.emit {
-            Emit::All => ready!(self.decisions.poll_all(task)),
-            Emit::Changed => ready!(self.decisions.poll_changed(task)),
-        };
-        let Teller { metrics, account } = &self.told;
-        tell_all(metrics, account.as_ref(), &named, |id| self.decisions.record(id), None);
-        Poll::Ready(Some(match self.emit {
-            Emit::All => format!("data:{}\n\n", all(&named)),
-            Emit::Changed => {
-                let each =
-                    named.iter().map(|(id, decision)| data(|out| json::write_identified(out, id, decision)));
-                each.collect()
-            }
-        }))
-    }
-}
-
-/// Something to say once.
-struct Said(Option<String>);
-
-impl Source for Said {
-    fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<Option<String>> {
-        Poll::Ready(self.0.take())
-    }
 }
