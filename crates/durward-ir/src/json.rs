@@ -1,7 +1,7 @@
 //! JSON text into values.
 //!
 //! Numbers keep their digits and objects the order of their keys; of several equal keys the last value counts, in the
-//! place of the first. Writing is [`Value::write_json`].
+//! place of the first, unless they are refused ([`read_unique`]). Writing is [`Value::write_json`].
 
 mod raw;
 
@@ -47,7 +47,23 @@ impl std::error::Error for JsonError {}
 /// The text is not UTF-8 or not JSON, nests deeper than [`JSON_DEPTH_MAX`], holds more than [`JSON_VALUES_MAX`] values,
 /// a number that [`Decimal::parse`] refuses, or half a surrogate pair (`"\ud800"`), which no text can hold.
 pub fn read(text: impl AsRef<[u8]>) -> Result<Value, JsonError> {
-    read_with(text.as_ref(), Fractions::Exact)
+    read_with(text.as_ref(), Fractions::Exact, RepeatedKeys::LastCounts)
+}
+
+/// The same of a text in which no object has a key twice. Which of them counts would depend on who reads, so whoever decides about
+/// access reads this way.
+///
+/// # Errors
+/// As [`read`]; and an object that has a key twice.
+///
+/// ```
+/// use durward_ir::json;
+///
+/// let error = json::read_unique(r#"{"a": {"b": 1, "b": 2}}"#).unwrap_err();
+/// assert_eq!(error.to_string(), "line 1, column 20: the key `b` is there twice");
+/// ```
+pub fn read_unique(text: impl AsRef<[u8]>) -> Result<Value, JsonError> {
+    read_with(text.as_ref(), Fractions::Exact, RepeatedKeys::Refused)
 }
 
 /// Reads one value as SAPL reads its configuration: there may be comments, `// ..` and `# ..` to the end of the line and
@@ -57,11 +73,11 @@ pub fn read(text: impl AsRef<[u8]>) -> Result<Value, JsonError> {
 /// # Errors
 /// As [`read`]; and a number beyond doubles.
 pub fn read_configuration(text: &str) -> Result<Value, JsonError> {
-    read_with(blank_comments(text).as_bytes(), Fractions::Doubles)
+    read_with(blank_comments(text).as_bytes(), Fractions::Doubles, RepeatedKeys::LastCounts)
 }
 
-fn read_with(text: &[u8], fractions: Fractions) -> Result<Value, JsonError> {
-    let mut reader = Reader { jiter: Jiter::new(text), left: JSON_VALUES_MAX, fractions };
+fn read_with(text: &[u8], fractions: Fractions, repeated: RepeatedKeys) -> Result<Value, JsonError> {
+    let mut reader = Reader { jiter: Jiter::new(text), left: JSON_VALUES_MAX, fractions, repeated };
     reader.document().map_err(|failure| failure.at_place(text))
 }
 
@@ -128,6 +144,16 @@ struct Reader<'t> {
     /// How many values may still come.
     left: usize,
     fractions: Fractions,
+    repeated: RepeatedKeys,
+}
+
+/// What becomes of an object that has a key twice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RepeatedKeys {
+    /// It has the last value.
+    LastCounts,
+    /// The text is refused.
+    Refused,
 }
 
 /// What becomes of numbers with a fraction or an exponent.
@@ -194,9 +220,14 @@ impl Reader<'_> {
         let mut object = ObjectBuilder::new();
         let mut next = self.jiter.known_object()?.map(SmolStr::new);
         while let Some(key) = next {
+            let index = self.jiter.current_index();
             let first = self.jiter.peek()?;
             let value = self.value(first, depth)?;
+            let (count, name) = (object.len(), key.clone());
             object.insert(key, value);
+            if object.len() == count && self.repeated == RepeatedKeys::Refused {
+                return Err(Failure { index, reason: format!("the key `{name}` is there twice").into() });
+            }
             next = self.jiter.next_key()?.map(SmolStr::new);
         }
         let object: Object = object.finish();

@@ -74,9 +74,9 @@ impl Subscription {
     /// other keys mean nothing.
     ///
     /// # Errors
-    /// The text is no JSON, or not of that form.
+    /// The text is no JSON, has an object with a key twice, or is not of that form.
     pub fn from_json(text: &[u8]) -> Result<Subscription, SubscriptionError> {
-        let value = json::read(text).map_err(SubscriptionError::Json)?;
+        let value = json::read_unique(text).map_err(SubscriptionError::Json)?;
         Subscription::from_value(&value)
     }
 

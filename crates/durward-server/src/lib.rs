@@ -9,7 +9,7 @@
 //! `serve`, which alone knows all of it. `ARCHITECTURE.md` has the table, and a test holds the sources to it.
 //!
 //! What is not here: no decision is made (that is `durward-pdp`), no flag or environment variable is read (that is
-//! the binary), and over XACML's surfaces nobody is authenticated except by TLS client certificates.
+//! the binary), and over XACML's surfaces nobody is authenticated except by TLS client certificates, or where `auth.guards` says so.
 
 mod access;
 mod base;
@@ -27,14 +27,14 @@ pub use base::log::{LogError, LogHandle, start_log};
 pub use base::settings::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings, ClientGrant, ConfigError,
-    CookieSameSite, DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth, LdapFollow,
-    LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings,
-    NatsStoreSettings, Network, NetworkParseError, OauthClientSettings, OauthSettings,
-    OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
-    OpenamSettings, Overrides, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode,
-    RsocketSettings, SaplSettings, SchemaSettings, SecondStepAt, ServerSettings, SessionMode, Settings,
-    SourceSettings, TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore,
-    XacmlSettings,
+    CookieSameSite, DecisionLogSettings, ForwardedBy, Guarded, IdentitySettings, JwtSettings, LdapDepth,
+    LdapFollow, LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings,
+    ListenSurface, LogFormat, LogLevel, LogSettings, NatsStoreSettings, Network, NetworkParseError,
+    OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
+    OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides, PolicySettings, PolicySource, Redaction,
+    RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings, SecondStepAt,
+    ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy, TlsSettings, TokenAlgorithm,
+    UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

@@ -29,7 +29,7 @@ the file: DURWARD_SERVER__LISTEN is `server.listen`. Flags override both.
 Changed policies come into force while durward serves, and so do credentials, clients, the log level and some limits
 in a changed `durward.toml`; SIGHUP has it read again, unless a terminal is open. On SIGTERM and Ctrl-C durward
 finishes the requests under way, then ends. Sockets that are passed to it (LISTEN_FDS, as systemd does) count more than
-addresses: the first is for HTTP, the second for RSocket.";
+addresses: the first is for HTTP, the second for RSocket, further ones are for `[[listen]]` in its order.";
 
 /// The configuration file looked for where none is named.
 const CONFIG_FILE: &str = "durward.toml";
@@ -66,6 +66,7 @@ struct Source {
     /// Where sockets listen that were passed.
     http: Option<SocketAddr>,
     rsocket: Option<SocketAddr>,
+    more: Vec<SocketAddr>,
 }
 
 /// Runs the command.
@@ -77,8 +78,10 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
         file: config_file(arguments.config.as_deref()),
         http: address(&listeners.http)?,
         rsocket: address(&listeners.rsocket)?,
+        more: listeners.more.iter().map(TcpListener::local_addr).collect::<Result<_, _>>()?,
     };
     let settings = source.read()?;
+    sockets::check(&listeners, &settings)?;
     let log = start_log(&settings.log).map_err(|error| CommandError::new(error.to_string()))?;
     raise_open_files();
     #[cfg(feature = "opcua")]
@@ -122,6 +125,9 @@ impl Source {
         let mut settings = self.arguments.settings(self.file.as_deref())?;
         settings.server.listen = self.http.unwrap_or(settings.server.listen);
         settings.rsocket.listen = self.rsocket.or(settings.rsocket.listen);
+        for (listen, address) in settings.listen.iter_mut().zip(&self.more) {
+            listen.address = *address;
+        }
         Ok(settings)
     }
 

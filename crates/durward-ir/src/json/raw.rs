@@ -2,7 +2,7 @@
 
 use jiter::{Jiter, Peek};
 
-use super::{Failure, Fractions, JSON_VALUES_MAX, Reader};
+use super::{Failure, Fractions, JSON_VALUES_MAX, Reader, RepeatedKeys};
 use crate::path::Element;
 use crate::question::{RawSubscription, RawValue, WantsValues};
 use crate::value::Value;
@@ -13,7 +13,12 @@ use crate::value::Value;
 /// The text is no subscription, or one that is read by its values: with keys that it does not need, that come twice or
 /// are escaped, or with very many.
 pub fn read_subscription(text: &[u8]) -> Result<RawSubscription<'_>, WantsValues> {
-    let mut reader = Reader { jiter: Jiter::new(text), left: JSON_VALUES_MAX, fractions: Fractions::Exact };
+    let mut reader = Reader {
+        jiter: Jiter::new(text),
+        left: JSON_VALUES_MAX,
+        fractions: Fractions::Exact,
+        repeated: RepeatedKeys::Refused,
+    };
     reader.subscription()
 }
 

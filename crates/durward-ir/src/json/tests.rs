@@ -63,6 +63,28 @@ fn the_last_of_equal_keys_counts_in_the_place_of_the_first() {
 }
 
 #[test]
+fn a_key_that_is_there_twice_is_refused_where_it_counts() {
+    let refuses = |text: &str, message: &str| {
+        assert_eq!(read_unique(text).unwrap_err().to_string(), message, "{text}");
+    };
+    refuses(r#"{"a":1,"b":2,"a":3}"#, "line 1, column 18: the key `a` is there twice");
+    refuses(r#"{"a":1,"\u0061":3}"#, "line 1, column 17: the key `a` is there twice");
+    refuses("[{\"a\":{\n\"b\":1,\"b\":[]}}]", "line 2, column 11: the key `b` is there twice");
+    let many = |last: &str| {
+        let keys: Vec<String> = (0..100).map(|n| format!("\"{n}\":{n}")).collect();
+        format!("{{{},\"{last}\":0}}", keys.join(","))
+    };
+    assert!(read_unique(many("99")).is_err() && read_unique(many("100")).is_ok());
+    assert_eq!(
+        read_unique(r#"{"a":{"a":1},"b":{"a":1}}"#).unwrap().to_json(),
+        r#"{"a":{"a":1},"b":{"a":1}}"#
+    );
+    let subscription = |subject: &str| format!(r#"{{"subject":{subject},"action":1,"resource":2}}"#);
+    assert!(read_subscription(subscription(r#"{"a":{"b":1}}"#).as_bytes()).is_ok());
+    assert!(read_subscription(subscription(r#"{"a":{"b":1,"b":2}}"#).as_bytes()).is_err());
+}
+
+#[test]
 fn errors_say_where_and_what() {
     refuses("", "line 1, column 1: the text ends where a value is expected");
     refuses("[1,\n 2", "line 2, column 3: the text ends inside an array");

@@ -72,6 +72,8 @@ fn subscriptions_have_three_parts_at_least() {
     assert!(read(r#"{"subject":1,"action":2,"resource":null,"more":3}"#).is_ok());
     assert_eq!(read(r#"{"subject":1,"action":2}"#).unwrap_err(), "the subscription lacks `resource`");
     assert_eq!(read("[]").unwrap_err(), "a subscription is an object");
+    let twice = r#"{"subject":{"id":1,"id":2},"action":2,"resource":3}"#;
+    assert_eq!(read(twice).unwrap_err(), "line 1, column 25: the key `id` is there twice");
     let secrets = r#"{"subject":1,"action":2,"resource":3,"secrets":4}"#;
     assert_eq!(read(secrets).unwrap_err(), "`secrets` must be an object");
 }

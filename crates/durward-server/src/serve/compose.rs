@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 use durward_pdp::AttributeSource;
@@ -10,16 +9,18 @@ use durward_session::Service;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::watch;
 
+use super::places::ConnectionPlaces;
 use super::routes::RouteName;
 use super::state::{HTTP2_REQUESTS_PER_CONNECTION, Http};
 use crate::access::auth::{Authenticator, Tokens};
 use crate::access::issued::Issued;
 use crate::access::subject::Subjects;
+use crate::access::subject::fence::Fence;
 use crate::base::Clock;
 use crate::base::limits::{Memory, Places};
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
-use crate::base::settings::{AttributeSettings, ConfigError, JwtSettings, Settings};
+use crate::base::settings::{AttributeSettings, ConfigError, Guarded, JwtSettings, Settings};
 use crate::decider::DeciderSlot;
 use crate::decision_log::{DecisionLog, Recorder};
 use crate::policies::InForce;
@@ -71,6 +72,7 @@ impl Parts {
         let sources =
             AttributeSources::start(&settings.attributes, &settings.sources, issuers, &clock)?.map(Arc::new);
         let subjects = Subjects::new(service.as_ref(), issued.as_ref(), &clock);
+        let fence = Fence::new(&settings.identity, subjects.as_ref());
         let announced = sources
             .iter()
             .map(|sources| -> Arc<dyn AttributeSource> { Arc::new(Announced(Arc::clone(sources))) });
@@ -82,6 +84,7 @@ impl Parts {
             &settings,
             &rsocket::Parts {
                 authenticator: &authenticator,
+                fence: &fence,
                 decider: &decider,
                 recorder: &recorder,
                 memory: &memory,
@@ -98,6 +101,8 @@ impl Parts {
                     policies: &policies,
                     sources: sources.as_ref(),
                     subjects: subjects.as_ref(),
+                    fence: &fence,
+                    authenticator: &authenticator,
                     recorder: &recorder,
                     bodies: &bodies,
                     metrics: &metrics,
@@ -107,6 +112,7 @@ impl Parts {
                 &settings,
                 sapl::Parts {
                     authenticator: &authenticator,
+                    fence: &fence,
                     decider: &decider,
                     recorder: &recorder,
                     bodies: &bodies,
@@ -119,16 +125,16 @@ impl Parts {
             openam: openam::Surface::new(&settings.openam, &bodies),
             oauth,
             health: health::Surface::new(&settings, &policies, service.as_ref(), &metrics, stop.subscribe()),
+            metrics_guard: settings.auth.guards(Guarded::Metrics).then(|| Arc::clone(&authenticator)),
             settings: Arc::clone(&settings),
-            metrics,
             request_ids,
-            connections: AtomicUsize::new(0),
-            connections_max: AtomicUsize::new(settings.server.connections_max),
+            connections: ConnectionPlaces::new(&settings.server, metrics.connections_open.clone()),
             // `requests_in_flight` counts them.
             http2_requests: Places::new(
                 HTTP2_REQUESTS_PER_CONNECTION * settings.server.connections_max,
                 Gauge::default(),
             ),
+            metrics,
         };
         if let Some(service) = service.clone().filter(|_| settings.openam.on) {
             http.openam.set_sessions(service);

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant, SystemTime};
 
 use durward_wire::http1::DirectRequest;
@@ -15,9 +14,11 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 
 use super::forwarded;
 use super::routes::{self, Endpoint, RouteName};
-use super::state::Http;
+use super::state::{Http, Peer};
+use crate::access::auth::{Denied, Presented};
 use crate::base::Clock;
 use crate::base::request_ids::RequestIds;
+use crate::base::settings::{ListenSurface, SurfaceSet};
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
@@ -33,23 +34,29 @@ const REQUEST_ID_LENGTH_MAX: usize = 128;
 /// Answers one request. Never fails: what goes wrong is an answer too.
 pub(super) async fn answer(
     http: &Http,
-    client: SocketAddr,
+    peer: Peer,
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     let begun = Instant::now();
     // Until it is answered, also if its connection breaks.
     let _in_flight = http.metrics.request();
-    let client = forwarded::client(&http.settings.server, client, request.headers());
+    let client = forwarded::client(&http.settings.server, peer.address, request.headers());
     let call = Call { client, id: request_id(http, request.headers()) };
     let (name, mut answer) = match routes::find(request.uri().path(), &http.settings) {
         _ if !names_one_host(&request) => {
             let detail = "a request needs one `Host`, and no more";
             (RouteName::OTHER, whole(refuse(&request, Problem::new(StatusCode::BAD_REQUEST, detail))))
         }
+        Some((name, route)) if !peer.surfaces.has(route.endpoint.surface()) => {
+            (name, elsewhere(http, &request))
+        }
         Some((name, route)) if route.allows(request.method().as_str()) => {
             (name, dispatch(http, &call, route, request).await)
         }
         Some((name, route)) => (name, refuse_method(http, route, &request)),
+        None if http.openam.is_at(request.uri().path()) && !peer.surfaces.has(ListenSurface::Login) => {
+            (RouteName::OPENAM, elsewhere(http, &request))
+        }
         None if http.openam.is_at(request.uri().path()) => {
             (RouteName::OPENAM, whole(http.openam.answer(client.ip(), request).await))
         }
@@ -68,6 +75,7 @@ pub(super) async fn answer(
 /// nothing was counted.
 pub(super) fn answer_directly(
     http: &Http,
+    surfaces: SurfaceSet,
     request: &DirectRequest<'_>,
     date: &mut Date,
     out: &mut Vec<u8>,
@@ -75,6 +83,9 @@ pub(super) fn answer_directly(
     let begun = Instant::now();
     let _in_flight = http.metrics.request();
     let Some((name, route)) = routes::find(request.path, &http.settings) else { return false };
+    if !surfaces.has(route.endpoint.surface()) {
+        return false;
+    }
     let answer = if route.endpoint == Endpoint::Sapl(sapl::Ask::DecideOnce) {
         http.sapl.answer_direct(request)
     } else if route.endpoint == Endpoint::Pdp(dialect::Dialect::Rest) {
@@ -157,8 +168,24 @@ async fn dispatch(
         },
         Endpoint::Live => health::live(),
         Endpoint::Ready => http.health.ready(),
-        Endpoint::Metrics => http.health.metrics(request.headers()),
+        Endpoint::Metrics => metrics(http, request.headers()).await,
     })
+}
+
+/// `/metrics`, for callers that `[auth]` accepts where it guards them.
+async fn metrics(http: &Http, headers: &HeaderMap) -> Answer {
+    if let Some(guard) = &http.metrics_guard {
+        let form = form_of_problems(text_of(headers, &header::ACCEPT), Form::Json);
+        match guard.verify(Presented::from_headers(headers)).await {
+            Ok(_) => {}
+            Err(Denied::Wrong) => return Problem::unauthorized(guard.ways()).into_answer(form),
+            Err(Denied::Busy) => {
+                return Problem::unavailable("too many credentials are being verified; try again")
+                    .into_answer(form);
+            }
+        }
+    }
+    http.health.metrics(headers)
 }
 
 /// The answer where nothing is: with the setting that opens the path, if one does, in the form of the surface it is of.
@@ -177,6 +204,16 @@ fn absent(http: &Http, request: &hyper::Request<Incoming>) -> Response<Body> {
     };
     if is_of_sapl {
         return http.sapl.refuse_with(StatusCode::NOT_FOUND, path, detail);
+    }
+    whole(refuse(request, Problem::new(StatusCode::NOT_FOUND, detail)))
+}
+
+/// The answer where there is something that this listener does not carry.
+fn elsewhere(http: &Http, request: &hyper::Request<Incoming>) -> Response<Body> {
+    let path = request.uri().path();
+    let detail = "this is not answered on this listener; see `[[listen]]` and `server.surfaces`";
+    if path.starts_with(sapl::PREFIX) {
+        return http.sapl.refuse_with(StatusCode::NOT_FOUND, path, detail.to_owned());
     }
     whole(refuse(request, Problem::new(StatusCode::NOT_FOUND, detail)))
 }

@@ -1,18 +1,21 @@
-//! Accepting connections: one loop for each worker, all on one socket, so that whoever is free takes the next.
+//! Accepting connections: one loop for each worker, all on one socket, so that whoever is free takes the next. A connection too many is
+//! told so, unless it asks for health, metrics or administration.
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 
 use super::connection;
-use super::state::{Http, note_not_accepted};
+use super::places::{ConnectionPlace, NoPlace, ReservedPlace};
+use super::state::{Http, Peer, note_not_accepted};
+use crate::base::settings::SurfaceSet;
 use crate::base::socket::prepare;
 use durward_net::tls::Acceptor;
 
@@ -22,13 +25,17 @@ const BACKLOG: u32 = 1024;
 /// How long to wait after an accept that failed, usually because files ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How many refused connections at once get the time to read the reason; further ones are closed at once.
-const REFUSALS_MAX: usize = 64;
-
 /// How long a refused connection may take to read why.
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// Sent to a connection too many, without a look at what it asks.
+/// How a request begins that is answered also where there are too many connections: whoever looks after the server must get through.
+const ON_RESERVE: [&[u8]; 5] =
+    [b"GET /health/", b"HEAD /health/", b"GET /metrics", b"HEAD /metrics", b"POST /v1/admin/"];
+
+/// How much is read to see that.
+const FIRST_READ_BYTES: usize = 4 * 1024;
+
+/// Sent to a connection too many.
 const HTTP1_REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
     Content-Type: application/problem+json\r\nContent-Length: 109\r\n\r\n\
     {\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,\"detail\":\"too many connections; try again\"}\n";
@@ -36,6 +43,32 @@ const HTTP1_REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 
 /// The same to a client of HTTP/2: empty SETTINGS, which come first, then GOAWAY: ENHANCE_YOUR_CALM, and no request was looked at, so that
 /// each may be sent again (RFC 9113, 6.8).
 const HTTP2_REFUSAL: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
+
+/// A socket that is listened on.
+pub(super) struct Listener {
+    pub(super) socket: std::net::TcpListener,
+    pub(super) door: Door,
+}
+
+/// What becomes of connections over one socket.
+#[derive(Clone)]
+pub(super) struct Door {
+    pub(super) tls: Option<Acceptor>,
+    /// Whether callers show certificates.
+    pub(super) is_authenticated: bool,
+    /// What is answered.
+    pub(super) surfaces: SurfaceSet,
+}
+
+impl Listener {
+    /// The same socket, for another worker.
+    ///
+    /// # Errors
+    /// Files ran out.
+    pub(super) fn try_clone(&self) -> io::Result<Listener> {
+        Ok(Listener { socket: self.socket.try_clone()?, door: self.door.clone() })
+    }
+}
 
 /// # Errors
 /// An address that is in use or not ours.
@@ -48,37 +81,16 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     socket.listen(BACKLOG)?.into_std()
 }
 
-/// One connection counted; the count goes down when it is dropped.
-struct Open(Arc<Http>);
-
-impl Open {
-    /// Counts one more, if there may be one more.
-    fn new(http: &Arc<Http>) -> Option<Open> {
-        let open = Open(Arc::clone(http));
-        http.metrics.connections_open.inc();
-        let others = http.connections.fetch_add(1, Ordering::Relaxed);
-        (others < http.connections_max.load(Ordering::Relaxed)).then_some(open)
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Relaxed);
-        self.0.metrics.connections_open.dec();
-    }
-}
-
 /// Accepts and serves until the server stops, then waits for its connections, for as long as the settings say.
-pub(crate) async fn work(
-    listener: std::net::TcpListener,
-    tls: Option<Acceptor>,
+pub(super) async fn work(
+    listener: Listener,
     http: Arc<Http>,
     mut stopping: watch::Receiver<bool>,
 ) -> io::Result<()> {
-    let listener = TcpListener::from_std(listener)?;
+    let Listener { socket, door } = listener;
+    let listener = TcpListener::from_std(socket)?;
     // Every connection holds a sender; when all are gone, so are the connections.
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
-    let refusals = Arc::new(tokio::sync::Semaphore::new(REFUSALS_MAX));
     loop {
         let accepted = tokio::select! {
             biased;
@@ -86,7 +98,7 @@ pub(crate) async fn work(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, client)) => start(stream, client, tls.as_ref(), &http, &stopping, &alive, &refusals),
+            Ok((stream, client)) => start(stream, client, &door, &http, &stopping, &alive),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 sleep(ACCEPT_PAUSE).await;
@@ -104,50 +116,111 @@ pub(crate) async fn work(
 fn start(
     stream: TcpStream,
     client: SocketAddr,
-    tls: Option<&Acceptor>,
+    door: &Door,
     http: &Arc<Http>,
     stopping: &watch::Receiver<bool>,
     alive: &mpsc::Sender<()>,
-    refusals: &Arc<tokio::sync::Semaphore>,
 ) {
-    let Some(open) = Open::new(http) else {
-        http.metrics.connection("refused");
-        http.metrics.limit_hit("server.connections_max");
-        if let (Ok(permit), None) = (Arc::clone(refusals).try_acquire_owned(), tls) {
-            tokio::spawn(async move {
-                let _ = timeout(REFUSAL_TIME_MAX, refuse(stream)).await;
-                drop(permit);
-            });
+    let door = door.clone();
+    let place = match http.connections.take(client.ip(), Instant::now()) {
+        Ok(place) => place,
+        Err(NoPlace(setting)) => {
+            http.metrics.connection("refused");
+            http.metrics.limit_hit(setting);
+            if let Some(reserved) = http.connections.reserve(client.ip()) {
+                prepare(&stream, http.settings.server.request_time_max());
+                tokio::spawn(without_place(stream, client, door, Arc::clone(http), reserved));
+            }
+            return;
         }
-        return;
     };
     http.metrics.connection("accepted");
     prepare(&stream, http.settings.server.request_time_max());
     let (http, stopping, alive) = (Arc::clone(http), stopping.clone(), alive.clone());
-    match tls.cloned() {
-        None => tokio::spawn(async move {
-            connection::serve(stream, client, http, stopping).await;
-            drop((open, alive));
-        }),
-        Some(tls) => tokio::spawn(async move {
-            match tls.accept(stream, http.settings.server.header_time_max()).await {
-                Ok(stream) => connection::serve(stream, client, http, stopping).await,
-                Err(why) => note_not_accepted(&http.metrics, client, &why),
+    tokio::spawn(async move {
+        tokio::select! {
+            () = place.ended() => {
+                http.metrics.connection("displaced");
+                tracing::debug!(%client, "an idle connection made room for another one");
             }
-            drop((open, alive));
-        }),
-    };
+            () = serve(stream, client, door, &http, stopping, &place) => {}
+        }
+        drop((place, alive));
+    });
 }
 
-/// Says why, in the version that the caller speaks, then takes what the caller sends until it goes, so that it is not cut off before
-/// it has read that. Who says nothing for a while is told in HTTP/1.1.
-async fn refuse(mut stream: TcpStream) -> io::Result<()> {
-    let mut bytes = [0; 1024];
-    let first = timeout(REFUSAL_TIME_MAX / 4, stream.read(&mut bytes)).await;
-    let count = first.unwrap_or(Ok(0))?;
-    let is_http2 = bytes.get(..count).is_some_and(|first| first.starts_with(connection::PREFACE));
-    stream.write_all(if is_http2 { HTTP2_REFUSAL } else { HTTP1_REFUSAL }).await?;
+/// Serves a connection that has a place.
+async fn serve(
+    stream: TcpStream,
+    client: SocketAddr,
+    door: Door,
+    http: &Arc<Http>,
+    stopping: watch::Receiver<bool>,
+    place: &ConnectionPlace,
+) {
+    let (own, activity) = (Arc::clone(http), Arc::clone(&place.activity));
+    let peer = Peer { address: client, surfaces: door.surfaces };
+    let Some(tls) = door.tls else {
+        return connection::serve_as(stream, peer, own, stopping, activity).await;
+    };
+    match tls.accept(stream, http.settings.server.header_time_max()).await {
+        Ok(stream) => {
+            if door.is_authenticated {
+                place.activity.authenticate();
+            }
+            connection::serve_as(stream, peer, own, stopping, activity).await;
+        }
+        Err(why) => note_not_accepted(&http.metrics, client, &why),
+    }
+}
+
+/// Answers a connection that has no place, on the reserve.
+async fn without_place(
+    stream: TcpStream,
+    client: SocketAddr,
+    door: Door,
+    http: Arc<Http>,
+    reserved: ReservedPlace,
+) {
+    let peer = Peer { address: client, surfaces: door.surfaces };
+    // Whether the client hears it does not matter any more.
+    let _ = match door.tls {
+        None => on_reserve(stream, peer, &http).await,
+        Some(tls) => match tls.accept(stream, REFUSAL_TIME_MAX).await {
+            Ok(stream) => on_reserve(stream, peer, &http).await,
+            Err(why) => {
+                note_not_accepted(&http.metrics, client, &why);
+                Ok(())
+            }
+        },
+    };
+    drop(reserved);
+}
+
+/// Answers one request that the reserve is for, and refuses all others in the version that the caller speaks. Who says nothing for a
+/// while is told in HTTP/1.1.
+async fn on_reserve<S>(mut stream: S, peer: Peer, http: &Arc<Http>) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut bytes = BytesMut::with_capacity(FIRST_READ_BYTES);
+    let first = timeout(REFUSAL_TIME_MAX / 4, stream.read_buf(&mut bytes)).await;
+    first.unwrap_or(Ok(0))?;
+    if ON_RESERVE.iter().any(|beginning| bytes.starts_with(beginning)) {
+        let served = connection::serve_one(stream, bytes.freeze(), peer, http);
+        let _ = timeout(http.settings.server.request_time_max(), served).await;
+        return Ok(());
+    }
+    let is_http2 = bytes.starts_with(connection::PREFACE);
+    let refusal = if is_http2 { HTTP2_REFUSAL } else { HTTP1_REFUSAL };
+    timeout(REFUSAL_TIME_MAX, refuse(stream, refusal)).await.unwrap_or(Ok(()))
+}
+
+/// Says why, then takes what the caller sends until it goes, so that it is not cut off before it has read that.
+async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, refusal: &[u8]) -> io::Result<()> {
+    stream.write_all(refusal).await?;
     stream.shutdown().await?;
+    let mut bytes = [0; 1024];
     while stream.read(&mut bytes).await? > 0 {}
     Ok(())
 }

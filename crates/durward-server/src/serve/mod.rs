@@ -5,6 +5,7 @@ mod connection;
 mod dispatch;
 mod forwarded;
 mod listener;
+mod places;
 pub(crate) mod reload;
 pub(crate) mod routes;
 mod rsocket;

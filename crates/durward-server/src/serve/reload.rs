@@ -168,10 +168,12 @@ fn at_once(started: &Settings, settings: &Settings) -> Settings {
     let mut next = started.clone();
     // The policies of the default tenant were read under its name.
     let default_tenant = started.auth.default_tenant.clone();
-    next.auth = AuthSettings { default_tenant, ..settings.auth.clone() };
+    let guards = started.auth.guards.clone();
+    next.auth = AuthSettings { default_tenant, guards, ..settings.auth.clone() };
     next.oauth.clients.clone_from(&settings.oauth.clients);
     next.log.level = settings.log.level;
     next.server.connections_max = settings.server.connections_max;
+    next.server.connections_per_address_max = settings.server.connections_per_address_max;
     next.sapl.requests_per_second_max = settings.sapl.requests_per_second_max;
     next.sapl.streams_max = settings.sapl.streams_max;
     next.rsocket.requests_per_second_max = settings.rsocket.requests_per_second_max;

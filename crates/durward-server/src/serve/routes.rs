@@ -1,6 +1,6 @@
 //! Every route there is: the list the router walks, and the one `docs/routes.md` is compared with.
 
-use crate::base::settings::Settings;
+use crate::base::settings::{ListenSurface, Settings};
 use crate::surfaces::oauth;
 use crate::surfaces::sapl::Ask;
 use crate::surfaces::v1::Act;
@@ -34,9 +34,30 @@ pub(crate) enum Endpoint {
     Oauth(oauth::Ask),
 }
 
+impl Endpoint {
+    /// What a listener carries where this is to be had.
+    pub(super) fn surface(self) -> ListenSurface {
+        match self {
+            Endpoint::Home | Endpoint::Pdp(_) | Endpoint::Wso2Home | Endpoint::Sapl(_) => {
+                ListenSurface::Decisions
+            }
+            Endpoint::Live | Endpoint::Ready => ListenSurface::Health,
+            Endpoint::Metrics => ListenSurface::Metrics,
+            Endpoint::Identity(
+                Act::AdminSessions | Act::AdminRevoke | Act::AdminForgive | Act::AdminRotate,
+            ) => ListenSurface::Administration,
+            Endpoint::Identity(_) | Endpoint::Oauth(_) => ListenSurface::Login,
+        }
+    }
+}
+
 /// Whoever may open a connection: the address listened on, TLS client certificates and the proxy in front decide
 /// about that, not the route.
 const WHO_CONNECTS: &str = "anyone who can connect";
+
+/// Whoever may open a connection, or whoever `[auth]` lets in where it guards this.
+const WHO_CONNECTS_UNGUARDED: &str =
+    "anyone who can connect; with `auth.guards`, callers that `[auth]` accepts";
 
 /// Whoever `[auth]` lets in. Not there unless `sapl.http` is set, or only this machine can connect.
 const WHO_AUTHENTICATES: &str =
@@ -75,7 +96,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         path: "/pdp",
         methods: &["POST", "OPTIONS"],
-        who: WHO_CONNECTS,
+        who: WHO_CONNECTS_UNGUARDED,
         what: "decides an XACML request, XML or JSON",
         endpoint: Endpoint::Pdp(Dialect::Rest),
     },
@@ -103,7 +124,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         path: "/metrics",
         methods: READ,
-        who: WHO_CONNECTS,
+        who: WHO_CONNECTS_UNGUARDED,
         what: "returns metrics for Prometheus",
         endpoint: Endpoint::Metrics,
     },

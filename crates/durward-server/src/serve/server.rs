@@ -17,6 +17,7 @@ use tokio::runtime;
 use tokio::sync::{oneshot, watch};
 
 use super::compose::Parts;
+use super::listener::{Door, Listener};
 use super::reload::{SettingsWatch, TakingUp};
 use super::state::Http;
 use super::{listener, rsocket};
@@ -24,7 +25,7 @@ use crate::access::sessions;
 use crate::access::subject::finder::SessionFinder;
 use crate::base::Clock;
 use crate::base::log::LogHandle;
-use crate::base::settings::{ConfigError, RsocketSettings, Settings, TlsSettings};
+use crate::base::settings::{ConfigError, ListenSurface, RsocketSettings, Settings, SurfaceSet, TlsSettings};
 use crate::decider::{Decider, OfSessions, Tenants};
 use crate::decision_log::DecisionLog;
 use crate::policies::{Loaded, PolicyLoadError};
@@ -37,9 +38,10 @@ const FLUSH_TIME_MAX: Duration = Duration::from_secs(5);
 /// A server that listens and does not yet answer.
 pub struct Server {
     parts: Parts,
-    listener: TcpListener,
+    /// That of `server.listen` first.
+    listeners: Vec<Listener>,
     address: SocketAddr,
-    tls: Option<Acceptor>,
+    addresses: Vec<SocketAddr>,
     rsocket: Vec<rsocket::Listener>,
     rsocket_address: Option<SocketAddr>,
     policies: Option<Loaded>,
@@ -54,6 +56,8 @@ pub struct Listeners {
     pub http: Option<TcpListener>,
     /// In the place of `rsocket.listen`.
     pub rsocket: Option<TcpListener>,
+    /// In the places of `[[listen]]`, in their order.
+    pub more: Vec<TcpListener>,
 }
 
 /// What a server did, once it has ended.
@@ -97,7 +101,10 @@ impl fmt::Display for StartError {
             }
             StartError::Tenants(reasons) => f.write_str(reasons),
             StartError::Listen(address, error) => {
-                write!(f, "cannot listen on {address}: {error}; choose another address with `server.listen`")
+                write!(
+                    f,
+                    "cannot listen on {address}: {error}; choose another address with `server.listen` or `[[listen]]`"
+                )
             }
             StartError::ListenRsocket(place, error) => {
                 let setting = "`rsocket.listen` or `rsocket.socket`";
@@ -189,14 +196,14 @@ impl Server {
         let named = listeners.name_in(&mut settings);
         named.map_err(|error| StartError::Listen(settings.server.listen, error))?;
         settings.check()?;
+        settings.check_reach()?;
         settings.sources.check_published().map_err(ConfigError::from)?;
         let metrics = Parts::metrics();
         let decision_log = DecisionLog::open(&settings.decision_log, &metrics)
             .map_err(|error| StartError::DecisionLog(settings.decision_log.to.clone(), error))?;
-        let tls = acceptor(settings.server.tls.as_ref(), "server.tls", &["h2", "http/1.1"])?;
+        let doors = doors(&settings)?;
         // RSocket has no name registered.
         let rsocket_tls = acceptor(settings.rsocket.tls.as_ref(), "rsocket.tls", &[])?;
-        let listen = settings.server.listen;
         let identity = sessions::start_sessions(&settings.identity, &clock).map_err(StartError::Identity)?;
         let (service, identity) = identity.unzip();
         let parts = Parts::new(settings, clock, metrics, decision_log, service)?;
@@ -207,17 +214,24 @@ impl Server {
             }
             None => Some(Loaded::first(&parts.policies)?),
         };
-        let failed = |error| StartError::Listen(listen, error);
-        let listener = taken(listeners.http, listen).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
         let (rsocket, rsocket_address) =
             listen_rsocket(&parts.settings.rsocket, rsocket_tls, listeners.rsocket)?;
-        Ok(Server { parts, listener, address, tls, rsocket, rsocket_address, policies, identity })
+        let passed = std::iter::once(listeners.http).chain(listeners.more.into_iter().map(Some));
+        let listeners = listen_http(doors, passed)?;
+        let addresses = listeners.iter().map(|(address, _)| *address).collect();
+        let address = listeners.first().map_or(parts.settings.server.listen, |(address, _)| *address);
+        let listeners = listeners.into_iter().map(|(_, listener)| listener).collect();
+        Ok(Server { parts, listeners, address, addresses, rsocket, rsocket_address, policies, identity })
     }
 
     /// The address listened on; where port 0 was asked for, with the port that was free.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// All addresses listened on for HTTP: that of `server.listen`, then those of `[[listen]]` in their order.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
     }
 
     /// The address listened on for RSocket, if there is one; where port 0 was asked for, with the port that was free.
@@ -271,7 +285,8 @@ impl Server {
     /// # Errors
     /// A thread that cannot be started, OpenAM's calls without users, attribute sources that cannot be used.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<Served, StartError> {
-        let Server { parts, listener, address, tls, rsocket, rsocket_address, policies, identity } = self;
+        let Server { parts, listeners, address, addresses, rsocket, rsocket_address, policies, identity } =
+            self;
         check_sessions(&parts.http)?;
         for weakness in parts.http.health.weaknesses().iter() {
             tracing::warn!("WEAK SETTING: {weakness}");
@@ -290,14 +305,17 @@ impl Server {
         let work = Work { http: Arc::clone(&parts.http), rsocket: served };
         let mut others = Vec::new();
         for number in 1..worker_count {
-            let sockets = Sockets::clone_of(&listener, &tls, &rsocket).map_err(StartError::Thread)?;
+            let sockets = Sockets::clone_of(&listeners, &rsocket).map_err(StartError::Thread)?;
             others.push(worker(number, sockets, &work, &stopping).map_err(StartError::Thread)?);
         }
         tracing::info!(%address, workers = worker_count, "serving");
+        for (listen, address) in parts.settings.listen.iter().zip(addresses.iter().skip(1)) {
+            tracing::info!(%address, surfaces = ?listen.surfaces, "listening too");
+        }
         if let Some(address) = rsocket_address {
             tracing::info!(%address, "serving RSocket");
         }
-        let own = Sockets { listener, tls, rsocket }.work(work, stopping);
+        let own = Sockets { listeners, rsocket }.work(work, stopping);
         let stop_when_told = async {
             shutdown.await;
             tracing::info!("stopping");
@@ -390,27 +408,26 @@ struct Work {
 
 /// What a worker accepts connections from.
 struct Sockets {
-    listener: TcpListener,
-    tls: Option<Acceptor>,
+    listeners: Vec<Listener>,
     rsocket: Vec<rsocket::Listener>,
 }
 
 impl Sockets {
-    fn clone_of(
-        listener: &TcpListener,
-        tls: &Option<Acceptor>,
-        rsocket: &[rsocket::Listener],
-    ) -> io::Result<Sockets> {
+    fn clone_of(listeners: &[Listener], rsocket: &[rsocket::Listener]) -> io::Result<Sockets> {
         let rsocket = rsocket.iter().map(rsocket::Listener::try_clone).collect::<io::Result<_>>()?;
-        Ok(Sockets { listener: listener.try_clone()?, tls: tls.clone(), rsocket })
+        let listeners = listeners.iter().map(Listener::try_clone).collect::<io::Result<_>>()?;
+        Ok(Sockets { listeners, rsocket })
     }
 
     /// Serves until the server stops.
     async fn work(self, work: Work, stopping: watch::Receiver<bool>) -> io::Result<()> {
-        let http = listener::work(self.listener, self.tls, work.http, stopping.clone());
+        let mut http = tokio::task::JoinSet::new();
+        for listener in self.listeners {
+            http.spawn(listener::work(listener, Arc::clone(&work.http), stopping.clone()));
+        }
         let rsocket = rsocket::work(self.rsocket, &work.rsocket, stopping);
-        let (http, rsocket) = tokio::join!(http, rsocket);
-        http.and(rsocket)
+        let (http, rsocket) = tokio::join!(http.join_all(), rsocket);
+        http.into_iter().collect::<io::Result<()>>().and(rsocket)
     }
 }
 
@@ -423,6 +440,9 @@ impl Listeners {
         if let Some(listener) = &self.rsocket {
             settings.rsocket.listen = Some(listener.local_addr()?);
         }
+        for (listen, listener) in settings.listen.iter_mut().zip(&self.more) {
+            listen.address = listener.local_addr()?;
+        }
         Ok(())
     }
 }
@@ -432,6 +452,38 @@ fn taken(listener: Option<TcpListener>, listen: SocketAddr) -> io::Result<TcpLis
     let Some(listener) = listener else { return listener::listen(listen) };
     listener.set_nonblocking(true)?;
     Ok(listener)
+}
+
+/// Where HTTP is listened on, and what becomes of connections there: `server.listen` first.
+fn doors(settings: &Settings) -> Result<Vec<(SocketAddr, Door)>, ConfigError> {
+    const PROTOCOLS: &[&str] = &["h2", "http/1.1"];
+    let door = |tls: Option<&TlsSettings>, section: &'static str, surfaces: &[ListenSurface]| {
+        Ok::<Door, ConfigError>(Door {
+            tls: acceptor(tls, section, PROTOCOLS)?,
+            is_authenticated: tls.is_some_and(|tls| tls.client_authorities.is_some()),
+            surfaces: SurfaceSet::of(surfaces),
+        })
+    };
+    let server = &settings.server;
+    let mut doors = vec![(server.listen, door(server.tls.as_ref(), "server.tls", &server.surfaces)?)];
+    for listen in &settings.listen {
+        doors.push((listen.address, door(listen.tls.as_ref(), "listen.tls", &listen.surfaces)?));
+    }
+    Ok(doors)
+}
+
+/// Listens on each of these addresses, on the socket that was passed for it if there is one.
+fn listen_http(
+    doors: Vec<(SocketAddr, Door)>,
+    passed: impl Iterator<Item = Option<TcpListener>>,
+) -> Result<Vec<(SocketAddr, Listener)>, StartError> {
+    let passed = passed.chain(std::iter::repeat_with(|| None));
+    let listened = doors.into_iter().zip(passed).map(|((address, door), passed)| {
+        let failed = |error| StartError::Listen(address, error);
+        let socket = taken(passed, address).map_err(failed)?;
+        Ok::<_, StartError>((socket.local_addr().map_err(failed)?, Listener { socket, door }))
+    });
+    listened.collect()
 }
 
 /// Listens where the settings say.

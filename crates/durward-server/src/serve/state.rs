@@ -2,20 +2,28 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use super::places::ConnectionPlaces;
+use crate::access::auth::Authenticator;
 use crate::base::Clock;
 use crate::base::limits::Places;
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
-use crate::base::settings::{ServerSettings, Settings};
+use crate::base::settings::{ServerSettings, Settings, SurfaceSet};
 use crate::surfaces::{health, oauth, openam, sapl, v1, xacml};
 use durward_net::tls::NotAccepted;
 
 /// How many requests over HTTP/2 may be under way, for each connection that there may be: one connection may have 128, all together not so
 /// many.
 pub(super) const HTTP2_REQUESTS_PER_CONNECTION: usize = 4;
+
+/// Who connected, and what is answered where they did.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
+    pub(super) surfaces: SurfaceSet,
+}
 
 /// Shared by all workers and connections over HTTP.
 pub(crate) struct Http {
@@ -33,9 +41,9 @@ pub(crate) struct Http {
     /// Tokens for other services, where they are given.
     pub(super) oauth: Option<oauth::Surface>,
     pub(super) health: health::Surface,
-    pub(super) connections: AtomicUsize,
-    /// `server.connections_max`, which can change.
-    pub(super) connections_max: AtomicUsize,
+    /// Who verifies those who read metrics, where `[auth]` guards them.
+    pub(super) metrics_guard: Option<Arc<Authenticator>>,
+    pub(super) connections: Arc<ConnectionPlaces>,
     /// Requests over HTTP/2 under way on all connections together.
     pub(super) http2_requests: Arc<Places>,
 }
@@ -48,13 +56,13 @@ impl Http {
 
     /// Takes up limits that can change while the server runs.
     pub(super) fn take_up(&self, settings: &ServerSettings) {
-        self.connections_max.store(settings.connections_max, Ordering::Relaxed);
+        self.connections.take_up(settings);
         self.http2_requests.set_max(HTTP2_REQUESTS_PER_CONNECTION * settings.connections_max);
     }
 
     /// How many connections there are.
     pub(super) fn connection_count(&self) -> usize {
-        self.connections.load(Ordering::Relaxed)
+        self.connections.count()
     }
 }
 

@@ -302,7 +302,11 @@ fn a_session_is_a_subject_and_its_user_decides() {
     post(&server, "/v1/sessions/logout", Some(&anna), &json!({}));
     assert_eq!(decide(&server, &ask(&anna)), "DENY");
     let typed = json!({ "subject": { "groups": ["staff"], "realm": "/", "session": anna }, "action": "read", "resource": 1 });
-    assert_eq!(decide(&server, &typed), "PERMIT", "with anything beside it, it is a subject as any other");
+    assert_eq!(
+        post(&server, "/api/pdp/decide-once", None, &typed).status,
+        400,
+        "with anything beside it, it is refused"
+    );
 }
 
 /// The decisions of a stream, as they come.

@@ -151,7 +151,7 @@ fn an_idle_connection_ends_and_one_in_use_does_not() {
 
 #[test]
 fn too_many_connections_are_told_to_come_back() {
-    let server = TestServer::start(TIGHT);
+    let server = TestServer::start("server.connections_max = 4\nserver.request_time_ms_max = 60000");
     let mut open: Vec<Raw> = (0..4)
         .map(|_| {
             let mut connection = server.connect();
@@ -160,13 +160,28 @@ fn too_many_connections_are_told_to_come_back() {
             connection
         })
         .collect();
+    for connection in &mut open[1..] {
+        let head = "POST /pdp HTTP/1.1\r\nHost: x\r\nContent-Type: application/xml\r\n";
+        connection.send(&format!("{head}Content-Length: 100\r\n\r\n<"));
+    }
     let mut refused = server.connect();
-    refused.send("GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n");
+    refused.send("POST /pdp HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
     let (text, _) = refused.rest();
     assert!(text.starts_with("HTTP/1.1 503 ") && text.contains("Retry-After: 1\r\n"), "{text}");
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     assert!(head.contains(&format!("Content-Length: {}", body.len())), "{head} {}", body.len());
     serde_json::from_str::<serde_json::Value>(body).unwrap();
+    // Whoever looks after the server gets through: one request each.
+    for path in ["/health/live", "/health/ready", "/metrics"] {
+        let mut looking = server.connect();
+        looking
+            .send(&format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\nGET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+        let (text, _) = looking.rest();
+        assert!(
+            text.starts_with("HTTP/1.1 200 ") && text.matches("HTTP/1.1 ").count() == 1,
+            "{path}: {text}"
+        );
+    }
     // The others do not notice, and a place that is given up can be had.
     open[0].ask(&request_xml("nurse"));
     assert!(open[0].answer().1.contains("Deny"));
@@ -174,6 +189,20 @@ fn too_many_connections_are_told_to_come_back() {
     server.eventually("there are places", |server| server.metric("durward_connections_open") == 1.0);
     assert_eq!(server.decide("doctor"), "Permit");
     assert!(server.metric("durward_connections_total{result=\"refused\"}") >= 1.0);
+}
+
+/// As many as there may be that say nothing: until now everybody else was refused for as long as they may be idle.
+#[test]
+fn connections_that_say_nothing_make_room_for_others() {
+    let server =
+        TestServer::start("server.workers = 1\nserver.connections_max = 4\nserver.idle_time_ms_max = 600000");
+    let mut silent: Vec<Raw> = (0..4).map(|_| server.connect()).collect();
+    for _ in 0..3 {
+        assert_eq!(server.decide("doctor"), "Permit");
+    }
+    assert!(silent[0].rest().0.is_empty(), "the one that was silent for longest");
+    assert!(server.metric("durward_connections_total{result=\"displaced\"}") >= 1.0);
+    assert_eq!(server.metric("durward_connections_total{result=\"refused\"}"), 0.0);
 }
 
 #[test]

@@ -145,7 +145,7 @@ impl<S: Read + Write> Client<S> {
         assert_ne!(rest.first(), Some(&0), "{rest:?}");
     }
 
-    fn expect_error(&mut self, stream: u32, code: ErrorCode, message: &str) {
+    pub(crate) fn expect_error(&mut self, stream: u32, code: ErrorCode, message: &str) {
         let message = Bytes::copy_from_slice(message.as_bytes());
         assert_eq!(self.next(), Some(Frame::Error { stream, code: code as u32, message }));
     }
@@ -273,13 +273,15 @@ fn no_questions_are_answered_once() {
 fn what_makes_no_sense_is_a_bad_request() {
     let (server, _) = start(OPEN);
     let mut client = Client::open(&server, None);
-    let cases: [(Interaction, &[u8], &[u8]); 7] = [
+    let cases: [(Interaction, &[u8], &[u8]); 8] = [
         (Interaction::Response, b"decide-twice", b""),
         (Interaction::Response, b"", b""),
         (Interaction::Response, b"\x0bdecide-once", b""),
         (Interaction::Response, b"decide", b""),
         (Interaction::Stream, b"decide-once", b""),
         (Interaction::Response, b"decide-once", b"\x0a\xff"),
+        // Two subjects.
+        (Interaction::Response, b"decide-once", b"\x0a\x07\x22\x05alice\x0a\x03\x22\x01b"),
         (Interaction::Stream, b"multi-decide", b"\x0a\x00"),
     ];
     for (number, (interaction, route, data)) in cases.into_iter().enumerate() {

@@ -118,6 +118,10 @@ fn what_is_no_subscription_is_a_bad_request() {
         r#"{"subject":"a","action":"b","resource":"c","secrets":"x"}"#,
         r#"{"subject":"a","action":"b","resource":"c"} x"#,
         r#"{"subject":"a","action":"b","resource":1e2000}"#,
+        // Whoever looks at it on its way could take the first.
+        r#"{"subject":"a","subject":"b","action":"b","resource":"c"}"#,
+        r#"{"subject":{"a":1,"a":2},"action":"b","resource":"c"}"#,
+        r#"{"subject":"a","action":"b","resource":{"a":[{"b":1,"\u0062":2}]}}"#,
         &long,
         &number,
     ];
@@ -136,8 +140,11 @@ fn what_is_no_subscription_is_a_bad_request() {
         assert!(time.len() == 24 && time.ends_with('Z'), "{time}");
         assert_eq!(reply.header("content-type"), "application/json");
     }
+    let twice = r#"{"subject":"a","action":{"b":1,"b":2},"resource":"c"}"#;
+    assert_eq!(ask(&server, "decide", twice).status, 400);
     for path in ["decide", "multi-decide", "multi-decide-all", "multi-decide-all-once"] {
         assert_eq!(ask(&server, path, "[").status, 400, "{path}");
+        assert_eq!(ask(&server, path, &format!("{{\"id\":{twice}}}")).status, 400, "{path}");
     }
     for body in [r#"{"":{}}"#, r#"{"a":1}"#, &format!(r#"{{" ":{ALICE}}}"#)] {
         assert_eq!(ask(&server, "multi-decide-all-once", body).status, 400, "{body}");
@@ -166,9 +173,11 @@ fn other_methods_and_paths_are_told_as_sapl_does() {
 
 #[test]
 fn where_it_is_off_there_is_nothing_and_the_setting_is_named() {
-    for text in
-        ["sapl.http = false", "server.listen = '0.0.0.0:80'", "server.trusted_proxies = ['127.0.0.1']"]
-    {
+    for text in [
+        "sapl.http = false",
+        "server.listen = '0.0.0.0:80'\nxacml.danger_allow_no_auth = true",
+        "server.trusted_proxies = ['127.0.0.1']",
+    ] {
         let server = started(text);
         assert_eq!(server.get("/api/pdp/decide-once").status, 404, "{text}");
         let reply = ask(&server, "decide-once", ALICE);

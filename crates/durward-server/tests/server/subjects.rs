@@ -14,6 +14,7 @@ const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
 const SETTINGS: &str = "sapl.http = true\nauth.danger_allow_no_auth = true\n\
                         identity.hash_memory_kib = 8\nidentity.hash_passes = 1\n\
                         identity.settable_properties = ['desk']\n\
+                        identity.subjects_asserted_by = 'danger-anybody'\n\
                         decision_log.to = 'file'\ndecision_log.redact = 'none'\n";
 
 /// Argon2id of `s3cret`, with little memory.
@@ -225,7 +226,7 @@ fn whoever_shows_a_token_that_is_not_accepted_is_denied_whatever_policies_say() 
         assert_eq!(world.decide(token), "Deny");
     }
     world.log_out(&anna);
-    let reply = world.ask(&one(&[(TOKEN, &anna), ("clearance", "9")])).json();
+    let reply = world.ask(&one(&[(TOKEN, &anna)])).json();
     assert_eq!(reply["Response"][0]["Decision"], "Deny");
     assert!(reply["Response"][0].get("Category").is_none(), "{reply}");
 }
@@ -246,6 +247,9 @@ fn what_a_session_says_nobody_else_can_say() {
         json!({ "AccessSubject": { "Attribute": [issued(ROLE)] } }),
         json!({ "Resource": { "Attribute": [issued("any")] } }),
         json!({ "Resource": subject(&[(TOKEN, &berta)]) }),
+        one(&[(TOKEN, &berta), ("clearance", "9")]),
+        json!({ "AccessSubject": [subject(&[("plain", "1")]), subject(&[("clearance", "9"), (TOKEN, &berta)])] }),
+        json!({ "AccessSubject": { "Attribute": subject(&[(TOKEN, &berta)])["Attribute"], "Content": "<a/>" } }),
         json!({ "AccessSubject": [subject(&[(TOKEN, &berta)]), subject(&[(ID, "anna")])] }),
         json!({ "AccessSubject": { "Attribute": [{ "AttributeId": TOKEN, "Value": [berta, berta] }] } }),
         json!({ "AccessSubject": { "Attribute": [{ "AttributeId": TOKEN, "Value": 7 }] } }),

@@ -97,6 +97,8 @@ impl Drop for Directory {
 
 pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
+    /// Of all listeners for HTTP.
+    pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) rsocket: Option<SocketAddr>,
     pub(crate) directory: Directory,
     stop: Option<oneshot::Sender<()>>,
@@ -176,12 +178,13 @@ impl TestServer {
                     }
                 };
                 prepare(&server);
-                tell.send(Ok((server.address(), server.rsocket_address()))).unwrap();
+                tell.send(Ok((server.addresses().to_vec(), server.rsocket_address()))).unwrap();
                 server.serve(async { drop(stopped.await) }).await
             })
         });
-        let (address, rsocket) = told.recv().unwrap()?;
-        Ok(TestServer { address, rsocket, directory, stop: Some(stop), thread: Some(thread) })
+        let (addresses, rsocket) = told.recv().unwrap()?;
+        let address = addresses[0];
+        Ok(TestServer { address, addresses, rsocket, directory, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Asks it to stop and does not wait.

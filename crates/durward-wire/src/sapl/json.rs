@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use durward_ir::Value;
-use durward_ir::json;
+use durward_ir::json::{self, JsonError};
 use durward_ir::path::Element;
 use durward_ir::value::write_json_text;
 use durward_sapl::SubscriptionError;
@@ -66,7 +66,7 @@ pub fn read_subscription(
     text: &[u8],
     mut note: impl FnMut(&[&str]),
 ) -> Result<Subscription, SubscriptionError> {
-    let value = json::read(text).map_err(SubscriptionError::Json)?;
+    let value = json::read_unique(text).map_err(SubscriptionError::Json)?;
     let subscription = Subscription::from_value(&value)?;
     note_unknown(&value, &mut note);
     Ok(subscription)
@@ -103,9 +103,8 @@ pub fn read_multi_subscription_noting(
     subscriptions_max: usize,
     mut note: impl FnMut(&[&str]),
 ) -> Result<MultiSubscription, MultiError> {
-    let value = json::read(text).map_err(SubscriptionError::Json)?;
+    let value = json::read_unique(text).map_err(|error| unreadable(text, error))?;
     let Value::Object(object) = value else { return Err(SubscriptionError::NoObject.into()) };
-    check_ids(text)?;
     if object.len() > subscriptions_max {
         return Err(MultiError::TooMany(subscriptions_max));
     }
@@ -120,11 +119,13 @@ pub fn read_multi_subscription_noting(
     Ok(MultiSubscription { subscriptions: object.iter().map(&mut read).collect::<Result<_, _>>()? })
 }
 
-/// Ids are unique: of what is read, the last value of a key is left, and the client would wait for an answer to the other.
-fn check_ids(text: &[u8]) -> Result<(), MultiError> {
+/// What is wrong with a text that could not be read: that an id comes twice, if one does.
+fn unreadable(text: &[u8], error: JsonError) -> MultiError {
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let repeated = reader.deserialize_map(Ids).map_err(|_| SubscriptionError::NoObject)?;
-    repeated.map_or(Ok(()), |id| Err(MultiError::RepeatedId(id)))
+    match reader.deserialize_map(Ids) {
+        Ok(Some(id)) => MultiError::RepeatedId(id),
+        Ok(None) | Err(_) => SubscriptionError::Json(error).into(),
+    }
 }
 
 /// Looks for a key that an object has twice.
@@ -197,8 +198,7 @@ pub fn write_named<'d>(out: &mut String, decisions: impl IntoIterator<Item = (&'
 mod tests {
     use super::*;
 
-    /// As the SAPL node, which answers 400. What stands twice deeper inside is the subscription's affair, in which the
-    /// last counts.
+    /// As the SAPL node, which answers 400. It takes what stands twice deeper inside, and the last counts there.
     #[test]
     fn ids_that_come_twice_are_refused() {
         let one = r#"{"subject":1,"action":2,"resource":3}"#;
@@ -210,6 +210,6 @@ mod tests {
             assert_eq!(read(&text), Err(MultiError::RepeatedId("a".into())), "{text}");
         }
         let inside = r#"{"a":{"subject":{"x":1,"x":2},"action":2,"resource":3}}"#;
-        assert_eq!(read(inside), Ok(1));
+        assert!(read(inside).unwrap_err().to_string().ends_with("the key `x` is there twice"));
     }
 }

@@ -84,9 +84,7 @@ fn no_bytes_are_a_subscription_in_which_everything_is_undefined() {
 }
 
 #[test]
-fn of_a_field_that_comes_twice_the_last_counts() {
-    let bytes = b"\x0a\x03\x22\x01a\x0a\x03\x22\x01b";
-    assert_eq!(read_subscription(bytes, &LIMITS).unwrap().element(Element::Subject).to_json(), "\"b\"");
+fn of_a_field_of_a_value_that_comes_twice_the_last_counts() {
     let cases: [(&[u8], &str); 6] = [
         (b"\x22\x01a\x10\x01", "true"),
         (b"\x10\x01\x22\x01a", "\"a\""),
@@ -100,6 +98,29 @@ fn of_a_field_that_comes_twice_the_last_counts() {
     for (bytes, expected) in cases {
         assert_eq!(read_value(bytes, 100).unwrap().to_json(), expected);
     }
+}
+
+/// Whoever looks at a message on its way could take the first.
+#[test]
+fn parts_of_a_subscription_and_keys_of_an_object_that_come_twice_are_refused() {
+    let part = b"\x0a\x03\x22\x01a";
+    assert!(read_subscription(part, &LIMITS).is_ok());
+    assert!(read_subscription(&[*part, *part].concat(), &LIMITS).is_err());
+    let entry = b"\x0a\x07\x0a\x01k\x12\x02\x10\x01";
+    let object = |entries: &[u8]| [&[0x32, u8::try_from(entries.len()).unwrap()][..], entries].concat();
+    assert_eq!(read_value(&object(entry), 100).unwrap().to_json(), "{\"k\":true}");
+    assert!(read_value(&object(&[*entry, *entry].concat()), 100).is_err());
+    // Of a key that is undefined nothing is said.
+    let undefined = b"\x0a\x05\x0a\x01k\x12\x00";
+    assert!(read_value(&object(&[&entry[..], &undefined[..]].concat()), 100).is_ok());
+    let named = |content: &[u8]| [&[0x0a, u8::try_from(content.len()).unwrap()][..], content].concat();
+    let (id, empty) = (b"\x0a\x01a", b"\x12\x00");
+    let count = |content: &[u8]| {
+        read_multi_subscription(&named(content), &LIMITS).map(|multi| multi.subscriptions.len())
+    };
+    assert_eq!(count(&[&id[..], &empty[..]].concat()), Ok(1));
+    assert!(count(&[&id[..], &id[..], &empty[..]].concat()).is_err());
+    assert!(count(&[&id[..], &empty[..], &empty[..]].concat()).is_err());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use durward_pdp::{Pdp, PdpBuilder};
-use durward_server::{LogLevel, Server, Settings, StartError};
+use durward_server::{LogLevel, Server, Settings, StartError, SubjectsAssertedBy};
 use serde_json::{Value as Json, json};
 
 use crate::failure::{CommandError, CommandResult, without_number};
@@ -90,6 +90,8 @@ fn pdp() -> PdpBuilder {
 fn bind(listen: Option<SocketAddr>, pdp: &Arc<Pdp>, person: &DemoPerson) -> Result<Server, StartError> {
     let mut settings = Settings::default();
     settings.identity.users = Some(person.users());
+    // Its examples ask about whomever they like.
+    settings.identity.subjects_asserted_by = SubjectsAssertedBy::DangerAnybody;
     settings.sapl.http = Some(true);
     settings.auth.danger_allow_no_auth = true;
     settings.log.level = LogLevel::Warn;

@@ -218,7 +218,12 @@ fn the_environment_counts_more_than_the_file_and_less_than_flags() {
 fn what_keeps_a_server_from_starting_is_said() {
     let ran = durward(&["serve", "--policies", "nowhere"]).exits(2);
     assert!(ran.stderr.contains("durward: error: nowhere: No such file or directory\n"), "{}", ran.stderr);
-    let ran = durward(&["serve", "--policies", "hospital", "--listen", "192.0.2.1:80"]).exits(2);
+    let beyond = ["serve", "--policies", "hospital", "--listen", "192.0.2.1:80"];
+    let ran = durward(&beyond).exits(2);
+    assert!(ran.stderr.contains("`xacml.danger_allow_no_auth = true`"), "{}", ran.stderr);
+    let mut told = command(&beyond);
+    let output = told.env("DURWARD_XACML__DANGER_ALLOW_NO_AUTH", "true").output().unwrap();
+    let ran = crate::ran(output).exits(2);
     assert!(ran.stderr.contains("durward: error: cannot listen on 192.0.2.1:80: "), "{}", ran.stderr);
     durward(&["serve", "--config", "nothing.toml"]).exits(2);
     durward(&["serve", "--listen", "everywhere"]).exits(2);

@@ -17,6 +17,7 @@ use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use durward_sources::{Claims, NotBelieved, TokenIssuer};
+use hyper::header::{AUTHORIZATION, HeaderMap};
 use smol_str::SmolStr;
 use tokio::sync::watch;
 
@@ -49,6 +50,8 @@ pub(crate) struct Identity {
     pub(crate) name: SmolStr,
     /// When the credentials end.
     pub(crate) expires: Option<Instant>,
+    /// Whether the operator said that this caller may assert who a question is about.
+    pub(crate) may_assert_subjects: bool,
     by: By,
     /// The number of the settings by which they were verified.
     settings: u64,
@@ -65,11 +68,25 @@ enum By {
     Token,
 }
 
+impl Identity {
+    /// Whether there were credentials.
+    pub(crate) fn is_authenticated(&self) -> bool {
+        match self.by {
+            By::Nothing => false,
+            By::Secret | By::Token => true,
+        }
+    }
+}
+
 #[cfg(test)]
 impl Identity {
     pub(crate) fn of_test(tenant: &str, name: &str) -> Identity {
         let (tenant, name) = (tenant.into(), name.into());
-        Identity { tenant, name, expires: None, by: By::Secret, settings: 0 }
+        Identity { tenant, name, expires: None, may_assert_subjects: false, by: By::Secret, settings: 0 }
+    }
+
+    pub(crate) fn of_nobody(tenant: &str) -> Identity {
+        Identity { by: By::Nothing, ..Identity::of_test(tenant, "") }
     }
 }
 
@@ -119,6 +136,18 @@ impl Presented {
                 Presented::Simple { name: name.to_owned(), password: password.to_owned() }
             }
             None => Presented::Unknown,
+        }
+    }
+
+    /// Reads the `Authorization` of a request with these fields. Which of several counts must not depend on who looks.
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Presented {
+        let mut fields = headers.get_all(AUTHORIZATION).iter();
+        match (fields.next(), fields.next()) {
+            (None, _) => Presented::Nothing,
+            (Some(field), None) => {
+                field.to_str().map_or(Presented::Unknown, |text| Presented::from_header(Some(text)))
+            }
+            (Some(_), Some(_)) => Presented::Unknown,
         }
     }
 

@@ -169,8 +169,14 @@ impl Verifier {
 
     /// Who asks where nobody need say who they are.
     fn nobody(&self) -> Identity {
-        let tenant = self.settings.default_tenant.as_str().into();
-        Identity { tenant, name: SmolStr::default(), expires: None, by: By::Nothing, settings: self.number }
+        Identity {
+            tenant: self.settings.default_tenant.as_str().into(),
+            name: SmolStr::default(),
+            expires: None,
+            may_assert_subjects: false,
+            by: By::Nothing,
+            settings: self.number,
+        }
     }
 
     /// Who this is.
@@ -230,7 +236,11 @@ impl Verifier {
         let is_right = self.secrets.is_right(user, kind, secret).await?;
         let user = user.filter(|_| is_right).and_then(|user| self.settings.users.get(user));
         let verified = match user {
-            Some(user) => self.identity(By::Secret, user.tenant.as_deref(), &user.id, None),
+            Some(user) => {
+                let identity = self.identity(By::Secret, user.tenant.as_deref(), &user.id, None);
+                identity
+                    .map(|identity| Identity { may_assert_subjects: user.may_assert_subjects, ..identity })
+            }
             None => Err(Denied::Wrong),
         };
         if verified.is_err() {
@@ -272,7 +282,8 @@ impl Verifier {
             None if self.settings.reject_without_tenant => return Err(Denied::Wrong),
             None => &self.settings.default_tenant,
         };
-        Ok(Identity { tenant: tenant.into(), name: name.into(), expires, by, settings: self.number })
+        let (tenant, name) = (tenant.into(), name.into());
+        Ok(Identity { tenant, name, expires, may_assert_subjects: false, by, settings: self.number })
     }
 }
 
@@ -304,6 +315,7 @@ mod tests {
             password: Some(DIGEST.to_owned()),
             api_key_id: None,
             api_key: None,
+            may_assert_subjects: false,
         }
     }
 

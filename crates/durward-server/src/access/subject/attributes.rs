@@ -2,7 +2,8 @@
 //!
 //! A request names its subject by one attribute, [`SESSION_TOKEN`] or [`JWT`], so that no schema changes and each subject of several
 //! has its own. What the session says has [`ISSUER`] as its issuer. Who makes requests cannot say the same: names that begin with
-//! [`OWN`], and that issuer, are nobody else's; and where a token is shown, no subject of the request brings what sessions say.
+//! [`OWN`], and that issuer, are nobody else's; where a token is shown, no subject of the request brings what sessions say, and the
+//! subject that it names brings nothing else at all.
 
 use std::sync::Arc;
 
@@ -49,11 +50,11 @@ pub(crate) struct WithTokens(());
 /// What is wrong with a request, in words for its caller.
 pub(crate) type Wrong = String;
 
-/// Whether a request shows tokens.
+/// Whether a request shows tokens; `lets_assert` says whether its caller may ask about subjects without one.
 ///
 /// # Errors
-/// It says what only sessions say, or shows a token where there can be none.
-pub(crate) fn looked_at(request: &Request) -> Result<Option<WithTokens>, Wrong> {
+/// It says what only sessions say, shows a token where there can be none, or asserts what its caller may not.
+pub(crate) fn looked_at(request: &Request, lets_assert: bool) -> Result<Option<WithTokens>, Wrong> {
     let mut count = 0;
     for attribute in request.categories.attributes() {
         if attribute.issuer.as_deref() == Some(ISSUER) {
@@ -71,20 +72,43 @@ pub(crate) fn looked_at(request: &Request) -> Result<Option<WithTokens>, Wrong> 
         }
         count += 1;
     }
-    if count == 0 {
-        return Ok(None);
-    }
     if count > TOKENS_MAX {
         return Err(format!("at most {TOKENS_MAX} subjects of a request can be named by tokens"));
     }
     let subjects = request.categories.iter().filter(|one| one.category == identifiers::ACCESS_SUBJECT);
-    for attribute in subjects.flat_map(CategoryView::attributes) {
-        if STANDARD.contains(&attribute.id.as_str()) {
-            let id = &attribute.id;
-            return Err(format!("`{id}` is what the session says, and a token is shown: leave it out"));
+    for subject in subjects {
+        if count > 0 {
+            check_beside_tokens(subject)?;
+        }
+        let is_named = subject.attributes().any(|attribute| is_token(&attribute));
+        let says_nothing = subject.content.is_none() && subject.attributes().next().is_none();
+        if !lets_assert && !is_named && !says_nothing {
+            return Err(ASSERTED.to_owned());
         }
     }
-    Ok(Some(WithTokens(())))
+    Ok((count > 0).then_some(WithTokens(())))
+}
+
+/// What is said of a subject without a token, by a caller who may not assert one.
+const ASSERTED: &str = "an access subject is named by a token here, `urn:durward:subject:session-token`, and this caller may not \
+                        assert who it is; see `identity.subjects_asserted_by`";
+
+/// A subject of a request that shows tokens: it does not say what sessions say, and nothing at all beside a token.
+fn check_beside_tokens(subject: CategoryView<'_>) -> Result<(), Wrong> {
+    let is_named = subject.attributes().any(|attribute| is_token(&attribute));
+    for attribute in subject.attributes().filter(|attribute| !is_token(attribute)) {
+        let id = &attribute.id;
+        if STANDARD.contains(&id.as_str()) {
+            return Err(format!("`{id}` is what the session says, and a token is shown: leave it out"));
+        }
+        if is_named {
+            return Err(format!("`{id}` stands beside a token, and the token says who it is: leave it out"));
+        }
+    }
+    if is_named && subject.content.is_some() {
+        return Err("content stands beside a token, and the token says who it is: leave it out".to_owned());
+    }
+    Ok(())
 }
 
 /// Whether a request can be decided as it stands: none of its attributes, given by identifier and issuer, names a subject by a token

@@ -1,10 +1,11 @@
 //! Who a decision is about, where the question shows a token: of a session, or a JWT that this server gave (`[oauth]`).
 //!
 //! [`Subjects::find`] says who it is, at this moment; [`document`] and [`attributes`] write that down for policies in SAPL's and
-//! in XACML's words. A token that is not accepted is nobody's, and whoever cannot be asked about is not guessed.
+//! in XACML's words; [`fence`] says who may do without a token. A token that is not accepted is nobody's, and whoever cannot be asked about is not guessed.
 
 pub(crate) mod attributes;
 pub(crate) mod document;
+pub(crate) mod fence;
 pub(crate) mod finder;
 
 use std::future::Future;
@@ -126,6 +127,13 @@ impl Subjects {
             Shown::Session(_) => self.service.is_some(),
             Shown::Jwt(_) => self.issued.is_some(),
         }
+    }
+
+    /// The keys by which subjects of subscriptions name tokens of the kinds that there are.
+    pub(crate) fn token_names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let [session, jwt] = document::TOKENS;
+        let names = [(session, self.service.is_some()), (jwt, self.issued.is_some())];
+        names.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name)
     }
 
     /// Who shows this. To show a session's token counts as using the session; to show a JWT does not.

@@ -30,7 +30,7 @@ const REQUEST_BUCKETS_S: [f64; 11] = [2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 5e
 
 /// What `durward_limits_hit_total` counts: settings by their names, and after their section what has no setting of its own: `identity.body`
 /// and `oauth.body`, `limits.request` for any of a request in `[limits]`, and `sapl.subscriptions` for what can be numbered.
-const LIMITS: [&str; 18] = [
+const LIMITS: [&str; 19] = [
     "identity.body",
     "limits.request",
     "oauth.body",
@@ -47,6 +47,7 @@ const LIMITS: [&str; 18] = [
     "server.body_bytes_max",
     "server.body_memory_bytes_max",
     "server.connections_max",
+    "server.connections_per_address_max",
     "server.header_time_ms_max",
     "server.request_time_ms_max",
 ];
@@ -220,7 +221,11 @@ impl Metrics {
         let connections_open = Gauge::default();
         registry.register("connections_open", "Connections open", connections_open.clone());
         let connections = Family::default();
-        registry.register("connections", "Connections accepted, refused or failed", connections.clone());
+        registry.register(
+            "connections",
+            "Connections accepted, refused, ended for others to have their place, or failed",
+            connections.clone(),
+        );
         let limits_hit = Family::default();
         registry.register("limits_hit", "Times a limit was hit, by setting", limits_hit.clone());
         let policy_loads = Family::default();
@@ -311,7 +316,7 @@ impl Metrics {
         }
         let families: [(&Family<ByResult, Counter>, &[&'static str]); 4] = [
             (&self.rsocket_connections, &["accepted", "refused", "failed"]),
-            (&self.connections, &["accepted", "refused", "failed"]),
+            (&self.connections, &["accepted", "refused", "displaced", "failed"]),
             (&self.policy_loads, &["ok", "failed", "unchanged"]),
             (&self.log_lines, &["written", "dropped", "failed"]),
         ];

@@ -12,6 +12,16 @@ use super::ConfigError;
 /// Longest name of a tenant: it becomes the name of a directory.
 const TENANT_LENGTH_MAX: usize = 128;
 
+/// What `[auth]` can guard beside SAPL's protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Guarded {
+    /// `/pdp`, and the paths of other XACML servers.
+    Pdp,
+    /// `/metrics`.
+    Metrics,
+}
+
 /// Who may ask. Without any way to authenticate, and without saying that nobody has to, nothing that needs it starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -28,6 +38,8 @@ pub struct AuthSettings {
     pub cache_negative_ms: u64,
     /// Most credentials remembered. Default: 10000.
     pub cache_entries_max: usize,
+    /// What only these callers may ask beside SAPL's protocols. Default: nothing.
+    pub guards: Vec<Guarded>,
     /// Who has a password or a key.
     pub users: Vec<UserSettings>,
     /// Tokens of an identity provider. Default: none.
@@ -56,6 +68,10 @@ pub struct UserSettings {
     /// The whole API key, as Argon2id writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
+    /// Whether the user may assert who a question is about, where there are users who show tokens
+    /// (`identity.subjects_asserted_by`). Default: false.
+    #[serde(default)]
+    pub may_assert_subjects: bool,
 }
 
 impl Default for AuthSettings {
@@ -67,6 +83,7 @@ impl Default for AuthSettings {
             cache_positive_ms: 300_000,
             cache_negative_ms: 5_000,
             cache_entries_max: 10_000,
+            guards: Vec::new(),
             users: Vec::new(),
             jwt: None,
         }
@@ -105,7 +122,26 @@ impl AuthSettings {
         self.jwt.is_some() || self.users.iter().any(|user| user.api_key.is_some())
     }
 
+    /// Whether only callers that this accepts may ask that.
+    pub(crate) fn guards(&self, what: Guarded) -> bool {
+        self.guards.contains(&what)
+    }
+
+    /// What is guarded is not left open by mistake.
+    fn check_guards(&self) -> Result<(), ConfigError> {
+        let wrong = |message: &str| Err(ConfigError::of_setting("auth.guards", message.into()));
+        match self.guards.as_slice() {
+            [] => Ok(()),
+            _ if self.danger_allow_no_auth => {
+                wrong("guards nothing from anybody with `auth.danger_allow_no_auth`: set one of them")
+            }
+            _ if self.has_a_way() => Ok(()),
+            _ => wrong("is set, and nobody can authenticate: name `[[auth.users]]` or `[auth.jwt]`"),
+        }
+    }
+
     pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.check_guards()?;
         check_tenant("auth.default_tenant", &self.default_tenant)?;
         if self.cache_entries_max == 0 {
             let message = "is 0; the least is 1: every request would cost what a login costs".into();

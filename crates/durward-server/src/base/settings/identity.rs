@@ -77,6 +77,19 @@ pub enum AuditSyncs {
     Always,
 }
 
+/// Which callers may say who a question is about without a token of that user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubjectsAssertedBy {
+    /// Users of `[[auth.users]]` with `may_assert_subjects`.
+    #[default]
+    MarkedUsers,
+    /// Callers with credentials that `[auth]` accepts.
+    Authenticated,
+    /// Whoever may ask for decisions.
+    DangerAnybody,
+}
+
 /// Users, logins and sessions. Without `users` or `ldap` there are none, and `/v1` is not there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -122,6 +135,8 @@ pub struct IdentitySettings {
     pub administrators_group: String,
     /// The properties that holders of sessions may set themselves. Default: none.
     pub settable_properties: Vec<String>,
+    /// Which callers may ask about subjects that they name without a token. Default: those that are marked in `[[auth.users]]`.
+    pub subjects_asserted_by: SubjectsAssertedBy,
     /// When those who have a second step take it. Default: at the login.
     pub second_step: SecondStepAt,
     /// How many passwords are hashed at once. Default: 1.
@@ -182,6 +197,7 @@ impl Default for IdentitySettings {
             cookie_secure: true,
             administrators_group: "administrators".to_owned(),
             settable_properties: Vec::new(),
+            subjects_asserted_by: SubjectsAssertedBy::MarkedUsers,
             second_step: SecondStepAt::Login,
             hashing_threads: 1,
             hashing_memory_kib_max: 256 * 1024,
@@ -251,7 +267,17 @@ impl IdentitySettings {
         if self.is_on() && !self.cookie_secure {
             weak.push("`identity.cookie_secure` is off: browsers send session tokens without TLS".to_owned());
         }
+        if self.is_on() && !self.asks_for_tokens() {
+            weak.push(
+                "`identity.subjects_asserted_by` is `danger-anybody`: whoever may ask for decisions may ask as any user".to_owned(),
+            );
+        }
         weak
+    }
+
+    /// Whether there are users, and not everybody may ask about them without their tokens.
+    pub(crate) fn asks_for_tokens(&self) -> bool {
+        self.is_on() && self.subjects_asserted_by != SubjectsAssertedBy::DangerAnybody
     }
 
     pub(super) fn check(&self, oauth: &OauthSettings) -> Result<(), ConfigError> {

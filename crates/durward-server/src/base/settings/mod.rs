@@ -8,6 +8,7 @@ mod bundles;
 mod environment;
 mod identity;
 mod ldap;
+mod listen;
 mod log;
 mod names;
 mod nats;
@@ -23,19 +24,24 @@ pub(crate) mod words;
 mod xacml;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) use auth::is_tenant;
-pub use auth::{AuthSettings, UserSettings};
+pub use auth::{AuthSettings, Guarded, UserSettings};
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
 pub use durward_sources::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, JwtSettings, LdapDepth, LdapSourceSettings, SourceSettings,
 };
 pub use environment::Overrides;
-pub use identity::{AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, WithoutStore};
+pub use identity::{
+    AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, SubjectsAssertedBy, WithoutStore,
+};
 pub use ldap::{LdapFollow, LdapMemberIs, LdapUserSettings};
+pub(crate) use listen::SurfaceSet;
+pub use listen::{ListenSettings, ListenSurface};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use nats::NatsStoreSettings;
@@ -58,6 +64,8 @@ pub use xacml::XacmlSettings;
 pub struct Settings {
     /// The socket and its limits.
     pub server: ServerSettings,
+    /// Further addresses to listen on.
+    pub listen: Vec<ListenSettings>,
     /// Which policies are in force, and how they are watched.
     pub policies: PolicySettings,
     /// Whose bundles of policies are taken.
@@ -99,6 +107,7 @@ impl Settings {
     /// The first contradiction, in the words of the file.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.server.check()?;
+        self.check_listeners()?;
         self.limits.check()?;
         self.policies.check()?;
         self.check_bundles()?;
@@ -119,6 +128,21 @@ impl Settings {
         Ok(())
     }
 
+    fn check_listeners(&self) -> Result<(), ConfigError> {
+        let mut before: Vec<SocketAddr> = vec![self.server.listen];
+        for listen in &self.listen {
+            listen.check(&before)?;
+            before.push(listen.address);
+        }
+        Ok(())
+    }
+
+    /// Whether only programs of this machine can ask for decisions.
+    fn is_for_this_machine(&self) -> bool {
+        self.server.is_for_this_machine()
+            && !self.listen.iter().any(ListenSettings::brings_others_to_decisions)
+    }
+
     /// Policies of nobody in particular are not taken by mistake.
     fn check_bundles(&self) -> Result<(), ConfigError> {
         self.bundles.check()?;
@@ -130,6 +154,31 @@ impl Settings {
             let message = "comes in bundles, and there is no key to verify them with: set `bundles.public_key_path`, \
                            or `bundles.tenants` with `bundles.key_paths`";
             return Err(ConfigError::of_setting("policies.source", message.into()));
+        }
+        Ok(())
+    }
+
+    /// `/pdp` is not opened to other machines by mistake. Asked when a server starts: the addresses in a file are not the last word.
+    pub(crate) fn check_reach(&self) -> Result<(), ConfigError> {
+        if self.auth.guards(Guarded::Pdp) || self.auth.danger_allow_no_auth || self.xacml.danger_allow_no_auth
+        {
+            return Ok(());
+        }
+        let server = &self.server;
+        let first = ("server.listen", server.listen, &server.surfaces, server.tls.as_ref());
+        let more =
+            self.listen.iter().map(|one| ("listen.address", one.address, &one.surfaces, one.tls.as_ref()));
+        for (setting, address, surfaces, tls) in std::iter::once(first).chain(more) {
+            let is_open = !address.ip().is_loopback()
+                && surfaces.contains(&ListenSurface::Decisions)
+                && tls.is_none_or(|tls| tls.client_authorities.is_none());
+            if is_open {
+                let message = format!(
+                    "is {address}, and whoever reaches it could ask `/pdp`: set `auth.guards = [\"pdp\"]` with `[[auth.users]]` or \
+                     `[auth.jwt]`, or `client_authorities` of its TLS, or say `xacml.danger_allow_no_auth = true`"
+                );
+                return Err(ConfigError::of_setting(setting, message));
+            }
         }
         Ok(())
     }
@@ -151,12 +200,12 @@ impl Settings {
 
     /// Whether SAPL's decisions are answered over HTTP. What is not said is yes where only this machine can connect.
     pub(crate) fn answers_sapl(&self) -> bool {
-        self.sapl.http.unwrap_or_else(|| self.server.is_for_this_machine())
+        self.sapl.http.unwrap_or_else(|| self.is_for_this_machine())
     }
 
     /// Whether SAPL's decisions are answered to whoever can connect, because nothing is set and only this machine can.
     pub(crate) fn answers_sapl_to_this_machine(&self) -> bool {
-        self.sapl.http.is_none() && self.server.is_for_this_machine() && !self.auth.has_a_way()
+        self.sapl.http.is_none() && self.is_for_this_machine() && !self.auth.has_a_way()
     }
 
     /// Who may ask over SAPL's protocols: what is set, or else what [`Settings::answers_sapl_to_this_machine`] says. RSocket is not
@@ -168,7 +217,8 @@ impl Settings {
 
     /// What is allowed but weak: said in the log at the start and in `/health/ready` for as long as it is so.
     pub fn weaknesses(&self) -> Vec<String> {
-        let mut weak = self.server.weaknesses();
+        let mut weak = self.server.weaknesses(self.auth.guards(Guarded::Pdp));
+        weak.extend(self.listen.iter().filter_map(ListenSettings::weaknesses));
         weak.extend(self.decision_log.weaknesses());
         if self.policies.source.is_bundled() {
             weak.extend(self.bundles.weaknesses());

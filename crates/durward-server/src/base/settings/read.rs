@@ -120,7 +120,8 @@ impl Settings {
         if !matches!(self.decision_log.to.as_str(), "off" | "stdout") {
             self.decision_log.to = directory.join(&self.decision_log.to).display().to_string();
         }
-        for tls in [&mut self.server.tls, &mut self.rsocket.tls].into_iter().flatten() {
+        let listeners = self.listen.iter_mut().map(|listen| &mut listen.tls);
+        for tls in [&mut self.server.tls, &mut self.rsocket.tls].into_iter().chain(listeners).flatten() {
             tls.certificate = directory.join(&tls.certificate);
             tls.key = directory.join(&tls.key);
             tls.client_authorities = tls.client_authorities.take().map(|path| directory.join(path));
@@ -173,7 +174,7 @@ mod tests {
         let cases = [
             ("[server]\nlisen = 1", "t:2:1: unknown setting `lisen`; did you mean `listen`?"),
             ("\n[polices]\n", "t:2:2: unknown setting `polices`; did you mean `policies`?"),
-            ("server.xyz = 1", "t:1:8: unknown setting `xyz`; there are listen, workers, "),
+            ("server.xyz = 1", "t:1:8: unknown setting `xyz`; there are listen, surfaces, workers, "),
             ("server.body_bytes_max = 0", "t: `server.body_bytes_max` is 0; the least is 1"),
             ("limits.policy_depth_max = 9999", "t: `limits.policy_depth_max` is 9999; the most is 400"),
             ("policies.index = 'fast'", "t:1:18: `fast` is not an index; there are"),

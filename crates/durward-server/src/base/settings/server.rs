@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ConfigError;
+use super::listen::check_surfaces;
 use super::network::Network;
+use super::{ConfigError, ListenSurface};
 
 /// How many workers `workers = 0` starts at most: four answer more requests than most networks bring, and each
 /// costs memory.
@@ -23,10 +24,15 @@ pub struct ServerSettings {
     /// The address and port to listen on; port 0 takes a free one. Default: `127.0.0.1:8080`, so that nobody
     /// exposes a decision point without having said so.
     pub listen: SocketAddr,
+    /// What is answered there. Default: everything.
+    pub surfaces: Vec<ListenSurface>,
     /// How many threads answer; 0 means one per core, [`WORKERS_AUTOMATIC_MAX`] at most. Default: 0.
     pub workers: usize,
     /// Most connections open at once. Default: 1000; an idle one costs some 15 KiB.
     pub connections_max: usize,
+    /// Most connections of one address, or of one IPv6 network of 64 bits; 0 means a quarter of `connections_max`. This machine and
+    /// `trusted_proxies` may have all. Default: 0.
+    pub connections_per_address_max: usize,
     /// Most bytes of request line and header fields together. Default: 16 KiB, far more than any client sends.
     pub header_bytes_max: usize,
     /// Most bytes of one request's body. Default: 1 MiB, about 5,000 attributes.
@@ -81,8 +87,10 @@ impl Default for ServerSettings {
     fn default() -> ServerSettings {
         ServerSettings {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
+            surfaces: ListenSurface::ALL.to_vec(),
             workers: 0,
             connections_max: 1_000,
+            connections_per_address_max: 0,
             header_bytes_max: 16 * 1024,
             body_bytes_max: 1024 * 1024,
             body_memory_bytes_max: 32 * 1024 * 1024,
@@ -107,6 +115,7 @@ impl ServerSettings {
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
+        check_surfaces("server.surfaces", &self.surfaces)?;
         if let Some(network) = self.trusted_proxies.iter().find(|network| network.is_everybody()) {
             let message = format!("has `{network}`: whoever calls could say to be anybody; name the proxies");
             return Err(ConfigError::of_setting("server.trusted_proxies", message));
@@ -138,10 +147,17 @@ impl ServerSettings {
         self.listen.ip().is_loopback() && self.trusted_proxies.is_empty()
     }
 
-    pub(super) fn weaknesses(&self) -> Vec<String> {
+    /// `is_guarded` says whether callers have to authenticate.
+    pub(super) fn weaknesses(&self, is_guarded: bool) -> Vec<String> {
         let is_local = self.listen.ip().is_loopback();
         match &self.tls {
             _ if is_local => Vec::new(),
+            None if is_guarded => vec![format!(
+                "`server.listen` is {} without TLS: credentials and decisions can be read and changed on the way; set \
+                 `[server.tls]`, or put a proxy with TLS in front",
+                self.listen
+            )],
+            Some(TlsSettings { client_authorities: None, .. }) if is_guarded => Vec::new(),
             None => vec![format!(
                 "`server.listen` is {}: whoever reaches it may ask for decisions, unseen and unasked, without TLS; \
                  put a proxy with TLS and authentication in front, set `[server.tls]`, or listen on 127.0.0.1",

@@ -15,6 +15,9 @@ pub struct XacmlSettings {
     /// The domain whose path of AuthzForce answers, `/domains/{domain}/pdp`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authzforce_domain: Option<String>,
+    /// Whether other machines may ask `/pdp` without credentials, where `[auth]` does not guard it and no certificate is asked for.
+    /// Default: no.
+    pub danger_allow_no_auth: bool,
 }
 
 impl XacmlSettings {

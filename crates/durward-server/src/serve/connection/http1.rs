@@ -11,7 +11,6 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -26,10 +25,14 @@ use tokio::sync::watch;
 use tokio::time::sleep_until;
 
 use super::corked::{Cork, TURNS_MAX, corked};
-use super::{End, HEADER_COUNT_MAX, poll_timer};
+use super::rewound::Rewound;
+use super::{Activity, End, HEADER_COUNT_MAX, poll_timer};
+use crate::base::settings::SurfaceSet;
 use crate::serve::dispatch::{self, Date};
-use crate::serve::state::Http;
+use crate::serve::state::{Http, Peer};
+use crate::surfaces::http::Authenticated;
 use crate::surfaces::http::phase::{Phase, Wait};
+use crate::surfaces::sapl;
 
 /// A stream that notes when a request begins.
 struct Watched<S> {
@@ -42,20 +45,25 @@ struct Watched<S> {
 pub(super) async fn serve<S>(
     stream: S,
     first: Bytes,
-    client: SocketAddr,
+    peer: Peer,
     http: &Arc<Http>,
     mut stopping: watch::Receiver<bool>,
+    activity: &Activity,
 ) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let phase = Arc::new(Phase::new(http.started));
+    activity.speaks_http1(&phase);
     let settings = &http.settings.server;
     let service = service_fn(|request| async {
         phase.set(Wait::Answer);
-        let answer = dispatch::answer(http, client, request).await;
+        let answer = dispatch::answer(http, peer, request).await;
         phase.set(Wait::Taking);
         answer.map(|mut answer| {
+            if answer.extensions().get::<Authenticated>().is_some() {
+                activity.authenticate();
+            }
             answer.body_mut().watched_by(&phase);
             answer
         })
@@ -80,7 +88,7 @@ where
         loop {
             // While the server stops, the library ends the connection.
             if is_settled && !is_told {
-                match poll_direct(&cork, &phase, http, &mut date, cx) {
+                match poll_direct(&cork, (&phase, activity), (http, peer.surfaces), &mut date, cx) {
                     Poll::Ready(Ok(())) => {}
                     Poll::Ready(Err(error)) => {
                         let _ = cork.poll_send(cx);
@@ -141,6 +149,30 @@ where
     .await
 }
 
+/// Answers one request, of which these bytes were read already, and ends the connection.
+///
+/// # Errors
+/// A connection that breaks off, a request that is none.
+pub(in crate::serve) async fn serve_one<S>(
+    stream: S,
+    first: Bytes,
+    peer: Peer,
+    http: &Arc<Http>,
+) -> Result<(), hyper::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(|request| dispatch::answer(http, peer, request));
+    http1::Builder::new()
+        .keep_alive(false)
+        .half_close(true)
+        .header_read_timeout(None)
+        .max_buf_size(http.settings.server.header_bytes_max)
+        .max_headers(HEADER_COUNT_MAX)
+        .serve_connection(TokioIo::new(Rewound::new(stream, first)), service)
+        .await
+}
+
 /// Whether the task is to read the next bytes.
 fn is_direct<S>(cork: &Cork<S>, phase: &Phase) -> bool {
     cork.is_direct() && phase.is_between()
@@ -150,8 +182,8 @@ fn is_direct<S>(cork: &Cork<S>, phase: &Phase) -> bool {
 /// the library's turn, pending where more has to come or answers have to be taken.
 fn poll_direct<S: AsyncRead + AsyncWrite + Unpin>(
     cork: &Cork<S>,
-    phase: &Phase,
-    http: &Http,
+    (phase, activity): (&Phase, &Activity),
+    (http, surfaces): (&Http, SurfaceSet),
     date: &mut Date,
     cx: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
@@ -160,7 +192,12 @@ fn poll_direct<S: AsyncRead + AsyncWrite + Unpin>(
     }
     let head_bytes_max = http.settings.server.header_bytes_max;
     let turn = cork.poll_direct(cx, head_bytes_max, |request, out| {
-        dispatch::answer_directly(http, request, date, out)
+        let is_answered = dispatch::answer_directly(http, surfaces, request, date, out);
+        // Credentials were looked at only there, and were right.
+        if is_answered && request.authorization.is_some() && request.path.starts_with(sapl::PREFIX) {
+            activity.authenticate();
+        }
+        is_answered
     })?;
     if turn.is_ready() {
         return Poll::Ready(Ok(()));

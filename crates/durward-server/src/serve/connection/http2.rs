@@ -4,7 +4,6 @@
 //! not yet read, by the windows of flow control.
 
 use std::future::{Future, poll_fn};
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -25,13 +24,13 @@ use tokio::time::sleep_until;
 
 use super::requests::{RequestGuard, Requests, TimeoutCheck};
 use super::rewound::Rewound;
-use super::{End, HEADER_COUNT_MAX};
+use super::{Activity, End, HEADER_COUNT_MAX};
 use crate::base::limits::Held;
 use crate::serve::dispatch;
-use crate::serve::state::Http;
-use crate::surfaces::http::Form;
+use crate::serve::state::{Http, Peer};
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::Problem;
+use crate::surfaces::http::{Authenticated, Form};
 
 /// How many requests may be under way on one connection of HTTP/2; a client that wants more waits (RFC 9113, 5.1.2).
 const REQUESTS_AT_ONCE_MAX: u32 = 128;
@@ -51,22 +50,28 @@ const RESETS_PENDING_MAX: usize = 32;
 /// Serves a connection until it ends, is too slow, or the server stops and its last request is answered.
 pub(super) async fn serve<S>(
     stream: Rewound<S>,
-    client: SocketAddr,
+    peer: Peer,
     http: &Arc<Http>,
     mut stopping: watch::Receiver<bool>,
+    activity: &Arc<Activity>,
 ) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let settings = &http.settings.server;
     let requests = Arc::new(Requests::new(settings, http.settings.sapl.keep_alive()));
+    activity.speaks_http2(&requests);
     let service = service_fn(|request: Request<Incoming>| {
         let (http, guard) = (Arc::clone(http), Arc::new(requests.begin()));
+        let activity = Arc::clone(activity);
         async move {
             let held = http.http2_requests.take();
-            let answer = answer(&http, client, request, held.is_some()).await;
+            let answer = answer(&http, peer, request, held.is_some()).await;
             guard.is_answered();
             answer.map(|answer| {
+                if answer.extensions().get::<Authenticated>().is_some() {
+                    activity.authenticate();
+                }
                 // Streams of events have limits of their own.
                 let held = held.filter(|_| matches!(answer.body(), Body::Whole(_)));
                 answer.map(|body| Tracked { body, guard, held })
@@ -141,7 +146,7 @@ impl<F: Future + Send + 'static> Executor<F> for Ending {
 
 async fn answer(
     http: &Http,
-    client: SocketAddr,
+    peer: Peer,
     mut request: Request<Incoming>,
     has_place: bool,
 ) -> Result<Response<Body>, std::convert::Infallible> {
@@ -159,7 +164,7 @@ async fn answer(
         Some(problem) => problem.into_answer(Form::Json).map(Body::Whole),
         None => {
             name_host(&mut request);
-            dispatch::answer(http, client, request).await?
+            dispatch::answer(http, peer, request).await?
         }
     };
     // The library leaves the body of an answer to HEAD away for HTTP/1.1 only (RFC 9110, 9.3.2).

@@ -2,6 +2,7 @@
 //!
 //! A client of HTTP/2 says so by its first bytes, the preface (RFC 9113, 3.4), with TLS and without; everything else is HTTP/1.1.
 
+mod activity;
 #[cfg(test)]
 mod congested;
 mod corked;
@@ -12,7 +13,6 @@ mod rewound;
 
 use std::error::Error;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -23,8 +23,10 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Sleep, timeout_at};
 
-use super::state::Http;
+use super::state::{Http, Peer};
 use crate::base::socket;
+pub(super) use activity::{Activity, Idle};
+pub(super) use http1::serve_one;
 use rewound::Rewound;
 
 /// Most header fields of a request.
@@ -46,12 +48,13 @@ enum End {
     TooSlow(&'static str),
 }
 
-/// Serves a connection until it ends, is too slow, or the server stops and its last request is answered.
-pub(crate) async fn serve<S>(
+/// Serves a connection until it ends, is too slow, or the server stops and its last request is answered; `activity` is told what it does.
+pub(super) async fn serve_as<S>(
     mut stream: S,
-    client: SocketAddr,
+    peer: Peer,
     http: Arc<Http>,
     mut stopping: watch::Receiver<bool>,
+    activity: Arc<Activity>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -74,9 +77,11 @@ pub(crate) async fn serve<S>(
     };
     let end = match opening {
         Ok(Opening { is_http2: true, bytes }) => {
-            http2::serve(Rewound::new(stream, bytes), client, &http, stopping).await
+            http2::serve(Rewound::new(stream, bytes), peer, &http, stopping, &activity).await
         }
-        Ok(Opening { is_http2: false, bytes }) => http1::serve(stream, bytes, client, &http, stopping).await,
+        Ok(Opening { is_http2: false, bytes }) => {
+            http1::serve(stream, bytes, peer, &http, stopping, &activity).await
+        }
         Err(end) => end,
     };
     match end {
@@ -85,7 +90,7 @@ pub(crate) async fn serve<S>(
         End::Failed(error) if is_given_up(&*error) => http.metrics.limit_hit("server.request_time_ms_max"),
         End::Failed(error) => {
             http.metrics.connection("failed");
-            tracing::debug!(%client, %error, "a connection failed");
+            tracing::debug!(client = %peer.address, %error, "a connection failed");
         }
         // An idle connection that ends is the ordinary course of things and no limit that was hit.
         End::TooSlow("server.idle_time_ms_max") => {}
@@ -165,6 +170,7 @@ fn poll_timer(
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::SystemTime;
 
@@ -173,7 +179,7 @@ mod tests {
 
     use super::congested::{Client, Congested, Pace};
     use super::*;
-    use crate::base::settings::Settings;
+    use crate::base::settings::{Settings, SurfaceSet};
     use crate::serve::compose::Parts;
 
     const ALL_MAY: &str = r#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="all" Version="1.0"
@@ -209,6 +215,15 @@ mod tests {
         fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
             Pin::new(&mut self.stream).poll_shutdown(cx)
         }
+    }
+
+    async fn serve<S>(stream: S, client: SocketAddr, http: Arc<Http>, stopping: watch::Receiver<bool>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let surfaces = SurfaceSet::of(&http.settings.server.surfaces);
+        let peer = Peer { address: client, surfaces };
+        serve_as(stream, peer, http, stopping, Arc::new(Activity::new(Instant::now()))).await;
     }
 
     fn parts() -> Parts {

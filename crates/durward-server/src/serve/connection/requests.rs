@@ -95,6 +95,12 @@ impl Requests {
         inner.slots.get(inner.last).map(|slot| Arc::clone(&slot.end)).unwrap_or_default()
     }
 
+    /// Since when there has been no request.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let inner = self.lock();
+        (inner.free.len() == inner.slots.len()).then_some(inner.idle_since)
+    }
+
     /// Ends each request that has waited too long, and tells `late` of it; others of the connection go on.
     pub(super) fn end_late(
         &self,

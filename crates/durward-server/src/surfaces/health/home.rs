@@ -84,6 +84,17 @@ const EXAMPLE: &str = r#"curl -H 'Content-Type: application/xacml+json' \
 }}
 END"#;
 
+/// The same where a subject is named by a token.
+const SESSION_EXAMPLE: &str = r#"curl -H 'Content-Type: application/xacml+json' \
+     --data-binary @- http://ADDRESS/pdp <<'END'
+{"Request": {
+  "AccessSubject": {"Attribute": [
+    {"AttributeId": "urn:durward:subject:session-token", "Value": "TOKEN of /v1/login"}]},
+  "Action": {"Attribute": [
+    {"AttributeId": "urn:oasis:names:tc:xacml:1.0:action:action-id", "Value": "read"}]}
+}}
+END"#;
+
 /// Where the browser found us, if that is a name or address and nothing else: it is shown as part of a command.
 fn address(surface: &Surface, headers: &HeaderMap) -> String {
     let is_plain = |host: &&str| {
@@ -110,7 +121,8 @@ fn page(surface: &Surface, headers: &HeaderMap) -> Answer {
     html.push_str(&list("What is wrong with the newest policies", problems(&health)));
     html.push_str(&list("Weak settings", health.warnings.iter().map(|warning| escape(warning)).collect()));
     html.push_str("<h2>Try it</h2><div class=\"card\"><pre>");
-    html.push_str(&escape(&EXAMPLE.replace("ADDRESS", &address(surface, headers))));
+    let example = if surface.asks_for_tokens { SESSION_EXAMPLE } else { EXAMPLE };
+    html.push_str(&escape(&example.replace("ADDRESS", &address(surface, headers))));
     html.push_str("</pre></div><h2>What there is</h2><ul>");
     html.push_str("<li><code>POST /pdp</code> takes and gives XML or JSON (<code>Content-Type</code>, ");
     html.push_str("<code>Accept</code>)</li>");

@@ -139,6 +139,8 @@ pub(crate) struct Surface {
     listen: SocketAddr,
     /// Whether SAPL's decisions are to be had over HTTP.
     answers_sapl: bool,
+    /// Whether subjects are named by tokens, and asserted by hardly anybody.
+    asks_for_tokens: bool,
 }
 
 impl Surface {
@@ -157,6 +159,7 @@ impl Surface {
             stop,
             listen: settings.server.listen,
             answers_sapl: settings.answers_sapl(),
+            asks_for_tokens: settings.identity.asks_for_tokens(),
         }
     }
 

@@ -25,6 +25,10 @@ pub(crate) enum Form {
     Json,
 }
 
+/// In the extensions of an answer: its caller was authenticated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Authenticated;
+
 /// Whose request it is.
 pub(crate) struct Call {
     /// Who calls; without a port where a proxy said it.

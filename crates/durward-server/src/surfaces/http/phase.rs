@@ -61,6 +61,14 @@ impl Phase {
         (wait, self.started + Duration::from_millis(packed >> 3))
     }
 
+    /// Since when it has waited for a request of which nothing has come.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        match self.get() {
+            (Wait::Request, since) => Some(since),
+            (Wait::Header | Wait::Answer | Wait::Taking | Wait::Event, _) => None,
+        }
+    }
+
     /// Whether no request is under way: its answer is made, or only part of its header has come.
     pub(crate) fn is_between(&self) -> bool {
         matches!(self.get().0, Wait::Request | Wait::Header | Wait::Taking) && !self.is_stream()

@@ -32,6 +32,8 @@ enum Extra {
     /// How to show a session's token.
     Bearer,
     Allow(&'static [&'static str]),
+    /// The ways to authenticate.
+    Ways([Option<&'static str>; 2]),
 }
 
 /// The members of RFC 9457 and, beside them, the place. `type` is left as it is understood when absent: nothing
@@ -74,6 +76,13 @@ impl Problem {
     /// To be tried again with a session's token.
     pub(crate) fn bearer(self) -> Problem {
         Problem { extra: Extra::Bearer, ..self }
+    }
+
+    /// 401 with the ways to authenticate, of which there are two at most.
+    pub(crate) fn unauthorized(mut ways: impl Iterator<Item = &'static str>) -> Problem {
+        let ways = [ways.next(), ways.next()];
+        let detail = "credentials are missing, wrong, or of a kind that is not taken";
+        Problem { extra: Extra::Ways(ways), ..Problem::new(StatusCode::UNAUTHORIZED, detail) }
     }
 
     /// 405 with the methods there are.
@@ -131,6 +140,11 @@ impl Problem {
                 drop(headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
             }
             Extra::Allow(methods) => super::allow(headers, methods),
+            Extra::Ways(ways) => {
+                for way in ways.into_iter().flatten() {
+                    headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(way));
+                }
+            }
         }
         if self.closes {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

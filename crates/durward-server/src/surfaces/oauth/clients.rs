@@ -78,6 +78,7 @@ impl Clients {
             password: Some(client.secret.clone()),
             api_key_id: None,
             api_key: None,
+            may_assert_subjects: false,
         };
         let users = clients.iter().map(user).collect();
         let settings = AuthSettings { users, ..AuthSettings::default() };

@@ -123,10 +123,24 @@ fn read(call: &Call<'_>, body: &Bytes) -> Result<Option<Value>, Refusal> {
         return Err(Refusal::bare(StatusCode::UNSUPPORTED_MEDIA_TYPE));
     }
     match serde_json::from_slice(body) {
-        Ok(Value::Object(object)) if !object.is_empty() => Ok(Some(object.into())),
+        Ok(Value::Object(object)) if !object.is_empty() => {
+            has_unique_members(body)?;
+            Ok(Some(object.into()))
+        }
         // OpenAM looks into objects alone.
         Ok(_) => Ok(None),
         Err(error) => Err(Refusal::new(StatusCode::BAD_REQUEST, words_of(&error, body))),
+    }
+}
+
+/// Of a member that is there twice, a proxy may have looked at the other one.
+pub(super) fn has_unique_members(body: &[u8]) -> Result<(), Refusal> {
+    match durward_pdp::ir::json::read_unique(body) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let message = format!("The request content is not valid JSON: {error}");
+            Err(Refusal::new(StatusCode::BAD_REQUEST, message))
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use hyper::{Method, StatusCode};
 use serde_json::Value;
 
 use super::answers::{self, Refusal, no_cache};
-use super::authenticate::words_of;
+use super::authenticate::{has_unique_members, words_of};
 use super::filter::Filter;
 use super::{Call, empty, information, sessions, text_of};
 use crate::surfaces::http::Answer;
@@ -196,7 +196,7 @@ fn content(body: &Bytes) -> Result<Value, Refusal> {
     if body.trim_ascii().is_empty() {
         return Ok(Value::Null);
     }
-    serde_json::from_slice(body).map_err(|error| {
+    let content = serde_json::from_slice(body).map_err(|error| {
         if error.to_string().starts_with("trailing characters") {
             return bad(
                 "The request could not be processed because there is trailing data after the JSON content",
@@ -204,7 +204,9 @@ fn content(body: &Bytes) -> Result<Value, Refusal> {
         }
         let wrong = "The request could not be processed because the provided content is not valid JSON";
         bad(wrong).with_detail(words_of(&error, body).into())
-    })
+    })?;
+    has_unique_members(body)?;
+    Ok(content)
 }
 
 fn check_content(operation: &Operation, content: &Value) -> Result<(), Refusal> {

@@ -1,6 +1,7 @@
 //! From requests to answers: routes, messages, and decisions that come later or again and again.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
+use durward_pdp::ir::path::Element;
 use durward_pdp::record::Record;
 use prometheus_client::metrics::gauge::Gauge;
 use smol_str::SmolStr;
@@ -16,6 +18,7 @@ use tokio::sync::Notify;
 
 use super::Surface;
 use crate::access::auth::Identity;
+use crate::access::subject::fence::SubjectError;
 use crate::base::metrics::RSOCKET_ROUTES;
 use crate::decider::{
     Decider, Decision, Decisions, Full, MultiDecisions, Named, Once, Outcome, Subscription,
@@ -147,6 +150,7 @@ type Followed = (Source, Option<Account>);
 /// Why a request has no answer.
 enum Refused {
     Unreadable(DecodeError),
+    Subject(SubjectError),
     NoRoom,
     Panicked,
 }
@@ -154,6 +158,12 @@ enum Refused {
 impl From<DecodeError> for Refused {
     fn from(error: DecodeError) -> Refused {
         Refused::Unreadable(error)
+    }
+}
+
+impl From<SubjectError> for Refused {
+    fn from(error: SubjectError) -> Refused {
+        Refused::Subject(error)
     }
 }
 
@@ -414,7 +424,8 @@ impl RequestContext<'_> {
     ) -> Result<Option<Followed>, Refused> {
         let account = self.account(Route::DecideOnce);
         let limits = &self.surface.message_limits;
-        let subscription = match protobuf::read_raw(data, limits).filter(|_| account.is_none()) {
+        let is_plain = account.is_none() && self.surface.fence.lets_assert(Some(self.identity));
+        let subscription = match protobuf::read_raw(data, limits).filter(|_| is_plain) {
             Some(raw) => match decider.decide_raw(&self.identity.tenant, &raw) {
                 Some(decision) => {
                     self.respond(stream, &decision, begun);
@@ -424,6 +435,7 @@ impl RequestContext<'_> {
             },
             None => protobuf::read_subscription(data, limits)?,
         };
+        self.check_subject(&subscription)?;
         let account = account.map(|account| account.asks_once(&subscription, data.len()));
         match decider.decide_once(&self.identity.tenant, subscription)? {
             Once::Decided(decision) => {
@@ -447,10 +459,12 @@ impl RequestContext<'_> {
         let account = self.account(route);
         if route == Route::Decide {
             let subscription = protobuf::read_subscription(data, &self.surface.message_limits)?;
+            self.check_subject(&subscription)?;
             let account = account.map(|account| account.asks(&subscription));
             return Ok((Source::Each(decider.subscribe(tenant, subscription)?), account));
         }
         let multi = protobuf::read_multi_subscription(data, &self.surface.message_limits)?;
+        multi.subscriptions.iter().try_for_each(|(_, subscription)| self.check_subject(subscription))?;
         if multi.subscriptions.is_empty() {
             return Ok((Source::Nothing(route), account));
         }
@@ -462,6 +476,11 @@ impl RequestContext<'_> {
             Route::MultiDecide | Route::Decide => Source::Changed(decisions, Vec::new().into_iter()),
         };
         Ok((source, account))
+    }
+
+    /// Whether the caller may ask about this subject.
+    fn check_subject(&self, subscription: &Subscription) -> Result<(), SubjectError> {
+        self.surface.fence.check(subscription.element(Element::Subject), self.identity)
     }
 
     /// What keeps record of the decisions of a request, where somebody does.
@@ -512,13 +531,16 @@ impl RequestContext<'_> {
         Went::Over
     }
 
+    fn refuse_bad(&mut self, route: Route, stream: u32, error: &dyn fmt::Display) {
+        let (route, caller) = (route.as_str(), &self.identity.name);
+        tracing::debug!(route, ?caller, reason = ?error.to_string(), "a subscription was refused");
+        self.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST);
+    }
+
     fn refuse(&mut self, route: Route, stream: u32, refused: &Refused) {
         match refused {
-            Refused::Unreadable(error) => {
-                let (route, caller) = (route.as_str(), &self.identity.name);
-                tracing::debug!(route, ?caller, reason = ?error.to_string(), "a subscription could not be read");
-                self.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST);
-            }
+            Refused::Unreadable(error) => self.refuse_bad(route, stream, error),
+            Refused::Subject(error) => self.refuse_bad(route, stream, error),
             Refused::NoRoom => {
                 self.surface.metrics.limit_hit("sapl.subscriptions");
                 self.connection.reject(stream, ErrorCode::Rejected, "Stream limit reached");

@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 use crate::access::auth::Authenticator;
+use crate::access::subject::fence::Fence;
 use crate::base::limits::{Held, Memory, Places, Rate};
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
@@ -24,6 +25,7 @@ use crate::decision_log::Recorder;
 /// What connections are served with.
 pub(crate) struct Surface {
     authenticator: Arc<Authenticator>,
+    fence: Fence,
     decider: DeciderSlot,
     rate: Rate,
     connections: Arc<Places>,
@@ -40,6 +42,7 @@ pub(crate) struct Surface {
 /// What the surface shares with others.
 pub(crate) struct Parts<'p> {
     pub(crate) authenticator: &'p Arc<Authenticator>,
+    pub(crate) fence: &'p Fence,
     pub(crate) decider: &'p DeciderSlot,
     pub(crate) recorder: &'p Recorder,
     pub(crate) memory: &'p Arc<Memory>,
@@ -53,6 +56,7 @@ impl Surface {
         let gauge = parts.metrics.rsocket_connections_open.clone();
         Surface {
             authenticator: Arc::clone(parts.authenticator),
+            fence: parts.fence.clone(),
             decider: Arc::clone(parts.decider),
             rate: Rate::new(rsocket.requests_per_second_max, Instant::now()),
             connections: Places::new(rsocket.connections_max, gauge),

@@ -1,13 +1,14 @@
 //! `POST /api/pdp/...`: SAPL's decisions over HTTP, as its server gives them, errors included.
 
 mod refusal;
+mod streams;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use durward_pdp::ir::path::Element;
 use durward_pdp::record::{Record, Recorded};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -18,22 +19,23 @@ use smol_str::SmolStr;
 use tokio::sync::watch;
 
 use crate::access::auth::{Authenticator, Denied, Identity, Presented};
+use crate::access::subject::fence::Fence;
 use crate::base::Clock;
 use crate::base::limits::{Held, Places, Rate};
 use crate::base::metrics::Metrics;
 use crate::base::settings::{SaplSettings, Settings};
 use crate::decider::{
-    Decider, DeciderSlot, Decision, Decisions, Full as NoRoom, MultiDecisions, MultiSubscription, Named,
-    Once, Outcome, Subscription,
+    Decider, DeciderSlot, Decision, Full as NoRoom, MultiSubscription, Named, Once, Outcome, Subscription,
 };
 use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as Way};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::events::{self, Body, Events, Source};
-use crate::surfaces::http::{Call, text_of};
+use crate::surfaces::http::{Authenticated, Call};
 use durward_wire::http1::DirectRequest;
 use durward_wire::sapl::json;
 use refusal::{Refusal, misdirected};
+use streams::{One, Said, Several, Teller};
 
 /// Where all of this is.
 pub(crate) const PREFIX: &str = "/api/pdp/";
@@ -84,6 +86,7 @@ fn json_answer(text: impl Into<Bytes>) -> Response<Body> {
 /// What requests are answered with.
 pub(crate) struct Surface {
     authenticator: Arc<Authenticator>,
+    fence: Fence,
     decider: DeciderSlot,
     rate: Rate,
     /// Streams of events.
@@ -102,6 +105,7 @@ pub(crate) struct Surface {
 /// What the surface shares with others.
 pub(crate) struct Parts<'p> {
     pub(crate) authenticator: &'p Arc<Authenticator>,
+    pub(crate) fence: &'p Fence,
     pub(crate) decider: &'p DeciderSlot,
     pub(crate) recorder: &'p Recorder,
     pub(crate) bodies: &'p Arc<Bodies>,
@@ -115,6 +119,7 @@ impl Surface {
         let Settings { sapl, .. } = settings;
         Surface {
             authenticator: Arc::clone(parts.authenticator),
+            fence: parts.fence.clone(),
             decider: Arc::clone(parts.decider),
             rate: Rate::new(sapl.requests_per_second_max, Instant::now()),
             streams: Places::new(sapl.streams_max, parts.metrics.streams_open("sse")),
@@ -167,6 +172,9 @@ impl Surface {
         }
         let raw = durward_pdp::ir::json::read_subscription(request.body).ok()?;
         let identity = self.authenticator.remembered(&Presented::from_header(request.authorization), now)?;
+        if !self.fence.lets_assert(Some(&identity)) {
+            return None;
+        }
         let decider = self.decider.get()?;
         let begun = Instant::now();
         let decide = || {
@@ -255,23 +263,21 @@ impl Surface {
             identity: &identity,
             text: &text,
         };
-        match ask {
+        let mut answer = match ask {
             Ask::DecideOnce => request.decide_once().await,
             Ask::MultiDecideAllOnce => request.decide_all_once().await,
             Ask::Decide => request.decide(),
             Ask::MultiDecide => request.decide_all(Emit::Changed),
             Ask::MultiDecideAll => request.decide_all(Emit::All),
+        }?;
+        if identity.is_authenticated() {
+            answer.extensions_mut().insert(Authenticated);
         }
+        Ok(answer)
     }
 
     async fn authenticated(&self, headers: &HeaderMap) -> Result<Identity, Refusal> {
-        let presented = Presented::from_header(text_of(headers, &header::AUTHORIZATION));
-        let presented = match headers.get_all(header::AUTHORIZATION).iter().count() {
-            0 | 1 => presented,
-            // Which of them counts must not depend on who looks.
-            _ => Presented::Unknown,
-        };
-        self.authenticator.verify(presented).await.map_err(|denied| match denied {
+        self.authenticator.verify(Presented::from_headers(headers)).await.map_err(|denied| match denied {
             Denied::Wrong => Refusal::new(StatusCode::UNAUTHORIZED),
             Denied::Busy => Refusal::new(StatusCode::SERVICE_UNAVAILABLE),
         })
@@ -298,20 +304,33 @@ struct AuthenticatedRequest<'q> {
 impl AuthenticatedRequest<'_> {
     fn read(&self) -> Result<Subscription, Refusal> {
         let note = |fields: &[&str]| self.unknown(fields);
-        json::read_subscription(self.text, note).map_err(|error| self.unreadable(&error))
+        let read = json::read_subscription(self.text, note).map_err(|error| self.unreadable(&error))?;
+        self.fenced(&read)?;
+        Ok(read)
+    }
+
+    /// Whether the caller may ask about this subject.
+    fn fenced(&self, subscription: &Subscription) -> Result<(), Refusal> {
+        let checked = self.surface.fence.check(subscription.element(Element::Subject), self.identity);
+        checked.map_err(|error| self.bad(error.to_string()))
     }
 
     fn read_several(&self) -> Result<MultiSubscription, Refusal> {
         let subscriptions_max = self.surface.multi_subscriptions_max;
         let note = |fields: &[&str]| self.unknown(fields);
-        json::read_multi_subscription_noting(self.text, subscriptions_max, note)
-            .map_err(|error| self.unreadable(&error))
+        let read = json::read_multi_subscription_noting(self.text, subscriptions_max, note)
+            .map_err(|error| self.unreadable(&error))?;
+        read.subscriptions.iter().try_for_each(|(_, subscription)| self.fenced(subscription))?;
+        Ok(read)
     }
 
     fn unreadable(&self, error: &dyn std::fmt::Display) -> Refusal {
-        let message = misdirected(self.ask, self.text).map_or_else(|| error.to_string(), str::to_owned);
+        self.bad(misdirected(self.ask, self.text).map_or_else(|| error.to_string(), str::to_owned))
+    }
+
+    fn bad(&self, message: String) -> Refusal {
         let (request_id, route, caller) = (&self.call.id, self.ask.as_str(), &self.identity.name);
-        tracing::debug!(request_id, route, ?caller, reason = ?message, "a subscription could not be read");
+        tracing::debug!(request_id, route, ?caller, reason = ?message, "a subscription was refused");
         Refusal { message: Some(message), ..Refusal::new(StatusCode::BAD_REQUEST) }
     }
 
@@ -352,7 +371,8 @@ impl AuthenticatedRequest<'_> {
 
     async fn decide_once(self) -> Result<Response<Body>, Refusal> {
         let account = self.account();
-        let raw = durward_pdp::ir::json::read_subscription(self.text).ok().filter(|_| account.is_none());
+        let is_plain = account.is_none() && self.surface.fence.lets_assert(Some(self.identity));
+        let raw = durward_pdp::ir::json::read_subscription(self.text).ok().filter(|_| is_plain);
         let begun = Instant::now();
         let subscription = match raw {
             Some(raw) => match self.guarded(|| Ok(self.decider.decide_raw(&self.identity.tenant, &raw))) {
@@ -360,7 +380,11 @@ impl AuthenticatedRequest<'_> {
                     self.surface.metrics.told(&decision, Some(begun.elapsed()));
                     return Ok(json_answer(decision.to_json()));
                 }
-                Ok(None) => Subscription::from_raw(raw),
+                Ok(None) => {
+                    let subscription = Subscription::from_raw(raw);
+                    self.fenced(&subscription)?;
+                    subscription
+                }
                 Err(_) => self.read()?,
             },
             None => self.read()?,
@@ -536,67 +560,4 @@ fn tell_all(
 fn tell_nothing(metrics: &Metrics, account: Option<&Account>) {
     let record = || Some(Arc::new(Record::failed(0, NOTHING_ASKED)));
     tell(metrics, account, None, &indeterminate(), record, None);
-}
-
-/// What a stream needs to count and record what it tells.
-struct Teller {
-    metrics: Arc<Metrics>,
-    account: Option<Account>,
-}
-
-impl Teller {
-    fn new(surface: &Surface, account: Option<Account>) -> Teller {
-        Teller { metrics: Arc::clone(&surface.metrics), account }
-    }
-}
-
-/// The decisions of one subscription.
-struct One {
-    decisions: Box<dyn Decisions>,
-    told: Teller,
-}
-
-impl Source for One {
-    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>> {
-        self.decisions.poll_next(task).map(|decision| {
-            let Teller { metrics, account } = &self.told;
-            tell(metrics, account.as_ref(), None, &decision, || self.decisions.record(), None);
-            Some(data(|out| out.push_str(&decision.to_json())))
-        })
-    }
-}
-
-/// The decisions of several.
-struct Several {
-    decisions: Box<dyn MultiDecisions>,
-    emit: Emit,
-    told: Teller,
-}
-
-impl Source for Several {
-    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>> {
-        let named = match self.emit {
-            Emit::All => ready!(self.decisions.poll_all(task)),
-            Emit::Changed => ready!(self.decisions.poll_changed(task)),
-        };
-        let Teller { metrics, account } = &self.told;
-        tell_all(metrics, account.as_ref(), &named, |id| self.decisions.record(id), None);
-        Poll::Ready(Some(match self.emit {
-            Emit::All => format!("data:{}\n\n", all(&named)),
-            Emit::Changed => {
-                let each =
-                    named.iter().map(|(id, decision)| data(|out| json::write_identified(out, id, decision)));
-                each.collect()
-            }
-        }))
-    }
-}
-
-/// Something to say once.
-struct Said(Option<String>);
-
-impl Source for Said {
-    fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<Option<String>> {
-        Poll::Ready(self.0.take())
-    }
 }

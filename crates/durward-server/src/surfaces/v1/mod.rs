@@ -161,11 +161,14 @@ impl ApiRequest<'_> {
     /// The body, which may be left out where everything in it may be.
     fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         let text = if self.body.is_empty() { b"{}" } else { &*self.body };
-        let read = serde_json::from_slice(text).map(|Object(read)| read);
-        read.map_err(|error| {
-            let error = in_our_words(&error.to_string(), &BODY);
+        let wrong = |error: &str| {
             Problem::new(StatusCode::BAD_REQUEST, format!("the body is not what is asked for: {error}"))
-        })
+        };
+        let read = serde_json::from_slice(text).map(|Object(read)| read);
+        let read = read.map_err(|error| wrong(&in_our_words(&error.to_string(), &BODY)))?;
+        // A structure has no member twice, and what is in it may have.
+        durward_pdp::ir::json::read_unique(text).map_err(|error| wrong(&error.to_string()))?;
+        Ok(read)
     }
 
     /// The token that was shown.

@@ -5,18 +5,24 @@ mod pdp;
 mod wire;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use durward_pdp::xacml::request::Limits;
+use hyper::StatusCode;
 use hyper::body::Incoming;
+use hyper::header::HeaderMap;
 use smol_str::SmolStr;
 
+use crate::access::auth::{Authenticator, Denied, Identity, Presented};
 use crate::access::subject::Subjects;
+use crate::access::subject::fence::Fence;
 use crate::base::metrics::Metrics;
-use crate::base::settings::Settings;
+use crate::base::settings::{Guarded, Settings};
 use crate::decision_log::Recorder;
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::direct::DirectAnswer;
+use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Call};
 use dialect::Dialect;
 use durward_sources::AttributeSources;
@@ -29,6 +35,9 @@ pub(crate) struct Surface {
     sources: Option<Arc<AttributeSources>>,
     /// Who shows tokens, where there are any.
     subjects: Option<Subjects>,
+    fence: Fence,
+    /// Who verifies callers, where `[auth]` guards this.
+    guard: Option<Arc<Authenticator>>,
     recorder: Recorder,
     bodies: Arc<Bodies>,
     metrics: Arc<Metrics>,
@@ -44,6 +53,8 @@ pub(crate) struct Parts<'p> {
     pub(crate) policies: &'p Arc<InForce>,
     pub(crate) sources: Option<&'p Arc<AttributeSources>>,
     pub(crate) subjects: Option<&'p Subjects>,
+    pub(crate) fence: &'p Fence,
+    pub(crate) authenticator: &'p Arc<Authenticator>,
     pub(crate) recorder: &'p Recorder,
     pub(crate) bodies: &'p Arc<Bodies>,
     pub(crate) metrics: &'p Arc<Metrics>,
@@ -55,6 +66,8 @@ impl Surface {
             policies: Arc::clone(parts.policies),
             sources: parts.sources.cloned(),
             subjects: parts.subjects.cloned(),
+            fence: parts.fence.clone(),
+            guard: settings.auth.guards(Guarded::Pdp).then(|| Arc::clone(parts.authenticator)),
             recorder: parts.recorder.clone(),
             bodies: Arc::clone(parts.bodies),
             metrics: Arc::clone(parts.metrics),
@@ -64,14 +77,43 @@ impl Surface {
         }
     }
 
-    /// Whether somebody else looks at requests: attribute sources, or the decision log.
-    fn shows_requests(&self) -> bool {
-        self.sources.is_some() || self.recorder.is_on()
+    /// Who calls; `None` where nobody has to say.
+    async fn caller(&self, headers: &HeaderMap) -> Result<Option<Identity>, Problem> {
+        let Some(guard) = &self.guard else { return Ok(None) };
+        match guard.verify(Presented::from_headers(headers)).await {
+            Ok(caller) if caller.tenant == self.tenant => Ok(Some(caller)),
+            Ok(_) => {
+                let detail = "these credentials are of a tenant whose policies are asked at /api/pdp";
+                Err(Problem::new(StatusCode::FORBIDDEN, detail))
+            }
+            Err(Denied::Wrong) => Err(Problem::unauthorized(guard.ways())),
+            Err(Denied::Busy) => {
+                Err(Problem::unavailable("too many credentials are being verified; try again"))
+            }
+        }
+    }
+
+    /// The caller, where that is known without verifying.
+    fn remembered(&self, authorization: Option<&str>) -> Option<Option<Identity>> {
+        let Some(guard) = &self.guard else { return Some(None) };
+        let caller = guard.remembered(&Presented::from_header(authorization), Instant::now())?;
+        (caller.tenant == self.tenant).then_some(Some(caller))
+    }
+
+    /// Whether a caller may say who a request is about.
+    fn lets_assert(&self, caller: Option<&Identity>) -> bool {
+        self.fence.lets_assert(caller)
+    }
+
+    /// Whether somebody else looks at a caller's requests: attribute sources, the decision log, or whoever has to find the tokens in them.
+    fn shows_requests(&self, caller: Option<&Identity>) -> bool {
+        self.sources.is_some() || self.recorder.is_on() || !self.lets_assert(caller)
     }
 
     /// Whether any request can be answered as [`Surface::answer_direct`] does.
     pub(crate) fn answers_directly(&self) -> bool {
-        !self.shows_requests() && !self.json_short_ids
+        let is_plain = self.sources.is_none() && !self.recorder.is_on() && !self.json_short_ids;
+        is_plain && (self.guard.is_some() || self.lets_assert(None))
     }
 
     /// The answer of the REST profile to a request that its text alone decides; `None` where that is not enough, and then nothing was
@@ -87,6 +129,7 @@ impl Surface {
         dialect: Dialect,
         request: hyper::Request<Incoming>,
     ) -> Answer {
-        pdp::answer(&pdp::Call { surface: self, client: call.client, id: &call.id }, dialect, request).await
+        let call = pdp::Call { surface: self, client: call.client, id: &call.id, caller: None };
+        pdp::answer(call, dialect, request).await
     }
 }

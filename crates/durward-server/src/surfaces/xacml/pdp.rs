@@ -20,12 +20,13 @@ use hyper::header;
 use super::Surface;
 use super::dialect::Dialect;
 use super::wire::{read_request, write_response};
+use crate::access::auth::Identity;
 use crate::access::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
 use crate::decision_log::{Entry, LoggedAnswer, Surface as Way};
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::negotiate::{MediaType, Offer, choose};
 use crate::surfaces::http::problem::{Problem, form_of_problems};
-use crate::surfaces::http::{Answer, Form, text_answer, text_of};
+use crate::surfaces::http::{Answer, Authenticated, Form, text_answer, text_of};
 use durward_sources::{AttributeSources, Rounds};
 use durward_wire::http1::DirectRequest;
 
@@ -48,13 +49,24 @@ pub(super) struct Call<'c> {
     pub(super) client: SocketAddr,
     /// What the request is called in logs.
     pub(super) id: &'c str,
+    /// Who they are, where they have to say.
+    pub(super) caller: Option<Identity>,
 }
 
 /// Answers one request.
-pub(super) async fn answer(call: &Call<'_>, dialect: Dialect, request: hyper::Request<Incoming>) -> Answer {
+pub(super) async fn answer(
+    mut call: Call<'_>,
+    dialect: Dialect,
+    request: hyper::Request<Incoming>,
+) -> Answer {
     let (head, body) = request.into_parts();
     let accept = text_of(&head.headers, &header::ACCEPT);
     let refusal = |problem: Problem, otherwise| dialect.refusal(problem, form_of_problems(accept, otherwise));
+    match call.surface.caller(&head.headers).await {
+        Ok(caller) => call.caller = caller,
+        Err(problem) => return refusal(unread(&call, body, problem).await, Form::Json),
+    }
+    let call = &call;
     let is_coded = head.headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity");
     let declared = match text_of(&head.headers, &header::CONTENT_TYPE) {
         _ if is_coded => Err(unsupported("send the body without `Content-Encoding`")),
@@ -92,7 +104,11 @@ pub(super) async fn answer(call: &Call<'_>, dialect: Dialect, request: hyper::Re
         },
         Err(problem) => Err(problem),
     };
-    answered.unwrap_or_else(|problem| refusal(problem, declared.form))
+    let mut answer = answered.unwrap_or_else(|problem| refusal(problem, declared.form));
+    if call.caller.is_some() {
+        answer.extensions_mut().insert(Authenticated);
+    }
+    answer
 }
 
 /// As [`Surface::answer_direct`].
@@ -101,6 +117,10 @@ pub(super) fn answer_direct(surface: &Surface, request: &DirectRequest<'_>) -> O
         return None;
     }
     let declared = declared(request.content_type).ok().filter(|declared| !declared.is_utf_16)?;
+    let caller = surface.remembered(request.authorization)?;
+    if !surface.lets_assert(caller.as_ref()) {
+        return None;
+    }
     let offer = choose(request.accept, &offers(declared))?;
     let pdp = surface.policies.pdp.load();
     let pdp = pdp.as_ref()?;
@@ -118,6 +138,9 @@ pub(super) fn answer_direct(surface: &Surface, request: &DirectRequest<'_>) -> O
         Some((response, took, text))
     };
     let (response, took, text) = catch_unwind(AssertUnwindSafe(decide)).ok()??;
+    if caller.is_some() {
+        surface.metrics.authenticated("ok");
+    }
     count(surface, pdp, &response, took, request.request_id.unwrap_or_default());
     Some(DirectAnswer { media_type: media_type(Version::V3, offer), text })
 }
@@ -191,7 +214,8 @@ fn read(
     if has_short_ids {
         request.expand_short_ids();
     }
-    match attributes::looked_at(&request).map_err(wrong_subject)? {
+    let lets_assert = call.surface.lets_assert(call.caller.as_ref());
+    match attributes::looked_at(&request, lets_assert).map_err(wrong_subject)? {
         None => Ok(ParsedRequest::Whole(request)),
         Some(tokens) => Ok(ParsedRequest::WithTokens(request, tokens)),
     }
@@ -210,7 +234,7 @@ fn read_plain(
     (form, has_short_ids): (Form, bool),
     bytes: &[u8],
 ) -> Option<PlainRequest> {
-    let is_seen = has_short_ids || call.surface.shows_requests();
+    let is_seen = has_short_ids || call.surface.shows_requests(call.caller.as_ref());
     let look = |raw: &RawRequest<'_>| {
         let decided = if is_seen { None } else { decide_raw(pdp, raw) };
         match decided {
@@ -327,7 +351,7 @@ fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) {
                 request_id: call.id.into(),
                 client: Some(call.client),
                 tenant: surface.tenant.clone(),
-                caller: None,
+                caller: call.caller.as_ref().map(|caller| caller.name.clone()),
                 duration: Some(duration),
                 record: Arc::new(record),
                 bytes: if request.is_some() { to.length } else { 0 },

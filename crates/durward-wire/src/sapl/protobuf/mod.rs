@@ -1,8 +1,9 @@
 //! The messages of SAPL's package `io.sapl.api.proto`, read and written by hand.
 //!
 //! By hand because the bytes are prescribed where a generator would choose otherwise: the decision is written even when
-//! it is the default, lists even when they are empty, and of a field that comes twice the last counts and is not merged
-//! with the first. Values become durward's own at once, without messages in between.
+//! it is the default, lists even when they are empty, and of a field of a value that comes twice the last counts and is not
+//! merged with the first. In subscriptions, and among the keys of objects, nothing may come twice: which one counts would
+//! depend on who reads. Values become durward's own at once, without messages in between.
 //!
 //! ```text
 //! AuthorizationSubscription { 1 subject, 2 action, 3 resource, 4 environment, 5 secrets: Value }
@@ -60,20 +61,17 @@ pub fn read_subscription(bytes: &[u8], limits: &Limits) -> Result<Subscription, 
 }
 
 fn subscription(bytes: &[u8], budget: &mut Budget) -> Result<Subscription, DecodeError> {
-    let [mut subject, mut action, mut resource, mut environment, mut secrets] =
-        [const { Value::Undefined }; 5];
+    let mut parts: [Option<Value>; 5] = [const { None }; 5];
     let mut reader = Reader::new(bytes);
     while let Some(Field { number, content }) = reader.next()? {
-        let place = match number {
-            1 => &mut subject,
-            2 => &mut action,
-            3 => &mut resource,
-            4 => &mut environment,
-            5 => &mut secrets,
-            _ => continue,
-        };
-        *place = value::read(content.bytes()?, budget)?;
+        let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let Some(part) = at.and_then(|at| parts.get_mut(at)) else { continue };
+        if part.replace(value::read(content.bytes()?, budget)?).is_some() {
+            return error("a subscription has a part twice");
+        }
     }
+    let [subject, action, resource, environment, secrets] =
+        parts.map(|part| part.unwrap_or(Value::Undefined));
     Ok(Subscription::new(subject, action, resource, environment).with_secrets(secrets))
 }
 
@@ -107,16 +105,19 @@ pub fn read_multi_subscription(bytes: &[u8], limits: &Limits) -> Result<MultiSub
 }
 
 fn identified(bytes: &[u8], budget: &mut Budget) -> Result<(SmolStr, Subscription), DecodeError> {
-    let (mut id, mut content_of_last) = (SmolStr::default(), &[][..]);
+    let (mut id, mut subscribed) = (None, None);
     let mut reader = Reader::new(bytes);
     while let Some(Field { number, content }) = reader.next()? {
-        match number {
-            1 => id = content.text()?.into(),
-            2 => content_of_last = content.bytes()?,
-            _ => {}
+        let is_there = match number {
+            1 => id.replace(SmolStr::from(content.text()?)).is_some(),
+            2 => subscribed.replace(content.bytes()?).is_some(),
+            _ => false,
+        };
+        if is_there {
+            return error("an id or a subscription is there twice");
         }
     }
-    Ok((id, subscription(content_of_last, budget)?))
+    Ok((id.unwrap_or_default(), subscription(subscribed.unwrap_or_default(), budget)?))
 }
 
 /// Appends an `AuthorizationSubscription`, as SAPL's clients do: environment and secrets also where they are not given.

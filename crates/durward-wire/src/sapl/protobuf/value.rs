@@ -61,7 +61,8 @@ enum Step<'b> {
 /// Reads a `Value`. Of several fields the last counts; none means undefined.
 ///
 /// # Errors
-/// Bytes that are not a value, nested deeper than [`VALUE_DEPTH_MAX`], or with more values than the budget has.
+/// Bytes that are not a value, an object that has a key twice, values nested deeper than [`VALUE_DEPTH_MAX`], or more of them than the
+/// budget has.
 pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Value, DecodeError> {
     read_within(bytes, budget, 1)
 }
@@ -96,7 +97,7 @@ pub(super) fn read_within(bytes: &[u8], budget: &mut Budget, depth: usize) -> Re
             Step::Entry(key, value) => {
                 open.pop();
                 if let Some(Open::Object(_, entries)) = open.last_mut() {
-                    insert(entries, key, value);
+                    insert(entries, key, value)?;
                 }
             }
         }
@@ -226,10 +227,14 @@ fn push(values: &mut Vec<Value>, value: Value) {
     }
 }
 
-fn insert(entries: &mut ObjectBuilder, key: SmolStr, value: Value) {
-    if !matches!(value, Value::Undefined) {
-        entries.insert(key, value);
+/// The same; and which of two values of a key counts would depend on who reads.
+fn insert(entries: &mut ObjectBuilder, key: SmolStr, value: Value) -> Result<(), DecodeError> {
+    if matches!(value, Value::Undefined) {
+        return Ok(());
     }
+    let count = entries.len();
+    entries.insert(key, value);
+    if entries.len() == count { error("an object has a key twice") } else { Ok(()) }
 }
 
 /// Appends a `Value` as the given field.
