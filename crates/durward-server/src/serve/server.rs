@@ -456,7 +456,6 @@ fn taken(listener: Option<TcpListener>, listen: SocketAddr) -> io::Result<TcpLis
     Ok(listener)
 }
 
-/// Where HTTP is listened on, and what becomes of connections there: `server.listen` first.
 /// Mistakes in the files of the login pages are told at the start, and not to the first user.
 fn check_login_pages(settings: &Settings) -> Result<(), ConfigError> {
     for warning in LoginPages::load(&settings.identity.pages)?.warnings() {
@@ -465,6 +464,7 @@ fn check_login_pages(settings: &Settings) -> Result<(), ConfigError> {
     Ok(())
 }
 
+/// Where HTTP is listened on, and what becomes of connections there: `server.listen` first.
 fn doors(settings: &Settings) -> Result<Vec<(SocketAddr, Door)>, ConfigError> {
     const PROTOCOLS: &[&str] = &["h2", "http/1.1"];
     let door = |tls: Option<&TlsSettings>, section: &'static str, surfaces: &[ListenSurface]| {

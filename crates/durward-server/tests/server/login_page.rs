@@ -2,13 +2,13 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use durward_server::PagesSettings;
 use durward_server::login_page::{Failure, LoginPages, NewPasswordRules, Page, PageError, Step};
+use durward_server::{PagesSettings, Settings};
 use http_body_util::BodyExt;
 use hyper::HeaderMap;
 use sha2::{Digest, Sha256};
 
-use crate::support::Directory;
+use crate::support::{Directory, workspace};
 
 /// A page as it came.
 struct Shown {
@@ -367,7 +367,7 @@ fn a_language_is_added_by_a_file_and_what_it_lacks_is_english_and_said() {
         "{warning}"
     );
     assert!(warning.contains("scopes.email") && !warning.contains("scopes.openid"), "{warning}");
-    assert!(!warning.contains("password_heading"), "{warning}");
+    assert!(!warning.contains(" password_heading"), "{warning}");
 }
 
 #[test]
@@ -513,5 +513,41 @@ fn the_preview_has_every_page_in_every_language_and_leads_to_each() {
     for file in &files[1..] {
         assert!(index.html.contains(&format!("href=\"{}\"", file.name)), "{}", file.name);
         assert!(file.html.starts_with("<!doctype html>"), "{}", file.name);
+    }
+}
+
+#[test]
+fn the_examples_of_the_manual_are_read() {
+    let manual = std::fs::read_to_string(workspace("docs/login-page.md")).unwrap();
+    let examples: Vec<&str> =
+        manual.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let [settings, theme, language] = examples[..] else { panic!("{} examples", examples.len()) };
+    let mut pages = Settings::from_toml(settings, "t").unwrap().identity.pages;
+    let directory = Directory::new();
+    directory.write("theme.toml", theme);
+    directory.write("logo.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>");
+    directory.write("languages/fr.toml", language);
+    pages.theme = pages.theme.map(|path| directory.path(&path.display().to_string()));
+    pages.languages = pages.languages.map(|path| directory.path(&path.display().to_string()));
+    let warnings = LoginPages::load(&pages).unwrap().warnings();
+    assert!(
+        warnings.iter().all(|warning| warning.contains("fr.toml: these keys are missing")),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn the_manual_lists_every_key_of_a_theme() {
+    let manual = std::fs::read_to_string(workspace("docs/login-page.md")).unwrap();
+    for section in ["", "light.", "dark."] {
+        // The program says which keys there are.
+        let error = with_theme(&format!("{section}qqqqqqqq = 1")).unwrap_err();
+        let keys = error.split_once("there are ").unwrap().1.split(", ");
+        for key in keys {
+            assert!(
+                manual.lines().any(|row| row.starts_with("| `") && row.contains(&format!("`{key}`"))),
+                "{key}"
+            );
+        }
     }
 }
