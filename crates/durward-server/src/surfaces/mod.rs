@@ -2,6 +2,7 @@
 
 pub(crate) mod health;
 pub(crate) mod http;
+pub mod login_page;
 pub(crate) mod oauth;
 pub(crate) mod openam;
 pub(crate) mod rsocket;

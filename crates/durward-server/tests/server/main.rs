@@ -29,6 +29,7 @@ mod jwt;
 mod large_directories;
 mod limits;
 mod listeners;
+mod login_page;
 mod logs;
 mod logs_surfaces;
 mod metrics;

@@ -16,6 +16,7 @@ mod network;
 mod oauth;
 mod opcua;
 mod openam;
+mod pages;
 mod policies;
 mod read;
 mod sapl;
@@ -52,8 +53,10 @@ pub use opcua::{
     OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
 };
 pub use openam::{CookieSameSite, OpenamSettings};
+pub use pages::PagesSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;
+pub(crate) use read::line_and_column;
 pub use sapl::{RsocketSettings, SaplSettings};
 pub use server::{ForwardedBy, ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
 pub use xacml::XacmlSettings;
