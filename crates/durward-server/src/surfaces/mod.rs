@@ -3,6 +3,7 @@
 pub(crate) mod health;
 pub(crate) mod http;
 pub(crate) mod oauth;
+pub(crate) mod oidc;
 pub(crate) mod openam;
 pub(crate) mod rsocket;
 pub(crate) mod sapl;
