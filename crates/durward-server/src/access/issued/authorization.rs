@@ -200,8 +200,8 @@ impl Issued {
                 Some(sub.ok_or(request("`id_token_hint` is no ID token of this issuer"))?.to_owned())
             }
         };
-        let levels = get("acr_values").unwrap_or_default().split(' ');
-        let level = levels.filter_map(|value| value.strip_prefix(ACR)?.parse().ok()).next();
+        let mut levels = get("acr_values").unwrap_or_default().split(' ');
+        let level = levels.find_map(|value| value.strip_prefix(ACR)?.parse().ok());
         Ok(Authorization {
             client: client.id.clone(),
             redirect_uri: redirect_uri.to_owned(),

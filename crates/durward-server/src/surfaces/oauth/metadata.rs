@@ -52,8 +52,9 @@ pub(super) fn document(issued: &Issued) -> Answer {
         "introspection_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
         "revocation_endpoint_auth_methods_supported": authentication,
     });
-    if let (true, Value::Object(members), Some(service)) = (has_browsers, &mut document, &issued.service) {
-        let Value::Object(more) = of_browsers(issued, service) else { return kept(&document, DOCUMENT_KEPT) };
+    let service = issued.service.as_ref().filter(|_| has_browsers);
+    let more = service.map(|service| of_browsers(issued, service));
+    if let (Value::Object(members), Some(Value::Object(more))) = (&mut document, more) {
         members.extend(more);
     }
     kept(&document, DOCUMENT_KEPT)
