@@ -78,7 +78,8 @@ impl Parts {
             .map(|sources| -> Arc<dyn AttributeSource> { Arc::new(Announced(Arc::clone(sources))) });
         let policies = Arc::new(InForce::new(&settings, &clock, &metrics, announced.collect())?);
         let decider: DeciderSlot = Arc::new(OnceLock::new());
-        let oidc = oidc::Surface::new(&settings, issued.as_ref(), &bodies, Arc::new(oidc::Plain), &clock)?;
+        let oidc =
+            oidc::Surface::new(&settings, issued.as_ref(), &bodies, Arc::new(oidc::pages::Plain), &clock)?;
         let oauth =
             issued.map(|issued| oauth::Surface::new(&issued, &bodies, &metrics, &clock)).transpose()?;
         let rsocket = rsocket::Surface::new(

@@ -104,12 +104,13 @@ pub(super) fn page(
         return request.pages.message(&Message::Impossible("the request is too long".to_owned()));
     };
     let asked = &interaction.authorization;
+    let client = request.issued.client(&asked.client);
+    let name = client.map(|client| client.shown_name().to_owned());
     let step = match &interaction.stage {
         Stage::Password => Step::Password,
         Stage::Code(_) | Stage::StepUp => Step::SecondStep,
         Stage::Consent => {
-            let client = request.issued.client(&asked.client);
-            let client = client.as_ref().map_or(&*asked.client, |client| client.shown_name()).to_owned();
+            let client = name.clone().unwrap_or_else(|| asked.client.clone());
             Step::Consent { client, scopes: asked.scopes.clone() }
         }
     };
@@ -121,7 +122,8 @@ pub(super) fn page(
         error,
         step,
         language: text_of(request.headers, &header::ACCEPT_LANGUAGE).unwrap_or_default().to_owned(),
-        continues_at: redirect::source_of(&asked.redirect_uri),
+        client: name,
+        redirect_uri: asked.redirect_uri.clone(),
     });
     if let Some(name) = &interaction.new_browser {
         let cookies = &request.surface.cookies;
@@ -257,7 +259,7 @@ fn of_refused(refused: &Refused, wrong: PageError) -> PageError {
     match refused {
         Refused::Wrong | Refused::UnknownRealm => wrong,
         Refused::Delayed { retry_after } | Refused::Crowded { retry_after } => {
-            PageError::Delayed { seconds: seconds(*retry_after) }
+            PageError::TooMany { wait_s: seconds(*retry_after) }
         }
         Refused::UserFull => PageError::Full,
         Refused::Busy { .. }
@@ -271,7 +273,7 @@ fn of_refused(refused: &Refused, wrong: PageError) -> PageError {
 fn of_failed(failed: &Failed) -> PageError {
     match failed {
         Failed::Code => PageError::Code,
-        Failed::Delayed { retry_after } => PageError::Delayed { seconds: seconds(*retry_after) },
+        Failed::Delayed { retry_after } => PageError::TooMany { wait_s: seconds(*retry_after) },
         Failed::Token(_)
         | Failed::Forbidden
         | Failed::SecondStepNeeded

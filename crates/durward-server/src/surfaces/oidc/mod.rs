@@ -39,8 +39,7 @@ use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Form, text_of};
 use backchannel::Backchannel;
 use cookies::CookieNames;
-use pages::Message;
-pub(crate) use pages::{Pages, Plain};
+use pages::{Message, Pages};
 
 /// Most bytes of a body: an interaction that is sealed fits, and the fields beside it.
 const BODY_BYTES_MAX: usize = 64 * 1024;

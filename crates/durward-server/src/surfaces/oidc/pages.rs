@@ -3,6 +3,7 @@
 use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
 
+use super::redirect::source_of;
 use crate::surfaces::http::{Answer, escape, text_answer};
 
 /// A form. It sends `csrf` back, and what its step asks for.
@@ -17,9 +18,10 @@ pub(crate) struct LoginPage {
     pub(crate) step: Step,
     /// What the browser likes best, as `Accept-Language` says it. Empty where it says nothing.
     pub(crate) language: String,
-    /// Where the browser is sent when all is done, as a source of `form-action` in CSP: some browsers hold redirects after a form
-    /// to that.
-    pub(crate) continues_at: String,
+    /// Which application it is for, as users know it.
+    pub(crate) client: Option<String>,
+    /// Where the browser is sent when all is done: some browsers hold redirects after a form to `form-action` of CSP.
+    pub(crate) redirect_uri: String,
 }
 
 /// What is asked.
@@ -41,7 +43,7 @@ pub(crate) enum PageError {
     /// The code is wrong, or was used.
     Code,
     /// Too many failures: to be tried again after so many seconds.
-    Delayed { seconds: u64 },
+    TooMany { wait_s: u64 },
     /// The user has as many sessions as they may have.
     Full,
     /// It cannot be done at the moment.
@@ -77,7 +79,7 @@ pub(crate) struct Plain;
 impl Pages for Plain {
     fn login(&self, page: &LoginPage) -> Answer {
         let status = match page.error {
-            Some(PageError::Delayed { .. }) => StatusCode::TOO_MANY_REQUESTS,
+            Some(PageError::TooMany { .. }) => StatusCode::TOO_MANY_REQUESTS,
             Some(PageError::Unavailable) => StatusCode::SERVICE_UNAVAILABLE,
             Some(PageError::Password | PageError::Code | PageError::Full) | None => StatusCode::OK,
         };
@@ -90,9 +92,9 @@ impl Pages for Plain {
             escape(&page.csrf),
             fields(page),
         );
-        let mut answer = html(status, title(&page.step), &form, &page.continues_at);
-        if let Some(PageError::Delayed { seconds }) = page.error {
-            answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        let mut answer = html(status, title(&page.step), &form, &source_of(&page.redirect_uri));
+        if let Some(PageError::TooMany { wait_s }) = page.error {
+            answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
         }
         answer
     }
@@ -165,7 +167,7 @@ fn words(error: PageError) -> String {
     match error {
         PageError::Password => "The user name or the password is wrong.".to_owned(),
         PageError::Code => "The code is wrong, or was used before.".to_owned(),
-        PageError::Delayed { seconds } => format!("Too many failures. Try again in {seconds} s."),
+        PageError::TooMany { wait_s } => format!("Too many failures. Try again in {wait_s} s."),
         PageError::Full => "You have too many sessions. Log out of one.".to_owned(),
         PageError::Unavailable => "Not possible at the moment. Try again.".to_owned(),
     }

@@ -46,12 +46,12 @@ pub(super) fn with_error(error: &AuthorizationError, issuer: &str) -> Answer {
     to(&error.redirect_uri, &parameters)
 }
 
-/// The source of CSP that an address is of.
+/// The source of CSP that an address is of. Sources have no addresses of IPv6: for these it is the scheme alone.
 pub(super) fn source_of(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once(':') else { return String::new() };
     let host = rest.strip_prefix("//").and_then(|rest| rest.split(['/', '?']).next());
     match (scheme, host) {
-        ("http" | "https", Some(host)) => format!("{scheme}://{host}"),
+        ("http" | "https", Some(host)) if !host.starts_with('[') => format!("{scheme}://{host}"),
         (_, _) => format!("{scheme}:"),
     }
 }
@@ -92,6 +92,7 @@ mod tests {
     fn forms_may_lead_to_the_application_and_nowhere_else() {
         assert_eq!(source_of("https://a.example:8443/cb?x"), "https://a.example:8443");
         assert_eq!(source_of("http://127.0.0.1:49152/"), "http://127.0.0.1:49152");
+        assert_eq!(source_of("http://[::1]:49152/"), "http:");
         assert_eq!(source_of("org.example.app:/cb"), "org.example.app:");
     }
 }
