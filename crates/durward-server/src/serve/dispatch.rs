@@ -243,7 +243,8 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         | Endpoint::Ready
         | Endpoint::Metrics
         | Endpoint::Identity(_)
-        | Endpoint::Oauth(_) => whole(refuse(request, Problem::method(route.methods))),
+        | Endpoint::Oauth(_)
+        | Endpoint::Oidc(_) => whole(refuse(request, Problem::method(route.methods))),
     }
 }
 

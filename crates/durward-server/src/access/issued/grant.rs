@@ -7,7 +7,7 @@
 use durward_session::identity::jwt::Claims;
 use durward_session::identity::session::{GrantTurn, Purpose, Refusal, Session, SessionId};
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy};
-use durward_session::{Failed, Service, TurnUse, Who};
+use durward_session::{Failed, TurnUse, Who};
 use serde::{Deserialize, Serialize};
 
 use super::authorization::{Authorization, meets};

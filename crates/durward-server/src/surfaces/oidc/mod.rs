@@ -17,7 +17,7 @@ mod consent;
 mod cookies;
 mod interaction;
 mod logout;
-mod pages;
+pub(crate) mod pages;
 mod redirect;
 mod userinfo;
 
@@ -39,7 +39,7 @@ use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Form, text_of};
 use backchannel::Backchannel;
 use cookies::CookieNames;
-use pages::{Message, Pages};
+use pages::{LoginPage, Message, Pages};
 
 /// Most bytes of a body: an interaction that is sealed fits, and the fields beside it.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -71,7 +71,6 @@ struct BrowserRequest<'a> {
     surface: &'a Surface,
     issued: &'a Issued,
     service: &'a Service,
-    pages: &'a dyn Pages,
     headers: &'a HeaderMap,
     is_post: bool,
     parameters: Parameters,
@@ -127,13 +126,15 @@ impl Surface {
         let text = if is_post { &*body } else { head.uri.query().unwrap_or_default().as_bytes() };
         let parameters = match Parameters::read(text) {
             Ok(parameters) => parameters,
-            Err(error) => return self.pages.message(&Message::Impossible(error.to_string())),
+            Err(error) => {
+                let language = text_of(&head.headers, &header::ACCEPT_LANGUAGE);
+                return self.pages.message(&Message::Impossible(error.to_string()), language);
+            }
         };
         let request = BrowserRequest {
             surface: self,
             issued: &self.issued,
             service: &self.service,
-            pages: &*self.pages,
             headers: &head.headers,
             is_post,
             parameters,
@@ -152,6 +153,18 @@ impl Surface {
 
     fn now(&self) -> Moment {
         Moment::of((self.clock)())
+    }
+}
+
+impl BrowserRequest<'_> {
+    /// A form, in the browser's language.
+    fn page(&self, page: &LoginPage) -> Answer {
+        self.surface.pages.login(page, text_of(self.headers, &header::ACCEPT_LANGUAGE))
+    }
+
+    /// A page without a form.
+    fn message(&self, message: &Message) -> Answer {
+        self.surface.pages.message(message, text_of(self.headers, &header::ACCEPT_LANGUAGE))
     }
 }
 

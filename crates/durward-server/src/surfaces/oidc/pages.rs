@@ -16,8 +16,6 @@ pub(crate) struct LoginPage {
     pub(crate) username: Option<String>,
     pub(crate) error: Option<PageError>,
     pub(crate) step: Step,
-    /// What the browser likes best, as `Accept-Language` says it. Empty where it says nothing.
-    pub(crate) language: String,
     /// Which application it is for, as users know it.
     pub(crate) client: Option<String>,
     /// Where the browser is sent when all is done: some browsers hold redirects after a form to `form-action` of CSP.
@@ -67,26 +65,28 @@ pub(crate) enum Message {
     LoggedOut,
 }
 
-/// Makes pages.
+/// Makes pages, in the language that `Accept-Language` likes best.
 pub(crate) trait Pages: Send + Sync {
-    fn login(&self, page: &LoginPage) -> Answer;
-    fn message(&self, message: &Message) -> Answer;
+    fn login(&self, page: &LoginPage, accept_language: Option<&str>) -> Answer;
+    fn message(&self, message: &Message, accept_language: Option<&str>) -> Answer;
 }
 
 /// Pages without a style, in English.
 pub(crate) struct Plain;
 
 impl Pages for Plain {
-    fn login(&self, page: &LoginPage) -> Answer {
+    fn login(&self, page: &LoginPage, _: Option<&str>) -> Answer {
         let status = match page.error {
             Some(PageError::TooMany { .. }) => StatusCode::TOO_MANY_REQUESTS,
             Some(PageError::Unavailable) => StatusCode::SERVICE_UNAVAILABLE,
             Some(PageError::Password | PageError::Code | PageError::Full) | None => StatusCode::OK,
         };
         let error = page.error.map(|error| format!("<p role=\"alert\">{}</p>", words(error)));
+        let application = page.client.as_ref().map(|client| format!("<p>{}</p>", escape(client)));
         let form = format!(
-            "<h1>{}</h1>{}<form method=\"post\" action=\"{}\"><input type=\"hidden\" name=\"csrf\" value=\"{}\">{}</form>",
+            "<h1>{}</h1>{}{}<form method=\"post\" action=\"{}\"><input type=\"hidden\" name=\"csrf\" value=\"{}\">{}</form>",
             title(&page.step),
+            application.unwrap_or_default(),
             error.unwrap_or_default(),
             escape(&page.action),
             escape(&page.csrf),
@@ -99,7 +99,7 @@ impl Pages for Plain {
         answer
     }
 
-    fn message(&self, message: &Message) -> Answer {
+    fn message(&self, message: &Message, _: Option<&str>) -> Answer {
         let (status, heading, body) = match message {
             Message::Impossible(why) => (
                 StatusCode::BAD_REQUEST,
