@@ -55,7 +55,7 @@ pub use listeners::SessionNews;
 pub use outcome::{Administrator, Failed, Granted, Login, Refused, Who};
 pub use secret::read_secret;
 pub use seldom::Seldom;
-pub use service::{LoginRequest, Purpose, SecretAttempt, SecretAttempts, Service, Wanted};
+pub use service::{LoginRequest, Purpose, SecretAttempt, SecretAttempts, Service, TurnUse, Wanted};
 pub use settings::{SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};
 pub use store::{NodeLink, SessionStore, StoreCommand};

@@ -126,6 +126,21 @@ pub enum UsedCode {
     },
     /// A recovery code, by a name that is made of it and of its user. It is never good again.
     Recovery([u8; 16]),
+    /// No code of a user's, but what a surface gives out to be used once: a turn of a grant. It uses up the turns before it.
+    Grant(GrantTurn),
+}
+
+/// One turn of a grant: an authorization code is the first, and each refresh token that follows from it is the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrantTurn {
+    /// What the grant belongs to: a session, or a name that is made by a digest.
+    pub holder: [u8; 16],
+    /// The grant: of two of a holder, the later one has the greater number.
+    pub grant: u64,
+    /// From 0 on.
+    pub turn: u32,
+    /// From when on nobody takes it any more.
+    pub until: Moment,
 }
 
 /// One thing that happened. The records of a store, applied in order, are the whole state.
@@ -221,6 +236,13 @@ impl SessionRecord {
                 to.byte(10);
                 to.raw(name);
             }
+            SessionRecord::Used(UsedCode::Grant(GrantTurn { holder, grant, turn, until })) => {
+                to.byte(12);
+                to.raw(holder);
+                to.u64(*grant);
+                to.u32(*turn);
+                to.u64(until.ms());
+            }
         }
         to.0
     }
@@ -270,6 +292,11 @@ fn read(from: &mut RecordReader<'_>) -> Option<SessionRecord> {
             SessionRecord::Used(UsedCode::Device { user, since, until })
         }
         10 => SessionRecord::Used(UsedCode::Recovery(from.array()?)),
+        12 => {
+            let (holder, grant) = (from.array()?, from.u64()?);
+            let (turn, until) = (from.u32()?, Moment::from_ms(from.u64()?));
+            SessionRecord::Used(UsedCode::Grant(GrantTurn { holder, grant, turn, until }))
+        }
         11 => SessionRecord::Recalled { id: SessionId(from.array()?), ends: Moment::from_ms(from.u64()?) },
         _ => return None,
     };
@@ -394,6 +421,7 @@ mod tests {
             SessionRecord::Touched(vec![touch.clone(), touch]),
             SessionRecord::Used(UsedCode::Device { user: user.clone(), since: ends, until: ends }),
             SessionRecord::Used(UsedCode::Recovery([8; 16])),
+            SessionRecord::Used(UsedCode::Grant(GrantTurn { holder: [9; 16], grant: 4, turn: 2, until: ends })),
             SessionRecord::Changed { user, id, change },
             SessionRecord::Recalled { id, ends },
             SessionRecord::Key(SealedKey(vec![1, 2, 3])),

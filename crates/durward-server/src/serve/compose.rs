@@ -25,7 +25,7 @@ use crate::decider::DeciderSlot;
 use crate::decision_log::{DecisionLog, Recorder};
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
-use crate::surfaces::{health, oauth, openam, rsocket, sapl, v1, xacml};
+use crate::surfaces::{health, oauth, oidc, openam, rsocket, sapl, v1, xacml};
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
 /// A server's parts. Only what starts and ends a server holds them all.
@@ -78,6 +78,8 @@ impl Parts {
             .map(|sources| -> Arc<dyn AttributeSource> { Arc::new(Announced(Arc::clone(sources))) });
         let policies = Arc::new(InForce::new(&settings, &clock, &metrics, announced.collect())?);
         let decider: DeciderSlot = Arc::new(OnceLock::new());
+        let oidc =
+            oidc::Surface::new(&settings, issued.as_ref(), &bodies, Arc::new(oidc::pages::Plain), &clock)?;
         let oauth =
             issued.map(|issued| oauth::Surface::new(&issued, &bodies, &metrics, &clock)).transpose()?;
         let rsocket = rsocket::Surface::new(
@@ -124,6 +126,7 @@ impl Parts {
             v1: v1::Surface::new(&settings.identity, service.as_ref(), &bodies),
             openam: openam::Surface::new(&settings.openam, &bodies),
             oauth,
+            oidc,
             health: health::Surface::new(&settings, &policies, service.as_ref(), &metrics, stop.subscribe()),
             metrics_guard: settings.auth.guards(Guarded::Metrics).then(|| Arc::clone(&authenticator)),
             settings: Arc::clone(&settings),

@@ -2,6 +2,7 @@
 
 use crate::base::settings::{ListenSurface, Settings};
 use crate::surfaces::oauth;
+use crate::surfaces::oidc;
 use crate::surfaces::sapl::Ask;
 use crate::surfaces::v1::Act;
 use crate::surfaces::xacml::dialect::{Dialect, Wso2};
@@ -32,6 +33,7 @@ pub(crate) enum Endpoint {
     Sapl(Ask),
     Identity(Act),
     Oauth(oauth::Ask),
+    Oidc(oidc::Ask),
 }
 
 impl Endpoint {
@@ -46,7 +48,7 @@ impl Endpoint {
             Endpoint::Identity(
                 Act::AdminSessions | Act::AdminRevoke | Act::AdminForgive | Act::AdminRotate,
             ) => ListenSurface::Administration,
-            Endpoint::Identity(_) | Endpoint::Oauth(_) => ListenSurface::Login,
+            Endpoint::Identity(_) | Endpoint::Oauth(_) | Endpoint::Oidc(_) => ListenSurface::Login,
         }
     }
 }
@@ -75,6 +77,13 @@ const WHO_ADMINISTERS: &str = "the holder of an administrator's session token; i
 /// Whoever shows the secret of a client. Not there unless `oauth.issuer` is set.
 const WHO_IS_CLIENT: &str = "a client of `[[oauth.clients]]`; if `oauth.issuer` is set";
 
+/// Not there unless `oauth.issuer` is set and there are users.
+const WHO_BROWSES: &str = "anyone who can connect; if `oauth.issuer` is set and `[identity]` has users";
+
+/// Whoever shows an access token that a client got for a user.
+const WHO_HAS_TOKEN: &str =
+    "the holder of an access token for the issuer; if `oauth.issuer` is set and `[identity]` has users";
+
 /// Not there unless `oauth.issuer` is set.
 const WHO_CONNECTS_OAUTH: &str = "anyone who can connect; if `oauth.issuer` is set";
 
@@ -88,6 +97,8 @@ const WHO_CONNECTS_AUTHZFORCE: &str = "anyone who can connect; if `xacml.authzfo
 const DOMAIN: &str = "{domain}";
 
 const POST: &[&str] = &["POST"];
+
+const GET_POST: &[&str] = &["GET", "POST"];
 
 const READ: &[&str] = &["GET", "HEAD", "OPTIONS"];
 
@@ -283,6 +294,41 @@ pub const ROUTES: &[Route] = &[
         endpoint: Endpoint::Oauth(oauth::Ask::Revoke),
     },
     Route {
+        path: "/oauth2/par",
+        methods: POST,
+        who: WHO_IS_CLIENT,
+        what: "takes a request for an authorization code before the browser brings it (RFC 9126)",
+        endpoint: Endpoint::Oauth(oauth::Ask::Push),
+    },
+    Route {
+        path: "/oauth2/authorize",
+        methods: GET_POST,
+        who: WHO_BROWSES,
+        what: "sends a browser back to a client with an authorization code, after the user has logged in",
+        endpoint: Endpoint::Oidc(oidc::Ask::Authorize),
+    },
+    Route {
+        path: "/oauth2/login",
+        methods: POST,
+        who: WHO_BROWSES,
+        what: "takes the forms of a login that `/oauth2/authorize` began",
+        endpoint: Endpoint::Oidc(oidc::Ask::Interaction),
+    },
+    Route {
+        path: "/oauth2/userinfo",
+        methods: &["GET", "POST", "OPTIONS"],
+        who: WHO_HAS_TOKEN,
+        what: "returns claims about the token's user (OpenID Connect)",
+        endpoint: Endpoint::Oidc(oidc::Ask::UserInfo),
+    },
+    Route {
+        path: "/oauth2/logout",
+        methods: GET_POST,
+        who: WHO_BROWSES,
+        what: "ends the browser's session (OpenID Connect RP-Initiated Logout)",
+        endpoint: Endpoint::Oidc(oidc::Ask::Logout),
+    },
+    Route {
         path: "/.well-known/jwks.json",
         methods: READ,
         who: WHO_CONNECTS_OAUTH,
@@ -400,6 +446,7 @@ pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str>
         Endpoint::Sapl(_) => Some("`sapl.http`, together with `[auth]`,"),
         Endpoint::Identity(_) => Some("`identity.users` or `[[identity.ldap]]`"),
         Endpoint::Oauth(_) => Some("`oauth.issuer`"),
+        Endpoint::Oidc(_) => Some("`oauth.issuer`, together with `identity.users` or `[[identity.ldap]]`,"),
         Endpoint::Pdp(Dialect::Wso2(_)) | Endpoint::Wso2Home => Some("`xacml.wso2_paths`"),
         // Which domain it is, is not for everybody to know.
         Endpoint::Pdp(Dialect::Authzforce) => {
@@ -436,6 +483,7 @@ impl Route {
             Endpoint::Sapl(_) => settings.answers_sapl(),
             Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Oauth(_) => settings.oauth.is_on(),
+            Endpoint::Oidc(_) => settings.oauth.is_on() && settings.identity.is_on(),
             Endpoint::Pdp(Dialect::Wso2(_)) | Endpoint::Wso2Home => settings.xacml.wso2_paths,
             Endpoint::Pdp(Dialect::Authzforce) => settings.xacml.authzforce_domain.is_some(),
             Endpoint::Home

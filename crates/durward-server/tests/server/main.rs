@@ -34,6 +34,7 @@ mod logs;
 mod logs_surfaces;
 mod metrics;
 mod oauth;
+mod oidc;
 mod openam;
 mod operations;
 mod packaging;

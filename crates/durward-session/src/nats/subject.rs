@@ -94,6 +94,7 @@ pub(super) fn kept_for(record: &SessionRecord, now: Moment, retention: &Retentio
         }
         SessionRecord::Touched(_) => RecordRetention::For(retention.of_touches()),
         SessionRecord::Used(UsedCode::Device { until: ends, .. }) => until(*ends),
+        SessionRecord::Used(UsedCode::Grant(turn)) => until(turn.until),
         // The users of a node that hears of it after years would take it still.
         SessionRecord::Used(UsedCode::Recovery(_)) => RecordRetention::ForEver,
         // These do not say when the sessions end that they are about.

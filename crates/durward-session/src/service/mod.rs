@@ -3,6 +3,7 @@
 mod administer;
 mod code;
 mod follow;
+mod grants;
 mod holder;
 mod listing;
 mod login;
@@ -47,6 +48,7 @@ const START_PATIENCE: Duration = Duration::from_secs(1);
 use self::turns::AttemptQueue;
 
 pub use durward_identity::session::Purpose;
+pub use grants::TurnUse;
 pub use login::{LoginRequest, Wanted};
 pub use secrets::{SecretAttempt, SecretAttempts};
 

@@ -10,6 +10,7 @@
 )]
 
 mod codes;
+mod grants;
 mod load;
 mod nodes;
 mod one;
