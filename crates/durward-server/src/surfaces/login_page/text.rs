@@ -157,11 +157,7 @@ fn unknown(name: &str, holes: &[Hole]) -> String {
 
 /// A filled text, as HTML: escaped, and each value apart from the direction in which the text around it is read.
 #[derive(Template)]
-#[template(
-    source = "{% if let Some(spoken) = spoken %}<span lang=\"{{ spoken.tag }}\" dir=\"{{ spoken.direction }}\">{% endif %}\
-              {% for part in parts %}{% if part.is_value %}<bdi>{{ part.text }}</bdi>{% else %}{{ part.text }}{% endif %}{% endfor %}{% if spoken.is_some() %}</span>{% endif %}",
-    ext = "html"
-)]
+#[template(path = "login_page/line.html")]
 pub(super) struct Line<'t> {
     parts: Vec<Part<'t>>,
     spoken: Option<&'t Spoken>,
