@@ -84,6 +84,7 @@ fn all() -> Vec<Page> {
         wrong(PageError::Expired, Step::Password),
         page(Step::SecondStep),
         wrong(PageError::Code, Step::SecondStep),
+        wrong(PageError::Password, Step::SecondStep),
         page(Step::NewPassword { rules: RULES }),
         wrong(PageError::TooShort { length_min: 12 }, Step::NewPassword { rules: RULES }),
         wrong(PageError::Breached, Step::NewPassword { rules: RULES }),
