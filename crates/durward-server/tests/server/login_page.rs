@@ -84,6 +84,7 @@ fn all() -> Vec<Page> {
         wrong(PageError::Expired, Step::Password),
         page(Step::SecondStep),
         wrong(PageError::Code, Step::SecondStep),
+        wrong(PageError::Password, Step::SecondStep),
         page(Step::NewPassword { rules: RULES }),
         wrong(PageError::TooShort { length_min: 12 }, Step::NewPassword { rules: RULES }),
         wrong(PageError::Breached, Step::NewPassword { rules: RULES }),
@@ -361,6 +362,10 @@ fn a_language_is_added_by_a_file_and_what_it_lacks_is_english_and_said() {
     let shown = show_in(&pages, &Page::new("/", "", Step::Password), "he-IL");
     assert!(shown.html.contains("<html lang=\"he\" dir=\"rtl\">"), "{}", shown.html);
     assert!(shown.html.contains("<h1>כניסה</h1>") && shown.html.contains("User name"), "{}", shown.html);
+    // What is said in English is read as English: by screen readers, and from the left.
+    assert!(
+        shown.html.contains("<label for=\"username\"><span lang=\"en\" dir=\"ltr\">User name</span></label>")
+    );
     let [warning] = &pages.warnings()[..] else { panic!("{:?}", pages.warnings()) };
     assert!(
         warning.contains("he.toml: these keys are missing, and said in `en`: title_error, "),

@@ -134,6 +134,8 @@ pub(super) struct Read {
 
 struct Reader<'s> {
     source: Source<'s>,
+    /// What is said where the file says nothing, if that is another language: its tag and direction.
+    other: Option<(&'s str, Direction)>,
     missing: Vec<String>,
 }
 
@@ -147,18 +149,32 @@ impl Reader<'_> {
     ) -> Result<Text, ConfigError> {
         let Some(said) = said else {
             self.missing.push(key.to_owned());
-            return Ok(base.clone());
+            return Ok(self.said_otherwise(base));
         };
         let wrong = |error: TextError| self.source.wrong_at(said.span().start, format!("`{key}` {error}"));
         Text::parse(said.get_ref(), holes).map_err(wrong)
+    }
+
+    fn said_otherwise(&self, base: &Text) -> Text {
+        match self.other {
+            Some((tag, direction)) => base.spoken_in(tag, direction.word()),
+            None => base.clone(),
+        }
     }
 }
 
 impl Language {
     /// Reads a file. What it lacks is as in another language.
-    pub(super) fn read(tag: &str, source: Source<'_>, base: Option<&Language>) -> Result<Read, ConfigError> {
+    pub(super) fn read<'s>(
+        tag: &str,
+        source: Source<'s>,
+        base: Option<&'s Language>,
+    ) -> Result<Read, ConfigError> {
         let file: LanguageFile = source.read()?;
-        let mut reader = Reader { source, missing: Vec::new() };
+        let is_kin = |base: &&Language| primary(&base.tag).eq_ignore_ascii_case(primary(tag));
+        let kin = base.filter(is_kin);
+        let other = base.filter(|base| !is_kin(base)).map(|base| (base.tag.as_str(), base.direction));
+        let mut reader = Reader { source, other, missing: Vec::new() };
         let nothing = Texts::default();
         let texts = Texts::read(&file, base.map_or(&nothing, |base| &base.texts), &mut reader)?;
         let mut scopes = BTreeMap::new();
@@ -169,10 +185,9 @@ impl Language {
         for (scope, text) in base.iter().flat_map(|base| &base.scopes) {
             if !scopes.contains_key(scope) {
                 reader.missing.push(format!("scopes.{scope}"));
-                scopes.insert(scope.clone(), text.clone());
+                scopes.insert(scope.clone(), reader.said_otherwise(text));
             }
         }
-        let kin = base.filter(|base| primary(&base.tag).eq_ignore_ascii_case(primary(tag)));
         let direction = file.direction.or(kin.map(|kin| kin.direction)).unwrap_or_default();
         Ok(Read {
             language: Language { tag: tag.to_owned(), direction, texts, scopes },

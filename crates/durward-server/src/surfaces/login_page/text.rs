@@ -80,7 +80,17 @@ enum Piece {
 
 /// A text with holes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Text(Vec<Piece>);
+pub(super) struct Text {
+    pieces: Vec<Piece>,
+    /// The language it is in, where that is not the language of the page.
+    spoken: Option<Spoken>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Spoken {
+    tag: String,
+    direction: &'static str,
+}
 
 /// What is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,8 +129,14 @@ impl Text {
         }
         match holes.iter().find(|hole| !pieces.contains(&Piece::Hole(**hole))) {
             Some(lacking) => Err(TextError(format!("does not say `{{{}}}`", lacking.name()))),
-            None => Ok(Text(pieces)),
+            None => Ok(Text { pieces, spoken: None }),
         }
+    }
+
+    /// The same on a page in another language: it says which one it is in (WCAG 2.2, 3.1.2).
+    pub(super) fn spoken_in(&self, tag: &str, direction: &'static str) -> Text {
+        let spoken = self.spoken.clone().unwrap_or_else(|| Spoken { tag: tag.to_owned(), direction });
+        Text { pieces: self.pieces.clone(), spoken: Some(spoken) }
     }
 
     /// The text with its holes filled.
@@ -129,7 +145,7 @@ impl Text {
             Piece::Said(text) => Part { text, is_value: false },
             Piece::Hole(hole) => Part { text: values.of(*hole), is_value: true },
         };
-        Line { parts: self.0.iter().map(part).collect() }
+        Line { parts: self.pieces.iter().map(part).collect(), spoken: self.spoken.as_ref() }
     }
 }
 
@@ -141,12 +157,10 @@ fn unknown(name: &str, holes: &[Hole]) -> String {
 
 /// A filled text, as HTML: escaped, and each value apart from the direction in which the text around it is read.
 #[derive(Template)]
-#[template(
-    source = "{% for part in parts %}{% if part.is_value %}<bdi>{{ part.text }}</bdi>{% else %}{{ part.text }}{% endif %}{% endfor %}",
-    ext = "html"
-)]
+#[template(path = "login_page/line.html")]
 pub(super) struct Line<'t> {
     parts: Vec<Part<'t>>,
+    spoken: Option<&'t Spoken>,
 }
 
 /// It is a template with its own escaping.

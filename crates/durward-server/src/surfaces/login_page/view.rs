@@ -242,7 +242,8 @@ impl<'p> Said<'p> {
         }
     }
 
-    fn problem(&self) -> Option<Problem<'p>> {
+    /// What was wrong. It leads to its field where that is on the page.
+    fn problem(&self, fields: &[Field<'_>]) -> Option<Problem<'p>> {
         let error = self.page.error?;
         let texts = self.texts;
         let text = match error {
@@ -256,7 +257,7 @@ impl<'p> Said<'p> {
             PageError::Expired => &texts.error_expired,
             PageError::Unavailable => &texts.error_unavailable,
         };
-        let field = error.field();
+        let field = error.field().filter(|name| fields.iter().any(|field| field.name == *name));
         Some(Problem { heading: self.line(&texts.error_heading), text: self.line(text), field })
     }
 
@@ -314,7 +315,7 @@ impl<'p> Said<'p> {
             heading,
             lead,
             account: None,
-            problem: self.problem(),
+            problem: self.problem(&fields),
             rules: Vec::new(),
             fields,
             submit: self.line(submit),
@@ -376,7 +377,7 @@ impl<'p> Said<'p> {
             heading,
             lead: self.line(&texts.consent_lead),
             account: self.account().map(|(line, _)| line),
-            problem: self.problem(),
+            problem: self.problem(&[]),
             scopes_lead: self.line(scopes_lead),
             scopes: scopes.iter().map(in_words).collect(),
             yes: self.line(&texts.consent_yes),
