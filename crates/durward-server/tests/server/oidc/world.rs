@@ -158,11 +158,6 @@ pub(crate) struct Browser<'w> {
 }
 
 impl Browser<'_> {
-    /// The same browser, at another node.
-    pub(crate) fn at<'o>(&self, world: &'o World) -> Browser<'o> {
-        Browser { server: &world.server, cookies: self.cookies.clone() }
-    }
-
     pub(crate) fn authorize(&mut self, changes: &[(&str, &str)]) -> Seen {
         self.get(&format!("/oauth2/authorize?{}", request(changes)))
     }
