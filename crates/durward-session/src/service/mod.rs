@@ -1,5 +1,6 @@
 //! The service: what surfaces ask.
 
+mod accounts;
 mod administer;
 mod code;
 mod follow;
@@ -7,6 +8,7 @@ mod holder;
 mod listing;
 mod login;
 mod names;
+mod own_account;
 mod secrets;
 mod standing;
 mod turns;
@@ -36,6 +38,7 @@ use crate::challenge::{Challenges, derive};
 use crate::counters::{Counter, Counters};
 use crate::directory::{DirectoryFault, UserDirectory};
 use crate::driver::PendingAsk;
+use crate::enrolment::Enrolments;
 use crate::listeners::{Listeners, SessionNews};
 use crate::outcome::{Failed, Granted, Who};
 use crate::seldom::Seldom;
@@ -46,8 +49,10 @@ const START_PATIENCE: Duration = Duration::from_secs(1);
 
 use self::turns::AttemptQueue;
 
+pub use accounts::{AccountPage, Accounts};
 pub use durward_identity::session::Purpose;
 pub use login::{LoginRequest, Wanted};
+pub use own_account::Enrolment;
 pub use secrets::{SecretAttempt, SecretAttempts};
 
 /// The session service of a node. Cloning shares it; it may be used from any thread, within any runtime.
@@ -57,6 +62,7 @@ pub struct Service(Arc<ServiceInner>);
 struct ServiceInner {
     parts: ServiceParts,
     challenges: Challenges,
+    enrolments: Enrolments,
     turns: AttemptQueue,
     asks: AtomicU64,
     /// Under which realm failures of a realm's users are counted, where that is not its own.
@@ -94,6 +100,7 @@ pub(crate) struct ServiceParts {
 impl Service {
     pub(crate) fn new(parts: ServiceParts) -> Service {
         let challenges = Challenges::new(&parts.secret);
+        let enrolments = Enrolments::new(&parts.secret);
         let (settings, clock) = (&parts.settings, Arc::clone(&parts.clock));
         let turns = AttemptQueue::new(settings.throttle, settings.held_max, clock);
         let stores = follow::stores_of(parts.realms.values());
@@ -105,6 +112,7 @@ impl Service {
         let inner = ServiceInner {
             parts,
             challenges,
+            enrolments,
             turns,
             asks,
             counted_in,
@@ -327,6 +335,10 @@ impl Service {
         let user = user.clone();
         let answer = self.0.parts.runtime.spawn(async move { users.account(&user).await });
         answer.await.map_or(Err(Failed::Unavailable(Lack::Store)), |found| found.map_err(failed))
+    }
+
+    fn parts(&self) -> &ServiceParts {
+        &self.0.parts
     }
 
     fn users(&self, realm: &str) -> Option<Arc<dyn UserDirectory>> {
