@@ -180,7 +180,7 @@ impl fmt::Display for Failed {
 impl std::error::Error for Failed {}
 
 /// Why an account could not be read or changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum AccountFailed {
     /// Whoever asks may not, the realm is none, or it cannot be done at the moment.
     Failed(Failed),

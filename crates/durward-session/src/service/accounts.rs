@@ -1,6 +1,7 @@
 //! Users as administrators list and change them: [`Accounts`]. All changes go through [`UserWrites`], are noted in the audit, and end
 //! sessions as those of `durward users` do.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use durward_identity::audit::{AuditEvent, Kind};
@@ -62,6 +63,26 @@ impl Accounts {
         self.0.follow_users().await;
         let realm = realm.to_owned();
         blocking(move || Ok(page(&*writes, &realm, (skip, max), is_wanted))).await
+    }
+
+    /// The names of the groups of a realm that users are in, in order.
+    ///
+    /// # Errors
+    /// As [`Accounts::list`].
+    pub async fn groups(&self, by: &Administrator, realm: &str) -> Result<BTreeSet<String>, AccountFailed> {
+        let KeptUsers { writes, .. } = self.kept_for(by, realm)?;
+        self.0.follow_users().await;
+        let realm = realm.to_owned();
+        let all = move || {
+            let mut groups = BTreeSet::new();
+            writes.visit(&mut |account| {
+                if account.realm == realm {
+                    groups.extend(account.groups.iter().cloned());
+                }
+            });
+            Ok(groups)
+        };
+        blocking(all).await
     }
 
     /// What is known of a user.
