@@ -25,7 +25,7 @@ use crate::decider::DeciderSlot;
 use crate::decision_log::{DecisionLog, Recorder};
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
-use crate::surfaces::{health, oauth, openam, rsocket, sapl, v1, xacml};
+use crate::surfaces::{health, oauth, openam, rsocket, sapl, scim, v1, xacml};
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
 /// A server's parts. Only what starts and ends a server holds them all.
@@ -124,6 +124,7 @@ impl Parts {
             v1: v1::Surface::new(&settings.identity, service.as_ref(), &bodies),
             openam: openam::Surface::new(&settings.openam, &bodies),
             oauth,
+            scim: scim::Surface::new(&settings.identity.scim, service.as_ref(), &authenticator, &bodies),
             health: health::Surface::new(&settings, &policies, service.as_ref(), &metrics, stop.subscribe()),
             metrics_guard: settings.auth.guards(Guarded::Metrics).then(|| Arc::clone(&authenticator)),
             settings: Arc::clone(&settings),

@@ -24,7 +24,7 @@ use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Call, Form, allow, text_of};
 use crate::surfaces::xacml::dialect;
-use crate::surfaces::{health, oauth, sapl};
+use crate::surfaces::{health, oauth, sapl, scim};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -166,6 +166,10 @@ async fn dispatch(
             Some(oauth) => oauth.answer(call.client.ip(), ask, request).await,
             None => oauth::absent(),
         },
+        Endpoint::Scim(ask) => match &http.scim {
+            Some(scim) => scim.answer(ask, request).await,
+            None => scim::absent(),
+        },
         Endpoint::Live => health::live(),
         Endpoint::Ready => http.health.ready(),
         Endpoint::Metrics => metrics(http, request.headers()).await,
@@ -235,7 +239,8 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         | Endpoint::Ready
         | Endpoint::Metrics
         | Endpoint::Identity(_)
-        | Endpoint::Oauth(_) => whole(refuse(request, Problem::method(route.methods))),
+        | Endpoint::Oauth(_)
+        | Endpoint::Scim(_) => whole(refuse(request, Problem::method(route.methods))),
     }
 }
 

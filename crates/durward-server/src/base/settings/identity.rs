@@ -11,7 +11,7 @@ use durward_session::identity::user::{HashCosts, PasswordRules};
 use durward_session::{AuditSettings, AuditSync, SecondStepPolicy, ServiceSettings};
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings};
+use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings, ScimSettings};
 
 /// The greatest least length of a password.
 const LENGTH_MIN_MAX: usize = 128;
@@ -115,6 +115,8 @@ pub struct IdentitySettings {
     /// Users in LDAP directories. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ldap: Vec<LdapUserSettings>,
+    /// Users for provisioning systems. Default: not answered.
+    pub scim: ScimSettings,
     /// How long a session lives at most. Default: 2 hours.
     pub lifetime_s_max: u64,
     /// How long a session may be idle; 0 means for ever. Default: 30 minutes.
@@ -187,6 +189,7 @@ impl Default for IdentitySettings {
             cluster_key_path: None,
             nats: None,
             ldap: Vec::new(),
+            scim: ScimSettings::default(),
             lifetime_s_max: session.lifetime_max.as_secs(),
             idle_s_max: session.idle_max.as_secs(),
             sessions_per_user_max: 0,

@@ -19,6 +19,7 @@ mod openam;
 mod policies;
 mod read;
 mod sapl;
+mod scim;
 mod server;
 pub(crate) mod words;
 mod xacml;
@@ -55,6 +56,7 @@ pub use openam::{CookieSameSite, OpenamSettings};
 pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;
 pub use sapl::{RsocketSettings, SaplSettings};
+pub use scim::ScimSettings;
 pub use server::{ForwardedBy, ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
 pub use xacml::XacmlSettings;
 
@@ -117,6 +119,7 @@ impl Settings {
         self.rsocket.check()?;
         self.auth.check()?;
         self.identity.check(&self.oauth)?;
+        self.identity.scim.check(&self.identity, &self.auth)?;
         self.openam.check()?;
         self.opcua.check()?;
         self.oauth.check()?;
