@@ -35,6 +35,10 @@ pub use base::settings::{
     PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings,
     SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy, TlsSettings,
     TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides, PolicySettings, PolicySource, Redaction,
+    RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings, ScimSettings, SecondStepAt,
+    ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy, TlsSettings, TokenAlgorithm,
+    UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use durward_identity::login::PoolSettings;
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::{Account, Password, PasswordCheck, UserStore};
+use durward_identity::user::{
+    Account, Password, PasswordCheck, PasswordRefusal, StoredPassword, UserStore, UserWrites,
+};
 use durward_identity::{IdentityError, Moment};
 
 use crate::hashing::HashingPool;
@@ -64,6 +66,20 @@ pub trait UserDirectory: Send + Sync {
     /// The store behind it, where that is on this machine, so that others may change it there: [`UserStore::catch_up`].
     fn store(&self) -> Option<Arc<dyn UserStore>> {
         None
+    }
+
+    /// What changes its users, where they are kept here.
+    fn writes(&self) -> Option<Arc<dyn UserWrites>> {
+        None
+    }
+
+    /// The hash of a new password, or why it is not taken: for those who have [`UserDirectory::writes`].
+    fn hash_new<'a>(
+        &'a self,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, Result<StoredPassword, PasswordRefusal>> {
+        let _ = password;
+        Box::pin(async { Err(IdentityError::new("passwords are not kept here").into()) })
     }
 
     /// How the directory compares names: those that it may take for one user are one text here. `None` where every text is a name of
@@ -150,6 +166,22 @@ impl UserDirectory for Embedded {
 
     fn store(&self) -> Option<Arc<dyn UserStore>> {
         Some(Arc::clone(&self.store))
+    }
+
+    fn writes(&self) -> Option<Arc<dyn UserWrites>> {
+        Arc::clone(&self.store).writes()
+    }
+
+    /// It takes as long as a login, on the same threads.
+    fn hash_new<'a>(
+        &'a self,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, Result<StoredPassword, PasswordRefusal>> {
+        Box::pin(async move {
+            let writes = self.writes().ok_or_else(|| IdentityError::new("passwords are not kept here"))?;
+            let password = String::from_utf8_lossy(password.expose()).into_owned();
+            self.run(move |_| writes.hash_new(&Password::new(&password)?)).await
+        })
     }
 
     /// Each of its users is of one realm.

@@ -26,6 +26,7 @@ use crate::decision_log::{DecisionLog, Recorder};
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::{health, oauth, oidc, openam, rsocket, sapl, v1, xacml};
+use crate::surfaces::{health, oauth, openam, rsocket, sapl, scim, v1, xacml};
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
 /// A server's parts. Only what starts and ends a server holds them all.
@@ -127,6 +128,7 @@ impl Parts {
             openam: openam::Surface::new(&settings.openam, &bodies),
             oauth,
             oidc,
+            scim: scim::Surface::new(&settings.identity.scim, service.as_ref(), &authenticator, &bodies),
             health: health::Surface::new(&settings, &policies, service.as_ref(), &metrics, stop.subscribe()),
             metrics_guard: settings.auth.guards(Guarded::Metrics).then(|| Arc::clone(&authenticator)),
             settings: Arc::clone(&settings),

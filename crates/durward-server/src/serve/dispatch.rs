@@ -25,6 +25,7 @@ use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Call, Form, allow, text_of};
 use crate::surfaces::xacml::dialect;
 use crate::surfaces::{health, oauth, oidc, sapl};
+use crate::surfaces::{health, oauth, sapl, scim};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -173,6 +174,9 @@ async fn dispatch(
         Endpoint::Oidc(ask) => match &http.oidc {
             Some(oidc) => oidc.answer(call.client.ip(), ask, request).await,
             None => oidc::absent(),
+        Endpoint::Scim(ask) => match &http.scim {
+            Some(scim) => scim.answer(ask, request).await,
+            None => scim::absent(),
         },
         Endpoint::Live => health::live(),
         Endpoint::Ready => http.health.ready(),
@@ -245,6 +249,7 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         | Endpoint::Identity(_)
         | Endpoint::Oauth(_)
         | Endpoint::Oidc(_) => whole(refuse(request, Problem::method(route.methods))),
+        | Endpoint::Scim(_) => whole(refuse(request, Problem::method(route.methods))),
     }
 }
 

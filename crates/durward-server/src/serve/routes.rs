@@ -4,6 +4,7 @@ use crate::base::settings::{ListenSurface, Settings};
 use crate::surfaces::oauth;
 use crate::surfaces::oidc;
 use crate::surfaces::sapl::Ask;
+use crate::surfaces::scim;
 use crate::surfaces::v1::Act;
 use crate::surfaces::xacml::dialect::{Dialect, Wso2};
 
@@ -34,6 +35,7 @@ pub(crate) enum Endpoint {
     Identity(Act),
     Oauth(oauth::Ask),
     Oidc(oidc::Ask),
+    Scim(scim::Ask),
 }
 
 impl Endpoint {
@@ -49,6 +51,15 @@ impl Endpoint {
                 Act::AdminSessions | Act::AdminRevoke | Act::AdminForgive | Act::AdminRotate,
             ) => ListenSurface::Administration,
             Endpoint::Identity(_) | Endpoint::Oauth(_) | Endpoint::Oidc(_) => ListenSurface::Login,
+                Act::AdminSessions
+                | Act::AdminRevoke
+                | Act::AdminForgive
+                | Act::AdminRotate
+                | Act::Users
+                | Act::User,
+            )
+            | Endpoint::Scim(_) => ListenSurface::Administration,
+            Endpoint::Identity(_) | Endpoint::Oauth(_) => ListenSurface::Login,
         }
     }
 }
@@ -92,6 +103,10 @@ const WHO_CONNECTS_WSO2: &str = "anyone who can connect; if `xacml.wso2_paths` i
 
 /// Not there unless `xacml.authzforce_domain` is set.
 const WHO_CONNECTS_AUTHZFORCE: &str = "anyone who can connect; if `xacml.authzforce_domain` is set";
+
+/// A program of `[[auth.users]]` that may administer. Not there unless `identity.scim.on` is set.
+const WHO_PROVISIONS: &str =
+    "callers of `[[auth.users]]` with `may_administer`; if `identity.scim.on` is set";
 
 /// What stands for the domain in the paths of AuthzForce.
 const DOMAIN: &str = "{domain}";
@@ -266,6 +281,55 @@ pub const ROUTES: &[Route] = &[
         endpoint: Endpoint::Identity(Act::AdminRotate),
     },
     Route {
+        path: "/v1/users",
+        methods: &["GET", "POST"],
+        who: WHO_ADMINISTERS,
+        what: "lists users page by page, or creates one",
+        endpoint: Endpoint::Identity(Act::Users),
+    },
+    Route {
+        path: "/v1/users/me/password",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "gives the token's user another password; needs the old one, and ends the user's sessions",
+        endpoint: Endpoint::Identity(Act::OwnPassword),
+    },
+    Route {
+        path: "/v1/users/me/second-step",
+        methods: READ,
+        who: WHO_HOLDS,
+        what: "tells whether the token's user has a second step",
+        endpoint: Endpoint::Identity(Act::OwnSecondStep),
+    },
+    Route {
+        path: "/v1/users/me/second-step/enrol",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "begins a second step for the token's user; needs the password",
+        endpoint: Endpoint::Identity(Act::SecondStepEnrol),
+    },
+    Route {
+        path: "/v1/users/me/second-step/confirm",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "confirms a second step with a code of the device, and returns recovery codes",
+        endpoint: Endpoint::Identity(Act::SecondStepConfirm),
+    },
+    Route {
+        path: "/v1/users/me/second-step/remove",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "removes the second step of the token's user; needs a code",
+        endpoint: Endpoint::Identity(Act::SecondStepRemove),
+    },
+    Route {
+        path: "/v1/users/{user}",
+        methods: &["GET", "PATCH", "DELETE"],
+        who: WHO_ADMINISTERS,
+        what: "returns, changes or removes a user",
+        endpoint: Endpoint::Identity(Act::User),
+    },
+    Route {
         path: "/v1/openapi.json",
         methods: READ,
         who: WHO_CONNECTS,
@@ -398,6 +462,69 @@ pub const ROUTES: &[Route] = &[
         what: "does the same, at the usual path of AuthzForce's web application",
         endpoint: Endpoint::Pdp(Dialect::Authzforce),
     },
+    Route {
+        path: "/scim/v2/Users",
+        methods: &["GET", "POST"],
+        who: WHO_PROVISIONS,
+        what: "finds users, or creates one (SCIM 2.0)",
+        endpoint: Endpoint::Scim(scim::Ask::Users),
+    },
+    Route {
+        path: "/scim/v2/Users/{id}",
+        methods: &["GET", "PUT", "PATCH", "DELETE"],
+        who: WHO_PROVISIONS,
+        what: "returns, replaces, changes or removes a user (SCIM 2.0)",
+        endpoint: Endpoint::Scim(scim::Ask::User),
+    },
+    Route {
+        path: "/scim/v2/Groups",
+        methods: &["GET", "POST"],
+        who: WHO_PROVISIONS,
+        what: "finds groups, or puts users into a new one (SCIM 2.0)",
+        endpoint: Endpoint::Scim(scim::Ask::Groups),
+    },
+    Route {
+        path: "/scim/v2/Groups/{id}",
+        methods: &["GET", "PUT", "PATCH", "DELETE"],
+        who: WHO_PROVISIONS,
+        what: "returns or changes the members of a group, or removes it (SCIM 2.0)",
+        endpoint: Endpoint::Scim(scim::Ask::Group),
+    },
+    Route {
+        path: "/scim/v2/ServiceProviderConfig",
+        methods: &["GET"],
+        who: WHO_PROVISIONS,
+        what: "tells what of SCIM is supported",
+        endpoint: Endpoint::Scim(scim::Ask::Config),
+    },
+    Route {
+        path: "/scim/v2/Schemas",
+        methods: &["GET"],
+        who: WHO_PROVISIONS,
+        what: "describes users and groups, as SCIM does",
+        endpoint: Endpoint::Scim(scim::Ask::Schemas),
+    },
+    Route {
+        path: "/scim/v2/Schemas/{id}",
+        methods: &["GET"],
+        who: WHO_PROVISIONS,
+        what: "describes one of them",
+        endpoint: Endpoint::Scim(scim::Ask::Schema),
+    },
+    Route {
+        path: "/scim/v2/ResourceTypes",
+        methods: &["GET"],
+        who: WHO_PROVISIONS,
+        what: "lists the kinds of resources: users and groups",
+        endpoint: Endpoint::Scim(scim::Ask::Types),
+    },
+    Route {
+        path: "/scim/v2/ResourceTypes/{id}",
+        methods: &["GET"],
+        who: WHO_PROVISIONS,
+        what: "returns one of them",
+        endpoint: Endpoint::Scim(scim::Ask::Type),
+    },
 ];
 
 /// What a request is counted under: its route, or what there is beside routes. A number, so that counting needs no map.
@@ -447,6 +574,7 @@ pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str>
         Endpoint::Identity(_) => Some("`identity.users` or `[[identity.ldap]]`"),
         Endpoint::Oauth(_) => Some("`oauth.issuer`"),
         Endpoint::Oidc(_) => Some("`oauth.issuer`, together with `identity.users` or `[[identity.ldap]]`,"),
+        Endpoint::Scim(_) => Some("`identity.scim.on`"),
         Endpoint::Pdp(Dialect::Wso2(_)) | Endpoint::Wso2Home => Some("`xacml.wso2_paths`"),
         // Which domain it is, is not for everybody to know.
         Endpoint::Pdp(Dialect::Authzforce) => {
@@ -461,15 +589,21 @@ pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str>
 }
 
 impl Route {
-    /// Whether this is its path, with any domain.
+    /// Whether this is its path, with anything in the place of what stands in braces.
     fn has_form_of(&self, path: &str) -> bool {
-        let Some((before, behind)) = self.path.split_once(DOMAIN) else { return self.path == path };
-        let domain = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
-        domain.is_some_and(|domain| !domain.is_empty() && !domain.contains('/'))
+        let parts =
+            self.path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?.1)));
+        let Some((before, behind)) = parts else { return self.path == path };
+        let named = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
+        named.is_some_and(|named| !named.is_empty() && !named.contains('/'))
     }
 
     /// Whether this is its path.
     fn is_at(&self, path: &str, settings: &Settings) -> bool {
+        // Most paths are compared as they are, on the way to every answer.
+        if self.path.ends_with('}') {
+            return self.has_form_of(path);
+        }
         if self.endpoint != Endpoint::Pdp(Dialect::Authzforce) {
             return self.path == path;
         }
@@ -484,6 +618,7 @@ impl Route {
             Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Oauth(_) => settings.oauth.is_on(),
             Endpoint::Oidc(_) => settings.oauth.is_on() && settings.identity.is_on(),
+            Endpoint::Scim(_) => settings.identity.scim.on,
             Endpoint::Pdp(Dialect::Wso2(_)) | Endpoint::Wso2Home => settings.xacml.wso2_paths,
             Endpoint::Pdp(Dialect::Authzforce) => settings.xacml.authzforce_domain.is_some(),
             Endpoint::Home

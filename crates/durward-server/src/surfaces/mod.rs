@@ -8,5 +8,6 @@ pub(crate) mod oidc;
 pub(crate) mod openam;
 pub(crate) mod rsocket;
 pub(crate) mod sapl;
+pub(crate) mod scim;
 pub(crate) mod v1;
 pub(crate) mod xacml;

@@ -47,6 +47,7 @@ mod routes;
 mod rsocket;
 mod sapl;
 mod sapl_policies;
+mod scim;
 mod session_attacks;
 mod settings;
 #[path = "../../../durward-session/tests/support/slapd.rs"]
@@ -58,4 +59,5 @@ mod tenants;
 #[cfg(feature = "tls")]
 mod tls;
 mod traccar;
+mod users_http;
 mod watching;

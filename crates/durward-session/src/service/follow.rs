@@ -127,19 +127,24 @@ impl Service {
         }
     }
 
+    /// Ends the sessions of a user who was changed here; what cannot be ended now is tried again.
+    pub(super) async fn end_for(&self, by: &Administrator, user: User) {
+        match self.revoke_user(by, &user).await {
+            // Ended here, and on its way to the others.
+            Ok(()) | Err(Failed::Unknown) => {}
+            Err(error) => {
+                self.complain(&format!("cannot end the sessions of {user}, who was changed: {error}"));
+                self.due().users.push(user);
+            }
+        }
+    }
+
     /// Ends what must end; what cannot be ended now is tried again.
     async fn end_due(&self) {
         let users: HashSet<User> = std::mem::take(&mut self.due().users).into_iter().collect();
         let by = Administrator::operator(BY);
         for user in users {
-            match self.revoke_user(&by, &user).await {
-                // Ended here, and on its way to the others.
-                Ok(()) | Err(Failed::Unknown) => {}
-                Err(error) => {
-                    self.complain(&format!("cannot end the sessions of {user}, who was changed: {error}"));
-                    self.due().users.push(user);
-                }
-            }
+            self.end_for(&by, user).await;
         }
     }
 
@@ -205,7 +210,7 @@ impl Service {
 }
 
 /// How it stands with a user, for the audit.
-fn stands(account: Option<&Account>) -> String {
+pub(super) fn stands(account: Option<&Account>) -> String {
     let Some(account) = account else { return "removed".to_owned() };
     let standing = if account.disabled { "disabled" } else { "may log in" };
     let step = account.second_step.as_ref().map_or("", |_| ", second step");

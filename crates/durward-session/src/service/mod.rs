@@ -1,5 +1,6 @@
 //! The service: what surfaces ask.
 
+mod accounts;
 mod administer;
 mod code;
 mod follow;
@@ -8,6 +9,7 @@ mod holder;
 mod listing;
 mod login;
 mod names;
+mod own_account;
 mod secrets;
 mod standing;
 mod turns;
@@ -37,6 +39,7 @@ use crate::challenge::{Challenges, derive};
 use crate::counters::{Counter, Counters};
 use crate::directory::{DirectoryFault, UserDirectory};
 use crate::driver::PendingAsk;
+use crate::enrolment::Enrolments;
 use crate::listeners::{Listeners, SessionNews};
 use crate::outcome::{Failed, Granted, Who};
 use crate::seldom::Seldom;
@@ -47,9 +50,11 @@ const START_PATIENCE: Duration = Duration::from_secs(1);
 
 use self::turns::AttemptQueue;
 
+pub use accounts::{AccountPage, Accounts};
 pub use durward_identity::session::Purpose;
 pub use grants::TurnUse;
 pub use login::{LoginRequest, Wanted};
+pub use own_account::Enrolment;
 pub use secrets::{SecretAttempt, SecretAttempts};
 
 /// The session service of a node. Cloning shares it; it may be used from any thread, within any runtime.
@@ -59,6 +64,7 @@ pub struct Service(Arc<ServiceInner>);
 struct ServiceInner {
     parts: ServiceParts,
     challenges: Challenges,
+    enrolments: Enrolments,
     turns: AttemptQueue,
     asks: AtomicU64,
     /// Under which realm failures of a realm's users are counted, where that is not its own.
@@ -96,6 +102,7 @@ pub(crate) struct ServiceParts {
 impl Service {
     pub(crate) fn new(parts: ServiceParts) -> Service {
         let challenges = Challenges::new(&parts.secret);
+        let enrolments = Enrolments::new(&parts.secret);
         let (settings, clock) = (&parts.settings, Arc::clone(&parts.clock));
         let turns = AttemptQueue::new(settings.throttle, settings.held_max, clock);
         let stores = follow::stores_of(parts.realms.values());
@@ -107,6 +114,7 @@ impl Service {
         let inner = ServiceInner {
             parts,
             challenges,
+            enrolments,
             turns,
             asks,
             counted_in,
@@ -329,6 +337,10 @@ impl Service {
         let user = user.clone();
         let answer = self.0.parts.runtime.spawn(async move { users.account(&user).await });
         answer.await.map_or(Err(Failed::Unavailable(Lack::Store)), |found| found.map_err(failed))
+    }
+
+    fn parts(&self) -> &ServiceParts {
+        &self.0.parts
     }
 
     fn users(&self, realm: &str) -> Option<Arc<dyn UserDirectory>> {

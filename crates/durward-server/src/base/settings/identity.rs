@@ -12,6 +12,7 @@ use durward_session::{AuditSettings, AuditSync, SecondStepPolicy, ServiceSetting
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings, PagesSettings};
+use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings, ScimSettings};
 
 /// The greatest least length of a password.
 const LENGTH_MIN_MAX: usize = 128;
@@ -117,6 +118,8 @@ pub struct IdentitySettings {
     pub ldap: Vec<LdapUserSettings>,
     /// How the login pages look and speak. Default: as durward does, in English and German.
     pub pages: PagesSettings,
+    /// Users for provisioning systems. Default: not answered.
+    pub scim: ScimSettings,
     /// How long a session lives at most. Default: 2 hours.
     pub lifetime_s_max: u64,
     /// How long a session may be idle; 0 means for ever. Default: 30 minutes.
@@ -190,6 +193,7 @@ impl Default for IdentitySettings {
             nats: None,
             ldap: Vec::new(),
             pages: PagesSettings::default(),
+            scim: ScimSettings::default(),
             lifetime_s_max: session.lifetime_max.as_secs(),
             idle_s_max: session.idle_max.as_secs(),
             sessions_per_user_max: 0,

@@ -20,6 +20,7 @@ mod pages;
 mod policies;
 mod read;
 mod sapl;
+mod scim;
 mod server;
 pub(crate) mod words;
 mod xacml;
@@ -58,6 +59,7 @@ pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;
 pub(crate) use read::line_and_column;
 pub use sapl::{RsocketSettings, SaplSettings};
+pub use scim::ScimSettings;
 pub use server::{ForwardedBy, ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
 pub use xacml::XacmlSettings;
 
@@ -120,6 +122,7 @@ impl Settings {
         self.rsocket.check()?;
         self.auth.check()?;
         self.identity.check(&self.oauth)?;
+        self.identity.scim.check(&self.identity, &self.auth)?;
         self.openam.check()?;
         self.opcua.check()?;
         self.oauth.check()?;

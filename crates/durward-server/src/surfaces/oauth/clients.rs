@@ -79,6 +79,7 @@ impl Clients {
             api_key_id: None,
             api_key: None,
             may_assert_subjects: false,
+            may_administer: false,
         };
         let users = clients.iter().filter(|client| client.secret.is_some()).map(user).collect();
         let settings = AuthSettings { users, ..AuthSettings::default() };
