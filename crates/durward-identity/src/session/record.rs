@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::codec::{RecordReader, RecordWriter};
 use super::name::{Level, Properties, SessionId, User};
+use crate::login::{COUNT_CHANGES_MAX, CountChange, GuessNews};
 use crate::{IdentityError, Moment, Stamp};
 
 /// The form that is written and read.
@@ -157,6 +158,8 @@ pub enum SessionRecord {
     Key(SealedKey),
     /// A code of a second step was used.
     Used(UsedCode),
+    /// Logins failed on a node: what the throttles of the others count too.
+    Guesses(GuessNews),
 }
 
 impl SessionRecord {
@@ -221,6 +224,15 @@ impl SessionRecord {
                 to.byte(10);
                 to.raw(name);
             }
+            SessionRecord::Guesses(GuessNews { from, at, changes }) => {
+                to.byte(20);
+                to.u64(*from);
+                to.u64(at.ms());
+                for CountChange { table, key } in changes {
+                    to.byte(*table);
+                    to.u64(*key);
+                }
+            }
         }
         to.0
     }
@@ -271,6 +283,7 @@ fn read(from: &mut RecordReader<'_>) -> Option<SessionRecord> {
         }
         10 => SessionRecord::Used(UsedCode::Recovery(from.array()?)),
         11 => SessionRecord::Recalled { id: SessionId(from.array()?), ends: Moment::from_ms(from.u64()?) },
+        20 => SessionRecord::Guesses(read_guesses(from)?),
         _ => return None,
     };
     from.end()?;
@@ -352,6 +365,14 @@ fn read_ended(from: &mut RecordReader<'_>) -> Option<Vec<(SessionId, Moment)>> {
     Some(sessions)
 }
 
+fn read_guesses(from: &mut RecordReader<'_>) -> Option<GuessNews> {
+    let mut news = GuessNews { from: from.u64()?, at: Moment::from_ms(from.u64()?), changes: Vec::new() };
+    while !from.rest().is_empty() && news.changes.len() < COUNT_CHANGES_MAX {
+        news.changes.push(CountChange { table: from.byte()?, key: from.u64()? });
+    }
+    Some(news)
+}
+
 fn read_touches(from: &mut RecordReader<'_>) -> Option<Vec<Touch>> {
     let mut touches = Vec::new();
     while !from.rest().is_empty() && touches.len() < TOUCHES_MAX {
@@ -397,6 +418,11 @@ mod tests {
             SessionRecord::Changed { user, id, change },
             SessionRecord::Recalled { id, ends },
             SessionRecord::Key(SealedKey(vec![1, 2, 3])),
+            SessionRecord::Guesses(GuessNews {
+                from: 7,
+                at: ends,
+                changes: vec![CountChange { table: 2, key: 9 }, CountChange { table: 0x82, key: 10 }],
+            }),
         ]
     }
 
