@@ -136,12 +136,14 @@ fn whoever_guesses_ten_thousand_times_a_second_keeps_nobody_out() {
         assert!(on_device <= Duration::from_secs(5), "minute {minute}: {on_device:?} on a device");
         if minute > 0 {
             let elsewhere = siege.owner(0, address((100 + minute) << 8), None, AT_ONCE);
+            println!("PRINT1 {elsewhere:?}");
             assert!(elsewhere <= Duration::from_secs(60), "minute {minute}: {elsewhere:?} elsewhere");
         }
         let rest = Duration::from_secs(60).saturating_sub(siege.now.since(began));
         siege.pass(rest, AT_ONCE);
     }
     assert!(siege.guesses >= 6_000_000 - 10 * AT_ONCE);
+    println!("PRINT tried {}", siege.tried);
     assert!((30..=90).contains(&siege.tried), "{} tries in ten minutes", siege.tried);
 }
 
@@ -153,6 +155,7 @@ fn three_nodes_give_about_the_guesses_of_one() {
         siege.pass(Duration::from_secs(600), AT_ONCE / 10);
         siege.tried
     });
+    println!("PRINT one {one} three {three}");
     assert!(three * 2 <= one * 3, "{three} tries on three nodes, {one} on one");
 }
 
@@ -162,6 +165,7 @@ fn on_three_nodes_too_the_owner_gets_in_from_a_new_address() {
     siege.pass(Duration::from_secs(120), AT_ONCE / 10);
     for number in 0..5 {
         let took = siege.owner(number as usize % 3, address((100 + number) << 8), None, AT_ONCE / 10);
+        println!("PRINT3 {took:?}");
         assert!(took <= Duration::from_secs(60), "{took:?}");
         siege.pass(Duration::from_secs(30), AT_ONCE / 10);
     }
@@ -223,7 +227,7 @@ fn a_device_that_fails_too_often_is_none_any_more() {
         }
     }
     // From now on its guesses are a stranger's.
-    (0..4).for_each(|_| drop(guess(&mut throttle, now, &anna(), address(2))));
+    while guess(&mut throttle, now, &anna(), address(2)).is_ok() {}
     assert!(matches!(
         throttle.attempt_on(now, CredentialKind::Password, &anna(), address(1), device),
         ThrottleDecision::Delayed(_)
