@@ -242,13 +242,13 @@ impl Service {
         request: ChallengeAnswer,
         gone: &mut ClientGone,
     ) -> Result<Login, Refused> {
-        let ChallengeAnswer { challenge, code, address, properties, device: shown } = request;
+        let ChallengeAnswer { challenge, code, address, properties, device: proofs } = request;
         let Some((user, until)) = self.0.challenges.open(&challenge, self.now()) else {
             self.note_turned_away(address, "no challenge, or one whose time is over").await;
             return Err(Refused::Wrong);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
-        let device = self.device_of(shown.as_deref(), &user);
+        let device = self.device_of(proofs.as_deref(), &user);
         let mut guess = self.attempt_on(device, CredentialKind::Code, &user, address, gone).await?;
         self.follow_users().await;
         let found = users.account(&user).await;
@@ -267,7 +267,7 @@ impl Service {
         let level = self.settings().second_step_level;
         let begin = SessionStart { user, account: &account, level, properties, address };
         let mut granted = self.begin(begin).await?;
-        granted.device = self.proof_of_device(shown.as_deref(), device, &granted.user, true);
+        granted.device = self.proof_of_device(proofs.as_deref(), device, &granted.user, true);
         Ok(Login::Granted(granted, Box::new(account)))
     }
 

@@ -5,6 +5,7 @@
 mod audit;
 mod codes;
 mod crowds;
+mod devices;
 mod journal;
 #[path = "../support/lines.rs"]
 mod lines;
