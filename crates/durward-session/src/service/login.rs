@@ -189,7 +189,10 @@ impl Service {
             self.note_failure(&user, address, "no password, or one too long").await;
             return Err(Refused::Wrong);
         };
-        let checked = users.check(self.now(), &user, password).await;
+        let checked = match device.for_password() {
+            Some(_) => users.check_first(self.now(), &user, password).await,
+            None => users.check(self.now(), &user, password).await,
+        };
         let account = match self.decided(checked, &user, address, &mut guess).await? {
             PasswordCheck::Right(account) => account,
             PasswordCheck::Wrong(why) => {
