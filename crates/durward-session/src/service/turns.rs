@@ -372,8 +372,10 @@ mod tests {
         assert_eq!(turns.waiting(), 0);
         drop(second.await.unwrap());
         drop(guesses);
-        // The fourth failure is the first that delays; at their usual address the user is known by now.
-        assert!(matches!(attempt(&turns, ELSEWHERE).await, Err(AttemptRejected::Delayed { .. })));
+        // The fourth failure is the first that delays; at their usual address the user is known by now. Who is new waits for a turn.
+        let mut new = pin!(attempt(&turns, ELSEWHERE));
+        assert!(is_waiting(new.as_mut()));
+        assert_eq!(turns.waiting(), 0, "not for somebody else");
     }
 
     #[tokio::test]
