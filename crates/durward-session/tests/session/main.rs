@@ -6,6 +6,7 @@ mod audit;
 mod codes;
 mod crowds;
 mod devices;
+mod guesses;
 mod journal;
 #[path = "../support/lines.rs"]
 mod lines;
