@@ -109,7 +109,7 @@ impl AttemptQueue {
                 Err(delay) => delay,
             };
             let RetryDelay { retry_after, is_next } = delay;
-            // A tenth of a second late rather than early: the clock is another one.
+            // A moment late rather than early: the clock is another one.
             let over = Instant::now() + retry_after + Duration::from_millis(10);
             if is_next && over <= deadline {
                 held = held.or_else(|| self.0.held.try_acquire().ok());
