@@ -13,7 +13,7 @@ use durward_identity::user::{
 };
 use durward_identity::{IdentityError, Moment};
 
-use crate::hashing::HashingPool;
+use crate::hashing::{HashingPool, HashingTurn};
 
 /// Why a directory does not answer. Nobody gets in then, and it counts as no failure of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +49,17 @@ pub trait UserDirectory: Send + Sync {
         user: &'a User,
         password: Password<'a>,
     ) -> DirectoryFuture<'a, PasswordCheck>;
+
+    /// The same for somebody on a device from which the user has logged in before: a directory that has a queue lets them go first, so that
+    /// strangers do not keep them out by filling it.
+    fn check_first<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, PasswordCheck> {
+        self.check(now, user, password)
+    }
 
     /// What is known of a user.
     fn account<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Account>>;
@@ -118,12 +129,26 @@ impl Embedded {
         Ok(Embedded { store, hashing })
     }
 
+    async fn look<'a>(
+        &'a self,
+        whose: HashingTurn,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> Result<PasswordCheck, DirectoryFault> {
+        let user = user.clone();
+        // It was text; and it is dropped when it has been hashed.
+        let password = String::from_utf8_lossy(password.expose()).into_owned();
+        self.run(whose, move |store| store.check(now, &user, &Password::new(&password)?)).await
+    }
+
     async fn run<T: Send + 'static>(
         &self,
+        whose: HashingTurn,
         work: impl FnOnce(&dyn UserStore) -> Result<T, IdentityError> + Send + 'static,
     ) -> Result<T, DirectoryFault> {
         let store = Arc::clone(&self.store);
-        match self.hashing.run(move || work(&*store)).await {
+        match self.hashing.run(whose, move || work(&*store)).await {
             Err(busy) => Err(DirectoryFault::Busy { retry_after: busy.retry_after }),
             Ok(None) => Err(IdentityError::new("looking at a password failed").into()),
             Ok(Some(result)) => Ok(result?),
@@ -138,12 +163,16 @@ impl UserDirectory for Embedded {
         user: &'a User,
         password: Password<'a>,
     ) -> DirectoryFuture<'a, PasswordCheck> {
-        Box::pin(async move {
-            let user = user.clone();
-            // It was text; and it is dropped when it has been hashed.
-            let password = String::from_utf8_lossy(password.expose()).into_owned();
-            self.run(move |store| store.check(now, &user, &Password::new(&password)?)).await
-        })
+        Box::pin(self.look(HashingTurn::InOrder, now, user, password))
+    }
+
+    fn check_first<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, PasswordCheck> {
+        Box::pin(self.look(HashingTurn::First, now, user, password))
     }
 
     /// Does not block: users are in memory.
@@ -160,7 +189,7 @@ impl UserDirectory for Embedded {
     ) -> DirectoryFuture<'a, Option<UsedCode>> {
         Box::pin(async move {
             let (user, code) = (user.clone(), code.to_owned());
-            self.run(move |store| store.check_code(now, &user, &code)).await
+            self.run(HashingTurn::InOrder, move |store| store.check_code(now, &user, &code)).await
         })
     }
 

@@ -26,6 +26,7 @@
 mod audit;
 mod challenge;
 mod counters;
+mod device;
 mod directory;
 mod driver;
 mod enrolment;

@@ -23,6 +23,9 @@ pub struct Granted {
     pub ends: Moment,
     /// How long it may lie unused; zero is for ever.
     pub idle: Duration,
+    /// After a login, the proof that the user has logged in on this device, for the client to keep and to bring along when they log in again
+    /// ([`crate::LoginRequest::device`]); it opens nothing.
+    pub device: Option<String>,
 }
 
 /// The outcome of a login that did not fail.

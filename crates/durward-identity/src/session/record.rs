@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::codec::{RecordReader, RecordWriter};
 use super::name::{Level, Properties, SessionId, User};
+use crate::login::{COUNT_CHANGES_MAX, CountChange, GuessNews};
 use crate::{IdentityError, Moment, Stamp};
 
 /// The form that is written and read.
@@ -172,6 +173,8 @@ pub enum SessionRecord {
     Key(SealedKey),
     /// A code of a second step was used.
     Used(UsedCode),
+    /// Logins failed on a node: what the throttles of the others count too.
+    Guesses(GuessNews),
 }
 
 impl SessionRecord {
@@ -242,6 +245,14 @@ impl SessionRecord {
                 to.u64(*grant);
                 to.u32(*turn);
                 to.u64(until.ms());
+            SessionRecord::Guesses(GuessNews { from, at, changes }) => {
+                to.byte(20);
+                to.u64(*from);
+                to.u64(at.ms());
+                for CountChange { table, key } in changes {
+                    to.byte(*table);
+                    to.u64(*key);
+                }
             }
         }
         to.0
@@ -298,6 +309,7 @@ fn read(from: &mut RecordReader<'_>) -> Option<SessionRecord> {
             SessionRecord::Used(UsedCode::Grant(GrantTurn { holder, grant, turn, until }))
         }
         11 => SessionRecord::Recalled { id: SessionId(from.array()?), ends: Moment::from_ms(from.u64()?) },
+        20 => SessionRecord::Guesses(read_guesses(from)?),
         _ => return None,
     };
     from.end()?;
@@ -379,6 +391,14 @@ fn read_ended(from: &mut RecordReader<'_>) -> Option<Vec<(SessionId, Moment)>> {
     Some(sessions)
 }
 
+fn read_guesses(from: &mut RecordReader<'_>) -> Option<GuessNews> {
+    let mut news = GuessNews { from: from.u64()?, at: Moment::from_ms(from.u64()?), changes: Vec::new() };
+    while !from.rest().is_empty() && news.changes.len() < COUNT_CHANGES_MAX {
+        news.changes.push(CountChange { table: from.byte()?, key: from.u64()? });
+    }
+    Some(news)
+}
+
 fn read_touches(from: &mut RecordReader<'_>) -> Option<Vec<Touch>> {
     let mut touches = Vec::new();
     while !from.rest().is_empty() && touches.len() < TOUCHES_MAX {
@@ -425,6 +445,11 @@ mod tests {
             SessionRecord::Changed { user, id, change },
             SessionRecord::Recalled { id, ends },
             SessionRecord::Key(SealedKey(vec![1, 2, 3])),
+            SessionRecord::Guesses(GuessNews {
+                from: 7,
+                at: ends,
+                changes: vec![CountChange { table: 2, key: 9 }, CountChange { table: 0x82, key: 10 }],
+            }),
         ]
     }
 

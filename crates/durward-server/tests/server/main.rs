@@ -17,6 +17,7 @@ mod certificates;
 mod client;
 mod crowds;
 mod decider;
+mod devices;
 mod dialects;
 mod fence;
 mod guards;

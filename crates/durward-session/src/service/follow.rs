@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
-use durward_identity::Stamp;
 use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::protocol::NodeEvent;
 use durward_identity::session::{Refusal, SessionClaims, SessionId, User};
 use durward_identity::user::{Account, UserStore};
+use durward_identity::{Moment, Stamp};
 
 use super::{Service, ServiceInner, of_session};
 use crate::counters::Counter;
@@ -158,18 +158,18 @@ impl Service {
             return Ok(claims);
         }
         let who = Who::of(&claims)?;
-        if self.must_be_over(&who.user, who.stamp) { Err(Refusal::Revoked) } else { Ok(claims) }
+        if self.must_be_over(&who.user, who.stamp.moment()) { Err(Refusal::Revoked) } else { Ok(claims) }
     }
 
-    /// Whether a change of the account must end this session of the user.
-    fn must_be_over(&self, user: &User, began: Stamp) -> bool {
+    /// Whether a change of the account must end what began then: a session of the user, or what was given to a device.
+    pub(super) fn must_be_over(&self, user: &User, began: Moment) -> bool {
         let store = self.users(user.realm()).and_then(|users| users.store());
-        store.is_some_and(|store| store.must_be_over(user, began.moment()))
+        store.is_some_and(|store| store.must_be_over(user, began))
     }
 
     /// Whether a session that is known is to be ended as soon as it can be.
     pub(super) fn is_due(&self, user: &User, began: Stamp) -> bool {
-        !self.is_swept() && self.must_be_over(user, began)
+        !self.is_swept() && self.must_be_over(user, began.moment())
     }
 
     /// Ends sessions whose users were changed while this node did not run. Whether all of them are.
@@ -179,7 +179,7 @@ impl Service {
                 .0
                 .parts
                 .sessions
-                .some(SESSIONS_AT_ONCE, |user, session| self.must_be_over(user, session.stamp));
+                .some(SESSIONS_AT_ONCE, |user, session| self.must_be_over(user, session.stamp.moment()));
             for (user, session) in &found {
                 let done = self.end_swept(user, session.id, session.ends).await;
                 if !matches!(done, Ok(()) | Err(Failed::Unknown)) {

@@ -3,8 +3,10 @@
 mod accounts;
 mod administer;
 mod code;
+mod devices;
 mod follow;
 mod grants;
+mod guesses;
 mod holder;
 mod listing;
 mod login;
@@ -37,6 +39,7 @@ use crate::Clock;
 use crate::audit::SessionAuditLog;
 use crate::challenge::{Challenges, derive};
 use crate::counters::{Counter, Counters};
+use crate::device::Devices;
 use crate::directory::{DirectoryFault, UserDirectory};
 use crate::driver::PendingAsk;
 use crate::enrolment::Enrolments;
@@ -48,7 +51,7 @@ use crate::settings::ServiceSettings;
 /// How long a login waits for a node that is just starting.
 const START_PATIENCE: Duration = Duration::from_secs(1);
 
-use self::turns::AttemptQueue;
+pub(crate) use self::turns::AttemptQueue;
 
 pub use accounts::{AccountPage, Accounts};
 pub use durward_identity::session::Purpose;
@@ -65,6 +68,7 @@ struct ServiceInner {
     parts: ServiceParts,
     challenges: Challenges,
     enrolments: Enrolments,
+    devices: Devices,
     turns: AttemptQueue,
     asks: AtomicU64,
     /// Under which realm failures of a realm's users are counted, where that is not its own.
@@ -89,6 +93,8 @@ pub(crate) struct ServiceParts {
     pub(crate) realms: HashMap<Box<str>, Arc<dyn UserDirectory>>,
     /// Whether there may be other nodes, each with users of its own.
     pub(crate) is_shared: bool,
+    /// What delays logins; the driver tells it what other nodes count.
+    pub(crate) turns: AttemptQueue,
     pub(crate) questions: mpsc::Sender<PendingAsk>,
     pub(crate) listeners: Arc<Listeners>,
     pub(crate) outlook: watch::Receiver<NodeHealth>,
@@ -105,16 +111,19 @@ impl Service {
         let enrolments = Enrolments::new(&parts.secret);
         let (settings, clock) = (&parts.settings, Arc::clone(&parts.clock));
         let turns = AttemptQueue::new(settings.throttle, settings.held_max, clock);
+        let devices = Devices::new(&parts.secret, parts.settings.session.devices_max);
+        let turns = parts.turns.clone();
         let stores = follow::stores_of(parts.realms.values());
         let counted_in = names::counted_in(&parts.realms);
         let unanswered = parts.realms.keys().map(|realm| (realm.clone(), Seldom::default())).collect();
         let (asks, due, beginning) = (AtomicU64::new(0), Mutex::default(), RwLock::new(()));
         let is_swept = AtomicBool::new(stores.is_empty());
-        let runtime = parts.runtime.clone();
+        let (runtime, is_shared) = (parts.runtime.clone(), parts.is_shared);
         let inner = ServiceInner {
             parts,
             challenges,
             enrolments,
+            devices,
             turns,
             asks,
             counted_in,
@@ -127,6 +136,9 @@ impl Service {
         let service = Service(Arc::new(inner));
         // It ends with the runtime, or with the last of those who have the service.
         runtime.spawn(follow::keep(Arc::downgrade(&service.0)));
+        if is_shared {
+            runtime.spawn(guesses::tell(Arc::downgrade(&service.0), service.0.turns.clone()));
+        }
         service
     }
 
@@ -391,7 +403,7 @@ impl Service {
         let session = self.known(who)?;
         let Session { id, ends, idle, level, .. } = session;
         let level = level.min(who.level).max(raised);
-        Ok(Granted { token, id, user: who.user.clone(), level, ends, idle })
+        Ok(Granted { token, id, user: who.user.clone(), level, ends, idle, device: None })
     }
 
     fn count(&self, counter: Counter) {

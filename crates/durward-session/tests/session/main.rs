@@ -6,6 +6,8 @@ mod accounts;
 mod audit;
 mod codes;
 mod crowds;
+mod devices;
+mod guesses;
 mod journal;
 #[path = "../support/lines.rs"]
 mod lines;

@@ -469,13 +469,16 @@ fn schemas() -> Value {
     json!({
         "Login": object(&[
             ("user", t()), ("password", t()), ("realm?", t()), ("code?", t()), ("cookie?", yes_or_no.clone()),
+            ("device?", t()),
         ]),
-        "Code": object(&[("challenge", t()), ("code", t()), ("cookie?", yes_or_no.clone())]),
+        "Code": object(&[
+            ("challenge", t()), ("code", t()), ("cookie?", yes_or_no.clone()), ("device?", t()),
+        ]),
         "Challenge": object(&[("challenge", t())]),
         "Granted": object(&[
             ("token", t()), ("session", t()), ("user", t()), ("realm", t()), ("level", number.clone()),
             ("ends", time.clone()), ("idle_s", number.clone()), ("groups?", texts.clone()),
-            ("attributes?", json!({ "type": "object", "additionalProperties": texts })),
+            ("attributes?", json!({ "type": "object", "additionalProperties": texts })), ("device?", t()),
         ]),
         "Validate": object(&[("token?", t()), ("touch?", yes_or_no.clone())]),
         "Valid": object(&[
