@@ -33,12 +33,8 @@ pub use base::settings::{
     OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
     OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides, PagesSettings, PolicySettings,
     PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings,
-    SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy, TlsSettings,
-    TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
-    OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides, PolicySettings, PolicySource, Redaction,
-    RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings, ScimSettings, SecondStepAt,
-    ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy, TlsSettings, TokenAlgorithm,
-    UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy,
+    TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

@@ -57,9 +57,9 @@ pub use listeners::SessionNews;
 pub use outcome::{AccountFailed, Administrator, Failed, Granted, Login, Refused, Who};
 pub use secret::read_secret;
 pub use seldom::Seldom;
-pub use service::{LoginRequest, Purpose, SecretAttempt, SecretAttempts, Service, TurnUse, Wanted};
 pub use service::{
-    AccountPage, Accounts, Enrolment, LoginRequest, Purpose, SecretAttempt, SecretAttempts, Service, Wanted,
+    AccountPage, Accounts, Enrolment, LoginRequest, Purpose, SecretAttempt, SecretAttempts, Service, TurnUse,
+    Wanted,
 };
 pub use settings::{SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};

@@ -257,11 +257,7 @@ pub(super) fn seal(
 }
 
 /// Opens nonce, sealed content, tag.
-pub(super) fn open<'b>(
-    cipher: &LessSafeKey,
-    head: &[u8; 5],
-    sealed: &'b mut [u8],
-) -> Option<&'b [u8]> {
+pub(super) fn open<'b>(cipher: &LessSafeKey, head: &[u8; 5], sealed: &'b mut [u8]) -> Option<&'b [u8]> {
     let (nonce, sealed) = sealed.split_first_chunk_mut::<NONCE_LEN>()?;
     let nonce = Nonce::assume_unique_for_key(*nonce);
     cipher.open_in_place(nonce, Aad::from(head), sealed).ok().map(|content| &*content)

@@ -17,13 +17,13 @@ pub use name::{
     User,
 };
 pub use record::{
-    CHANGES_MAX, ENDED_MAX, GrantTurn, LiveSession, Revocation, SealedKey, SessionChange, SessionRecord, TOUCHES_MAX,
-    Touch, UsedCode,
+    CHANGES_MAX, ENDED_MAX, GrantTurn, LiveSession, Revocation, SealedKey, SessionChange, SessionRecord,
+    TOUCHES_MAX, Touch, UsedCode,
 };
+pub use sealed::{SEALED_LENGTH_MAX, open_text, seal_text};
 pub use sessions::{
     FreshnessProof, Purpose, SessionLimitReached, SessionSettings, SessionTable, ValidationGate,
 };
-pub use sealed::{SEALED_LENGTH_MAX, open_text, seal_text};
 pub(crate) use shard::Confirmation;
 pub use shard::{LimitPolicy, Session};
 pub use token::{Refusal, Scratch, SessionClaims, TOKEN_LENGTH_MAX};

@@ -245,6 +245,7 @@ impl SessionRecord {
                 to.u64(*grant);
                 to.u32(*turn);
                 to.u64(until.ms());
+            }
             SessionRecord::Guesses(GuessNews { from, at, changes }) => {
                 to.byte(20);
                 to.u64(*from);
@@ -441,7 +442,12 @@ mod tests {
             SessionRecord::Touched(vec![touch.clone(), touch]),
             SessionRecord::Used(UsedCode::Device { user: user.clone(), since: ends, until: ends }),
             SessionRecord::Used(UsedCode::Recovery([8; 16])),
-            SessionRecord::Used(UsedCode::Grant(GrantTurn { holder: [9; 16], grant: 4, turn: 2, until: ends })),
+            SessionRecord::Used(UsedCode::Grant(GrantTurn {
+                holder: [9; 16],
+                grant: 4,
+                turn: 2,
+                until: ends,
+            })),
             SessionRecord::Changed { user, id, change },
             SessionRecord::Recalled { id, ends },
             SessionRecord::Key(SealedKey(vec![1, 2, 3])),

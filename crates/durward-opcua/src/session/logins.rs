@@ -95,7 +95,9 @@ impl PasswordThrottle {
                 self.address(origin, name),
             ) {
                 ThrottleDecision::Go(attempt) => return Ok(self.guess(attempt)),
-                ThrottleDecision::Delayed(RetryDelay { retry_after, .. }) => return Err(delayed(retry_after)),
+                ThrottleDecision::Delayed(RetryDelay { retry_after, .. }) => {
+                    return Err(delayed(retry_after));
+                }
                 ThrottleDecision::Crowded => return Err(crowded()),
                 ThrottleDecision::Wait(place) => {
                     let (sender, turn) = oneshot::channel();

@@ -25,8 +25,7 @@ use crate::decider::DeciderSlot;
 use crate::decision_log::{DecisionLog, Recorder};
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
-use crate::surfaces::{health, oauth, oidc, openam, rsocket, sapl, v1, xacml};
-use crate::surfaces::{health, oauth, openam, rsocket, sapl, scim, v1, xacml};
+use crate::surfaces::{health, oauth, oidc, openam, rsocket, sapl, scim, v1, xacml};
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
 /// A server's parts. Only what starts and ends a server holds them all.

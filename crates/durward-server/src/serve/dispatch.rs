@@ -24,8 +24,7 @@ use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Call, Form, allow, text_of};
 use crate::surfaces::xacml::dialect;
-use crate::surfaces::{health, oauth, oidc, sapl};
-use crate::surfaces::{health, oauth, sapl, scim};
+use crate::surfaces::{health, oauth, oidc, sapl, scim};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -174,6 +173,7 @@ async fn dispatch(
         Endpoint::Oidc(ask) => match &http.oidc {
             Some(oidc) => oidc.answer(call.client.ip(), ask, request).await,
             None => oidc::absent(),
+        },
         Endpoint::Scim(ask) => match &http.scim {
             Some(scim) => scim.answer(ask, request).await,
             None => scim::absent(),
@@ -248,7 +248,7 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         | Endpoint::Metrics
         | Endpoint::Identity(_)
         | Endpoint::Oauth(_)
-        | Endpoint::Oidc(_) => whole(refuse(request, Problem::method(route.methods))),
+        | Endpoint::Oidc(_)
         | Endpoint::Scim(_) => whole(refuse(request, Problem::method(route.methods))),
     }
 }

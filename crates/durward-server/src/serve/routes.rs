@@ -48,9 +48,6 @@ impl Endpoint {
             Endpoint::Live | Endpoint::Ready => ListenSurface::Health,
             Endpoint::Metrics => ListenSurface::Metrics,
             Endpoint::Identity(
-                Act::AdminSessions | Act::AdminRevoke | Act::AdminForgive | Act::AdminRotate,
-            ) => ListenSurface::Administration,
-            Endpoint::Identity(_) | Endpoint::Oauth(_) | Endpoint::Oidc(_) => ListenSurface::Login,
                 Act::AdminSessions
                 | Act::AdminRevoke
                 | Act::AdminForgive
@@ -59,7 +56,7 @@ impl Endpoint {
                 | Act::User,
             )
             | Endpoint::Scim(_) => ListenSurface::Administration,
-            Endpoint::Identity(_) | Endpoint::Oauth(_) => ListenSurface::Login,
+            Endpoint::Identity(_) | Endpoint::Oauth(_) | Endpoint::Oidc(_) => ListenSurface::Login,
         }
     }
 }

@@ -11,8 +11,7 @@ use crate::base::limits::Places;
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::{ServerSettings, Settings, SurfaceSet};
-use crate::surfaces::{health, oauth, oidc, openam, sapl, v1, xacml};
-use crate::surfaces::{health, oauth, openam, sapl, scim, v1, xacml};
+use crate::surfaces::{health, oauth, oidc, openam, sapl, scim, v1, xacml};
 use durward_net::tls::NotAccepted;
 
 /// How many requests over HTTP/2 may be under way, for each connection that there may be: one connection may have 128, all together not so

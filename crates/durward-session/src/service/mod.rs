@@ -109,8 +109,6 @@ impl Service {
     pub(crate) fn new(parts: ServiceParts) -> Service {
         let challenges = Challenges::new(&parts.secret);
         let enrolments = Enrolments::new(&parts.secret);
-        let (settings, clock) = (&parts.settings, Arc::clone(&parts.clock));
-        let turns = AttemptQueue::new(settings.throttle, settings.held_max, clock);
         let devices = Devices::new(&parts.secret, parts.settings.session.devices_max);
         let turns = parts.turns.clone();
         let stores = follow::stores_of(parts.realms.values());

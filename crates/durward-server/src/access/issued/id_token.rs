@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use durward_session::ServiceSettings;
 use durward_session::identity::jwt::TokenKind;
 use durward_session::identity::session::SessionId;
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy};
-use durward_session::ServiceSettings;
 use serde_json::{Map, Value, json};
 
 use super::authorization::ACR;

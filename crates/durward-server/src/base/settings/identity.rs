@@ -11,8 +11,7 @@ use durward_session::identity::user::{HashCosts, PasswordRules};
 use durward_session::{AuditSettings, AuditSync, SecondStepPolicy, ServiceSettings};
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings, PagesSettings};
-use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings, ScimSettings};
+use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings, PagesSettings, ScimSettings};
 
 /// The greatest least length of a password.
 const LENGTH_MIN_MAX: usize = 128;
