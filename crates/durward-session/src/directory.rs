@@ -201,7 +201,7 @@ impl UserDirectory for Embedded {
         Arc::clone(&self.store).writes()
     }
 
-    /// It takes as long as a login, on the same threads.
+    /// It takes as long as a login, on the same threads; whoever has got this far is no stranger.
     fn hash_new<'a>(
         &'a self,
         password: Password<'a>,
@@ -209,7 +209,7 @@ impl UserDirectory for Embedded {
         Box::pin(async move {
             let writes = self.writes().ok_or_else(|| IdentityError::new("passwords are not kept here"))?;
             let password = String::from_utf8_lossy(password.expose()).into_owned();
-            self.run(move |_| writes.hash_new(&Password::new(&password)?)).await
+            self.run(HashingTurn::First, move |_| writes.hash_new(&Password::new(&password)?)).await
         })
     }
 
