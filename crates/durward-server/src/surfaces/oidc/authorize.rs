@@ -123,7 +123,8 @@ async fn missing(
         return Some(if is_new { Missing::OtherUser } else { Missing::Login });
     }
     let age_s = request.now.since(known.session.stamp.moment()).as_secs();
-    let is_too_old = asked.max_age_s.is_some_and(|max| age_s > max);
+    // 0 asks for a login in any case (OpenID Connect Core, 3.1.2.1).
+    let is_too_old = asked.max_age_s.is_some_and(|max| max == 0 || age_s > max);
     if !is_new && (asked.prompt.login || is_too_old) {
         return Some(Missing::Login);
     }
