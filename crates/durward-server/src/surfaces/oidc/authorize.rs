@@ -7,7 +7,7 @@ use super::consent;
 use super::interaction::{self, Interaction, Stage};
 use super::pages::Message;
 use super::{BrowserRequest, cookies, redirect};
-use crate::access::issued::authorization::NotAuthorized;
+use crate::access::issued::authorization::{NotAuthorized, is_registered};
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
 
@@ -155,6 +155,12 @@ async fn can_step_up(request: &BrowserRequest<'_>, known: &Known<'_>) -> Result<
 /// Back to the application, with a code.
 async fn granted(request: &BrowserRequest<'_>, interaction: &Interaction, known: &Known<'_>) -> Answer {
     let asked = &interaction.authorization;
+    // Settings may have changed since the form was made.
+    if !request.issued.client(&asked.client).is_some_and(|client| is_registered(&client, &asked.redirect_uri))
+    {
+        let why = "the client has no such `redirect_uri` any more";
+        return request.message(&Message::Impossible(why.to_owned()));
+    }
     let tell = |error, description| {
         redirect::with_error(&redirect::error_of(asked, error, description), &request.issued.issuer)
     };
