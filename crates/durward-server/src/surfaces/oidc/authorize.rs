@@ -7,7 +7,7 @@ use super::consent;
 use super::interaction::{self, Interaction, Stage};
 use super::pages::Message;
 use super::{BrowserRequest, cookies, redirect};
-use crate::access::issued::authorization::NotAuthorized;
+use crate::access::issued::authorization::{NotAuthorized, is_registered};
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
 
@@ -123,7 +123,8 @@ async fn missing(
         return Some(if is_new { Missing::OtherUser } else { Missing::Login });
     }
     let age_s = request.now.since(known.session.stamp.moment()).as_secs();
-    let is_too_old = asked.max_age_s.is_some_and(|max| age_s > max);
+    // 0 asks for a login in any case (OpenID Connect Core, 3.1.2.1).
+    let is_too_old = asked.max_age_s.is_some_and(|max| max == 0 || age_s > max);
     if !is_new && (asked.prompt.login || is_too_old) {
         return Some(Missing::Login);
     }
@@ -154,6 +155,12 @@ async fn can_step_up(request: &BrowserRequest<'_>, known: &Known<'_>) -> Result<
 /// Back to the application, with a code.
 async fn granted(request: &BrowserRequest<'_>, interaction: &Interaction, known: &Known<'_>) -> Answer {
     let asked = &interaction.authorization;
+    // Settings may have changed since the form was made.
+    if !request.issued.client(&asked.client).is_some_and(|client| is_registered(&client, &asked.redirect_uri))
+    {
+        let why = "the client has no such `redirect_uri` any more";
+        return request.message(&Message::Impossible(why.to_owned()));
+    }
     let tell = |error, description| {
         redirect::with_error(&redirect::error_of(asked, error, description), &request.issued.issuer)
     };

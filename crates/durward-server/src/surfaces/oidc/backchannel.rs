@@ -18,7 +18,7 @@ use hyper::header::{self, HeaderValue};
 use hyper::{Method, Request, Uri};
 use tokio::sync::Semaphore;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::{sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::access::issued::participants::Participation;
 use crate::access::issued::{Issued, subject};
@@ -82,24 +82,29 @@ impl Backchannel {
 
     async fn follow(self: Arc<Backchannel>) {
         let mut ended = self.service.ended_sessions();
+        let mut looks = interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let news = timeout(LOOK_EVERY, ended.recv()).await;
+            let news = tokio::select! {
+                news = ended.recv() => Some(news),
+                _ = looks.tick() => None,
+            };
             let Some(issued) = self.issued.upgrade() else { return };
             let sessions = match news {
-                Ok(Ok(revocation)) => issued.participants.of(&revocation),
+                Some(Ok(revocation)) => issued.participants.of(&revocation),
                 // Some were missed, or it is time to look.
-                Ok(Err(RecvError::Lagged(_))) | Err(_) => issued.participants.sessions(),
-                Ok(Err(RecvError::Closed)) => return,
+                Some(Err(RecvError::Lagged(_))) | None => issued.participants.sessions(),
+                Some(Err(RecvError::Closed)) => return,
             };
             for (user, session) in sessions {
-                self.look(&issued, &user, session).await;
+                self.look(&issued, &user, session);
             }
         }
     }
 
-    /// Tells the applications of a session, if it has ended. Where that cannot be found out, it is looked again.
-    async fn look(self: &Arc<Backchannel>, issued: &Arc<Issued>, user: &User, session: SessionId) {
-        if !matches!(self.service.lives(user, session).await, Ok(false)) {
+    /// Tells the applications of a session, if it has ended as far as this node knows.
+    fn look(self: &Arc<Backchannel>, issued: &Arc<Issued>, user: &User, session: SessionId) {
+        if self.service.lives_here(user, session) {
             return;
         }
         let Some(participation) = issued.participants.take(session) else { return };

@@ -107,7 +107,7 @@ pub(super) fn page(
     let name = client.map(|client| client.shown_name().to_owned());
     let step = match &interaction.stage {
         Stage::Password => Step::Password,
-        Stage::Code(_) | Stage::StepUp => Step::SecondStep,
+        Stage::Code(_) | Stage::StepUp => Step::Code,
         Stage::Consent => {
             let client = name.clone().unwrap_or_else(|| asked.client.clone());
             Step::Consent { client, scopes: asked.scopes.clone() }

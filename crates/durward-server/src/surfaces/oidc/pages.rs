@@ -28,7 +28,7 @@ pub(crate) enum Step {
     /// `username` and `password`.
     Password,
     /// `code`.
-    SecondStep,
+    Code,
     /// `consent`: `yes` or `no`.
     Consent { client: String, scopes: Vec<String> },
 }
@@ -135,7 +135,7 @@ impl Pages for Plain {
 
 fn title(step: &Step) -> &'static str {
     match step {
-        Step::Password | Step::SecondStep => "Log in",
+        Step::Password | Step::Code => "Log in",
         Step::Consent { .. } => "Allow access?",
     }
 }
@@ -148,7 +148,7 @@ fn fields(page: &LoginPage) -> String {
              </label></p><button>Log in</button>",
             escape(page.username.as_deref().unwrap_or_default())
         ),
-        Step::SecondStep => "<p><label>Code <input name=\"code\" inputmode=\"numeric\" \
+        Step::Code => "<p><label>Code <input name=\"code\" inputmode=\"numeric\" \
                              autocomplete=\"one-time-code\" required></label></p><button>Log in</button>"
             .to_owned(),
         Step::Consent { client, scopes } => {
