@@ -288,15 +288,7 @@ impl Verifier {
         };
         let (tenant, name) = (tenant.into(), name.into());
         let (may_assert_subjects, may_administer) = (false, false);
-        Ok(Identity {
-            tenant,
-            name,
-            expires,
-            may_assert_subjects,
-            may_administer,
-            by,
-            settings: self.number,
-        })
+        Ok(Identity { tenant, name, expires, may_assert_subjects, may_administer, by, settings: self.number })
     }
 }
 
