@@ -11,6 +11,8 @@ use crate::support::{DOCTORS_READ, Directory, Reply, TestServer, clock, settings
 
 const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
 
+const KEY: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
 const SETTINGS: &str = "[server]\ntrusted_proxies = ['127.0.0.0/8']\n[openam]\non = true\n\
                         [identity]\nusers = 'users'\nhash_memory_kib = 8\nhash_passes = 1\n";
 
@@ -18,7 +20,7 @@ const SETTINGS: &str = "[server]\ntrusted_proxies = ['127.0.0.0/8']\n[openam]\no
 fn filled() -> Directory {
     let directory = Directory::new();
     directory.write("policies/doctors.xml", DOCTORS_READ);
-    directory.write_secret("cluster.key", &"0123456789abcdef".repeat(4).replace("89", "a7"));
+    directory.write_secret("cluster.key", KEY);
     let users = Users::open(&directory.path("users"), CHEAP, Arc::new(SystemEntropy)).unwrap();
     let password = StoredPassword::hash(&Password::new("secret").unwrap(), CHEAP, &SystemEntropy).unwrap();
     for name in ["anna", "berta"] {

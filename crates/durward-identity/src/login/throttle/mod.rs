@@ -187,8 +187,8 @@ pub struct LoginThrottle {
     devices: CounterTable,
     /// Users at other addresses, and at the neighbours of those.
     strangers: CounterTable,
-    /// Users whom an operator has let in again, and when: what they failed before on their devices and at addresses of theirs, which are not
-    /// known by the user, is forgotten when they come from there.
+    /// Users whom an operator has let in again, and when: what was failed before on their devices and at single addresses, which are not
+    /// found by the user, is forgotten when somebody comes from there.
     forgiven: VecDeque<(u64, Moment)>,
     lines: AttemptQueues,
     /// What other nodes are to be told, where there may be any.
@@ -511,6 +511,8 @@ impl LoginThrottle {
         if let Some(at) = forgiven {
             [pair.password, pair.code].iter().for_each(|key| self.known.forgive_before(at, *key));
             devices.iter().flatten().for_each(|key| self.devices.forgive_before(at, *key));
+            let neighbours = self.keys.of_neighbours(user, address);
+            [pair.stranger, neighbours].iter().for_each(|key| self.strangers.forgive_before(at, *key));
         }
         let device =
             |key: Option<u64>| key.filter(|key| self.devices.failures(now, *key) <= DEVICE_FAILURES_MAX);
