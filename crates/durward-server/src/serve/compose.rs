@@ -25,6 +25,7 @@ use crate::decider::DeciderSlot;
 use crate::decision_log::{DecisionLog, Recorder};
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
+use crate::surfaces::login_page::LoginPages;
 use crate::surfaces::{health, oauth, oidc, openam, rsocket, sapl, scim, v1, xacml};
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
@@ -78,8 +79,8 @@ impl Parts {
             .map(|sources| -> Arc<dyn AttributeSource> { Arc::new(Announced(Arc::clone(sources))) });
         let policies = Arc::new(InForce::new(&settings, &clock, &metrics, announced.collect())?);
         let decider: DeciderSlot = Arc::new(OnceLock::new());
-        let oidc =
-            oidc::Surface::new(&settings, issued.as_ref(), &bodies, Arc::new(oidc::pages::Plain), &clock)?;
+        let pages = login_pages(&settings)?;
+        let oidc = oidc::Surface::new(&settings, issued.as_ref(), &bodies, pages, &clock)?;
         let oauth =
             issued.map(|issued| oauth::Surface::new(&issued, &bodies, &metrics, &clock)).transpose()?;
         let rsocket = rsocket::Surface::new(
@@ -164,6 +165,15 @@ impl Parts {
     pub(super) fn metrics() -> Arc<Metrics> {
         Arc::new(Metrics::new(RouteName::all()))
     }
+}
+
+/// Mistakes in the files of the login pages are told at the start, and not to the first user.
+fn login_pages(settings: &Settings) -> Result<LoginPages, ConfigError> {
+    let pages = LoginPages::load(&settings.identity.pages)?;
+    for warning in pages.warnings() {
+        tracing::warn!("login pages: {warning}");
+    }
+    Ok(pages)
 }
 
 /// Verifiers of the tokens that attributes are read from.

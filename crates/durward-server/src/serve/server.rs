@@ -29,7 +29,6 @@ use crate::base::settings::{ConfigError, ListenSurface, RsocketSettings, Setting
 use crate::decider::{Decider, OfSessions, Tenants};
 use crate::decision_log::DecisionLog;
 use crate::policies::{Loaded, PolicyLoadError};
-use crate::surfaces::login_page::LoginPages;
 use durward_net::tls::{Acceptor, Certificates, TlsError};
 use durward_sources::Sources;
 
@@ -199,7 +198,6 @@ impl Server {
         settings.check()?;
         settings.check_reach()?;
         settings.sources.check_published().map_err(ConfigError::from)?;
-        check_login_pages(&settings)?;
         let metrics = Parts::metrics();
         let decision_log = DecisionLog::open(&settings.decision_log, &metrics)
             .map_err(|error| StartError::DecisionLog(settings.decision_log.to.clone(), error))?;
@@ -454,14 +452,6 @@ fn taken(listener: Option<TcpListener>, listen: SocketAddr) -> io::Result<TcpLis
     let Some(listener) = listener else { return listener::listen(listen) };
     listener.set_nonblocking(true)?;
     Ok(listener)
-}
-
-/// Mistakes in the files of the login pages are told at the start, and not to the first user.
-fn check_login_pages(settings: &Settings) -> Result<(), ConfigError> {
-    for warning in LoginPages::load(&settings.identity.pages)?.warnings() {
-        tracing::warn!("login pages: {warning}");
-    }
-    Ok(())
 }
 
 /// Where HTTP is listened on, and what becomes of connections there: `server.listen` first.

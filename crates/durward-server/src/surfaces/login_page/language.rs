@@ -89,6 +89,9 @@ texts! {
     consent_yes [];
     consent_no [];
     scope_other [Scope];
+    sign_out_heading [];
+    sign_out_lead [];
+    sign_out_submit [];
     signed_out_heading [];
     signed_out_lead [];
     signed_out_back [];
@@ -112,6 +115,7 @@ texts! {
     error_unchanged [];
     error_differ [];
     error_expired [];
+    error_full [];
     error_unavailable [];
     links [];
 }

@@ -20,6 +20,8 @@ pub struct Page {
     /// Where the answer to the form may lead in the end: Chromium holds redirects that follow a form to `form-action`. Only its origin is
     /// used; an application of a device may have a scheme of its own.
     pub redirect_uri: Option<String>,
+    /// What is wrong with a request that [`Step::Failed`] tells of: in English, for whoever makes the application.
+    pub detail: Option<String>,
     /// What is shown.
     pub step: Step,
 }
@@ -28,7 +30,16 @@ impl Page {
     /// A page without anything that may be left out.
     pub fn new(action: impl Into<String>, csrf: impl Into<String>, step: Step) -> Page {
         let (action, csrf) = (action.into(), csrf.into());
-        Page { action, csrf, username: None, client: None, error: None, redirect_uri: None, step }
+        Page {
+            action,
+            csrf,
+            username: None,
+            client: None,
+            error: None,
+            redirect_uri: None,
+            detail: None,
+            step,
+        }
     }
 
     /// A page without a form: [`Step::SignedOut`], [`Step::Failed`].
@@ -56,6 +67,8 @@ pub enum Step {
         /// What it asks for, by the names of OAuth.
         scopes: Vec<String>,
     },
+    /// Nothing: whether to sign out is all that is asked.
+    SignOut,
     /// No form.
     SignedOut {
         /// Where a button leads: an address of `https`, `http`, or a path of this server. Others are not shown.
@@ -104,6 +117,8 @@ pub enum PageError {
     Differ,
     /// The form was too old: `csrf` is not taken any more.
     Expired,
+    /// The user has as many sessions as they may have.
+    Full,
     /// The store or the directory cannot be asked; the answer has the status 503.
     Unavailable,
 }
@@ -116,7 +131,7 @@ impl PageError {
             PageError::Code => Some("code"),
             PageError::TooShort { .. } | PageError::Breached | PageError::Unchanged => Some("new_password"),
             PageError::Differ => Some("new_password_again"),
-            PageError::TooMany { .. } | PageError::Expired | PageError::Unavailable => None,
+            PageError::TooMany { .. } | PageError::Expired | PageError::Full | PageError::Unavailable => None,
         }
     }
 
@@ -131,7 +146,8 @@ impl PageError {
             | PageError::Breached
             | PageError::Unchanged
             | PageError::Differ
-            | PageError::Expired => StatusCode::OK,
+            | PageError::Expired
+            | PageError::Full => StatusCode::OK,
         }
     }
 }

@@ -64,6 +64,7 @@ fn samples() -> Vec<(&'static str, Page)> {
             wrong(PageError::TooShort { length_min: 8 }, known(Step::NewPassword { rules })),
         ),
         ("consent", known(Step::Consent { client: client.clone(), scopes })),
+        ("sign-out", known(Step::SignOut)),
         ("signed-out", page(Step::SignedOut { back })),
         ("failed-unknown-client", failed(Failure::UnknownClient)),
         ("failed-expired", failed(Failure::Expired)),

@@ -95,6 +95,8 @@ struct MessageView<'v> {
     frame: Frame<'v>,
     heading: Line<'v>,
     lead: Line<'v>,
+    /// In English, whatever the page is in.
+    detail: Option<Cow<'v, str>>,
     reference: Option<Line<'v>>,
     back: Option<(Line<'v>, &'v str)>,
 }
@@ -124,6 +126,7 @@ impl<'p> Shown<'p> {
             Step::Password
             | Step::SecondStep
             | Step::NewPassword { .. }
+            | Step::SignOut
             | Step::SignedOut { .. }
             | Step::Failed { .. } => page.client.as_deref().unwrap_or_default(),
         };
@@ -200,8 +203,12 @@ impl<'v> Maker<'v> {
                 let scopes: Vec<Cow<'_, str>> = scopes.iter().map(|scope| self::shown(scope)).collect();
                 said.consent(&scopes).render()
             }
+            Step::SignOut => said.sign_out().render(),
             Step::SignedOut { back } => said.signed_out(back.as_deref()).render(),
-            Step::Failed { what, reference } => said.failed(*what, reference.is_some()).render(),
+            Step::Failed { what, reference } => {
+                let detail = page.detail.as_deref().map(self::shown);
+                said.failed(*what, detail, reference.is_some()).render()
+            }
         }
     }
 }
@@ -255,6 +262,7 @@ impl<'p> Said<'p> {
             PageError::Unchanged => &texts.error_unchanged,
             PageError::Differ => &texts.error_differ,
             PageError::Expired => &texts.error_expired,
+            PageError::Full => &texts.error_full,
             PageError::Unavailable => &texts.error_unavailable,
         };
         let field = error.field().filter(|name| fields.iter().any(|field| field.name == *name));
@@ -385,6 +393,13 @@ impl<'p> Said<'p> {
         }
     }
 
+    fn sign_out(&self) -> FormView<'p> {
+        let texts = self.texts;
+        let lead = Some(self.line(&texts.sign_out_lead));
+        let form = self.form(&texts.sign_out_heading, lead, Vec::new(), &texts.sign_out_submit);
+        FormView { account: self.account(), ..form }
+    }
+
     fn signed_out(&self, back: Option<&'p str>) -> MessageView<'p> {
         let texts = self.texts;
         let heading = self.line(&texts.signed_out_heading);
@@ -393,12 +408,13 @@ impl<'p> Said<'p> {
             frame: self.frame(&heading),
             heading,
             lead: self.line(&texts.signed_out_lead),
+            detail: None,
             reference: None,
             back: back.map(|back| (self.line(&texts.signed_out_back), back)),
         }
     }
 
-    fn failed(&self, what: Failure, has_reference: bool) -> MessageView<'p> {
+    fn failed(&self, what: Failure, detail: Option<Cow<'p, str>>, has_reference: bool) -> MessageView<'p> {
         let texts = self.texts;
         let heading = self.line(&texts.failed_heading);
         let lead = match what {
@@ -416,6 +432,7 @@ impl<'p> Said<'p> {
             frame: self.frame(&heading),
             heading,
             lead: self.line(lead),
+            detail,
             reference: has_reference.then(|| self.line(&texts.failed_reference)),
             back: None,
         }

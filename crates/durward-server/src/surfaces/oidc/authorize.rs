@@ -15,12 +15,12 @@ pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
     let read = request.issued.authorization(&request.parameters, request.now);
     let (authorization, pushed) = match read {
         Ok(read) => read,
-        Err(NotAuthorized::Here(why)) => return request.message(&Message::Impossible(why.to_owned())),
+        Err(NotAuthorized::Here(why)) => return request.message(Message::Impossible(why.to_owned())),
         Err(NotAuthorized::Client(error)) => return redirect::with_error(&error, &request.issued.issuer),
     };
     let session = cookies::value(request.headers, &request.surface.cookies.session);
     let Ok(interaction) = Interaction::new(request, authorization, pushed) else {
-        return request.message(&Message::Unavailable);
+        return request.message(Message::Unavailable);
     };
     go_on(request, interaction, session).await
 }
@@ -159,7 +159,7 @@ async fn granted(request: &BrowserRequest<'_>, interaction: &Interaction, known:
     if !request.issued.client(&asked.client).is_some_and(|client| is_registered(&client, &asked.redirect_uri))
     {
         let why = "the client has no such `redirect_uri` any more";
-        return request.message(&Message::Impossible(why.to_owned()));
+        return request.message(Message::Impossible(why.to_owned()));
     }
     let tell = |error, description| {
         redirect::with_error(&redirect::error_of(asked, error, description), &request.issued.issuer)

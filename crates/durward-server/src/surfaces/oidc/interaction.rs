@@ -8,13 +8,14 @@ use durward_session::{Failed, Granted, Login, LoginRequest, Refused};
 use serde::{Deserialize, Serialize};
 
 use super::authorize::go_on;
-use super::pages::{LoginPage, Message, PageError, Step};
+use super::pages::Message;
 use super::{BrowserRequest, INTERACTION, consent, cookies, redirect};
 use crate::access::issued::authorization::{Authorization, Pushed};
 use crate::access::issued::digest::digest;
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
 use crate::surfaces::http::cookies::is_of_other_site;
+use crate::surfaces::login_page::{Page, PageError, Step};
 
 /// How long a form is good for.
 const FORM_S: u64 = 15 * 60;
@@ -100,28 +101,29 @@ pub(super) fn page(
 ) -> Answer {
     let content = serde_json::to_vec(interaction).unwrap_or_default();
     let Ok(csrf) = request.service.seal(PURPOSE, &content) else {
-        return request.message(&Message::Impossible("the request is too long".to_owned()));
+        return request.message(Message::Impossible("the request is too long".to_owned()));
     };
     let asked = &interaction.authorization;
     let client = request.issued.client(&asked.client);
     let name = client.map(|client| client.shown_name().to_owned());
     let step = match &interaction.stage {
         Stage::Password => Step::Password,
-        Stage::Code(_) | Stage::StepUp => Step::Code,
+        Stage::Code(_) | Stage::StepUp => Step::SecondStep,
         Stage::Consent => {
             let client = name.clone().unwrap_or_else(|| asked.client.clone());
             Step::Consent { client, scopes: asked.scopes.clone() }
         }
     };
     let typed = request.parameters.get("username").filter(|_| request.is_post);
-    let mut answer = request.page(&LoginPage {
+    let mut answer = request.page(&Page {
         action: INTERACTION.to_owned(),
         csrf,
         username: typed.or(asked.login_hint.as_deref()).map(str::to_owned),
         error,
         step,
         client: name,
-        redirect_uri: asked.redirect_uri.clone(),
+        redirect_uri: Some(asked.redirect_uri.clone()),
+        detail: None,
     });
     if let Some(name) = &interaction.new_browser {
         let cookies = &request.surface.cookies;
@@ -131,7 +133,7 @@ pub(super) fn page(
 }
 
 pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
-    let Some(interaction) = read(request) else { return request.message(&Message::Over) };
+    let Some(interaction) = read(request) else { return request.message(Message::Over) };
     let session = cookies::value(request.headers, &request.surface.cookies.session);
     match interaction.stage.clone() {
         Stage::Password => password(request, interaction).await,
@@ -140,13 +142,13 @@ pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
             Some(session) if is_same(request, &interaction, session).await => {
                 step_up(request, interaction, session).await
             }
-            Some(_) | None => request.message(&Message::Over),
+            Some(_) | None => request.message(Message::Over),
         },
         Stage::Consent => match session {
             Some(session) if is_same(request, &interaction, session).await => {
                 consented(request, interaction, session).await
             }
-            Some(_) | None => request.message(&Message::Over),
+            Some(_) | None => request.message(Message::Over),
         },
     }
 }
@@ -241,7 +243,7 @@ async fn consented(request: &BrowserRequest<'_>, mut interaction: Interaction, s
         return redirect::with_error(&error, &request.issued.issuer);
     }
     let Ok(who) = request.service.validate(session, Purpose::Use).await else {
-        return request.message(&Message::Over);
+        return request.message(Message::Over);
     };
     interaction.consented = Some(who.id.to_string());
     let mut answer = go_on(request, interaction, Some(session)).await;

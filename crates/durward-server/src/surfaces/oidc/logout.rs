@@ -77,7 +77,7 @@ pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
 }
 
 fn impossible(request: &BrowserRequest<'_>, why: &str) -> Answer {
-    request.message(&Message::Impossible(why.to_owned()))
+    request.message(Message::Impossible(why.to_owned()))
 }
 
 async fn begin(
@@ -98,7 +98,7 @@ async fn begin(
             }
             let ended = request.service.logout(token, Some(request.address)).await;
             if ended.is_err() {
-                return request.message(&Message::Unavailable);
+                return request.message(Message::Unavailable);
             }
             done(request, then)
         }
@@ -134,8 +134,11 @@ fn ask(request: &BrowserRequest<'_>, session: SessionId, then: Option<(String, O
     let asked = Asked { session: session.to_string(), then, until_s: request.now.ms() / 1000 + FORM_S };
     let content = serde_json::to_vec(&asked).unwrap_or_default();
     match request.service.seal(PURPOSE, &content) {
-        Ok(csrf) => request.message(&Message::LogoutAsked { action: LOGOUT, csrf }),
-        Err(_) => request.message(&Message::Unavailable),
+        Ok(csrf) => {
+            let redirect_uri = asked.then.map(|(uri, _)| uri);
+            request.message(Message::LogoutAsked { action: LOGOUT, csrf, redirect_uri })
+        }
+        Err(_) => request.message(Message::Unavailable),
     }
 }
 
@@ -145,17 +148,17 @@ async fn confirmed(request: &BrowserRequest<'_>) -> Answer {
     let asked: Option<Asked> = content.and_then(|content| serde_json::from_slice(&content).ok());
     let is_own = request.is_post && !is_of_other_site(request.headers, &["cross-site", "same-site"]);
     let good = asked.filter(|asked| is_own && asked.until_s > request.now.ms() / 1000);
-    let Some(asked) = good else { return request.message(&Message::Over) };
+    let Some(asked) = good else { return request.message(Message::Over) };
     let token = cookies::value(request.headers, &request.surface.cookies.session);
     let Some(token) = token else { return done(request, asked.then) };
     match request.service.validate(token, Purpose::Look).await {
         Ok(who) if who.id.to_string() == asked.session => {
             match request.service.logout(token, Some(request.address)).await {
                 Ok(_) => done(request, asked.then),
-                Err(_) => request.message(&Message::Unavailable),
+                Err(_) => request.message(Message::Unavailable),
             }
         }
-        Ok(_) => request.message(&Message::Over),
+        Ok(_) => request.message(Message::Over),
         Err(_) => done(request, asked.then),
     }
 }
@@ -164,7 +167,7 @@ async fn confirmed(request: &BrowserRequest<'_>) -> Answer {
 fn done(request: &BrowserRequest<'_>, then: Option<(String, Option<String>)>) -> Answer {
     let mut answer = match &then {
         Some((uri, state)) => redirect::to(uri, &[("state", state.as_deref())]),
-        None => request.message(&Message::LoggedOut),
+        None => request.message(Message::LoggedOut),
     };
     let cookies = &request.surface.cookies;
     cookies.set(&mut answer, &cookies.session, "", Some(0));

@@ -17,7 +17,7 @@ mod consent;
 mod cookies;
 mod interaction;
 mod logout;
-pub(crate) mod pages;
+mod pages;
 mod redirect;
 mod userinfo;
 
@@ -37,9 +37,10 @@ use crate::base::settings::{ConfigError, Settings};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Form, text_of};
+use crate::surfaces::login_page::{LoginPages, Page};
 use backchannel::Backchannel;
 use cookies::CookieNames;
-use pages::{LoginPage, Message, Pages};
+use pages::Message;
 
 /// Most bytes of a body: an interaction that is sealed fits, and the fields beside it.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -61,7 +62,7 @@ pub(crate) struct Surface {
     issued: Arc<Issued>,
     service: Service,
     bodies: Arc<Bodies>,
-    pages: Arc<dyn Pages>,
+    pages: LoginPages,
     cookies: CookieNames,
     clock: Clock,
 }
@@ -87,7 +88,7 @@ impl Surface {
         settings: &Settings,
         issued: Option<&Arc<Issued>>,
         bodies: &Arc<Bodies>,
-        pages: Arc<dyn Pages>,
+        pages: LoginPages,
         clock: &Clock,
     ) -> Result<Option<Surface>, ConfigError> {
         let Some(issued) = issued else { return Ok(None) };
@@ -128,7 +129,7 @@ impl Surface {
             Ok(parameters) => parameters,
             Err(error) => {
                 let language = text_of(&head.headers, &header::ACCEPT_LANGUAGE);
-                return self.pages.message(&Message::Impossible(error.to_string()), language);
+                return self.pages.render(&Message::Impossible(error.to_string()).page(), language);
             }
         };
         let request = BrowserRequest {
@@ -157,14 +158,14 @@ impl Surface {
 }
 
 impl BrowserRequest<'_> {
-    /// A form, in the browser's language.
-    fn page(&self, page: &LoginPage) -> Answer {
-        self.surface.pages.login(page, text_of(self.headers, &header::ACCEPT_LANGUAGE))
+    /// A page, in the browser's language.
+    fn page(&self, page: &Page) -> Answer {
+        self.surface.pages.render(page, text_of(self.headers, &header::ACCEPT_LANGUAGE))
     }
 
-    /// A page without a form.
-    fn message(&self, message: &Message) -> Answer {
-        self.surface.pages.message(message, text_of(self.headers, &header::ACCEPT_LANGUAGE))
+    /// A page that is no step of a login.
+    fn message(&self, message: Message) -> Answer {
+        self.page(&message.page())
     }
 }
 

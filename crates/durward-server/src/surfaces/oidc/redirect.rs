@@ -46,16 +46,6 @@ pub(super) fn with_error(error: &AuthorizationError, issuer: &str) -> Answer {
     to(&error.redirect_uri, &parameters)
 }
 
-/// The source of CSP that an address is of. Sources have no addresses of IPv6: for these it is the scheme alone.
-pub(super) fn source_of(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once(':') else { return String::new() };
-    let host = rest.strip_prefix("//").and_then(|rest| rest.split(['/', '?']).next());
-    match (scheme, host) {
-        ("http" | "https", Some(host)) if !host.starts_with('[') => format!("{scheme}://{host}"),
-        (_, _) => format!("{scheme}:"),
-    }
-}
-
 /// An error about a request that was read.
 pub(super) fn error_of(
     authorization: &Authorization,
@@ -86,13 +76,5 @@ mod tests {
             place("https://a/cb?x=1", &[("e", Some("\r\nSet-Cookie: x"))]),
             "https://a/cb?x=1&e=%0D%0ASet-Cookie%3A+x"
         );
-    }
-
-    #[test]
-    fn forms_may_lead_to_the_application_and_nowhere_else() {
-        assert_eq!(source_of("https://a.example:8443/cb?x"), "https://a.example:8443");
-        assert_eq!(source_of("http://127.0.0.1:49152/"), "http://127.0.0.1:49152");
-        assert_eq!(source_of("http://[::1]:49152/"), "http:");
-        assert_eq!(source_of("org.example.app:/cb"), "org.example.app:");
     }
 }
