@@ -11,7 +11,7 @@ fn an_application_learns_who_logged_in() {
     let mut browser = world.browser();
     let form = browser.authorize(&[("login_hint", "an\"na")]);
     assert!(
-        form.text.contains("value=\"an&quot;na\"") && form.text.contains("name=\"password\""),
+        form.text.contains("value=\"an&#34;na\"") && form.text.contains("name=\"password\""),
         "{}",
         form.text
     );

@@ -103,7 +103,7 @@ fn consent_is_asked_once_for_a_client_and_its_scopes() {
     let with = |more: &[(&'static str, &'static str)]| [&asks[..], more].concat();
     assert_eq!(browser.authorize(&with(&[("prompt", "none")])).error(), "consent_required");
     let form = browser.authorize(&asks);
-    assert!(form.text.contains("The &lt;asking&gt; one"), "{}", form.text);
+    assert!(form.text.contains("The &#60;asking&#62; one"), "{}", form.text);
     assert_eq!(browser.answer(&form, &[("consent", "no")]).error(), "access_denied");
     let form = browser.authorize(&asks);
     let back = browser.answer(&form, &[("consent", "yes")]);

@@ -51,7 +51,7 @@ fn without_an_id_token_the_user_is_asked() {
     assert_eq!(browser.post("/oauth2/logout", &[("csrf", &csrf)]).back().0, BYE);
     assert_eq!(browser.session(), None);
     let nobody = browser.get("/oauth2/logout");
-    assert!(nobody.status == 200 && nobody.text.contains("logged out"), "{}", nobody.text);
+    assert!(nobody.status == 200 && nobody.text.contains("You are signed out"), "{}", nobody.text);
 }
 
 #[test]

@@ -274,7 +274,7 @@ impl Seen {
     /// A page that says why nothing is done; the browser is sent nowhere.
     pub(crate) fn stays(&self) {
         assert_eq!((self.status, self.location.as_deref()), (400, None), "{}", self.text);
-        assert!(self.text.starts_with("<!DOCTYPE html>"), "{}", self.text);
+        assert!(self.text.starts_with("<!doctype html>"), "{}", self.text);
         assert!(self.set_cookies.is_empty(), "{:?}", self.set_cookies);
     }
 }
