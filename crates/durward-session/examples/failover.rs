@@ -106,7 +106,10 @@ async fn main() {
         };
         if let (Some(stream), Some(logins)) = (of(|stop| stop.1), of(|stop| stop.2)) {
             let (stream, logins) = (stream.as_secs_f64(), logins.as_secs_f64());
-            println!("{name} killed, medians: stream {stream:.2} s, logins {logins:.2} s, {:.2} times", logins / stream);
+            println!(
+                "{name} killed, medians: stream {stream:.2} s, logins {logins:.2} s, {:.2} times",
+                logins / stream
+            );
         }
     }
 }
