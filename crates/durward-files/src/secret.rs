@@ -50,7 +50,9 @@ impl From<SecretFileError> for io::Error {
     fn from(error: SecretFileError) -> io::Error {
         match error {
             SecretFileError::Unreadable(error) => error,
-            other => io::Error::other(other),
+            error @ (SecretFileError::Exposed(_) | SecretFileError::TooLong(_) | SecretFileError::NoText) => {
+                io::Error::other(error)
+            }
         }
     }
 }

@@ -66,7 +66,9 @@ impl From<PasswordRefusal> for IdentityError {
     fn from(refusal: PasswordRefusal) -> IdentityError {
         match refusal {
             PasswordRefusal::Unreadable(error) => error,
-            other => IdentityError::new(other.to_string()),
+            refusal @ (PasswordRefusal::TooShort { .. } | PasswordRefusal::Breached) => {
+                IdentityError::new(refusal.to_string())
+            }
         }
     }
 }

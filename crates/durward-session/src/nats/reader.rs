@@ -398,16 +398,15 @@ mod tests {
                     told += 1;
                 }
                 ReadOutcome::HoldBack => {}
-                other => panic!("{other:?}"),
+                other @ (ReadOutcome::Tell(_) | ReadOutcome::Gap) => panic!("{other:?}"),
             }
         }
         assert_eq!(told, 25_000 / HELD_BACK_MAX);
-        match reader.read_signed(1).unwrap() {
-            ReadOutcome::Tell(NodeEvent::Delivered { number, after, .. }) => {
-                assert_eq!((number, after), (25_001, applied), "a record follows on what was told");
-            }
-            other => panic!("{other:?}"),
-        }
+        let ReadOutcome::Tell(NodeEvent::Delivered { number, after, .. }) = reader.read_signed(1).unwrap()
+        else {
+            panic!()
+        };
+        assert_eq!((number, after), (25_001, applied), "a record follows on what was told");
         assert!(reader.place.release().is_none());
         reader.read(RECORDS, None, b"").unwrap();
         let Some(NodeEvent::Idle { last, after }) = reader.place.release() else { panic!() };

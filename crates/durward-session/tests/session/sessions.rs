@@ -7,7 +7,7 @@ use durward_identity::session::{LimitPolicy, Purpose, Refusal, SessionId, Sessio
 use durward_identity::user::Account;
 use durward_session::{Administrator, Counter, Failed, Refused, SecondStepPolicy, ServiceSettings};
 
-use crate::support::{World, patient, user};
+use crate::support::{HOME, World, patient, user};
 
 fn in_mode(mode: Mode) -> ServiceSettings {
     ServiceSettings { node: NodeSettings { mode, ..NodeSettings::default() }, ..patient() }
