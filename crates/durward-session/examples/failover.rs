@@ -68,7 +68,7 @@ impl Successes {
     }
 }
 
-#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::main(flavor = "current_thread")]
 async fn main() {
     tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).init();
     let rounds = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(6);
