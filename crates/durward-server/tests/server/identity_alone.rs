@@ -14,7 +14,8 @@ use crate::support::{Directory, TestServer, clock, request_json};
 const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
 
 const USERS: &str = "sapl.http = true\nauth.danger_allow_no_auth = true\npolicies.poll_ms = 20\n\
-                     [identity]\nusers = 'users'\nhash_memory_kib = 8\nhash_passes = 1\n";
+                     [identity]\nusers = 'users'\nhash_memory_kib = 8\nhash_passes = 1\n\
+                     subjects_asserted_by = 'danger-anybody'\n";
 
 const ALL_MAY: &str = "policy \"all may\" permit\n";
 
@@ -48,7 +49,7 @@ fn a_node_with_users_and_no_policies_is_healthy_and_permits_nothing() {
     assert!(health["warnings"].to_string().contains("there are no policies"), "{health}");
     let login = json!({ "user": "anna", "password": "secret" });
     server.eventually("anna gets in", |server| post(server, "/v1/login", None, &login).status == 200);
-    assert_ne!(decision(&server), "PERMIT");
+    assert_eq!(decision(&server), "NOT_APPLICABLE");
     let xacml = server.send(
         "POST",
         "/pdp",
