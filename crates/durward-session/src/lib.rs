@@ -25,6 +25,7 @@
 
 mod audit;
 mod challenge;
+mod clocks;
 mod counters;
 mod device;
 mod directory;
@@ -49,6 +50,7 @@ mod turned_away;
 use std::sync::Arc;
 
 pub use audit::{AuditSettings, AuditSync, SessionAuditLog};
+pub use clocks::{ClockReport, ClockStanding, NodeClock};
 pub use counters::{Counter, Counters};
 pub use directory::{DirectoryFault, DirectoryFuture, Embedded, UserDirectory};
 pub use durward_identity as identity;

@@ -111,7 +111,7 @@ impl Builder {
         let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
         let (orders, ordered) = mpsc::channel(ORDERS_MAX);
         let (link, told) = NodeLink::new();
-        let complaint = link.complaint();
+        let (complaint, clocks) = (link.complaint(), link.clocks());
         let (outlook, seen) = watch::channel(node.outlook());
         let listeners = Listeners::new();
         let driver = SessionDriver {
@@ -144,6 +144,7 @@ impl Builder {
             listeners,
             outlook: seen,
             complaint,
+            clocks,
             counters,
             audit,
             runtime,

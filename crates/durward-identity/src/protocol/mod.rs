@@ -19,6 +19,7 @@ mod freshness;
 mod message;
 mod node;
 mod outbox;
+mod repeats;
 mod settings;
 #[cfg(test)]
 mod tests;

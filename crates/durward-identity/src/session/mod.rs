@@ -24,6 +24,6 @@ pub use sealed::{SEALED_LENGTH_MAX, open_text, seal_text};
 pub use sessions::{
     FreshnessProof, Purpose, SessionLimitReached, SessionSettings, SessionTable, ValidationGate,
 };
-pub(crate) use shard::Confirmation;
+pub(crate) use shard::{Confirmation, RevocationReach};
 pub use shard::{LimitPolicy, Session};
 pub use token::{Refusal, Scratch, SessionClaims, TOKEN_LENGTH_MAX};

@@ -16,7 +16,7 @@ use super::ended::EndedSessions;
 use super::key::{KeyRing, SealKey};
 use super::name::{Properties, SessionId, User};
 use super::record::{ENDED_MAX, LiveSession, Revocation, SessionChange, Touch};
-use super::shard::{Confirmation, LimitPolicy, Session, Shard, TokenLookup};
+use super::shard::{Confirmation, LimitPolicy, RevocationReach, Session, Shard, TokenLookup};
 use super::token::{self, Refusal, Scratch, SessionClaims};
 use crate::entropy::Entropy;
 use crate::{CLOCK_SKEW_MAX, IdentityError, Moment, Stamp};
@@ -440,7 +440,7 @@ impl SessionTable {
     }
 
     /// Ends sessions.
-    pub(crate) fn revoke(&self, revocation: &Revocation, now: Moment) {
+    pub(crate) fn revoke(&self, revocation: &Revocation, now: Moment, reach: RevocationReach) {
         // The stamps that it ends may be ahead by as much as clocks differ, and are believed for as much longer.
         let until = now.plus(self.settings.lifetime_max).plus(2 * CLOCK_SKEW_MAX);
         match revocation {
@@ -453,7 +453,7 @@ impl SessionTable {
                 let stamp = stamp.sane(now);
                 let until = until.max(now.plus(self.settings.devices_max).plus(2 * CLOCK_SKEW_MAX));
                 let mut part = self.part(user.key()).write();
-                self.end_known(&mut part, Some(user.key()), stamp);
+                self.end_before(&mut part, Some(user.key()), stamp, reach);
                 let before = part.revoked_count();
                 let ended = part.revoke_user(user.key(), stamp, until);
                 self.count(&part, before, ended);
@@ -463,19 +463,22 @@ impl SessionTable {
             Revocation::All { before } => {
                 let stamp = before.sane(now);
                 self.all_before.fetch_max(stamp.us(), Ordering::AcqRel);
-                if self.confirmed.load(Ordering::Relaxed) > stamp.us() {
-                    self.parts.iter().for_each(|part| self.end_known(&mut part.write(), None, stamp));
+                let newest = match reach {
+                    RevocationReach::Known => &self.seen,
+                    RevocationReach::Confirmed | RevocationReach::Stamped => &self.confirmed,
+                };
+                if newest.load(Ordering::Relaxed) > stamp.us() {
+                    self.parts.iter().for_each(|part| self.end_before(&mut part.write(), None, stamp, reach));
                 }
             }
         }
     }
 
-    /// Ends the sessions that the store knew before it knew of a revocation, though their stamps are after it: who revoked had not
-    /// heard of them, and his clock is behind. They are ended one by one. A later stamp for the revocation itself would
-    /// end sessions that the store has after it, on those nodes alone that still held the ones before it. A revocation that comes late,
-    /// or twice, was for none of those that began when every clock had passed its stamp: they stay.
-    fn end_known(&self, part: &mut Shard, key: Option<&str>, stamp: Stamp) {
-        for (id, ends) in part.confirmed_after(key, stamp) {
+    /// Ends the sessions that a revocation comes after, though their stamps are after its own: who revoked had not heard of them and has a
+    /// clock behind theirs, by whatever. The order counts, and no clock. They are ended one by one: a later stamp for the revocation
+    /// itself would end sessions that the store has after it, on those nodes alone that still held the ones before it.
+    fn end_before(&self, part: &mut Shard, key: Option<&str>, stamp: Stamp, reach: RevocationReach) {
+        for (id, ends) in part.before_in_order(key, stamp, reach) {
             // First said, then taken out, under the part's lock: see `note`.
             self.revoked.fetch_add(usize::from(self.ended.insert(id, ends)), Ordering::Relaxed);
             self.live.fetch_sub(usize::from(part.end(id)), Ordering::Relaxed);
@@ -550,7 +553,9 @@ impl SessionTable {
         let part = self.parts.get(number)?.read();
         let users = part.revoked_users();
         let revocations = users.map(|(user, before)| Revocation::User { user, before }).collect();
-        Some((part.live().collect(), revocations))
+        // What was revoked with all and is not swept yet must not come back where the clock was set back meanwhile.
+        let is_live = |(live, _): &(LiveSession, Moment)| live.stamp > self.all_before();
+        Some((part.live().filter(is_live).collect(), revocations))
     }
 
     fn all_before(&self) -> Stamp {

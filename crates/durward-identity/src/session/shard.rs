@@ -52,6 +52,17 @@ pub(crate) enum Confirmation {
     Unconfirmed,
 }
 
+/// Which sessions a revocation of a user, or of all, comes after, besides those whose stamps say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RevocationReach {
+    /// After all that this node knows: it was asked for here, or another node told of it, where there is no store.
+    Known,
+    /// After all that the store confirmed: this node reads the store in order, and has come to the revocation.
+    Confirmed,
+    /// After those with a stamp of about the same time: it is a part of what is known, and nobody says what came before it.
+    Stamped,
+}
+
 /// The result of looking up a decrypted token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenLookup {
@@ -290,11 +301,22 @@ impl Shard {
         ended.len()
     }
 
-    /// The confirmed sessions of a user, or of all, with a stamp after this one, but no further than clocks differ; and when each ends.
-    pub(super) fn confirmed_after(&self, key: Option<&str>, stamp: Stamp) -> Vec<(SessionId, Moment)> {
+    /// The sessions of a user, or of all, that a revocation ends although their stamps are after its own; and when each ends.
+    pub(super) fn before_in_order(
+        &self,
+        key: Option<&str>,
+        stamp: Stamp,
+        reach: RevocationReach,
+    ) -> Vec<(SessionId, Moment)> {
         let latest = stamp.moment().plus(CLOCK_SKEW_MAX);
-        let is_one =
-            |kept: &SessionSlot| kept.is_confirmed && kept.stamp > stamp && kept.stamp.moment() <= latest;
+        let is_one = |kept: &SessionSlot| {
+            kept.stamp > stamp
+                && match reach {
+                    RevocationReach::Known => true,
+                    RevocationReach::Confirmed => kept.is_confirmed,
+                    RevocationReach::Stamped => kept.is_confirmed && kept.stamp.moment() <= latest,
+                }
+        };
         let ends = |kept: &SessionSlot| (SessionId(kept.id), Moment::from_s(kept.ends_s));
         match key {
             Some(key) => self.of_user(key).filter(|(_, it)| is_one(it)).map(|(_, it)| ends(it)).collect(),

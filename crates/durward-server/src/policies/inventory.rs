@@ -54,6 +54,11 @@ impl Inventory {
         Inventory { looks, texts: texts.iter().map(|text| (text.name.clone(), digest(text))).collect() }
     }
 
+    /// Whether there are no policies.
+    pub(super) fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
     /// Whether other files have the same texts.
     pub(super) fn has_texts_of(&self, other: &Inventory) -> bool {
         self.texts == other.texts

@@ -156,8 +156,21 @@ impl Policies {
         self.replace_all(in_force, looks.unwrap_or_default())
     }
 
+    /// Whether the node is there for its users alone. Policies that were in force and are gone stay: somebody removed them by mistake.
+    fn goes_without(&self, in_force: &InForce) -> bool {
+        let settings = &in_force.settings;
+        settings.identity.is_on()
+            && settings.policies.are_not_there()
+            && self.inventory.as_ref().is_none_or(Inventory::is_empty)
+    }
+
     fn replace_all(&mut self, in_force: &InForce, looks: Looks) -> Result<Replaced, Refused> {
-        let texts = in_force.intake.directory(&in_force.settings.policies.path)?.texts;
+        let texts = if self.goes_without(in_force) {
+            tracing::warn!("{NO_POLICIES}");
+            Vec::new()
+        } else {
+            in_force.intake.directory(&in_force.settings.policies.path)?.texts
+        };
         let inventory = Inventory::of(looks, &texts);
         let is_same = self.inventory.as_ref().is_some_and(|before| before.has_texts_of(&inventory));
         let loaded = match in_force.pdp.load_full() {
@@ -220,6 +233,10 @@ impl Policies {
         }
     }
 }
+
+/// What operators read of a node that has users and no policies.
+pub(crate) const NO_POLICIES: &str = "there are no policies: every decision is NotApplicable. Make a directory `policies` beside \
+                                      `durward.toml`, or name another one as `policies.path`";
 
 /// What came of reading policies.
 enum Replaced {

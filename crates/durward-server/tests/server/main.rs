@@ -25,6 +25,7 @@ mod half_closed;
 mod hostile;
 mod http2;
 mod identity;
+mod identity_alone;
 #[cfg(feature = "tls")]
 mod jwt;
 mod large_directories;

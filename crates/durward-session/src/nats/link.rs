@@ -23,16 +23,26 @@ use super::{NatsShared, fresh, stream, writer};
 use crate::store::{NodeLink, ORDERS_MAX, StoreCommand};
 
 /// How often the link looks at itself.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How often the stream is asked when nobody asks.
 const BEAT_EVERY: Duration = Duration::from_millis(900);
+
+/// How soon it is asked again after it refused an answer, as it does while its servers elect a leader.
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// After so long without an answer of the stream, it counts as gone. The node itself believes it for as long.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// How long to wait before the stream is opened again.
-const PAUSE: Duration = Duration::from_millis(300);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long each answer may take when a stream is opened that was open before. While its servers elect a leader most questions are not
+/// refused, but lost: whoever waits longer for one hears of the new leader later.
+const OPEN_AGAIN_WITHIN: Duration = Duration::from_millis(400);
+
+/// Every so many tries to open a stream again, it is looked whether it is there at all.
+const LOOK_TRIES: u32 = 4;
 
 /// How long the writer may take to finish when the node stops.
 const FINISH_WITHIN: Duration = Duration::from_secs(2);
@@ -63,6 +73,8 @@ struct NatsLink {
     count: u64,
     life: u64,
     state: LinkState,
+    /// How often it was tried to open the stream since it last answered.
+    tries: u32,
     under_way: JoinSet<LinkCompletion>,
     /// What named the stream that the node's numbers are of.
     made: Option<String>,
@@ -91,6 +103,7 @@ pub(super) async fn keep(
         connection,
         count: 0,
         life: 0,
+        tries: 0,
         state: LinkState::Down { next_try: Instant::now(), is_trying: false },
         under_way: JoinSet::new(),
         made: None,
@@ -158,6 +171,9 @@ impl NatsLink {
                     Ok(last) => last,
                     Err(error) => {
                         tracing::debug!("the session store does not answer: {error}");
+                        if let LinkState::Up { beat, .. } = &mut self.state {
+                            *beat = beat.checked_sub(BEAT_EVERY - ASK_AGAIN_AFTER).unwrap_or(*beat);
+                        }
                         return true;
                     }
                 };
@@ -185,6 +201,7 @@ impl NatsLink {
         }
         let now = Instant::now();
         self.state = LinkState::Up { heard: now, beat: now };
+        self.tries = 0;
         self.said = None;
         self.node.complain(None);
         tracing::info!("session store: stream `{}` answers", self.shared.settings.stream);
@@ -251,13 +268,33 @@ impl NatsLink {
 
     fn open(&mut self) {
         let (shared, life) = (self.shared.clone(), self.life);
+        self.tries = self.tries.wrapping_add(1);
+        let (was_open, asks_first) = (self.made.is_some(), !self.tries.is_multiple_of(LOOK_TRIES));
         self.under_way.spawn(async move {
-            let NatsShared { context, settings, retention, subjects, .. } = &*shared;
-            let opened = match stream::open(context, settings, retention, subjects).await {
-                Ok(made) => fresh::ask(&shared).await.map(|last| OpenedStream { made, last }),
-                Err(error) => Err(error),
-            };
+            let opened =
+                if was_open { open_again(&shared, asks_first).await } else { open_first(&shared).await };
             LinkCompletion::Opened { life, opened }
         });
     }
+}
+
+async fn open_first(shared: &NatsShared) -> Result<OpenedStream, IdentityError> {
+    let NatsShared { context, settings, retention, subjects, .. } = shared;
+    let made = stream::open(context, settings, retention, subjects).await?;
+    fresh::ask(shared).await.map(|last| OpenedStream { made, last })
+}
+
+/// The question comes first: a stream without a leader refuses it at once, and says nothing at all about itself. One that was deleted refuses it
+/// too, hence `asks_first` is not always true.
+async fn open_again(shared: &NatsShared, asks_first: bool) -> Result<OpenedStream, IdentityError> {
+    let NatsShared { context, settings, retention, subjects, .. } = shared;
+    let silent = |_| IdentityError::new(format!("stream `{}` has no leader that answers", settings.stream));
+    let within = OPEN_AGAIN_WITHIN.min(settings.answer_within);
+    if asks_first {
+        timeout(within, fresh::ask(shared)).await.map_err(silent)??;
+    }
+    let opened = stream::open(context, settings, retention, subjects);
+    let made = timeout(within, opened).await.map_err(silent)??;
+    let last = timeout(within, fresh::ask(shared)).await.map_err(silent)??;
+    Ok(OpenedStream { made, last })
 }

@@ -34,7 +34,9 @@
 //! A server that loses power loses what it had not flushed: two minutes, unless `sync_interval: always` is set there. When that
 //! happens to a majority at once, records that were acknowledged are gone. `docs/identity-cluster.md` says how to set it.
 
+mod clocks;
 mod connect;
+mod fetch;
 mod fresh;
 mod link;
 mod peers;
@@ -52,6 +54,7 @@ use async_nats::jetstream::{self, Context};
 use durward_identity::protocol::Mode;
 use durward_identity::{Entropy, IdentityError, SystemEntropy};
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 
 pub use self::settings::{NatsLogin, NatsSettings, Retention, SERVERS_MAX, STREAM_NAME_LENGTH_MAX};
 use self::sign::MessageSigner;
@@ -80,6 +83,8 @@ struct NatsShared {
     signer: MessageSigner,
     /// A record that this node cannot read, and without which it must not go on.
     unreadable: watch::Sender<Option<String>>,
+    /// What time the stream's leader said it was.
+    store_times: clocks::StoreTimes,
 }
 
 impl Nats {
@@ -134,8 +139,13 @@ async fn work(nats: Nats, orders: mpsc::Receiver<StoreCommand>, node: NodeLink) 
     context.set_timeout(settings.answer_within);
     let subjects = ClusterSubjects::new(&settings.stream, &name);
     let unreadable = watch::Sender::new(None);
-    let shared = NatsShared { settings, retention, clock, client, context, subjects, signer, unreadable };
+    let store_times = clocks::StoreTimes::default();
+    let shared =
+        NatsShared { settings, retention, clock, client, context, subjects, signer, unreadable, store_times };
     let shared = Arc::new(shared);
+    // It ends with this task.
+    let mut compared = JoinSet::new();
+    compared.spawn(clocks::compare(shared.clone(), name.clone(), node.clone()));
     match mode {
         Mode::None => peers::talk(shared, name, orders, node).await,
         Mode::BestEffort | Mode::AssuredWrite | Mode::AssuredRead => {

@@ -20,7 +20,7 @@ use super::sign::{MessageSigner, SignedSubject, UNSIGNED};
 use crate::store::{NodeLink, NodeSnapshot, StoreCommand};
 
 /// Who says it.
-const FROM: &str = "Durward-Node";
+pub(super) const FROM: &str = "Durward-Node";
 /// Which part of an answer it is, from 0 on.
 const PART: &str = "Durward-Part";
 /// Stands in the last part.

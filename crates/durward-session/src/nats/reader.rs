@@ -6,6 +6,7 @@
 //! Whoever may publish at the servers and is no node must not slow logins down: what no node has signed costs a look at its length, or
 //! one HMAC, and reaches the node at most once in [`HELD_BACK_MAX`] messages.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,9 +20,9 @@ use futures_util::StreamExt;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::NatsShared;
 use super::sign::{MessageSigner, SIGNED_BYTES_MAX, SignedSubject, UNSIGNED};
 use super::subject::record_id;
+use super::{NatsShared, fetch};
 use crate::store::NodeLink;
 
 /// How many messages that no node has signed are passed over before the node is told how far the stream has been read. A heartbeat of the
@@ -29,20 +30,21 @@ use crate::store::NodeLink;
 const HELD_BACK_MAX: u64 = 256;
 
 /// The server says at least so often that it is there.
-const HEARTBEAT: Duration = Duration::from_millis(500);
+const HEARTBEAT: Duration = Duration::from_millis(150);
 
-/// After so long without any word, another consumer is made.
-const SILENCE_MAX: Duration = Duration::from_millis(1600);
+/// After so long without any word, another consumer is made: when the server that holds it dies, nothing is heard until then, and no login
+/// is answered.
+const SILENCE_MAX: Duration = Duration::from_millis(600);
 
 /// After so long without a reader, the server forgets a consumer.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
 
-/// How long making a consumer may take: where the server that was to hold it has just died, none is made, and the next try asks
-/// another one.
-const MADE_WITHIN: Duration = Duration::from_millis(700);
+/// How long making a consumer may take: where the server that was to hold it has just died, or while there is no leader that could make it, none
+/// is made, and the next try asks again.
+const MADE_WITHIN: Duration = Duration::from_secs(1);
 
 /// How long to wait before the next try.
-const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
 /// From which number on records are wanted; and how often that was said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +55,7 @@ pub(super) struct WantedFrom {
 
 /// Where reading is.
 #[derive(Default)]
-struct ReadPosition {
+pub(super) struct ReadPosition {
     /// The number of the last message that was told, or from which reading began.
     after: u64,
     /// The number of the last message that came. What lies between is nobody's and was held back.
@@ -73,6 +75,21 @@ impl ReadPosition {
         (self.after, self.seen) = (after, after);
     }
 
+    pub(super) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Which message comes next, counted as a consumer counts.
+    pub(super) fn next_count(&self) -> u64 {
+        self.count + 1
+    }
+
+    /// Takes note of a message that is none of this node's.
+    pub(super) fn pass(&mut self, message: &StreamedRecord<'_>) {
+        self.count += 1;
+        self.seen = message.number;
+    }
+
     /// That everything up to the last message has been read, if the node was not told so.
     fn release(&mut self) -> Option<NodeEvent> {
         let (last, after) = (self.seen, self.after);
@@ -82,19 +99,21 @@ impl ReadPosition {
 }
 
 /// A message of the stream.
-struct StreamedRecord<'m> {
-    number: u64,
+pub(super) struct StreamedRecord<'m> {
+    pub(super) number: u64,
     /// Which one of this consumer it is, from 1 on.
-    count: u64,
-    subject: &'m str,
+    pub(super) count: u64,
+    pub(super) subject: &'m str,
     /// What names the record.
-    id: Option<&'m str>,
-    payload: &'m [u8],
+    pub(super) id: Option<&'m str>,
+    pub(super) payload: &'m [u8],
+    /// When the stream's leader took it, by its clock, in milliseconds since 1970 began; where a consumer sent it at once.
+    pub(super) taken_ms: Option<i64>,
 }
 
 /// What a message means.
 #[derive(Debug)]
-enum ReadOutcome {
+pub(super) enum ReadOutcome {
     Tell(NodeEvent),
     /// Nobody's: the node need not be told at once.
     HoldBack,
@@ -103,7 +122,7 @@ enum ReadOutcome {
 }
 
 /// How messages are read.
-struct RecordReading<'s> {
+pub(super) struct RecordReading<'s> {
     signer: &'s MessageSigner,
     stream: &'s str,
     /// Where this node asks how fresh it is.
@@ -111,7 +130,7 @@ struct RecordReading<'s> {
 }
 
 /// Why a consumer was given up.
-enum ConsumerEnd {
+pub(super) enum ConsumerEnd {
     /// The node wants to hear from another place on.
     Asked,
     /// Something is missing, or nothing comes.
@@ -141,12 +160,13 @@ pub(super) async fn read(shared: Arc<NatsShared>, mut wanted: watch::Receiver<Wa
             ConsumerEnd::Node => return,
         }
         place.count = 0;
-        over = match consume(&shared, place.seen).await {
-            Ok(messages) => follow(&shared, messages, &mut place, &mut wanted, &node).await,
-            Err(message) => {
-                tracing::debug!("cannot read the session store: {message}");
-                if wanted.has_changed().unwrap_or(true) { ConsumerEnd::Asked } else { ConsumerEnd::Broken }
+        let consumer = pin!(consume(&shared, place.seen));
+        over = match fetch::until_made(&shared, consumer, &mut place, &wanted, &node).await {
+            Ok(messages) => {
+                place.count = 0;
+                follow(&shared, messages, &mut place, &mut wanted, &node).await
             }
+            Err(end) => end,
         };
         if wanted.has_changed().is_err() {
             return;
@@ -183,11 +203,7 @@ async fn follow(
     wanted: &mut watch::Receiver<WantedFrom>,
     node: &NodeLink,
 ) -> ConsumerEnd {
-    let reading = RecordReading {
-        signer: &shared.signer,
-        stream: &shared.settings.stream,
-        own_fresh: &shared.subjects.own_fresh,
-    };
+    let reading = RecordReading::of(shared);
     loop {
         let next = tokio::select! {
             biased;
@@ -216,8 +232,12 @@ async fn follow(
         }
         let message = StreamMessage { message, context: shared.context.clone() };
         let Some(record) = streamed(&message) else { return ConsumerEnd::Broken };
+        let taken_ms = record.taken_ms.filter(|_| record.subject == reading.own_fresh);
         match reading.read(&record, place) {
             Ok(ReadOutcome::Tell(event)) => {
+                if let Some(taken_ms) = taken_ms {
+                    shared.store_times.note(taken_ms, (shared.clock)());
+                }
                 if !node.happened(event).await {
                     return ConsumerEnd::Node;
                 }
@@ -241,6 +261,7 @@ fn streamed(message: &StreamMessage) -> Option<StreamedRecord<'_>> {
         subject: message.subject.as_str(),
         id: id.map(|id| id.as_str()),
         payload: &message.payload,
+        taken_ms: i64::try_from(info.published.unix_timestamp_nanos() / 1_000_000).ok(),
     })
 }
 
@@ -250,14 +271,31 @@ fn is_complete(headers: Option<&HeaderMap>, place: &ReadPosition) -> bool {
     last.is_none_or(|last| last.as_str().parse() == Ok(place.count))
 }
 
-impl RecordReading<'_> {
+impl<'s> RecordReading<'s> {
+    pub(super) fn of(shared: &'s NatsShared) -> RecordReading<'s> {
+        RecordReading {
+            signer: &shared.signer,
+            stream: &shared.settings.stream,
+            own_fresh: &shared.subjects.own_fresh,
+        }
+    }
+
     /// What a message means. What no node has signed is passed over: it was promised to nobody.
     ///
     /// # Errors
     /// A node wrote it, and none of this version. Whoever went on without it might accept sessions that it ends.
-    fn read(&self, message: &StreamedRecord<'_>, place: &mut ReadPosition) -> Result<ReadOutcome, String> {
+    pub(super) fn read(
+        &self,
+        message: &StreamedRecord<'_>,
+        place: &mut ReadPosition,
+    ) -> Result<ReadOutcome, String> {
         if message.count != place.count + 1 {
             return Ok(ReadOutcome::Gap);
+        }
+        // Fetched while the consumer was being made.
+        if message.number <= place.seen {
+            place.count += 1;
+            return Ok(ReadOutcome::HoldBack);
         }
         let (number, after) = (message.number, place.after);
         let event = match self.signed(message) {
@@ -366,7 +404,8 @@ mod tests {
             self.number += 1;
             let reading = RecordReading { signer: &self.signer, stream: STREAM, own_fresh: FRESH };
             let (number, count) = (self.number, self.place.count + 1);
-            reading.read(&StreamedRecord { number, count, subject, id, payload }, &mut self.place)
+            let record = StreamedRecord { number, count, subject, id, payload, taken_ms: None };
+            reading.read(&record, &mut self.place)
         }
 
         fn read_signed(&mut self, secret: u8) -> Result<ReadOutcome, String> {
@@ -436,7 +475,8 @@ mod tests {
         reader.read(RECORDS, None, b"").unwrap();
         reader.place.count -= 1;
         let reading = RecordReading { signer: &reader.signer, stream: STREAM, own_fresh: FRESH };
-        let message = StreamedRecord { number: 3, count: 3, subject: RECORDS, id: None, payload: b"" };
+        let (subject, payload) = (RECORDS, b"".as_slice());
+        let message = StreamedRecord { number: 3, count: 3, subject, id: None, payload, taken_ms: None };
         assert!(matches!(reading.read(&message, &mut reader.place), Ok(ReadOutcome::Gap)));
     }
 }

@@ -31,6 +31,8 @@ pub(super) enum SignedSubject<'p> {
     News { node: &'p str },
     /// The question of a node, in the mode `none`, for all that others know.
     Question { node: &'p str, asked: &'p str },
+    /// What time it is at a node.
+    Clock { node: &'p str },
     /// A part of what a node answers who asked for all it knows.
     Part { node: &'p str, asked: &'p str, number: usize, is_last: bool },
 }
@@ -87,6 +89,7 @@ impl MessageSigner {
             SignedSubject::Record(id) => format!("record {stream} {id}"),
             SignedSubject::News { node } => format!("news {stream} {node}"),
             SignedSubject::Question { node, asked } => format!("question {stream} {node} {asked}"),
+            SignedSubject::Clock { node } => format!("clock {stream} {node}"),
             SignedSubject::Part { node, asked, number, is_last } => {
                 format!("part {stream} {node} {asked} {number} {is_last}")
             }

@@ -1,7 +1,7 @@
 //! What is sent under which subject, and how long it is kept.
 //!
 //! Under `durward.STREAM.` there are `r.KIND` for records, `f.NODE` for a node's questions about freshness, and outside the
-//! stream, for the mode `none`, `tell` and `ask`.
+//! stream, for the mode `none`, `tell` and `ask`, and in all modes `clock`.
 
 use std::time::Duration;
 
@@ -28,6 +28,17 @@ impl ClusterSubjects {
     /// What the stream keeps.
     pub(super) fn of_stream(&self) -> Vec<String> {
         vec![format!("{}.r.>", self.root), format!("{}.f.*", self.root)]
+    }
+
+    /// All that the stream keeps, as one subject.
+    pub(super) fn all(&self) -> String {
+        format!("{}.>", self.root)
+    }
+
+    /// Whether another node asks there how fresh it is.
+    pub(super) fn is_question_of_another(&self, subject: &str) -> bool {
+        subject != self.own_fresh
+            && subject.strip_prefix(self.root.as_str()).is_some_and(|rest| rest.starts_with(".f."))
     }
 
     /// What this node wants of the stream: all records, and its own questions.
@@ -57,6 +68,10 @@ impl ClusterSubjects {
 
     pub(super) fn ask(&self) -> String {
         format!("{}.ask", self.root)
+    }
+
+    pub(super) fn clock(&self) -> String {
+        format!("{}.clock", self.root)
     }
 }
 

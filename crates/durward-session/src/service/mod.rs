@@ -38,6 +38,7 @@ use tokio::time::timeout;
 use crate::Clock;
 use crate::audit::SessionAuditLog;
 use crate::challenge::{Challenges, derive};
+use crate::clocks::ClockReport;
 use crate::counters::{Counter, Counters};
 use crate::device::Devices;
 use crate::directory::{DirectoryFault, UserDirectory};
@@ -100,6 +101,7 @@ pub(crate) struct ServiceParts {
     pub(crate) outlook: watch::Receiver<NodeHealth>,
     /// The store's, for as long as it cannot be used.
     pub(crate) complaint: watch::Receiver<Option<String>>,
+    pub(crate) clocks: watch::Receiver<ClockReport>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) audit: Option<SessionAuditLog>,
     pub(crate) runtime: Handle,
@@ -191,6 +193,13 @@ impl Service {
     /// Why the store cannot be used at the moment, in the operator's words; `None` when it can, or does not say.
     pub fn store_complaint(&self) -> Option<String> {
         self.0.parts.complaint.borrow().clone()
+    }
+
+    /// How this node's clock compares with those of others, as far as its store can say. A node whose clock is
+    /// [wrong](crate::ClockStanding::Wrong) goes on, and should get no requests: others refuse its tokens, and it accepts sessions beyond
+    /// their end.
+    pub fn clocks(&self) -> ClockReport {
+        self.0.parts.clocks.borrow().clone()
     }
 
     /// Waits until the node lacks nothing and can give sessions. `false` when it has stopped.

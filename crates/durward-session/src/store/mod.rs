@@ -40,6 +40,8 @@ use durward_identity::protocol::{NodeEffect, NodeEvent, RecordId};
 use durward_identity::session::SessionRecord;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::clocks::ClockReport;
+
 /// How many orders may wait for a store.
 pub const ORDERS_MAX: usize = 8192;
 
@@ -135,17 +137,26 @@ pub struct NoNodeSnapshot;
 
 /// The way from a store to its node.
 #[derive(Clone, Debug)]
-pub struct NodeLink(mpsc::Sender<StoreMessage>, watch::Sender<Option<String>>);
+pub struct NodeLink(mpsc::Sender<StoreMessage>, watch::Sender<Option<String>>, watch::Sender<ClockReport>);
 
 impl NodeLink {
     pub(crate) fn new() -> (NodeLink, mpsc::Receiver<StoreMessage>) {
         let (sender, receiver) = mpsc::channel(EVENTS_MAX);
-        (NodeLink(sender, watch::Sender::new(None)), receiver)
+        (NodeLink(sender, watch::Sender::new(None), watch::Sender::default()), receiver)
     }
 
     /// Why the store cannot be used at the moment, in the operator's words, for the node's health; `None` when it can.
     pub fn complain(&self, message: Option<&str>) {
         self.1.send_replace(message.map(str::to_owned));
+    }
+
+    /// How this node's clock compares with those of others.
+    pub fn compared(&self, report: ClockReport) {
+        self.2.send_replace(report);
+    }
+
+    pub(crate) fn clocks(&self) -> watch::Receiver<ClockReport> {
+        self.2.subscribe()
     }
 
     pub(crate) fn complaint(&self) -> watch::Receiver<Option<String>> {

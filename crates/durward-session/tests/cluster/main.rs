@@ -9,6 +9,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod clocks;
 mod codes;
 mod grants;
 mod load;

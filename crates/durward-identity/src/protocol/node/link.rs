@@ -3,7 +3,7 @@
 use super::SessionNode;
 use crate::protocol::message::NodeEffect;
 use crate::protocol::settings::Mode;
-use crate::session::{Revocation, SessionRecord};
+use crate::session::{Revocation, RevocationReach, SessionRecord};
 use crate::{IdentityError, Moment};
 
 /// The link to the store. In the mode `none`, the other nodes stand in its place at the start.
@@ -130,7 +130,7 @@ impl SessionNode {
     /// Another node has said what it knows.
     pub(super) fn learn(&mut self, now: Moment, records: Vec<SessionRecord>, effects: &mut Vec<NodeEffect>) {
         for record in records {
-            self.apply(now, record, effects);
+            self.apply(now, record, RevocationReach::Stamped, effects);
         }
         if let StoreLink::Starting { .. } = self.link {
             self.ready();
@@ -148,7 +148,7 @@ impl SessionNode {
             }
             Some(until) if until <= now => {
                 let before = self.stamps.next(now);
-                self.sessions.revoke(&Revocation::All { before }, now);
+                self.sessions.revoke(&Revocation::All { before }, now, RevocationReach::Stamped);
                 self.ready();
             }
             Some(_) => {}

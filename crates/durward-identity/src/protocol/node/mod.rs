@@ -11,14 +11,15 @@ use std::sync::Arc;
 use self::link::StoreLink;
 use super::freshness::FreshnessQueries;
 use super::message::{AskId, AskOutcome, Lack, NodeEffect, NodeEvent, NodeHealth};
-use super::outbox::RecordOutbox;
+use super::outbox::{RecordId, RecordOutbox};
+use super::repeats::AppliedRevocations;
 use super::settings::{Mode, NodeSettings, OnLost};
 use super::used::{CodeUse, UsedCodes};
 use crate::entropy::{Entropy, bytes};
 use crate::moment::Stamps;
 use crate::session::{
-    ClusterKey, Confirmation, Revocation, SealedKey, SessionRecord, SessionTable, TOUCHES_MAX, Touch,
-    ValidationGate,
+    ClusterKey, Confirmation, Revocation, RevocationReach, SealedKey, SessionRecord, SessionTable,
+    TOUCHES_MAX, Touch, ValidationGate,
 };
 use crate::{IdentityError, Moment};
 
@@ -38,6 +39,7 @@ pub struct SessionNode {
     outbox: RecordOutbox,
     freshness: FreshnessQueries,
     used: UsedCodes,
+    revocations: AppliedRevocations,
     dropped: u64,
     /// Where sweeping is.
     turn: u64,
@@ -73,6 +75,7 @@ impl SessionNode {
             outbox: RecordOutbox::new(name),
             freshness: FreshnessQueries::default(),
             used: UsedCodes::default(),
+            revocations: AppliedRevocations::default(),
             dropped: 0,
             turn: 0,
             told_keys: 0,
@@ -165,7 +168,7 @@ impl SessionNode {
             NodeEvent::Lost => self.lost(now, effects),
             NodeEvent::Delivered { number, after, id, record } => {
                 if self.follows(now, number, after, effects) {
-                    let code = self.apply(now, record, effects);
+                    let code = self.apply_stored(now, id, record, effects);
                     let pending = self.outbox.arrived(id);
                     self.applied_up_to(now, number, effects);
                     pending.into_iter().for_each(|pending| self.arrived(now, pending, code, effects));
@@ -195,7 +198,7 @@ impl SessionNode {
                 self.give_permits(effects);
             }
             NodeEvent::Told { record } => {
-                self.apply(now, record, effects);
+                self.apply(now, record, RevocationReach::Known, effects);
             }
             NodeEvent::Knows { records } => self.learn(now, records, effects),
             NodeEvent::Tick => self.tick(now, effects),
@@ -241,8 +244,32 @@ impl SessionNode {
         Ok(Some(records))
     }
 
+    /// Takes in a record that the store has next in its order.
+    fn apply_stored(
+        &mut self,
+        now: Moment,
+        id: RecordId,
+        record: SessionRecord,
+        effects: &mut Vec<NodeEffect>,
+    ) -> CodeUse {
+        let is_repeated =
+            matches!(&record, SessionRecord::Revoked(Revocation::User { .. } | Revocation::All { .. }))
+                && !self.revocations.insert(id);
+        // Sessions that began between the two are none of its.
+        if is_repeated {
+            return CodeUse::Unclear;
+        }
+        self.apply(now, record, RevocationReach::Confirmed, effects)
+    }
+
     /// Takes in what a record says; and of a code, whether it was good until then.
-    fn apply(&mut self, now: Moment, record: SessionRecord, effects: &mut Vec<NodeEffect>) -> CodeUse {
+    fn apply(
+        &mut self,
+        now: Moment,
+        record: SessionRecord,
+        reach: RevocationReach,
+        effects: &mut Vec<NodeEffect>,
+    ) -> CodeUse {
         match record {
             SessionRecord::Used(code) => return self.used.insert(code),
             SessionRecord::Login(live) => {
@@ -256,7 +283,7 @@ impl SessionNode {
                     }
                     Revocation::Session { .. } | Revocation::Ended { .. } => {}
                 }
-                self.sessions.revoke(&revocation, now);
+                self.sessions.revoke(&revocation, now, reach);
                 effects.push(NodeEffect::Ended(revocation));
             }
             SessionRecord::Touched(touches) => touches.iter().for_each(|touch| self.sessions.touch(touch)),

@@ -7,8 +7,8 @@ use crate::protocol::outbox::{OnStored, PendingRecord};
 use crate::protocol::settings::Mode;
 use crate::protocol::used::CodeUse;
 use crate::session::{
-    Confirmation, Level, LiveSession, Properties, Revocation, Session, SessionChange, SessionId,
-    SessionRecord, UsedCode, User, ValidationGate,
+    Confirmation, Level, LiveSession, Properties, Revocation, RevocationReach, Session, SessionChange,
+    SessionId, SessionRecord, UsedCode, User, ValidationGate,
 };
 
 impl SessionNode {
@@ -113,7 +113,7 @@ impl SessionNode {
         revocation: Revocation,
         effects: &mut Vec<NodeEffect>,
     ) {
-        self.sessions.revoke(&revocation, now);
+        self.sessions.revoke(&revocation, now, RevocationReach::Known);
         effects.push(NodeEffect::Ended(revocation.clone()));
         self.publish(now, ask, SessionRecord::Revoked(revocation), effects);
     }

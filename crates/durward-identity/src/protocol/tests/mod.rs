@@ -50,6 +50,18 @@ fn assured_read_accepts_no_session_whose_end_was_acknowledged() {
     all_live(Mode::AssuredRead, OnLost::Refuse);
 }
 
+/// Nodes whose clocks are further apart than they may be refuse sessions that live. None accepts one whose end was acknowledged.
+#[test]
+fn ends_of_sessions_hold_with_clocks_that_are_too_far_apart() {
+    for mode in [Mode::AssuredWrite, Mode::AssuredRead] {
+        for seed in seeds() {
+            if let Err(violation) = run(seed, mode, OnLost::Refuse, Fault::ClocksApart) {
+                panic!("seed {seed}, {mode:?}: {violation}");
+            }
+        }
+    }
+}
+
 /// A validation that joins a question under way misses what is acknowledged between the store's answer and its own coming.
 #[test]
 fn joining_a_question_under_way_is_found_out() {

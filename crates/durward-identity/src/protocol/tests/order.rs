@@ -108,20 +108,64 @@ fn what_a_revocation_ends_follows_from_the_order_of_the_store_alone() {
 /// The node that ended Anna's sessions was cut off before it heard that the store had that, and sends it again when the store does not
 /// know it any more.
 #[test]
-fn a_revocation_that_comes_late_or_twice_leaves_sessions_that_began_long_after_it() {
+fn a_revocation_that_the_store_has_twice_ends_only_what_came_before_the_first() {
     let before = login(0, 0).stamp;
     for revocation in [Revocation::User { user: anna(), before }, Revocation::All { before }] {
         let mut reader = Reader::new(Mode::AssuredWrite);
-        let (soon, later) = (login(1, 30), login(2, 121));
-        let again = SessionRecord::Revoked(revocation);
-        reader.reads_all(&[
-            again.clone(),
-            SessionRecord::Login(soon.clone()),
-            SessionRecord::Login(later.clone()),
-            again,
-        ]);
-        // Of the first, nobody can say whether it was meant: its node's clock may be ahead by so much.
-        assert_eq!(reader.lists(), [later.id]);
+        let (first, second) = (login(1, 30), login(2, 30));
+        let id = RecordId { node: 98, count: 1 };
+        let revocation = SessionRecord::Revoked(revocation);
+        reader.reads_all(&[SessionRecord::Login(first)]);
+        reader.reads(id, &revocation);
+        reader.reads_all(&[SessionRecord::Login(second.clone())]);
+        reader.reads(id, &revocation);
+        assert_eq!(reader.lists(), [second.id]);
+        // Under another name it is another one, and comes after both.
+        reader.reads_all(&[revocation]);
+        assert_eq!(reader.lists(), []);
+    }
+}
+
+/// Two nodes whose clocks are 400 s apart, which is more than clocks may differ. One took a login, and the other, whose clock is behind,
+/// ended all sessions: that was acknowledged, and the session went on, because its stamp was too far after the revocation's.
+#[test]
+fn a_revocation_ends_what_the_store_has_before_it_however_far_clocks_are_apart() {
+    let before = login(0, 0).stamp;
+    for revocation in [Revocation::User { user: anna(), before }, Revocation::All { before }] {
+        for mode in [Mode::BestEffort, Mode::AssuredWrite, Mode::AssuredRead] {
+            let mut reader = Reader::new(mode);
+            let (first, second) = (login(1, 400), login(2, 400));
+            reader.reads_all(&[
+                SessionRecord::Login(first.clone()),
+                SessionRecord::Revoked(revocation.clone()),
+                SessionRecord::Login(second.clone()),
+            ]);
+            assert_eq!(reader.lists(), [second.id], "{mode:?}");
+            assert!(reader.node.sessions().is_revoked(&anna(), first.id, first.stamp), "{mode:?}");
+        }
+    }
+}
+
+/// The same where the node itself is asked: its stamp is held back by its own clock, which is far behind the session's.
+#[test]
+fn a_node_ends_all_that_it_knows_however_far_its_clock_is_behind() {
+    type Asked = fn() -> NodeEvent;
+    let asked: [Asked; 2] =
+        [|| NodeEvent::RevokeUser { ask: AskId(1), user: anna() }, || NodeEvent::RevokeAll { ask: AskId(1) }];
+    for mode in [Mode::None, Mode::BestEffort, Mode::AssuredWrite, Mode::AssuredRead] {
+        for event in asked {
+            let mut reader = Reader::new(mode);
+            let session = login(1, 400);
+            let begun = SessionRecord::Login(session.clone());
+            match mode {
+                Mode::None => drop(reader.handle(NodeEvent::Told { record: begun })),
+                Mode::BestEffort | Mode::AssuredWrite | Mode::AssuredRead => reader.reads_all(&[begun]),
+            }
+            assert_eq!(reader.lists(), [session.id], "{mode:?}");
+            reader.handle(event());
+            assert_eq!(reader.lists(), [], "{mode:?}");
+            assert!(reader.node.sessions().is_revoked(&anna(), session.id, session.stamp), "{mode:?}");
+        }
     }
 }
 

@@ -28,6 +28,9 @@ pub(super) enum Fault {
     NeverAsks,
     /// Nodes do not look whether they were the first to give a code to the store.
     LetsEverybodyIn,
+    /// One node's clock is 400 s away from the others', which is more than clocks may differ. Revocations hold all the same; but the
+    /// nodes refuse each other's tokens.
+    ClocksApart,
 }
 
 pub(super) const NODES: usize = 3;
@@ -164,9 +167,10 @@ impl World {
             last_refusal: None,
         };
         for node in 0..NODES {
+            let apart_ms = if fault == Fault::ClocksApart { 400_000 } else { 30_000 };
             let skew_ms = match (node, world.chance.below(2)) {
-                (1, 0) => 30_000,
-                (1, _) => -30_000,
+                (1, 0) => apart_ms,
+                (1, _) => -apart_ms,
                 _ => world.chance.below(400) as i64 - 200,
             };
             let simulated = world.simulated_node(Life { node, count: 0 }, skew_ms);

@@ -9,7 +9,7 @@ use durward_pdp::ir::attribute::known_name_count;
 use durward_pdp::ir::question::known_text_count;
 use durward_pdp::sapl::{self, Outcome};
 use durward_pdp::{Decision, SnapshotInfo};
-use durward_session::{Counters, Service};
+use durward_session::{ClockReport, Counters, Service};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
@@ -129,6 +129,11 @@ struct ByEvent {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByNode {
+    node: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByTenant {
     tenant: String,
 }
@@ -184,6 +189,7 @@ struct IdentityMetrics {
     held: Gauge,
     unsent: Gauge,
     is_unready: Gauge,
+    clock_skew: Family<ByNode, Gauge<f64, AtomicU64>>,
 }
 
 /// The policies in force.
@@ -468,7 +474,9 @@ impl Metrics {
         self.identity.hashing.set(number(hashing));
         self.identity.held.set(number(service.logins_held()));
         self.identity.unsent.set(number(outlook.unsent));
-        self.identity.is_unready.set(i64::from(outlook.lack.is_some()));
+        let clocks = service.clocks();
+        self.identity.is_unready.set(i64::from(outlook.lack.is_some() || clocks.fault().is_some()));
+        self.identity.clocks(&clocks);
     }
 
     /// The text for Prometheus. Gauges that change by themselves are set here.
@@ -504,6 +512,16 @@ impl ByRequest {
 }
 
 impl IdentityMetrics {
+    /// Nodes that are gone, or were started anew under another name, leave no series behind.
+    fn clocks(&self, clocks: &ClockReport) {
+        self.clock_skew.clear();
+        let nodes = clocks.nodes.iter().map(|other| (other.node.as_str(), other.ahead_ms));
+        let store = clocks.store_ahead_ms.map(|ahead_ms| ("store", ahead_ms));
+        for (node, ahead_ms) in nodes.chain(store).chain([("most", clocks.most_ahead_ms())]) {
+            self.clock_skew.get_or_create(&ByNode { node: node.to_owned() }).set(in_seconds(ahead_ms));
+        }
+    }
+
     fn register(registry: &mut Registry) -> IdentityMetrics {
         let all = IdentityMetrics::default();
         let help = "Logins, validations and what ended sessions, by what came of it";
@@ -518,6 +536,10 @@ impl IdentityMetrics {
         registry.register("session_records_unsent", help, all.unsent.clone());
         let help = "1 while the node cannot promise what its mode promises";
         registry.register("sessions_unready", help, all.is_unready.clone());
+        let help =
+            "How far another node's clock, the store's, or the time of most is ahead of this node's clock";
+        registry.register_with_unit("clock_skew", help, Unit::Seconds, all.clock_skew.clone());
+        all.clocks(&ClockReport::default());
         all
     }
 }
@@ -546,6 +568,12 @@ impl SnapshotGauges {
         self.is_stale.set(i64::from(is_stale));
         self.age_s.set(age.as_secs_f64());
     }
+}
+
+/// Milliseconds as metrics and health tell them.
+pub(crate) fn in_seconds(ms: i64) -> f64 {
+    // Exact up to 285,000 years.
+    ms as f64 / 1000.0
 }
 
 /// What Linux says of this process; nothing elsewhere.

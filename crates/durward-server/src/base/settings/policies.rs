@@ -1,7 +1,8 @@
 //! `[policies]` and `[limits]`: what is in force, and how large it and the questions about it may be.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use durward_pdp::xacml::policy;
 use durward_pdp::xacml::request;
@@ -9,6 +10,9 @@ use durward_pdp::{Algorithm, IndexKind, IndexSettings};
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, names};
+
+/// Where policies are, unless something else is said.
+const DEFAULT_PATH: &str = "policies";
 
 /// Which policies are in force, and how they are watched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +54,9 @@ pub struct PolicySettings {
     pub check: bool,
     /// What subscriptions look like, for that check. Default: nothing is known.
     pub schemas: SchemaSettings,
+    /// Where `path` is, if nobody named it: the default, beside `durward.toml`.
+    #[serde(skip)]
+    pub(crate) implied_path: PathBuf,
 }
 
 /// JSON Schemas of the parts of subscriptions: files. Relative paths start at the directory of `durward.toml`.
@@ -126,7 +133,7 @@ pub struct LimitSettings {
 impl Default for PolicySettings {
     fn default() -> PolicySettings {
         PolicySettings {
-            path: "policies".into(),
+            path: DEFAULT_PATH.into(),
             source: PolicySource::Directory,
             secret_keys: Vec::new(),
             root: None,
@@ -140,6 +147,7 @@ impl Default for PolicySettings {
             wait: false,
             check: true,
             schemas: SchemaSettings::default(),
+            implied_path: DEFAULT_PATH.into(),
         }
     }
 }
@@ -160,6 +168,14 @@ impl Default for LimitSettings {
 }
 
 impl PolicySettings {
+    /// Whether nobody said where policies are, and where they would be is nothing.
+    pub(crate) fn are_not_there(&self) -> bool {
+        let is_missing = |path: &Path| {
+            fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        self.source == PolicySource::Directory && self.path == self.implied_path && is_missing(&self.path)
+    }
+
     pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let schemas = self.schemas.paths().into_iter().flatten();
         [&mut self.path].into_iter().chain(&mut self.secret_keys).chain(schemas)

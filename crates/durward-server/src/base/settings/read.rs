@@ -117,6 +117,7 @@ impl Settings {
 
     fn start_paths_at(&mut self, directory: &Path) {
         self.policies.path = directory.join(&self.policies.path);
+        self.policies.implied_path = directory.join(&self.policies.implied_path);
         if !matches!(self.decision_log.to.as_str(), "off" | "stdout") {
             self.decision_log.to = directory.join(&self.decision_log.to).display().to_string();
         }

@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use durward_pdp::SnapshotInfo;
-use durward_session::Service;
 use durward_session::identity::protocol::Lack;
+use durward_session::{ClockReport, Service};
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::base::metrics::Metrics;
+use crate::base::metrics::{Metrics, in_seconds};
 use crate::base::settings::Settings;
 use crate::base::standing::Standing;
-use crate::policies::{InForce, PolicyProblem, PolicyWarning, TenantState, Warned};
+use crate::policies::{InForce, NO_POLICIES, PolicyProblem, PolicyWarning, TenantState, Warned};
 use crate::surfaces::http::{Answer, text_answer};
 use probe::metrics_answer;
 
@@ -44,6 +44,9 @@ pub(crate) struct Health {
     /// What this node cannot promise about sessions at the moment, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sessions: Option<String>,
+    /// How far the clocks of other nodes, and of the store, are ahead of this node's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) clocks: Vec<Clock>,
     /// Weak settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<String>,
@@ -99,6 +102,17 @@ struct Tenant {
 
 /// How many tenants `/health/ready` lists.
 const TENANTS_SHOWN_MAX: usize = 100;
+
+/// Another clock.
+#[derive(Debug, Serialize)]
+pub(crate) struct Clock {
+    /// The other node, or `store`.
+    node: String,
+    ahead_s: f64,
+    /// Wrong by half of that at most; not known of the store's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round_trip_s: Option<f64>,
+}
 
 /// The policies in force.
 #[derive(Debug, Serialize)]
@@ -198,16 +212,25 @@ impl Surface {
         metrics_answer(headers, self.metrics.text(snapshot.as_ref(), policies.age(), policies.is_stale()))
     }
 
+    fn warnings(&self, documents: Option<usize>) -> Vec<String> {
+        let mut warnings = Vec::clone(&self.weaknesses.load());
+        warnings.extend((documents == Some(0)).then(|| NO_POLICIES.to_owned()));
+        warnings
+    }
+
     fn health(&self) -> Health {
         let state = self.policies.state.load();
         let snapshot = self.policies.pdp.load().as_ref().map(|pdp| pdp.snapshot());
         let tenants = self.policies.is_by_tenant().then(|| tenants(&self.policies));
         let has_policies =
             snapshot.is_some() || tenants.as_ref().is_some_and(|all| all.loaded + all.stale > 0);
+        let snapshot_documents = snapshot.as_ref().map(|info| info.documents);
         let lack = self.service.as_ref().and_then(|service| service.outlook().lack);
+        let clocks = self.service.as_ref().map(Service::clocks).unwrap_or_default();
+        let clock_fault = clocks.fault();
         let status = match has_policies {
             _ if *self.stop.borrow() => Status::Stopping,
-            _ if lack.is_some() => Status::Waiting,
+            _ if lack.is_some() || clock_fault.is_some() => Status::Waiting,
             false => Status::Waiting,
             true if self.policies.is_stale() => Status::Stale,
             true => Status::Ready,
@@ -220,11 +243,28 @@ impl Surface {
             problems: state.problems.clone(),
             policy_warnings: PolicyWarnings::of(&state.warned),
             sessions: lack
-                .map(|lack| lacking(lack, self.service.as_ref().and_then(Service::store_complaint))),
-            warnings: Vec::clone(&self.weaknesses.load()),
+                .map(|lack| lacking(lack, self.service.as_ref().and_then(Service::store_complaint)))
+                .or(clock_fault),
+            clocks: clocks_of(&clocks),
+            warnings: self.warnings(snapshot_documents),
             version: env!("CARGO_PKG_VERSION"),
         }
     }
+}
+
+/// The clocks that were compared, those of nodes first.
+fn clocks_of(report: &ClockReport) -> Vec<Clock> {
+    let nodes = report.nodes.iter().map(|other| Clock {
+        node: other.node.clone(),
+        ahead_s: in_seconds(other.ahead_ms),
+        round_trip_s: i64::try_from(other.round_trip_ms).ok().map(in_seconds),
+    });
+    let store = report.store_ahead_ms.map(|ahead_ms| Clock {
+        node: "store".to_owned(),
+        ahead_s: in_seconds(ahead_ms),
+        round_trip_s: None,
+    });
+    nodes.chain(store).collect()
 }
 
 /// `/health/live`.
