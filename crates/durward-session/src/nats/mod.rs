@@ -43,6 +43,7 @@ mod settings;
 mod sign;
 mod stream;
 mod subject;
+mod users;
 mod writer;
 
 use std::sync::Arc;
@@ -56,6 +57,7 @@ use tokio::sync::{mpsc, watch};
 pub use self::settings::{NatsLogin, NatsSettings, Retention, SERVERS_MAX, STREAM_NAME_LENGTH_MAX};
 use self::sign::MessageSigner;
 use self::subject::ClusterSubjects;
+pub use self::users::NatsUsers;
 use crate::Clock;
 use crate::store::{NodeLink, SessionStore, StoreCommand, StoreTask};
 

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use super::Service;
 use super::turns::{AttemptPermit, AttemptRejected, ClientGone};
 use crate::counters::Counter;
-use crate::directory::DirectoryFault;
+use crate::directory::{DirectoryFault, UserDirectory};
 use crate::outcome::{Granted, Login, Refused};
 use crate::seldom::Seldom;
 use crate::settings::SecondStepPolicy;
@@ -150,6 +150,7 @@ impl Service {
             self.note_turned_away(address, "no name").await;
             return Err(Refused::Wrong);
         };
+        self.knows_users(&*users)?;
         let mut guess = self.attempt(CredentialKind::Password, &user, address, gone).await?;
         self.follow_users().await;
         let Ok(password) = Password::new(&password) else {
@@ -216,6 +217,7 @@ impl Service {
             return Err(Refused::Wrong);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
+        self.knows_users(&*users)?;
         let mut guess = self.attempt(CredentialKind::Code, &user, address, gone).await?;
         self.follow_users().await;
         let found = users.account(&user).await;
@@ -235,6 +237,12 @@ impl Service {
         let begin = SessionStart { user, account: &account, level, properties, address };
         let granted = self.begin(begin).await?;
         Ok(Login::Granted(granted, Box::new(account)))
+    }
+
+    /// That this node knows of its own users what the others know, where they share them: else somebody who was disabled might log in.
+    fn knows_users(&self, users: &dyn UserDirectory) -> Result<(), Refused> {
+        let lack = self.lacks_users().filter(|_| users.store().is_some());
+        lack.map_or(Ok(()), |lack| Err(Refused::Unavailable(lack)))
     }
 
     /// Waits until the attempt may be made.
