@@ -13,6 +13,7 @@ mod codes;
 mod load;
 mod nodes;
 mod one;
+mod users;
 
 #[path = "../support/certificates.rs"]
 mod certificates;
