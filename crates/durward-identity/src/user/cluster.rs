@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -75,6 +76,20 @@ impl fmt::Debug for UserRecord {
     }
 }
 
+/// Keeps a file as it was before the store counted, beside it: an operator may have to look what gave way.
+fn keep_copy(path: &Path) -> Result<(), IdentityError> {
+    let mut copy = path.as_os_str().to_owned();
+    copy.push(".before-cluster");
+    let copy = Path::new(&copy);
+    if copy.exists() {
+        return Ok(());
+    }
+    let copied = std::fs::copy(path, copy);
+    copied
+        .map(drop)
+        .map_err(|error| IdentityError::new(format!("cannot write `{}`: {error}", copy.display())))
+}
+
 /// The way from a directory to the nodes that share it.
 pub trait UserCluster: Send + Sync {
     /// Sends records, each over the one before it, and waits until the store has them. Blocks.
@@ -133,6 +148,9 @@ impl Directory {
         }
         if kept.is_empty() {
             return taken;
+        }
+        if let (false, Some(journal)) = (taken.replaced.is_empty(), journal.as_ref()) {
+            taken.error = keep_copy(journal.path()).err().or(taken.error);
         }
         if let Err(error) = self.write(&mut journal, held.as_ref(), &kept) {
             self.is_journal_behind.store(true, Ordering::Release);

@@ -1,4 +1,4 @@
-//! Users that others change while the node runs (`durward users`): who was disabled, removed or given another password loses their sessions, on all nodes; live decisions of everybody else who was changed are decided again.
+//! Users that others change while the node runs (`durward users`, and other nodes where users are shared): who was disabled, removed or given another password loses their sessions, on all nodes; live decisions of everybody else who was changed are decided again.
 //!
 //! What was changed is taken in before a login, and twice a second. Taking it in and ending sessions is one step for logins: one that
 //! was begun with the old password is over by then, or does not become a session; one with the new password is not ended with

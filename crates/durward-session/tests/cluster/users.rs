@@ -217,6 +217,9 @@ async fn who_was_removed_is_not_brought_back_by_a_node_with_an_old_file() {
         assert_eq!(late.login("anna", "secret", None).await, Err(Refused::Wrong), "{name}");
         late.node.stop().await;
     }
+    // What gave way is kept.
+    assert!(open(&folder.path("old.before-cluster")).account(&user("anna")).unwrap().is_some());
+    assert!(!folder.path("away.before-cluster").exists());
     // Carl was only in that file.
     b.knows("carl", |account| account.is_some()).await;
     assert_eq!((a.account("anna"), b.account("anna")), (None, None));

@@ -28,8 +28,8 @@ const MARK_KEPT_FOR: Duration = Duration::from_secs(5);
 /// After so long without a mark that came back, users count as unknown.
 const MARK_WITHIN: Duration = Duration::from_secs(3);
 
-/// How often the log tells which users of a file gave way, by name.
-const NAMES_MAX: usize = 10;
+/// How many users whose file gave way to the store the log names.
+const LISTED_MAX: usize = 10;
 
 /// A message of the stream.
 struct UserMessage {
@@ -210,15 +210,16 @@ async fn take_records(
         }
     };
     if !taken.replaced.is_empty() {
-        let names: Vec<String> = taken.replaced.iter().take(NAMES_MAX).map(ToString::to_string).collect();
+        let names: Vec<String> = taken.replaced.iter().take(LISTED_MAX).map(ToString::to_string).collect();
         tracing::warn!(
             count = taken.replaced.len(),
-            "the file of users said something else than the other nodes know, which counts; among them: {}",
+            "the file of users said something else than the other nodes know, which counts; it is kept as it was, with \
+             `.before-cluster` behind its name; among them: {}",
             names.join(", ")
         );
     }
     if let Some(error) = taken.error {
-        tracing::error!(%error, "users of other nodes are known, and not in the file");
+        tracing::error!(%error, "changes of users are known, and not all in the file");
     }
     // At the start, the file knows more than what is kept of the time before.
     if shared.link.is_current() && !taken.old.is_empty() {
