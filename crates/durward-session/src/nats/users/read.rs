@@ -10,7 +10,8 @@ use durward_identity::IdentityError;
 use durward_identity::protocol::Lack;
 use durward_identity::user::UserRecord;
 use futures_util::{FutureExt as _, StreamExt};
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
 use super::super::reader::{SILENCE_MAX, TRY_AGAIN_AFTER, is_complete, subscribe};
 use super::super::sign::UNSIGNED;
@@ -19,8 +20,14 @@ use super::{ExchangeShared, stream};
 /// How many messages are taken in together, with one wait for the disk.
 const BATCH: usize = 256;
 
-/// How often a mark is sent.
-const MARK_EVERY: Duration = Duration::from_secs(1);
+/// How often it is looked whether a mark is to be sent: also how soon after the last one that did not come back.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// How long nothing is sent after a mark that came back.
+const MARK_EVERY: Duration = Duration::from_millis(900);
+
+/// How many marks may be under way.
+const MARKS_MAX: usize = 16;
 
 /// How long the stream keeps a mark. It has come back long before.
 const MARK_KEPT_FOR: Duration = Duration::from_secs(5);
@@ -236,35 +243,81 @@ async fn take_records(
 
 /// Sends marks, and says by them how it stands.
 pub(super) async fn mark(shared: Arc<ExchangeShared>) {
-    let mut ticks = interval(MARK_EVERY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    let mut has_begun = false;
+    let mut looks = interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut under_way: JoinSet<Result<Instant, String>> = JoinSet::new();
+    let mut standing = Standing::default();
     loop {
-        ticks.tick().await;
-        let marked = timeout(MARK_WITHIN, come_back(&shared)).await;
-        let marked = marked.unwrap_or_else(|_| Err("no majority of its servers answers".to_owned()));
-        match shared.unreadable().map_or(marked, Err) {
-            Ok(()) => {
-                if !has_begun {
-                    tracing::info!("users are shared by the stream `{}`", shared.subjects.stream);
+        tokio::select! {
+            _ = looks.tick() => {
+                if standing.wants_mark() && under_way.len() < MARKS_MAX {
+                    let of = Arc::clone(&shared);
+                    under_way.spawn(async move {
+                        let marked = timeout(MARK_WITHIN, come_back(&of)).await;
+                        marked.unwrap_or_else(|_| Err("no majority of its servers answers".to_owned()))
+                    });
                 }
-                has_begun = true;
+            }
+            Some(Ok(marked)) = under_way.join_next() => standing.note(marked),
+        }
+        standing.tell(&shared);
+    }
+}
+
+/// How it stands by the marks that came back.
+#[derive(Default)]
+struct Standing {
+    /// When the last mark was sent that is back.
+    fresh: Option<Instant>,
+    /// What was wrong with the last one that is not.
+    wrong: Option<String>,
+    has_begun: bool,
+}
+
+impl Standing {
+    fn wants_mark(&self) -> bool {
+        self.fresh.is_none_or(|at| at.elapsed() >= MARK_EVERY)
+    }
+
+    fn note(&mut self, marked: Result<Instant, String>) {
+        match marked {
+            Ok(sent) => {
+                self.fresh = self.fresh.max(Some(sent));
+                self.wrong = None;
+            }
+            Err(message) => self.wrong = Some(message),
+        }
+    }
+
+    fn tell(&mut self, shared: &ExchangeShared) {
+        let unreadable = shared.unreadable();
+        if unreadable.is_none() && self.fresh.is_some_and(|at| at.elapsed() < MARK_WITHIN) {
+            if !self.has_begun {
+                tracing::info!("users are shared by the stream `{}`", shared.subjects.stream);
+            }
+            self.has_begun = true;
+            if self.wrong.is_none() {
                 shared.link.complain(None);
+            }
+            if !shared.link.is_current() {
                 shared.link.lacks(None);
+                // What waited for this.
                 shared.outbox.wake.notify_one();
             }
-            Err(message) => {
-                shared.complain(&message);
-                if has_begun && (shared.is_assured || shared.unreadable().is_some()) {
-                    shared.link.lacks(Some(Lack::Behind));
-                }
-            }
+            return;
+        }
+        if self.has_begun && (shared.is_assured || unreadable.is_some()) {
+            shared.link.lacks(Some(Lack::Behind));
+        }
+        if let Some(message) = unreadable.as_ref().or(self.wrong.as_ref()) {
+            shared.complain(message);
         }
     }
 }
 
-/// Sends a mark and waits until it is back.
-async fn come_back(shared: &ExchangeShared) -> Result<(), String> {
+/// Sends a mark and waits until it is back. When it was sent.
+async fn come_back(shared: &ExchangeShared) -> Result<Instant, String> {
+    let sent_at = Instant::now();
     let mut position = shared.position.subscribe();
     let before = *position.wait_for(Option::is_some).await.map_err(|error| error.to_string())?;
     let message = PublishMessage::build().expected_stream(&shared.subjects.stream).ttl(MARK_KEPT_FOR);
@@ -275,5 +328,5 @@ async fn come_back(shared: &ExchangeShared) -> Result<(), String> {
         return Err(format!("the stream `{}` is another one than before", shared.subjects.stream));
     }
     let is_back = position.wait_for(|read| read.is_some_and(|read| read >= ack.sequence)).await;
-    is_back.map(drop).map_err(|error| error.to_string())
+    is_back.map(|_| sent_at).map_err(|error| error.to_string())
 }
