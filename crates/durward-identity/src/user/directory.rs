@@ -42,6 +42,9 @@ impl fmt::Display for ImportError {
 impl std::error::Error for ImportError {}
 
 /// Users, in memory and in a journal, which other processes may change meanwhile: see [`UserStore::catch_up`].
+///
+/// Where users are shared ([`Directory::share`]), a change by [`Directory::put`], [`Directory::change`] and their like is sent to the store of the
+/// cluster first: an error says that another node was first, or that the store does not answer. Such calls wait for a network.
 pub struct Directory {
     costs: HashCosts,
     entropy: Arc<dyn Entropy>,
