@@ -46,6 +46,7 @@ mod settings;
 mod start;
 pub mod store;
 mod turned_away;
+mod users;
 
 use std::sync::Arc;
 
@@ -66,6 +67,7 @@ pub use service::{
 pub use settings::{SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};
 pub use store::{NodeLink, SessionStore, StoreCommand};
+pub use users::{UserExchange, UsersLink};
 
 /// Gives the time. The binary has the wall's.
 pub type Clock = Arc<dyn Fn() -> durward_identity::Moment + Send + Sync>;

@@ -3,12 +3,17 @@
 #[path = "nats/settings.rs"]
 mod settings;
 
+use std::sync::Arc;
+
 use durward_identity::IdentityError;
+use durward_identity::protocol::Mode;
+use durward_identity::user::Directory;
 use tokio::sync::mpsc;
 
 pub use self::settings::{NatsLogin, NatsSettings, Retention, SERVERS_MAX, STREAM_NAME_LENGTH_MAX};
 use crate::Clock;
 use crate::store::{NodeLink, SessionStore, StoreCommand, StoreTask};
+use crate::users::{UserExchange, UsersLink};
 
 /// Has no values.
 #[derive(Debug)]
@@ -35,12 +40,36 @@ impl SessionStore for Nats {
     }
 }
 
+/// Has no values.
+#[derive(Debug)]
+pub enum NatsUsers {}
+
+impl NatsUsers {
+    /// # Errors
+    /// Always, as of [`Nats::new`].
+    pub fn new(
+        _: NatsSettings,
+        _: &[u8; 32],
+        _: Mode,
+        _: &Arc<Directory>,
+    ) -> Result<NatsUsers, IdentityError> {
+        Err(IdentityError::new(
+            "`[identity.nats]` is set, and this durward was built without the feature `nats`",
+        ))
+    }
+}
+
+impl UserExchange for NatsUsers {
+    fn run(self: Box<Self>, _: UsersLink) -> StoreTask {
+        match *self {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use durward_identity::protocol::NodeSettings;
     use durward_identity::session::SessionSettings;
-    use std::sync::Arc;
 
     #[test]
     fn no_store_is_made_and_the_feature_is_named() {

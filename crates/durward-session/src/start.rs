@@ -24,6 +24,7 @@ use crate::service::{AttemptQueue, Service};
 use crate::settings::ServiceSettings;
 use crate::store::memory::MemoryStore;
 use crate::store::{NodeLink, ORDERS_MAX, SessionStore};
+use crate::users::{UserExchange, UsersLink};
 
 /// How long a store may take to finish what it has taken.
 const STOP_TIME_MAX: Duration = Duration::from_secs(5);
@@ -37,6 +38,7 @@ pub struct Builder {
     store: Box<dyn SessionStore>,
     realms: HashMap<Box<str>, Arc<dyn UserDirectory>>,
     audit: Option<AuditSettings>,
+    users: Option<Box<dyn UserExchange>>,
 }
 
 impl Builder {
@@ -50,6 +52,7 @@ impl Builder {
             store: Box::new(MemoryStore),
             realms: HashMap::new(),
             audit: None,
+            users: None,
         }
     }
 
@@ -92,13 +95,20 @@ impl Builder {
         Builder { audit: Some(audit), ..self }
     }
 
+    /// What carries changes of users to other nodes and from them. Default: nothing. The node is ready when it has read what the others
+    /// know, and gives no session to a user of a directory that is built in before.
+    #[must_use]
+    pub fn users(self, users: impl UserExchange) -> Builder {
+        Builder { users: Some(Box::new(users)), ..self }
+    }
+
     /// Starts the node on a thread of its own, whose runtime also drives the store and the directories. It is ready when
     /// [`Service::outlook`] lacks nothing, which [`Service::ready`] waits for.
     ///
     /// # Errors
     /// No randomness, no thread, or an audit record that cannot be written.
     pub fn start(self) -> Result<(Service, Running), IdentityError> {
-        let Builder { settings, clock, entropy, secret, store, realms, audit } = self;
+        let Builder { settings, clock, entropy, secret, store, realms, audit, users } = self;
         let counters = Arc::new(Counters::default());
         let audit =
             audit.map(|audit| SessionAuditLog::open(audit, clock(), Arc::clone(&counters))).transpose()?;
@@ -132,6 +142,11 @@ impl Builder {
         let worked = work(driver, store, ordered, link, stopped, audit.clone());
         let (runtime, ends) = on_own_thread(worked)
             .map_err(|error| IdentityError::new(format!("cannot start the session service: {error}")))?;
+        let users = users.map(|users| {
+            let (link, seen) = UsersLink::new();
+            runtime.spawn(users.run(link));
+            seen
+        });
         let parts = crate::service::ServiceParts {
             settings,
             sessions,
@@ -140,6 +155,7 @@ impl Builder {
             realms,
             is_shared,
             turns,
+            users,
             questions,
             listeners,
             outlook: seen,

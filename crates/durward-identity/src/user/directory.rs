@@ -3,18 +3,19 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::account::{Account, SecondStep};
+use super::cluster::UserCluster;
 use super::import::ImportLine;
 use super::password::{Comparison, HashCosts, Password, StoredPassword};
 use super::rules::PasswordRules;
 use super::shared::{JournalChanges, JournalLock, SharedJournal};
+use super::table::{AccountTable, JournalEntry};
 use super::totp::RecoveryCodes;
-use super::writes::{AccountSwap, UserWrites};
-use super::{LoginFailure, PasswordCheck, UserChange, UserStore};
+use super::writes::AccountSwap;
+use super::{ChangeOrigin, LoginFailure, PasswordCheck, UserChange, UserStore};
 use crate::entropy::Entropy;
 use crate::error::failed;
 use crate::hex::hex;
@@ -23,20 +24,6 @@ use crate::{IdentityError, Moment};
 
 /// A journal is rewritten when it has this many times more entries than there are users.
 const WASTE_MAX: usize = 4;
-
-/// An entry of the journal.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum JournalEntry {
-    Put(Account),
-    Remove {
-        realm: String,
-        subject: String,
-        /// When, in milliseconds since 1970.
-        #[serde(default)]
-        at_ms: u64,
-    },
-}
 
 /// An account that cannot be taken in, and which it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,84 +43,33 @@ impl fmt::Display for ImportError {
 impl std::error::Error for ImportError {}
 
 /// Users, in memory and in a journal, which other processes may change meanwhile: see [`UserStore::catch_up`].
+///
+/// Where users are shared ([`Directory::share`]), a change by [`Directory::put`], [`Directory::change`] and their like is sent to the store of the
+/// cluster first: an error says that another node was first, or that the store does not answer. Such calls wait for a network.
 pub struct Directory {
     costs: HashCosts,
     entropy: Arc<dyn Entropy>,
     rules: PasswordRules,
     /// What is compared in the place of users that do not exist.
     nobody: StoredPassword,
-    table: RwLock<AccountTable>,
+    pub(super) table: RwLock<AccountTable>,
     /// Held while a change is decided on and written: changes come one after the other.
     journal: Mutex<Option<SharedJournal>>,
     /// What others have changed and nobody has heard of.
-    changes: Mutex<Vec<UserChange>>,
+    pub(super) changes: Mutex<Vec<UserChange>>,
+    /// With whom users are shared.
+    pub(super) cluster: OnceLock<Arc<dyn UserCluster>>,
+    /// Whether memory knows what the journal does not hold: it is written anew with the next change.
+    pub(super) is_journal_behind: AtomicBool,
 }
 
-/// The accounts by name.
-#[derive(Default)]
-struct AccountTable {
-    users: HashMap<User, Account>,
-    /// Removed users, and when they were removed: their earlier sessions are over, also where that is heard of later.
-    removed: HashMap<User, u64>,
-}
-
-impl AccountTable {
-    /// Takes in what a journal holds.
-    fn apply(&mut self, user: User, entry: JournalEntry) {
-        match entry {
-            JournalEntry::Put(account) => {
-                self.users.insert(user, account);
-            }
-            JournalEntry::Remove { at_ms, .. } => {
-                self.users.remove(&user);
-                self.removed.insert(user, at_ms);
-            }
-        }
-    }
-
-    /// What is to be kept of it, as a journal holds it.
-    fn entries(&self) -> Vec<JournalEntry> {
-        let removed = self.removed.iter().map(|(user, at_ms)| JournalEntry::Remove {
-            realm: user.realm().to_owned(),
-            subject: user.subject().to_owned(),
-            at_ms: *at_ms,
-        });
-        // Who was removed and came back is there again.
-        removed.chain(self.users.values().cloned().map(JournalEntry::Put)).collect()
-    }
-
-    fn change(&self, user: &User, before: Option<&Account>) -> Option<UserChange> {
-        let after = self.users.get(user);
-        let ends_sessions = before.is_some_and(|before| before.loses_sessions(after));
-        (before != after).then(|| UserChange { user: user.clone(), ends_sessions })
-    }
-}
-
-impl JournalEntry {
-    fn read(bytes: &[u8]) -> Result<(User, JournalEntry), IdentityError> {
-        let entry: JournalEntry =
-            serde_json::from_slice(bytes).map_err(|error| IdentityError::new(error.to_string()))?;
-        let user = match &entry {
-            JournalEntry::Put(account) => account.user()?,
-            JournalEntry::Remove { realm, subject, .. } => User::new(realm, subject)?,
-        };
-        Ok((user, entry))
-    }
-
-    /// Reads all of them. `first` is the number of the first, for who has to find one that is wrong.
-    fn read_all(
-        entries: &[Vec<u8>],
-        path: &Path,
-        first: usize,
-    ) -> Result<Vec<(User, JournalEntry)>, IdentityError> {
-        let numbered = (first..).zip(entries);
-        numbered
-            .map(|(number, entry)| {
-                JournalEntry::read(entry)
-                    .map_err(|error| error.of(format!("{}: entry {number}", path.display())))
-            })
-            .collect()
-    }
+/// When a change counts, where users are shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Confirmation {
+    /// When the cluster's store has it.
+    ByCluster,
+    /// At once; the cluster hears of it as soon as it can. For what a login changes, which must not fail for it.
+    Here,
 }
 
 impl Directory {
@@ -146,7 +82,9 @@ impl Directory {
         let nobody = StoredPassword::hash(&Password::new(&hex(&nobody))?, costs, &*entropy)?;
         let (table, changes) = (RwLock::default(), Mutex::default());
         let rules = PasswordRules::default();
-        Ok(Directory { costs, entropy, rules, nobody, table, journal: Mutex::new(None), changes })
+        let (journal, cluster, is_journal_behind) =
+            (Mutex::new(None), OnceLock::new(), AtomicBool::new(false));
+        Ok(Directory { costs, entropy, rules, nobody, table, journal, changes, cluster, is_journal_behind })
     }
 
     /// A directory with a journal, which is begun where there is none.
@@ -207,7 +145,7 @@ impl Directory {
         if self.table().users.contains_key(&user) {
             return Ok(false);
         }
-        self.keep(&mut journal, held.as_ref(), vec![(user, account)])?;
+        self.keep(&mut journal, held.as_ref(), vec![(user, account)], Confirmation::ByCluster)?;
         Ok(true)
     }
 
@@ -228,7 +166,8 @@ impl Directory {
             let account = line.over(now, before.unwrap_or_else(|| Account::new(&user)));
             after.insert(user, account);
         }
-        self.keep(&mut journal, held.as_ref(), after.into_iter().collect()).map_err(failed)?;
+        let after = after.into_iter().collect();
+        self.keep(&mut journal, held.as_ref(), after, Confirmation::ByCluster).map_err(failed)?;
         Ok(count)
     }
 
@@ -247,7 +186,7 @@ impl Directory {
         let failed = |error| ImportError { at: 0, error };
         let mut journal = self.journal();
         let held = self.hold(&mut journal).map_err(failed)?;
-        self.keep(&mut journal, held.as_ref(), named).map_err(failed)?;
+        self.keep(&mut journal, held.as_ref(), named, Confirmation::ByCluster).map_err(failed)?;
         Ok(count)
     }
 
@@ -263,8 +202,7 @@ impl Directory {
         }
         let (realm, subject) = (user.realm().to_owned(), user.subject().to_owned());
         let entry = JournalEntry::Remove { realm, subject, at_ms: now.ms() };
-        self.write(&mut journal, held.as_ref(), std::slice::from_ref(&entry))?;
-        self.table_mut().apply(user.clone(), entry);
+        self.commit(&mut journal, held.as_ref(), vec![(user.clone(), entry)], Confirmation::ByCluster)?;
         Ok(true)
     }
 
@@ -292,7 +230,7 @@ impl Directory {
     /// # Errors
     /// The journal cannot be read or written: then nothing has changed.
     pub fn change(&self, user: &User, change: impl FnOnce(&mut Account)) -> Result<bool, IdentityError> {
-        self.change_if(user, |_| true, change)
+        self.change_if(user, |_| true, change, Confirmation::ByCluster)
     }
 
     /// Updates an account if it exists and is as expected. Returns whether it was.
@@ -301,13 +239,14 @@ impl Directory {
         user: &User,
         is_expected: impl Fn(&Account) -> bool,
         change: impl FnOnce(&mut Account),
+        confirmation: Confirmation,
     ) -> Result<bool, IdentityError> {
         let mut journal = self.journal();
         let held = self.hold(&mut journal)?;
         let found = self.table().users.get(user).filter(|account| is_expected(account)).cloned();
         let Some(mut account) = found else { return Ok(false) };
         change(&mut account);
-        self.keep(&mut journal, held.as_ref(), vec![(user.clone(), account)])?;
+        self.keep(&mut journal, held.as_ref(), vec![(user.clone(), account)], confirmation)?;
         Ok(true)
     }
 
@@ -342,10 +281,7 @@ impl Directory {
                 (old, JournalEntry::Remove { realm, subject, at_ms: now.ms() })
             }));
         }
-        let (users, entries): (Vec<User>, Vec<JournalEntry>) = changes.into_iter().unzip();
-        self.write(&mut journal, held.as_ref(), &entries)?;
-        let mut table = self.table_mut();
-        users.into_iter().zip(entries).for_each(|(user, entry)| table.apply(user, entry));
+        self.commit(&mut journal, held.as_ref(), changes, Confirmation::ByCluster)?;
         Ok(true)
     }
 
@@ -355,16 +291,47 @@ impl Directory {
         journal: &mut Option<SharedJournal>,
         held: Option<&JournalLock>,
         named: Vec<(User, Account)>,
+        confirmation: Confirmation,
     ) -> Result<(), IdentityError> {
-        let entries: Vec<JournalEntry> =
-            named.iter().map(|(_, account)| JournalEntry::Put(account.clone())).collect();
-        self.write(journal, held, &entries)?;
-        self.table_mut().users.extend(named);
+        let named = named.into_iter().map(|(user, account)| (user, JournalEntry::Put(account))).collect();
+        self.commit(journal, held, named, confirmation)
+    }
+
+    fn commit(
+        &self,
+        journal: &mut Option<SharedJournal>,
+        held: Option<&JournalLock>,
+        named: Vec<(User, JournalEntry)>,
+        confirmation: Confirmation,
+    ) -> Result<(), IdentityError> {
+        let cluster = self.cluster.get();
+        if let (Some(cluster), Confirmation::ByCluster) = (cluster, confirmation) {
+            let named = self.publish(&**cluster, named)?;
+            // The store has it, whatever this disk says.
+            if self.write(journal, held, &named).is_err() {
+                self.is_journal_behind.store(true, Ordering::Release);
+            }
+            self.apply(named);
+            return Ok(());
+        }
+        self.write(journal, held, &named)?;
+        self.apply(named);
+        if let Some(cluster) = cluster {
+            cluster.wake();
+        }
         Ok(())
     }
 
+    fn apply(&self, named: Vec<(User, JournalEntry)>) {
+        let mut table = self.table_mut();
+        named.into_iter().for_each(|(user, entry)| table.apply(user, entry));
+    }
+
     /// Keeps other processes from writing until what comes is dropped, and takes in what they have written.
-    fn hold(&self, journal: &mut Option<SharedJournal>) -> Result<Option<JournalLock>, IdentityError> {
+    pub(super) fn hold(
+        &self,
+        journal: &mut Option<SharedJournal>,
+    ) -> Result<Option<JournalLock>, IdentityError> {
         let Some(journal) = journal else { return Ok(None) };
         let (held, news) = journal.hold()?;
         self.take_in(news, journal.path()).inspect_err(|_| journal.forget())?;
@@ -382,44 +349,58 @@ impl Directory {
         if is_all {
             let mut all = AccountTable::default();
             entries.into_iter().for_each(|(user, entry)| all.apply(user, entry));
-            let before = std::mem::replace(&mut *table, all);
-            changes
-                .extend(before.users.iter().filter_map(|(user, account)| table.change(user, Some(account))));
-            return Ok(());
+            let before = if table.is_shared {
+                let before = table.users.clone();
+                table.adopt(&all);
+                self.is_journal_behind.store(true, Ordering::Release);
+                before
+            } else {
+                std::mem::replace(&mut *table, all).users
+            };
+            let changed =
+                |(user, account): (&User, &Account)| table.change(user, Some(account), ChangeOrigin::Here);
+            changes.extend(before.iter().filter_map(changed));
+        } else {
+            for (user, entry) in entries {
+                let before = table.users.get(&user).cloned();
+                table.apply(user.clone(), entry);
+                changes.extend(table.change(&user, before.as_ref(), ChangeOrigin::Here));
+            }
         }
-        for (user, entry) in entries {
-            let before = table.users.get(&user).cloned();
-            table.apply(user.clone(), entry);
-            changes.extend(table.change(&user, before.as_ref()));
+        if let Some(cluster) = self.cluster.get().filter(|_| !table.unsent.is_empty()) {
+            cluster.wake();
         }
         Ok(())
     }
 
-    fn write(
+    pub(super) fn write(
         &self,
         journal: &mut Option<SharedJournal>,
         held: Option<&JournalLock>,
-        entries: &[JournalEntry],
+        named: &[(User, JournalEntry)],
     ) -> Result<(), IdentityError> {
         let (Some(journal), Some(held)) = (journal, held) else { return Ok(()) };
         let journal = journal.journal(held);
         let table = self.table();
         let wanted = table.users.len() + table.removed.len();
-        if journal.entries() > 1024 && journal.entries() / WASTE_MAX > wanted {
-            journal.replace(&slices(&texts(&table.entries())?))?;
+        let is_wasteful = journal.entries() > 1024 && journal.entries() / WASTE_MAX > wanted;
+        if is_wasteful || self.is_journal_behind.load(Ordering::Acquire) {
+            let all = table.entries();
+            journal.replace(&slices(&texts(all.iter())?))?;
+            self.is_journal_behind.store(false, Ordering::Release);
         }
-        journal.append(&slices(&texts(entries)?))
+        journal.append(&slices(&texts(named.iter().map(|(_, entry)| entry))?))
     }
 
-    fn table(&self) -> RwLockReadGuard<'_, AccountTable> {
+    pub(super) fn table(&self) -> RwLockReadGuard<'_, AccountTable> {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn table_mut(&self) -> RwLockWriteGuard<'_, AccountTable> {
+    pub(super) fn table_mut(&self) -> RwLockWriteGuard<'_, AccountTable> {
         self.table.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn journal(&self) -> MutexGuard<'_, Option<SharedJournal>> {
+    pub(super) fn journal(&self) -> MutexGuard<'_, Option<SharedJournal>> {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -432,7 +413,8 @@ impl Directory {
     fn upgrade(&self, user: &User, old: &StoredPassword, password: &Password<'_>) {
         if let Ok(stored) = StoredPassword::hash(password, self.costs, &*self.entropy) {
             let is_same = |account: &Account| account.password.as_ref() == Some(old);
-            let _ = self.change_if(user, is_same, |account| account.password = Some(stored.clone()));
+            let keep = |account: &mut Account| account.password = Some(stored.clone());
+            let _ = self.change_if(user, is_same, keep, Confirmation::Here);
         }
     }
 }
@@ -481,8 +463,8 @@ impl UserStore for Directory {
             return Ok(None);
         };
         let is_same = |account: &Account| account.second_step.as_ref() == Some(&second);
-        let is_changed =
-            self.change_if(user, is_same, |account| account.second_step = Some(after.clone()))?;
+        let keep = |account: &mut Account| account.second_step = Some(after.clone());
+        let is_changed = self.change_if(user, is_same, keep, Confirmation::Here)?;
         Ok(is_changed.then_some(used))
     }
 
@@ -534,9 +516,9 @@ fn named(account: Option<&Account>) -> Result<Option<User>, IdentityError> {
     account.map(Account::user).transpose()
 }
 
-fn texts(entries: &[JournalEntry]) -> Result<Vec<Vec<u8>>, IdentityError> {
+fn texts<'e>(entries: impl Iterator<Item = &'e JournalEntry>) -> Result<Vec<Vec<u8>>, IdentityError> {
     let text = |entry| serde_json::to_vec(entry).map_err(|error| IdentityError::new(error.to_string()));
-    entries.iter().map(text).collect()
+    entries.map(text).collect()
 }
 
 fn slices(texts: &[Vec<u8>]) -> Vec<&[u8]> {

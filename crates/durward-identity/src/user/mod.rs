@@ -4,17 +4,21 @@
 //! disk. An LDAP directory implements the same trait: it finds an entry by a search and checks a password by a bind.
 
 mod account;
+mod cluster;
 mod directory;
 mod hash_memory;
 mod import;
 mod journal;
+mod merge;
 mod password;
 mod rules;
 mod shared;
+mod table;
 mod totp;
 mod writes;
 
 pub use account::{Account, SecondStep};
+pub use cluster::{TakenRecords, UserCluster, UserRecord};
 pub use directory::{Directory, ImportError};
 pub use hash_memory::{keep_hash_memory, release_hash_memory};
 pub use import::ImportLine;
@@ -113,11 +117,22 @@ pub trait UserStore: Send + Sync {
     }
 }
 
-/// A change of a user by another process.
+/// A change of a user by another process, or another node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserChange {
     /// Who.
     pub user: User,
     /// Whether the user's sessions must end: they were disabled, removed or given another password.
     pub ends_sessions: bool,
+    /// Where it was made.
+    pub origin: ChangeOrigin,
+}
+
+/// Where a change of a user was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeOrigin {
+    /// In the file of this node.
+    Here,
+    /// On another node, which ends the sessions of the user on all nodes; this one sees to it that none is left.
+    OtherNode,
 }

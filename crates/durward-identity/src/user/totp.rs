@@ -224,6 +224,16 @@ impl RecoveryCodes {
             .collect();
         (left.len() < self.0.len()).then_some(RecoveryCodes(left))
     }
+
+    /// Whether each of these is one of those.
+    pub(super) fn is_part_of(&self, other: &RecoveryCodes) -> bool {
+        self.0.iter().all(|code| other.0.contains(code))
+    }
+
+    /// Those that are in both.
+    pub(super) fn and(&self, other: &RecoveryCodes) -> RecoveryCodes {
+        RecoveryCodes(self.0.iter().filter(|code| other.0.contains(code)).cloned().collect())
+    }
 }
 
 /// Case and dashes make no difference.

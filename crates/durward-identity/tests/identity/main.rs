@@ -4,5 +4,6 @@
 mod hash_memory;
 mod jwt;
 mod sessions;
+mod shared_users;
 mod support;
 mod users;

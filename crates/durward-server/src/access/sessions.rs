@@ -9,7 +9,7 @@ use durward_files::is_weak_key;
 use durward_session::identity::user::Directory;
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy, hex};
 use durward_session::ldap::LdapDirectory;
-use durward_session::nats::{Nats, Retention};
+use durward_session::nats::{Nats, NatsUsers, Retention};
 use durward_session::store::journal::Journal;
 use durward_session::{AuditSettings, Builder, Embedded, Running, Service, ServiceSettings, read_secret};
 
@@ -36,7 +36,8 @@ pub fn start_sessions(
     }
     let service = settings.service();
     let retention = Retention::of(&service.node, &service.session);
-    let mut builder = with_users(Builder::new(service.clone(), moments(clock)), settings, &service)?;
+    let (mut builder, directory) =
+        with_users(Builder::new(service.clone(), moments(clock)), settings, &service)?;
     let secret = cluster_secret(settings)?;
     if let Some(secret) = secret {
         builder = builder.cluster_secret(secret);
@@ -44,6 +45,9 @@ pub fn start_sessions(
     if let Some(nats) = &settings.nats {
         let secret =
             secret.ok_or_else(|| IdentityError::new("several nodes need a secret that they share"))?;
+        if let Some(directory) = directory.filter(|_| nats.shares_users(service.node.mode)) {
+            builder = builder.users(NatsUsers::new(nats.store()?, &secret, service.node.mode, &directory)?);
+        }
         builder = builder.store(Nats::new(nats.store()?, &secret, retention, moments(clock))?);
     } else if let (Some(data), true) = (&settings.data, settings.mode != SessionMode::None) {
         make_folder(data)?;
@@ -60,12 +64,13 @@ pub fn start_sessions(
     builder.start().map(Some)
 }
 
-/// The directories of all realms.
+/// The directories of all realms, and that of the file of users.
 fn with_users(
     mut builder: Builder,
     settings: &IdentitySettings,
     service: &ServiceSettings,
-) -> Result<Builder, IdentityError> {
+) -> Result<(Builder, Option<Arc<Directory>>), IdentityError> {
+    let mut shared = None;
     if let Some(users) = &settings.users {
         let directory = Directory::open(users, settings.costs(), Arc::new(SystemEntropy))?
             .with_password_rules(settings.password_rules()?);
@@ -77,7 +82,9 @@ fn with_users(
                 "fewer threads hash passwords than `identity.hashing_threads` says: see `identity.hashing_memory_kib_max`"
             );
         }
-        let embedded = Arc::new(Embedded::new(Arc::new(directory), service.pool)?);
+        let directory = Arc::new(directory);
+        shared = Some(Arc::clone(&directory));
+        let embedded = Arc::new(Embedded::new(directory, service.pool)?);
         for realm in &settings.realms {
             builder = builder.realm(realm, embedded.clone())?;
         }
@@ -88,7 +95,7 @@ fn with_users(
             builder = builder.realm(realm, directory.clone())?;
         }
     }
-    Ok(builder)
+    Ok((builder, shared))
 }
 
 /// The server's clock, as sessions count.

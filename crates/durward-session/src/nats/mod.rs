@@ -45,6 +45,7 @@ mod settings;
 mod sign;
 mod stream;
 mod subject;
+mod users;
 mod writer;
 
 use std::sync::Arc;
@@ -59,6 +60,7 @@ use tokio::task::JoinSet;
 pub use self::settings::{NatsLogin, NatsSettings, Retention, SERVERS_MAX, STREAM_NAME_LENGTH_MAX};
 use self::sign::MessageSigner;
 use self::subject::ClusterSubjects;
+pub use self::users::NatsUsers;
 use crate::Clock;
 use crate::store::{NodeLink, SessionStore, StoreCommand, StoreTask};
 

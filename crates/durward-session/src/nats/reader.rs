@@ -10,9 +10,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_nats::jetstream::Context;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, push};
 use async_nats::jetstream::message::Message as StreamMessage;
-use async_nats::{HeaderMap, StatusCode, Subscriber, header};
+use async_nats::{Client, HeaderMap, StatusCode, Subscriber, header};
 use bytes::Bytes;
 use durward_identity::protocol::{NodeEvent, RecordId};
 use durward_identity::session::SessionRecord;
@@ -34,7 +35,7 @@ const HEARTBEAT: Duration = Duration::from_millis(150);
 
 /// After so long without any word, another consumer is made: when the server that holds it dies, nothing is heard until then, and no login
 /// is answered.
-const SILENCE_MAX: Duration = Duration::from_millis(600);
+pub(super) const SILENCE_MAX: Duration = Duration::from_millis(600);
 
 /// After so long without a reader, the server forgets a consumer.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
@@ -44,7 +45,7 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
 const MADE_WITHIN: Duration = Duration::from_secs(1);
 
 /// How long to wait before the next try.
-const TRY_AGAIN_AFTER: Duration = Duration::from_millis(50);
+pub(super) const TRY_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
 /// From which number on records are wanted; and how often that was said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -175,13 +176,23 @@ pub(super) async fn read(shared: Arc<NatsShared>, mut wanted: watch::Receiver<Wa
 }
 
 async fn consume(shared: &NatsShared, after: u64) -> Result<Subscriber, String> {
-    let deliver_subject = shared.client.new_inbox();
+    subscribe(&shared.client, &shared.context, &shared.settings.stream, shared.subjects.wanted(), after).await
+}
+
+/// The messages of a stream under these subjects, behind a number.
+pub(super) async fn subscribe(
+    client: &Client,
+    context: &Context,
+    stream: &str,
+    filter_subjects: Vec<String>,
+    after: u64,
+) -> Result<Subscriber, String> {
+    let deliver_subject = client.new_inbox();
     // Whoever is not there yet when the consumer is made hears nothing.
-    let messages =
-        shared.client.subscribe(deliver_subject.clone()).await.map_err(|error| error.to_string())?;
+    let messages = client.subscribe(deliver_subject.clone()).await.map_err(|error| error.to_string())?;
     let config = push::Config {
         deliver_subject,
-        filter_subjects: shared.subjects.wanted(),
+        filter_subjects,
         deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: after + 1 },
         ack_policy: AckPolicy::None,
         flow_control: true,
@@ -191,7 +202,7 @@ async fn consume(shared: &NatsShared, after: u64) -> Result<Subscriber, String> 
         memory_storage: true,
         ..push::Config::default()
     };
-    let made = shared.context.create_consumer_on_stream(config, shared.settings.stream.as_str());
+    let made = context.create_consumer_on_stream(config, stream);
     let made = timeout(MADE_WITHIN, made).await.map_err(|_| "no consumer was made in time".to_owned())?;
     made.map(|_| messages).map_err(|error| error.to_string())
 }
@@ -215,7 +226,7 @@ async fn follow(
         let Ok(Some(message)) = next else { return ConsumerEnd::Broken };
         if let Some(status) = message.status {
             let is_alive =
-                status == StatusCode::IDLE_HEARTBEAT && is_complete(message.headers.as_ref(), place);
+                status == StatusCode::IDLE_HEARTBEAT && is_complete(message.headers.as_ref(), place.count);
             if !is_alive {
                 return ConsumerEnd::Broken;
             }
@@ -266,9 +277,9 @@ fn streamed(message: &StreamMessage) -> Option<StreamedRecord<'_>> {
 }
 
 /// A heartbeat says how many messages went before it.
-fn is_complete(headers: Option<&HeaderMap>, place: &ReadPosition) -> bool {
+pub(super) fn is_complete(headers: Option<&HeaderMap>, count: u64) -> bool {
     let last = headers.and_then(|headers| headers.get(header::NATS_LAST_CONSUMER));
-    last.is_none_or(|last| last.as_str().parse() == Ok(place.count))
+    last.is_none_or(|last| last.as_str().parse() == Ok(count))
 }
 
 impl<'s> RecordReading<'s> {

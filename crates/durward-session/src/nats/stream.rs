@@ -44,7 +44,7 @@ pub(super) async fn open(
     Ok(format!("{:?}", info.created))
 }
 
-fn check_version(version: &str) -> Result<(), IdentityError> {
+pub(super) fn check_version(version: &str) -> Result<(), IdentityError> {
     let mut parts = version.split('.').map(|part| part.parse::<u64>().unwrap_or(0));
     let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
     if found >= VERSION_MIN {
@@ -56,12 +56,12 @@ fn check_version(version: &str) -> Result<(), IdentityError> {
     )))
 }
 
-fn is_missing(kind: &GetStreamErrorKind) -> bool {
+pub(super) fn is_missing(kind: &GetStreamErrorKind) -> bool {
     matches!(kind, GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
 }
 
 /// Several nodes may do so at once: for the server, all ask for the same.
-async fn create(context: &Context, wanted: &Config) -> Result<Info, IdentityError> {
+pub(super) async fn create(context: &Context, wanted: &Config) -> Result<Info, IdentityError> {
     let created = context.create_stream(wanted.clone()).await;
     let stream = created.map_err(|error| {
         IdentityError::new(format!(

@@ -1,4 +1,4 @@
-//! Second-factor codes. A directory accepts each code once; but each node may have its own copy of the users, and does not know which codes others accepted. So a node in a cluster asks the session store whether it is the first to accept a code.
+//! Second-factor codes. A directory accepts each code once; but each node may have its own copy of the users, or hear a moment later which codes others accepted. So a node in a cluster asks the session store whether it is the first to accept a code.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Users that others change while the node runs (`durward users`): who was disabled, removed or given another password loses their sessions, on all nodes; live decisions of everybody else who was changed are decided again.
+//! Users that others change while the node runs (`durward users`, and other nodes where users are shared): who was disabled, removed or given another password loses their sessions, on all nodes; live decisions of everybody else who was changed are decided again.
 //!
 //! What was changed is taken in before a login, and twice a second. Taking it in and ending sessions is one step for logins: one that
 //! was begun with the old password is over by then, or does not become a session; one with the new password is not ended with
@@ -12,7 +12,7 @@ use std::time::Duration;
 use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::protocol::NodeEvent;
 use durward_identity::session::{Refusal, SessionClaims, SessionId, User};
-use durward_identity::user::{Account, UserStore};
+use durward_identity::user::{Account, ChangeOrigin, UserChange, UserStore};
 use durward_identity::{Moment, Stamp};
 
 use super::{Service, ServiceInner, of_session};
@@ -25,6 +25,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Who ends these sessions, for the audit.
 const BY: &str = "durward users";
 
+/// The same, where another node has heard of the change first.
+const BY_OTHER_NODE: &str = "another node";
+
 /// How many sessions are looked for at a time.
 const SESSIONS_AT_ONCE: usize = 1_000;
 
@@ -33,6 +36,8 @@ const SESSIONS_AT_ONCE: usize = 1_000;
 pub(super) struct PendingUserChanges {
     /// Whose sessions must end.
     users: Vec<User>,
+    /// Whose earlier sessions must end.
+    left: Vec<User>,
     /// The last complaint, which is not repeated.
     said: Option<String>,
 }
@@ -70,7 +75,7 @@ impl Service {
     /// Takes in what others have changed, and ends sessions for it.
     pub(super) async fn follow_users(&self) {
         let stores: Vec<_> = self.stores().iter().filter(|store| store.is_behind()).cloned().collect();
-        if stores.is_empty() && self.due().users.is_empty() {
+        if stores.is_empty() && self.is_nothing_due() {
             return;
         }
         let _nobody_begins = self.0.beginning.write().await;
@@ -81,8 +86,8 @@ impl Service {
                     self.due().said = None;
                     for change in changes {
                         self.0.parts.listeners.tell_user(&change.user);
-                        self.note_change(&change.user).await;
-                        self.due().users.extend(change.ends_sessions.then_some(change.user));
+                        self.note_change(&change).await;
+                        self.note_due(change);
                     }
                 }
                 Ok(Err(error)) => {
@@ -97,13 +102,30 @@ impl Service {
     }
 
     /// Updates what is known of a user after another process changed the account.
-    async fn note_change(&self, user: &User) {
+    async fn note_change(&self, change: &UserChange) {
+        let user = &change.user;
+        let by = match change.origin {
+            ChangeOrigin::Here => BY,
+            ChangeOrigin::OtherNode => BY_OTHER_NODE,
+        };
         let store = self.users(user.realm()).and_then(|users| users.store());
         let detail = match store.map(|store| store.account(user)) {
             Some(Ok(account)) => stands(account.as_ref()),
             Some(Err(_)) | None => "changed".to_owned(),
         };
-        self.record(AuditEvent::new(Kind::UserChanged).of(user).by(BY).detail(&detail)).await;
+        self.record(AuditEvent::new(Kind::UserChanged).of(user).by(by).detail(&detail)).await;
+    }
+
+    /// Notes whose sessions must end. Those of a user whom another node has changed are ended by that node, whichever they are; here only
+    /// those that are left of the time before, so that nobody loses a session that began after.
+    fn note_due(&self, change: UserChange) {
+        if !change.ends_sessions {
+            return;
+        }
+        match change.origin {
+            ChangeOrigin::Here => self.due().users.push(change.user),
+            ChangeOrigin::OtherNode => self.due().left.push(change.user),
+        }
     }
 
     /// Whether an account that let a user in a moment ago still does.
@@ -119,6 +141,11 @@ impl Service {
 
     fn due(&self) -> std::sync::MutexGuard<'_, PendingUserChanges> {
         self.0.due.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_nothing_due(&self) -> bool {
+        let due = self.due();
+        due.users.is_empty() && due.left.is_empty()
     }
 
     fn complain(&self, message: &str) {
@@ -142,10 +169,32 @@ impl Service {
     /// Ends what must end; what cannot be ended now is tried again.
     async fn end_due(&self) {
         let users: HashSet<User> = std::mem::take(&mut self.due().users).into_iter().collect();
+        let left: HashSet<User> = std::mem::take(&mut self.due().left).into_iter().collect();
+        for user in left {
+            if !self.end_left(&user).await {
+                self.complain(&format!("cannot end the sessions of {user}, who was changed on another node"));
+                self.due().left.push(user);
+            }
+        }
         let by = Administrator::operator(BY);
         for user in users {
             self.end_for(&by, user).await;
         }
+    }
+
+    /// Ends the sessions of a user that began before they were changed. Whether all of them are.
+    async fn end_left(&self, user: &User) -> bool {
+        for session in self.0.parts.sessions.list(user) {
+            if self.must_be_over(user, session.stamp)
+                && !matches!(
+                    self.end_swept(user, session.id, session.ends).await,
+                    Ok(()) | Err(Failed::Unknown | Failed::NoSession)
+                )
+            {
+                return false;
+            }
+        }
+        true
     }
 
     fn is_swept(&self) -> bool {

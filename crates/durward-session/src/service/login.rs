@@ -14,7 +14,7 @@ use super::Service;
 use super::devices::LoginDevice;
 use super::turns::{AttemptPermit, AttemptRejected, Claimant, ClientGone};
 use crate::counters::Counter;
-use crate::directory::DirectoryFault;
+use crate::directory::{DirectoryFault, UserDirectory};
 use crate::outcome::{Granted, Login, Refused};
 use crate::seldom::Seldom;
 use crate::settings::SecondStepPolicy;
@@ -182,6 +182,7 @@ impl Service {
             return Err(Refused::Wrong);
         };
         let device = self.device_of(shown.as_deref(), &user);
+        self.knows_users(&*users)?;
         let mut guess = self.attempt_on(device, CredentialKind::Password, &user, address, gone).await?;
         self.follow_users().await;
         let Ok(password) = Password::new(&password) else {
@@ -252,6 +253,7 @@ impl Service {
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
         let device = self.device_of(proofs.as_deref(), &user);
+        self.knows_users(&*users)?;
         let mut guess = self.attempt_on(device, CredentialKind::Code, &user, address, gone).await?;
         self.follow_users().await;
         let found = users.account(&user).await;
@@ -272,6 +274,12 @@ impl Service {
         let mut granted = self.begin(begin).await?;
         granted.device = self.proof_of_device(proofs.as_deref(), device, &granted.user, true);
         Ok(Login::Granted(granted, Box::new(account)))
+    }
+
+    /// That this node knows of its own users what the others know, where they share them: else somebody who was disabled might log in.
+    fn knows_users(&self, users: &dyn UserDirectory) -> Result<(), Refused> {
+        let lack = self.lacks_users().filter(|_| users.store().is_some());
+        lack.map_or(Ok(()), |lack| Err(Refused::Unavailable(lack)))
     }
 
     /// Waits until the attempt may be made, of whose device nothing is known.

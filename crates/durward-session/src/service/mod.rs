@@ -48,6 +48,7 @@ use crate::listeners::{Listeners, SessionNews};
 use crate::outcome::{Failed, Granted, Who};
 use crate::seldom::Seldom;
 use crate::settings::ServiceSettings;
+use crate::users::UsersView;
 
 /// How long a login waits for a node that is just starting.
 const START_PATIENCE: Duration = Duration::from_secs(1);
@@ -96,6 +97,8 @@ pub(crate) struct ServiceParts {
     pub(crate) is_shared: bool,
     /// What delays logins; the driver tells it what other nodes count.
     pub(crate) turns: AttemptQueue,
+    /// How it stands with users that nodes share, where they do.
+    pub(crate) users: Option<UsersView>,
     pub(crate) questions: mpsc::Sender<PendingAsk>,
     pub(crate) listeners: Arc<Listeners>,
     pub(crate) outlook: watch::Receiver<NodeHealth>,
@@ -187,12 +190,20 @@ impl Service {
 
     /// What the node can promise at the moment, for its health.
     pub fn outlook(&self) -> NodeHealth {
-        *self.0.parts.outlook.borrow()
+        let mut outlook = *self.0.parts.outlook.borrow();
+        outlook.lack = outlook.lack.or_else(|| self.lacks_users());
+        outlook
+    }
+
+    /// What keeps the node from knowing its users as the others do.
+    fn lacks_users(&self) -> Option<Lack> {
+        self.0.parts.users.as_ref().and_then(UsersView::lack)
     }
 
     /// Why the store cannot be used at the moment, in the operator's words; `None` when it can, or does not say.
     pub fn store_complaint(&self) -> Option<String> {
-        self.0.parts.complaint.borrow().clone()
+        let complaint = self.0.parts.complaint.borrow().clone();
+        complaint.or_else(|| self.0.parts.users.as_ref().and_then(UsersView::complaint))
     }
 
     /// How this node's clock compares with those of others, as far as its store can say. A node whose clock is
@@ -205,14 +216,25 @@ impl Service {
     /// Waits until the node lacks nothing and can give sessions. `false` when it has stopped.
     pub async fn ready(&self) -> bool {
         let mut outlook = self.0.parts.outlook.clone();
-        outlook.wait_for(|outlook| outlook.lack.is_none()).await.is_ok()
+        let is_ready = outlook.wait_for(|outlook| outlook.lack.is_none()).await.is_ok();
+        match &self.0.parts.users {
+            Some(users) => is_ready && users.are_current().await,
+            None => is_ready,
+        }
     }
 
     /// Waits while a node that has just started has no store or no key yet, for [`START_PATIENCE`] at most: who logs in right
     /// after a start need not try again.
     async fn has_started(&self) {
         let mut outlook = self.0.parts.outlook.clone();
-        let started = outlook.wait_for(|outlook| !matches!(outlook.lack, Some(Lack::Starting | Lack::Key)));
+        let started = async {
+            let started = |outlook: &NodeHealth| !matches!(outlook.lack, Some(Lack::Starting | Lack::Key));
+            if outlook.wait_for(started).await.is_ok()
+                && let Some(users) = &self.0.parts.users
+            {
+                users.are_current().await;
+            }
+        };
         // What is still lacking then is the answer to the login.
         let _ = timeout(START_PATIENCE, started).await;
     }

@@ -15,6 +15,7 @@ mod grants;
 mod load;
 mod nodes;
 mod one;
+mod users;
 
 #[path = "../support/certificates.rs"]
 mod certificates;

@@ -10,7 +10,7 @@ use durward_identity::protocol::{Mode, NodeSettings, OnLost};
 use durward_identity::session::User;
 use durward_identity::user::{Account, Directory, HashCosts, Password, StoredPassword};
 use durward_identity::{Moment, SystemEntropy};
-use durward_session::nats::{Nats, NatsLogin, NatsSettings, Retention};
+use durward_session::nats::{Nats, NatsLogin, NatsSettings, NatsUsers, Retention};
 use durward_session::{
     Builder, Clock, Embedded, Failed, Login, LoginRequest, Purpose, Refused, Running, Service,
     ServiceSettings,
@@ -25,6 +25,13 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Node {
     pub(crate) service: Service,
     running: Running,
+}
+
+/// What nodes share besides sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    Nothing,
+    Users,
 }
 
 /// What nodes are to be.
@@ -53,7 +60,7 @@ pub(crate) fn clock(ahead_s: i64) -> Clock {
     })
 }
 
-const COSTS: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
+pub(crate) const COSTS: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
 
 /// A user with the password `secret`.
 pub(crate) fn account(name: &str) -> Account {
@@ -91,6 +98,11 @@ impl Plan {
 
     /// Starts a node, without waiting for it to be ready.
     pub(crate) fn start(&self) -> Node {
+        self.start_with(users(&self.accounts), Sharing::Nothing)
+    }
+
+    /// The same with a directory of the caller's.
+    pub(crate) fn start_with(&self, directory: Arc<Directory>, sharing: Sharing) -> Node {
         let node = NodeSettings { mode: self.mode, on_lost: self.on_lost, ..NodeSettings::default() };
         let throttle =
             ThrottleSettings { user_free: 1_000_000, address_free: 1_000_000, ..Default::default() };
@@ -105,9 +117,19 @@ impl Plan {
         };
         let clock = clock(self.ahead_s);
         let retention = Retention::of(&settings.node, &settings.session);
+        let shared = match sharing {
+            Sharing::Nothing => None,
+            Sharing::Users => {
+                Some(NatsUsers::new(nats.clone(), &self.secret, self.mode, &directory).unwrap())
+            }
+        };
         let store = Nats::new(nats, &self.secret, retention, clock.clone()).unwrap();
-        let users = Embedded::new(users(&self.accounts), settings.pool).unwrap();
+        let users = Embedded::new(directory, settings.pool).unwrap();
         let builder = Builder::new(settings, clock).cluster_secret(self.secret).store(store);
+        let builder = match shared {
+            Some(shared) => builder.users(shared),
+            None => builder,
+        };
         let (service, running) = builder.realm("/", Arc::new(users)).unwrap().start().unwrap();
         Node { service, running }
     }

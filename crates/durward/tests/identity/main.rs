@@ -19,6 +19,7 @@ mod recovery;
 mod store_login;
 mod streams;
 mod tokens;
+mod users;
 
 #[path = "../../../durward-server/tests/server/attacks.rs"]
 mod attack_table;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use durward_session::identity::IdentityError;
+use durward_session::identity::protocol::Mode;
 use durward_session::nats::{NatsLogin, NatsSettings};
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,8 @@ pub struct NatsStoreSettings {
     pub key: Option<PathBuf>,
     /// How long an answer may take. Default: 2 seconds.
     pub answer_time_ms_max: u64,
+    /// Whether all nodes share the users of `identity.users`. Default: yes, except in the mode `none`, which needs no JetStream.
+    pub users: Option<bool>,
 }
 
 impl Default for NatsStoreSettings {
@@ -53,11 +56,17 @@ impl Default for NatsStoreSettings {
             certificate: None,
             key: None,
             answer_time_ms_max: u64::try_from(answer_within.as_millis()).unwrap_or(u64::MAX),
+            users: None,
         }
     }
 }
 
 impl NatsStoreSettings {
+    /// Whether nodes share their users.
+    pub(crate) fn shares_users(&self, mode: Mode) -> bool {
+        self.users.unwrap_or(mode != Mode::None)
+    }
+
     /// The settings as the store takes them.
     ///
     /// # Errors
@@ -122,6 +131,14 @@ mod tests {
 
     fn read(text: &str) -> Result<NatsSettings, IdentityError> {
         toml::from_str::<NatsStoreSettings>(text).unwrap().store()
+    }
+
+    #[test]
+    fn users_are_shared_where_there_is_a_stream_unless_it_is_said_otherwise() {
+        let shares = |text: &str, mode| toml::from_str::<NatsStoreSettings>(text).unwrap().shares_users(mode);
+        assert!(shares("", Mode::AssuredWrite) && shares("", Mode::BestEffort));
+        assert!(!shares("", Mode::None) && shares("users = true", Mode::None));
+        assert!(!shares("users = false", Mode::AssuredRead));
     }
 
     #[test]

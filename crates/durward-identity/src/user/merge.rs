@@ -1,0 +1,148 @@
+//! Two changes of one user that did not know of each other: what the store says, and what was changed here before it was heard.
+//!
+//! Each field that only one of them changed is as that one has it. A user whom one of them removed is removed. Codes of second steps
+//! that were used by either are used.
+
+use super::account::{Account, SecondStep};
+use super::table::JournalEntry;
+
+/// What `ours` becomes over `theirs`, both of which were made of `base`.
+pub(super) fn merge(base: &JournalEntry, ours: &JournalEntry, theirs: &JournalEntry) -> JournalEntry {
+    match (base, ours, theirs) {
+        (JournalEntry::Put(base), JournalEntry::Put(ours), JournalEntry::Put(theirs)) => {
+            JournalEntry::Put(merge_accounts(base, ours, theirs))
+        }
+        (_, JournalEntry::Remove { .. }, JournalEntry::Put(_)) => ours.clone(),
+        // Removed there; or added here and there, and the store had theirs first.
+        (_, _, _) => theirs.clone(),
+    }
+}
+
+fn merge_accounts(base: &Account, ours: &Account, theirs: &Account) -> Account {
+    let (password, password_since_ms) = if is_our_password(base, ours, theirs) {
+        (ours.password.clone(), ours.password_since_ms)
+    } else {
+        (theirs.password.clone(), theirs.password_since_ms)
+    };
+    Account {
+        realm: theirs.realm.clone(),
+        subject: theirs.subject.clone(),
+        password,
+        password_since_ms,
+        disabled: *changed(&base.disabled, &ours.disabled, &theirs.disabled),
+        attributes: changed(&base.attributes, &ours.attributes, &theirs.attributes).clone(),
+        groups: changed(&base.groups, &ours.groups, &theirs.groups).clone(),
+        second_step: merge_steps(&base.second_step, &ours.second_step, &theirs.second_step),
+    }
+}
+
+/// Ours where we changed it, else theirs.
+fn changed<'a, T: PartialEq>(base: &T, ours: &'a T, theirs: &'a T) -> &'a T {
+    if ours == base { theirs } else { ours }
+}
+
+/// The later password counts. A hash that was only made anew is no other password.
+fn is_our_password(base: &Account, ours: &Account, theirs: &Account) -> bool {
+    if ours.password == base.password {
+        return false;
+    }
+    theirs.password == base.password || ours.password_since_ms > theirs.password_since_ms
+}
+
+fn merge_steps(
+    base: &Option<SecondStep>,
+    ours: &Option<SecondStep>,
+    theirs: &Option<SecondStep>,
+) -> Option<SecondStep> {
+    match (ours, theirs) {
+        (Some(ours), Some(theirs)) if ours.totp == theirs.totp => {
+            let used = ours.used.max(theirs.used);
+            Some(SecondStep { totp: theirs.totp.clone(), used, recovery: merge_recovery(base, ours, theirs) })
+        }
+        (_, _) => {
+            let device = |step: &Option<SecondStep>| step.as_ref().map(|step| step.totp.clone());
+            // Another device there counts, whatever was used of the old one here.
+            if device(theirs) == device(base) { ours.clone() } else { theirs.clone() }
+        }
+    }
+}
+
+/// New codes on paper are in the place of all old ones; of old ones, those are left that neither has used.
+fn merge_recovery(
+    base: &Option<SecondStep>,
+    ours: &SecondStep,
+    theirs: &SecondStep,
+) -> super::totp::RecoveryCodes {
+    let Some(base) = base else { return theirs.recovery.clone() };
+    if theirs.recovery.is_part_of(&base.recovery) && !ours.recovery.is_part_of(&base.recovery) {
+        return ours.recovery.clone();
+    }
+    if theirs.recovery.is_part_of(&base.recovery) {
+        return theirs.recovery.and(&ours.recovery);
+    }
+    theirs.recovery.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SystemEntropy;
+    use crate::session::User;
+    use crate::user::{Password, RecoveryCodes, StoredPassword, Totp};
+
+    fn anna() -> Account {
+        Account::new(&User::new("/", "anna").unwrap())
+    }
+
+    fn removal() -> JournalEntry {
+        JournalEntry::Remove { realm: "/".to_owned(), subject: "anna".to_owned(), at_ms: 3 }
+    }
+
+    #[test]
+    fn what_only_one_changed_is_as_that_one_has_it() {
+        let base = anna();
+        let ours = Account { disabled: true, ..base.clone() };
+        let theirs = Account { groups: vec!["staff".to_owned()], ..base.clone() };
+        let merged = merge_accounts(&base, &ours, &theirs);
+        assert_eq!(merged, Account { disabled: true, groups: vec!["staff".to_owned()], ..base });
+    }
+
+    #[test]
+    fn who_was_removed_by_either_is_removed() {
+        let put = |account: Account| JournalEntry::Put(account);
+        let changed = Account { groups: vec!["staff".to_owned()], ..anna() };
+        assert_eq!(merge(&put(anna()), &put(changed.clone()), &removal()), removal());
+        assert_eq!(merge(&put(anna()), &removal(), &put(changed)), removal());
+    }
+
+    #[test]
+    fn the_later_password_counts() {
+        let costs = crate::user::HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
+        let with = |text: &str, at| {
+            let hash = StoredPassword::hash(&Password::new(text).unwrap(), costs, &SystemEntropy).unwrap();
+            Account { password: Some(hash), password_since_ms: at, ..anna() }
+        };
+        let (base, ours, theirs) = (with("a", 1), with("b", 2), with("c", 3));
+        assert_eq!(merge_accounts(&base, &ours, &theirs).password, theirs.password);
+        assert_eq!(merge_accounts(&base, &theirs, &ours).password, theirs.password);
+        assert_eq!(merge_accounts(&base, &base, &ours).password, ours.password);
+        let anew = Account { password: with("a", 1).password, ..base.clone() };
+        assert_eq!(merge_accounts(&base, &anew, &theirs).password, theirs.password);
+    }
+
+    #[test]
+    fn codes_that_either_used_are_used() {
+        let totp = Totp::generate(&SystemEntropy).unwrap();
+        let (shown, recovery) = RecoveryCodes::generate(&SystemEntropy).unwrap();
+        let step = SecondStep { totp, used: Some(7), recovery: recovery.clone() };
+        let base = Some(step.clone());
+        let ours = Some(SecondStep { recovery: recovery.without(&shown[0]).unwrap(), ..step.clone() });
+        let theirs =
+            SecondStep { used: Some(9), recovery: recovery.without(&shown[1]).unwrap(), ..step.clone() };
+        let merged = merge_steps(&base, &ours, &Some(theirs)).unwrap();
+        assert_eq!((merged.used, merged.recovery.left()), (Some(9), shown.len() - 2));
+        let other = SecondStep { totp: Totp::generate(&SystemEntropy).unwrap(), used: None, ..step };
+        assert_eq!(merge_steps(&base, &ours, &Some(other.clone())), Some(other.clone()));
+        assert_eq!(merge_steps(&base, &Some(other.clone()), &ours), Some(other));
+    }
+}
