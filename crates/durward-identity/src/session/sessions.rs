@@ -283,7 +283,7 @@ impl SessionTable {
     pub fn is_user_revoked(&self, user: &User, began: Moment) -> bool {
         // A stamp is larger than the moment it was given at.
         let stamp = Stamp::from_us(began.ms().saturating_mul(1000));
-        self.part(user.key()).read().is_revoked(user.key(), stamp)
+        stamp <= self.all_before() || self.part(user.key()).read().is_revoked(user.key(), stamp)
     }
 
     /// Whether what has this name, a session or another thing that is good for a while, was ended before its time.

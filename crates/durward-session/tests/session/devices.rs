@@ -84,6 +84,17 @@ async fn guesses_on_a_device_are_counted_by_themselves() {
 }
 
 #[tokio::test]
+async fn the_end_of_everybodys_sessions_ends_what_was_given_to_devices() {
+    let world = World::new(impatient()).await;
+    let first = world.login("anna").await;
+    world.time.pass(Duration::from_secs(1));
+    world.service.revoke_all(&Administrator::operator("test")).await.unwrap();
+    besiege(&world.service, "anna").await;
+    let revoked = log_in(&world.service, "anna", elsewhere(1), first.device.as_deref()).await;
+    assert!(matches!(revoked, Err(Refused::Delayed { .. })), "{revoked:?}");
+}
+
+#[tokio::test]
 async fn the_end_of_all_sessions_ends_what_was_given_to_devices() {
     let world = World::new(impatient()).await;
     let first = world.login("anna").await;

@@ -220,8 +220,12 @@ impl Issued {
         else {
             return Ok(false);
         };
-        // A session that has ended has no tokens any more.
-        let Ok(who) = service.validate(&grant.session, Purpose::Look).await else { return Ok(true) };
+        let who = match service.validate(&grant.session, Purpose::Look).await {
+            Ok(who) => who,
+            Err(Refusal::Unavailable) => return Err(Failed::Token(Refusal::Unavailable)),
+            // A session that has ended has no tokens any more.
+            Err(_) => return Ok(true),
+        };
         service.recall(name(who.id, grant.grant), who.ends).await.map(|()| true)
     }
 

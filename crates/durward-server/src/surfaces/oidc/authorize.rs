@@ -65,6 +65,7 @@ pub(super) async fn go_on(
             None => return granted(request, &interaction, &known).await,
             Some(missing) => {
                 interaction.session = Some(known.who.id.to_string());
+                interaction.user = Some(known.subject());
                 missing
             }
         },

@@ -42,6 +42,8 @@ pub(super) struct Interaction {
     pub(super) stage: Stage,
     /// The session that is asked about: what is answered counts for no other.
     pub(super) session: Option<String>,
+    /// Who is asked, as pages show it: the name that was typed, or the user of the session. Never what the application says.
+    pub(super) user: Option<String>,
     /// The session of a login in this interaction.
     pub(super) logged_in: Option<String>,
     /// The session whose user has consented in this interaction.
@@ -72,6 +74,7 @@ impl Interaction {
             pushed,
             stage: Stage::Password,
             session: None,
+            user: None,
             logged_in: None,
             consented: None,
             browser: digest(name.as_bytes()),
@@ -114,11 +117,12 @@ pub(super) fn page(
             Step::Consent { client, scopes: asked.scopes.clone() }
         }
     };
-    let typed = request.parameters.get("username").filter(|_| request.is_post);
+    // A first guess, by the application, of who will log in; whoever is asked later is who they are.
+    let hint = asked.login_hint.as_ref().filter(|_| interaction.stage == Stage::Password);
     let mut answer = request.page(&Page {
         action: INTERACTION.to_owned(),
         csrf,
-        username: typed.or(asked.login_hint.as_deref()).map(str::to_owned),
+        username: interaction.user.as_ref().or(hint).cloned(),
         error,
         step,
         client: name,
@@ -159,9 +163,10 @@ async fn is_same(request: &BrowserRequest<'_>, interaction: &Interaction, sessio
     who.is_ok_and(|who| interaction.session.as_deref() == Some(&*who.id.to_string()))
 }
 
-async fn password(request: &BrowserRequest<'_>, interaction: Interaction) -> Answer {
+async fn password(request: &BrowserRequest<'_>, mut interaction: Interaction) -> Answer {
     let field = |name: &str| request.parameters.get(name).unwrap_or_default();
     let (realm, user) = name(request, field("username"));
+    interaction.user = request.parameters.get("username").map(str::to_owned);
     let login = LoginRequest {
         code: request.parameters.get("code").map(str::to_owned),
         ..LoginRequest::new(&realm, &user, field("password"), request.address)

@@ -3,7 +3,8 @@
 //! Where the application shows an ID token of the session, that is the user's wish; where it does not, or the browser has another
 //! session by now, the user is asked, so that no page logs people out.
 
-use durward_session::identity::session::{Purpose, SessionId, User};
+use durward_session::Failed;
+use durward_session::identity::session::{Purpose, Refusal, SessionId, User};
 use serde::{Deserialize, Serialize};
 
 use super::pages::Message;
@@ -87,17 +88,20 @@ async fn begin(
 ) -> Answer {
     let token = cookies::value(request.headers, &request.surface.cookies.session);
     let current = match token {
-        Some(token) => request.service.validate(token, Purpose::Look).await.ok().map(|who| (token, who)),
+        Some(token) => match request.service.validate(token, Purpose::Look).await {
+            Ok(who) => Some((token, who)),
+            // It may be there: nobody is told that they are logged out.
+            Err(Refusal::Unavailable) => return request.message(Message::Unavailable),
+            Err(_) => None,
+        },
         None => None,
     };
     match (current, hint) {
         // Whoever logged in again since has another session, and means that as well.
         (Some((token, who)), Some(hint)) if who.user == hint.user => {
-            if who.id != hint.session {
-                end(request, &hint).await;
-            }
+            let is_other_over = who.id == hint.session || end(request, &hint).await;
             let ended = request.service.logout(token, Some(request.address)).await;
-            if ended.is_err() {
+            if ended.is_err() || !is_other_over {
                 return request.message(Message::Unavailable);
             }
             done(request, then)
@@ -105,18 +109,24 @@ async fn begin(
         (Some((_, who)), _) => ask(request, who.id, then),
         // Browsers send no cookie with a form of another site: the ID token says which session it is.
         (None, Some(hint)) => {
-            end(request, &hint).await;
-            done(request, then)
+            if end(request, &hint).await {
+                done(request, then)
+            } else {
+                request.message(Message::Unavailable)
+            }
         }
         (None, None) => done(request, then),
     }
 }
 
-/// Ends the session of an ID token. One that has ended needs no ending.
-async fn end(request: &BrowserRequest<'_>, hint: &Hint) {
-    let ended = request.service.end_session(&hint.user, hint.session, Some(request.address)).await;
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a session of an ID token was not ended");
+/// Ends the session of an ID token. One that has ended needs no ending. Whether it is over.
+async fn end(request: &BrowserRequest<'_>, hint: &Hint) -> bool {
+    match request.service.end_session(&hint.user, hint.session, Some(request.address)).await {
+        Ok(()) | Err(Failed::NoSession) => true,
+        Err(error) => {
+            tracing::debug!(%error, "a session of an ID token was not ended");
+            false
+        }
     }
 }
 
@@ -159,6 +169,7 @@ async fn confirmed(request: &BrowserRequest<'_>) -> Answer {
             }
         }
         Ok(_) => request.message(Message::Over),
+        Err(Refusal::Unavailable) => request.message(Message::Unavailable),
         Err(_) => done(request, asked.then),
     }
 }

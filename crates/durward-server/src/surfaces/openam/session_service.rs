@@ -121,7 +121,10 @@ fn described(service: &Service, token: &str, who: &Who, session: &Session, suffi
         ("Organization", suffix),
         ("sun.am.UniversalIdentifier", universal.as_str()),
     ];
-    for (name, value) in own.into_iter().chain(session.properties.iter()) {
+    // Agents take the last of a name: no property stands for who it is.
+    let is_own = |name: &str| own.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+    let others = session.properties.iter().filter(|(name, _)| !is_own(name));
+    for (name, value) in own.into_iter().chain(others) {
         let _ = write!(text, "<Property name=\"{}\" value=\"{}\"></Property>", escape(name), escape(value));
     }
     text + "</Session>"

@@ -67,7 +67,7 @@ fn the_second_step_is_a_form_of_its_own() {
     let form = browser.login(&form, "berta");
     assert!(form.text.contains("name=\"code\"") && browser.session().is_none(), "{}", form.text);
     let again = browser.answer(&form, &[("code", "000000")]);
-    assert!(again.text.contains("role=\"alert\""), "{}", again.text);
+    assert!(again.text.contains("role=\"alert\"") && again.text.contains("berta"), "{}", again.text);
     let code = world.totp.code(world.now());
     let back = browser.answer(&again, &[("code", &code)]);
     let claims = part(&world.exchange(&back.code()).member("id_token"), 1);
@@ -102,8 +102,10 @@ fn consent_is_asked_once_for_a_client_and_its_scopes() {
     let asks = [("client_id", "asks"), ("redirect_uri", "https://asks.example/cb"), ("scope", "openid")];
     let with = |more: &[(&'static str, &'static str)]| [&asks[..], more].concat();
     assert_eq!(browser.authorize(&with(&[("prompt", "none")])).error(), "consent_required");
-    let form = browser.authorize(&asks);
+    // Whoever the application says it is, it is asked of whoever has logged in.
+    let form = browser.authorize(&with(&[("login_hint", "mallory")]));
     assert!(form.text.contains("The &#60;asking&#62; one"), "{}", form.text);
+    assert!(form.text.contains("anna") && !form.text.contains("mallory"), "{}", form.text);
     assert_eq!(browser.answer(&form, &[("consent", "no")]).error(), "access_denied");
     let form = browser.authorize(&asks);
     let back = browser.answer(&form, &[("consent", "yes")]);
