@@ -31,10 +31,10 @@ pub use base::settings::{
     LdapFollow, LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings,
     ListenSurface, LogFormat, LogLevel, LogSettings, NatsStoreSettings, Network, NetworkParseError,
     OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
-    OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides, PolicySettings, PolicySource, Redaction,
-    RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings, SecondStepAt,
-    ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy, TlsSettings, TokenAlgorithm,
-    UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides, PagesSettings, PolicySettings,
+    PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings,
+    ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy,
+    TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;
@@ -42,4 +42,5 @@ pub use serve::reload::SettingsWatch;
 pub use serve::routes::{ROUTES, Route};
 pub use serve::server::{Listeners, Served, Server, StartError};
 pub use surfaces::health::probe::{Probed, ProbedHealth, metrics_text, serve_probe};
+pub use surfaces::login_page;
 pub use surfaces::openam::ROUTES as OPENAM_ROUTES;

@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use durward_identity::login::PoolSettings;
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::{Account, Password, PasswordCheck, UserStore};
+use durward_identity::user::{
+    Account, Password, PasswordCheck, PasswordRefusal, StoredPassword, UserStore, UserWrites,
+};
 use durward_identity::{IdentityError, Moment};
 
-use crate::hashing::HashingPool;
+use crate::hashing::{HashingPool, HashingTurn};
 
 /// Why a directory does not answer. Nobody gets in then, and it counts as no failure of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +50,17 @@ pub trait UserDirectory: Send + Sync {
         password: Password<'a>,
     ) -> DirectoryFuture<'a, PasswordCheck>;
 
+    /// The same for somebody on a device from which the user has logged in before: a directory that has a queue lets them go first, so that
+    /// strangers do not keep them out by filling it.
+    fn check_first<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, PasswordCheck> {
+        self.check(now, user, password)
+    }
+
     /// What is known of a user.
     fn account<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Account>>;
 
@@ -64,6 +77,20 @@ pub trait UserDirectory: Send + Sync {
     /// The store behind it, where that is on this machine, so that others may change it there: [`UserStore::catch_up`].
     fn store(&self) -> Option<Arc<dyn UserStore>> {
         None
+    }
+
+    /// What changes its users, where they are kept here.
+    fn writes(&self) -> Option<Arc<dyn UserWrites>> {
+        None
+    }
+
+    /// The hash of a new password, or why it is not taken: for those who have [`UserDirectory::writes`].
+    fn hash_new<'a>(
+        &'a self,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, Result<StoredPassword, PasswordRefusal>> {
+        let _ = password;
+        Box::pin(async { Err(IdentityError::new("passwords are not kept here").into()) })
     }
 
     /// How the directory compares names: those that it may take for one user are one text here. `None` where every text is a name of
@@ -102,12 +129,26 @@ impl Embedded {
         Ok(Embedded { store, hashing })
     }
 
+    async fn look<'a>(
+        &'a self,
+        whose: HashingTurn,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> Result<PasswordCheck, DirectoryFault> {
+        let user = user.clone();
+        // It was text; and it is dropped when it has been hashed.
+        let password = String::from_utf8_lossy(password.expose()).into_owned();
+        self.run(whose, move |store| store.check(now, &user, &Password::new(&password)?)).await
+    }
+
     async fn run<T: Send + 'static>(
         &self,
+        whose: HashingTurn,
         work: impl FnOnce(&dyn UserStore) -> Result<T, IdentityError> + Send + 'static,
     ) -> Result<T, DirectoryFault> {
         let store = Arc::clone(&self.store);
-        match self.hashing.run(move || work(&*store)).await {
+        match self.hashing.run(whose, move || work(&*store)).await {
             Err(busy) => Err(DirectoryFault::Busy { retry_after: busy.retry_after }),
             Ok(None) => Err(IdentityError::new("looking at a password failed").into()),
             Ok(Some(result)) => Ok(result?),
@@ -122,12 +163,16 @@ impl UserDirectory for Embedded {
         user: &'a User,
         password: Password<'a>,
     ) -> DirectoryFuture<'a, PasswordCheck> {
-        Box::pin(async move {
-            let user = user.clone();
-            // It was text; and it is dropped when it has been hashed.
-            let password = String::from_utf8_lossy(password.expose()).into_owned();
-            self.run(move |store| store.check(now, &user, &Password::new(&password)?)).await
-        })
+        Box::pin(self.look(HashingTurn::InOrder, now, user, password))
+    }
+
+    fn check_first<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, PasswordCheck> {
+        Box::pin(self.look(HashingTurn::First, now, user, password))
     }
 
     /// Does not block: users are in memory.
@@ -144,12 +189,28 @@ impl UserDirectory for Embedded {
     ) -> DirectoryFuture<'a, Option<UsedCode>> {
         Box::pin(async move {
             let (user, code) = (user.clone(), code.to_owned());
-            self.run(move |store| store.check_code(now, &user, &code)).await
+            self.run(HashingTurn::InOrder, move |store| store.check_code(now, &user, &code)).await
         })
     }
 
     fn store(&self) -> Option<Arc<dyn UserStore>> {
         Some(Arc::clone(&self.store))
+    }
+
+    fn writes(&self) -> Option<Arc<dyn UserWrites>> {
+        Arc::clone(&self.store).writes()
+    }
+
+    /// It takes as long as a login, on the same threads; whoever has got this far is no stranger.
+    fn hash_new<'a>(
+        &'a self,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, Result<StoredPassword, PasswordRefusal>> {
+        Box::pin(async move {
+            let writes = self.writes().ok_or_else(|| IdentityError::new("passwords are not kept here"))?;
+            let password = String::from_utf8_lossy(password.expose()).into_owned();
+            self.run(HashingTurn::First, move |_| writes.hash_new(&Password::new(&password)?)).await
+        })
     }
 
     /// Each of its users is of one realm.

@@ -14,6 +14,7 @@ use crate::Clock;
 use crate::audit::SessionAuditLog;
 use crate::counters::{Counter, Counters};
 use crate::listeners::NodeGoneNotifier;
+use crate::service::AttemptQueue;
 use crate::store::{NodeSnapshot, StoreCommand, StoreMessage};
 
 /// How many questions may wait for the driver; further callers wait until there is room.
@@ -40,6 +41,8 @@ pub(crate) struct SessionDriver {
     pub(crate) told: mpsc::Receiver<StoreMessage>,
     pub(crate) orders: mpsc::Sender<StoreCommand>,
     pub(crate) listeners: NodeGoneNotifier,
+    /// What delays logins.
+    pub(crate) turns: AttemptQueue,
     pub(crate) outlook: watch::Sender<NodeHealth>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) audit: Option<SessionAuditLog>,
@@ -139,6 +142,7 @@ impl SessionDriver {
                 let woken = self.listeners.0.ring(id);
                 self.counters.count_many(Counter::ListenerWoken, woken);
             }
+            Err(NodeEffect::Guessed(news)) => self.turns.hear(&news),
             Err(NodeEffect::Trouble(error)) => tracing::error!(%error, "sessions"),
             Err(
                 NodeEffect::Store { .. }

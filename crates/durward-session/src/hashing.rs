@@ -51,6 +51,14 @@ struct HashingQueue {
     waiting: HashMap<PoolTicket, oneshot::Sender<()>>,
 }
 
+/// Whose turn comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HashingTurn {
+    /// Those on known devices.
+    First,
+    InOrder,
+}
+
 /// The queue is full; the time after which to retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HashingQueueFull {
@@ -87,9 +95,10 @@ impl HashingPool {
     /// The queue is full.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
+        whose: HashingTurn,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Option<T>, HashingQueueFull> {
-        let place = self.arrive()?;
+        let place = self.arrive(whose)?;
         place.turn().await;
         let (done, result) = oneshot::channel();
         // The place goes along, so that its end is told also when whoever waits is gone, or the work panics.
@@ -103,9 +112,13 @@ impl HashingPool {
         Ok(result.await.ok())
     }
 
-    fn arrive(&self) -> Result<QueueSlot, HashingQueueFull> {
+    fn arrive(&self, whose: HashingTurn) -> Result<QueueSlot, HashingQueueFull> {
         let mut queue = self.0.lock();
-        let (ticket, turn) = match queue.pool.arrive() {
+        let admission = match whose {
+            HashingTurn::First => queue.pool.arrive_first(),
+            HashingTurn::InOrder => queue.pool.arrive(),
+        };
+        let (ticket, turn) = match admission {
             PoolAdmission::Start(ticket) => (ticket, None),
             PoolAdmission::Wait(ticket) => {
                 let (sender, receiver) = oneshot::channel();
@@ -264,7 +277,7 @@ mod tests {
         let all: Vec<_> = (0..100)
             .map(|number| {
                 let hashing = hashing.clone();
-                tokio::spawn(async move { hashing.run(move || number * 2).await })
+                tokio::spawn(async move { hashing.run(HashingTurn::InOrder, move || number * 2).await })
             })
             .collect();
         for (number, one) in all.into_iter().enumerate() {
@@ -279,19 +292,21 @@ mod tests {
         let (free, blocked) = mpsc::channel::<()>();
         let first = tokio::spawn({
             let hashing = hashing.clone();
-            async move { hashing.run(move || blocked.recv().is_ok()).await }
+            async move { hashing.run(HashingTurn::InOrder, move || blocked.recv().is_ok()).await }
         });
         while hashing.load().1 == 0 {
             tokio::task::yield_now().await;
         }
         let second = tokio::spawn({
             let hashing = hashing.clone();
-            async move { hashing.run(|| ()).await }
+            async move { hashing.run(HashingTurn::InOrder, || ()).await }
         });
         while hashing.load().0 == 0 {
             tokio::task::yield_now().await;
         }
-        assert!(hashing.run(|| ()).await.unwrap_err().retry_after >= Duration::from_secs(1));
+        assert!(
+            hashing.run(HashingTurn::InOrder, || ()).await.unwrap_err().retry_after >= Duration::from_secs(1)
+        );
         second.abort();
         let _ = second.await;
         assert_eq!(hashing.load(), (0, 1), "who goes makes room");
@@ -303,8 +318,8 @@ mod tests {
     #[tokio::test]
     async fn work_that_panics_costs_one_login_and_no_thread() {
         let hashing = HashingPool::start(settings(1)).unwrap();
-        assert_eq!(hashing.run(|| panic!("on purpose")).await, Ok(None::<()>));
-        assert_eq!(hashing.run(|| 7).await, Ok(Some(7)));
+        assert_eq!(hashing.run(HashingTurn::InOrder, || panic!("on purpose")).await, Ok(None::<()>));
+        assert_eq!(hashing.run(HashingTurn::InOrder, || 7).await, Ok(Some(7)));
     }
 
     #[tokio::test]
@@ -315,13 +330,17 @@ mod tests {
             StoredPassword::hash(&password, costs, &SystemEntropy).unwrap();
         };
         let busy = HashingPool::start_resting_after(Duration::from_secs(3600), settings(1)).unwrap();
-        busy.run(hash).await.unwrap().unwrap();
-        assert_eq!(busy.run(release_hash_memory).await, Ok(Some(true)), "the memory of the login before");
+        busy.run(HashingTurn::InOrder, hash).await.unwrap().unwrap();
+        assert_eq!(
+            busy.run(HashingTurn::InOrder, release_hash_memory).await,
+            Ok(Some(true)),
+            "the memory of the login before"
+        );
         let quick = HashingPool::start_resting_after(Duration::from_millis(1), settings(1)).unwrap();
         for pause_ms in (5..).take(1000) {
-            quick.run(hash).await.unwrap().unwrap();
+            quick.run(HashingTurn::InOrder, hash).await.unwrap().unwrap();
             tokio::time::sleep(Duration::from_millis(pause_ms)).await;
-            if quick.run(release_hash_memory).await == Ok(Some(false)) {
+            if quick.run(HashingTurn::InOrder, release_hash_memory).await == Ok(Some(false)) {
                 return;
             }
         }
@@ -350,7 +369,7 @@ mod tests {
         };
         let own = niceness();
         let hashing = HashingPool::start(settings(1)).unwrap();
-        assert_eq!(hashing.run(niceness).await, Ok(Some(NICENESS.max(own))));
+        assert_eq!(hashing.run(HashingTurn::InOrder, niceness).await, Ok(Some(NICENESS.max(own))));
         assert_eq!(niceness(), own);
     }
 }

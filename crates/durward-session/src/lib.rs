@@ -27,8 +27,10 @@ mod audit;
 mod challenge;
 mod clocks;
 mod counters;
+mod device;
 mod directory;
 mod driver;
+mod enrolment;
 mod hashing;
 mod lanes;
 #[cfg_attr(not(feature = "ldap"), path = "ldap_absent.rs")]
@@ -54,10 +56,13 @@ pub use directory::{DirectoryFault, DirectoryFuture, Embedded, UserDirectory};
 pub use durward_identity as identity;
 pub use lanes::Lanes;
 pub use listeners::SessionNews;
-pub use outcome::{Administrator, Failed, Granted, Login, Refused, Who};
+pub use outcome::{AccountFailed, Administrator, Failed, Granted, Login, Refused, Who};
 pub use secret::read_secret;
 pub use seldom::Seldom;
-pub use service::{LoginRequest, Purpose, SecretAttempt, SecretAttempts, Service, Wanted};
+pub use service::{
+    AccountPage, Accounts, Enrolment, LoginRequest, Purpose, SecretAttempt, SecretAttempts, Service, TurnUse,
+    Wanted,
+};
 pub use settings::{SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};
 pub use store::{NodeLink, SessionStore, StoreCommand};

@@ -8,9 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use durward_identity::session::{Revocation, SessionId, User};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, broadcast};
 
 use crate::outcome::Who;
+
+/// How much of what has ended is kept for followers that are slow.
+const FOLLOWED_MAX: usize = 1024;
 
 /// How many parts there are, each with a lock of its own.
 const PARTS: usize = 64;
@@ -27,12 +30,15 @@ struct ListenerEntry {
 pub(crate) struct Listeners {
     parts: Box<[Mutex<ListenerShard>]>,
     is_over: AtomicBool,
+    /// For those who want to hear of every session.
+    followed: broadcast::Sender<Revocation>,
 }
 
 impl Listeners {
     pub(crate) fn new() -> Arc<Listeners> {
         let parts = (0..PARTS).map(|_| Mutex::default()).collect();
-        Arc::new(Listeners { parts, is_over: AtomicBool::new(false) })
+        let followed = broadcast::Sender::new(FOLLOWED_MAX);
+        Arc::new(Listeners { parts, is_over: AtomicBool::new(false), followed })
     }
 
     pub(crate) fn listen(self: &Arc<Listeners>, who: &Who) -> SessionNews {
@@ -42,8 +48,17 @@ impl Listeners {
         SessionNews { listeners: Arc::clone(self), id: who.id, bell }
     }
 
+    /// Hears of every end from now on.
+    pub(crate) fn follow(&self) -> broadcast::Receiver<Revocation> {
+        self.followed.subscribe()
+    }
+
     /// Wakes those whose session may have ended. How many.
     pub(crate) fn tell(&self, revocation: &Revocation) -> usize {
+        if self.followed.receiver_count() > 0 {
+            // That nobody follows any more is no error.
+            let _ = self.followed.send(revocation.clone());
+        }
         match revocation {
             Revocation::Session { id, .. } => self.ring(*id),
             Revocation::Ended { sessions } => sessions.iter().map(|(id, _)| self.ring(*id)).sum(),

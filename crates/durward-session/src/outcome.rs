@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use durward_identity::protocol::Lack;
 use durward_identity::session::{Level, Refusal, SessionClaims, SessionId, User};
-use durward_identity::user::Account;
+use durward_identity::user::{Account, PasswordRefusal};
 use durward_identity::{IdentityError, Moment, Stamp};
 
 /// A session that was granted.
@@ -23,6 +23,9 @@ pub struct Granted {
     pub ends: Moment,
     /// How long it may lie unused; zero is for ever.
     pub idle: Duration,
+    /// After a login, the proof that the user has logged in on this device, for the client to keep and to bring along when they log in again
+    /// ([`crate::LoginRequest::device`]); it opens nothing.
+    pub device: Option<String>,
 }
 
 /// The outcome of a login that did not fail.
@@ -179,6 +182,78 @@ impl fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
+/// Why an account could not be read or changed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AccountFailed {
+    /// Whoever asks may not, the realm is none, or it cannot be done at the moment.
+    Failed(Failed),
+    /// The user's password or code was not right, or not looked at.
+    Refused(Refused),
+    /// The users of the realm are in a directory that is not changed here.
+    NotKept,
+    /// There is no such user.
+    NoUser,
+    /// There is such a user already, or one who is like them.
+    Exists,
+    /// The name cannot be a name, or the password no password.
+    Name(IdentityError),
+    /// The new password is not what the rules want.
+    Password(PasswordRefusal),
+    /// The user has a second step already.
+    HasSecondStep,
+    /// The user has no second step.
+    NoSecondStep,
+    /// The enrolment was not given to this user, or is over.
+    NoEnrolment,
+    /// Others changed the same again and again meanwhile.
+    Contended,
+}
+
+impl fmt::Display for AccountFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AccountFailed::Failed(failed) => failed.fmt(f),
+            AccountFailed::Refused(Refused::Wrong) => f.write_str("the password or the code is wrong"),
+            AccountFailed::Refused(refused) => refused.fmt(f),
+            AccountFailed::NotKept => {
+                f.write_str("the users of this realm are in a directory of their own: they are changed there")
+            }
+            AccountFailed::NoUser => f.write_str("there is no such user"),
+            AccountFailed::Exists => f.write_str("there is a user of this name already"),
+            AccountFailed::Name(error) => error.fmt(f),
+            AccountFailed::Password(refusal) => refusal.fmt(f),
+            AccountFailed::HasSecondStep => {
+                f.write_str("the user has a second step; to enrol another device, remove it first")
+            }
+            AccountFailed::NoSecondStep => f.write_str("the user has no second step"),
+            AccountFailed::NoEnrolment => {
+                f.write_str("the enrolment is not this user's, or is over; begin another one")
+            }
+            AccountFailed::Contended => f.write_str("others change the same users; try again"),
+        }
+    }
+}
+
+impl std::error::Error for AccountFailed {}
+
+impl From<Failed> for AccountFailed {
+    fn from(failed: Failed) -> AccountFailed {
+        AccountFailed::Failed(failed)
+    }
+}
+
+impl AccountFailed {
+    /// Why a new password is not taken. A list that cannot be read is no fault of whoever asks.
+    pub(crate) fn of_password(refusal: PasswordRefusal) -> AccountFailed {
+        match refusal {
+            PasswordRefusal::Unreadable(error) => Failed::Directory(error).into(),
+            other @ (PasswordRefusal::TooShort { .. } | PasswordRefusal::Breached) => {
+                AccountFailed::Password(other)
+            }
+        }
+    }
+}
+
 impl From<Refusal> for Failed {
     fn from(refusal: Refusal) -> Failed {
         Failed::Token(refusal)
@@ -214,8 +289,8 @@ impl Who {
     }
 }
 
-/// Somebody who may administer: of one realm, or of all. Only [`crate::Service::administrator`] and
-/// [`Administrator::operator`] make one.
+/// Somebody who may administer: of one realm, or of all. Only [`crate::Service::administrator`], [`Administrator::operator`] and
+/// [`Administrator::program`] make one.
 #[derive(Clone, Debug)]
 pub struct Administrator {
     /// For the audit.
@@ -228,6 +303,11 @@ impl Administrator {
     /// Whoever runs the process, of every realm: for commands, not for surfaces.
     pub fn operator(name: &str) -> Administrator {
         Administrator { name: name.to_owned(), realm: None }
+    }
+
+    /// A program that the settings let administer one realm, such as a provisioning system.
+    pub fn program(name: &str, realm: &str) -> Administrator {
+        Administrator { name: name.to_owned(), realm: Some(realm.to_owned()) }
     }
 
     /// Whether they may administer a realm.

@@ -10,6 +10,9 @@ use durward_identity::session::{Level, SessionSettings};
 /// logins of one user, and as long as a server waits for a request.
 const HELD_S_MAX: u64 = 10;
 
+/// How long a device is known after the last login on it, unless the settings say otherwise.
+const DEVICES_S_MAX: u64 = 30 * 24 * 3600;
+
 /// When those who have a second step must take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SecondStepPolicy {
@@ -53,7 +56,10 @@ impl Default for ServiceSettings {
     fn default() -> ServiceSettings {
         ServiceSettings {
             node: NodeSettings::default(),
-            session: SessionSettings::default(),
+            session: SessionSettings {
+                devices_max: Duration::from_secs(DEVICES_S_MAX),
+                ..SessionSettings::default()
+            },
             throttle: ThrottleSettings::default(),
             held_max: Duration::from_secs(HELD_S_MAX),
             pool: PoolSettings::default(),

@@ -15,11 +15,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::Clock;
 use crate::audit::{AuditSettings, SessionAuditLog};
+use crate::challenge::derive;
 use crate::counters::Counters;
 use crate::directory::UserDirectory;
 use crate::driver::{QUESTIONS_MAX, SessionDriver};
 use crate::listeners::{Listeners, NodeGoneNotifier};
-use crate::service::Service;
+use crate::service::{AttemptQueue, Service};
 use crate::settings::ServiceSettings;
 use crate::store::memory::MemoryStore;
 use crate::store::{NodeLink, ORDERS_MAX, SessionStore};
@@ -106,6 +107,7 @@ impl Builder {
         let cluster = ClusterKey::new(secret)?;
         let node = SessionNode::new(settings.node.clone(), Arc::clone(&sessions), cluster, entropy)?;
         let is_shared = store.is_shared();
+        let turns = turns(&settings, &clock, &secret, is_shared);
         let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
         let (orders, ordered) = mpsc::channel(ORDERS_MAX);
         let (link, told) = NodeLink::new();
@@ -119,6 +121,7 @@ impl Builder {
             told,
             orders,
             listeners: NodeGoneNotifier(Arc::clone(&listeners)),
+            turns: turns.clone(),
             outlook,
             counters: Arc::clone(&counters),
             audit: audit.clone(),
@@ -136,6 +139,7 @@ impl Builder {
             secret,
             realms,
             is_shared,
+            turns,
             questions,
             listeners,
             outlook: seen,
@@ -155,6 +159,15 @@ impl fmt::Debug for Builder {
             .field("store", &self.store.name())
             .field("realms", &self.realms.keys())
             .finish_non_exhaustive()
+    }
+}
+
+/// What delays logins: with what other nodes count, where there may be any.
+fn turns(settings: &ServiceSettings, clock: &Clock, secret: &[u8; 32], is_shared: bool) -> AttemptQueue {
+    let (throttle, held_max, clock) = (settings.throttle, settings.held_max, Arc::clone(clock));
+    match is_shared {
+        true => AttemptQueue::shared(throttle, held_max, clock, &derive(secret, "failed logins")),
+        false => AttemptQueue::new(throttle, held_max, clock),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::console::colour::ColourChoice;
 use crate::failure::CommandResult;
 #[cfg(feature = "opcua")]
 use crate::opcua;
-use crate::{audit, bundle, check, decide, demo, eval, fmt, generate, init, serve, test, users};
+use crate::{audit, bundle, check, decide, demo, eval, fmt, generate, init, pages, serve, test, users};
 #[cfg(feature = "lab")]
 use crate::{bench, lab};
 
@@ -23,6 +23,7 @@ Examples:
   durward fmt policies/                                    SAPL documents laid out alike
   durward demo                                             a running server with policies and a user, and what to try
   durward users add anna --users users.journal             who may log in
+  durward pages preview --theme theme.toml                 the login pages, to look at
   durward demo opcua                                       a plant, a gate in front of it, and rights to try
   durward bench embedded --scenario hospital-300           how fast this machine decides
   durward lab init http://127.0.0.1:8080/                  a scenario, to measure how far a server scales
@@ -59,6 +60,7 @@ pub(crate) enum Command {
     Demo(demo::Arguments),
     Bundle(bundle::Arguments),
     Users(users::Arguments),
+    Pages(pages::Arguments),
     Generate(generate::Arguments),
     Audit(audit::Arguments),
     #[cfg(feature = "opcua")]
@@ -99,6 +101,7 @@ pub(crate) fn run(command: Command) -> CommandResult {
         Command::Lab(_) => absent::run("durward lab", "lab"),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Users(arguments) => users::run(&arguments),
+        Command::Pages(arguments) => pages::run(&arguments),
         #[cfg(feature = "opcua")]
         Command::Opcua(arguments) => opcua::run(&arguments),
         #[cfg(not(feature = "opcua"))]

@@ -50,6 +50,8 @@ mod minimal;
 #[cfg(feature = "opcua")]
 mod opcua;
 #[cfg(feature = "standard")]
+mod pages;
+#[cfg(feature = "standard")]
 mod policies;
 #[cfg(feature = "standard")]
 mod serve;

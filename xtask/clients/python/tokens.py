@@ -44,6 +44,9 @@ def write_settings():
     (folder / "policies" / "all.sapl").write_text('policy "all" permit\n')
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     pem = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    # Keys that others can read are refused.
+    (folder / "rsa.pem").touch(mode=0o600)
+    (folder / "rsa.pem").chmod(0o600)
     (folder / "rsa.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, *pem))
     clients = "".join(
         f"[[oauth.clients]]\nid = '{name}'\nsecret = '{SECRET}'\nalgorithm = '{name}'\n"

@@ -14,5 +14,5 @@ mod verifying;
 
 pub use key::{Algorithm, SigningKey};
 pub use keys::{SIGNING_KEYS_MAX, SigningKeys};
-pub use token::{Claims, Expected, JWT_LENGTH_MAX, JwtRefusal, Request};
+pub use token::{Claims, Expected, JWT_LENGTH_MAX, JwtRefusal, Request, TokenKind};
 pub use verifying::VerifyingKeys;

@@ -28,6 +28,27 @@ struct Header<'h> {
     kid: &'h str,
 }
 
+/// A token that is no access token, as its header says (RFC 8725, 3.11): none is taken for one of another kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// Who logged in (OpenID Connect Core, 2).
+    Id,
+    /// That a session has ended (OpenID Connect Back-Channel Logout, 2.4).
+    Logout,
+}
+
+impl TokenKind {
+    const fn name(self) -> &'static str {
+        match self {
+            TokenKind::Id => "JWT",
+            TokenKind::Logout => "logout+jwt",
+        }
+    }
+}
+
+/// The kind of access tokens (RFC 9068, 2.1).
+const ACCESS: &str = "at+jwt";
+
 /// What a token is asked for.
 #[derive(Clone, Debug)]
 pub struct Request<'r> {
@@ -153,11 +174,31 @@ impl SigningKeys {
         request: Request<'_>,
         entropy: &dyn Entropy,
     ) -> Result<String, IdentityError> {
-        let claims = self.claims(now, request, entropy)?;
+        self.signed(now, ACCESS, &self.claims(now, request, entropy)?)
+    }
+
+    /// Signs the claims of a token that is no access token.
+    ///
+    /// # Errors
+    /// No key, too long a token, or no randomness.
+    pub fn sign(
+        &self,
+        now: Moment,
+        kind: TokenKind,
+        claims: &Map<String, Value>,
+    ) -> Result<String, IdentityError> {
+        self.signed(now, kind.name(), claims)
+    }
+
+    fn signed(
+        &self,
+        now: Moment,
+        typ: &'static str,
+        claims: &impl Serialize,
+    ) -> Result<String, IdentityError> {
         let Some(key) = self.signing(now) else { return failed("there is no key yet that signs tokens") };
-        // RFC 9068, 2.1.
-        let header = Header { typ: "at+jwt", alg: key.algorithm().name(), kid: key.id() };
-        let signed = format!("{}.{}", part(&header)?, part(&claims)?);
+        let header = Header { typ, alg: key.algorithm().name(), kid: key.id() };
+        let signed = format!("{}.{}", part(&header)?, part(claims)?);
         let token = format!("{signed}.{}", URL_SAFE_NO_PAD.encode(key.sign(signed.as_bytes())?));
         if token.len() > JWT_LENGTH_MAX {
             return failed(format!("the token would be longer than {JWT_LENGTH_MAX} characters"));
@@ -218,6 +259,24 @@ impl SigningKeys {
         let claims = open(token, find)?;
         believe(now, claims, issuer, CLOCK_SKEW_MAX)
     }
+
+    /// What an ID token of this issuer says, also one that has ended: a client shows it to say whom it means, and it opens nothing.
+    ///
+    /// # Errors
+    /// It was not signed here, or is of another kind.
+    pub fn read_id_token(
+        &self,
+        now: Moment,
+        token: &str,
+        issuer: &str,
+    ) -> Result<Map<String, Value>, JwtRefusal> {
+        let find = |id: &str| self.find(id, now).map(|key| (key.public(), key.algorithm()));
+        let claims = verified(token, TokenKind::Id.name(), find)?;
+        match claims.get("iss").and_then(Value::as_str) {
+            Some(iss) if iss == issuer => Ok(claims),
+            Some(_) | None => Err(JwtRefusal::Issuer),
+        }
+    }
 }
 
 /// The claims of a token that the key verifies which its header names, by that key's algorithm; nothing of them is looked at.
@@ -225,6 +284,17 @@ pub(super) fn open<'k>(
     token: &str,
     find: impl FnOnce(&str) -> Option<(&'k PublicKey, Algorithm)>,
 ) -> Result<Claims, JwtRefusal> {
+    // RFC 9068, 4: the kind is told, so that no token for something else is taken for one.
+    let claims = verified(token, ACCESS, find)?;
+    Claims::deserialize(Value::Object(claims)).map_err(|_| JwtRefusal::Malformed)
+}
+
+/// The claims of a token of this kind, whatever they are.
+fn verified<'k>(
+    token: &str,
+    kind: &str,
+    find: impl FnOnce(&str) -> Option<(&'k PublicKey, Algorithm)>,
+) -> Result<Map<String, Value>, JwtRefusal> {
     if token.len() > JWT_LENGTH_MAX {
         return Err(JwtRefusal::Malformed);
     }
@@ -234,12 +304,10 @@ pub(super) fn open<'k>(
     if token.algorithm() != Some(algorithm) {
         return Err(JwtRefusal::Algorithm);
     }
-    // RFC 9068, 4: the kind is told, so that no token for something else is taken for one.
-    if !token.kind().is_some_and(|kind| kind.eq_ignore_ascii_case("at+jwt")) {
+    if !token.kind().is_some_and(|said| said.eq_ignore_ascii_case(kind)) {
         return Err(JwtRefusal::Malformed);
     }
-    let claims = token.verify(key, &[algorithm])?.claims()?;
-    Claims::deserialize(Value::Object(claims)).map_err(|_| JwtRefusal::Malformed)
+    Ok(token.verify(key, &[algorithm])?.claims()?)
 }
 
 impl From<JwsRefusal> for JwtRefusal {

@@ -8,6 +8,6 @@ mod throttle;
 
 pub use pool::{LoginPool, PoolAdmission, PoolSettings, PoolTicket};
 pub use throttle::{
-    AttemptOutcome, CredentialKind, LoginAttempt, LoginThrottle, QueueTicket, ReadyTickets, RetryDelay,
-    ThrottleDecision, ThrottleSettings, network,
+    AttemptOutcome, COUNT_CHANGES_MAX, CountChange, CredentialKind, DeviceId, GuessNews, LoginAttempt,
+    LoginThrottle, QueueTicket, ReadyTickets, RetryDelay, ThrottleDecision, ThrottleSettings, network,
 };

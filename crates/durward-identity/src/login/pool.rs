@@ -1,7 +1,8 @@
 //! How many passwords are hashed at once, and who waits.
 //!
 //! Hashing takes tens of milliseconds and as many MiB on purpose; without a bound, a flood of logins would take the machine from those
-//! who validate sessions. Who finds the queue full is told when to come again.
+//! who validate sessions. Who finds the queue full is told when to come again. Who comes from a known device has a queue of their own, which
+//! strangers do not fill, and goes first.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -22,6 +23,9 @@ impl Default for PoolSettings {
         PoolSettings { at_once: 1, wait_max: Duration::from_secs(3), waiting_max: 1024 }
     }
 }
+
+/// How many of those who go first are hashed one after the other while others wait: with an account of one's own one can log in again and again.
+const FIRST_IN_A_ROW_MAX: u32 = 3;
 
 /// What names a login in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,6 +52,9 @@ pub struct LoginPool {
     last: u64,
     running: usize,
     waiting: VecDeque<PoolTicket>,
+    first: VecDeque<PoolTicket>,
+    /// How many of `first` came one after the other.
+    in_a_row: u32,
     /// How long hashing took of late.
     usual: Duration,
 }
@@ -61,30 +68,59 @@ impl LoginPool {
             last: 0,
             running: 0,
             waiting: VecDeque::new(),
+            first: VecDeque::new(),
+            in_a_row: 0,
             usual: Duration::from_millis(25),
         }
     }
 
     /// Somebody brings a password.
     pub fn arrive(&mut self) -> PoolAdmission {
-        if self.running < self.settings.at_once && self.waiting.is_empty() {
+        let admission = self.admit(self.waiting());
+        if let PoolAdmission::Wait(ticket) = admission {
+            self.waiting.push_back(ticket);
+        }
+        admission
+    }
+
+    /// Somebody brings a password on a known device.
+    pub fn arrive_first(&mut self) -> PoolAdmission {
+        let admission = self.admit(self.first.len());
+        if let PoolAdmission::Wait(ticket) = admission {
+            self.first.push_back(ticket);
+        }
+        admission
+    }
+
+    /// Whether somebody may come in who has so many before them.
+    fn admit(&mut self, before: usize) -> PoolAdmission {
+        if self.running < self.settings.at_once && self.waiting() == 0 {
             self.running += 1;
             return PoolAdmission::Start(self.ticket());
         }
-        let wait = self.wait_behind(self.waiting.len());
-        if wait > self.settings.wait_max || self.waiting.len() >= self.settings.waiting_max {
+        let wait = self.wait_behind(before);
+        if wait > self.settings.wait_max || before >= self.settings.waiting_max {
             return PoolAdmission::Full { retry_after: wait.max(Duration::from_secs(1)) };
         }
-        let ticket = self.ticket();
-        self.waiting.push_back(ticket);
-        PoolAdmission::Wait(ticket)
+        PoolAdmission::Wait(self.ticket())
+    }
+
+    fn next(&mut self) -> Option<PoolTicket> {
+        if self.in_a_row < FIRST_IN_A_ROW_MAX
+            && let Some(next) = self.first.pop_front()
+        {
+            self.in_a_row += 1;
+            return Some(next);
+        }
+        self.in_a_row = 0;
+        self.waiting.pop_front().or_else(|| self.first.pop_front())
     }
 
     /// One has been hashed, and took so long. Who is to be hashed next.
     pub fn finish(&mut self, took: Duration) -> Option<PoolTicket> {
         // A weight of one in eight: a single slow one does not turn others away.
         self.usual = (self.usual * 7 + took.min(Duration::from_secs(60))) / 8;
-        match self.waiting.pop_front() {
+        match self.next() {
             Some(next) => Some(next),
             None => {
                 self.running = self.running.saturating_sub(1);
@@ -95,14 +131,15 @@ impl LoginPool {
 
     /// A queued login was abandoned. Returns whether it was queued; if not, it is being hashed and [`LoginPool::finish`] is due.
     pub fn leave(&mut self, ticket: PoolTicket) -> bool {
-        let before = self.waiting.len();
+        let before = self.waiting();
         self.waiting.retain(|other| *other != ticket);
-        self.waiting.len() < before
+        self.first.retain(|other| *other != ticket);
+        self.waiting() < before
     }
 
     /// How many wait.
     pub fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.first.len()
     }
 
     /// How many are being hashed.
@@ -146,6 +183,29 @@ mod tests {
         let served: Vec<PoolTicket> = std::iter::from_fn(|| pool.finish(HASH)).collect();
         assert_eq!(served, waiting);
         assert_eq!((pool.running(), pool.waiting()), (1, 0));
+    }
+
+    #[test]
+    fn known_devices_go_first_and_strangers_do_not_fill_their_queue() {
+        let mut pool = LoginPool::new(PoolSettings::default());
+        let flood = |pool: &mut LoginPool| while !matches!(pool.arrive(), PoolAdmission::Full { .. }) {};
+        flood(&mut pool);
+        let first: Vec<PoolTicket> = (0..6)
+            .map(|_| match pool.arrive_first() {
+                PoolAdmission::Wait(ticket) => ticket,
+                other @ (PoolAdmission::Start(_) | PoolAdmission::Full { .. }) => panic!("{other:?}"),
+            })
+            .collect();
+        flood(&mut pool);
+        let served: Vec<PoolTicket> = (0..8).filter_map(|_| pool.finish(HASH)).collect();
+        assert_eq!(served[..3], first[..3]);
+        assert!(!first.contains(&served[3]), "others have their turn");
+        assert_eq!(served[4..7], first[3..]);
+        let left = match pool.arrive_first() {
+            PoolAdmission::Wait(ticket) => pool.leave(ticket),
+            PoolAdmission::Start(_) | PoolAdmission::Full { .. } => false,
+        };
+        assert!(left);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::outbox::RecordId;
+use crate::login::GuessNews;
 use crate::session::{
     FreshnessProof, Level, Properties, Revocation, SessionChange, SessionId, SessionLimitReached,
     SessionRecord, UsedCode, User,
@@ -89,6 +90,13 @@ pub enum NodeEvent {
         ask: AskId,
         /// The code.
         code: UsedCode,
+    },
+    /// Logins failed here: other nodes count them too, as well as can be.
+    Guesses {
+        /// Answered with `Done` at once.
+        ask: AskId,
+        /// What the throttle counted.
+        news: GuessNews,
     },
     /// A validation asks for a permit, in the mode `assured-read`.
     Validate {
@@ -196,6 +204,8 @@ pub enum NodeEffect {
     Ended(Revocation),
     /// A session changed: who follows it looks again.
     Changed(SessionId),
+    /// Logins failed on a node, this one or another: the throttle is to hear of it.
+    Guessed(GuessNews),
     /// Something is wrong that an operator should know.
     Trouble(IdentityError),
 }

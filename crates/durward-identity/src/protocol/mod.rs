@@ -7,6 +7,8 @@
 //! Codes of second steps travel with the sessions ([`NodeEvent::UseCode`]): nodes may have a copy of the users each, and a code is good
 //! once for all of them. In the assured modes, of several records that use one code the first in the store's order counts.
 //!
+//! Failed logins travel too, as well as can be ([`NodeEvent::Guesses`]): what they count is not the node's affair.
+//!
 //! What a store must do, for [`NodeEffect::Store`] and the events that come back: keep records in one order, each with a number
 //! that grows, and send them in that order (what is lost on the way is noticed); take a record only once when it comes again with the same [`RecordId`] within two minutes; acknowledge only what a majority
 //! has; answer [`NodeEffect::AskLast`] with the number of the last record that was acknowledged before it answers, by the word of

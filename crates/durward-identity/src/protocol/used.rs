@@ -2,15 +2,19 @@
 //!
 //! Of a device it is enough to know the last one: what it showed before is none any more either. It is forgotten when no clock takes it.
 //! Recovery codes are good until they are used, so what was used is never forgotten: 16 bytes each, and a user has ten.
+//! Of what belongs to a session, grants and their turns, there are at most [`GRANTS_MAX`] for each: beyond that the oldest are over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::session::{SessionRecord, UsedCode, User};
+use crate::session::{GrantTurn, SessionRecord, UsedCode, User};
 use crate::{CLOCK_SKEW_MAX, Moment};
 
 /// How often it is looked what can be forgotten.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// How many grants of one holder are remembered. A grant that is older than all of these is over.
+const GRANTS_MAX: usize = 32;
 
 /// The last code of a user's device that was used.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +23,52 @@ struct LastUsedCode {
     until: Moment,
 }
 
+/// The grants of one holder that were used, oldest first: the last turn of each.
+#[derive(Debug, Default)]
+struct UsedGrants {
+    /// INVARIANT: ascending by grant, at most [`GRANTS_MAX`].
+    turns: Vec<(u64, u32)>,
+    /// Grants up to this one are over.
+    floor: Option<u64>,
+    until: Moment,
+}
+
+impl UsedGrants {
+    fn contains(&self, grant: u64, turn: u32) -> bool {
+        let is_used = |(_, last): &(u64, u32)| *last >= turn;
+        self.floor.is_some_and(|floor| grant <= floor)
+            || self.turns.iter().find(|(known, _)| *known == grant).is_some_and(is_used)
+    }
+
+    fn insert(&mut self, used: GrantTurn) {
+        self.until = self.until.max(used.until);
+        match self.turns.iter_mut().find(|(known, _)| *known == used.grant) {
+            Some((_, last)) => *last = used.turn.max(*last),
+            None => {
+                let at = self.turns.partition_point(|(known, _)| *known < used.grant);
+                self.turns.insert(at, (used.grant, used.turn));
+            }
+        }
+        if self.turns.len() > GRANTS_MAX {
+            let (oldest, _) = self.turns.remove(0);
+            self.floor = self.floor.max(Some(oldest));
+        }
+    }
+
+    /// What others must insert to know the same.
+    fn records(&self, holder: [u8; 16]) -> impl Iterator<Item = GrantTurn> {
+        let until = self.until;
+        let floor = self.floor.map(|grant| (grant, u32::MAX));
+        let turns = floor.into_iter().chain(self.turns.iter().copied());
+        turns.map(move |(grant, turn)| GrantTurn { holder, grant, turn, until })
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct UsedCodes {
     devices: BTreeMap<User, LastUsedCode>,
     recovery: BTreeSet<[u8; 16]>,
+    grants: BTreeMap<[u8; 16], UsedGrants>,
     swept: Moment,
     /// The mistake that [`CodeUse`] is there to avoid, for the simulation to find.
     #[cfg(test)]
@@ -48,6 +94,9 @@ impl UsedCodes {
                 self.devices.get(user).is_some_and(|last| last.since >= *since)
             }
             UsedCode::Recovery(name) => self.recovery.contains(name),
+            UsedCode::Grant(used) => {
+                self.grants.get(&used.holder).is_some_and(|known| known.contains(used.grant, used.turn))
+            }
         }
     }
 
@@ -66,6 +115,7 @@ impl UsedCodes {
             UsedCode::Recovery(name) => {
                 self.recovery.insert(name);
             }
+            UsedCode::Grant(used) => self.grants.entry(used.holder).or_default().insert(used),
         }
         CodeUse::First
     }
@@ -77,6 +127,7 @@ impl UsedCodes {
         }
         self.swept = now;
         self.devices.retain(|_, last| now < last.until.plus(CLOCK_SKEW_MAX));
+        self.grants.retain(|_, grants| now < grants.until.plus(CLOCK_SKEW_MAX));
     }
 
     /// What is known, for a node that asks.
@@ -86,7 +137,8 @@ impl UsedCodes {
             UsedCode::Device { user, since, until }
         });
         let recovery = self.recovery.iter().copied().map(UsedCode::Recovery);
-        devices.chain(recovery).map(SessionRecord::Used)
+        let grants = self.grants.iter().flat_map(|(holder, grants)| grants.records(*holder));
+        devices.chain(recovery).chain(grants.map(UsedCode::Grant)).map(SessionRecord::Used)
     }
 }
 
@@ -118,6 +170,44 @@ mod tests {
         assert!([device("anna", 8), device("berta", 6)].iter().all(|code| learned.contains(code)));
         assert!(!learned.contains(&device("anna", 9)));
         assert!(learned.contains(&UsedCode::Recovery([2; 16])));
+    }
+
+    fn turn(grant: u64, turn: u32) -> UsedCode {
+        UsedCode::Grant(GrantTurn { holder: [3; 16], grant, turn, until: Moment::from_s(100) })
+    }
+
+    #[test]
+    fn a_turn_uses_up_those_before_it_of_its_grant_and_no_others() {
+        let mut used = UsedCodes::default();
+        assert_eq!(used.insert(turn(5, 0)), CodeUse::First);
+        assert_eq!(used.insert(turn(5, 0)), CodeUse::Again);
+        assert_eq!(used.insert(turn(5, 1)), CodeUse::First);
+        assert_eq!(used.insert(turn(5, 0)), CodeUse::Again);
+        assert_eq!(used.insert(turn(4, 0)), CodeUse::First);
+        let other = GrantTurn { holder: [4; 16], grant: 5, turn: 0, until: Moment::from_s(100) };
+        assert_eq!(used.insert(UsedCode::Grant(other)), CodeUse::First);
+        used.sweep(Moment::from_s(101).plus(CLOCK_SKEW_MAX + SWEEP_EVERY));
+        assert!(used.grants.is_empty());
+    }
+
+    #[test]
+    fn of_many_grants_the_oldest_are_over_and_whoever_learns_of_them_knows_that_too() {
+        let mut used = UsedCodes::default();
+        let most = GRANTS_MAX as u64;
+        for grant in 1..=most + 2 {
+            assert_eq!(used.insert(turn(grant, 1)), CodeUse::First);
+        }
+        let mut learned = UsedCodes::default();
+        for record in used.records() {
+            let SessionRecord::Used(code) = record else { panic!("{record:?}") };
+            learned.insert(code);
+        }
+        for known in [&used, &learned] {
+            assert!(known.contains(&turn(2, 9)), "over");
+            assert!(known.contains(&turn(3, 1)) && !known.contains(&turn(3, 2)));
+            assert!(!known.contains(&turn(most + 3, 0)));
+            assert_eq!(known.grants[&[3; 16]].turns.len(), GRANTS_MAX);
+        }
     }
 
     #[test]

@@ -235,12 +235,12 @@ impl fmt::Debug for ClusterKey {
     }
 }
 
-fn cipher(secret: &[u8; 32]) -> Option<LessSafeKey> {
+pub(super) fn cipher(secret: &[u8; 32]) -> Option<LessSafeKey> {
     UnboundKey::new(&AES_256_GCM, secret).ok().map(LessSafeKey::new)
 }
 
 /// Head, nonce, sealed content, tag.
-fn seal(
+pub(super) fn seal(
     cipher: &LessSafeKey,
     entropy: &dyn Entropy,
     head: &[u8; 5],
@@ -257,7 +257,7 @@ fn seal(
 }
 
 /// Opens nonce, sealed content, tag.
-fn open<'b>(cipher: &LessSafeKey, head: &[u8; 5], sealed: &'b mut [u8]) -> Option<&'b [u8]> {
+pub(super) fn open<'b>(cipher: &LessSafeKey, head: &[u8; 5], sealed: &'b mut [u8]) -> Option<&'b [u8]> {
     let (nonce, sealed) = sealed.split_first_chunk_mut::<NONCE_LEN>()?;
     let nonce = Nonce::assume_unique_for_key(*nonce);
     cipher.open_in_place(nonce, Aad::from(head), sealed).ok().map(|content| &*content)

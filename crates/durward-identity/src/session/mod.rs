@@ -5,6 +5,7 @@ mod ended;
 mod key;
 mod name;
 mod record;
+mod sealed;
 mod sessions;
 mod shard;
 mod slab;
@@ -16,9 +17,10 @@ pub use name::{
     User,
 };
 pub use record::{
-    CHANGES_MAX, ENDED_MAX, LiveSession, Revocation, SealedKey, SessionChange, SessionRecord, TOUCHES_MAX,
-    Touch, UsedCode,
+    CHANGES_MAX, ENDED_MAX, GrantTurn, LiveSession, Revocation, SealedKey, SessionChange, SessionRecord,
+    TOUCHES_MAX, Touch, UsedCode,
 };
+pub use sealed::{SEALED_LENGTH_MAX, open_text, seal_text};
 pub use sessions::{
     FreshnessProof, Purpose, SessionLimitReached, SessionSettings, SessionTable, ValidationGate,
 };

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::codec::{RecordReader, RecordWriter};
 use super::name::{Level, Properties, SessionId, User};
+use crate::login::{COUNT_CHANGES_MAX, CountChange, GuessNews};
 use crate::{IdentityError, Moment, Stamp};
 
 /// The form that is written and read.
@@ -126,6 +127,21 @@ pub enum UsedCode {
     },
     /// A recovery code, by a name that is made of it and of its user. It is never good again.
     Recovery([u8; 16]),
+    /// No code of a user's, but what a surface gives out to be used once: a turn of a grant. It uses up the turns before it.
+    Grant(GrantTurn),
+}
+
+/// One turn of a grant: an authorization code is the first, and each refresh token that follows from it is the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrantTurn {
+    /// What the grant belongs to: a session, or a name that is made by a digest.
+    pub holder: [u8; 16],
+    /// The grant: of two of a holder, the later one has the greater number.
+    pub grant: u64,
+    /// From 0 on.
+    pub turn: u32,
+    /// From when on nobody takes it any more.
+    pub until: Moment,
 }
 
 /// One thing that happened. The records of a store, applied in order, are the whole state.
@@ -157,6 +173,8 @@ pub enum SessionRecord {
     Key(SealedKey),
     /// A code of a second step was used.
     Used(UsedCode),
+    /// Logins failed on a node: what the throttles of the others count too.
+    Guesses(GuessNews),
 }
 
 impl SessionRecord {
@@ -221,6 +239,22 @@ impl SessionRecord {
                 to.byte(10);
                 to.raw(name);
             }
+            SessionRecord::Used(UsedCode::Grant(GrantTurn { holder, grant, turn, until })) => {
+                to.byte(12);
+                to.raw(holder);
+                to.u64(*grant);
+                to.u32(*turn);
+                to.u64(until.ms());
+            }
+            SessionRecord::Guesses(GuessNews { from, at, changes }) => {
+                to.byte(20);
+                to.u64(*from);
+                to.u64(at.ms());
+                for CountChange { table, key } in changes {
+                    to.byte(*table);
+                    to.u64(*key);
+                }
+            }
         }
         to.0
     }
@@ -270,7 +304,13 @@ fn read(from: &mut RecordReader<'_>) -> Option<SessionRecord> {
             SessionRecord::Used(UsedCode::Device { user, since, until })
         }
         10 => SessionRecord::Used(UsedCode::Recovery(from.array()?)),
+        12 => {
+            let (holder, grant) = (from.array()?, from.u64()?);
+            let (turn, until) = (from.u32()?, Moment::from_ms(from.u64()?));
+            SessionRecord::Used(UsedCode::Grant(GrantTurn { holder, grant, turn, until }))
+        }
         11 => SessionRecord::Recalled { id: SessionId(from.array()?), ends: Moment::from_ms(from.u64()?) },
+        20 => SessionRecord::Guesses(read_guesses(from)?),
         _ => return None,
     };
     from.end()?;
@@ -352,6 +392,14 @@ fn read_ended(from: &mut RecordReader<'_>) -> Option<Vec<(SessionId, Moment)>> {
     Some(sessions)
 }
 
+fn read_guesses(from: &mut RecordReader<'_>) -> Option<GuessNews> {
+    let mut news = GuessNews { from: from.u64()?, at: Moment::from_ms(from.u64()?), changes: Vec::new() };
+    while !from.rest().is_empty() && news.changes.len() < COUNT_CHANGES_MAX {
+        news.changes.push(CountChange { table: from.byte()?, key: from.u64()? });
+    }
+    Some(news)
+}
+
 fn read_touches(from: &mut RecordReader<'_>) -> Option<Vec<Touch>> {
     let mut touches = Vec::new();
     while !from.rest().is_empty() && touches.len() < TOUCHES_MAX {
@@ -394,9 +442,20 @@ mod tests {
             SessionRecord::Touched(vec![touch.clone(), touch]),
             SessionRecord::Used(UsedCode::Device { user: user.clone(), since: ends, until: ends }),
             SessionRecord::Used(UsedCode::Recovery([8; 16])),
+            SessionRecord::Used(UsedCode::Grant(GrantTurn {
+                holder: [9; 16],
+                grant: 4,
+                turn: 2,
+                until: ends,
+            })),
             SessionRecord::Changed { user, id, change },
             SessionRecord::Recalled { id, ends },
             SessionRecord::Key(SealedKey(vec![1, 2, 3])),
+            SessionRecord::Guesses(GuessNews {
+                from: 7,
+                at: ends,
+                changes: vec![CountChange { table: 2, key: 9 }, CountChange { table: 0x82, key: 10 }],
+            }),
         ]
     }
 

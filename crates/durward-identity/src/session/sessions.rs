@@ -39,6 +39,9 @@ pub struct SessionSettings {
     pub per_user_max: Option<usize>,
     /// What a login beyond `per_user_max` does. Default: ends the oldest session.
     pub on_limit: LimitPolicy,
+    /// How long a device may be known on which a user has logged in: so long an end of all sessions of a user is remembered at least, which
+    /// ends what was given to devices before it as well. Default: nothing.
+    pub devices_max: Duration,
     /// How many sessions and remembered revocations a node holds; beyond, logins are refused. Default: 4 million, some 800 MiB.
     pub sessions_max: usize,
 }
@@ -51,6 +54,7 @@ impl Default for SessionSettings {
             told_every: Duration::from_secs(30),
             per_user_max: None,
             on_limit: LimitPolicy::default(),
+            devices_max: Duration::ZERO,
             sessions_max: 4_000_000,
         }
     }
@@ -275,6 +279,13 @@ impl SessionTable {
             || part.get(id).is_none() && part.is_revoked(user.key(), stamp)
     }
 
+    /// Whether all sessions of a user that began up to this moment were ended, as far as is known here.
+    pub fn is_user_revoked(&self, user: &User, began: Moment) -> bool {
+        // A stamp is larger than the moment it was given at.
+        let stamp = Stamp::from_us(began.ms().saturating_mul(1000));
+        stamp <= self.all_before() || self.part(user.key()).read().is_revoked(user.key(), stamp)
+    }
+
     /// Whether what has this name, a session or another thing that is good for a while, was ended before its time.
     pub fn is_ended(&self, id: SessionId) -> bool {
         self.ended.contains(id)
@@ -440,6 +451,7 @@ impl SessionTable {
             }
             Revocation::User { user, before: stamp } => {
                 let stamp = stamp.sane(now);
+                let until = until.max(now.plus(self.settings.devices_max).plus(2 * CLOCK_SKEW_MAX));
                 let mut part = self.part(user.key()).write();
                 self.end_before(&mut part, Some(user.key()), stamp, reach);
                 let before = part.revoked_count();

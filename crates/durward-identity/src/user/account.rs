@@ -60,6 +60,15 @@ impl Account {
     pub fn user(&self) -> Result<User, IdentityError> {
         User::new(&self.realm, &self.subject)
     }
+
+    /// Whether the user's sessions end when this becomes of the account: they were disabled, removed, renamed or given another password.
+    pub(super) fn loses_sessions(&self, after: Option<&Account>) -> bool {
+        after.is_none_or(|after| {
+            after.disabled && !self.disabled
+                || after.password_since_ms != self.password_since_ms
+                || (&after.realm, &after.subject) != (&self.realm, &self.subject)
+        })
+    }
 }
 
 pub(super) fn root() -> String {

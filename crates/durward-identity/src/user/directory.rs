@@ -13,6 +13,7 @@ use super::password::{Comparison, HashCosts, Password, StoredPassword};
 use super::rules::PasswordRules;
 use super::shared::{JournalChanges, JournalLock, SharedJournal};
 use super::totp::RecoveryCodes;
+use super::writes::{AccountSwap, UserWrites};
 use super::{LoginFailure, PasswordCheck, UserChange, UserStore};
 use crate::entropy::Entropy;
 use crate::error::failed;
@@ -103,13 +104,7 @@ impl AccountTable {
 
     fn change(&self, user: &User, before: Option<&Account>) -> Option<UserChange> {
         let after = self.users.get(user);
-        let ends_sessions = match (before, after) {
-            (None, _) => false,
-            (Some(_), None) => true,
-            (Some(before), Some(after)) => {
-                after.disabled && !before.disabled || after.password_since_ms != before.password_since_ms
-            }
-        };
+        let ends_sessions = before.is_some_and(|before| before.loses_sessions(after));
         (before != after).then(|| UserChange { user: user.clone(), ends_sessions })
     }
 }
@@ -316,6 +311,44 @@ impl Directory {
         Ok(true)
     }
 
+    /// What new passwords must be.
+    pub(super) fn password_rules(&self) -> &PasswordRules {
+        &self.rules
+    }
+
+    /// Shows all users, in no order.
+    pub(super) fn visit(&self, see: &mut dyn FnMut(&Account)) {
+        self.table().users.values().for_each(see);
+    }
+
+    /// Makes all of these changes, or none where one of the accounts is not what it is said to be. Returns whether they were made.
+    pub(super) fn swap(&self, now: Moment, swaps: &[AccountSwap]) -> Result<bool, IdentityError> {
+        let mut journal = self.journal();
+        let held = self.hold(&mut journal)?;
+        let mut changes = Vec::new();
+        for AccountSwap { before, after } in swaps {
+            let (old, new) = (named(before.as_ref())?, named(after.as_ref())?);
+            let is_renamed = old != new;
+            let table = self.table();
+            if old.as_ref().is_some_and(|old| table.users.get(old) != before.as_ref())
+                || is_renamed && new.as_ref().is_some_and(|new| table.users.contains_key(new))
+            {
+                return Ok(false);
+            }
+            // The new name first: what a crash leaves of both is never nobody.
+            changes.extend(new.zip(after.clone().map(JournalEntry::Put)));
+            changes.extend(old.filter(|_| is_renamed).map(|old| {
+                let (realm, subject) = (old.realm().to_owned(), old.subject().to_owned());
+                (old, JournalEntry::Remove { realm, subject, at_ms: now.ms() })
+            }));
+        }
+        let (users, entries): (Vec<User>, Vec<JournalEntry>) = changes.into_iter().unzip();
+        self.write(&mut journal, held.as_ref(), &entries)?;
+        let mut table = self.table_mut();
+        users.into_iter().zip(entries).for_each(|(user, entry)| table.apply(user, entry));
+        Ok(true)
+    }
+
     /// Writes users down, and knows them then.
     fn keep(
         &self,
@@ -471,6 +504,10 @@ impl UserStore for Directory {
         }
     }
 
+    fn writes(self: Arc<Self>) -> Option<Arc<dyn UserWrites>> {
+        Some(self)
+    }
+
     fn still_holds(&self, account: &Account) -> bool {
         let Ok(user) = account.user() else { return false };
         let table = self.table();
@@ -491,6 +528,10 @@ impl fmt::Debug for Directory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Directory({} users)", self.table().users.len())
     }
+}
+
+fn named(account: Option<&Account>) -> Result<Option<User>, IdentityError> {
+    account.map(Account::user).transpose()
 }
 
 fn texts(entries: &[JournalEntry]) -> Result<Vec<Vec<u8>>, IdentityError> {

@@ -12,6 +12,7 @@ mod password;
 mod rules;
 mod shared;
 mod totp;
+mod writes;
 
 pub use account::{Account, SecondStep};
 pub use directory::{Directory, ImportError};
@@ -22,6 +23,9 @@ pub use password::{HashCosts, PASSWORD_BYTES_MAX, Password, StoredPassword};
 pub use rules::{PasswordRefusal, PasswordRules};
 pub use shared::{JournalChanges, JournalLock, SharedJournal};
 pub use totp::{RECOVERY_CODES, RecoveryCodes, Totp, TotpAlgorithm};
+pub use writes::{AccountSwap, UserWrites};
+
+use std::sync::Arc;
 
 use crate::session::{UsedCode, User};
 use crate::{IdentityError, Moment};
@@ -90,6 +94,11 @@ pub trait UserStore: Send + Sync {
     /// What others have written cannot be read: all is as it was.
     fn catch_up(&self) -> Result<Vec<UserChange>, IdentityError> {
         Ok(Vec::new())
+    }
+
+    /// What changes these users, where that is possible here.
+    fn writes(self: Arc<Self>) -> Option<Arc<dyn UserWrites>> {
+        None
     }
 
     /// Whether an account that let a user in a moment ago still does: they have not been disabled or given another password since.

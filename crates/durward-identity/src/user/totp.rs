@@ -91,6 +91,16 @@ impl Totp {
         Ok(Totp { secret, algorithm, digits, period_s })
     }
 
+    /// What codes are made of. Whoever has it can make them.
+    pub fn secret(&self) -> &[u8] {
+        &self.secret
+    }
+
+    /// The same as people type it into a device: Base32, without padding.
+    pub fn secret_text(&self) -> String {
+        to_base32(&self.secret)
+    }
+
     /// The code at a moment.
     pub fn code(&self, now: Moment) -> String {
         self.code_of(self.step(now))

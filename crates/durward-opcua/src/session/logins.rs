@@ -95,7 +95,9 @@ impl PasswordThrottle {
                 self.address(origin, name),
             ) {
                 ThrottleDecision::Go(attempt) => return Ok(self.guess(attempt)),
-                ThrottleDecision::Delayed(RetryDelay { retry_after }) => return Err(delayed(retry_after)),
+                ThrottleDecision::Delayed(RetryDelay { retry_after, .. }) => {
+                    return Err(delayed(retry_after));
+                }
                 ThrottleDecision::Crowded => return Err(crowded()),
                 ThrottleDecision::Wait(place) => {
                     let (sender, turn) = oneshot::channel();
@@ -107,7 +109,7 @@ impl PasswordThrottle {
         let _waiting = WaitingLogin { logins: self, place };
         match tokio::time::timeout(WAITING_MAX, turn).await {
             Ok(Ok(Ok(guess))) => Ok(guess),
-            Ok(Ok(Err(RetryDelay { retry_after }))) => Err(delayed(retry_after)),
+            Ok(Ok(Err(RetryDelay { retry_after, .. }))) => Err(delayed(retry_after)),
             Ok(Err(_)) | Err(_) => Err(crowded()),
         }
     }

@@ -4,6 +4,7 @@
 pub(crate) mod limits;
 pub(crate) mod log;
 pub(crate) mod metrics;
+pub(crate) mod parameters;
 pub(crate) mod request_ids;
 pub(crate) mod settings;
 pub(crate) mod socket;

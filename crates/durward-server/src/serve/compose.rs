@@ -25,7 +25,8 @@ use crate::decider::DeciderSlot;
 use crate::decision_log::{DecisionLog, Recorder};
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
-use crate::surfaces::{health, oauth, openam, rsocket, sapl, v1, xacml};
+use crate::surfaces::login_page::LoginPages;
+use crate::surfaces::{health, oauth, oidc, openam, rsocket, sapl, scim, v1, xacml};
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
 /// A server's parts. Only what starts and ends a server holds them all.
@@ -78,6 +79,8 @@ impl Parts {
             .map(|sources| -> Arc<dyn AttributeSource> { Arc::new(Announced(Arc::clone(sources))) });
         let policies = Arc::new(InForce::new(&settings, &clock, &metrics, announced.collect())?);
         let decider: DeciderSlot = Arc::new(OnceLock::new());
+        let pages = login_pages(&settings)?;
+        let oidc = oidc::Surface::new(&settings, issued.as_ref(), &bodies, pages, &clock)?;
         let oauth =
             issued.map(|issued| oauth::Surface::new(&issued, &bodies, &metrics, &clock)).transpose()?;
         let rsocket = rsocket::Surface::new(
@@ -124,6 +127,8 @@ impl Parts {
             v1: v1::Surface::new(&settings.identity, service.as_ref(), &bodies),
             openam: openam::Surface::new(&settings.openam, &bodies),
             oauth,
+            oidc,
+            scim: scim::Surface::new(&settings.identity.scim, service.as_ref(), &authenticator, &bodies),
             health: health::Surface::new(&settings, &policies, service.as_ref(), &metrics, stop.subscribe()),
             metrics_guard: settings.auth.guards(Guarded::Metrics).then(|| Arc::clone(&authenticator)),
             settings: Arc::clone(&settings),
@@ -160,6 +165,15 @@ impl Parts {
     pub(super) fn metrics() -> Arc<Metrics> {
         Arc::new(Metrics::new(RouteName::all()))
     }
+}
+
+/// Mistakes in the files of the login pages are told at the start, and not to the first user.
+fn login_pages(settings: &Settings) -> Result<LoginPages, ConfigError> {
+    let pages = LoginPages::load(&settings.identity.pages)?;
+    for warning in pages.warnings() {
+        tracing::warn!("login pages: {warning}");
+    }
+    Ok(pages)
 }
 
 /// Verifiers of the tokens that attributes are read from.

@@ -24,7 +24,7 @@ use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Call, Form, allow, text_of};
 use crate::surfaces::xacml::dialect;
-use crate::surfaces::{health, oauth, sapl};
+use crate::surfaces::{health, oauth, oidc, sapl, scim};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -154,7 +154,11 @@ async fn dispatch(
     request: hyper::Request<Incoming>,
 ) -> Response<Body> {
     if request.method() == hyper::Method::OPTIONS {
-        return whole(options(route.methods));
+        let mut answer = options(route.methods);
+        if route.endpoint == Endpoint::Oidc(oidc::Ask::UserInfo) {
+            oidc::allow_pages(answer.headers_mut());
+        }
+        return whole(answer);
     }
     whole(match route.endpoint {
         Endpoint::Sapl(ask) => return http.sapl.answer(call, ask, request).await,
@@ -165,6 +169,14 @@ async fn dispatch(
         Endpoint::Oauth(ask) => match &http.oauth {
             Some(oauth) => oauth.answer(call.client.ip(), ask, request).await,
             None => oauth::absent(),
+        },
+        Endpoint::Oidc(ask) => match &http.oidc {
+            Some(oidc) => oidc.answer(call.client.ip(), ask, request).await,
+            None => oidc::absent(),
+        },
+        Endpoint::Scim(ask) => match &http.scim {
+            Some(scim) => scim.answer(ask, request).await,
+            None => scim::absent(),
         },
         Endpoint::Live => health::live(),
         Endpoint::Ready => http.health.ready(),
@@ -235,7 +247,9 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         | Endpoint::Ready
         | Endpoint::Metrics
         | Endpoint::Identity(_)
-        | Endpoint::Oauth(_) => whole(refuse(request, Problem::method(route.methods))),
+        | Endpoint::Oauth(_)
+        | Endpoint::Oidc(_)
+        | Endpoint::Scim(_) => whole(refuse(request, Problem::method(route.methods))),
     }
 }
 

@@ -354,6 +354,7 @@ mod tests {
         let others: Vec<_> = (0..99).filter_map(|_| places.reserve(address("127.0.0.1"))).collect();
         assert_eq!(held.len() + others.len(), RESERVE_MAX);
         drop((held, others));
-        assert_eq!((places.lock().reserved, places.lock().reserved_counts.len()), (0, 0));
+        let inner = places.lock();
+        assert_eq!((inner.reserved, inner.reserved_counts.len()), (0, 0));
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::base::settings::{ListenSurface, Settings};
 use crate::surfaces::oauth;
+use crate::surfaces::oidc;
 use crate::surfaces::sapl::Ask;
+use crate::surfaces::scim;
 use crate::surfaces::v1::Act;
 use crate::surfaces::xacml::dialect::{Dialect, Wso2};
 
@@ -32,6 +34,8 @@ pub(crate) enum Endpoint {
     Sapl(Ask),
     Identity(Act),
     Oauth(oauth::Ask),
+    Oidc(oidc::Ask),
+    Scim(scim::Ask),
 }
 
 impl Endpoint {
@@ -44,9 +48,15 @@ impl Endpoint {
             Endpoint::Live | Endpoint::Ready => ListenSurface::Health,
             Endpoint::Metrics => ListenSurface::Metrics,
             Endpoint::Identity(
-                Act::AdminSessions | Act::AdminRevoke | Act::AdminForgive | Act::AdminRotate,
-            ) => ListenSurface::Administration,
-            Endpoint::Identity(_) | Endpoint::Oauth(_) => ListenSurface::Login,
+                Act::AdminSessions
+                | Act::AdminRevoke
+                | Act::AdminForgive
+                | Act::AdminRotate
+                | Act::Users
+                | Act::User,
+            )
+            | Endpoint::Scim(_) => ListenSurface::Administration,
+            Endpoint::Identity(_) | Endpoint::Oauth(_) | Endpoint::Oidc(_) => ListenSurface::Login,
         }
     }
 }
@@ -75,6 +85,13 @@ const WHO_ADMINISTERS: &str = "the holder of an administrator's session token; i
 /// Whoever shows the secret of a client. Not there unless `oauth.issuer` is set.
 const WHO_IS_CLIENT: &str = "a client of `[[oauth.clients]]`; if `oauth.issuer` is set";
 
+/// Not there unless `oauth.issuer` is set and there are users.
+const WHO_BROWSES: &str = "anyone who can connect; if `oauth.issuer` is set and `[identity]` has users";
+
+/// Whoever shows an access token that a client got for a user.
+const WHO_HAS_TOKEN: &str =
+    "the holder of an access token for the issuer; if `oauth.issuer` is set and `[identity]` has users";
+
 /// Not there unless `oauth.issuer` is set.
 const WHO_CONNECTS_OAUTH: &str = "anyone who can connect; if `oauth.issuer` is set";
 
@@ -84,10 +101,16 @@ const WHO_CONNECTS_WSO2: &str = "anyone who can connect; if `xacml.wso2_paths` i
 /// Not there unless `xacml.authzforce_domain` is set.
 const WHO_CONNECTS_AUTHZFORCE: &str = "anyone who can connect; if `xacml.authzforce_domain` is set";
 
+/// A program of `[[auth.users]]` that may administer. Not there unless `identity.scim.on` is set.
+const WHO_PROVISIONS: &str =
+    "callers of `[[auth.users]]` with `may_administer`; if `identity.scim.on` is set";
+
 /// What stands for the domain in the paths of AuthzForce.
 const DOMAIN: &str = "{domain}";
 
 const POST: &[&str] = &["POST"];
+
+const GET_POST: &[&str] = &["GET", "POST"];
 
 const READ: &[&str] = &["GET", "HEAD", "OPTIONS"];
 
@@ -255,6 +278,55 @@ pub const ROUTES: &[Route] = &[
         endpoint: Endpoint::Identity(Act::AdminRotate),
     },
     Route {
+        path: "/v1/users",
+        methods: &["GET", "POST"],
+        who: WHO_ADMINISTERS,
+        what: "lists users page by page, or creates one",
+        endpoint: Endpoint::Identity(Act::Users),
+    },
+    Route {
+        path: "/v1/users/me/password",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "gives the token's user another password; needs the old one, and ends the user's sessions",
+        endpoint: Endpoint::Identity(Act::OwnPassword),
+    },
+    Route {
+        path: "/v1/users/me/second-step",
+        methods: READ,
+        who: WHO_HOLDS,
+        what: "tells whether the token's user has a second step",
+        endpoint: Endpoint::Identity(Act::OwnSecondStep),
+    },
+    Route {
+        path: "/v1/users/me/second-step/enrol",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "begins a second step for the token's user; needs the password",
+        endpoint: Endpoint::Identity(Act::SecondStepEnrol),
+    },
+    Route {
+        path: "/v1/users/me/second-step/confirm",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "confirms a second step with a code of the device, and returns recovery codes",
+        endpoint: Endpoint::Identity(Act::SecondStepConfirm),
+    },
+    Route {
+        path: "/v1/users/me/second-step/remove",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "removes the second step of the token's user; needs a code",
+        endpoint: Endpoint::Identity(Act::SecondStepRemove),
+    },
+    Route {
+        path: "/v1/users/{user}",
+        methods: &["GET", "PATCH", "DELETE"],
+        who: WHO_ADMINISTERS,
+        what: "returns, changes or removes a user",
+        endpoint: Endpoint::Identity(Act::User),
+    },
+    Route {
         path: "/v1/openapi.json",
         methods: READ,
         who: WHO_CONNECTS,
@@ -281,6 +353,41 @@ pub const ROUTES: &[Route] = &[
         who: WHO_IS_CLIENT,
         what: "revokes a token of the client (RFC 7009)",
         endpoint: Endpoint::Oauth(oauth::Ask::Revoke),
+    },
+    Route {
+        path: "/oauth2/par",
+        methods: POST,
+        who: WHO_IS_CLIENT,
+        what: "takes a request for an authorization code before the browser brings it (RFC 9126)",
+        endpoint: Endpoint::Oauth(oauth::Ask::Push),
+    },
+    Route {
+        path: "/oauth2/authorize",
+        methods: GET_POST,
+        who: WHO_BROWSES,
+        what: "sends a browser back to a client with an authorization code, after the user has logged in",
+        endpoint: Endpoint::Oidc(oidc::Ask::Authorize),
+    },
+    Route {
+        path: "/oauth2/login",
+        methods: POST,
+        who: WHO_BROWSES,
+        what: "takes the forms of a login that `/oauth2/authorize` began",
+        endpoint: Endpoint::Oidc(oidc::Ask::Interaction),
+    },
+    Route {
+        path: "/oauth2/userinfo",
+        methods: &["GET", "POST", "OPTIONS"],
+        who: WHO_HAS_TOKEN,
+        what: "returns claims about the token's user (OpenID Connect)",
+        endpoint: Endpoint::Oidc(oidc::Ask::UserInfo),
+    },
+    Route {
+        path: "/oauth2/logout",
+        methods: GET_POST,
+        who: WHO_BROWSES,
+        what: "ends the browser's session (OpenID Connect RP-Initiated Logout)",
+        endpoint: Endpoint::Oidc(oidc::Ask::Logout),
     },
     Route {
         path: "/.well-known/jwks.json",
@@ -352,6 +459,69 @@ pub const ROUTES: &[Route] = &[
         what: "does the same, at the usual path of AuthzForce's web application",
         endpoint: Endpoint::Pdp(Dialect::Authzforce),
     },
+    Route {
+        path: "/scim/v2/Users",
+        methods: &["GET", "POST"],
+        who: WHO_PROVISIONS,
+        what: "finds users, or creates one (SCIM 2.0)",
+        endpoint: Endpoint::Scim(scim::Ask::Users),
+    },
+    Route {
+        path: "/scim/v2/Users/{id}",
+        methods: &["GET", "PUT", "PATCH", "DELETE"],
+        who: WHO_PROVISIONS,
+        what: "returns, replaces, changes or removes a user (SCIM 2.0)",
+        endpoint: Endpoint::Scim(scim::Ask::User),
+    },
+    Route {
+        path: "/scim/v2/Groups",
+        methods: &["GET", "POST"],
+        who: WHO_PROVISIONS,
+        what: "finds groups, or puts users into a new one (SCIM 2.0)",
+        endpoint: Endpoint::Scim(scim::Ask::Groups),
+    },
+    Route {
+        path: "/scim/v2/Groups/{id}",
+        methods: &["GET", "PUT", "PATCH", "DELETE"],
+        who: WHO_PROVISIONS,
+        what: "returns or changes the members of a group, or removes it (SCIM 2.0)",
+        endpoint: Endpoint::Scim(scim::Ask::Group),
+    },
+    Route {
+        path: "/scim/v2/ServiceProviderConfig",
+        methods: &["GET"],
+        who: WHO_PROVISIONS,
+        what: "tells what of SCIM is supported",
+        endpoint: Endpoint::Scim(scim::Ask::Config),
+    },
+    Route {
+        path: "/scim/v2/Schemas",
+        methods: &["GET"],
+        who: WHO_PROVISIONS,
+        what: "describes users and groups, as SCIM does",
+        endpoint: Endpoint::Scim(scim::Ask::Schemas),
+    },
+    Route {
+        path: "/scim/v2/Schemas/{id}",
+        methods: &["GET"],
+        who: WHO_PROVISIONS,
+        what: "describes one of them",
+        endpoint: Endpoint::Scim(scim::Ask::Schema),
+    },
+    Route {
+        path: "/scim/v2/ResourceTypes",
+        methods: &["GET"],
+        who: WHO_PROVISIONS,
+        what: "lists the kinds of resources: users and groups",
+        endpoint: Endpoint::Scim(scim::Ask::Types),
+    },
+    Route {
+        path: "/scim/v2/ResourceTypes/{id}",
+        methods: &["GET"],
+        who: WHO_PROVISIONS,
+        what: "returns one of them",
+        endpoint: Endpoint::Scim(scim::Ask::Type),
+    },
 ];
 
 /// What a request is counted under: its route, or what there is beside routes. A number, so that counting needs no map.
@@ -400,6 +570,8 @@ pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str>
         Endpoint::Sapl(_) => Some("`sapl.http`, together with `[auth]`,"),
         Endpoint::Identity(_) => Some("`identity.users` or `[[identity.ldap]]`"),
         Endpoint::Oauth(_) => Some("`oauth.issuer`"),
+        Endpoint::Oidc(_) => Some("`oauth.issuer`, together with `identity.users` or `[[identity.ldap]]`,"),
+        Endpoint::Scim(_) => Some("`identity.scim.on`"),
         Endpoint::Pdp(Dialect::Wso2(_)) | Endpoint::Wso2Home => Some("`xacml.wso2_paths`"),
         // Which domain it is, is not for everybody to know.
         Endpoint::Pdp(Dialect::Authzforce) => {
@@ -414,15 +586,21 @@ pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str>
 }
 
 impl Route {
-    /// Whether this is its path, with any domain.
+    /// Whether this is its path, with anything in the place of what stands in braces.
     fn has_form_of(&self, path: &str) -> bool {
-        let Some((before, behind)) = self.path.split_once(DOMAIN) else { return self.path == path };
-        let domain = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
-        domain.is_some_and(|domain| !domain.is_empty() && !domain.contains('/'))
+        let parts =
+            self.path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?.1)));
+        let Some((before, behind)) = parts else { return self.path == path };
+        let named = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
+        named.is_some_and(|named| !named.is_empty() && !named.contains('/'))
     }
 
     /// Whether this is its path.
     fn is_at(&self, path: &str, settings: &Settings) -> bool {
+        // Most paths are compared as they are, on the way to every answer.
+        if self.path.ends_with('}') {
+            return self.has_form_of(path);
+        }
         if self.endpoint != Endpoint::Pdp(Dialect::Authzforce) {
             return self.path == path;
         }
@@ -436,6 +614,8 @@ impl Route {
             Endpoint::Sapl(_) => settings.answers_sapl(),
             Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Oauth(_) => settings.oauth.is_on(),
+            Endpoint::Oidc(_) => settings.oauth.is_on() && settings.identity.is_on(),
+            Endpoint::Scim(_) => settings.identity.scim.on,
             Endpoint::Pdp(Dialect::Wso2(_)) | Endpoint::Wso2Home => settings.xacml.wso2_paths,
             Endpoint::Pdp(Dialect::Authzforce) => settings.xacml.authzforce_domain.is_some(),
             Endpoint::Home

@@ -11,7 +11,7 @@ use crate::base::limits::Places;
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::{ServerSettings, Settings, SurfaceSet};
-use crate::surfaces::{health, oauth, openam, sapl, v1, xacml};
+use crate::surfaces::{health, oauth, oidc, openam, sapl, scim, v1, xacml};
 use durward_net::tls::NotAccepted;
 
 /// How many requests over HTTP/2 may be under way, for each connection that there may be: one connection may have 128, all together not so
@@ -40,6 +40,10 @@ pub(crate) struct Http {
     pub(super) openam: openam::Surface,
     /// Tokens for other services, where they are given.
     pub(super) oauth: Option<oauth::Surface>,
+    /// Logins with browsers, where there are users and tokens for them.
+    pub(super) oidc: Option<oidc::Surface>,
+    /// Users for provisioning systems, where they are let in.
+    pub(super) scim: Option<scim::Surface>,
     pub(super) health: health::Surface,
     /// Who verifies those who read metrics, where `[auth]` guards them.
     pub(super) metrics_guard: Option<Arc<Authenticator>>,

@@ -2,9 +2,12 @@
 
 pub(crate) mod health;
 pub(crate) mod http;
+pub mod login_page;
 pub(crate) mod oauth;
+pub(crate) mod oidc;
 pub(crate) mod openam;
 pub(crate) mod rsocket;
 pub(crate) mod sapl;
+pub(crate) mod scim;
 pub(crate) mod v1;
 pub(crate) mod xacml;

@@ -14,7 +14,7 @@ const TENANT: &str = r#"{"subject":"tenant","action":1,"resource":1}"#;
 /// Argon2id of `secret`, with little memory so that tests are quick.
 pub(crate) const SECRET: &str =
     "$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHQxMjM0NTY$cgjDW3sW92hlpcDZjp5vwbUFmJaTisOfqz88G4ypUtg";
-const KEY: &str =
+pub(crate) const KEY: &str =
     "$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHQxMjM0NTY$I4WrJVLzXtTUcnjNjiwcbnb3Tb7TwFxpTeOSQ4Mvhf8";
 
 /// Anna of the plant logs in with a password, a robot with a key.

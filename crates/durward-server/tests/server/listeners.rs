@@ -8,14 +8,17 @@ use crate::identity::start;
 use crate::support::{DOCTORS_READ, Directory, Raw, TestServer, clock, request_xml, settings};
 
 /// What each listener is asked: a method, a path, and what answers there.
-const ASKED: [(&str, &str, &str); 9] = [
+const ASKED: [(&str, &str, &str); 12] = [
     ("POST", "/pdp", "decisions"),
     ("POST", "/api/pdp/decide-once", "decisions"),
     ("GET", "/", "decisions"),
     ("POST", "/v1/login", "login"),
     ("GET", "/v1/openapi.json", "login"),
     ("POST", "/openam/json/authenticate", "login"),
+    ("POST", "/v1/users/me/password", "login"),
     ("POST", "/v1/admin/rotate", "administration"),
+    ("GET", "/v1/users", "administration"),
+    ("GET", "/v1/users/anna", "administration"),
     ("GET", "/metrics", "metrics"),
     ("GET", "/health/live", "health"),
 ];

@@ -14,7 +14,7 @@ const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
 
 /// After three failures an address has to wait.
 const SETTINGS: &str = "[identity]\nusers = 'users'\nhash_memory_kib = 8\nhash_passes = 1\naddress_failures_free = 3\n\
-                        user_failures_free = 1000\naudit = 'audit'\n[decision_log]\nto = 'file'\n";
+                        user_failures_free = 1000\nsubjects_asserted_by = 'danger-anybody'\naudit = 'audit'\n[decision_log]\nto = 'file'\n";
 
 fn try_start(server: &str) -> Result<TestServer, StartError> {
     let directory = Directory::new();

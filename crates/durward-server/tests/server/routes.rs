@@ -5,6 +5,7 @@ use std::fs;
 
 use durward_server::{OPENAM_ROUTES, ROUTES};
 
+use crate::scim::OKTA;
 use crate::support::{Directory, TestServer, workspace};
 
 /// The rows of a Markdown table: path, methods, who, what.
@@ -42,12 +43,16 @@ fn every_route_has_a_row_and_every_row_a_route() {
 fn methods_that_are_not_in_the_table_are_refused_with_those_that_are() {
     let users = Directory::new();
     let server = TestServer::start(&format!(
-        "xacml.wso2_paths = true\nxacml.authzforce_domain = 'd'\nsapl.http = true\nauth.danger_allow_no_auth = true\noauth.issuer = 'http://localhost'\nidentity.users = '{}'",
-        users.path("users").display()
+        "xacml.wso2_paths = true\nxacml.authzforce_domain = 'd'\nsapl.http = true\nauth.danger_allow_no_auth = true\noauth.issuer = 'http://localhost'\nidentity.scim.on = true\nidentity.users = '{}'\n{}",
+        users.path("users").display(),
+        OKTA
     ));
     for route in ROUTES {
         for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"] {
-            let reply = server.send(method, &route.path.replace("{domain}", "d"), &[], b"");
+            let path = route.path.split(['{', '}']);
+            let path: String =
+                path.enumerate().map(|(at, part)| if at % 2 == 1 { "d" } else { part }).collect();
+            let reply = server.send(method, &path, &[], b"");
             let is_allowed = route.methods.contains(&method);
             assert_eq!(reply.status != 405, is_allowed, "{method} {}: {}", route.path, reply.status);
             if !is_allowed || method == "OPTIONS" {
@@ -85,6 +90,8 @@ fn what_is_not_there_says_where_to_go_or_what_to_set() {
         (&domain, "/nowhere", "/api/pdp/decide-once (SAPL)"),
         (&server, "/api/pdp/decide", "`sapl.http`"),
         (&server, "/v1/login", "`identity.users` or `[[identity.ldap]]` opens it"),
+        (&server, "/v1/users/anna", "`identity.users` or `[[identity.ldap]]` opens it"),
+        (&server, "/scim/v2/Users/7", "`identity.scim.on` opens it"),
         (&server, "/oauth2/token", "`oauth.issuer` opens it"),
         (&server, "/.well-known/jwks.json", "`oauth.issuer` opens it"),
         (&server, "/api/identity/entitlement/decision/pdp", "`xacml.wso2_paths` opens it"),

@@ -20,13 +20,16 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 48] = [
+const WITHOUT_DEFAULT: [&str; 51] = [
     "sapl.http",
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",
     "identity.audit",
     "identity.breached_passwords_path",
+    "identity.pages.theme",
+    "identity.pages.languages",
+    "identity.pages.product",
     "oauth.issuer",
     "oauth.data",
     "bundles.public_key",

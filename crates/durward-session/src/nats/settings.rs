@@ -127,6 +127,7 @@ pub struct Retention {
     lifetime_max: Duration,
     idle_max: Duration,
     told_every: Duration,
+    devices_max: Duration,
     key_period: Duration,
 }
 
@@ -142,13 +143,20 @@ impl Retention {
             lifetime_max: session.lifetime_max,
             idle_max: session.idle_max,
             told_every: session.told_every,
+            devices_max: session.devices_max,
             key_period: node.key_period + node.key_lead,
         }
     }
 
     #[cfg(feature = "nats")]
-    /// How long anything at all is kept: a key seals tokens for its period, and opens them for a session's life.
+    /// How long anything at all is kept that does not say that it is kept for ever.
     pub(super) fn longest(&self) -> Duration {
+        self.of_sessions().max(self.devices_max + 2 * SLACK)
+    }
+
+    #[cfg(feature = "nats")]
+    /// How long what concerns sessions is kept: a key seals tokens for its period, and opens them for a session's life.
+    pub(super) fn of_sessions(&self) -> Duration {
         self.key_period + self.lifetime_max + 2 * SLACK
     }
 

@@ -57,6 +57,7 @@ impl ClusterSubjects {
             SessionRecord::Changed { .. } => "change",
             SessionRecord::Key(_) => "key",
             SessionRecord::Used(_) => "code",
+            SessionRecord::Guesses(_) => "guess",
         };
         format!("{}.r.{kind}", self.root)
     }
@@ -73,6 +74,9 @@ impl ClusterSubjects {
         format!("{}.clock", self.root)
     }
 }
+
+/// How long failed logins are kept, for nodes that start: whoever guesses is not to gain by a restart, and delays are shorter.
+const GUESSES_KEPT: Duration = Duration::from_secs(600);
 
 /// How long the store is to keep a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,12 +113,16 @@ pub(super) fn kept_for(record: &SessionRecord, now: Moment, retention: &Retentio
         }
         SessionRecord::Touched(_) => RecordRetention::For(retention.of_touches()),
         SessionRecord::Used(UsedCode::Device { until: ends, .. }) => until(*ends),
+        SessionRecord::Used(UsedCode::Grant(turn)) => until(turn.until),
         // The users of a node that hears of it after years would take it still.
         SessionRecord::Used(UsedCode::Recovery(_)) => RecordRetention::ForEver,
+        // Of what was given to devices this may end something much later.
+        SessionRecord::Revoked(Revocation::User { .. }) => RecordRetention::Longest,
         // These do not say when the sessions end that they are about.
-        SessionRecord::Revoked(Revocation::User { .. } | Revocation::All { .. })
+        SessionRecord::Revoked(Revocation::All { .. })
         | SessionRecord::Changed { .. }
-        | SessionRecord::Key(_) => RecordRetention::Longest,
+        | SessionRecord::Key(_) => RecordRetention::For(retention.of_sessions()),
+        SessionRecord::Guesses(_) => RecordRetention::For(GUESSES_KEPT),
     }
 }
 

@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
-use durward_identity::Stamp;
 use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::protocol::NodeEvent;
 use durward_identity::session::{Refusal, SessionClaims, SessionId, User};
 use durward_identity::user::{Account, UserStore};
+use durward_identity::{Moment, Stamp};
 
 use super::{Service, ServiceInner, of_session};
 use crate::counters::Counter;
@@ -127,19 +127,24 @@ impl Service {
         }
     }
 
+    /// Ends the sessions of a user who was changed here; what cannot be ended now is tried again.
+    pub(super) async fn end_for(&self, by: &Administrator, user: User) {
+        match self.revoke_user(by, &user).await {
+            // Ended here, and on its way to the others.
+            Ok(()) | Err(Failed::Unknown) => {}
+            Err(error) => {
+                self.complain(&format!("cannot end the sessions of {user}, who was changed: {error}"));
+                self.due().users.push(user);
+            }
+        }
+    }
+
     /// Ends what must end; what cannot be ended now is tried again.
     async fn end_due(&self) {
         let users: HashSet<User> = std::mem::take(&mut self.due().users).into_iter().collect();
         let by = Administrator::operator(BY);
         for user in users {
-            match self.revoke_user(&by, &user).await {
-                // Ended here, and on its way to the others.
-                Ok(()) | Err(Failed::Unknown) => {}
-                Err(error) => {
-                    self.complain(&format!("cannot end the sessions of {user}, who was changed: {error}"));
-                    self.due().users.push(user);
-                }
-            }
+            self.end_for(&by, user).await;
         }
     }
 
@@ -153,18 +158,18 @@ impl Service {
             return Ok(claims);
         }
         let who = Who::of(&claims)?;
-        if self.must_be_over(&who.user, who.stamp) { Err(Refusal::Revoked) } else { Ok(claims) }
+        if self.must_be_over(&who.user, who.stamp.moment()) { Err(Refusal::Revoked) } else { Ok(claims) }
     }
 
-    /// Whether a change of the account must end this session of the user.
-    fn must_be_over(&self, user: &User, began: Stamp) -> bool {
+    /// Whether a change of the account must end what began then: a session of the user, or what was given to a device.
+    pub(super) fn must_be_over(&self, user: &User, began: Moment) -> bool {
         let store = self.users(user.realm()).and_then(|users| users.store());
-        store.is_some_and(|store| store.must_be_over(user, began.moment()))
+        store.is_some_and(|store| store.must_be_over(user, began))
     }
 
     /// Whether a session that is known is to be ended as soon as it can be.
     pub(super) fn is_due(&self, user: &User, began: Stamp) -> bool {
-        !self.is_swept() && self.must_be_over(user, began)
+        !self.is_swept() && self.must_be_over(user, began.moment())
     }
 
     /// Ends sessions whose users were changed while this node did not run. Whether all of them are.
@@ -174,7 +179,7 @@ impl Service {
                 .0
                 .parts
                 .sessions
-                .some(SESSIONS_AT_ONCE, |user, session| self.must_be_over(user, session.stamp));
+                .some(SESSIONS_AT_ONCE, |user, session| self.must_be_over(user, session.stamp.moment()));
             for (user, session) in &found {
                 let done = self.end_swept(user, session.id, session.ends).await;
                 if !matches!(done, Ok(()) | Err(Failed::Unknown)) {
@@ -205,7 +210,7 @@ impl Service {
 }
 
 /// How it stands with a user, for the audit.
-fn stands(account: Option<&Account>) -> String {
+pub(super) fn stands(account: Option<&Account>) -> String {
     let Some(account) = account else { return "removed".to_owned() };
     let standing = if account.disabled { "disabled" } else { "may log in" };
     let step = account.second_step.as_ref().map_or("", |_| ", second step");

@@ -4,14 +4,15 @@ use std::fmt;
 use std::net::IpAddr;
 
 use durward_identity::audit::{AuditEvent, Kind};
-use durward_identity::login::CredentialKind;
+use durward_identity::login::{CredentialKind, DeviceId};
 use durward_identity::protocol::{AskOutcome, Lack, NodeEvent};
 use durward_identity::session::{Level, Properties, SessionLimitReached, User};
 use durward_identity::user::{Account, LoginFailure, Password, PasswordCheck};
 use tokio::sync::oneshot;
 
 use super::Service;
-use super::turns::{AttemptPermit, AttemptRejected, ClientGone};
+use super::devices::LoginDevice;
+use super::turns::{AttemptPermit, AttemptRejected, Claimant, ClientGone};
 use crate::counters::Counter;
 use crate::directory::DirectoryFault;
 use crate::outcome::{Granted, Login, Refused};
@@ -45,6 +46,8 @@ pub struct LoginRequest {
     pub properties: Properties,
     /// What is wanted.
     pub wanted: Wanted,
+    /// The proof that the user has logged in on this device before: [`Granted::device`]. What is none counts as nothing.
+    pub device: Option<String>,
 }
 
 impl LoginRequest {
@@ -58,6 +61,7 @@ impl LoginRequest {
             address,
             properties: Properties::new(),
             wanted: Wanted::Session,
+            device: None,
         }
     }
 }
@@ -71,6 +75,15 @@ impl fmt::Debug for LoginRequest {
             .field("address", &self.address)
             .finish_non_exhaustive()
     }
+}
+
+/// The second half of a login.
+struct ChallengeAnswer {
+    challenge: String,
+    code: String,
+    address: IpAddr,
+    properties: Properties,
+    device: Option<String>,
 }
 
 /// What a new session starts with.
@@ -111,10 +124,27 @@ impl Service {
         address: IpAddr,
         properties: Properties,
     ) -> Result<Login, Refused> {
-        let (service, challenge, code) = (self.clone(), challenge.to_owned(), code.to_owned());
+        self.answer_challenge_on(None, challenge, code, address, properties).await
+    }
+
+    /// The same on a device whose proof is shown: [`LoginRequest::device`].
+    ///
+    /// # Errors
+    /// As [`Service::login`].
+    pub async fn answer_challenge_on(
+        &self,
+        device: Option<&str>,
+        challenge: &str,
+        code: &str,
+        address: IpAddr,
+        properties: Properties,
+    ) -> Result<Login, Refused> {
+        let (service, device) = (self.clone(), device.map(str::to_owned));
+        let (challenge, code) = (challenge.to_owned(), code.to_owned());
         let (_here, mut gone) = oneshot::channel();
         let login = self.0.parts.runtime.spawn(async move {
-            let result = service.log_in_with_code(&challenge, &code, address, properties, &mut gone).await;
+            let request = ChallengeAnswer { challenge, code, address, properties, device };
+            let result = service.log_in_with_code(request, &mut gone).await;
             service.count_login(&result);
             result
         });
@@ -140,7 +170,8 @@ impl Service {
 
     async fn log_in(&self, request: LoginRequest, gone: &mut ClientGone) -> Result<Login, Refused> {
         self.has_started().await;
-        let LoginRequest { realm, user, password, code, address, properties, wanted } = request;
+        let LoginRequest { realm, user, password, code, address, properties, wanted, device: shown } =
+            request;
         let Some(users) = self.users(&realm) else {
             self.note_turned_away(address, "unknown realm").await;
             return Err(Refused::UnknownRealm);
@@ -150,14 +181,18 @@ impl Service {
             self.note_turned_away(address, "no name").await;
             return Err(Refused::Wrong);
         };
-        let mut guess = self.attempt(CredentialKind::Password, &user, address, gone).await?;
+        let device = self.device_of(shown.as_deref(), &user);
+        let mut guess = self.attempt_on(device, CredentialKind::Password, &user, address, gone).await?;
         self.follow_users().await;
         let Ok(password) = Password::new(&password) else {
             guess.failed();
             self.note_failure(&user, address, "no password, or one too long").await;
             return Err(Refused::Wrong);
         };
-        let checked = users.check(self.now(), &user, password).await;
+        let checked = match device.for_password() {
+            Some(_) => users.check_first(self.now(), &user, password).await,
+            None => users.check(self.now(), &user, password).await,
+        };
         let account = match self.decided(checked, &user, address, &mut guess).await? {
             PasswordCheck::Right(account) => account,
             PasswordCheck::Wrong(why) => {
@@ -170,6 +205,7 @@ impl Service {
         let user = account.user().map_err(Refused::Directory)?;
         let is_asked = account.second_step.is_some()
             && (code.is_some() || self.settings().second_step == SecondStepPolicy::AtLogin);
+        let has_code = is_asked && code.is_some();
         let level = match (is_asked, code) {
             (false, _) => {
                 guess.succeeded();
@@ -183,7 +219,7 @@ impl Service {
             (true, Some(code)) => {
                 // Over before the next one begins: who waits must not be in the way of others.
                 guess.undecided();
-                let mut guess = self.attempt(CredentialKind::Code, &user, address, gone).await?;
+                let mut guess = self.attempt_on(device, CredentialKind::Code, &user, address, gone).await?;
                 self.has_room(&user, wanted, &mut guess)?;
                 self.check_code(&*users, &user, &code, address, &mut guess).await?;
                 guess.succeeded();
@@ -197,7 +233,8 @@ impl Service {
             }
             Wanted::Session => {
                 let begin = SessionStart { user, account: &account, level, properties, address };
-                let granted = self.begin(begin).await?;
+                let mut granted = self.begin(begin).await?;
+                granted.device = self.proof_of_device(shown.as_deref(), device, &granted.user, has_code);
                 Ok(Login::Granted(granted, account))
             }
         }
@@ -205,18 +242,17 @@ impl Service {
 
     async fn log_in_with_code(
         &self,
-        challenge: &str,
-        code: &str,
-        address: IpAddr,
-        properties: Properties,
+        request: ChallengeAnswer,
         gone: &mut ClientGone,
     ) -> Result<Login, Refused> {
-        let Some((user, until)) = self.0.challenges.open(challenge, self.now()) else {
+        let ChallengeAnswer { challenge, code, address, properties, device: proofs } = request;
+        let Some((user, until)) = self.0.challenges.open(&challenge, self.now()) else {
             self.note_turned_away(address, "no challenge, or one whose time is over").await;
             return Err(Refused::Wrong);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
-        let mut guess = self.attempt(CredentialKind::Code, &user, address, gone).await?;
+        let device = self.device_of(proofs.as_deref(), &user);
+        let mut guess = self.attempt_on(device, CredentialKind::Code, &user, address, gone).await?;
         self.follow_users().await;
         let found = users.account(&user).await;
         let account = self.decided(found, &user, address, &mut guess).await?;
@@ -229,15 +265,16 @@ impl Service {
             return Err(Refused::Wrong);
         };
         self.has_room(&user, Wanted::Session, &mut guess)?;
-        self.check_code(&*users, &user, code, address, &mut guess).await?;
+        self.check_code(&*users, &user, &code, address, &mut guess).await?;
         guess.succeeded();
         let level = self.settings().second_step_level;
         let begin = SessionStart { user, account: &account, level, properties, address };
-        let granted = self.begin(begin).await?;
+        let mut granted = self.begin(begin).await?;
+        granted.device = self.proof_of_device(proofs.as_deref(), device, &granted.user, true);
         Ok(Login::Granted(granted, Box::new(account)))
     }
 
-    /// Waits until the attempt may be made.
+    /// Waits until the attempt may be made, of whose device nothing is known.
     pub(super) async fn attempt(
         &self,
         proof: CredentialKind,
@@ -245,7 +282,24 @@ impl Service {
         address: IpAddr,
         gone: &mut ClientGone,
     ) -> Result<AttemptPermit, Refused> {
-        let turn = self.0.turns.attempt(proof, &self.counted_as(user), address, gone).await;
+        self.attempt_on(LoginDevice::default(), proof, user, address, gone).await
+    }
+
+    /// Waits until the attempt may be made.
+    async fn attempt_on(
+        &self,
+        device: LoginDevice,
+        proof: CredentialKind,
+        user: &User,
+        address: IpAddr,
+        gone: &mut ClientGone,
+    ) -> Result<AttemptPermit, Refused> {
+        let device: Option<DeviceId> = match proof {
+            CredentialKind::Password => device.for_password(),
+            CredentialKind::Code => device.for_code(),
+        };
+        let claimant = Claimant { proof, user: &self.counted_as(user), address, device };
+        let turn = self.0.turns.attempt(claimant, gone).await;
         let (kind, refused) = match turn {
             Ok(guess) => return Ok(guess),
             Err(AttemptRejected::Delayed { retry_after }) => {
@@ -317,7 +371,7 @@ impl Service {
                 // To the second, as the token says it; the table knows it exactly while the session lives.
                 let ends = self.0.parts.sessions.get(&user, id);
                 let ends = ends.map_or_else(|| self.now().plus(session.lifetime_max), |session| session.ends);
-                return Ok(Granted { token, id, user, level, ends, idle: session.idle_max });
+                return Ok(Granted { token, id, user, level, ends, idle: session.idle_max, device: None });
             }
             Some(AskOutcome::Full(full)) => of_full(full),
             Some(AskOutcome::Unavailable(lack)) => Refused::Unavailable(lack),

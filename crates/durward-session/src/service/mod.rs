@@ -1,12 +1,17 @@
 //! The service: what surfaces ask.
 
+mod accounts;
 mod administer;
 mod code;
+mod devices;
 mod follow;
+mod grants;
+mod guesses;
 mod holder;
 mod listing;
 mod login;
 mod names;
+mod own_account;
 mod secrets;
 mod standing;
 mod turns;
@@ -35,8 +40,10 @@ use crate::audit::SessionAuditLog;
 use crate::challenge::{Challenges, derive};
 use crate::clocks::ClockReport;
 use crate::counters::{Counter, Counters};
+use crate::device::Devices;
 use crate::directory::{DirectoryFault, UserDirectory};
 use crate::driver::PendingAsk;
+use crate::enrolment::Enrolments;
 use crate::listeners::{Listeners, SessionNews};
 use crate::outcome::{Failed, Granted, Who};
 use crate::seldom::Seldom;
@@ -45,10 +52,13 @@ use crate::settings::ServiceSettings;
 /// How long a login waits for a node that is just starting.
 const START_PATIENCE: Duration = Duration::from_secs(1);
 
-use self::turns::AttemptQueue;
+pub(crate) use self::turns::AttemptQueue;
 
+pub use accounts::{AccountPage, Accounts};
 pub use durward_identity::session::Purpose;
+pub use grants::TurnUse;
 pub use login::{LoginRequest, Wanted};
+pub use own_account::Enrolment;
 pub use secrets::{SecretAttempt, SecretAttempts};
 
 /// The session service of a node. Cloning shares it; it may be used from any thread, within any runtime.
@@ -58,6 +68,8 @@ pub struct Service(Arc<ServiceInner>);
 struct ServiceInner {
     parts: ServiceParts,
     challenges: Challenges,
+    enrolments: Enrolments,
+    devices: Devices,
     turns: AttemptQueue,
     asks: AtomicU64,
     /// Under which realm failures of a realm's users are counted, where that is not its own.
@@ -82,6 +94,8 @@ pub(crate) struct ServiceParts {
     pub(crate) realms: HashMap<Box<str>, Arc<dyn UserDirectory>>,
     /// Whether there may be other nodes, each with users of its own.
     pub(crate) is_shared: bool,
+    /// What delays logins; the driver tells it what other nodes count.
+    pub(crate) turns: AttemptQueue,
     pub(crate) questions: mpsc::Sender<PendingAsk>,
     pub(crate) listeners: Arc<Listeners>,
     pub(crate) outlook: watch::Receiver<NodeHealth>,
@@ -96,17 +110,20 @@ pub(crate) struct ServiceParts {
 impl Service {
     pub(crate) fn new(parts: ServiceParts) -> Service {
         let challenges = Challenges::new(&parts.secret);
-        let (settings, clock) = (&parts.settings, Arc::clone(&parts.clock));
-        let turns = AttemptQueue::new(settings.throttle, settings.held_max, clock);
+        let enrolments = Enrolments::new(&parts.secret);
+        let devices = Devices::new(&parts.secret, parts.settings.session.devices_max);
+        let turns = parts.turns.clone();
         let stores = follow::stores_of(parts.realms.values());
         let counted_in = names::counted_in(&parts.realms);
         let unanswered = parts.realms.keys().map(|realm| (realm.clone(), Seldom::default())).collect();
         let (asks, due, beginning) = (AtomicU64::new(0), Mutex::default(), RwLock::new(()));
         let is_swept = AtomicBool::new(stores.is_empty());
-        let runtime = parts.runtime.clone();
+        let (runtime, is_shared) = (parts.runtime.clone(), parts.is_shared);
         let inner = ServiceInner {
             parts,
             challenges,
+            enrolments,
+            devices,
             turns,
             asks,
             counted_in,
@@ -119,6 +136,9 @@ impl Service {
         let service = Service(Arc::new(inner));
         // It ends with the runtime, or with the last of those who have the service.
         runtime.spawn(follow::keep(Arc::downgrade(&service.0)));
+        if is_shared {
+            runtime.spawn(guesses::tell(Arc::downgrade(&service.0), service.0.turns.clone()));
+        }
         service
     }
 
@@ -338,6 +358,10 @@ impl Service {
         answer.await.map_or(Err(Failed::Unavailable(Lack::Store)), |found| found.map_err(failed))
     }
 
+    fn parts(&self) -> &ServiceParts {
+        &self.0.parts
+    }
+
     fn users(&self, realm: &str) -> Option<Arc<dyn UserDirectory>> {
         self.0.parts.realms.get(realm).cloned()
     }
@@ -386,7 +410,7 @@ impl Service {
         let session = self.known(who)?;
         let Session { id, ends, idle, level, .. } = session;
         let level = level.min(who.level).max(raised);
-        Ok(Granted { token, id, user: who.user.clone(), level, ends, idle })
+        Ok(Granted { token, id, user: who.user.clone(), level, ends, idle, device: None })
     }
 
     fn count(&self, counter: Counter) {

@@ -9,7 +9,7 @@ use durward_identity::session::User;
 use tokio::sync::oneshot;
 
 use super::Service;
-use super::turns::{AttemptPermit, AttemptQueue, AttemptRejected};
+use super::turns::{AttemptPermit, AttemptQueue, AttemptRejected, Claimant};
 use crate::Clock;
 use crate::outcome::Refused;
 use crate::settings::ServiceSettings;
@@ -34,7 +34,8 @@ impl SecretAttempts {
     pub async fn begin(&self, name: &User, address: IpAddr) -> Result<SecretAttempt, Refused> {
         // A caller who goes drops this future, and leaves the queue by that.
         let (_here, mut gone) = oneshot::channel();
-        let turn = self.0.attempt(CredentialKind::Password, name, address, &mut gone).await;
+        let claimant = Claimant { proof: CredentialKind::Password, user: name, address, device: None };
+        let turn = self.0.attempt(claimant, &mut gone).await;
         turn.map(SecretAttempt).map_err(|rejected| match rejected {
             AttemptRejected::Delayed { retry_after } => Refused::Delayed { retry_after },
             AttemptRejected::Crowded { retry_after } => Refused::Crowded { retry_after },

@@ -52,13 +52,23 @@ impl Service {
             }
             ValidationGate::Closed => return Err(Refusal::Unavailable),
         }
-        let Some(session) = self.0.parts.sessions.get(user, id) else { return Ok(None) };
+        Ok(self.standing_here(user, id))
+    }
+
+    /// Whether a session lives as far as this node knows at this moment, in every mode and without waiting: for those who look after many
+    /// sessions, and hear of the ends that other nodes tell of.
+    pub fn lives_here(&self, user: &User, id: SessionId) -> bool {
+        self.standing_here(user, id).is_some()
+    }
+
+    fn standing_here(&self, user: &User, id: SessionId) -> Option<Session> {
+        let session = self.0.parts.sessions.get(user, id)?;
         if self.is_due(user, session.stamp) {
-            return Ok(None);
+            return None;
         }
         let slack = self.settings().session.told_every;
         let now = self.now();
         let is_idle = !session.idle.is_zero() && now > session.used.plus(session.idle).plus(slack);
-        Ok((now < session.ends && !is_idle).then_some(session))
+        (now < session.ends && !is_idle).then_some(session)
     }
 }

@@ -1,6 +1,7 @@
 //! The login attempt queue: the throttle, and logins that wait for the outcome of other attempts.
 //!
-//! A login that waits has no attempt under way, and no lock is held while it waits.
+//! A login that waits has no attempt under way, and no lock is held while it waits. Beside those in the throttle's lines, some wait for the
+//! end of a delay: who comes from addresses that are new to the user, and has the next turn. They need not come again for it, and few are like them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,16 +11,20 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::login::{
-    AttemptOutcome, CredentialKind, LoginAttempt, LoginThrottle, QueueTicket, RetryDelay, ThrottleDecision,
-    ThrottleSettings,
+    AttemptOutcome, CredentialKind, DeviceId, GuessNews, LoginAttempt, LoginThrottle, QueueTicket,
+    RetryDelay, ThrottleDecision, ThrottleSettings,
 };
 use durward_identity::session::User;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, Semaphore, oneshot};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::Clock;
 
 /// When to come again, for those who have waited for so long or found the line full.
 const COME_AGAIN: Duration = Duration::from_secs(1);
+
+/// How many may wait for the end of a delay: each keeps its request, some KiB.
+const HELD_FOR_TURN_MAX: usize = 1024;
 
 /// Why an attempt is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +39,28 @@ pub(super) enum AttemptRejected {
 /// to its end, but a queued one leaves the queue.
 pub(super) type ClientGone = oneshot::Receiver<()>;
 
+/// Who tries to log in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claimant<'a> {
+    pub(super) proof: CredentialKind,
+    pub(super) user: &'a User,
+    pub(super) address: IpAddr,
+    /// The device whose proof was shown and was good for this user and this kind of credential.
+    pub(super) device: Option<DeviceId>,
+}
+
 /// The throttle and who waits. Cloning shares them.
 #[derive(Clone)]
-pub(super) struct AttemptQueue(Arc<AttemptQueueInner>);
+pub(crate) struct AttemptQueue(Arc<AttemptQueueInner>);
 
 struct AttemptQueueInner {
     clock: Clock,
     held_max: Duration,
     queue: Mutex<WaitingAttempts>,
+    /// Places for those who wait for the end of a delay.
+    held: Semaphore,
+    /// Rings when there is something to tell to other nodes.
+    news: Notify,
 }
 
 struct WaitingAttempts {
@@ -53,9 +72,24 @@ type AttemptTurn = Result<AttemptPermit, RetryDelay>;
 
 impl AttemptQueue {
     /// Nobody is there yet, and nobody waits for longer than this.
-    pub(super) fn new(settings: ThrottleSettings, held_max: Duration, clock: Clock) -> AttemptQueue {
-        let queue = WaitingAttempts { throttle: LoginThrottle::new(settings), waiting: HashMap::new() };
-        AttemptQueue(Arc::new(AttemptQueueInner { clock, held_max, queue: Mutex::new(queue) }))
+    pub(crate) fn new(settings: ThrottleSettings, held_max: Duration, clock: Clock) -> AttemptQueue {
+        AttemptQueue::with(LoginThrottle::new(settings), held_max, clock)
+    }
+
+    /// The same for a node that shares what it counts with others, which have the same secret.
+    pub(crate) fn shared(
+        settings: ThrottleSettings,
+        held_max: Duration,
+        clock: Clock,
+        secret: &[u8; 32],
+    ) -> AttemptQueue {
+        AttemptQueue::with(LoginThrottle::shared(settings, secret), held_max, clock)
+    }
+
+    fn with(throttle: LoginThrottle, held_max: Duration, clock: Clock) -> AttemptQueue {
+        let queue = Mutex::new(WaitingAttempts { throttle, waiting: HashMap::new() });
+        let (held, news) = (Semaphore::new(HELD_FOR_TURN_MAX), Notify::new());
+        AttemptQueue(Arc::new(AttemptQueueInner { clock, held_max, queue, held, news }))
     }
 
     /// Waits until somebody may try, or has gone.
@@ -64,45 +98,66 @@ impl AttemptQueue {
     /// The attempt is not allowed.
     pub(super) async fn attempt(
         &self,
-        proof: CredentialKind,
-        user: &User,
-        address: IpAddr,
+        claimant: Claimant<'_>,
         gone: &mut ClientGone,
     ) -> Result<AttemptPermit, AttemptRejected> {
-        let (place, turn) = match self.arrive(proof, user, address)? {
-            ArrivedAttempt::Go(guess) => return Ok(guess.begun()),
+        let deadline = Instant::now() + self.0.held_max;
+        let mut held = None;
+        loop {
+            let delay = match self.turn(claimant, deadline, gone).await? {
+                Ok(guess) => return Ok(guess.begun()),
+                Err(delay) => delay,
+            };
+            let RetryDelay { retry_after, is_next } = delay;
+            // A moment late rather than early: the clock is another one.
+            let over = Instant::now() + retry_after + Duration::from_millis(10);
+            if is_next && over <= deadline {
+                held = held.or_else(|| self.0.held.try_acquire().ok());
+            }
+            if !is_next || over > deadline || held.is_none() {
+                return Err(AttemptRejected::Delayed { retry_after });
+            }
+            tokio::select! {
+                () = sleep_until(over) => {}
+                _ = &mut *gone => return Err(AttemptRejected::Crowded { retry_after: COME_AGAIN }),
+            }
+        }
+    }
+
+    /// One turn, after those who stand in line: a permit, or the delay that begins.
+    async fn turn(
+        &self,
+        claimant: Claimant<'_>,
+        deadline: Instant,
+        gone: &mut ClientGone,
+    ) -> Result<AttemptTurn, AttemptRejected> {
+        let (place, turn) = match self.arrive(claimant)? {
+            ArrivedAttempt::Turn(turn) => return Ok(turn),
             ArrivedAttempt::Wait(place, turn) => (place, turn),
         };
         let _waiting = WaitingAttempt { turns: self, place };
         let told = tokio::select! {
-            told = tokio::time::timeout(self.0.held_max, turn) => told,
+            told = timeout_at(deadline, turn) => told,
             _ = gone => return Err(AttemptRejected::Crowded { retry_after: COME_AGAIN }),
         };
         match told {
-            Ok(Ok(Ok(guess))) => Ok(guess.begun()),
-            Ok(Ok(Err(RetryDelay { retry_after }))) => Err(AttemptRejected::Delayed { retry_after }),
+            Ok(Ok(turn)) => Ok(turn),
             // Each place is given a turn, so the sender is not dropped before.
             Ok(Err(_)) | Err(_) => Err(AttemptRejected::Crowded { retry_after: COME_AGAIN }),
         }
     }
 
-    fn arrive(
-        &self,
-        proof: CredentialKind,
-        user: &User,
-        address: IpAddr,
-    ) -> Result<ArrivedAttempt, AttemptRejected> {
+    fn arrive(&self, claimant: Claimant<'_>) -> Result<ArrivedAttempt, AttemptRejected> {
+        let Claimant { proof, user, address, device } = claimant;
         let mut queue = self.lock();
-        match queue.throttle.attempt(self.now(), proof, user, address) {
-            ThrottleDecision::Go(attempt) => Ok(ArrivedAttempt::Go(self.guess(attempt))),
+        match queue.throttle.attempt_on(self.now(), proof, user, address, device) {
+            ThrottleDecision::Go(attempt) => Ok(ArrivedAttempt::Turn(Ok(self.guess(attempt)))),
             ThrottleDecision::Wait(place) => {
                 let (sender, turn) = oneshot::channel();
                 queue.waiting.insert(place, sender);
                 Ok(ArrivedAttempt::Wait(place, turn))
             }
-            ThrottleDecision::Delayed(RetryDelay { retry_after }) => {
-                Err(AttemptRejected::Delayed { retry_after })
-            }
+            ThrottleDecision::Delayed(delay) => Ok(ArrivedAttempt::Turn(Err(delay))),
             ThrottleDecision::Crowded => Err(AttemptRejected::Crowded { retry_after: COME_AGAIN }),
         }
     }
@@ -110,6 +165,21 @@ impl AttemptQueue {
     /// An operator lets a user in again.
     pub(super) fn forgive(&self, user: &User) {
         self.change(|queue, now| queue.throttle.forgive(now, user));
+    }
+
+    /// What another node counted.
+    pub(crate) fn hear(&self, news: &GuessNews) {
+        self.change(|queue, now| queue.throttle.hear(now, news));
+    }
+
+    /// Waits until this node has counted something that others are to be told, and gives it.
+    pub(super) async fn news(&self) -> GuessNews {
+        loop {
+            if let Some(news) = self.lock().throttle.take_news(self.now()) {
+                return news;
+            }
+            self.0.news.notified().await;
+        }
     }
 
     /// How many wait.
@@ -125,6 +195,9 @@ impl AttemptQueue {
         let told: Vec<(Option<oneshot::Sender<AttemptTurn>>, AttemptTurn)> = {
             let mut queue = self.lock();
             let turns = change(&mut queue, self.now());
+            if queue.throttle.has_news() {
+                self.0.news.notify_one();
+            }
             let told = turns
                 .into_iter()
                 .map(|(place, turn)| (queue.waiting.remove(&place), turn.map(|attempt| self.guess(attempt))));
@@ -152,7 +225,7 @@ impl AttemptQueue {
 }
 
 enum ArrivedAttempt {
-    Go(AttemptPermit),
+    Turn(AttemptTurn),
     Wait(QueueTicket, oneshot::Receiver<AttemptTurn>),
 }
 
@@ -258,7 +331,8 @@ mod tests {
     /// An attempt of somebody who stays.
     async fn attempt(turns: &AttemptQueue, address: IpAddr) -> Result<AttemptPermit, AttemptRejected> {
         let (_here, mut gone) = oneshot::channel();
-        turns.attempt(CredentialKind::Password, &anna(), address, &mut gone).await
+        let (proof, user) = (CredentialKind::Password, &anna());
+        turns.attempt(Claimant { proof, user, address, device: None }, &mut gone).await
     }
 
     fn is_waiting<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> bool {
@@ -298,8 +372,10 @@ mod tests {
         assert_eq!(turns.waiting(), 0);
         drop(second.await.unwrap());
         drop(guesses);
-        // The fourth failure is the first that delays; at their usual address the user is known by now.
-        assert!(matches!(attempt(&turns, ELSEWHERE).await, Err(AttemptRejected::Delayed { .. })));
+        // The fourth failure is the first that delays; at their usual address the user is known by now. Who is new waits for a turn.
+        let mut new = pin!(attempt(&turns, ELSEWHERE));
+        assert!(is_waiting(new.as_mut()));
+        assert_eq!(turns.waiting(), 0, "not for somebody else");
     }
 
     #[tokio::test]

@@ -89,6 +89,7 @@ impl StoreCommand {
             NodeEffect::Answer { .. }
             | NodeEffect::Ended(_)
             | NodeEffect::Changed(_)
+            | NodeEffect::Guessed(_)
             | NodeEffect::Trouble(_) => Err(effect),
         }
     }

@@ -11,6 +11,7 @@
 
 mod clocks;
 mod codes;
+mod grants;
 mod load;
 mod nodes;
 mod one;

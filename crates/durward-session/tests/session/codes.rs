@@ -17,12 +17,12 @@ use tokio::sync::mpsc;
 use crate::support::{CHEAP, HOME, Turned, Users, granted, patient, users};
 
 /// One of two stores of the mode `none`: what its node tells, the other one's hears.
-struct Twin {
+pub(crate) struct Twin {
     to_other: mpsc::UnboundedSender<NodeEvent>,
     from_other: mpsc::UnboundedReceiver<NodeEvent>,
 }
 
-fn twins() -> [Twin; 2] {
+pub(crate) fn twins() -> [Twin; 2] {
     let ((to_b, from_a), (to_a, from_b)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
     [Twin { to_other: to_b, from_other: from_b }, Twin { to_other: to_a, from_other: from_a }]
 }

@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod accounts;
 mod audit;
 mod codes;
 mod crowds;
+mod devices;
+mod guesses;
 mod journal;
 #[path = "../support/lines.rs"]
 mod lines;

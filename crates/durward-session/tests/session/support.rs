@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use durward_identity::login::{PoolSettings, ThrottleSettings};
 use durward_identity::session::User;
 use durward_identity::user::{
-    Account, Directory, HashCosts, Password, RecoveryCodes, SecondStep, StoredPassword, Totp,
+    Account, Directory, HashCosts, Password, PasswordRules, RecoveryCodes, SecondStep, StoredPassword, Totp,
 };
 use durward_identity::{Moment, SystemEntropy};
 use durward_session::ServiceSettings;
@@ -64,7 +64,13 @@ pub(crate) struct Users {
 }
 
 pub(crate) fn users() -> Users {
-    let directory = Arc::new(Directory::in_memory(CHEAP, Arc::new(SystemEntropy)).unwrap());
+    ruled_users(PasswordRules::default())
+}
+
+/// The same, whose new passwords keep to rules.
+fn ruled_users(rules: PasswordRules) -> Users {
+    let directory = Directory::in_memory(CHEAP, Arc::new(SystemEntropy)).unwrap();
+    let directory = Arc::new(directory.with_password_rules(rules));
     let secret = StoredPassword::hash(&Password::new("secret").unwrap(), CHEAP, &SystemEntropy).unwrap();
     let totp = Totp::generate(&SystemEntropy).unwrap();
     let (recovery, kept) = RecoveryCodes::generate(&SystemEntropy).unwrap();
@@ -85,7 +91,16 @@ impl World {
     }
 
     pub(crate) async fn built(settings: ServiceSettings, build: impl FnOnce(Builder) -> Builder) -> World {
-        let Users { directory, totp, recovery } = users();
+        World::of(settings, users(), build).await
+    }
+
+    /// With rules for new passwords.
+    pub(crate) async fn ruled(settings: ServiceSettings, rules: PasswordRules) -> World {
+        World::of(settings, ruled_users(rules), |builder| builder).await
+    }
+
+    async fn of(settings: ServiceSettings, users: Users, build: impl FnOnce(Builder) -> Builder) -> World {
+        let Users { directory, totp, recovery } = users;
         let time = Turned::default();
         let embedded = Embedded::new(directory.clone(), settings.pool).unwrap();
         let builder = Builder::new(settings, time.clock()).realm("/", Arc::new(embedded)).unwrap();

@@ -40,6 +40,7 @@ mod lab_study;
 #[cfg(feature = "lab")]
 mod lab_study_luas;
 mod lines;
+mod login_pages;
 #[cfg(feature = "opcua")]
 mod opcua;
 mod pages;

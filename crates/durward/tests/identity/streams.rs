@@ -68,6 +68,8 @@ async fn a_live_decision_turns_when_its_session_is_ended_on_another_node_and_no_
         assert_eq!((turns.next().await, stays.next().await), (json!("PERMIT"), json!("PERMIT")), "{mode}");
         assert_eq!(a.logout(&ended).await, Said::Yes(()), "{mode}");
         assert_eq!(turns.next().await, "DENY", "{mode}");
+        // They are counted when all have been woken.
+        b.eventually("it has counted", async || woken(&b).await != "0").await;
         assert_eq!(woken(&b).await, "1", "{mode}");
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::Moment;
 
-/// How many counts each table holds: 32 bytes each.
+/// How many counts the largest tables hold: 32 bytes each.
 pub(super) const CELLS: usize = 1 << 16;
 /// How many counts share a place.
 const WAYS: usize = 8;
@@ -66,14 +66,18 @@ impl CounterCell {
         self.failures.saturating_sub(u32::try_from(forgotten).unwrap_or(u32::MAX))
     }
 
-    fn room(&self, now: Moment, rule: &ThrottleRule) -> AttemptRoom {
-        let until = self.at.plus(Duration::from_millis(self.delay_ms.into()));
+    /// The delay is no longer than this here.
+    fn room(&self, now: Moment, rule: &ThrottleRule, longest: Duration) -> AttemptRoom {
+        let until = self.at.plus(Duration::from_millis(self.delay_ms.into()).min(longest));
         if self.delay_ms > 0 && until > now {
             return AttemptRoom::Delayed(until);
         }
-        // Beyond what is free one at a time.
-        let is_full = self.failures(now, rule).saturating_add(self.under_way) > rule.free;
-        if is_full && self.under_way > 0 { AttemptRoom::Full } else { AttemptRoom::Free }
+        if self.is_full(now, rule) { AttemptRoom::Full } else { AttemptRoom::Free }
+    }
+
+    /// Beyond what is free one at a time.
+    fn is_full(&self, now: Moment, rule: &ThrottleRule) -> bool {
+        self.under_way > 0 && self.failures(now, rule).saturating_add(self.under_way) > rule.free
     }
 
     /// How much would be lost with it.
@@ -90,12 +94,46 @@ pub(super) struct CounterTable {
 }
 
 impl CounterTable {
-    pub(super) fn new(rule: ThrottleRule) -> CounterTable {
-        CounterTable { cells: vec![[CounterCell::default(); WAYS]; CELLS / WAYS].into(), rule, born: 0 }
+    /// Nothing is counted yet, and so many counts have room.
+    pub(super) fn new(rule: ThrottleRule, cells: usize) -> CounterTable {
+        CounterTable {
+            cells: vec![[CounterCell::default(); WAYS]; (cells / WAYS).max(1)].into(),
+            rule,
+            born: 0,
+        }
     }
 
     pub(super) fn room(&self, now: Moment, key: u64) -> AttemptRoom {
-        self.get(key).map_or(AttemptRoom::Free, |cell| cell.room(now, &self.rule))
+        self.room_within(now, key, self.rule.delay_max)
+    }
+
+    /// The room for somebody whose delay is no longer than this.
+    pub(super) fn room_within(&self, now: Moment, key: u64, longest: Duration) -> AttemptRoom {
+        self.get(key).map_or(AttemptRoom::Free, |cell| cell.room(now, &self.rule, longest))
+    }
+
+    /// Whether somebody tries, and nobody else may until that is decided.
+    pub(super) fn is_full(&self, now: Moment, key: u64) -> bool {
+        self.get(key).is_some_and(|cell| cell.is_full(now, &self.rule))
+    }
+
+    /// How many failures are not forgotten.
+    pub(super) fn failures(&self, now: Moment, key: u64) -> u32 {
+        self.get(key).map_or(0, |cell| cell.failures(now, &self.rule))
+    }
+
+    /// When the last failure was, if it has a delay.
+    pub(super) fn last_delayed(&self, key: u64) -> Option<Moment> {
+        self.get(key).filter(|cell| cell.delay_ms > 0).map(|cell| cell.at)
+    }
+
+    /// Since when something is known for the key, which is noted now if it was not; begun anew where that is longer ago than `span`.
+    pub(super) fn since(&mut self, now: Moment, key: u64, span: Duration) -> Moment {
+        let Some(cell) = self.get_mut(now, key) else { return now };
+        if now.since(cell.at) >= span {
+            cell.at = now;
+        }
+        cell.at
     }
 
     /// Whether something was noted for the key within this time.
@@ -130,6 +168,21 @@ impl CounterTable {
         }
     }
 
+    /// An attempt failed elsewhere, some time ago.
+    pub(super) fn fail_elsewhere(&mut self, at: Moment, key: u64) {
+        let rule = self.rule;
+        if let Some(cell) = self.get_mut(at, key) {
+            cell.failures = cell.failures(at, &rule).saturating_add(1);
+            cell.at = cell.at.max(at);
+            cell.delay_ms = rule.delay_ms(cell.failures);
+        }
+    }
+
+    /// Whether there is a count for the key.
+    pub(super) fn has(&self, key: u64) -> bool {
+        self.get(key).is_some()
+    }
+
     /// Forgets failures. Attempts under way stay.
     pub(super) fn forgive(&mut self, key: u64) {
         if let Some(cell) = self.find_mut(key) {
@@ -152,16 +205,18 @@ impl CounterTable {
     }
 
     fn get(&self, key: u64) -> Option<&CounterCell> {
-        self.cells.get(place(key))?.iter().find(|cell| cell.key == key)
+        self.cells.get(self.place(key))?.iter().find(|cell| cell.key == key)
     }
 
     fn find_mut(&mut self, key: u64) -> Option<&mut CounterCell> {
-        self.cells.get_mut(place(key))?.iter_mut().find(|cell| cell.key == key)
+        let place = self.place(key);
+        self.cells.get_mut(place)?.iter_mut().find(|cell| cell.key == key)
     }
 
     /// The cell with the key; else the one with the least to lose, emptied for it.
     fn get_mut(&mut self, now: Moment, key: u64) -> Option<&mut CounterCell> {
-        let cells = self.cells.get_mut(place(key))?;
+        let place = self.place(key);
+        let cells = self.cells.get_mut(place)?;
         let at = cells.iter().position(|cell| cell.key == key);
         let at = at.or_else(|| (0..WAYS).min_by_key(|at| cells.get(*at).map(CounterCell::weight)))?;
         let cell = cells.get_mut(at)?;
@@ -171,10 +226,10 @@ impl CounterTable {
         }
         Some(cell)
     }
-}
 
-fn place(key: u64) -> usize {
-    (key >> 20) as usize % (CELLS / WAYS)
+    fn place(&self, key: u64) -> usize {
+        (key >> 20) as usize % self.cells.len().max(1)
+    }
 }
 
 #[cfg(test)]
@@ -184,12 +239,13 @@ mod tests {
     const NOW: Moment = Moment::from_s(1_700_000_000);
 
     fn table(free: u32) -> CounterTable {
-        CounterTable::new(ThrottleRule {
+        let rule = ThrottleRule {
             free,
             delay: Duration::from_secs(1),
             delay_max: Duration::from_secs(60),
             forgotten_after: Duration::from_secs(300),
-        })
+        };
+        CounterTable::new(rule, CELLS)
     }
 
     #[test]

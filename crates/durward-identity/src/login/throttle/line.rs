@@ -13,9 +13,16 @@ pub struct QueueTicket(pub(super) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CountedBy {
     Address,
+    /// A user's passwords, from where nobody knows them.
     User,
+    /// A user's codes, from where nobody knows them.
+    Code,
     /// A user at one of their usual addresses.
     Known,
+    /// A user on one of their devices.
+    Device,
+    /// A user at an address, or at its neighbours, where nobody knows them: for delays only, nobody waits in line there.
+    Stranger,
 }
 
 /// The count in the way.
@@ -25,22 +32,53 @@ pub(super) struct BlockingCount {
     pub(super) key: u64,
 }
 
+impl BlockingCount {
+    pub(super) fn of(whose: CountedBy, key: u64) -> BlockingCount {
+        BlockingCount { whose, key }
+    }
+}
+
 /// A user's counts of one proof.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UserCounts {
-    pub(super) user: u64,
+    /// The count from where nobody knows them.
+    pub(super) unknown: BlockingCount,
     pub(super) pair: u64,
     pub(super) is_known: bool,
+    /// Where a device of the user's was shown, and it was not taken out.
+    pub(super) device: Option<u64>,
 }
 
 impl UserCounts {
-    /// The count that applies at the user's address.
+    /// The count that applies on the user's device, at their address, or elsewhere.
     pub(super) fn spot(&self) -> BlockingCount {
-        match self.is_known {
-            true => BlockingCount { whose: CountedBy::Known, key: self.pair },
-            false => BlockingCount { whose: CountedBy::User, key: self.user },
+        match (self.device, self.is_known) {
+            (Some(device), _) => BlockingCount::of(CountedBy::Device, device),
+            (None, true) => BlockingCount::of(CountedBy::Known, self.pair),
+            (None, false) => self.unknown,
         }
     }
+}
+
+/// What is known of somebody who tries a password of a user, neither on a device of theirs nor at a usual address.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stranger {
+    /// The failures with this user from this address.
+    pub(super) pair: u64,
+    /// And from its neighbours.
+    pub(super) neighbours: u64,
+    pub(super) turn: StrangerTurn,
+}
+
+/// Whose turn it is first, of strangers who wait for the same user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum StrangerTurn {
+    /// Has come a moment ago, and nobody of these addresses has failed with this user.
+    New,
+    /// Has come before, and nobody of these addresses has failed.
+    Waiting,
+    /// Somebody of these addresses has failed.
+    Guessing,
 }
 
 /// The user and the address of an attempt.
@@ -50,6 +88,7 @@ pub(super) struct AttemptOrigin {
     pub(super) own: UserCounts,
     /// Counts that are reset as well when the credentials are right.
     pub(super) beside: Option<UserCounts>,
+    pub(super) stranger: Option<Stranger>,
 }
 
 impl AttemptOrigin {
@@ -60,7 +99,12 @@ impl AttemptOrigin {
 
     /// The count of the address.
     pub(super) fn address(&self) -> BlockingCount {
-        BlockingCount { whose: CountedBy::Address, key: self.address }
+        BlockingCount::of(CountedBy::Address, self.address)
+    }
+
+    /// Whether it comes from a device of the user's: what others of the same address did is not in its way.
+    pub(super) fn is_on_device(&self) -> bool {
+        self.own.device.is_some()
     }
 }
 

@@ -1,9 +1,21 @@
 //! Delays that grow with failures, for users and for addresses.
 //!
-//! Failures are counted three times: for an address, for a user from anywhere, and for a user from an address from which they have logged in before. An attack on a user's name from elsewhere makes the second count grow, and the user still gets in from their usual addresses, where only the third one counts. From elsewhere they have to wait, never longer than `user_delay_max`; and attempts that
-//! come too early are refused without being counted, so that nobody can keep the delay up by hammering.
+//! Failures are counted for an address and for a user. Of a user there are several counts, of which one applies to an attempt: on a device
+//! that shows a token of an earlier login, at an address from which they have logged in before, and elsewhere. An attack on a user's name from
+//! elsewhere makes the last one grow, and the user still gets in on their devices and from their usual addresses, where only failures there
+//! count. Attempts that come too early are refused without being counted, so that nobody can keep a delay up by hammering.
 //!
-//! Codes of the second step are counted apart from passwords, both for the user and for the usual address: an attacker who knows the password gains no further guesses at the code by presenting the password in between, and their address does not become a usual one for codes. A right code comes after a right
+//! Elsewhere, attempts with a user's password have turns, a few in a minute, for the user and whoever guesses: that bounds the guesses.
+//! Whoever has come a moment ago from addresses that have not failed with this user has the next turn ([`StrangerTurn`]); then those who wait
+//! for longer; then addresses that failed, each of which has besides a delay of its own that doubles up to `user_delay_max`. So whoever guesses from a few
+//! thousand addresses does not keep the owner out who comes from another one. Whoever has ever new addresses, one for each turn, does; then
+//! a device, a usual address or an operator helps.
+//!
+//! Nodes that share their counts tell each other of failures (`news`), so that all together give about the guesses of one. Each waits a random part of a
+//! moment longer ([`LoginThrottle::shared`]), so that the next turn is on one of them, and the others hear of it.
+//!
+//! Codes of the second step are counted apart from passwords, on each device and at each usual address too: an attacker who knows the
+//! password gains no further guesses at the code by presenting the password in between, and their address does not become a usual one for codes. A right code comes after a right
 //! password, so it ends both counts. The count of an address is one for all.
 //!
 //! An attempt under way may become a failure, so it takes of what is free like one: however many come at once, no more are tried than
@@ -14,7 +26,9 @@
 //! Counts stand in tables of a fixed size, at places that nobody outside can foresee. When a place is full, the smallest count goes.
 
 mod cells;
+mod keys;
 mod line;
+mod news;
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -23,12 +37,17 @@ use std::time::Duration;
 
 use foldhash::quality::RandomState;
 
-use self::cells::{AttemptCount, AttemptRoom, CounterTable, ThrottleRule};
-use self::line::{AttemptOrigin, AttemptQueues, BlockingCount, CountedBy, QueuedAttempt, UserCounts};
+use self::cells::{AttemptCount, AttemptRoom, CELLS, CounterTable, ThrottleRule};
+use self::keys::CountKeys;
+use self::line::{
+    AttemptOrigin, AttemptQueues, BlockingCount, CountedBy, QueuedAttempt, Stranger, StrangerTurn, UserCounts,
+};
+use self::news::UntoldGuesses;
 use crate::Moment;
 use crate::session::User;
 
 pub use self::line::QueueTicket;
+pub use self::news::{COUNT_CHANGES_MAX, CountChange, GuessNews};
 
 /// How many logins may wait for the result of earlier ones of the same user or address: as many as may wait for
 /// hashing, and as many as a server with its usual settings has connections. Further ones are refused with the advice
@@ -41,6 +60,17 @@ const WAITING_MAX: usize = 4096;
 /// until the delay is over.
 const FORGIVEN_MAX: usize = 256;
 
+/// How long whoever comes from new addresses counts as new: long enough for some turns.
+const NEW_FOR: Duration = Duration::from_secs(60);
+/// After so long, addresses that have waited and not failed count as new again.
+const NEW_AGAIN_AFTER: Duration = Duration::from_secs(24 * 3600);
+
+/// So many failures that are not forgotten take a device out: it counts as none of the user's then.
+const DEVICE_FAILURES_MAX: u32 = 10;
+
+/// The place in [`StrangerTurn`] order costs half a turn each.
+const TURN_STEPS: u32 = 2;
+
 /// From when on who has to wait, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThrottleSettings {
@@ -50,8 +80,12 @@ pub struct ThrottleSettings {
     pub address_free: u32,
     /// The first delay; each further failure doubles it. Default: 1 second.
     pub delay: Duration,
-    /// The longest delay for a user. Default: 1 minute.
+    /// The longest delay for a user on one of their devices or at a usual address, with their codes, and for an address with the user. Default: 1
+    /// minute.
     pub user_delay_max: Duration,
+    /// The time between two attempts with a user's password from elsewhere, after failures, where new addresses come; for those that failed it is
+    /// twice as long. Default: 8 seconds.
+    pub turn: Duration,
     /// The longest delay for an address. Default: 15 minutes.
     pub address_delay_max: Duration,
     /// After how long without a failure one failure is forgotten. Default: 5 minutes.
@@ -67,6 +101,7 @@ impl Default for ThrottleSettings {
             address_free: 20,
             delay: Duration::from_secs(1),
             user_delay_max: Duration::from_secs(60),
+            turn: Duration::from_secs(8),
             address_delay_max: Duration::from_secs(15 * 60),
             forgotten_after: Duration::from_secs(5 * 60),
             known_for: Duration::from_secs(30 * 24 * 3600),
@@ -79,7 +114,13 @@ impl Default for ThrottleSettings {
 pub struct RetryDelay {
     /// For `Retry-After`.
     pub retry_after: Duration,
+    /// Whether it is one of those who have the next turn: it is worth waiting for, and few do.
+    pub is_next: bool,
 }
+
+/// What names a device of a user's; no secret. Whoever says that an attempt comes from one has seen a proof of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DeviceId(pub [u8; 16]);
 
 /// Somebody may try: [`LoginThrottle::end`] is to be told how it went. Until then it is in the way of others like a failure.
 #[derive(Debug)]
@@ -87,7 +128,8 @@ pub struct RetryDelay {
 pub struct LoginAttempt {
     claim: AttemptOrigin,
     who: AttemptCount,
-    address: AttemptCount,
+    /// Of a device's attempt, nothing.
+    address: Option<AttemptCount>,
 }
 
 /// The kind of credential that is tried.
@@ -129,45 +171,76 @@ pub enum AttemptOutcome {
 /// Places whose turn it is: they may try, or have to wait for a delay to pass. Each place is given one turn.
 pub type ReadyTickets = Vec<(QueueTicket, Result<LoginAttempt, RetryDelay>)>;
 
-/// Counts failures, and says who has to wait. About 6 MiB, whatever comes, and what stands in line.
+/// Counts failures, and says who has to wait. About 8 MiB, whatever comes, and what stands in line.
 #[derive(Debug)]
 pub struct LoginThrottle {
     known_for: Duration,
+    turn: Duration,
+    keys: CountKeys,
     hasher: RandomState,
     addresses: CounterTable,
     users: CounterTable,
+    codes: CounterTable,
     /// Users at addresses from which they have logged in.
     known: CounterTable,
-    /// Users whom an operator has let in again, and when: what they failed before at addresses of theirs, which are not known by the
-    /// user, is forgotten when they come from there.
+    /// Users on their devices.
+    devices: CounterTable,
+    /// Users at other addresses, and at the neighbours of those.
+    strangers: CounterTable,
+    /// Users whom an operator has let in again, and when: what was failed before on their devices and at single addresses, which are not
+    /// found by the user, is forgotten when somebody comes from there.
     forgiven: VecDeque<(u64, Moment)>,
     lines: AttemptQueues,
+    /// What other nodes are to be told, where there may be any.
+    untold: Option<UntoldGuesses>,
 }
 
 impl LoginThrottle {
     /// Nobody has failed yet.
     pub fn new(settings: ThrottleSettings) -> LoginThrottle {
-        let ThrottleSettings { delay, forgotten_after, known_for, .. } = settings;
-        let of_user = ThrottleRule {
+        LoginThrottle::with_keys(settings, CountKeys::random())
+    }
+
+    /// As [`LoginThrottle::new`], for one of several nodes with the same secret, which are told what it counts ([`LoginThrottle::take_news`]) and tell
+    /// it what they count ([`LoginThrottle::hear`]).
+    pub fn shared(settings: ThrottleSettings, secret: &[u8; 32]) -> LoginThrottle {
+        let mut throttle = LoginThrottle::with_keys(settings, CountKeys::new(secret));
+        throttle.untold = Some(UntoldGuesses::new(throttle.hasher.hash_one(0)));
+        throttle
+    }
+
+    fn with_keys(settings: ThrottleSettings, keys: CountKeys) -> LoginThrottle {
+        let ThrottleSettings { delay, forgotten_after, known_for, turn, .. } = settings;
+        let own = ThrottleRule {
             free: settings.user_free,
             delay,
             delay_max: settings.user_delay_max,
             forgotten_after,
         };
+        // The longest turn, and what nodes wait longer.
+        let longest = turn * 2 + turn / 4;
+        let of_user = ThrottleRule { delay_max: longest.min(settings.user_delay_max), ..own };
         let of_address =
-            ThrottleRule { free: settings.address_free, delay_max: settings.address_delay_max, ..of_user };
+            ThrottleRule { free: settings.address_free, delay_max: settings.address_delay_max, ..own };
         LoginThrottle {
             known_for,
+            turn,
+            keys,
             hasher: RandomState::default(),
-            addresses: CounterTable::new(of_address),
-            users: CounterTable::new(of_user),
-            known: CounterTable::new(of_user),
+            addresses: CounterTable::new(of_address, CELLS),
+            users: CounterTable::new(of_user, CELLS),
+            // Only who knows a password is counted here.
+            codes: CounterTable::new(own, CELLS / 8),
+            known: CounterTable::new(own, CELLS),
+            devices: CounterTable::new(own, CELLS / 4),
+            strangers: CounterTable::new(own, CELLS / 2),
             forgiven: VecDeque::new(),
             lines: AttemptQueues::default(),
+            untold: None,
         }
     }
 
-    /// Whether somebody may try to log in now.
+    /// Whether somebody may try to log in now, of whom no device is known.
     pub fn attempt(
         &mut self,
         now: Moment,
@@ -175,18 +248,25 @@ impl LoginThrottle {
         user: &User,
         address: IpAddr,
     ) -> ThrottleDecision {
-        let claim = self.claim(now, proof, user, address);
-        let of = self.user_key(CredentialKind::Password, user);
-        if let Some((_, at)) = self.forgiven.iter().find(|(user, _)| *user == of) {
-            for own in [Some(claim.own), claim.beside].into_iter().flatten() {
-                self.known.forgive_before(*at, own.pair);
-            }
-        }
+        self.attempt_on(now, proof, user, address, None)
+    }
+
+    /// Whether somebody may try to log in now, on a device from which this user has logged in before.
+    pub fn attempt_on(
+        &mut self,
+        now: Moment,
+        proof: CredentialKind,
+        user: &User,
+        address: IpAddr,
+        device: Option<DeviceId>,
+    ) -> ThrottleDecision {
+        let claim = self.claim(now, proof, user, address, device);
         if let Some(delay) = self.delay(now, &claim) {
             return ThrottleDecision::Delayed(delay);
         }
         let (who, address) = (claim.who(), claim.address());
-        let (spot, has_part) = match (self.is_free(now, who), self.is_free(now, address)) {
+        let (who_free, address_free) = (self.is_free_of(now, &claim), self.is_address_free(now, &claim));
+        let (spot, has_part) = match (who_free, address_free) {
             (true, true) => return ThrottleDecision::Go(self.begin(now, claim)),
             (true, false) => (address, true),
             (false, _) => (who, false),
@@ -206,7 +286,9 @@ impl LoginThrottle {
         let LoginAttempt { claim, who, address } = attempt;
         let spot = claim.who();
         self.table(spot).end(who);
-        self.addresses.end(address);
+        if let Some(address) = address {
+            self.addresses.end(address);
+        }
         // The address last, to be served first: those in its line have waited for themselves already.
         let mut spots = vec![spot];
         match outcome {
@@ -216,10 +298,15 @@ impl LoginThrottle {
                     self.succeed(now, own);
                     spots.push(own.spot());
                 }
+                self.forgive_strangers(now, &claim);
             }
             AttemptOutcome::Failed => {
-                self.table(spot).fail(now, spot.key);
-                self.addresses.fail(now, claim.address);
+                self.fail(now, spot);
+                self.fail(now, claim.address());
+                if let Some(Stranger { pair, neighbours, .. }) = claim.stranger {
+                    self.fail(now, BlockingCount::of(CountedBy::Stranger, pair));
+                    self.fail(now, BlockingCount::of(CountedBy::Stranger, neighbours));
+                }
             }
             AttemptOutcome::Undecided => {}
         }
@@ -228,9 +315,15 @@ impl LoginThrottle {
     }
 
     fn succeed(&mut self, now: Moment, own: UserCounts) {
-        let spot = own.spot();
-        self.table(spot).forgive(spot.key);
+        self.forgive_count(now, own.spot());
         self.known.note(now, own.pair);
+    }
+
+    fn forgive_strangers(&mut self, now: Moment, claim: &AttemptOrigin) {
+        if let Some(Stranger { pair, neighbours, .. }) = claim.stranger {
+            self.forgive_count(now, BlockingCount::of(CountedBy::Stranger, pair));
+            self.forgive_count(now, BlockingCount::of(CountedBy::Stranger, neighbours));
+        }
     }
 
     /// Somebody waits no longer. Whose turn it is after that. Nothing happens where the place has had its turn.
@@ -249,17 +342,20 @@ impl LoginThrottle {
     /// An operator lets a user in again. Whose turn it is after that.
     #[must_use = "whoever has a turn is to be told"]
     pub fn forgive(&mut self, now: Moment, user: &User) -> ReadyTickets {
-        let keys = [CredentialKind::Password, CredentialKind::Code].map(|proof| self.user_key(proof, user));
-        for key in keys {
-            self.users.forgive(key);
-        }
-        let [of, _] = keys;
+        let [of_passwords, of_codes] = self.keys.of_user(user);
+        let counts =
+            [BlockingCount::of(CountedBy::User, of_passwords), BlockingCount::of(CountedBy::Code, of_codes)];
+        self.forgive_user(now, counts);
+        self.serve(now, counts.into())
+    }
+
+    /// That an operator forgave a user, for the counts that come to light later.
+    fn remember_forgiven(&mut self, at: Moment, of: u64) {
         self.forgiven.retain(|(user, _)| *user != of);
         if self.forgiven.len() >= FORGIVEN_MAX {
             self.forgiven.pop_front();
         }
-        self.forgiven.push_back((of, now));
-        self.serve(now, keys.map(|key| BlockingCount { whose: CountedBy::User, key }).into())
+        self.forgiven.push_back((of, at));
     }
 
     /// How many stand in line.
@@ -272,7 +368,7 @@ impl LoginThrottle {
         let mut turns = ReadyTickets::new();
         while let Some(spot) = spots.pop() {
             // As many as have room; all of them where a delay has begun, to be told of it.
-            if self.room(now, spot) == AttemptRoom::Full {
+            if self.is_served(now, spot) {
                 continue;
             }
             let Some(waiter) = self.lines.next(spot) else { continue };
@@ -300,9 +396,10 @@ impl LoginThrottle {
                 Some((place, Err(delay)))
             }
             (None, Some(who)) => {
-                let address = self.addresses.begin(now, claim.address);
+                let address = Some(self.addresses.begin(now, claim.address));
                 Some((place, Ok(LoginAttempt { claim, who, address })))
             }
+            (None, None) if claim.is_on_device() => Some((place, Ok(self.begin(now, claim)))),
             // Its turn comes at once where nobody waits. It has waited already, so the queue's length does not reject it.
             (None, None) => {
                 let part = Some(self.table(spot).begin(now, spot.key));
@@ -315,30 +412,74 @@ impl LoginThrottle {
 
     fn begin(&mut self, now: Moment, claim: AttemptOrigin) -> LoginAttempt {
         let who = self.table(claim.who()).begin(now, claim.who().key);
-        let address = self.addresses.begin(now, claim.address);
+        let address = (!claim.is_on_device()).then(|| self.addresses.begin(now, claim.address));
         LoginAttempt { claim, who, address }
     }
 
-    /// The longer of the user's delay and the address's.
+    /// The longest of the delays that apply.
     fn delay(&self, now: Moment, claim: &AttemptOrigin) -> Option<RetryDelay> {
-        let until = |spot| match self.room(now, spot) {
-            AttemptRoom::Delayed(until) => Some(until),
-            AttemptRoom::Free | AttemptRoom::Full => None,
+        let of_address = match claim.is_on_device() {
+            true => None,
+            false => until(self.addresses.room(now, claim.address)),
         };
-        let until = until(claim.who()).max(until(claim.address()))?;
-        Some(RetryDelay { retry_after: until.since(now) })
+        let of_pair = claim.stranger.and_then(|stranger| until(self.strangers.room(now, stranger.pair)));
+        let of_turn = until(self.room_of(now, claim));
+        let last = of_turn.max(of_pair).max(of_address)?;
+        let is_new = claim.stranger.is_some_and(|stranger| stranger.turn == StrangerTurn::New);
+        let is_next = is_new && of_pair.is_none() && of_address.is_none();
+        Some(RetryDelay { retry_after: last.since(now), is_next })
     }
 
-    /// Whether somebody may come in here and passes nobody who waits.
-    fn is_free(&self, now: Moment, spot: BlockingCount) -> bool {
-        self.room(now, spot) == AttemptRoom::Free && !self.lines.is_there(spot)
+    /// Whether somebody may come in at their user's count, and passes nobody who waits.
+    fn is_free_of(&self, now: Moment, claim: &AttemptOrigin) -> bool {
+        self.room_of(now, claim) == AttemptRoom::Free && !self.lines.is_there(claim.who())
+    }
+
+    /// The same at the count of the address, which does not count on a device.
+    fn is_address_free(&self, now: Moment, claim: &AttemptOrigin) -> bool {
+        let spot = claim.address();
+        claim.is_on_device() || self.room(now, spot) == AttemptRoom::Free && !self.lines.is_there(spot)
+    }
+
+    /// Whether nobody gets a turn at a count until attempts under way are decided.
+    fn is_served(&self, now: Moment, spot: BlockingCount) -> bool {
+        // Where turns differ, a delay that is there for one may be over for another.
+        let is_full = spot.whose == CountedBy::User && self.users.is_full(now, spot.key);
+        is_full || self.room(now, spot) == AttemptRoom::Full
+    }
+
+    /// The room for an attempt at the count of its user.
+    fn room_of(&self, now: Moment, claim: &AttemptOrigin) -> AttemptRoom {
+        let spot = claim.who();
+        match claim.stranger {
+            Some(stranger) => self.users.room_within(now, spot.key, self.longest(spot.key, stranger.turn)),
+            None => self.room(now, spot),
+        }
+    }
+
+    /// The longest delay for a user before the turn of such a stranger. Each of several nodes waits another moment more after each
+    /// failure, up to a quarter of a turn, so that all hear of the attempt on the first of them.
+    fn longest(&self, key: u64, turn: StrangerTurn) -> Duration {
+        let steps = match turn {
+            StrangerTurn::New => 0,
+            StrangerTurn::Waiting => 1,
+            StrangerTurn::Guessing => 2,
+        };
+        let longest = self.turn + self.turn / TURN_STEPS * steps;
+        let last = self.users.last_delayed(key).filter(|_| self.untold.is_some());
+        let spread_ms = u64::try_from(self.turn.as_millis() / 4).unwrap_or(u64::MAX);
+        let more = last.map_or(0, |last| self.hasher.hash_one((key, last)) % spread_ms.max(1));
+        longest + Duration::from_millis(more)
     }
 
     fn room(&self, now: Moment, spot: BlockingCount) -> AttemptRoom {
         let table = match spot.whose {
             CountedBy::Address => &self.addresses,
             CountedBy::User => &self.users,
+            CountedBy::Code => &self.codes,
             CountedBy::Known => &self.known,
+            CountedBy::Device => &self.devices,
+            CountedBy::Stranger => &self.strangers,
         };
         table.room(now, spot.key)
     }
@@ -347,40 +488,82 @@ impl LoginThrottle {
         match spot.whose {
             CountedBy::Address => &mut self.addresses,
             CountedBy::User => &mut self.users,
+            CountedBy::Code => &mut self.codes,
             CountedBy::Known => &mut self.known,
+            CountedBy::Device => &mut self.devices,
+            CountedBy::Stranger => &mut self.strangers,
         }
     }
 
-    fn claim(&self, now: Moment, proof: CredentialKind, user: &User, address: IpAddr) -> AttemptOrigin {
+    fn claim(
+        &mut self,
+        now: Moment,
+        proof: CredentialKind,
+        user: &User,
+        address: IpAddr,
+        device: Option<DeviceId>,
+    ) -> AttemptOrigin {
         let network = network(address);
-        let own = |proof| self.own(now, proof, user, network);
-        let beside = match proof {
-            CredentialKind::Password => None,
-            CredentialKind::Code => Some(own(CredentialKind::Password)),
+        let [of_passwords, of_codes] = self.keys.of_user(user);
+        let pair = self.keys.of_pair(user, network);
+        let devices = device.map(|device| self.keys.of_device(user, device));
+        let forgiven = self.forgiven.iter().find(|(user, _)| *user == of_passwords).map(|(_, at)| *at);
+        if let Some(at) = forgiven {
+            [pair.password, pair.code].iter().for_each(|key| self.known.forgive_before(at, *key));
+            devices.iter().flatten().for_each(|key| self.devices.forgive_before(at, *key));
+            let neighbours = self.keys.of_neighbours(user, address);
+            [pair.stranger, neighbours].iter().for_each(|key| self.strangers.forgive_before(at, *key));
+        }
+        let device =
+            |key: Option<u64>| key.filter(|key| self.devices.failures(now, *key) <= DEVICE_FAILURES_MAX);
+        let by_password = UserCounts {
+            unknown: BlockingCount::of(CountedBy::User, of_passwords),
+            pair: pair.password,
+            is_known: self.known.is_within(now, pair.password, self.known_for),
+            device: device(devices.map(|[password, _]| password)),
         };
-        AttemptOrigin { address: self.key(&(1, network)), own: own(proof), beside }
+        let by_code = UserCounts {
+            unknown: BlockingCount::of(CountedBy::Code, of_codes),
+            pair: pair.code,
+            is_known: self.known.is_within(now, pair.code, self.known_for),
+            device: device(devices.map(|[_, code]| code)),
+        };
+        let (own, beside) = match proof {
+            CredentialKind::Password => (by_password, None),
+            CredentialKind::Code => (by_code, Some(by_password)),
+        };
+        let is_stranger = own.spot().whose == CountedBy::User;
+        let stranger = is_stranger.then(|| self.stranger(now, user, address, (of_passwords, pair.stranger)));
+        AttemptOrigin { address: self.keys.of_address(network), own, beside, stranger }
     }
 
-    fn own(&self, now: Moment, proof: CredentialKind, user: &User, network: u64) -> UserCounts {
-        let kind = match proof {
-            CredentialKind::Password => 3,
-            CredentialKind::Code => 5,
+    fn stranger(
+        &mut self,
+        now: Moment,
+        user: &User,
+        address: IpAddr,
+        (of_user, pair): (u64, u64),
+    ) -> Stranger {
+        let neighbours = self.keys.of_neighbours(user, address);
+        // Who has come before is of interest, and noted, only where turns are waited for.
+        let turn = if self.users.last_delayed(of_user).is_none() {
+            StrangerTurn::New
+        } else if self.strangers.failures(now, neighbours) > 0 {
+            StrangerTurn::Guessing
+        } else if now.since(self.strangers.since(now, neighbours, NEW_AGAIN_AFTER)) < NEW_FOR {
+            StrangerTurn::New
+        } else {
+            StrangerTurn::Waiting
         };
-        let pair = self.key(&(kind, user.key(), network));
-        let is_known = self.known.is_within(now, pair, self.known_for);
-        UserCounts { user: self.user_key(proof, user), pair, is_known }
+        Stranger { pair, neighbours, turn }
     }
+}
 
-    fn user_key(&self, proof: CredentialKind, user: &User) -> u64 {
-        let kind = match proof {
-            CredentialKind::Password => 2,
-            CredentialKind::Code => 4,
-        };
-        self.key(&(kind, user.key()))
-    }
-
-    fn key(&self, of: &impl std::hash::Hash) -> u64 {
-        self.hasher.hash_one(of).max(1)
+/// When a delay is over, if there is one.
+fn until(room: AttemptRoom) -> Option<Moment> {
+    match room {
+        AttemptRoom::Delayed(until) => Some(until),
+        AttemptRoom::Free | AttemptRoom::Full => None,
     }
 }
 

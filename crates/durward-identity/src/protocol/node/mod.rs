@@ -155,6 +155,10 @@ impl SessionNode {
                 let answer = self.use_code(now, ask, code, effects);
                 answer_now(ask, answer, effects);
             }
+            NodeEvent::Guesses { ask, news } => {
+                self.publish(now, None, SessionRecord::Guesses(news), effects);
+                answer_now(ask, Some(AskOutcome::Done), effects);
+            }
             NodeEvent::Validate { ask } => self.permit(now, ask, effects),
             NodeEvent::Rotate { ask } if self.is_overloaded() => {
                 effects.push(NodeEffect::Answer { ask, answer: AskOutcome::Unavailable(Lack::Overload) });
@@ -288,6 +292,7 @@ impl SessionNode {
                 effects.push(NodeEffect::Changed(id));
             }
             SessionRecord::Recalled { id, ends } => self.sessions.recall(id, ends),
+            SessionRecord::Guesses(news) => effects.push(NodeEffect::Guessed(news)),
             SessionRecord::Key(SealedKey(wrapped)) => {
                 let added = self.cluster.unwrap(&wrapped).and_then(|key| self.sessions.add_key(key, now));
                 effects.extend(added.err().map(NodeEffect::Trouble));

@@ -221,7 +221,7 @@ impl SessionNode {
         effects: &mut Vec<NodeEffect>,
     ) {
         let is_spared = match &record {
-            SessionRecord::Touched(_) => true,
+            SessionRecord::Touched(_) | SessionRecord::Guesses(_) => true,
             SessionRecord::Login(_) | SessionRecord::Changed { .. } | SessionRecord::Used(_) => {
                 !self.settings.mode.is_assured() && self.outbox.len() >= self.settings.outbox_max
             }
@@ -233,7 +233,7 @@ impl SessionNode {
         };
         if is_spared {
             match (&record, self.is_connected()) {
-                (SessionRecord::Touched(_), true) => {
+                (SessionRecord::Touched(_) | SessionRecord::Guesses(_), true) => {
                     let id = self.outbox.name();
                     effects.push(NodeEffect::Store { id, record });
                 }

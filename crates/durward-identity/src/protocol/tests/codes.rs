@@ -35,8 +35,10 @@ fn uses_up(one: &UsedCode, other: &UsedCode) -> bool {
             user == whose && then <= since
         }
         (UsedCode::Recovery(one), UsedCode::Recovery(other)) => one == other,
-        (UsedCode::Device { .. }, UsedCode::Recovery(_))
-        | (UsedCode::Recovery(_), UsedCode::Device { .. }) => false,
+        (UsedCode::Grant(one), UsedCode::Grant(other)) => {
+            (one.holder, one.grant) == (other.holder, other.grant) && other.turn <= one.turn
+        }
+        (UsedCode::Device { .. } | UsedCode::Recovery(_) | UsedCode::Grant(_), _) => false,
     }
 }
 
@@ -116,6 +118,7 @@ impl World {
         match code {
             UsedCode::Device { since, until, .. } => now < *until && now.ms() + STEP_MS >= since.ms(),
             UsedCode::Recovery(_) => true,
+            UsedCode::Grant(turn) => now < turn.until,
         }
     }
 

@@ -386,7 +386,7 @@ impl World {
                 NodeEffect::Tell { record } => self.tell(node, &record),
                 NodeEffect::AskPeers => self.ask_peers(life),
                 NodeEffect::Answer { ask, answer } => self.answered(ask, answer),
-                NodeEffect::Ended(_) | NodeEffect::Changed(_) => {}
+                NodeEffect::Ended(_) | NodeEffect::Changed(_) | NodeEffect::Guessed(_) => {}
                 NodeEffect::Trouble(error) => self.violation = Some(format!("trouble: {error}")),
             }
         }

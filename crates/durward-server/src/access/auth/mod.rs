@@ -52,6 +52,8 @@ pub(crate) struct Identity {
     pub(crate) expires: Option<Instant>,
     /// Whether the operator said that this caller may assert who a question is about.
     pub(crate) may_assert_subjects: bool,
+    /// Whether the operator said that this caller may administer users.
+    pub(crate) may_administer: bool,
     by: By,
     /// The number of the settings by which they were verified.
     settings: u64,
@@ -82,7 +84,15 @@ impl Identity {
 impl Identity {
     pub(crate) fn of_test(tenant: &str, name: &str) -> Identity {
         let (tenant, name) = (tenant.into(), name.into());
-        Identity { tenant, name, expires: None, may_assert_subjects: false, by: By::Secret, settings: 0 }
+        Identity {
+            tenant,
+            name,
+            expires: None,
+            may_assert_subjects: false,
+            may_administer: false,
+            by: By::Secret,
+            settings: 0,
+        }
     }
 
     pub(crate) fn of_nobody(tenant: &str) -> Identity {

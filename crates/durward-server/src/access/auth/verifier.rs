@@ -174,6 +174,7 @@ impl Verifier {
             name: SmolStr::default(),
             expires: None,
             may_assert_subjects: false,
+            may_administer: false,
             by: By::Nothing,
             settings: self.number,
         }
@@ -238,8 +239,11 @@ impl Verifier {
         let verified = match user {
             Some(user) => {
                 let identity = self.identity(By::Secret, user.tenant.as_deref(), &user.id, None);
-                identity
-                    .map(|identity| Identity { may_assert_subjects: user.may_assert_subjects, ..identity })
+                identity.map(|identity| Identity {
+                    may_assert_subjects: user.may_assert_subjects,
+                    may_administer: user.may_administer,
+                    ..identity
+                })
             }
             None => Err(Denied::Wrong),
         };
@@ -283,7 +287,8 @@ impl Verifier {
             None => &self.settings.default_tenant,
         };
         let (tenant, name) = (tenant.into(), name.into());
-        Ok(Identity { tenant, name, expires, may_assert_subjects: false, by, settings: self.number })
+        let (may_assert_subjects, may_administer) = (false, false);
+        Ok(Identity { tenant, name, expires, may_assert_subjects, may_administer, by, settings: self.number })
     }
 }
 
@@ -316,6 +321,7 @@ mod tests {
             api_key_id: None,
             api_key: None,
             may_assert_subjects: false,
+            may_administer: false,
         }
     }
 

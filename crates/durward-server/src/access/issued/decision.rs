@@ -39,7 +39,8 @@ impl Issued {
         self.clients.load().iter().find(|known| known.id == client)?;
         let is_recalled_elsewhere =
             self.service.as_ref().is_some_and(|service| service.is_recalled(name_of(&claims.jti)));
-        (!is_recalled_elsewhere && !self.revoked.contains(&claims.jti)).then_some(claims)
+        let is_over = is_recalled_elsewhere || self.revoked.contains(&claims.jti);
+        (!is_over && !self.has_ended_grant(&claims)).then_some(claims)
     }
 
     /// The same, for a decision: it must be for this server, or for an audience that `oauth.decision_audiences` names. Others could

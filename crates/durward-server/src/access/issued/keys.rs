@@ -18,10 +18,10 @@ use arc_swap::ArcSwap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use durward_files::{FileAccess, SecretFileError, SecretReaders, read_secret, read_secret_text};
-use durward_session::identity::jwt::{Algorithm, Claims, Request, SigningKey, SigningKeys};
+use durward_session::identity::jwt::{Algorithm, Claims, Request, SigningKey, SigningKeys, TokenKind};
 use durward_session::identity::{CLOCK_SKEW_MAX, IdentityError, Moment, SystemEntropy};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::base::settings::{OauthSettings, TokenAlgorithm};
 
@@ -263,11 +263,38 @@ impl Keys {
         now: Moment,
         request: Request<'_>,
     ) -> Result<String, IdentityError> {
-        let algorithm = algorithm.map_or(self.first, TokenAlgorithm::of_keys);
+        self.ring(algorithm, now)?.issue(now, request, &SystemEntropy)
+    }
+
+    /// Signs a token that is no access token.
+    ///
+    /// # Errors
+    /// As of [`SigningKeys::sign`].
+    pub(crate) fn sign(
+        &self,
+        algorithm: Option<TokenAlgorithm>,
+        now: Moment,
+        kind: TokenKind,
+        claims: &Map<String, Value>,
+    ) -> Result<String, IdentityError> {
+        self.ring(algorithm, now)?.sign(now, kind, claims)
+    }
+
+    /// How tokens are signed, by the first algorithm where none is named.
+    pub(crate) fn algorithm(&self, algorithm: Option<TokenAlgorithm>) -> Algorithm {
+        algorithm.map_or(self.first, TokenAlgorithm::of_keys)
+    }
+
+    fn ring(&self, algorithm: Option<TokenAlgorithm>, now: Moment) -> Result<SigningKeys, IdentityError> {
+        let algorithm = self.algorithm(algorithm);
         let rings = self.current(now);
-        let ring = rings.iter().find(|(other, _)| *other == algorithm);
-        let (_, ring) = ring.ok_or_else(|| IdentityError::new("there is no key for this algorithm"))?;
-        ring.issue(now, request, &SystemEntropy)
+        let ring = rings.iter().find(|(other, _)| *other == algorithm).map(|(_, ring)| ring.clone());
+        ring.ok_or_else(|| IdentityError::new("there is no key for this algorithm"))
+    }
+
+    /// What an ID token of this issuer says, also one that has ended.
+    pub(crate) fn read_id_token(&self, token: &str, issuer: &str, now: Moment) -> Option<Map<String, Value>> {
+        self.current(now).iter().find_map(|(_, ring)| ring.read_id_token(now, token, issuer).ok())
     }
 
     /// What a token of this issuer says, whomever it is for. `None` where it may not be believed.

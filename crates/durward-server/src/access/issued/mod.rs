@@ -1,10 +1,17 @@
 //! Tokens that this server gives (`[oauth]`): the keys that sign them, those that were recalled, and what a token says that is
-//! good. Who may have one is for `surfaces/oauth` to say.
+//! good; what clients may ask for with a browser, and the codes and refresh tokens that come of it. Who may have one is for
+//! `surfaces/oauth` and `surfaces/oidc` to say.
 
+pub(crate) mod authorization;
 mod decision;
+pub(crate) mod digest;
+pub(crate) mod grant;
+pub(crate) mod id_token;
 mod keys;
+pub(crate) mod participants;
 mod revoked;
 pub(crate) mod subject;
+pub(crate) mod user_claims;
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -17,6 +24,7 @@ use crate::base::settings::{ConfigError, OauthClientSettings, OauthSettings, Set
 pub(crate) use decision::Good;
 pub use keys::KeyStore;
 use keys::{Keys, Source};
+use participants::Participants;
 pub(crate) use revoked::{NotRevoked, Revoked, name_of};
 
 /// What tokens are given and answered for with.
@@ -27,6 +35,8 @@ pub(crate) struct Issued {
     pub(crate) clients: ArcSwap<Vec<OauthClientSettings>>,
     pub(crate) keys: Keys,
     pub(crate) revoked: Arc<Revoked>,
+    /// Who is told of sessions that end.
+    pub(crate) participants: Participants,
     /// Who knows of sessions, and what other nodes recalled.
     pub(crate) service: Option<Service>,
 }
@@ -67,6 +77,7 @@ impl Issued {
         Ok(Some(Issued {
             issuer: issuer.clone(),
             keys: Keys::open(settings, source, now).map_err(wrong)?,
+            participants: Participants::default(),
             revoked: Arc::new(Revoked::open(settings.data.as_deref(), now).map_err(wrong)?),
             clients: ArcSwap::from_pointee(settings.clients.clone()),
             settings: settings.clone(),

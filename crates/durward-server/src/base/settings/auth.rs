@@ -72,6 +72,9 @@ pub struct UserSettings {
     /// (`identity.subjects_asserted_by`). Default: false.
     #[serde(default)]
     pub may_assert_subjects: bool,
+    /// Whether the user may administer users over SCIM (`identity.scim`). Default: false.
+    #[serde(default)]
+    pub may_administer: bool,
 }
 
 impl Default for AuthSettings {

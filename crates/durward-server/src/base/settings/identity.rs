@@ -11,10 +11,13 @@ use durward_session::identity::user::{HashCosts, PasswordRules};
 use durward_session::{AuditSettings, AuditSync, SecondStepPolicy, ServiceSettings};
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings};
+use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings, PagesSettings, ScimSettings};
 
 /// The greatest least length of a password.
 const LENGTH_MIN_MAX: usize = 128;
+
+/// The longest time for which a device is known: browsers keep cookies for no longer.
+const DEVICE_S_MAX: u64 = 400 * 24 * 3600;
 
 /// What is promised about sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -115,6 +118,10 @@ pub struct IdentitySettings {
     /// Users in LDAP directories. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ldap: Vec<LdapUserSettings>,
+    /// How the login pages look and speak. Default: as durward does, in English and German.
+    pub pages: PagesSettings,
+    /// Users for provisioning systems. Default: not answered.
+    pub scim: ScimSettings,
     /// How long a session lives at most. Default: 2 hours.
     pub lifetime_s_max: u64,
     /// How long a session may be idle; 0 means for ever. Default: 30 minutes.
@@ -158,10 +165,12 @@ pub struct IdentitySettings {
     pub user_failures_free: u32,
     /// How many failures from an address cost nothing. Default: 20.
     pub address_failures_free: u32,
-    /// The longest delay for a user. Default: 1 minute.
+    /// The longest delay for a user on a known device or at a usual address, and for an address with the user. Default: 1 minute.
     pub user_delay_s_max: u64,
     /// The longest delay for an address. Default: 15 minutes.
     pub address_delay_s_max: u64,
+    /// How long a device is known after the last login on it; 0 means never. Default: 30 days.
+    pub device_s_max: u64,
     /// The directory of the audit record. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<PathBuf>,
@@ -187,6 +196,8 @@ impl Default for IdentitySettings {
             cluster_key_path: None,
             nats: None,
             ldap: Vec::new(),
+            pages: PagesSettings::default(),
+            scim: ScimSettings::default(),
             lifetime_s_max: session.lifetime_max.as_secs(),
             idle_s_max: session.idle_max.as_secs(),
             sessions_per_user_max: 0,
@@ -210,6 +221,7 @@ impl Default for IdentitySettings {
             address_failures_free: throttle.address_free,
             user_delay_s_max: throttle.user_delay_max.as_secs(),
             address_delay_s_max: throttle.address_delay_max.as_secs(),
+            device_s_max: ServiceSettings::default().session.devices_max.as_secs(),
             audit: None,
             audit_file_bytes_max: 64 << 20,
             audit_files_max: 0,
@@ -339,6 +351,9 @@ impl IdentitySettings {
         if self.lifetime_s_max > u64::from(u32::MAX / 4) {
             return wrong("lifetime_s_max", "is longer than thirty years");
         }
+        if self.device_s_max > DEVICE_S_MAX {
+            return wrong("device_s_max", "is longer than 400 days, for which browsers keep a cookie");
+        }
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         if self.cookie_name.is_empty() || !self.cookie_name.bytes().all(is_token) {
             return wrong("cookie_name", "is no name that a cookie can have");
@@ -392,6 +407,7 @@ impl IdentitySettings {
                     BeyondMax::Refuse => LimitPolicy::Refuse,
                 },
                 sessions_max: self.sessions_max,
+                devices_max: seconds(self.device_s_max),
                 ..SessionSettings::default()
             },
             throttle: ThrottleSettings {

@@ -16,9 +16,11 @@ mod network;
 mod oauth;
 mod opcua;
 mod openam;
+mod pages;
 mod policies;
 mod read;
 mod sapl;
+mod scim;
 mod server;
 pub(crate) mod words;
 mod xacml;
@@ -52,9 +54,12 @@ pub use opcua::{
     OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
 };
 pub use openam::{CookieSameSite, OpenamSettings};
+pub use pages::PagesSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;
+pub(crate) use read::line_and_column;
 pub use sapl::{RsocketSettings, SaplSettings};
+pub use scim::ScimSettings;
 pub use server::{ForwardedBy, ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
 pub use xacml::XacmlSettings;
 
@@ -117,6 +122,7 @@ impl Settings {
         self.rsocket.check()?;
         self.auth.check()?;
         self.identity.check(&self.oauth)?;
+        self.identity.scim.check(&self.identity, &self.auth)?;
         self.openam.check()?;
         self.opcua.check()?;
         self.oauth.check()?;

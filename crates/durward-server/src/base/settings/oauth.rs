@@ -45,6 +45,10 @@ pub enum ClientGrant {
     ClientCredentials,
     /// For the user of a session, whose token the client shows (RFC 8693).
     TokenExchange,
+    /// For a user who logs in with a browser (RFC 6749, 4.1).
+    AuthorizationCode,
+    /// Again, for as long as the session of that user lives (RFC 6749, 6).
+    RefreshToken,
 }
 
 /// Tokens for other services. Without `issuer` there are none, and `/oauth2` is not there.
@@ -79,8 +83,15 @@ pub struct OauthSettings {
 pub struct OauthClientSettings {
     /// Its name.
     pub id: String,
-    /// Its secret, as Argon2id writes it (`$argon2id$...`).
-    pub secret: String,
+    /// What users read where they are asked for their consent. Default: the `id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its secret, as Argon2id writes it (`$argon2id$...`). A public client has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// Whether it can keep no secret, as what runs in a browser or on a telephone.
+    #[serde(default)]
+    pub public: bool,
     /// The ways in which it gets tokens. Default: none.
     #[serde(default)]
     pub grants: Vec<ClientGrant>,
@@ -93,6 +104,18 @@ pub struct OauthClientSettings {
     /// The audiences that it is itself: about tokens for these it may ask.
     #[serde(default)]
     pub serves: Vec<String>,
+    /// Where browsers may be sent with an authorization code, each exactly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirect_uris: Vec<String>,
+    /// Where browsers may be sent after a logout, each exactly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub post_logout_redirect_uris: Vec<String>,
+    /// Where it is told that a session has ended. Default: it is not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backchannel_logout_uri: Option<String>,
+    /// Whether users are asked before it gets tokens for them. Default: no.
+    #[serde(default)]
+    pub consent: bool,
     /// How its tokens are signed. Default: as the first of `algorithms` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<TokenAlgorithm>,
@@ -212,7 +235,63 @@ fn is_issuer(text: &str) -> bool {
     })
 }
 
+/// Whether browsers may be sent there: over TLS, to this very machine, or to a program by a scheme of its own, which is named after a
+/// domain (RFC 8252, 7.1).
+fn is_redirect(uri: &str) -> bool {
+    let is_plain =
+        uri.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'#' | b'"' | b'\\' | b'<' | b'>'));
+    let Some((scheme, rest)) = uri.split_once(':') else { return false };
+    if !is_plain || rest.is_empty() {
+        return false;
+    }
+    let authority = rest.strip_prefix("//").map(|rest| rest.split(['/', '?']).next().unwrap_or_default());
+    match scheme {
+        "https" => authority.is_some_and(|host| !host.is_empty() && !host.contains('@')),
+        "http" => authority.is_some_and(|host| {
+            let is_local = |name: &&str| {
+                host.strip_prefix(*name).is_some_and(|port| port.is_empty() || port.starts_with(':'))
+            };
+            ["127.0.0.1", "[::1]", "localhost"].iter().any(is_local) && !host.contains('@')
+        }),
+        _ => {
+            scheme.contains('.')
+                && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+".contains(&byte))
+        }
+    }
+}
+
 impl OauthClientSettings {
+    /// Whether it may use a grant.
+    pub(crate) fn may(&self, grant: ClientGrant) -> bool {
+        self.grants.contains(&grant)
+    }
+
+    /// What users read.
+    pub(crate) fn shown_name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.id)
+    }
+
+    /// What concerns browsers.
+    fn check_browsers(&self) -> Result<(), &'static str> {
+        let has_codes = self.may(ClientGrant::AuthorizationCode);
+        if has_codes == self.redirect_uris.is_empty() {
+            return Err("must have `redirect_uris` and the grant `authorization-code` both, or neither");
+        }
+        if self.may(ClientGrant::RefreshToken) && !has_codes {
+            return Err("has the grant `refresh-token` without `authorization-code`: it could never use it");
+        }
+        if !self.redirect_uris.iter().chain(&self.post_logout_redirect_uris).all(|uri| is_redirect(uri)) {
+            return Err(
+                "has a redirect URI that is not absolute, has a `#`, or is `http` other than to `127.0.0.1`, `[::1]` \
+                 or `localhost`",
+            );
+        }
+        if !self.backchannel_logout_uri.iter().all(|uri| is_issuer(uri)) {
+            return Err("has a `backchannel_logout_uri` that is not `https://...` or `http://...`");
+        }
+        Ok(())
+    }
+
     fn check(&self, algorithms: &[TokenAlgorithm]) -> Result<(), ConfigError> {
         let wrong = |message: &str| {
             Err(ConfigError::of_setting(&format!("oauth.clients.{}", self.id), message.into()))
@@ -221,13 +300,33 @@ impl OauthClientSettings {
         if self.id.is_empty() || !self.id.bytes().all(|byte| byte.is_ascii_graphic()) {
             return wrong("has an `id` that is empty or has blanks or other than ASCII letters in it");
         }
-        if !self.secret.starts_with("$argon2id$") {
+        match &self.secret {
+            Some(_) if self.public => return wrong("is `public`, and has a `secret`: it could not keep one"),
+            Some(secret) if !secret.starts_with("$argon2id$") => {
+                return wrong(
+                    "has a `secret` that is not an Argon2id digest: `durward generate basic` makes both",
+                );
+            }
+            None if !self.public => {
+                return wrong("has no `secret`: give it one, or say that it is `public`");
+            }
+            Some(_) | None => {}
+        }
+        let names_audiences = |grant: &ClientGrant| match grant {
+            ClientGrant::ClientCredentials | ClientGrant::TokenExchange => true,
+            ClientGrant::AuthorizationCode | ClientGrant::RefreshToken => false,
+        };
+        let needs_secret = self.grants.iter().any(names_audiences);
+        if needs_secret && self.public {
             return wrong(
-                "has a `secret` that is not an Argon2id digest: `durward generate basic` makes both",
+                "is `public`: it may have the grants `authorization-code` and `refresh-token` only",
             );
         }
-        if !self.grants.is_empty() && self.audiences.is_empty() {
+        if needs_secret && self.audiences.is_empty() {
             return wrong("may get tokens, and has no `audiences` that they could be for");
+        }
+        if let Err(message) = self.check_browsers() {
+            return wrong(message);
         }
         if self.audiences.iter().chain(&self.serves).any(String::is_empty) {
             return wrong("has an empty audience");

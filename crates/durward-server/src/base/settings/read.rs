@@ -139,6 +139,7 @@ impl Settings {
         start(&mut self.identity.audit);
         start(&mut self.identity.breached_passwords_path);
         self.identity.nats.iter_mut().flat_map(|nats| nats.paths()).for_each(start);
+        self.identity.pages.paths().into_iter().for_each(start);
         self.identity.ldap.iter_mut().flat_map(|ldap| ldap.paths()).for_each(start);
         start(&mut self.oauth.data);
         start(&mut self.remote_bundles.auth_value_path);
@@ -159,7 +160,7 @@ impl Settings {
 }
 
 /// Line and column, from 1.
-pub(super) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;

@@ -12,6 +12,9 @@ pub(crate) struct Words {
 /// Those of a configuration.
 pub(super) const SETTINGS: Words = Words { name: "setting", of_kinds: of_toml };
 
+/// Those of a theme or a language.
+pub(crate) const PAGES: Words = Words { name: "key", of_kinds: of_toml };
+
 /// Those of a body in JSON.
 pub(crate) const BODY: Words = Words { name: "member", of_kinds: of_json };
 

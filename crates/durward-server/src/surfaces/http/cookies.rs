@@ -1,6 +1,13 @@
 //! Cookies, and what browsers say about who has them sent.
 
-use hyper::header::{self, HeaderMap};
+use std::time::Duration;
+
+use hyper::header::{self, HeaderMap, HeaderValue};
+
+use super::Answer;
+
+/// The cookie with the proof that its user has logged in with this browser before. It opens nothing, so all surfaces that log in share it.
+const DEVICE: &str = "durward_device";
 
 /// The cookies of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +32,26 @@ impl<'h> Cookies<'h> {
             };
         }
         found
+    }
+}
+
+/// The proof of a device that a browser sends, for a login.
+pub(crate) fn device(headers: &HeaderMap) -> Option<&str> {
+    match Cookies::named(headers, |name| name == DEVICE) {
+        Cookies::One(proof) => Some(proof),
+        Cookies::None | Cookies::Several => None,
+    }
+}
+
+/// Has the browser keep the proof of a device.
+pub(crate) fn keep_device(answer: &mut Answer, proof: Option<&str>, kept_for: Duration, is_secure: bool) {
+    let Some(proof) = proof else { return };
+    let secure = if is_secure { "; Secure" } else { "" };
+    let seconds = kept_for.as_secs();
+    let text = format!("{DEVICE}={proof}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+    // It is Base64 with dots.
+    if let Ok(cookie) = HeaderValue::try_from(text) {
+        answer.headers_mut().append(header::SET_COOKIE, cookie);
     }
 }
 

@@ -75,12 +75,13 @@ impl Clients {
             id: client.id.clone(),
             tenant: None,
             name: Some(client.id.clone()),
-            password: Some(client.secret.clone()),
+            password: client.secret.clone(),
             api_key_id: None,
             api_key: None,
             may_assert_subjects: false,
+            may_administer: false,
         };
-        let users = clients.iter().map(user).collect();
+        let users = clients.iter().filter(|client| client.secret.is_some()).map(user).collect();
         let settings = AuthSettings { users, ..AuthSettings::default() };
         let secrets = Authenticator::new(&settings, metrics, clock);
         let secrets = secrets.map_err(|error| ConfigError {
@@ -111,7 +112,11 @@ impl Clients {
         headers: &HeaderMap,
         form: &Form,
     ) -> Result<&OauthClientSettings, Refusal> {
-        let (name, password) = shown(headers, form)?;
+        let Some((name, password)) = shown(headers, form)? else {
+            // RFC 6749, 2.1: a public client can only say who it is.
+            let known = form.get("client_id").and_then(|id| self.find(id)).filter(|client| client.public);
+            return known.ok_or_else(unshown);
+        };
         // What cannot be a name is nobody's, as at logins.
         let Ok(client) = User::new("/", &name) else { return Err(wrong()) };
         // Before what is remembered is looked at: a delay that a right secret passes would let others go on guessing.
@@ -138,16 +143,19 @@ fn wrong() -> Refusal {
     Refusal::client("there is no such client, or its secret is another")
 }
 
-/// The name and the secret that are shown.
-fn shown(headers: &HeaderMap, form: &Form) -> Result<(String, String), Refusal> {
+fn unshown() -> Refusal {
+    Refusal::client("show a client's id and secret: Basic, or `client_id` and `client_secret`")
+}
+
+/// The name and the secret that are shown. Nothing where no secret is.
+fn shown(headers: &HeaderMap, form: &Form) -> Result<Option<(String, String)>, Refusal> {
     let mut fields = headers.get_all(header::AUTHORIZATION).iter();
     let (id, secret) = (form.get("client_id"), form.get("client_secret"));
     let Some(field) = fields.next() else {
         return match (id, secret) {
-            (Some(id), Some(secret)) => Ok((id.to_owned(), secret.to_owned())),
-            (None, _) | (_, None) => Err(Refusal::client(
-                "show a client's id and secret: Basic, or `client_id` and `client_secret`",
-            )),
+            (Some(id), Some(secret)) => Ok(Some((id.to_owned(), secret.to_owned()))),
+            (_, None) => Ok(None),
+            (None, Some(_)) => Err(unshown()),
         };
     };
     if fields.next().is_some() || secret.is_some() {
@@ -162,5 +170,5 @@ fn shown(headers: &HeaderMap, form: &Form) -> Result<(String, String), Refusal> 
     if id.is_some_and(|id| id != name) {
         return Err(Refusal::request("`client_id` names another client than `Authorization`"));
     }
-    Ok((name, password))
+    Ok(Some((name, password)))
 }

@@ -1,51 +1,32 @@
-//! The parameters of a request. A text that two readers could understand in two ways is refused.
-
-use durward_wire::percent::form_decoded as decoded;
+//! The parameters of a request to this surface.
 
 use super::refusal::Refusal;
-
-/// How many parameters there may be: many times what any request here needs.
-const PARAMETERS_MAX: usize = 64;
-
-/// The only ones that may be there more than once (RFC 8693, 2.1; RFC 8707, 2).
-const REPEATED: [&str; 2] = ["audience", "resource"];
+use crate::base::parameters::Parameters;
 
 /// Names and values, decoded.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Form(Vec<(String, String)>);
+pub(super) struct Form(Parameters);
 
 impl Form {
     /// # Errors
-    /// More than [`PARAMETERS_MAX`], a wrong escape, one that is there twice (RFC 6749, 3.2).
+    /// As of [`Parameters::read`].
     pub(super) fn read(body: &[u8]) -> Result<Form, Refusal> {
-        let mut parameters: Vec<(String, String)> = Vec::new();
-        for pair in body.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
-            let mut parts = pair.splitn(2, |byte| *byte == b'=');
-            let mut next = || decoded(parts.next().unwrap_or_default());
-            let (Some(name), Some(value)) = (next(), next()) else {
-                return Err(Refusal::request("a parameter has a wrong escape, or is not UTF-8"));
-            };
-            if parameters.len() == PARAMETERS_MAX {
-                return Err(Refusal::request(format!("there are more than {PARAMETERS_MAX} parameters")));
-            }
-            let is_there = parameters.iter().any(|(other, _)| *other == name);
-            if is_there && !REPEATED.contains(&name.as_str()) {
-                return Err(Refusal::request("a parameter is there twice"));
-            }
-            parameters.push((name, value));
-        }
-        Ok(Form(parameters))
+        Parameters::read(body).map(Form).map_err(|error| Refusal::request(error.to_string()))
+    }
+
+    /// All of them.
+    pub(super) fn parameters(&self) -> &Parameters {
+        &self.0
     }
 
     /// The value of a parameter; one without a value is as if it were not there (RFC 6749, 3.1).
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.all(name).next()
+        self.0.get(name)
     }
 
     /// All values of one that may be there more than once.
     pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
-        let named = self.0.iter().filter(move |(other, _)| other == name);
-        named.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        self.0.all(name)
     }
 
     /// The value of a parameter that must be there.
@@ -57,6 +38,7 @@ impl Form {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::parameters::PARAMETERS_MAX;
 
     #[test]
     fn parameters_are_decoded() {

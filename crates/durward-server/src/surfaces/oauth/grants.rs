@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, json};
 
 use super::refusal::Refusal;
-use super::{ClientRequest, json as answer_of};
+use super::{ClientRequest, browsers, json as answer_of};
 use crate::access::issued::subject;
 use crate::base::settings::{ClientGrant, is_scope};
 use crate::surfaces::http::Answer;
@@ -23,6 +23,10 @@ const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 
 /// The token of a session, as `subject_token_type`.
 const SESSION: &str = "urn:durward:params:oauth:token-type:session";
+
+const CODE: &str = "authorization_code";
+
+const REFRESH: &str = "refresh_token";
 
 const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 
@@ -44,6 +48,8 @@ pub(super) async fn answer(request: &ClientRequest<'_>) -> Result<Answer, Refusa
     match request.form.need("grant_type")? {
         "client_credentials" => for_itself(request).await,
         EXCHANGE => for_user(request).await,
+        CODE => browsers::of_code(request).await,
+        REFRESH => browsers::of_refresh_token(request).await,
         _ => Err(Refusal::grant_type()),
     }
 }

@@ -4,14 +4,16 @@
 //! exchange, RFC 8693): [`grants`]. Others verify it with the keys of `/.well-known/jwks.json`, or ask: [`introspect`]. It may be
 //! recalled: [`revoke`]. A token from a session carries the session's name, and is inactive when the session has ended.
 //!
-//! What is not here: no login page, no authorization code, no refresh tokens. Who a user is, a session says; a client that needs
-//! another token shows it again.
+//! For users with browsers (`surfaces/oidc` logs them in) a client brings the code that the browser carried, and refresh tokens
+//! after that: [`browsers`]. What it will ask for with the browser it may push before: [`par`].
 
+mod browsers;
 mod clients;
 mod form;
 mod grants;
 mod introspect;
 mod metadata;
+mod par;
 mod refusal;
 mod revoke;
 
@@ -48,6 +50,7 @@ pub(crate) enum Ask {
     Token,
     Introspect,
     Revoke,
+    Push,
     Keys,
     Metadata,
 }
@@ -117,9 +120,20 @@ impl Surface {
         let answered = match ask {
             Ask::Keys => Ok(metadata::keys(&self.issued, now)),
             Ask::Metadata => Ok(metadata::document(&self.issued)),
-            Ask::Token | Ask::Introspect | Ask::Revoke => self.with_client(address, ask, request).await,
+            Ask::Token | Ask::Introspect | Ask::Revoke | Ask::Push => {
+                self.with_client(address, ask, request).await
+            }
         };
-        answered.unwrap_or_else(Refusal::into_answer)
+        let mut answer = answered.unwrap_or_else(Refusal::into_answer);
+        match ask {
+            // Clients in browsers ask from pages of their own. No cookie counts here, so that any page may.
+            Ask::Token | Ask::Revoke | Ask::Keys | Ask::Metadata => {
+                let any = HeaderValue::from_static("*");
+                answer.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, any);
+            }
+            Ask::Introspect | Ask::Push => {}
+        }
+        answer
     }
 
     async fn with_client(
@@ -142,7 +156,11 @@ impl Surface {
         let (issued, now) = (&*self.issued, Moment::of((self.clock)()));
         let request = ClientRequest { issued, service: issued.service.as_ref(), client, form, now, address };
         match ask {
+            Ask::Introspect if client.public => {
+                Err(Refusal::client("a public client may not ask about tokens"))
+            }
             Ask::Introspect => introspect::answer(&request).await,
+            Ask::Push => par::answer(&request),
             Ask::Revoke => revoke::answer(&request).await,
             Ask::Token | Ask::Keys | Ask::Metadata => grants::answer(&request).await,
         }

@@ -44,8 +44,20 @@ impl Refusal {
     }
 
     pub(super) fn grant_type() -> Refusal {
-        let known = "client_credentials and urn:ietf:params:oauth:grant-type:token-exchange";
+        let known = "authorization_code, refresh_token, client_credentials and \
+                     urn:ietf:params:oauth:grant-type:token-exchange";
         Refusal::bad("unsupported_grant_type", format!("there are {known}"))
+    }
+
+    /// What is brought for a token is not good, or not good any more.
+    pub(super) fn grant() -> Refusal {
+        let description = "the code or refresh token is over, was used, or is not for this client, redirect_uri or verifier";
+        Refusal::bad("invalid_grant", description)
+    }
+
+    /// What is wrong with a request that is pushed: one of the errors of RFC 6749, 4.1.2.1.
+    pub(super) fn of_authorization(error: &'static str, description: &'static str) -> Refusal {
+        Refusal::bad(error, description)
     }
 
     pub(super) fn scope() -> Refusal {

@@ -1,4 +1,4 @@
-//! `/oauth2/revoke` (RFC 7009): a client recalls a token that it was given.
+//! `/oauth2/revoke` (RFC 7009): a client recalls a token that it was given. With a refresh token, all of its grant.
 
 use std::sync::Arc;
 
@@ -18,6 +18,12 @@ use crate::surfaces::http::Answer;
 pub(super) async fn answer(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
     let token = request.form.need("token")?;
     let Some(claims) = request.issued.keys.verify(token, &request.issued.issuer, request.now) else {
+        let ended = request.issued.end_grant(token, request.client, request.now).await;
+        let is_ended = ended.map_err(|_| Refusal::unavailable("other nodes could not be told; try again"))?;
+        if let (true, Some(service)) = (is_ended, request.service) {
+            let event = AuditEvent::new(Kind::Revoked).address(&request.address.to_string());
+            service.audit(event.by(&request.client.id).detail("refresh token")).await;
+        }
         return Ok(done());
     };
     if claims.client_id.as_deref() != Some(&request.client.id) {

@@ -14,6 +14,7 @@ use super::callbacks::{AuthenticationCallbacks, Step, filled};
 use super::version::Flavour;
 use super::{Call, empty, encoded_words, goto, text_of};
 use crate::surfaces::http::Answer;
+use crate::surfaces::http::cookies;
 
 const USERNAME: &str = "x-openam-username";
 const PASSWORD: &str = "x-openam-password";
@@ -238,7 +239,9 @@ async fn stepped(call: &Call<'_>, claims: &Claims, callbacks: Option<&Value>) ->
         return log_in(call, &claims.realm, user, password).await;
     };
     let code = filled(Step::Code, callbacks).map_err(not_filled)?.first().copied().unwrap_or_default();
-    let login = call.service.answer_challenge(challenge, code.trim(), call.client, Properties::new()).await;
+    let (service, device) = (call.service, cookies::device(&call.head.headers));
+    let login =
+        service.answer_challenge_on(device, challenge, code.trim(), call.client, Properties::new()).await;
     match outcome(call, &claims.realm, login)? {
         // Only to know who it is: what was granted for that ends at once.
         Outcome::Token(granted) if wants_no_session(call) => {
@@ -258,7 +261,8 @@ fn wants_no_session(call: &Call<'_>) -> bool {
 
 async fn log_in(call: &Call<'_>, realm: &str, user: &str, password: &str) -> Result<Outcome, Refusal> {
     let wanted = if wants_no_session(call) { Wanted::Recognition } else { Wanted::Session };
-    let request = LoginRequest { wanted, ..LoginRequest::new(realm, user, password, call.client) };
+    let device = cookies::device(&call.head.headers).map(str::to_owned);
+    let request = LoginRequest { wanted, device, ..LoginRequest::new(realm, user, password, call.client) };
     let login = call.service.login(request).await;
     outcome(call, realm, login)
 }
@@ -279,7 +283,11 @@ fn succeeded(call: &Call<'_>, outcome: &Outcome) -> Answer {
             let body = json(&Done { token_id: Some(token), message: None, success_url, realm });
             let answer = with_token(body, token, call.settings);
             // Left over from an OpenAM before.
-            without_cookie(answer, "AMAuthCookie", "LOGOUT", call.settings)
+            let mut answer = without_cookie(answer, "AMAuthCookie", "LOGOUT", call.settings);
+            let kept_for = call.service.settings().session.devices_max;
+            let device = granted.device.as_deref();
+            cookies::keep_device(&mut answer, device, kept_for, call.settings.cookie_secure);
+            answer
         }
         Outcome::Already { token, realm } => {
             json(&Done { token_id: Some(token), message: None, success_url, realm })

@@ -34,6 +34,7 @@ pub(super) async fn server(call: &Call<'_>, realm: &str, instance: &[&str], requ
         [] => Err(cannot_be("collection", "read")),
         ["cookieDomains"] => Ok(json!({"_id": "cookieDomains", "domains": domains})),
         ["*"] => Ok(all(call, realm, &domains)),
+        ["version"] => Ok(version()),
         other => {
             let message = format!("ResourceId not supported: {}", other.join("/"));
             Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, message))
@@ -47,6 +48,18 @@ pub(super) async fn server(call: &Call<'_>, realm: &str, instance: &[&str], requ
         Err(refusal) => refusal.into_answer(),
     };
     of_version(answer, "resource=1.1")
+}
+
+/// Of this server: it answers as OpenAM does, and is none.
+fn version() -> Value {
+    let version = env!("CARGO_PKG_VERSION");
+    json!({
+        "_id": "version",
+        "version": version,
+        "fullVersion": format!("durward {version}"),
+        "revision": version,
+        "date": "",
+    })
 }
 
 /// What is not here is said to be switched off.
@@ -74,7 +87,7 @@ fn all(call: &Call<'_>, realm: &str, domains: &[&str]) -> Value {
 }
 
 /// With `_rev` after `_id`: the same for the same content.
-fn revised(known: Value) -> Value {
+pub(super) fn revised(known: Value) -> Value {
     let digest: [u8; 32] = Sha256::digest(known.to_string()).into();
     let [one, two, three, four, ..] = digest;
     let revision = i32::from_be_bytes([one, two, three, four]).to_string();

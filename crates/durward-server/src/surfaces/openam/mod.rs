@@ -4,6 +4,7 @@
 //! [`information`]; the older `identity/...` is in [`identity`]. What is answered follows calls that were recorded from OpenAM 16;
 //! `docs/openam.md` lists where and why not.
 
+mod alive;
 mod answers;
 mod auth_id;
 mod authenticate;
@@ -13,10 +14,12 @@ mod filter;
 mod goto;
 mod identity;
 mod information;
+mod profile;
 mod query;
 mod request_path;
 mod resource;
 mod session_actions;
+mod session_service;
 mod sessions;
 mod version;
 
@@ -59,7 +62,20 @@ pub const ROUTES: &[(&str, &str, &str, &str)] = &[
         "/openam/json/{realm}/serverinfo/{of}",
         "GET",
         "anyone who can connect",
-        "returns the cookie's name and domain: `*`, `cookieDomains`",
+        "returns the cookie's name and domain, and the version: `*`, `cookieDomains`, `version`",
+    ),
+    (
+        "/openam/json/{realm}/users/{user}",
+        "GET",
+        "the user, by the token of a session; others: an administrator",
+        "returns what is known of a user, as OpenAM does",
+    ),
+    ("/openam/isAlive.jsp", "GET", "anyone who can connect", "tells whether the server takes logins"),
+    (
+        "/openam/sessionservice",
+        "POST",
+        "the holder of a session token",
+        "reads and ends a session, in the XML of older agents",
     ),
     (
         "/openam/json/{realm}/users?_action=idFromSession",
@@ -150,6 +166,8 @@ impl Surface {
             (RequestPath::Identity { form, operation }, _) => {
                 identity::answer(&call, form, operation, body).await
             }
+            (RequestPath::Alive, _) => alive::answer(service),
+            (RequestPath::SessionService, _) => session_service::answer(&call, body).await,
             (RequestPath::Nowhere, _) => empty(StatusCode::NOT_FOUND),
             (_, Err(wrong)) => malformed(wrong),
             (request_path, Ok(api_version)) => {
@@ -198,9 +216,11 @@ async fn of_json(
             let path = call.head.uri.path();
             answers::no_cache(bad(format!("Resource path '{path}' contains empty path elements")))
         }
-        RequestPath::NoRealm { .. } | RequestPath::Identity { .. } | RequestPath::Nowhere => {
-            empty(StatusCode::NOT_FOUND)
-        }
+        RequestPath::NoRealm { .. }
+        | RequestPath::Identity { .. }
+        | RequestPath::Alive
+        | RequestPath::SessionService
+        | RequestPath::Nowhere => empty(StatusCode::NOT_FOUND),
     }
 }
 

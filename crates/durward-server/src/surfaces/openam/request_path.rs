@@ -23,6 +23,10 @@ pub(super) enum RequestPath<'p> {
         form: Form,
         operation: &'p str,
     },
+    /// `isAlive.jsp`.
+    Alive,
+    /// `sessionservice`.
+    SessionService,
     Nowhere,
 }
 
@@ -50,6 +54,11 @@ impl Realms<'_> {
 impl RequestPath<'_> {
     /// Of a path after that of the deployment.
     pub(super) fn find<'p>(path: &'p str, realms: Realms<'_>) -> RequestPath<'p> {
+        match path {
+            "/isAlive.jsp" => return RequestPath::Alive,
+            "/sessionservice" => return RequestPath::SessionService,
+            _ => {}
+        }
         let mut parts = path.trim_start_matches('/').split('/');
         match parts.next() {
             Some("json") => of_json(&parts.collect::<Vec<_>>(), realms),
@@ -131,7 +140,10 @@ mod tests {
             RequestPath::Json { realm, resource } => format!("{} at {realm}", resource.join("+")),
             RequestPath::NoRealm { name } => format!("no realm {name}"),
             RequestPath::Identity { form, operation } => format!("{form:?} {operation}"),
-            other @ (RequestPath::Hollow | RequestPath::Nowhere) => format!("{other:?}"),
+            other @ (RequestPath::Hollow
+            | RequestPath::Alive
+            | RequestPath::SessionService
+            | RequestPath::Nowhere) => format!("{other:?}"),
         }
     }
 
@@ -170,6 +182,9 @@ mod tests {
             ("/json", " at /"),
             ("/json//sessions", "Hollow"),
             ("/xui", "Nowhere"),
+            ("/isAlive.jsp", "Alive"),
+            ("/sessionservice", "SessionService"),
+            ("/sessionservice/", "Nowhere"),
         ] {
             assert_eq!(shown(path), meaning, "{path}");
         }

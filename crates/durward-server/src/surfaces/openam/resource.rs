@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::answers::{self, Refusal, no_cache};
 use super::authenticate::{has_unique_members, words_of};
 use super::filter::Filter;
-use super::{Call, empty, information, sessions, text_of};
+use super::{Call, empty, information, profile, sessions, text_of};
 use crate::surfaces::http::Answer;
 
 /// Parameters that may be given more than once.
@@ -73,6 +73,7 @@ async fn answered(call: &Call<'_>, realm: &str, resource: &[String], request: Re
         ["sessions", instance @ ..] => sessions::answer(call, instance, request).await,
         ["serverinfo", instance @ ..] => information::server(call, realm, instance, &request).await,
         ["users"] => information::user(call, &request).await,
+        ["users", name] => profile::answer(call, realm, name, &request).await,
         name => {
             // A new one has a name yet to come.
             let is_new = matches!(request.operation, Operation::Update) && name.len() == 1;

@@ -31,7 +31,7 @@ struct RevokeBody {
     everybody: bool,
 }
 
-async fn administrator(request: &ApiRequest<'_>) -> Result<Administrator, Problem> {
+pub(super) async fn administrator(request: &ApiRequest<'_>) -> Result<Administrator, Problem> {
     request.service.administrator(request.token()?).await.map_err(|why| failed(&why))
 }
 

@@ -9,6 +9,7 @@ use hyper::header::{self, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use super::{Answered, ApiRequest, GrantedView, json, refused};
+use crate::surfaces::http::cookies;
 use crate::surfaces::http::problem::Problem;
 
 #[derive(Deserialize)]
@@ -22,6 +23,8 @@ struct Body {
     code: Option<String>,
     #[serde(default)]
     cookie: bool,
+    #[serde(default)]
+    device: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -31,6 +34,8 @@ struct CodeBody {
     code: String,
     #[serde(default)]
     cookie: bool,
+    #[serde(default)]
+    device: Option<String>,
 }
 
 /// A session and what the directory knows of its user.
@@ -41,6 +46,8 @@ struct View<'v> {
     groups: &'v [String],
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     attributes: &'v BTreeMap<String, Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<&'v str>,
 }
 
 #[derive(Serialize)]
@@ -49,7 +56,7 @@ struct Challenge<'c> {
 }
 
 pub(super) async fn login(request: &ApiRequest<'_>) -> Answered {
-    let Body { user, password, realm, code, cookie } = request.read()?;
+    let Body { user, password, realm, code, cookie, device } = request.read()?;
     let login_request = LoginRequest {
         realm,
         user,
@@ -58,15 +65,25 @@ pub(super) async fn login(request: &ApiRequest<'_>) -> Answered {
         address: request.call.client.ip(),
         properties: Properties::new(),
         wanted: Wanted::Session,
+        device: shown(request, device),
     };
     told(request, request.service.login(login_request).await, cookie)
 }
 
 pub(super) async fn code(request: &ApiRequest<'_>) -> Answered {
-    let CodeBody { challenge, code, cookie } = request.read()?;
+    let CodeBody { challenge, code, cookie, device } = request.read()?;
     let address = request.call.client.ip();
-    let login = request.service.answer_challenge(&challenge, &code, address, Properties::new()).await;
+    let device = shown(request, device);
+    let login = request
+        .service
+        .answer_challenge_on(device.as_deref(), &challenge, &code, address, Properties::new())
+        .await;
     told(request, login, cookie)
+}
+
+/// The proof of the device: in the body, else in its cookie.
+fn shown(request: &ApiRequest<'_>, device: Option<String>) -> Option<String> {
+    device.or_else(|| cookies::device(request.headers).map(str::to_owned))
 }
 
 fn told(request: &ApiRequest<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> Answered {
@@ -76,10 +93,14 @@ fn told(request: &ApiRequest<'_>, login: Result<Login, Refused>, sets_cookie: bo
                 granted: GrantedView::from(&granted),
                 groups: &account.groups,
                 attributes: &account.attributes,
+                device: granted.device.as_deref(),
             };
             let mut answer = json(StatusCode::OK, &view);
             if sets_cookie {
                 answer.headers_mut().append(header::SET_COOKIE, cookie(request, &granted)?);
+                let kept_for = request.service.settings().session.devices_max;
+                let device = granted.device.as_deref();
+                cookies::keep_device(&mut answer, device, kept_for, request.cookie.is_secure);
             }
             Ok(answer)
         }

@@ -1,4 +1,4 @@
-//! `/v1/...`: users log in and sessions are used, looked after and ended. `/v1/openapi.json` says it all.
+//! `/v1/...`: users log in, sessions are used, looked after and ended, users are listed and changed. `/v1/openapi.json` says it all.
 //!
 //! A token comes as `Authorization: Bearer ...`, or in the cookie that a login was asked to set. A cookie is sent by the browser whoever
 //! has it call, so with a cookie alone, what is a POST must say that it is JSON, also without a body, and not come from a page of
@@ -8,7 +8,9 @@ mod admin;
 mod login;
 mod object;
 mod openapi;
+mod own;
 mod sessions;
+mod users;
 
 use std::sync::Arc;
 
@@ -18,7 +20,7 @@ use durward_session::{Failed, Granted, Refused, Service};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
-use hyper::{Method, Response, StatusCode};
+use hyper::{Method, Response, StatusCode, Uri};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -50,6 +52,15 @@ pub(crate) enum Act {
     AdminRevoke,
     AdminForgive,
     AdminRotate,
+    /// All users, or a new one.
+    Users,
+    /// One user, by the name in the path.
+    User,
+    OwnPassword,
+    OwnSecondStep,
+    SecondStepEnrol,
+    SecondStepConfirm,
+    SecondStepRemove,
     OpenApi,
 }
 
@@ -59,6 +70,8 @@ struct ApiRequest<'a> {
     service: &'a Service,
     cookie: &'a Cookie,
     headers: &'a HeaderMap,
+    method: &'a Method,
+    uri: &'a Uri,
     /// Whether it is a call that may change something.
     changes: bool,
     body: Bytes,
@@ -117,9 +130,10 @@ impl Surface {
         if !body.is_empty() {
             is_json(&head.headers)?;
         }
-        let changes = head.method == Method::POST;
-        let request =
-            ApiRequest { call, service, cookie: &self.cookie, headers: &head.headers, changes, body };
+        let (method, uri) = (&head.method, &head.uri);
+        let changes = !matches!(*method, Method::GET | Method::HEAD);
+        let (cookie, headers) = (&self.cookie, &head.headers);
+        let request = ApiRequest { call, service, cookie, headers, method, uri, changes, body };
         match act {
             Act::Login => login::login(&request).await,
             Act::Code => login::code(&request).await,
@@ -134,6 +148,16 @@ impl Surface {
             Act::AdminRevoke => admin::revoke(&request).await,
             Act::AdminForgive => admin::forgive(&request).await,
             Act::AdminRotate => admin::rotate(&request).await,
+            Act::Users if *request.method == Method::POST => users::create(&request).await,
+            Act::Users => users::list(&request).await,
+            Act::User if *request.method == Method::PATCH => users::change(&request).await,
+            Act::User if *request.method == Method::DELETE => users::remove(&request).await,
+            Act::User => users::read(&request).await,
+            Act::OwnPassword => own::password(&request).await,
+            Act::OwnSecondStep => own::second_step(&request).await,
+            Act::SecondStepEnrol => own::enrol(&request).await,
+            Act::SecondStepConfirm => own::confirm(&request).await,
+            Act::SecondStepRemove => own::remove(&request).await,
             Act::OpenApi => self.described(),
         }
     }

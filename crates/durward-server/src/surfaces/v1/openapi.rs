@@ -43,6 +43,15 @@ const NO_ADMINISTRATOR: (&str, &str) = (
     "the session is no administrator's; or a cookie was shown, and the call is not known to be its user's doing",
 );
 
+const NO_USER: (&str, &str) = ("404", "there is no such user");
+const NOT_KEPT: (&str, &str) = ("409", "the realm's users are in a directory that is not changed here");
+const HAS_STEP: (&str, &str) = ("409", "the user has a second step already, or is kept elsewhere");
+const BAD_PARAMETER: (&str, &str) = ("400", "a parameter is unknown, there twice or not what it must be");
+const WRONG_SECRET: (&str, &str) = (
+    "403",
+    "the password or the code is wrong; or a cookie was shown, and the call is not known to be its user's doing",
+);
+
 const OPERATIONS: &[Operation] = &[
     Operation {
         id: "login",
@@ -187,15 +196,128 @@ const OPERATIONS: &[Operation] = &[
         answers: &["Done"],
         others: &[NO_ADMINISTRATOR],
     },
+    Operation {
+        id: "listUsers",
+        path: "/v1/users",
+        method: "get",
+        what: "The users of a realm, by name, page after page",
+        shown: Shown::Yes,
+        body: None,
+        answers: &["Users"],
+        others: &[BAD_PARAMETER, NO_ADMINISTRATOR, NOT_KEPT],
+    },
+    Operation {
+        id: "createUser",
+        path: "/v1/users",
+        method: "post",
+        what: "Create a user",
+        shown: Shown::Yes,
+        body: Some(("NewUser", Needed::Yes)),
+        answers: &["User"],
+        others: &[
+            NO_ADMINISTRATOR,
+            ("409", "there is a user of this name, or the realm's users are kept elsewhere"),
+        ],
+    },
+    Operation {
+        id: "readUser",
+        path: "/v1/users/{user}",
+        method: "get",
+        what: "A user",
+        shown: Shown::Yes,
+        body: None,
+        answers: &["User"],
+        others: &[BAD_PARAMETER, NO_ADMINISTRATOR, NO_USER, NOT_KEPT],
+    },
+    Operation {
+        id: "changeUser",
+        path: "/v1/users/{user}",
+        method: "patch",
+        what: "Change a user; their sessions end if they are disabled, renamed or given another password",
+        shown: Shown::Yes,
+        body: Some(("UserChanges", Needed::Yes)),
+        answers: &["User"],
+        others: &[
+            NO_ADMINISTRATOR,
+            NO_USER,
+            ("409", "there is a user of the new name, or the realm's users are kept elsewhere"),
+        ],
+    },
+    Operation {
+        id: "removeUser",
+        path: "/v1/users/{user}",
+        method: "delete",
+        what: "Remove a user; their sessions end",
+        shown: Shown::Yes,
+        body: None,
+        answers: &["Done"],
+        others: &[BAD_PARAMETER, NO_ADMINISTRATOR, NO_USER, NOT_KEPT],
+    },
+    Operation {
+        id: "changeOwnPassword",
+        path: "/v1/users/me/password",
+        method: "post",
+        what: "Give oneself another password; all sessions of the user end, also this one",
+        shown: Shown::Yes,
+        body: Some(("OwnPassword", Needed::Yes)),
+        answers: &["Done"],
+        others: &[WRONG_SECRET, NO_USER, NOT_KEPT, TOO_MANY],
+    },
+    Operation {
+        id: "ownSecondStep",
+        path: "/v1/users/me/second-step",
+        method: "get",
+        what: "Whether the token's user has a second step",
+        shown: Shown::Yes,
+        body: None,
+        answers: &["SecondStep"],
+        others: &[BAD_PARAMETER, NO_USER],
+    },
+    Operation {
+        id: "enrolSecondStep",
+        path: "/v1/users/me/second-step/enrol",
+        method: "post",
+        what: "Begin a second step: the secret for the user's device. It counts once it is confirmed",
+        shown: Shown::Yes,
+        body: Some(("Enrol", Needed::Yes)),
+        answers: &["Enrolment"],
+        others: &[WRONG_SECRET, HAS_STEP, TOO_MANY],
+    },
+    Operation {
+        id: "confirmSecondStep",
+        path: "/v1/users/me/second-step/confirm",
+        method: "post",
+        what: "Confirm a second step with a code of the device: the recovery codes, shown only now",
+        shown: Shown::Yes,
+        body: Some(("Confirm", Needed::Yes)),
+        answers: &["RecoveryCodes"],
+        others: &[WRONG_SECRET, NO_USER, HAS_STEP, TOO_MANY],
+    },
+    Operation {
+        id: "removeSecondStep",
+        path: "/v1/users/me/second-step/remove",
+        method: "post",
+        what: "Remove the second step, with a code of it or a recovery code",
+        shown: Shown::Yes,
+        body: Some(("StepUp", Needed::Yes)),
+        answers: &["Done"],
+        others: &[
+            WRONG_SECRET,
+            NO_USER,
+            ("409", "the user has no second step, or is kept elsewhere"),
+            TOO_MANY,
+        ],
+    },
 ];
 
 /// The whole document; the cookie is called so.
 pub(super) fn document(cookie_name: &str) -> Value {
     let mut paths = Map::new();
     for operation in OPERATIONS {
-        let mut one = Map::new();
-        one.insert(operation.method.to_owned(), described(operation));
-        paths.insert(operation.path.to_owned(), Value::Object(one));
+        let methods = paths.entry(operation.path).or_insert_with(|| json!({}));
+        if let Value::Object(methods) = methods {
+            methods.insert(operation.method.to_owned(), described(operation));
+        }
     }
     json!({
         "openapi": "3.1.0",
@@ -219,6 +341,10 @@ fn described(operation: &Operation) -> Value {
     let mut described = Map::new();
     described.insert("operationId".to_owned(), operation.id.into());
     described.insert("summary".to_owned(), operation.what.into());
+    let parameters = parameters(operation);
+    if !parameters.is_empty() {
+        described.insert("parameters".to_owned(), parameters.into());
+    }
     described.insert("responses".to_owned(), answers(operation));
     if let Some((body, needed)) = operation.body {
         let body = json!({ "required": needed == Needed::Yes, "content": content(reference(body)) });
@@ -233,6 +359,31 @@ fn described(operation: &Operation) -> Value {
     Value::Object(described)
 }
 
+/// What stands in the path and in the query.
+fn parameters(operation: &Operation) -> Vec<Value> {
+    let parameter = |name: &str, place: &str, kind: &str, what: &str| {
+        json!({
+            "name": name, "in": place, "required": place == "path", "description": what, "schema": { "type": kind },
+        })
+    };
+    let realm = parameter("realm", "query", "string", "the realm; `/` where it is left out");
+    match operation.path {
+        "/v1/users/{user}" => vec![parameter("user", "path", "string", "the user's name"), realm],
+        "/v1/users" if operation.method == "get" => vec![
+            realm,
+            parameter(
+                "limit",
+                "query",
+                "integer",
+                "how many users a page has, 1 to 1000; 100 where it is left out",
+            ),
+            parameter("cursor", "query", "string", "the `next` of the page before"),
+            parameter("group", "query", "string", "only members of this group"),
+        ],
+        _ => Vec::new(),
+    }
+}
+
 fn content(schema: Value) -> Value {
     json!({ "application/json": { "schema": schema } })
 }
@@ -244,7 +395,8 @@ fn answers(operation: &Operation) -> Value {
     };
     let mut answers = Map::new();
     let what = operation.answers.join(" or ");
-    answers.insert("200".to_owned(), json!({ "description": what, "content": content(schema) }));
+    let status = if operation.id == "createUser" { "201" } else { "200" };
+    answers.insert(status.to_owned(), json!({ "description": what, "content": content(schema) }));
     for (status, what) in usual(operation).iter().chain(operation.others) {
         let body = match *status {
             "202" => content(reference("Challenge")),
@@ -273,7 +425,7 @@ fn usual(operation: &Operation) -> Vec<(&'static str, &'static str)> {
     if operation.body.is_some() {
         usual.push(("400", "the body is not what is asked for"));
     }
-    if operation.method == "post" {
+    if operation.method == "post" || operation.body.is_some() {
         usual.extend([
             ("408", "the body was not there in time"),
             ("413", "the body is too long"),
@@ -312,17 +464,21 @@ fn schemas() -> Value {
         ("properties?", json!({ "type": "object", "additionalProperties": text })),
     ]);
     let changes = json!({ "type": "object", "additionalProperties": { "type": ["string", "null"] } });
+    let attributes = json!({ "type": "object", "additionalProperties": texts });
     let other = object(&[("realm", t()), ("user", t()), ("session", t())]);
     json!({
         "Login": object(&[
             ("user", t()), ("password", t()), ("realm?", t()), ("code?", t()), ("cookie?", yes_or_no.clone()),
+            ("device?", t()),
         ]),
-        "Code": object(&[("challenge", t()), ("code", t()), ("cookie?", yes_or_no.clone())]),
+        "Code": object(&[
+            ("challenge", t()), ("code", t()), ("cookie?", yes_or_no.clone()), ("device?", t()),
+        ]),
         "Challenge": object(&[("challenge", t())]),
         "Granted": object(&[
             ("token", t()), ("session", t()), ("user", t()), ("realm", t()), ("level", number.clone()),
             ("ends", time.clone()), ("idle_s", number.clone()), ("groups?", texts.clone()),
-            ("attributes?", json!({ "type": "object", "additionalProperties": texts })),
+            ("attributes?", json!({ "type": "object", "additionalProperties": texts })), ("device?", t()),
         ]),
         "Validate": object(&[("token?", t()), ("touch?", yes_or_no.clone())]),
         "Valid": object(&[
@@ -337,6 +493,31 @@ fn schemas() -> Value {
         "Properties": object(&[("properties", changes), ("of?", other)]),
         "Whose": object(&[("user", t()), ("realm?", t())]),
         "Revoke": object(&[("user?", t()), ("realm?", t()), ("session?", t()), ("everybody?", yes_or_no.clone())]),
+        "User": object(&[
+            ("user", t()), ("realm", t()), ("disabled", yes_or_no.clone()), ("has_password", yes_or_no.clone()),
+            ("second_step", yes_or_no.clone()), ("groups", texts.clone()), ("attributes", attributes.clone()),
+        ]),
+        "Users": object(&[
+            ("users", json!({ "type": "array", "items": reference("User") })), ("next?", t()),
+        ]),
+        "NewUser": object(&[
+            ("user", t()), ("realm?", t()), ("password?", t()), ("disabled?", yes_or_no.clone()),
+            ("groups?", texts.clone()), ("attributes?", attributes),
+        ]),
+        "UserChanges": object(&[
+            ("user?", t()), ("password?", t()), ("disabled?", yes_or_no.clone()), ("groups?", texts.clone()),
+            ("add_groups?", texts.clone()), ("remove_groups?", texts.clone()),
+            ("attributes?", json!({
+                "type": "object", "additionalProperties": { "type": ["array", "null"], "items": text },
+            })),
+            ("second_step?", json!({ "const": false })),
+        ]),
+        "OwnPassword": object(&[("old_password", t()), ("new_password", t())]),
+        "SecondStep": object(&[("second_step", yes_or_no.clone()), ("recovery_codes_left", number.clone())]),
+        "Enrol": object(&[("password", t())]),
+        "Enrolment": object(&[("enrolment", t()), ("secret", t()), ("uri", t()), ("until", t())]),
+        "Confirm": object(&[("enrolment", t()), ("code", t())]),
+        "RecoveryCodes": object(&[("recovery_codes", texts)]),
         "Done": object(&[("done", yes_or_no)]),
         "Problem": object(&[("type", t()), ("title", t()), ("status", number), ("detail", t())]),
     })

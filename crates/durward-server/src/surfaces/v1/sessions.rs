@@ -170,7 +170,7 @@ pub(super) async fn logout(request: &ApiRequest<'_>) -> Answered {
 }
 
 /// What has a browser forget the cookie, whose session has ended.
-fn no_cookie(request: &ApiRequest<'_>) -> Result<HeaderValue, Problem> {
+pub(super) fn no_cookie(request: &ApiRequest<'_>) -> Result<HeaderValue, Problem> {
     let name = &request.cookie.name;
     HeaderValue::try_from(format!("{name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"))
         .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the cookie cannot be cleared"))

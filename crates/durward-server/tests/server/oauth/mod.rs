@@ -4,4 +4,4 @@ mod asking;
 mod grants;
 mod hostile;
 mod keys;
-mod world;
+pub(crate) mod world;

@@ -3,6 +3,7 @@
 mod around;
 mod hostile;
 mod observed;
+mod profile;
 mod recorded;
 mod second_step;
 mod world;

@@ -1,6 +1,7 @@
 //! Who may try, who waits and who is delayed.
 
 mod schedules;
+mod siege;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -66,7 +67,7 @@ fn delays_double_and_end() {
             guess(&mut throttle, now, &anna(), address(number)).unwrap();
         }
     }
-    assert_eq!(delays, [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]);
+    assert_eq!(delays, [1, 2, 4, 8, 16, 16, 16, 16, 16, 16, 16]);
 }
 
 #[test]

@@ -9,12 +9,14 @@ use super::*;
 const USER_FREE: u32 = 2;
 const ADDRESS_FREE: u32 = 5;
 
-/// Whose failures: an address's, a user's with one proof, or a user's with it at an address where he is known by it.
+/// Whose failures: an address's, a user's with one proof, a user's with it at an address where he is known by it, or those with a
+/// password of a user at an address where nobody knows him.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Whose {
     Address(u32),
     User(u32, CredentialKind),
     Known(u32, u32, CredentialKind),
+    Stranger(u32, u32),
 }
 
 /// Somebody who tries or waits.
@@ -43,6 +45,14 @@ impl Who {
         [self.own(self.proof), Whose::Address(self.address)]
     }
 
+    /// What may delay him: addresses here are all neighbours, so that nobody's turn comes before another's.
+    fn delays(self) -> impl Iterator<Item = Whose> {
+        let [own, address] = self.counts();
+        let is_stranger = own == Whose::User(self.user, CredentialKind::Password);
+        let stranger = is_stranger.then_some(Whose::Stranger(self.user, self.address));
+        [own, address].into_iter().chain(stranger)
+    }
+
     /// What is shown to be his when it was he.
     fn shown(self) -> &'static [CredentialKind] {
         match self.proof {
@@ -67,7 +77,8 @@ impl Model {
         let settings = settings();
         match whose {
             Whose::Address(_) => (ADDRESS_FREE, settings.address_delay_max),
-            Whose::User(..) | Whose::Known(..) => (USER_FREE, settings.user_delay_max),
+            Whose::User(_, CredentialKind::Password) => (USER_FREE, settings.turn * 2),
+            Whose::User(..) | Whose::Known(..) | Whose::Stranger(..) => (USER_FREE, settings.user_delay_max),
         }
     }
 
@@ -86,7 +97,7 @@ impl Model {
     }
 
     fn delay(&self, who: Who, now: Moment) -> Option<Duration> {
-        let until = who.counts().iter().filter_map(|whose| self.until.get(whose)).max()?;
+        let until = who.delays().filter_map(|whose| self.until.get(&whose)).max()?;
         (*until > now).then(|| until.since(now))
     }
 
@@ -94,6 +105,12 @@ impl Model {
         match outcome {
             AttemptOutcome::Undecided => {}
             AttemptOutcome::Succeeded => {
+                if who.proof == CredentialKind::Password {
+                    for whose in who.delays().filter(|whose| matches!(whose, Whose::Stranger(..))) {
+                        self.failures.remove(&whose);
+                        self.until.remove(&whose);
+                    }
+                }
                 for proof in who.shown() {
                     let pair = Whose::Known(who.user, who.address, *proof);
                     for whose in [who.own(*proof), pair] {
@@ -104,7 +121,7 @@ impl Model {
                 }
             }
             AttemptOutcome::Failed => {
-                for whose in who.counts() {
+                for whose in who.delays() {
                     self.failures.entry(whose).or_default().push(now);
                     let (free, longest) = Model::free(whose);
                     let failed = self.failed(whose, now);

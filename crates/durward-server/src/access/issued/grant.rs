@@ -1,0 +1,258 @@
+//! Authorization codes and refresh tokens. All that belongs to one is sealed into it, the session's token too: it lives no longer than
+//! the session, and no node keeps anything of it until it is used. That it was used is told to all nodes.
+//!
+//! A code is the first turn of a grant, and each refresh token is the next: each is good once. Whoever brings a turn that was used
+//! has it from somebody else, or somebody else has it from them: the grant is over then, with all its tokens (RFC 6749, 4.1.2; RFC 9700, 4.14).
+
+use durward_session::identity::jwt::Claims;
+use durward_session::identity::session::{GrantTurn, Purpose, Refusal, Session, SessionId};
+use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy};
+use durward_session::{Failed, TurnUse, Who};
+use serde::{Deserialize, Serialize};
+
+use super::authorization::{Authorization, meets};
+use super::digest::digest;
+use super::{Issued, name_of};
+use crate::base::settings::OauthClientSettings;
+
+/// How long a code is good for: browsers carry it at once.
+const CODE_S: u64 = 60;
+
+/// The claim of an access token that names the grant it comes from.
+pub(crate) const GRANT: &str = "grant";
+
+/// What is given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// An authorization code.
+    Code,
+    /// A refresh token.
+    Refresh,
+}
+
+impl Turn {
+    const fn purpose(self) -> &'static str {
+        match self {
+            Turn::Code => "oauth code",
+            Turn::Refresh => "oauth refresh token",
+        }
+    }
+}
+
+/// What is sealed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Grant {
+    /// The session's token.
+    session: String,
+    pub(crate) client: String,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) resources: Vec<String>,
+    /// Of a code alone: for the ID token.
+    pub(crate) nonce: Option<String>,
+    /// Of a code alone: the digest of where the browser was sent.
+    redirect: Option<String>,
+    /// Of a code alone.
+    challenge: Option<String>,
+    /// What tells the grants of a session apart; the later one is greater.
+    grant: u64,
+    turn: u32,
+    until_s: u64,
+}
+
+/// A turn that was taken: the session lives, and nobody had used the turn.
+pub(crate) struct Taken {
+    pub(crate) grant: Grant,
+    pub(crate) who: Who,
+    pub(crate) session: Session,
+}
+
+/// Why a turn was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotTaken {
+    /// It is none, is over, was used, or is not this client's: whoever brings it is not to know which.
+    Invalid,
+    /// It was used before: its grant has ended by this.
+    Again,
+    /// Nobody can say at the moment.
+    Unavailable,
+}
+
+impl Taken {
+    /// The name of the grant, by which it is ended.
+    pub(crate) fn name(&self) -> SessionId {
+        name(self.who.id, self.grant.grant)
+    }
+}
+
+fn name(session: SessionId, grant: u64) -> SessionId {
+    name_of(&format!("grant {session} {grant}"))
+}
+
+/// Greater than those before it, and no other's: milliseconds, and twenty random bits.
+fn number(now: Moment) -> Result<u64, IdentityError> {
+    let mut random = [0; 4];
+    SystemEntropy.fill(&mut random)?;
+    Ok(now.ms() << 20 | u64::from(u32::from_be_bytes(random) >> 12))
+}
+
+impl Issued {
+    /// A code for what was asked for, in the name of the session that this token opens.
+    ///
+    /// # Errors
+    /// There are no users, or there is no randomness.
+    pub(crate) fn code(
+        &self,
+        session: &str,
+        authorization: &Authorization,
+        now: Moment,
+    ) -> Result<String, IdentityError> {
+        let grant = Grant {
+            session: session.to_owned(),
+            client: authorization.client.clone(),
+            scopes: authorization.scopes.clone(),
+            resources: authorization.resources.clone(),
+            nonce: authorization.nonce.clone(),
+            redirect: Some(digest(authorization.redirect_uri.as_bytes())),
+            challenge: authorization.challenge.clone(),
+            grant: number(now)?,
+            turn: 0,
+            until_s: now.ms() / 1000 + CODE_S,
+        };
+        self.seal(Turn::Code, &grant)
+    }
+
+    /// The refresh token that follows what was taken.
+    ///
+    /// # Errors
+    /// As of [`Issued::code`].
+    pub(crate) fn refresh_token(&self, taken: &Taken) -> Result<String, IdentityError> {
+        let next = Grant {
+            nonce: None,
+            redirect: None,
+            challenge: None,
+            turn: taken.grant.turn.saturating_add(1),
+            until_s: taken.session.ends.ms() / 1000,
+            ..taken.grant.clone()
+        };
+        self.seal(Turn::Refresh, &next)
+    }
+
+    fn seal(&self, turn: Turn, grant: &Grant) -> Result<String, IdentityError> {
+        let service = self.service.as_ref().ok_or_else(|| IdentityError::new("there are no users"))?;
+        let content = serde_json::to_vec(grant).map_err(|error| IdentityError::new(error.to_string()))?;
+        service.seal(turn.purpose(), &content)
+    }
+
+    fn unseal(&self, turn: Turn, text: &str, client: &OauthClientSettings, now: Moment) -> Option<Grant> {
+        let content = self.service.as_ref()?.unseal(turn.purpose(), text)?;
+        let grant: Grant = serde_json::from_slice(&content).ok()?;
+        (grant.client == client.id && grant.until_s > now.ms() / 1000).then_some(grant)
+    }
+
+    /// Takes a code, which the client brings with where the browser came back, and with what the challenge was made of.
+    ///
+    /// # Errors
+    /// See [`NotTaken`].
+    pub(crate) async fn take_code(
+        &self,
+        text: &str,
+        client: &OauthClientSettings,
+        redirect_uri: &str,
+        verifier: Option<&str>,
+        now: Moment,
+    ) -> Result<Taken, NotTaken> {
+        let grant = self.unseal(Turn::Code, text, client, now).ok_or(NotTaken::Invalid)?;
+        let is_shown = match (&grant.challenge, verifier) {
+            (Some(challenge), Some(verifier)) => meets(challenge, verifier),
+            // RFC 9700, 2.1.1: one without the other is an attempt to leave the challenge out.
+            (Some(_), None) | (None, Some(_)) => false,
+            (None, None) => !client.public,
+        };
+        if !is_shown || grant.redirect != Some(digest(redirect_uri.as_bytes())) {
+            return Err(NotTaken::Invalid);
+        }
+        self.take(grant).await
+    }
+
+    /// Takes a refresh token.
+    ///
+    /// # Errors
+    /// See [`NotTaken`].
+    pub(crate) async fn take_refresh_token(
+        &self,
+        text: &str,
+        client: &OauthClientSettings,
+        now: Moment,
+    ) -> Result<Taken, NotTaken> {
+        let grant = self.unseal(Turn::Refresh, text, client, now).ok_or(NotTaken::Invalid)?;
+        self.take(grant).await
+    }
+
+    async fn take(&self, grant: Grant) -> Result<Taken, NotTaken> {
+        let service = self.service.as_ref().ok_or(NotTaken::Invalid)?;
+        let (who, session) = service.session(&grant.session, Purpose::Use).await.map_err(of_session)?;
+        let name = name(who.id, grant.grant);
+        if service.is_recalled(name) {
+            return Err(NotTaken::Invalid);
+        }
+        let turn = GrantTurn { holder: who.id.0, grant: grant.grant, turn: grant.turn, until: session.ends };
+        match service.use_turn(turn).await {
+            Ok(TurnUse::First) => Ok(Taken { grant, who, session }),
+            Ok(TurnUse::Again) => {
+                service.recall(name, session.ends).await.map_err(|_| NotTaken::Unavailable)?;
+                Err(NotTaken::Again)
+            }
+            Err(_) => Err(NotTaken::Unavailable),
+        }
+    }
+
+    /// Ends the grant of a refresh token, if that is one of this client's. Whether it is.
+    ///
+    /// # Errors
+    /// Other nodes cannot be told.
+    pub(crate) async fn end_grant(
+        &self,
+        text: &str,
+        client: &OauthClientSettings,
+        now: Moment,
+    ) -> Result<bool, Failed> {
+        let (Some(grant), Some(service)) = (self.unseal(Turn::Refresh, text, client, now), &self.service)
+        else {
+            return Ok(false);
+        };
+        let who = match service.validate(&grant.session, Purpose::Look).await {
+            Ok(who) => who,
+            Err(Refusal::Unavailable) => return Err(Failed::Token(Refusal::Unavailable)),
+            // A session that has ended has no tokens any more.
+            Err(_) => return Ok(true),
+        };
+        service.recall(name(who.id, grant.grant), who.ends).await.map(|()| true)
+    }
+
+    /// Whether the grant that an access token comes from was ended, as far as this node knows.
+    pub(super) fn has_ended_grant(&self, claims: &Claims) -> bool {
+        let Some(grant) = claims.more.get(GRANT) else { return false };
+        let name = grant.as_str().and_then(SessionId::read);
+        match (name, &self.service) {
+            (Some(name), Some(service)) => service.is_recalled(name),
+            (Some(_) | None, _) => true,
+        }
+    }
+}
+
+fn of_session(failed: Failed) -> NotTaken {
+    match failed {
+        Failed::Token(Refusal::Unavailable)
+        | Failed::Directory(_)
+        | Failed::Unavailable(_)
+        | Failed::Delayed { .. }
+        | Failed::Unknown => NotTaken::Unavailable,
+        Failed::Token(_)
+        | Failed::Forbidden
+        | Failed::SecondStepNeeded
+        | Failed::NoSession
+        | Failed::UnknownRealm
+        | Failed::Code
+        | Failed::Properties(_) => NotTaken::Invalid,
+    }
+}

@@ -1,0 +1,113 @@
+//! ID tokens: who logged in, when and how (OpenID Connect Core, 2); and logout tokens: that a session has ended.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use durward_session::ServiceSettings;
+use durward_session::identity::jwt::TokenKind;
+use durward_session::identity::session::SessionId;
+use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy};
+use serde_json::{Map, Value, json};
+
+use super::authorization::ACR;
+use super::digest::half_digest;
+use super::grant::Taken;
+use super::{Issued, subject};
+use crate::base::settings::OauthClientSettings;
+
+/// How long a logout token is good for: it is sent at once.
+const LOGOUT_TOKEN_S: u64 = 120;
+
+/// What a logout token says has happened (OpenID Connect Back-Channel Logout, 2.4).
+const LOGOUT_EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
+
+/// How a level of authentication is called (`acr`).
+pub(crate) fn acr(level: u8) -> String {
+    format!("{ACR}{level}")
+}
+
+/// How the user authenticated (RFC 8176).
+fn amr(level: u8, settings: &ServiceSettings) -> Value {
+    if level >= settings.second_step_level.0 && settings.second_step_level > settings.password_level {
+        json!(["pwd", "otp", "mfa"])
+    } else {
+        json!(["pwd"])
+    }
+}
+
+impl Taken {
+    /// The level of the token that was shown, and no more than the session has.
+    pub(crate) fn level(&self) -> u8 {
+        self.session.level.min(self.who.level).0
+    }
+
+    /// When the user logged in, in seconds since 1970 began.
+    pub(crate) fn auth_time_s(&self) -> u64 {
+        self.session.stamp.moment().ms() / 1000
+    }
+}
+
+impl Issued {
+    /// An ID token for the client, beside an access token.
+    ///
+    /// # Errors
+    /// There is no key, no randomness, or too much to say.
+    pub(crate) fn id_token(
+        &self,
+        client: &OauthClientSettings,
+        taken: &Taken,
+        access_token: &str,
+        lifetime: Duration,
+        now: Moment,
+    ) -> Result<String, IdentityError> {
+        let now_s = now.ms() / 1000;
+        let service = self.service.as_ref().ok_or_else(|| IdentityError::new("there are no users"))?;
+        let level = taken.level();
+        let algorithm = self.keys.algorithm(client.algorithm);
+        let mut claims = Map::new();
+        let mut say = |name: &str, value: Value| drop(claims.insert(name.to_owned(), value));
+        say("iss", json!(self.issuer));
+        say("sub", json!(subject::of_user(&taken.who.user)));
+        say("aud", json!(client.id));
+        say("iat", json!(now_s));
+        say("exp", json!(now_s.saturating_add(lifetime.as_secs())));
+        say("auth_time", json!(taken.auth_time_s()));
+        say("acr", json!(acr(level)));
+        say("amr", amr(level, service.settings()));
+        say("sid", json!(taken.who.id.to_string()));
+        say("at_hash", json!(half_digest(algorithm, access_token)));
+        if let Some(nonce) = &taken.grant.nonce {
+            say("nonce", json!(nonce));
+        }
+        self.keys.sign(client.algorithm, now, TokenKind::Id, &claims)
+    }
+
+    /// Tells a client that a session has ended.
+    ///
+    /// # Errors
+    /// There is no key, or no randomness.
+    pub(crate) fn logout_token(
+        &self,
+        client: &OauthClientSettings,
+        sub: &str,
+        session: SessionId,
+        now: Moment,
+    ) -> Result<String, IdentityError> {
+        let now_s = now.ms() / 1000;
+        let mut id = [0; 16];
+        SystemEntropy.fill(&mut id)?;
+        let claims = json!({
+            "iss": self.issuer,
+            "sub": sub,
+            "aud": client.id,
+            "iat": now_s,
+            "exp": now_s + LOGOUT_TOKEN_S,
+            "jti": URL_SAFE_NO_PAD.encode(id),
+            "sid": session.to_string(),
+            "events": { LOGOUT_EVENT: {} },
+        });
+        let claims = claims.as_object().cloned().unwrap_or_default();
+        self.keys.sign(client.algorithm, now, TokenKind::Logout, &claims)
+    }
+}

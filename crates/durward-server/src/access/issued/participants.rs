@@ -1,0 +1,112 @@
+//! Which clients want to be told when a session ends: those that got tokens from it on this node. Kept in memory, and bounded.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use durward_session::Who;
+use durward_session::identity::session::{Revocation, SessionId, User};
+
+/// How many sessions are followed. Of those beyond it, clients hear nothing.
+const SESSIONS_MAX: usize = 100_000;
+
+/// How many clients of one session are told.
+const CLIENTS_MAX: usize = 32;
+
+/// A session that clients take part in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Participation {
+    pub(crate) user: User,
+    pub(crate) session: SessionId,
+    pub(crate) clients: Vec<String>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Participants(Mutex<HashMap<SessionId, (User, Vec<String>)>>);
+
+impl Participants {
+    fn all(&self) -> MutexGuard<'_, HashMap<SessionId, (User, Vec<String>)>> {
+        // Each step leaves a map that can be used.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A client got a token from a session, and wants to be told. `false` where there is no room.
+    pub(crate) fn note(&self, who: &Who, client: &str) -> bool {
+        let mut all = self.all();
+        if all.len() >= SESSIONS_MAX && !all.contains_key(&who.id) {
+            return false;
+        }
+        let (_, clients) = all.entry(who.id).or_insert_with(|| (who.user.clone(), Vec::new()));
+        if clients.iter().any(|known| known == client) {
+            return true;
+        }
+        if clients.len() >= CLIENTS_MAX {
+            return false;
+        }
+        clients.push(client.to_owned());
+        true
+    }
+
+    /// Those that a revocation may be about.
+    pub(crate) fn of(&self, revocation: &Revocation) -> Vec<(User, SessionId)> {
+        let all = self.all();
+        let named = |id: &SessionId| all.get(id).map(|(user, _)| (user.clone(), *id));
+        match revocation {
+            Revocation::Session { id, .. } => named(id).into_iter().collect(),
+            Revocation::Ended { sessions } => sessions.iter().filter_map(|(id, _)| named(id)).collect(),
+            Revocation::User { user, .. } => {
+                let own = all.iter().filter(|(_, (whose, _))| whose == user);
+                own.map(|(id, (user, _))| (user.clone(), *id)).collect()
+            }
+            Revocation::All { .. } => all.iter().map(|(id, (user, _))| (user.clone(), *id)).collect(),
+        }
+    }
+
+    /// All sessions that are followed.
+    pub(crate) fn sessions(&self) -> Vec<(User, SessionId)> {
+        self.all().iter().map(|(id, (user, _))| (user.clone(), *id)).collect()
+    }
+
+    /// Follows a session no longer.
+    pub(crate) fn take(&self, session: SessionId) -> Option<Participation> {
+        let (user, clients) = self.all().remove(&session)?;
+        Some(Participation { user, session, clients })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use durward_session::identity::session::Level;
+    use durward_session::identity::{Moment, Stamp};
+
+    use super::*;
+
+    fn who(id: u8) -> Who {
+        Who {
+            user: User::new("/", "anna").unwrap(),
+            id: SessionId([id; 16]),
+            level: Level(0),
+            stamp: Stamp::from_us(1),
+            ends: Moment::from_s(9),
+            idle: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn clients_of_a_session_are_known_until_it_is_taken_and_are_bounded() {
+        let participants = Participants::default();
+        for client in 0..CLIENTS_MAX {
+            assert!(participants.note(&who(1), &client.to_string()));
+        }
+        assert!(participants.note(&who(1), "0") && !participants.note(&who(1), "more"));
+        assert!(participants.note(&who(2), "0"));
+        let all = Revocation::All { before: Stamp::from_us(5) };
+        assert_eq!(participants.of(&all).len(), 2);
+        let one = Revocation::Session { user: who(2).user, id: who(2).id, ends: who(2).ends };
+        assert_eq!(participants.of(&one), [(who(2).user, who(2).id)]);
+        assert_eq!(participants.take(who(2).id).unwrap().clients, ["0"]);
+        assert_eq!(participants.take(who(2).id), None);
+        assert_eq!(participants.sessions().len(), 1);
+    }
+}

@@ -1,0 +1,206 @@
+//! A language: its texts, out of a file.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::file::Source;
+use super::text::{Hole, Text, TextError};
+use crate::base::settings::ConfigError;
+
+/// Where a line begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Direction {
+    /// At the left.
+    #[default]
+    Ltr,
+    /// At the right.
+    Rtl,
+}
+
+impl Direction {
+    /// The value of the attribute `dir`.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Direction::Ltr => "ltr",
+            Direction::Rtl => "rtl",
+        }
+    }
+}
+
+/// Declares the keys of a language's file, with what each text must have in it.
+macro_rules! texts {
+    ($($key:ident [$($hole:ident)*];)+) => {
+        /// The texts of a language. `docs/login-page.md` says where each stands.
+        #[derive(Clone, Debug, Default)]
+        pub(super) struct Texts {
+            $(pub(super) $key: Text,)+
+        }
+
+        /// The same, as far as a file says them.
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        struct LanguageFile {
+            direction: Option<Direction>,
+            $($key: Option<Spanned<String>>,)+
+            scopes: BTreeMap<String, Spanned<String>>,
+        }
+
+        /// The keys of all texts.
+        #[cfg(test)]
+        pub(super) const KEYS: &[&str] = &[$(stringify!($key)),+];
+
+        impl Texts {
+            fn read(file: &LanguageFile, base: &Texts, reader: &mut Reader<'_>) -> Result<Texts, ConfigError> {
+                Ok(Texts {
+                    $($key: reader.text(stringify!($key), file.$key.as_ref(), &base.$key, &[$(Hole::$hole),*])?,)+
+                })
+            }
+        }
+    };
+}
+
+texts! {
+    title_error [Title];
+    account [User];
+    username [];
+    password [];
+    password_heading [];
+    password_lead [Client];
+    password_submit [];
+    code [];
+    code_heading [];
+    code_lead [];
+    code_hint [];
+    code_submit [];
+    new_password [];
+    new_password_again [];
+    new_password_heading [];
+    new_password_lead [];
+    new_password_length [Length];
+    new_password_breached [];
+    new_password_submit [];
+    consent_heading [];
+    consent_lead [Client];
+    consent_scopes [];
+    consent_no_scopes [];
+    consent_yes [];
+    consent_no [];
+    scope_other [Scope];
+    sign_out_heading [];
+    sign_out_lead [];
+    sign_out_submit [];
+    signed_out_heading [];
+    signed_out_lead [];
+    signed_out_back [];
+    failed_heading [];
+    failed_bad_request [];
+    failed_unknown_client [];
+    failed_bad_redirect [];
+    failed_expired [];
+    failed_cookies [];
+    failed_denied [];
+    failed_not_found [];
+    failed_unavailable [];
+    failed_internal [];
+    failed_reference [Reference];
+    error_heading [];
+    error_password [];
+    error_code [];
+    error_too_many [Wait];
+    error_too_short [Length];
+    error_breached [];
+    error_unchanged [];
+    error_differ [];
+    error_expired [];
+    error_full [];
+    error_unavailable [];
+    links [];
+}
+
+/// Texts, and scopes in words.
+#[derive(Clone, Debug)]
+pub(super) struct Language {
+    /// Its tag, such as `de` or `pt-BR`.
+    pub(super) tag: String,
+    pub(super) direction: Direction,
+    pub(super) texts: Texts,
+    pub(super) scopes: BTreeMap<String, Text>,
+}
+
+/// A language that was read, and the keys that its file lacks.
+pub(super) struct Read {
+    pub(super) language: Language,
+    pub(super) missing: Vec<String>,
+}
+
+struct Reader<'s> {
+    source: Source<'s>,
+    /// What is said where the file says nothing, if that is another language: its tag and direction.
+    other: Option<(&'s str, Direction)>,
+    missing: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn text(
+        &mut self,
+        key: &str,
+        said: Option<&Spanned<String>>,
+        base: &Text,
+        holes: &[Hole],
+    ) -> Result<Text, ConfigError> {
+        let Some(said) = said else {
+            self.missing.push(key.to_owned());
+            return Ok(self.said_otherwise(base));
+        };
+        let wrong = |error: TextError| self.source.wrong_at(said.span().start, format!("`{key}` {error}"));
+        Text::parse(said.get_ref(), holes).map_err(wrong)
+    }
+
+    fn said_otherwise(&self, base: &Text) -> Text {
+        match self.other {
+            Some((tag, direction)) => base.spoken_in(tag, direction.word()),
+            None => base.clone(),
+        }
+    }
+}
+
+impl Language {
+    /// Reads a file. What it lacks is as in another language.
+    pub(super) fn read<'s>(
+        tag: &str,
+        source: Source<'s>,
+        base: Option<&'s Language>,
+    ) -> Result<Read, ConfigError> {
+        let file: LanguageFile = source.read()?;
+        let is_kin = |base: &&Language| primary(&base.tag).eq_ignore_ascii_case(primary(tag));
+        let kin = base.filter(is_kin);
+        let other = base.filter(|base| !is_kin(base)).map(|base| (base.tag.as_str(), base.direction));
+        let mut reader = Reader { source, other, missing: Vec::new() };
+        let nothing = Texts::default();
+        let texts = Texts::read(&file, base.map_or(&nothing, |base| &base.texts), &mut reader)?;
+        let mut scopes = BTreeMap::new();
+        for (scope, said) in &file.scopes {
+            let text = reader.text(&format!("scopes.{scope}"), Some(said), &Text::default(), &[])?;
+            scopes.insert(scope.clone(), text);
+        }
+        for (scope, text) in base.iter().flat_map(|base| &base.scopes) {
+            if !scopes.contains_key(scope) {
+                reader.missing.push(format!("scopes.{scope}"));
+                scopes.insert(scope.clone(), reader.said_otherwise(text));
+            }
+        }
+        let direction = file.direction.or(kin.map(|kin| kin.direction)).unwrap_or_default();
+        Ok(Read {
+            language: Language { tag: tag.to_owned(), direction, texts, scopes },
+            missing: reader.missing,
+        })
+    }
+}
+
+/// The language itself, without region or script: `pt` of `pt-BR`.
+pub(super) fn primary(tag: &str) -> &str {
+    tag.split('-').next().unwrap_or(tag)
+}

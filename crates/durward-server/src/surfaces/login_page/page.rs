@@ -1,0 +1,192 @@
+//! What a page is asked to show: data, as the flow that asks for it has it.
+
+use hyper::StatusCode;
+
+/// A page, and where its form goes.
+///
+/// Forms are sent with `POST` to `action`, as `application/x-www-form-urlencoded`, with the field `csrf` and those of the step.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Where the form is sent: a path of this server.
+    pub action: String,
+    /// What comes back as the field `csrf`.
+    pub csrf: String,
+    /// Who signs in, as far as that is known: in the field of the first step, and shown in the later ones.
+    pub username: Option<String>,
+    /// What the user signs in for: the name of the application. [`Step::Consent`] has its own.
+    pub client: Option<String>,
+    /// What was wrong with the form that was sent before.
+    pub error: Option<PageError>,
+    /// Where the answer to the form may lead in the end: Chromium holds redirects that follow a form to `form-action`. Only its origin is
+    /// used; an application of a device may have a scheme of its own.
+    pub redirect_uri: Option<String>,
+    /// What is wrong with a request that [`Step::Failed`] tells of: in English, for whoever makes the application.
+    pub detail: Option<String>,
+    /// What is shown.
+    pub step: Step,
+}
+
+impl Page {
+    /// A page without anything that may be left out.
+    pub fn new(action: impl Into<String>, csrf: impl Into<String>, step: Step) -> Page {
+        let (action, csrf) = (action.into(), csrf.into());
+        Page {
+            action,
+            csrf,
+            username: None,
+            client: None,
+            error: None,
+            redirect_uri: None,
+            detail: None,
+            step,
+        }
+    }
+
+    /// A page without a form: [`Step::SignedOut`], [`Step::Failed`].
+    pub fn of(step: Step) -> Page {
+        Page::new("", "", step)
+    }
+}
+
+/// What is shown, and the fields that its form sends beside `csrf`.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// `username`, `password`.
+    Password,
+    /// `code`: of an authenticator, or a recovery code.
+    SecondStep,
+    /// `new_password`, `new_password_again`.
+    NewPassword {
+        /// What the new one must be.
+        rules: NewPasswordRules,
+    },
+    /// `consent`, which is `yes` or `no`.
+    Consent {
+        /// The name of the application.
+        client: String,
+        /// What it asks for, by the names of OAuth.
+        scopes: Vec<String>,
+    },
+    /// Nothing: whether to sign out is all that is asked.
+    SignOut,
+    /// No form.
+    SignedOut {
+        /// Where a button leads: an address of `https`, `http`, or a path of this server. Others are not shown.
+        back: Option<String>,
+    },
+    /// No form: there is nowhere to go on to.
+    Failed {
+        /// What went wrong.
+        what: Failure,
+        /// By what those who run the server find it in their logs: the request's identifier.
+        reference: Option<String>,
+    },
+}
+
+/// What a new password must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewPasswordRules {
+    /// How many characters it has at least.
+    pub length_min: usize,
+    /// Whether those that are known from data breaches are refused.
+    pub refuses_breached: bool,
+}
+
+/// What was wrong with a form, which the user can mend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageError {
+    /// The name, or the password: which of the two is not said.
+    Password,
+    /// The code of the second step.
+    Code,
+    /// Whoever tries must wait; the answer has the status 429 and `Retry-After`.
+    TooMany {
+        /// How long.
+        wait_s: u64,
+    },
+    /// The new password has fewer characters than this.
+    TooShort {
+        /// The least.
+        length_min: usize,
+    },
+    /// The new password is known from data breaches.
+    Breached,
+    /// The new password is the old one.
+    Unchanged,
+    /// The new password was not repeated.
+    Differ,
+    /// The form was too old: `csrf` is not taken any more.
+    Expired,
+    /// The user has as many sessions as they may have.
+    Full,
+    /// The store or the directory cannot be asked; the answer has the status 503.
+    Unavailable,
+}
+
+impl PageError {
+    /// The field that it is about.
+    pub(super) fn field(self) -> Option<&'static str> {
+        match self {
+            PageError::Password => Some("password"),
+            PageError::Code => Some("code"),
+            PageError::TooShort { .. } | PageError::Breached | PageError::Unchanged => Some("new_password"),
+            PageError::Differ => Some("new_password_again"),
+            PageError::TooMany { .. } | PageError::Expired | PageError::Full | PageError::Unavailable => None,
+        }
+    }
+
+    /// A form that can be mended is shown again with 200, as browsers are used to.
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            PageError::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
+            PageError::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            PageError::Password
+            | PageError::Code
+            | PageError::TooShort { .. }
+            | PageError::Breached
+            | PageError::Unchanged
+            | PageError::Differ
+            | PageError::Expired
+            | PageError::Full => StatusCode::OK,
+        }
+    }
+}
+
+/// Why there is nowhere to go on to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// A request of the application that cannot be answered; 400.
+    BadRequest,
+    /// No client has this identifier; 400.
+    UnknownClient,
+    /// The client has no such address to be sent back to; 400.
+    BadRedirect,
+    /// The login is too old, or was finished already; 400.
+    Expired,
+    /// The browser sent no cookie; 400.
+    Cookies,
+    /// The user may not; 403.
+    Denied,
+    /// There is no such page; 404.
+    NotFound,
+    /// Something that is needed cannot be reached; 503.
+    Unavailable,
+    /// A fault of durward; 500.
+    Internal,
+}
+
+impl Failure {
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            Failure::BadRequest
+            | Failure::UnknownClient
+            | Failure::BadRedirect
+            | Failure::Expired
+            | Failure::Cookies => StatusCode::BAD_REQUEST,
+            Failure::Denied => StatusCode::FORBIDDEN,
+            Failure::NotFound => StatusCode::NOT_FOUND,
+            Failure::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Failure::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}

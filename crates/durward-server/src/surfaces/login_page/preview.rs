@@ -1,0 +1,72 @@
+//! Each page once, in each language, for the author of a theme: `durward pages preview`.
+
+use askama::Template;
+
+use super::page::{Failure, NewPasswordRules, Page, PageError, Step};
+use super::{LoginPages, style::Style};
+
+/// A file to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreviewFile {
+    /// Its name, such as `en-password.html`.
+    pub name: String,
+    /// What it holds.
+    pub html: String,
+}
+
+/// The page that leads to the others.
+#[derive(Template)]
+#[template(path = "login_page/preview.html")]
+struct PreviewIndex<'v> {
+    style: &'v str,
+    product: &'v str,
+    languages: Vec<(&'v str, Vec<PreviewFile>)>,
+}
+
+impl LoginPages {
+    /// Each page once, in each language, and `index.html`, which leads to them. Names and errors in them are made up.
+    pub fn preview(&self) -> Vec<PreviewFile> {
+        let mut languages = Vec::new();
+        for tag in self.languages.tags() {
+            let file = |(name, page): (&str, Page)| {
+                let (html, _) = self.html(&page, Some(tag))?;
+                Some(PreviewFile { name: format!("{tag}-{name}.html"), html })
+            };
+            languages.push((tag, samples().into_iter().filter_map(file).collect::<Vec<_>>()));
+        }
+        let Style { css, .. } = &self.style;
+        let index = PreviewIndex { style: css, product: &self.product, languages };
+        let html = index.render().unwrap_or_default();
+        let pages = index.languages.into_iter().flat_map(|(_, files)| files);
+        std::iter::once(PreviewFile { name: "index.html".to_owned(), html }).chain(pages).collect()
+    }
+}
+
+/// Pages as users come to see them.
+fn samples() -> Vec<(&'static str, Page)> {
+    let rules = NewPasswordRules { length_min: 8, refuses_breached: true };
+    let scopes = ["openid", "profile", "email", "offline_access", "orders:read"].map(str::to_owned).to_vec();
+    let client = "Example Shop".to_owned();
+    let page = |step| Page { client: Some(client.clone()), ..Page::new("#", "", step) };
+    let known = |step| Page { username: Some("anna".to_owned()), ..page(step) };
+    let wrong = |error, page| Page { error: Some(error), ..page };
+    let failed = |what| page(Step::Failed { what, reference: Some("4711-0815".to_owned()) });
+    let back = Some("https://shop.example.org/".to_owned());
+    vec![
+        ("password", page(Step::Password)),
+        ("password-wrong", wrong(PageError::Password, known(Step::Password))),
+        ("password-too-many", wrong(PageError::TooMany { wait_s: 240 }, known(Step::Password))),
+        ("second-step", known(Step::SecondStep)),
+        ("second-step-wrong", wrong(PageError::Code, known(Step::SecondStep))),
+        ("new-password", known(Step::NewPassword { rules })),
+        (
+            "new-password-wrong",
+            wrong(PageError::TooShort { length_min: 8 }, known(Step::NewPassword { rules })),
+        ),
+        ("consent", known(Step::Consent { client: client.clone(), scopes })),
+        ("sign-out", known(Step::SignOut)),
+        ("signed-out", page(Step::SignedOut { back })),
+        ("failed-unknown-client", failed(Failure::UnknownClient)),
+        ("failed-expired", failed(Failure::Expired)),
+    ]
+}

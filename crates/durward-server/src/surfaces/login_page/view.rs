@@ -1,0 +1,458 @@
+//! Pages as HTML: from the data of a page to the templates in `templates/login_page/`, which escape whatever they are given.
+
+use std::borrow::Cow;
+
+use askama::Template;
+use askama::filters::HtmlSafe;
+use durward_pdp::ir::direction::turns_direction;
+
+use super::language::{Language, Texts};
+use super::logo::Logo;
+use super::page::{Failure, NewPasswordRules, Page, PageError, Step};
+use super::text::{Line, Text, Values};
+use super::theme::{Theme, leads_somewhere};
+
+/// Most characters that are shown of a name; what sends more wants to look like something else.
+const NAME_LENGTH_MAX: usize = 120;
+
+/// What all pages share.
+struct Frame<'v> {
+    language: &'v str,
+    direction: &'static str,
+    scheme: &'static str,
+    title: String,
+    style: &'v str,
+    product: &'v str,
+    logo: Option<&'v Logo>,
+    logo_dark: Option<&'v Logo>,
+    links_label: String,
+    links: Vec<(&'v str, &'v str)>,
+}
+
+/// One field of a form.
+#[derive(Template)]
+#[template(path = "login_page/field.html")]
+struct Field<'v> {
+    name: &'static str,
+    kind: &'static str,
+    autocomplete: &'static str,
+    label: Line<'v>,
+    hint: Option<Line<'v>>,
+    value: Option<&'v str>,
+    is_wrong: bool,
+    /// What else says something of it, by its identifier.
+    described_by: Vec<&'static str>,
+    has_focus: bool,
+}
+
+/// It is a template with its own escaping.
+impl HtmlSafe for Field<'_> {}
+
+/// What was wrong, and the field that it is about.
+struct Problem<'v> {
+    heading: Line<'v>,
+    text: Line<'v>,
+    field: Option<&'static str>,
+}
+
+/// The steps in which something is typed.
+#[derive(Template)]
+#[template(path = "login_page/form.html")]
+struct FormView<'v> {
+    frame: Frame<'v>,
+    action: &'v str,
+    csrf: &'v str,
+    heading: Line<'v>,
+    lead: Option<Line<'v>>,
+    /// Who signs in, and the same as password managers read it.
+    account: Option<(Line<'v>, &'v str)>,
+    problem: Option<Problem<'v>>,
+    rules: Vec<Line<'v>>,
+    fields: Vec<Field<'v>>,
+    submit: Line<'v>,
+}
+
+#[derive(Template)]
+#[template(path = "login_page/consent.html")]
+struct ConsentView<'v> {
+    frame: Frame<'v>,
+    action: &'v str,
+    csrf: &'v str,
+    heading: Line<'v>,
+    lead: Line<'v>,
+    account: Option<Line<'v>>,
+    problem: Option<Problem<'v>>,
+    scopes_lead: Line<'v>,
+    scopes: Vec<Line<'v>>,
+    yes: Line<'v>,
+    no: Line<'v>,
+}
+
+/// What is only read.
+#[derive(Template)]
+#[template(path = "login_page/message.html")]
+struct MessageView<'v> {
+    frame: Frame<'v>,
+    heading: Line<'v>,
+    lead: Line<'v>,
+    /// In English, whatever the page is in.
+    detail: Option<Cow<'v, str>>,
+    reference: Option<Line<'v>>,
+    back: Option<(Line<'v>, &'v str)>,
+}
+
+/// What a page is made with.
+pub(super) struct Maker<'v> {
+    pub(super) theme: &'v Theme,
+    pub(super) style: &'v str,
+    pub(super) product: &'v str,
+    pub(super) language: &'v Language,
+}
+
+/// Names and numbers of a page, as they are shown.
+struct Shown<'p> {
+    product: Cow<'p, str>,
+    client: Cow<'p, str>,
+    user: Cow<'p, str>,
+    reference: Cow<'p, str>,
+    length: String,
+    wait: String,
+}
+
+impl<'p> Shown<'p> {
+    fn of(page: &'p Page, product: &'p str) -> Shown<'p> {
+        let client = match &page.step {
+            Step::Consent { client, .. } => client.as_str(),
+            Step::Password
+            | Step::SecondStep
+            | Step::NewPassword { .. }
+            | Step::SignOut
+            | Step::SignedOut { .. }
+            | Step::Failed { .. } => page.client.as_deref().unwrap_or_default(),
+        };
+        let mut reference = "";
+        if let Step::Failed { reference: Some(said), .. } = &page.step {
+            reference = said;
+        }
+        let length = match (&page.step, page.error) {
+            (_, Some(PageError::TooShort { length_min })) => length_min,
+            (Step::NewPassword { rules }, _) => rules.length_min,
+            _ => 0,
+        };
+        let mut until = String::new();
+        if let Some(PageError::TooMany { wait_s }) = page.error {
+            until = wait(wait_s);
+        }
+        Shown {
+            product: shown(product),
+            client: shown(client),
+            user: shown(page.username.as_deref().unwrap_or_default()),
+            reference: shown(reference),
+            length: length.to_string(),
+            wait: until,
+        }
+    }
+
+    fn values(&self) -> Values<'_> {
+        Values {
+            product: &self.product,
+            client: &self.client,
+            user: &self.user,
+            reference: &self.reference,
+            length: &self.length,
+            wait: &self.wait,
+            ..Values::default()
+        }
+    }
+}
+
+/// A name as it may be shown: nothing in it turns the direction of what stands around it, or is not seen; and no book.
+fn shown(name: &str) -> Cow<'_, str> {
+    let is_odd = |character: char| turns_direction(character) || character.is_control();
+    let is_long = name.chars().nth(NAME_LENGTH_MAX).is_some();
+    if !is_long && !name.contains(is_odd) {
+        return Cow::Borrowed(name);
+    }
+    let mut text: String =
+        name.chars().take(NAME_LENGTH_MAX).map(|it| if is_odd(it) { '\u{fffd}' } else { it }).collect();
+    if is_long {
+        text.push('…');
+    }
+    Cow::Owned(text)
+}
+
+/// A span in units that are the same in all languages.
+fn wait(seconds: u64) -> String {
+    match seconds {
+        0..=90 => format!("{} s", seconds.max(1)),
+        more => format!("{} min", more.div_ceil(60)),
+    }
+}
+
+impl<'v> Maker<'v> {
+    /// The page as HTML.
+    pub(super) fn html(&self, page: &Page) -> Result<String, askama::Error> {
+        let shown = Shown::of(page, self.product);
+        let values = shown.values();
+        let said = Said { maker: self, page, values, texts: &self.language.texts };
+        match &page.step {
+            Step::Password => said.password().render(),
+            Step::SecondStep => said.second_step().render(),
+            Step::NewPassword { rules } => said.new_password(*rules).render(),
+            Step::Consent { scopes, .. } => {
+                let scopes: Vec<Cow<'_, str>> = scopes.iter().map(|scope| self::shown(scope)).collect();
+                said.consent(&scopes).render()
+            }
+            Step::SignOut => said.sign_out().render(),
+            Step::SignedOut { back } => said.signed_out(back.as_deref()).render(),
+            Step::Failed { what, reference } => {
+                let detail = page.detail.as_deref().map(self::shown);
+                said.failed(*what, detail, reference.is_some()).render()
+            }
+        }
+    }
+}
+
+/// One page, in one language.
+struct Said<'p> {
+    maker: &'p Maker<'p>,
+    page: &'p Page,
+    values: Values<'p>,
+    texts: &'p Texts,
+}
+
+impl<'p> Said<'p> {
+    fn line(&self, text: &'p Text) -> Line<'p> {
+        text.fill(&self.values)
+    }
+
+    fn frame(&self, heading: &Line<'_>) -> Frame<'p> {
+        let Maker { theme, style, language, .. } = *self.maker;
+        let heading = heading.plain();
+        let title = if self.page.error.is_some() {
+            self.texts.title_error.fill(&Values { title: &heading, ..self.values }).plain()
+        } else {
+            heading
+        };
+        let tag = language.tag.as_str();
+        Frame {
+            language: tag,
+            direction: language.direction.word(),
+            scheme: theme.scheme.css(),
+            title: format!("{title} – {}", self.values.product),
+            style,
+            product: self.values.product,
+            logo: theme.logo.as_ref(),
+            logo_dark: theme.logo_dark.as_ref(),
+            links_label: self.line(&self.texts.links).plain(),
+            links: theme.links.iter().map(|link| (link.text(tag), link.href.as_str())).collect(),
+        }
+    }
+
+    /// What was wrong. It leads to its field where that is on the page.
+    fn problem(&self, fields: &[Field<'_>]) -> Option<Problem<'p>> {
+        let error = self.page.error?;
+        let texts = self.texts;
+        let text = match error {
+            PageError::Password => &texts.error_password,
+            PageError::Code => &texts.error_code,
+            PageError::TooMany { .. } => &texts.error_too_many,
+            PageError::TooShort { .. } => &texts.error_too_short,
+            PageError::Breached => &texts.error_breached,
+            PageError::Unchanged => &texts.error_unchanged,
+            PageError::Differ => &texts.error_differ,
+            PageError::Expired => &texts.error_expired,
+            PageError::Full => &texts.error_full,
+            PageError::Unavailable => &texts.error_unavailable,
+        };
+        let field = error.field().filter(|name| fields.iter().any(|field| field.name == *name));
+        Some(Problem { heading: self.line(&texts.error_heading), text: self.line(text), field })
+    }
+
+    fn lead_to_client(&self) -> Option<Line<'p>> {
+        self.page.client.as_ref().map(|_| self.line(&self.texts.password_lead))
+    }
+
+    fn account(&self) -> Option<(Line<'p>, &'p str)> {
+        self.page.username.as_deref().map(|name| (self.line(&self.texts.account), name))
+    }
+
+    fn field(
+        &self,
+        name: &'static str,
+        label: &'p Text,
+        kind: &'static str,
+        autocomplete: &'static str,
+    ) -> Field<'p> {
+        let is_wrong = self.page.error.and_then(PageError::field) == Some(name);
+        let label = self.line(label);
+        Field {
+            name,
+            kind,
+            autocomplete,
+            label,
+            hint: None,
+            value: None,
+            is_wrong,
+            described_by: Vec::new(),
+            has_focus: is_wrong,
+        }
+    }
+
+    fn form(
+        &self,
+        heading: &'p Text,
+        lead: Option<Line<'p>>,
+        mut fields: Vec<Field<'p>>,
+        submit: &'p Text,
+    ) -> FormView<'p> {
+        for field in fields.iter_mut().filter(|field| field.is_wrong) {
+            field.described_by.insert(0, "error");
+        }
+        // Whoever comes anew begins to type at once; whoever comes again begins where something is wrong.
+        if !fields.iter().any(|field| field.has_focus)
+            && let Some(first) = fields.iter_mut().find(|field| field.value.is_none())
+        {
+            first.has_focus = true;
+        }
+        let heading = self.line(heading);
+        FormView {
+            frame: self.frame(&heading),
+            action: &self.page.action,
+            csrf: &self.page.csrf,
+            heading,
+            lead,
+            account: None,
+            problem: self.problem(&fields),
+            rules: Vec::new(),
+            fields,
+            submit: self.line(submit),
+        }
+    }
+
+    fn password(&self) -> FormView<'p> {
+        let texts = self.texts;
+        let mut username = self.field("username", &texts.username, "text", "username");
+        username.value = self.page.username.as_deref();
+        username.is_wrong = self.page.error == Some(PageError::Password);
+        let password = self.field("password", &texts.password, "password", "current-password");
+        let fields = vec![username, password];
+        self.form(&texts.password_heading, self.lead_to_client(), fields, &texts.password_submit)
+    }
+
+    fn second_step(&self) -> FormView<'p> {
+        let texts = self.texts;
+        let mut code = self.field("code", &texts.code, "text", "one-time-code");
+        code.hint = Some(self.line(&texts.code_hint));
+        code.described_by.push("code-hint");
+        let lead = Some(self.line(&texts.code_lead));
+        let form = self.form(&texts.code_heading, lead, vec![code], &texts.code_submit);
+        FormView { account: self.account(), ..form }
+    }
+
+    fn new_password(&self, rules: NewPasswordRules) -> FormView<'p> {
+        let texts = self.texts;
+        let field = |name, label| self.field(name, label, "password", "new-password");
+        let mut password = field("new_password", &texts.new_password);
+        let again = field("new_password_again", &texts.new_password_again);
+        let mut said = Vec::new();
+        if rules.length_min > 1 {
+            said.push(self.line(&texts.new_password_length));
+        }
+        if rules.refuses_breached {
+            said.push(self.line(&texts.new_password_breached));
+        }
+        if !said.is_empty() {
+            password.described_by.push("rules");
+        }
+        let (lead, fields) = (Some(self.line(&texts.new_password_lead)), vec![password, again]);
+        let form = self.form(&texts.new_password_heading, lead, fields, &texts.new_password_submit);
+        FormView { account: self.account(), rules: said, ..form }
+    }
+
+    fn consent(&self, scopes: &'p [Cow<'p, str>]) -> ConsentView<'p> {
+        let texts = self.texts;
+        let heading = self.line(&texts.consent_heading);
+        let in_words = |scope: &'p Cow<'p, str>| match self.maker.language.scopes.get(scope.as_ref()) {
+            Some(text) => self.line(text),
+            None => texts.scope_other.fill(&Values { scope, ..self.values }),
+        };
+        let scopes_lead = if scopes.is_empty() { &texts.consent_no_scopes } else { &texts.consent_scopes };
+        ConsentView {
+            frame: self.frame(&heading),
+            action: &self.page.action,
+            csrf: &self.page.csrf,
+            heading,
+            lead: self.line(&texts.consent_lead),
+            account: self.account().map(|(line, _)| line),
+            problem: self.problem(&[]),
+            scopes_lead: self.line(scopes_lead),
+            scopes: scopes.iter().map(in_words).collect(),
+            yes: self.line(&texts.consent_yes),
+            no: self.line(&texts.consent_no),
+        }
+    }
+
+    fn sign_out(&self) -> FormView<'p> {
+        let texts = self.texts;
+        let lead = Some(self.line(&texts.sign_out_lead));
+        let form = self.form(&texts.sign_out_heading, lead, Vec::new(), &texts.sign_out_submit);
+        FormView { account: self.account(), ..form }
+    }
+
+    fn signed_out(&self, back: Option<&'p str>) -> MessageView<'p> {
+        let texts = self.texts;
+        let heading = self.line(&texts.signed_out_heading);
+        let back = back.filter(|back| leads_somewhere(back));
+        MessageView {
+            frame: self.frame(&heading),
+            heading,
+            lead: self.line(&texts.signed_out_lead),
+            detail: None,
+            reference: None,
+            back: back.map(|back| (self.line(&texts.signed_out_back), back)),
+        }
+    }
+
+    fn failed(&self, what: Failure, detail: Option<Cow<'p, str>>, has_reference: bool) -> MessageView<'p> {
+        let texts = self.texts;
+        let heading = self.line(&texts.failed_heading);
+        let lead = match what {
+            Failure::BadRequest => &texts.failed_bad_request,
+            Failure::UnknownClient => &texts.failed_unknown_client,
+            Failure::BadRedirect => &texts.failed_bad_redirect,
+            Failure::Expired => &texts.failed_expired,
+            Failure::Cookies => &texts.failed_cookies,
+            Failure::Denied => &texts.failed_denied,
+            Failure::NotFound => &texts.failed_not_found,
+            Failure::Unavailable => &texts.failed_unavailable,
+            Failure::Internal => &texts.failed_internal,
+        };
+        MessageView {
+            frame: self.frame(&heading),
+            heading,
+            lead: self.line(lead),
+            detail,
+            reference: has_reference.then(|| self.line(&texts.failed_reference)),
+            back: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_would_turn_what_stands_around_them_do_not() {
+        assert_eq!(shown("שלום"), "שלום");
+        assert_eq!(shown("a\u{202e}b\u{2069}c\nd\0"), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}");
+        assert_eq!(shown(&"ü".repeat(500)).chars().count(), NAME_LENGTH_MAX + 1);
+        assert!(matches!(shown("Anna"), Cow::Borrowed("Anna")));
+    }
+
+    #[test]
+    fn a_wait_is_never_told_shorter_than_it_is() {
+        assert_eq!([0, 1, 90, 91, 120, 121].map(wait), ["1 s", "1 s", "90 s", "2 min", "2 min", "3 min"]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Tokens for users who logged in with a browser: for the code that it carried, and for each refresh token that follows.
+
+use std::time::Duration;
+
+use durward_session::identity::audit::{AuditEvent, Kind};
+use durward_session::identity::jwt::Request;
+use durward_session::identity::{IdentityError, Moment};
+use hyper::StatusCode;
+use serde::Serialize;
+use serde_json::json;
+
+use super::refusal::Refusal;
+use super::{ClientRequest, json as answer_of};
+use crate::access::issued::grant::{GRANT, NotTaken, Taken};
+use crate::access::issued::id_token::acr;
+use crate::access::issued::subject;
+use crate::access::issued::user_claims::OPENID;
+use crate::base::settings::ClientGrant;
+use crate::surfaces::http::Answer;
+
+/// RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3.
+#[derive(Serialize)]
+struct Given<'g> {
+    access_token: &'g str,
+    token_type: &'static str,
+    expires_in: u64,
+    scope: &'g str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_token: Option<String>,
+}
+
+pub(super) async fn of_code(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
+    may(request, ClientGrant::AuthorizationCode)?;
+    let (code, redirect_uri) = (request.form.need("code")?, request.form.need("redirect_uri")?);
+    let verifier = request.form.get("code_verifier");
+    let taken = request.issued.take_code(code, request.client, redirect_uri, verifier, request.now).await;
+    give(request, taken).await
+}
+
+pub(super) async fn of_refresh_token(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
+    may(request, ClientGrant::RefreshToken)?;
+    let token = request.form.need("refresh_token")?;
+    let taken = request.issued.take_refresh_token(token, request.client, request.now).await;
+    give(request, taken).await
+}
+
+fn may(request: &ClientRequest<'_>, grant: ClientGrant) -> Result<(), Refusal> {
+    if request.client.may(grant) {
+        return Ok(());
+    }
+    Err(Refusal::unauthorized("this client may not use this grant"))
+}
+
+async fn give(request: &ClientRequest<'_>, taken: Result<Taken, NotTaken>) -> Result<Answer, Refusal> {
+    let taken = match taken {
+        Ok(taken) => taken,
+        Err(NotTaken::Invalid) => return Err(Refusal::grant()),
+        Err(NotTaken::Again) => {
+            let detail = "a code or refresh token was used again: its grant has ended";
+            note(request, AuditEvent::new(Kind::Revoked).detail(detail)).await;
+            return Err(Refusal::grant());
+        }
+        Err(NotTaken::Unavailable) => {
+            return Err(Refusal::unavailable("the session cannot be asked about; try again"));
+        }
+    };
+    let scopes = narrowed(request, &taken)?;
+    // A token does not outlive its session's last possible moment.
+    let lifetime = request.issued.settings.token_lifetime().min(taken.session.ends.since(request.now));
+    if lifetime < Duration::from_secs(1) {
+        return Err(Refusal::grant());
+    }
+    let made = make(request, &taken, &scopes, lifetime, request.now);
+    let (access_token, id_token, refresh_token) = made.map_err(|error| {
+        tracing::error!(%error, client = request.client.id, "a token could not be made");
+        Refusal::unavailable("the token could not be made; log in again")
+    })?;
+    if request.client.backchannel_logout_uri.is_some()
+        && !request.issued.participants.note(&taken.who, &request.client.id)
+    {
+        tracing::warn!(client = request.client.id, "too many sessions to tell this client when one ends");
+    }
+    let event = AuditEvent::new(Kind::TokenIssued).of(&taken.who.user).session(taken.who.id);
+    note(request, event.detail(&format!("for {}", audience(request, &taken).join(" ")))).await;
+    let given = Given {
+        access_token: &access_token,
+        token_type: "Bearer",
+        expires_in: lifetime.as_secs(),
+        scope: &scopes,
+        refresh_token,
+        id_token,
+    };
+    Ok(answer_of(StatusCode::OK, &given))
+}
+
+type Made = (String, Option<String>, Option<String>);
+
+fn make(
+    request: &ClientRequest<'_>,
+    taken: &Taken,
+    scopes: &str,
+    lifetime: Duration,
+    now: Moment,
+) -> Result<Made, IdentityError> {
+    let (issued, client) = (request.issued, request.client);
+    let more = [
+        ("realm", json!(taken.who.user.realm())),
+        ("level", json!(taken.level())),
+        ("acr", json!(acr(taken.level()))),
+        ("auth_time", json!(taken.auth_time_s())),
+        (GRANT, json!(taken.name().to_string())),
+    ];
+    let token = Request {
+        issuer: &issued.issuer,
+        subject: &subject::of_user(&taken.who.user),
+        audience: &audience(request, taken),
+        lifetime,
+        client: Some(&client.id),
+        scope: (!scopes.is_empty()).then_some(scopes),
+        session: Some(&taken.who.id.to_string()),
+        more: more.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+    };
+    let access_token = issued.keys.issue(client.algorithm, now, token)?;
+    let is_openid = taken.grant.scopes.iter().any(|scope| scope == OPENID);
+    let id_token =
+        is_openid.then(|| issued.id_token(client, taken, &access_token, lifetime, now)).transpose()?;
+    let may_refresh = client.may(ClientGrant::RefreshToken);
+    let refresh_token = may_refresh.then(|| issued.refresh_token(taken)).transpose()?;
+    Ok((access_token, id_token, refresh_token))
+}
+
+/// The issuer, which says more of the user, and those that were named.
+fn audience<'a>(request: &'a ClientRequest<'_>, taken: &'a Taken) -> Vec<&'a str> {
+    let resources = taken.grant.resources.iter().map(String::as_str);
+    std::iter::once(request.issued.issuer.as_str()).chain(resources).collect()
+}
+
+/// What was granted, or the part of it that is asked for (RFC 6749, 6); without what the client may not have any more.
+fn narrowed(request: &ClientRequest<'_>, taken: &Taken) -> Result<String, Refusal> {
+    let is_allowed = |scope: &&String| request.client.scopes.contains(scope);
+    let granted: Vec<&str> = taken.grant.scopes.iter().filter(is_allowed).map(String::as_str).collect();
+    let Some(wanted) = request.form.get("scope") else { return Ok(granted.join(" ")) };
+    let wanted: Vec<&str> = wanted.split(' ').filter(|scope| !scope.is_empty()).collect();
+    if wanted.iter().all(|scope| granted.contains(scope)) {
+        Ok(wanted.join(" "))
+    } else {
+        Err(Refusal::scope())
+    }
+}
+
+async fn note(request: &ClientRequest<'_>, event: AuditEvent) {
+    if let Some(service) = request.service {
+        service.audit(event.address(&request.address.to_string()).by(&request.client.id)).await;
+    }
+}

@@ -1,0 +1,32 @@
+//! `/oauth2/par` (RFC 9126): a client says what it will ask for before it sends the browser, which carries only a name.
+
+use hyper::StatusCode;
+use serde_json::json;
+
+use super::refusal::Refusal;
+use super::{ClientRequest, json as answer_of};
+use crate::access::issued::authorization::{NotAuthorized, PUSHED_S};
+use crate::surfaces::http::Answer;
+
+pub(super) fn answer(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
+    if request.service.is_none() {
+        return Err(Refusal::unavailable("there are no users on this server"));
+    }
+    let form = &request.form;
+    if form.get("request_uri").is_some() {
+        return Err(Refusal::request("a request that is pushed names no other one"));
+    }
+    if form.get("client_id").is_some_and(|id| id != request.client.id) {
+        return Err(Refusal::request("`client_id` names another client"));
+    }
+    let authorization = request.issued.requested(request.client, form.parameters(), request.now);
+    let authorization = authorization.map_err(|wrong| match wrong {
+        NotAuthorized::Here(description) => Refusal::request(description),
+        NotAuthorized::Client(error) => Refusal::of_authorization(error.error, error.description),
+    })?;
+    let name = request.issued.push(authorization, request.now).map_err(|error| {
+        tracing::error!(%error, client = request.client.id, "a request could not be pushed");
+        Refusal::request("the request is too long, or cannot be taken now")
+    })?;
+    Ok(answer_of(StatusCode::CREATED, &json!({ "request_uri": name, "expires_in": PUSHED_S })))
+}

@@ -1,0 +1,169 @@
+//! Tells applications that a session has ended (OpenID Connect Back-Channel Logout): those that got tokens from it on this node.
+//!
+//! A task hears of every session that is ended on any node, and looks now and then after those that ended by themselves. An application
+//! that does not answer is asked some times more, and then no more: its tokens are over by themselves within minutes.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use durward_net::connect::Connector;
+use durward_net::http::HttpClient;
+use durward_session::Service;
+use durward_session::identity::Moment;
+use durward_session::identity::session::{SessionId, User};
+use durward_wire::percent::form_encoded;
+use http_body_util::Full;
+use hyper::header::{self, HeaderValue};
+use hyper::{Method, Request, Uri};
+use tokio::sync::Semaphore;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+use crate::access::issued::participants::Participation;
+use crate::access::issued::{Issued, subject};
+use crate::base::Clock;
+use crate::base::settings::{ConfigError, OauthClientSettings, Settings};
+
+/// How often it is looked which sessions have ended by themselves.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+
+/// How many applications are told at once.
+const AT_ONCE_MAX: usize = 16;
+
+/// How many wait to be told. Of those beyond it, nobody is told.
+const WAITING_MAX: usize = 10_000;
+
+/// How long an application may take to answer.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// How long it is waited before it is asked again, each time.
+const AGAIN_AFTER: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(25)];
+
+pub(super) struct Backchannel {
+    issued: Weak<Issued>,
+    service: Service,
+    http: HttpClient,
+    clock: Clock,
+    /// One for each that may wait.
+    waiting: Arc<Semaphore>,
+    /// One for each that may be told at once.
+    telling: Arc<Semaphore>,
+}
+
+impl Backchannel {
+    /// # Errors
+    /// Authorities that cannot be used.
+    pub(super) fn new(
+        settings: &Settings,
+        issued: &Arc<Issued>,
+        service: &Service,
+        clock: &Clock,
+    ) -> Result<Arc<Backchannel>, ConfigError> {
+        let sources = &settings.sources;
+        let connector = Connector::new(sources.authorities.as_deref(), sources.connect_time_max())
+            .map_err(|error| ConfigError::of_setting("sources.authorities", error.to_string()))?;
+        Ok(Arc::new(Backchannel {
+            issued: Arc::downgrade(issued),
+            service: service.clone(),
+            http: HttpClient::new(connector, Duration::ZERO, 0),
+            clock: Arc::clone(clock),
+            waiting: Arc::new(Semaphore::new(WAITING_MAX)),
+            telling: Arc::new(Semaphore::new(AT_ONCE_MAX)),
+        }))
+    }
+
+    /// Begins to follow sessions, until the server is gone. Nothing where no runtime runs: settings are being checked then.
+    pub(super) fn start(self: Arc<Backchannel>) {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(self.follow());
+        }
+    }
+
+    async fn follow(self: Arc<Backchannel>) {
+        let mut ended = self.service.ended_sessions();
+        let mut looks = interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let news = tokio::select! {
+                news = ended.recv() => Some(news),
+                _ = looks.tick() => None,
+            };
+            let Some(issued) = self.issued.upgrade() else { return };
+            let sessions = match news {
+                Some(Ok(revocation)) => issued.participants.of(&revocation),
+                // Some were missed, or it is time to look.
+                Some(Err(RecvError::Lagged(_))) | None => issued.participants.sessions(),
+                Some(Err(RecvError::Closed)) => return,
+            };
+            for (user, session) in sessions {
+                self.look(&issued, &user, session);
+            }
+        }
+    }
+
+    /// Tells the applications of a session, if it has ended as far as this node knows.
+    fn look(self: &Arc<Backchannel>, issued: &Arc<Issued>, user: &User, session: SessionId) {
+        if self.service.lives_here(user, session) {
+            return;
+        }
+        let Some(participation) = issued.participants.take(session) else { return };
+        for client in &participation.clients {
+            let Some(client) = issued.client(client) else { continue };
+            let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() else {
+                tracing::warn!(
+                    client = client.id,
+                    "too many applications wait to be told of sessions that ended"
+                );
+                return;
+            };
+            let (own, participation) = (Arc::clone(self), participation.clone());
+            tokio::spawn(async move {
+                own.tell(&client, &participation).await;
+                drop(place);
+            });
+        }
+    }
+
+    async fn tell(&self, client: &OauthClientSettings, participation: &Participation) {
+        let Some(place) = &client.backchannel_logout_uri else { return };
+        let mut waits = AGAIN_AFTER.iter();
+        loop {
+            let told = self.post(client, place, participation).await;
+            let Err(why) = told else { return };
+            let Some(wait) = waits.next() else {
+                tracing::warn!(
+                    client = client.id,
+                    why,
+                    "an application could not be told that a session has ended"
+                );
+                return;
+            };
+            sleep(*wait).await;
+        }
+    }
+
+    async fn post(
+        &self,
+        client: &OauthClientSettings,
+        place: &str,
+        participation: &Participation,
+    ) -> Result<(), String> {
+        let Ok(_one_of_few) = self.telling.acquire().await else { return Ok(()) };
+        let Some(issued) = self.issued.upgrade() else { return Ok(()) };
+        let sub = subject::of_user(&participation.user);
+        let now = Moment::of((self.clock)());
+        let token = issued.logout_token(client, &sub, participation.session, now);
+        let mut body = "logout_token=".to_owned();
+        form_encoded(&token.map_err(|error| error.to_string())?, &mut body);
+        let mut request = Request::new(Full::new(Bytes::from(body)));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = place.parse::<Uri>().map_err(|error| error.to_string())?;
+        let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+        request.headers_mut().insert(header::CONTENT_TYPE, form);
+        let answer = timeout(ANSWER_TIME_MAX, self.http.send(request)).await;
+        let answer = answer.map_err(|_| "no answer in time".to_owned())?;
+        let status = answer.map_err(|error| error.to_string())?.status();
+        if status.is_success() { Ok(()) } else { Err(format!("it answered {status}")) }
+    }
+}

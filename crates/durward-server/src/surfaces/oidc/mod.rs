@@ -1,0 +1,188 @@
+//! `/oauth2/authorize` and what belongs to it: users log in with a browser, and applications learn who they are (OpenID Connect).
+//!
+//! ```text
+//!   application ---> authorize ---> is there a session, new enough and of the level? ---> a code, back to the application
+//!                                     | no                                   ^
+//!                                     v                                      |
+//!                                   pages ---> interaction: password, second step, consent
+//! ```
+//!
+//! What a browser is in the middle of is sealed into the form that it sends back ([`interaction`]); its session is a cookie. No node
+//! keeps anything of a login that is not finished. [`userinfo`] says who a token is about, [`logout`] ends a session, and
+//! [`backchannel`] tells applications of sessions that have ended. Codes are exchanged at the token endpoint, in `surfaces/oauth`.
+
+mod authorize;
+mod backchannel;
+mod consent;
+mod cookies;
+mod interaction;
+mod logout;
+mod pages;
+mod redirect;
+mod userinfo;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use durward_session::Service;
+use durward_session::identity::Moment;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, StatusCode};
+
+use crate::access::issued::Issued;
+use crate::base::Clock;
+use crate::base::parameters::Parameters;
+use crate::base::settings::{ConfigError, Settings};
+use crate::surfaces::http::body::Bodies;
+use crate::surfaces::http::problem::Problem;
+use crate::surfaces::http::{Answer, Form, text_of};
+use crate::surfaces::login_page::{LoginPages, Page};
+use backchannel::Backchannel;
+use cookies::CookieNames;
+use pages::Message;
+
+/// Most bytes of a body: an interaction that is sealed fits, and the fields beside it.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// Where forms are sent.
+const INTERACTION: &str = "/oauth2/login";
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    Authorize,
+    Interaction,
+    UserInfo,
+    Logout,
+}
+
+/// What browsers are answered with.
+pub(crate) struct Surface {
+    issued: Arc<Issued>,
+    service: Service,
+    bodies: Arc<Bodies>,
+    pages: LoginPages,
+    cookies: CookieNames,
+    clock: Clock,
+}
+
+/// One request, with its body read.
+struct BrowserRequest<'a> {
+    surface: &'a Surface,
+    issued: &'a Issued,
+    service: &'a Service,
+    headers: &'a HeaderMap,
+    is_post: bool,
+    parameters: Parameters,
+    address: IpAddr,
+    now: Moment,
+}
+
+impl Surface {
+    /// Nothing where there are no users, or no tokens.
+    ///
+    /// # Errors
+    /// Authorities that cannot be used.
+    pub(crate) fn new(
+        settings: &Settings,
+        issued: Option<&Arc<Issued>>,
+        bodies: &Arc<Bodies>,
+        pages: LoginPages,
+        clock: &Clock,
+    ) -> Result<Option<Surface>, ConfigError> {
+        let Some(issued) = issued else { return Ok(None) };
+        let Some(service) = issued.service.clone() else { return Ok(None) };
+        Backchannel::new(settings, issued, &service, clock)?.start();
+        Ok(Some(Surface {
+            issued: Arc::clone(issued),
+            service,
+            bodies: Arc::clone(bodies),
+            pages,
+            cookies: CookieNames::new(settings.identity.cookie_secure),
+            clock: Arc::clone(clock),
+        }))
+    }
+
+    /// Answers one request.
+    pub(crate) async fn answer(
+        &self,
+        address: IpAddr,
+        ask: Ask,
+        request: hyper::Request<Incoming>,
+    ) -> Answer {
+        let (head, body) = request.into_parts();
+        let is_post = head.method == Method::POST;
+        let body = match self.bodies.receive_within(body, (BODY_BYTES_MAX, "oauth.body")).await {
+            Ok(body) => body,
+            Err(problem) => return problem.into_answer(Form::Json),
+        };
+        if ask == Ask::UserInfo {
+            return userinfo::answer(&self.issued, &self.service, &head.headers, self.now()).await;
+        }
+        if is_post && !is_form(&head.headers) {
+            let detail = "the body must be `application/x-www-form-urlencoded`";
+            return Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail).into_answer(Form::Json);
+        }
+        let text = if is_post { &*body } else { head.uri.query().unwrap_or_default().as_bytes() };
+        let parameters = match Parameters::read(text) {
+            Ok(parameters) => parameters,
+            Err(error) => {
+                let language = text_of(&head.headers, &header::ACCEPT_LANGUAGE);
+                return self.pages.render(&Message::Impossible(error.to_string()).page(), language);
+            }
+        };
+        let request = BrowserRequest {
+            surface: self,
+            issued: &self.issued,
+            service: &self.service,
+            headers: &head.headers,
+            is_post,
+            parameters,
+            address,
+            now: self.now(),
+        };
+        match ask {
+            Ask::Authorize => authorize::answer(&request).await,
+            Ask::Interaction => interaction::answer(&request).await,
+            Ask::Logout => logout::answer(&request).await,
+            Ask::UserInfo => {
+                Problem::new(StatusCode::NOT_FOUND, "there is nothing here").into_answer(Form::Json)
+            }
+        }
+    }
+
+    fn now(&self) -> Moment {
+        Moment::of((self.clock)())
+    }
+}
+
+impl BrowserRequest<'_> {
+    /// A page, in the browser's language.
+    fn page(&self, page: &Page) -> Answer {
+        self.surface.pages.render(page, text_of(self.headers, &header::ACCEPT_LANGUAGE))
+    }
+
+    /// A page that is no step of a login.
+    fn message(&self, message: Message) -> Answer {
+        self.page(&message.page())
+    }
+}
+
+/// Lets pages of any site ask who a token is about (Fetch Standard, 3.2): they show it in a header.
+pub(crate) fn allow_pages(headers: &mut HeaderMap) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("authorization"));
+}
+
+/// The answer where there are no users, or no tokens.
+pub(crate) fn absent() -> Answer {
+    Problem::new(StatusCode::NOT_FOUND, "there are no users: see `[identity]`").into_answer(Form::Json)
+}
+
+fn is_form(headers: &HeaderMap) -> bool {
+    let media_type = text_of(headers, &header::CONTENT_TYPE).unwrap_or_default();
+    let name = media_type.split(';').next().unwrap_or_default().trim();
+    name.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}

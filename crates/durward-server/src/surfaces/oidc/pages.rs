@@ -1,0 +1,38 @@
+//! Pages that are no step of a login.
+
+use crate::surfaces::login_page::{Failure, Page, Step};
+
+/// A page without a form, or with a button only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Message {
+    /// The request cannot be granted, and the application cannot be told. The reason is for its developer.
+    Impossible(String),
+    /// The form was too old, or of another browser.
+    Over,
+    /// It cannot be done at the moment.
+    Unavailable,
+    /// Whether to log out: a form that sends `csrf` back.
+    LogoutAsked {
+        action: &'static str,
+        csrf: String,
+        /// Where the browser is sent then.
+        redirect_uri: Option<String>,
+    },
+    LoggedOut,
+}
+
+impl Message {
+    /// The page that says so.
+    pub(super) fn page(self) -> Page {
+        let failed = |what| Page::of(Step::Failed { what, reference: None });
+        match self {
+            Message::Impossible(why) => Page { detail: Some(why), ..failed(Failure::BadRequest) },
+            Message::Over => failed(Failure::Expired),
+            Message::Unavailable => failed(Failure::Unavailable),
+            Message::LogoutAsked { action, csrf, redirect_uri } => {
+                Page { redirect_uri, ..Page::new(action, csrf, Step::SignOut) }
+            }
+            Message::LoggedOut => Page::of(Step::SignedOut { back: None }),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What users change of their own account: the password, and the second step.
+
+use hyper::StatusCode;
+use hyper::header;
+use serde::{Deserialize, Serialize};
+
+use super::sessions::{Done, no_cookie};
+use super::users::{no_parameters, of_account};
+use super::{Answered, ApiRequest, Way, in_words, json, ok};
+
+/// What devices call codes of this server.
+const ISSUER: &str = "durward";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PasswordBody {
+    old_password: String,
+    new_password: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnrolBody {
+    password: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfirmBody {
+    enrolment: String,
+    code: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CodeBody {
+    code: String,
+}
+
+#[derive(Serialize)]
+struct SecondStepView {
+    second_step: bool,
+    recovery_codes_left: usize,
+}
+
+#[derive(Serialize)]
+struct EnrolmentView<'e> {
+    enrolment: &'e str,
+    /// For people who type it.
+    secret: String,
+    /// For a picture that a device reads.
+    uri: String,
+    until: String,
+}
+
+#[derive(Serialize)]
+struct RecoveryView {
+    recovery_codes: Vec<String>,
+}
+
+pub(super) async fn password(request: &ApiRequest<'_>) -> Answered {
+    no_parameters(request)?;
+    let PasswordBody { old_password, new_password } = request.read()?;
+    let (token, way) = request.shown()?;
+    let (accounts, address) = (request.service.accounts(), request.call.client.ip());
+    let changed = accounts.change_own_password(token, &old_password, &new_password, address).await;
+    changed.map_err(|why| of_account(&why))?;
+    let mut answer = json(StatusCode::OK, &Done { done: true });
+    if way == Way::Cookie {
+        // Its session is over.
+        answer.headers_mut().append(header::SET_COOKIE, no_cookie(request)?);
+    }
+    Ok(answer)
+}
+
+pub(super) async fn second_step(request: &ApiRequest<'_>) -> Answered {
+    no_parameters(request)?;
+    let account = request.service.accounts().own(request.token()?).await.map_err(|why| of_account(&why))?;
+    let left = account.second_step.as_ref().map_or(0, |second| second.recovery.left());
+    ok(&SecondStepView { second_step: account.second_step.is_some(), recovery_codes_left: left })
+}
+
+pub(super) async fn enrol(request: &ApiRequest<'_>) -> Answered {
+    no_parameters(request)?;
+    let EnrolBody { password } = request.read()?;
+    let (accounts, address) = (request.service.accounts(), request.call.client.ip());
+    let begun = accounts.begin_second_step(request.token()?, &password, address).await;
+    let begun = begun.map_err(|why| of_account(&why))?;
+    ok(&EnrolmentView {
+        enrolment: &begun.enrolment,
+        secret: begun.totp.secret_text(),
+        uri: begun.totp.to_uri(ISSUER, begun.user.subject()),
+        until: in_words(begun.until),
+    })
+}
+
+pub(super) async fn confirm(request: &ApiRequest<'_>) -> Answered {
+    no_parameters(request)?;
+    let ConfirmBody { enrolment, code } = request.read()?;
+    let (accounts, address) = (request.service.accounts(), request.call.client.ip());
+    let confirmed = accounts.confirm_second_step(request.token()?, &enrolment, &code, address).await;
+    ok(&RecoveryView { recovery_codes: confirmed.map_err(|why| of_account(&why))? })
+}
+
+pub(super) async fn remove(request: &ApiRequest<'_>) -> Answered {
+    no_parameters(request)?;
+    let CodeBody { code } = request.read()?;
+    let (accounts, address) = (request.service.accounts(), request.call.client.ip());
+    let removed = accounts.remove_second_step(request.token()?, &code, address).await;
+    removed.map_err(|why| of_account(&why))?;
+    ok(&Done { done: true })
+}

@@ -1,0 +1,237 @@
+//! What users change of their own account: the password and the second step. Whoever only holds the session cannot: each change
+//! wants the password or a code, and wrong ones count as those of logins do.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use durward_identity::Moment;
+use durward_identity::SystemEntropy;
+use durward_identity::login::CredentialKind;
+use durward_identity::protocol::Lack;
+use durward_identity::session::{Purpose, User};
+use durward_identity::user::{
+    Account, AccountSwap, LoginFailure, Password, PasswordCheck, RecoveryCodes, SecondStep, Totp, UserWrites,
+};
+use tokio::sync::oneshot;
+
+use super::Service;
+use super::accounts::{Accounts, KeptUsers};
+use super::login::words;
+use crate::counters::Counter;
+use crate::outcome::{AccountFailed, Administrator, Failed, Refused};
+
+/// How long somebody may take from the secret to the first code of it.
+const ENROLMENT_LIFETIME: Duration = Duration::from_secs(600);
+
+/// A second step that is shown to its user, and not yet theirs.
+#[derive(Clone)]
+pub struct Enrolment {
+    /// What the user brings back with a code of the device.
+    pub enrolment: String,
+    /// How the device makes codes.
+    pub totp: Totp,
+    /// Whose it is.
+    pub user: User,
+    /// Until when the code may come.
+    pub until: Moment,
+}
+
+impl Accounts {
+    /// What is known of the token's user.
+    ///
+    /// # Errors
+    /// The token is refused, or there is no such user any more.
+    pub async fn own(&self, token: &str) -> Result<Account, AccountFailed> {
+        let who = self.0.validate(token, Purpose::Use).await.map_err(Failed::from)?;
+        self.0.account(&who.user).await?.ok_or(AccountFailed::NoUser)
+    }
+
+    /// Gives the token's user another password, if they know the old one. All their sessions are over, also this one. Whose it was.
+    ///
+    /// # Errors
+    /// The token is refused, the old password is wrong, too many were, the new one is not taken, or it cannot be done.
+    pub async fn change_own_password(
+        &self,
+        token: &str,
+        old: &str,
+        new: &str,
+        address: IpAddr,
+    ) -> Result<User, AccountFailed> {
+        let (user, kept) = self.owner(token).await?;
+        self.confirm(&user, Secret::Password(old.to_owned()), address).await?;
+        let Some(password) = self.hashed(&kept, Some(new)).await? else { return Ok(user) };
+        let set = move |account: &mut Account, now: Moment| {
+            account.password = Some(password.clone());
+            account.password_since_ms = now.ms();
+            Ok(())
+        };
+        self.change_own(&user, kept, set).await?;
+        Ok(user)
+    }
+
+    /// Begins a second step for the token's user, who has none and knows the password.
+    ///
+    /// # Errors
+    /// The token is refused, the password is wrong, too many were, or the user has a second step.
+    pub async fn begin_second_step(
+        &self,
+        token: &str,
+        password: &str,
+        address: IpAddr,
+    ) -> Result<Enrolment, AccountFailed> {
+        let (user, kept) = self.owner(token).await?;
+        has_none_yet(&kept, &user)?;
+        self.confirm(&user, Secret::Password(password.to_owned()), address).await?;
+        let totp = Totp::generate(&SystemEntropy).map_err(Failed::Directory)?;
+        let until = self.0.now().plus(ENROLMENT_LIFETIME);
+        let enrolment = self.0.0.enrolments.make(&user, &totp, until);
+        Ok(Enrolment { enrolment, totp, user, until })
+    }
+
+    /// Makes the second step that was begun the user's, by a code of their device. The recovery codes, shown only now.
+    ///
+    /// # Errors
+    /// The token is refused, the enrolment is none of this user's or is over, the code is wrong, too many were, or the user has a
+    /// second step.
+    pub async fn confirm_second_step(
+        &self,
+        token: &str,
+        enrolment: &str,
+        code: &str,
+        address: IpAddr,
+    ) -> Result<Vec<String>, AccountFailed> {
+        let (user, kept) = self.owner(token).await?;
+        let totp = self.0.0.enrolments.open(enrolment, &user, self.0.now());
+        let totp = totp.ok_or(AccountFailed::NoEnrolment)?;
+        has_none_yet(&kept, &user)?;
+        let used = self.confirm(&user, Secret::FirstCode(totp.clone(), code.to_owned()), address).await?;
+        let (shown, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(Failed::Directory)?;
+        let set = move |account: &mut Account, _: Moment| {
+            if account.second_step.is_some() {
+                return Err(AccountFailed::HasSecondStep);
+            }
+            let (totp, recovery) = (totp.clone(), recovery.clone());
+            account.second_step = Some(SecondStep { totp, used, recovery });
+            Ok(())
+        };
+        self.change_own(&user, kept, set).await?;
+        Ok(shown)
+    }
+
+    /// Removes the second step of the token's user, by a code of it, which is used up, or a recovery code.
+    ///
+    /// # Errors
+    /// The token is refused, the user has no second step, the code is wrong, or too many were.
+    pub async fn remove_second_step(
+        &self,
+        token: &str,
+        code: &str,
+        address: IpAddr,
+    ) -> Result<(), AccountFailed> {
+        let (user, kept) = self.owner(token).await?;
+        if kept.writes.find(&user).is_none_or(|account| account.second_step.is_none()) {
+            return Err(AccountFailed::NoSecondStep);
+        }
+        self.confirm(&user, Secret::Code(code.to_owned()), address).await?;
+        self.change_own(&user, kept, |account, _| {
+            account.second_step = None;
+            Ok(())
+        })
+        .await
+    }
+
+    /// The token's user, and where they are kept.
+    async fn owner(&self, token: &str) -> Result<(User, KeptUsers), AccountFailed> {
+        let who = self.0.validate(token, Purpose::Use).await.map_err(Failed::from)?;
+        let kept = self.kept(who.user.realm())?;
+        Ok((who.user, kept))
+    }
+
+    async fn change_own(
+        &self,
+        user: &User,
+        kept: KeptUsers,
+        change: impl Fn(&mut Account, Moment) -> Result<(), AccountFailed> + Send + Sync + 'static,
+    ) -> Result<(), AccountFailed> {
+        let whose = user.clone();
+        let plan = move |users: &dyn UserWrites, now: Moment| {
+            let before = users.find(&whose).ok_or(AccountFailed::NoUser)?;
+            let mut after = before.clone();
+            change(&mut after, now)?;
+            Ok(vec![AccountSwap { before: Some(before), after: Some(after) }])
+        };
+        // The user is who does it, and of whom the audit says so.
+        let by = Administrator::operator(&user.to_string());
+        self.commit(kept, &by, plan).await.map(drop)
+    }
+
+    /// That it is the user who asks. An attempt, like a login; it goes on to its end also when nobody waits for it. The time step of a
+    /// first code.
+    async fn confirm(
+        &self,
+        user: &User,
+        secret: Secret,
+        address: IpAddr,
+    ) -> Result<Option<u64>, AccountFailed> {
+        let (service, user) = (self.0.clone(), user.clone());
+        let confirmed =
+            self.0.parts().runtime.spawn(async move { service.confirmed(&user, secret, address).await });
+        let confirmed = confirmed.await.unwrap_or(Err(Refused::Unavailable(Lack::Store)));
+        confirmed.map_err(AccountFailed::Refused)
+    }
+}
+
+fn has_none_yet(kept: &KeptUsers, user: &User) -> Result<(), AccountFailed> {
+    let has_one = kept.writes.find(user).is_some_and(|account| account.second_step.is_some());
+    if has_one { Err(AccountFailed::HasSecondStep) } else { Ok(()) }
+}
+
+/// What a user proves by that it is them.
+enum Secret {
+    Password(String),
+    /// A code of the second step they have.
+    Code(String),
+    /// A code of the one they are about to have.
+    FirstCode(Totp, String),
+}
+
+impl Service {
+    async fn confirmed(&self, user: &User, secret: Secret, address: IpAddr) -> Result<Option<u64>, Refused> {
+        let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
+        let kind = match secret {
+            Secret::Password(_) => CredentialKind::Password,
+            Secret::Code(_) | Secret::FirstCode(..) => CredentialKind::Code,
+        };
+        let (_here, mut gone) = oneshot::channel();
+        let mut guess = self.attempt(kind, user, address, &mut gone).await?;
+        self.follow_users().await;
+        let (used, failure) = match secret {
+            Secret::Code(code) => {
+                self.check_code(&*users, user, &code, address, &mut guess).await?;
+                (None, None)
+            }
+            Secret::FirstCode(totp, code) => match totp.check(self.now(), &code, None) {
+                Some(step) => (Some(step), None),
+                None => (None, Some(LoginFailure::Code)),
+            },
+            Secret::Password(text) => {
+                let checked = match Password::new(&text) {
+                    Ok(password) => users.check(self.now(), user, password).await,
+                    Err(_) => Ok(PasswordCheck::Wrong(LoginFailure::Password)),
+                };
+                match self.decided(checked, user, address, &mut guess).await? {
+                    PasswordCheck::Right(_) => (None, None),
+                    PasswordCheck::Wrong(why) => (None, Some(why)),
+                }
+            }
+        };
+        let Some(why) = failure else {
+            guess.succeeded();
+            return Ok(used);
+        };
+        guess.failed();
+        self.count(Counter::LoginFailed);
+        self.note_failure(user, address, words(why)).await;
+        Err(Refused::Wrong)
+    }
+}
