@@ -64,6 +64,7 @@ cargo xtask <command>
   bench-packages         measure the packages for other languages, and what they add to Rust, beside packages of others
                          --rounds N      how many, in turns (default 41)  --ms N    each measurement (default 30)
                          --only LANGUAGE rust is measured anyway          --json FILE
+  browser                have users of applications log in with Chromium: the login pages without scripts, on a narrow screen, by keyboard
   clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
   container              a node with users and policies in 64 MiB, under load for ten minutes: what fits, and whether every answer is right
                          --binary DURWARD   the node         --driver DURWARD    what makes the load
@@ -136,6 +137,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         // What `test` starts itself with.
         ["lane-step", name, file] => lane::run_step(&test::lane_steps(), name, file),
         ["bench-packages", rest @ ..] => bench_packages::run(rest),
+        ["browser"] => Ok(clients::run_browser()),
         ["clients"] => Ok(clients::run_alone("")),
         ["clients", word] => Ok(clients::run_alone(word)),
         ["bare", rest @ ..] => bare::run_alone(rest),

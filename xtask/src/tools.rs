@@ -127,8 +127,11 @@ pub(crate) const MINISIGN: Tool =
     Tool { names: &["minisign"], package: "minisign", purpose: "verifying signatures of packages" };
 
 /// The browser that the package of WebAssembly is tried in. It is large, and `cargo xtask package wasm` alone asks for it.
-pub(crate) const CHROMIUM: Tool =
-    Tool { names: &["chromium"], package: "chromium", purpose: "the package of WebAssembly in a browser" };
+pub(crate) const CHROMIUM: Tool = Tool {
+    names: &["chromium"],
+    package: "chromium",
+    purpose: "the package of WebAssembly and the login pages in a browser",
+};
 
 /// All of them that tests want.
 const ALL: [Tool; 23] = [

@@ -3,7 +3,7 @@
 use super::Missing;
 use crate::metadata::{self, Metadata};
 use crate::process::run;
-use crate::tools::{JAVA, MAVEN, NODE, NPM, PYTHON, Tool};
+use crate::tools::{CHROMIUM, JAVA, MAVEN, NODE, NPM, PYTHON, Tool};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -131,13 +131,37 @@ fn java(class: &str) -> Result<Command, Missing> {
     Ok(command)
 }
 
+/// A package of JavaScript that applications have their users log in with.
+pub(super) fn openid_client() -> Result<Command, Missing> {
+    let folder = node_packages("relying-party", &["relying-party.js", "browsers.js"])?;
+    let mut command = Command::new(tool(NODE)?);
+    command.arg(folder.join("relying-party.js"));
+    Ok(command)
+}
+
+/// The same, with a real browser.
+pub(super) fn openid_client_and_chromium() -> Result<Command, Missing> {
+    let chromium = tool(CHROMIUM)?;
+    let mut command = openid_client()?;
+    command.env("CHROMIUM", chromium);
+    Ok(command)
+}
+
 /// The libraries that SAPL's package for NestJS is made of.
 pub(super) fn node() -> Result<Command, Missing> {
-    let (node, npm) = (tool(NODE)?, tool(NPM)?);
-    let (folder, scripts) = (folder("node")?, scripts("node"));
+    let folder = node_packages("node", &["client.js"])?;
+    let mut command = Command::new(tool(NODE)?);
+    command.arg(folder.join("client.js")).arg(scripts("node").join("../sapl.proto"));
+    Ok(command)
+}
+
+/// The folder in which these scripts stand beside the packages that they want.
+fn node_packages(name: &str, programs: &[&str]) -> Result<PathBuf, Missing> {
+    let npm = tool(NPM)?;
+    let (folder, scripts) = (folder(name)?, scripts(name));
     let lock = scripts.join("package-lock.json");
     fs::create_dir_all(&folder).map_err(|error| format!("no folder: {error}"))?;
-    for name in ["package.json", "package-lock.json", "client.js"] {
+    for name in ["package.json", "package-lock.json"].iter().chain(programs) {
         let copied = fs::copy(scripts.join(name), folder.join(name));
         copied.map_err(|error| format!("cannot copy `{name}`: {error}"))?;
     }
@@ -146,7 +170,5 @@ pub(super) fn node() -> Result<Command, Missing> {
         install.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
         run(install.current_dir(&folder))
     })?;
-    let mut command = Command::new(node);
-    command.arg(folder.join("client.js")).arg(scripts.join("../sapl.proto"));
-    Ok(command)
+    Ok(folder)
 }

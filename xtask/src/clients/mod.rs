@@ -8,13 +8,14 @@
 pub(crate) mod install;
 mod puppet;
 mod scenarios;
+mod scripts;
 mod server;
-mod tokens;
 
 use crate::built;
 use crate::report::{Outcome, Report};
 use puppet::Puppet;
 use scenarios::{DECIDED, ENFORCED, Scenario, Stage};
+use scripts::{BROWSER, SCRIPTS};
 use server::Server;
 use std::path::Path;
 use std::process::Command;
@@ -127,6 +128,13 @@ pub(crate) fn run_alone(word: &str) -> ExitCode {
     report.close()
 }
 
+/// `cargo xtask browser`: applications of others, whose users log in with a real browser.
+pub(crate) fn run_browser() -> ExitCode {
+    let mut report = Report::new();
+    report.step(&format!("clients: {}", BROWSER.name), || BROWSER.judge());
+    report.close()
+}
+
 /// One step for each client with the word in its name.
 pub(crate) fn steps(report: &mut Report, word: &str) {
     for (name, why) in OUT_OF_REACH {
@@ -135,8 +143,8 @@ pub(crate) fn steps(report: &mut Report, word: &str) {
     for client in CLIENTS.iter().filter(|client| client.name.contains(word)) {
         report.step(&format!("clients: {}", client.name), || asked_by(client));
     }
-    if tokens::NAME.contains(word) {
-        report.step(&format!("clients: {}", tokens::NAME), tokens::verified);
+    for script in SCRIPTS.iter().filter(|script| script.name.contains(word)) {
+        report.step(&format!("clients: {}", script.name), || script.judge());
     }
 }
 
@@ -144,6 +152,9 @@ pub(crate) fn steps(report: &mut Report, word: &str) {
 pub(crate) fn fetch() {
     for client in &CLIENTS {
         let _ = (client.get)();
+    }
+    for script in &SCRIPTS {
+        let _ = (script.get)();
     }
 }
 

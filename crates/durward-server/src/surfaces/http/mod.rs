@@ -7,7 +7,6 @@ pub(crate) mod events;
 pub(crate) mod negotiate;
 pub(crate) mod phase;
 pub(crate) mod problem;
-pub(crate) mod query;
 
 use std::net::SocketAddr;
 

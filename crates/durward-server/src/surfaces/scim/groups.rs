@@ -62,7 +62,7 @@ pub(super) async fn one(request: &ScimRequest<'_>) -> Answered {
 }
 
 async fn find(request: &ScimRequest<'_>) -> Answered {
-    let clauses = request.query.get("filter").map(filter::read).transpose()?.unwrap_or_default();
+    let clauses = request.query.given("filter").map(filter::read).transpose()?.unwrap_or_default();
     let (skip, count) = request.window()?;
     let mut names = request.service.accounts().groups(&request.by, request.realm()).await?;
     for Clause { name, value } in &clauses {

@@ -27,10 +27,10 @@ use serde_json::{Map, Value};
 
 use self::error::ScimError;
 use crate::access::auth::{Authenticator, Denied, Presented};
+use crate::base::parameters::{ParameterNames, Parameters};
 use crate::base::settings::ScimSettings;
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::query::{Query, QueryNames};
 use crate::surfaces::http::{Answer, text_of};
 
 /// What all paths begin with.
@@ -71,7 +71,7 @@ struct ScimRequest<'a> {
     method: Method,
     /// The last part of the path, decoded: an id, where the path names one.
     id: String,
-    query: Query,
+    query: Parameters,
     body: Bytes,
 }
 
@@ -162,7 +162,7 @@ impl ScimRequest<'_> {
     fn window(&self) -> Result<(usize, usize), ScimError> {
         let number = |name: &str| {
             let wrong = || ScimError::bad("invalidValue", format!("`{name}` must be a whole number"));
-            self.query.get(name).map(|text| text.parse::<i64>().map_err(|_| wrong())).transpose()
+            self.query.given(name).map(|text| text.parse::<i64>().map_err(|_| wrong())).transpose()
         };
         // RFC 7644, 3.4.2.4: less than 1 is 1, a negative count is 0.
         let first = number("startindex")?.unwrap_or(1).max(1);
@@ -175,7 +175,7 @@ impl ScimRequest<'_> {
     /// Whether a member of resources is asked for, as far as `excludedAttributes` and `attributes` say.
     fn wants(&self, name: &str) -> bool {
         let names = |list: &str| list.split(',').any(|one| one.trim().eq_ignore_ascii_case(name));
-        match (self.query.get("attributes"), self.query.get("excludedattributes")) {
+        match (self.query.given("attributes"), self.query.given("excludedattributes")) {
             (Some(only), _) => names(only),
             (None, Some(without)) => !names(without),
             (None, None) => true,
@@ -193,14 +193,14 @@ impl ScimRequest<'_> {
     fn wants_any_of(&self, name: &str) -> bool {
         let in_it =
             |one: &str| one.trim().split_once('.').is_some_and(|(of, _)| of.eq_ignore_ascii_case(name));
-        self.wants(name) || self.query.get("attributes").is_some_and(|only| only.split(',').any(in_it))
+        self.wants(name) || self.query.given("attributes").is_some_and(|only| only.split(',').any(in_it))
     }
 }
 
-/// Parameters of a query; names in small letters, since they are compared without case. Those that are not known are ignored.
 /// The parameters of a query, whose names are compared without case. Those that are not known are ignored.
-fn query(text: &str) -> Result<Query, ScimError> {
-    Query::read(text, QueryNames::AnyCase).map_err(|error| ScimError::bad("invalidValue", error.to_string()))
+fn query(text: &str) -> Result<Parameters, ScimError> {
+    Parameters::of_query(text, ParameterNames::AnyCase)
+        .map_err(|error| ScimError::bad("invalidValue", error.to_string()))
 }
 
 fn is_json(headers: &HeaderMap) -> Result<(), ScimError> {

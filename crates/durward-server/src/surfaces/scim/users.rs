@@ -37,7 +37,7 @@ pub(super) async fn one(request: &ScimRequest<'_>) -> Answered {
 }
 
 async fn find(request: &ScimRequest<'_>) -> Answered {
-    let clauses = request.query.get("filter").map(filter::read).transpose()?.unwrap_or_default();
+    let clauses = request.query.given("filter").map(filter::read).transpose()?.unwrap_or_default();
     let (skip, count) = request.window()?;
     let accounts = request.service.accounts();
     let (total, found) = if let Some(id) = clauses.iter().find(|clause| clause.name == "id") {

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::admin::administrator;
 use super::sessions::Done;
 use super::{Answered, ApiRequest, failed, json, ok, refused, user};
+use crate::base::parameters::{ParameterNames, Parameters};
 use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::query::{Query, QueryNames};
 
 /// What the path of a user begins with.
 pub(super) const PATH: &str = "/v1/users/";
@@ -101,14 +101,14 @@ struct UserChanges {
 pub(super) async fn list(request: &ApiRequest<'_>) -> Answered {
     let query = query(request, &["realm", "limit", "cursor", "group"])?;
     let by = administrator(request).await?;
-    let realm = query.get("realm").unwrap_or("/");
-    let limit = match query.get("limit").map(str::parse::<usize>) {
+    let realm = query.given("realm").unwrap_or("/");
+    let limit = match query.given("limit").map(str::parse::<usize>) {
         None => PAGE,
         Some(Ok(limit)) if (1..=PAGE_MAX).contains(&limit) => limit,
         Some(_) => return Err(bad(format!("`limit` must be a number from 1 to {PAGE_MAX}"))),
     };
-    let after = query.get("cursor").map(of_cursor).transpose()?;
-    let group = query.get("group").map(str::to_owned);
+    let after = query.given("cursor").map(of_cursor).transpose()?;
+    let group = query.given("group").map(str::to_owned);
     let is_in_group =
         move |account: &Account| group.as_ref().is_none_or(|group| account.groups.contains(group));
     let is_after = move |account: &Account| after.as_ref().is_none_or(|after| account.subject > *after);
@@ -217,7 +217,7 @@ fn named(request: &ApiRequest<'_>) -> Result<User, Problem> {
     let name = request.uri.path().strip_prefix(PATH).unwrap_or_default();
     let name = decoded(name.as_bytes(), Stray::Refused).and_then(|bytes| String::from_utf8(bytes).ok());
     let name = name.ok_or_else(|| bad("the name in the path is not encoded as paths are"))?;
-    user(query.get("realm").unwrap_or("/"), &name)
+    user(query.given("realm").unwrap_or("/"), &name)
 }
 
 /// Where a query says nothing, what is in it was meant for something else.
@@ -225,8 +225,8 @@ pub(super) fn no_parameters(request: &ApiRequest<'_>) -> Result<(), Problem> {
     query(request, &[]).map(drop)
 }
 
-fn query(request: &ApiRequest<'_>, known: &[&str]) -> Result<Query, Problem> {
-    let query = Query::read(request.uri.query().unwrap_or_default(), QueryNames::Exact);
+fn query(request: &ApiRequest<'_>, known: &[&str]) -> Result<Parameters, Problem> {
+    let query = Parameters::of_query(request.uri.query().unwrap_or_default(), ParameterNames::Exact);
     let query = query.map_err(|error| bad(error.to_string()))?;
     match (query.unknown(known), known) {
         (None, _) => Ok(query),
