@@ -14,7 +14,7 @@ use super::rules::PasswordRules;
 use super::shared::{JournalChanges, JournalLock, SharedJournal};
 use super::table::{AccountTable, JournalEntry};
 use super::totp::RecoveryCodes;
-use super::writes::AccountSwap;
+use super::writes::{AccountSwap, UserWrites};
 use super::{ChangeOrigin, LoginFailure, PasswordCheck, UserChange, UserStore};
 use crate::entropy::Entropy;
 use crate::error::failed;

@@ -185,7 +185,7 @@ impl Service {
     /// Ends the sessions of a user that began before they were changed. Whether all of them are.
     async fn end_left(&self, user: &User) -> bool {
         for session in self.0.parts.sessions.list(user) {
-            if self.must_be_over(user, session.stamp)
+            if self.must_be_over(user, session.stamp.moment())
                 && !matches!(
                     self.end_swept(user, session.id, session.ends).await,
                     Ok(()) | Err(Failed::Unknown | Failed::NoSession)
