@@ -146,7 +146,7 @@ fn users_are_listed_page_by_page() {
         ("cursor=!", "`next`"),
         ("realm=/&realm=/", "twice"),
         ("other=1", "unknown parameter `other`"),
-        ("group=%zz", "encoded"),
+        ("group=%zz", "wrong escape"),
     ] {
         let reply = get(&server, &format!("/v1/users?{query}"), &root);
         let (status, detail) = problem(&reply);

@@ -45,7 +45,7 @@ async fn what_is_changed_in_the_file_of_one_node_counts_on_the_other() {
     is_refused(&b, "user-0", "secret").await;
     // While it does not run, each has a change of its own.
     a.kill();
-    write_secret(&a.path("password"), "another\n");
+    write_secret(&a.path("password"), "another one\n");
     let password = a.path("password");
     users(&a, &["passwd", "user-1", "--password-file", password.to_str().unwrap()]);
     users(&a, &["remove", "user-2"]);
@@ -54,7 +54,7 @@ async fn what_is_changed_in_the_file_of_one_node_counts_on_the_other() {
     a.begin().await;
     a.is_ready().await;
     is_let_in(&a, "user-0", "secret").await;
-    is_let_in(&b, "user-1", "another").await;
+    is_let_in(&b, "user-1", "another one").await;
     is_refused(&b, "user-1", "secret").await;
     is_refused(&b, "user-2", "secret").await;
 }
