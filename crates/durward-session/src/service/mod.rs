@@ -349,6 +349,15 @@ impl Service {
         answer.await.map_or(Err(Failed::Unavailable(Lack::Store)), |found| found.map_err(failed))
     }
 
+    /// The account of a user who may still log in: `None` where they were removed or disabled. Directories outside do not tell of that, so
+    /// whoever acts for a session asks.
+    ///
+    /// # Errors
+    /// As [`Service::account`].
+    pub async fn active_account(&self, user: &User) -> Result<Option<Account>, Failed> {
+        Ok(self.account(user).await?.filter(|account| !account.disabled))
+    }
+
     fn parts(&self) -> &ServiceParts {
         &self.0.parts
     }

@@ -191,6 +191,8 @@ impl Issued {
     async fn take(&self, grant: Grant) -> Result<Taken, NotTaken> {
         let service = self.service.as_ref().ok_or(NotTaken::Invalid)?;
         let (who, session) = service.session(&grant.session, Purpose::Use).await.map_err(of_session)?;
+        // Directories outside do not tell whom they have disabled or removed.
+        service.active_account(&who.user).await.map_err(of_session)?.ok_or(NotTaken::Invalid)?;
         let name = name(who.id, grant.grant);
         if service.is_recalled(name) {
             return Err(NotTaken::Invalid);

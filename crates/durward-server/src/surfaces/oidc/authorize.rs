@@ -1,6 +1,7 @@
 //! `/oauth2/authorize`: whether the browser can be sent back with a code at once, and if not, what is to be asked.
 
 use durward_session::identity::session::{Purpose, Refusal, Session};
+use durward_session::identity::user::Account;
 use durward_session::{Failed, TurnUse, Who};
 
 use super::consent;
@@ -25,11 +26,12 @@ pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
     go_on(request, interaction, session).await
 }
 
-/// A session that lives, and its token.
+/// A session that lives, and its token. Its user may log in.
 struct Known<'t> {
     token: &'t str,
     who: Who,
     session: Session,
+    account: Account,
 }
 
 impl Known<'_> {
@@ -61,7 +63,7 @@ pub(super) async fn go_on(
 ) -> Answer {
     let missing = match known(request, session).await {
         Err(missing) => missing,
-        Ok(known) => match missing(request, &interaction, &known).await {
+        Ok(known) => match missing(request, &interaction, &known) {
             None => return granted(request, &interaction, &known).await,
             Some(missing) => {
                 interaction.session = Some(known.who.id.to_string());
@@ -76,7 +78,9 @@ pub(super) async fn go_on(
     };
     let is_silent = interaction.authorization.prompt.none;
     interaction.stage = match missing {
-        Missing::Unavailable => return tell("temporarily_unavailable", "sessions cannot be asked about now"),
+        Missing::Unavailable => {
+            return tell("temporarily_unavailable", "the session or its user cannot be asked about now");
+        }
         Missing::OtherUser => return tell("login_required", "another user is logged in"),
         Missing::Login if is_silent => return tell("login_required", "the user must log in"),
         Missing::SecondStep if is_silent => return tell("interaction_required", "a second step is missing"),
@@ -90,32 +94,32 @@ pub(super) async fn go_on(
 
 async fn known<'t>(request: &BrowserRequest<'_>, token: Option<&'t str>) -> Result<Known<'t>, Missing> {
     let token = token.ok_or(Missing::Login)?;
-    match request.service.session(token, Purpose::Use).await {
-        Ok((who, session)) => Ok(Known { token, who, session }),
-        Err(
+    let (who, session) = request.service.session(token, Purpose::Use).await?;
+    // Directories outside do not tell whom they have disabled or removed.
+    let account = request.service.active_account(&who.user).await?.ok_or(Missing::Login)?;
+    Ok(Known { token, who, session, account })
+}
+
+impl From<Failed> for Missing {
+    fn from(failed: Failed) -> Missing {
+        match failed {
             Failed::Token(Refusal::Unavailable)
             | Failed::Directory(_)
             | Failed::Unavailable(_)
             | Failed::Delayed { .. }
-            | Failed::Unknown,
-        ) => Err(Missing::Unavailable),
-        Err(
+            | Failed::Unknown => Missing::Unavailable,
             Failed::Token(_)
             | Failed::Forbidden
             | Failed::SecondStepNeeded
             | Failed::NoSession
             | Failed::UnknownRealm
             | Failed::Code
-            | Failed::Properties(_),
-        ) => Err(Missing::Login),
+            | Failed::Properties(_) => Missing::Login,
+        }
     }
 }
 
-async fn missing(
-    request: &BrowserRequest<'_>,
-    interaction: &Interaction,
-    known: &Known<'_>,
-) -> Option<Missing> {
+fn missing(request: &BrowserRequest<'_>, interaction: &Interaction, known: &Known<'_>) -> Option<Missing> {
     let asked = &interaction.authorization;
     // The login of this very interaction is as new as can be.
     let is_new = interaction.logged_in.as_deref() == Some(&*known.who.id.to_string());
@@ -131,10 +135,8 @@ async fn missing(
     }
     if asked.level.is_some_and(|level| level > known.level()) {
         // A wish, and no demand (OpenID Connect Core, 3.1.2.1): who has no second step cannot take it, and `acr` says so.
-        match can_step_up(request, known).await {
-            Ok(true) => return Some(Missing::SecondStep),
-            Ok(false) => {}
-            Err(missing) => return Some(missing),
+        if can_step_up(request, known) {
+            return Some(Missing::SecondStep);
         }
     }
     let client = request.issued.client(&asked.client);
@@ -144,13 +146,8 @@ async fn missing(
     (is_asked && !has_said_yes && !is_given()).then_some(Missing::Consent)
 }
 
-async fn can_step_up(request: &BrowserRequest<'_>, known: &Known<'_>) -> Result<bool, Missing> {
-    let settings = request.service.settings();
-    if known.level() >= settings.second_step_level.0 {
-        return Ok(false);
-    }
-    let account = request.service.account(&known.who.user).await.map_err(|_| Missing::Unavailable)?;
-    Ok(account.is_some_and(|account| account.second_step.is_some()))
+fn can_step_up(request: &BrowserRequest<'_>, known: &Known<'_>) -> bool {
+    known.level() < request.service.settings().second_step_level.0 && known.account.second_step.is_some()
 }
 
 /// Back to the application, with a code.

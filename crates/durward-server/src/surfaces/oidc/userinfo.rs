@@ -85,8 +85,9 @@ async fn said(
     if !lives {
         return Err(Refused::Token);
     }
-    let account = service.account(&user).await.map_err(|_| Refused::Unavailable)?;
-    Ok(user_claims::of(&user, account.as_ref(), &scopes))
+    let account = service.active_account(&user).await.map_err(|_| Refused::Unavailable)?;
+    let account = account.ok_or(Refused::Token)?;
+    Ok(user_claims::of(&user, &account, &scopes))
 }
 
 /// The user and the session of a token, where it has one.

@@ -55,12 +55,17 @@ impl World {
 
     /// With settings of their own, and clients.
     pub(crate) fn with(identity: &str, clients: &str) -> World {
+        World::of(&format!("identity.users = 'users'\n{identity}"), clients)
+    }
+
+    /// With settings that say where users are.
+    pub(crate) fn of(identity: &str, clients: &str) -> World {
         let directory = Directory::new();
         directory.write("policies/doctors.xml", DOCTORS_READ);
         let totp = Totp::generate(&SystemEntropy).unwrap();
         fill(&directory, &totp);
         let text = format!(
-            "identity.hash_memory_kib = 8\nidentity.hash_passes = 1\nidentity.users = 'users'\n{identity}\n\
+            "identity.hash_memory_kib = 8\nidentity.hash_passes = 1\n{identity}\n\
              [oauth]\nissuer = '{ISSUER}'\n{clients}"
         );
         let later_ms = Arc::new(AtomicU64::new(0));
