@@ -3,7 +3,7 @@
 //! neither send a form (it has none of this browser) nor have this browser finish a login that somebody else began.
 
 use durward_session::identity::IdentityError;
-use durward_session::identity::session::{Properties, Purpose, User};
+use durward_session::identity::session::{Properties, Purpose};
 use durward_session::{Failed, Granted, Login, LoginRequest, Refused};
 use serde::{Deserialize, Serialize};
 
@@ -202,7 +202,7 @@ async fn logged_in(
 ) -> Answer {
     match login {
         Ok(Login::Granted(granted, _)) => {
-            end_other(request, &granted.user).await;
+            end_before(request).await;
             interaction.logged_in = Some(granted.id.to_string());
             with_session(request, interaction, &granted).await
         }
@@ -223,13 +223,13 @@ async fn with_session(request: &BrowserRequest<'_>, interaction: Interaction, gr
     answer
 }
 
-/// A browser belongs to one user at a time: the session of another one ends.
-async fn end_other(request: &BrowserRequest<'_>, user: &User) {
+/// The session that this browser had until now ends, whoever's it is: its cookie is replaced, so that no logout in this browser could
+/// end it any more.
+async fn end_before(request: &BrowserRequest<'_>) {
     let Some(before) = cookies::value(request.headers, &request.surface.cookies.session) else { return };
-    let Ok(who) = request.service.validate(before, Purpose::Look).await else { return };
-    if who.user != *user {
-        // It is out of this browser in any case, and ends by itself.
-        let _ = request.service.logout(before, Some(request.address)).await;
+    if let Err(error) = request.service.logout(before, Some(request.address)).await {
+        // Most have ended before. One that has not is out of this browser in any case, and ends by itself.
+        tracing::debug!(%error, "the session before a login was not ended");
     }
 }
 

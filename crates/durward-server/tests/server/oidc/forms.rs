@@ -18,12 +18,13 @@ fn nothing_is_asked_where_nothing_may_be() {
 fn whoever_is_logged_in_logs_in_again_where_it_is_asked_for() {
     let world = World::new();
     let (mut browser, first) = world.logged_in();
+    let first = world.exchange(&first);
     let before = browser.session().unwrap().to_owned();
     let form = browser.authorize(&[("prompt", "login")]);
     world.pass(5);
     let back = browser.login(&form, "anna");
     assert_ne!(browser.session().unwrap(), before, "a login has a session of its own");
-    let (first, second) = (world.exchange(&first), world.exchange(&back.code()));
+    let second = world.exchange(&back.code());
     let of = |tokens: &super::world::Seen, name: &str| part(&tokens.member("id_token"), 1)[name].clone();
     assert!(of(&second, "auth_time").as_u64() > of(&first, "auth_time").as_u64());
     assert_ne!(of(&second, "sid"), of(&first, "sid"));
@@ -137,13 +138,20 @@ fn the_user_whom_an_application_knows_must_be_the_one() {
 }
 
 #[test]
-fn another_user_in_the_browser_ends_the_session_before() {
+fn a_login_ends_the_session_that_the_browser_had_before() {
     let world = World::new();
-    let (mut browser, code) = world.logged_in();
-    let access = world.exchange(&code).member("access_token");
-    let form = browser.authorize(&[("prompt", "login")]);
-    browser.login(&form, "carl");
-    assert_eq!(world.userinfo(&access).status, 401);
+    for user in ["carl", "anna"] {
+        let (mut browser, code) = world.logged_in();
+        let tokens = world.exchange(&code);
+        let (mut other, _) = world.logged_in();
+        let form = browser.authorize(&[("prompt", "login")]);
+        browser.answer(&form, &[("username", user), ("password", "wrong")]);
+        assert_eq!(world.userinfo(&tokens.member("access_token")).status, 200, "nobody has logged in");
+        assert_eq!(world.exchange(&browser.login(&form, user).code()).status, 200);
+        assert_eq!(world.userinfo(&tokens.member("access_token")).status, 401, "{user}");
+        world.refresh(&tokens.member("refresh_token")).is_refused(400, "invalid_grant");
+        assert!(!other.authorize(&[("prompt", "none")]).code().is_empty(), "another browser's lives");
+    }
 }
 
 #[test]
