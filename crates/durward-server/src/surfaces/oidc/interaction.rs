@@ -14,7 +14,7 @@ use crate::access::issued::authorization::{Authorization, Pushed};
 use crate::access::issued::digest::digest;
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
-use crate::surfaces::http::cookies::is_of_other_site;
+use crate::surfaces::http::cookies::{device, is_of_other_site};
 use crate::surfaces::login_page::{Page, PageError, Step};
 
 /// How long a form is good for.
@@ -163,12 +163,14 @@ async fn is_same(request: &BrowserRequest<'_>, interaction: &Interaction, sessio
     who.is_ok_and(|who| interaction.session.as_deref() == Some(&*who.id.to_string()))
 }
 
+/// The device cookie is `SameSite=Strict`: browsers send it with these forms, which pages of this server send.
 async fn password(request: &BrowserRequest<'_>, mut interaction: Interaction) -> Answer {
     let field = |name: &str| request.parameters.get(name).unwrap_or_default();
     let (realm, user) = name(request, field("username"));
     interaction.user = request.parameters.get("username").map(str::to_owned);
     let login = LoginRequest {
         code: request.parameters.get("code").map(str::to_owned),
+        device: device(request.headers).map(str::to_owned),
         ..LoginRequest::new(&realm, &user, field("password"), request.address)
     };
     let login = request.service.login(login).await;
@@ -177,8 +179,9 @@ async fn password(request: &BrowserRequest<'_>, mut interaction: Interaction) ->
 
 async fn code(request: &BrowserRequest<'_>, interaction: Interaction, challenge: &str) -> Answer {
     let code = request.parameters.get("code").unwrap_or_default();
-    let properties = Properties::new();
-    let login = request.service.answer_challenge(challenge, code, request.address, properties).await;
+    let (device, properties) = (device(request.headers), Properties::new());
+    let login =
+        request.service.answer_challenge_on(device, challenge, code, request.address, properties).await;
     logged_in(request, interaction, login, PageError::Code).await
 }
 
@@ -220,6 +223,8 @@ async fn with_session(request: &BrowserRequest<'_>, interaction: Interaction, gr
     let mut answer = go_on(request, interaction, Some(&granted.token)).await;
     let cookies = &request.surface.cookies;
     cookies.set(&mut answer, &cookies.session, &granted.token, None);
+    let kept_for = request.service.settings().session.devices_max;
+    cookies.keep_device(&mut answer, granted.device.as_deref(), kept_for);
     answer
 }
 

@@ -154,6 +154,39 @@ fn a_login_ends_the_session_that_the_browser_had_before() {
     }
 }
 
+/// Guesses at a user until nobody of whom nothing is known may try.
+fn besiege(world: &World, user: &str) {
+    let mut stranger = world.browser();
+    let form = stranger.authorize(&[]);
+    let mut guess = || stranger.answer(&form, &[("username", user), ("password", "wrong")]).status;
+    assert!((0..40).any(|_| guess() == 429));
+}
+
+#[test]
+fn a_browser_in_which_a_user_has_logged_in_waits_for_no_stranger() {
+    let world = World::new();
+    let (mut browser, _) = world.logged_in();
+    besiege(&world, "anna");
+    let form = browser.authorize(&[("prompt", "login")]);
+    assert!(!browser.login(&form, "anna").code().is_empty());
+    // The second step likewise.
+    let mut browser = world.browser();
+    let form = browser.authorize(&[]);
+    let form = browser.login(&form, "berta");
+    assert!(!browser.cookies.contains_key("durward_device"), "the login is half done");
+    let code = world.totp.code(world.now());
+    assert!(!browser.answer(&form, &[("code", &code)]).code().is_empty());
+    world.pass(60);
+    let form = browser.authorize(&[("prompt", "login")]);
+    let form = browser.login(&form, "berta");
+    let mut stranger = browser.clone();
+    stranger.cookies.remove("durward_device");
+    let mut guess = || stranger.answer(&form, &[("code", "000000")]).status;
+    assert!((0..40).any(|_| guess() == 429));
+    let code = world.totp.code(world.now());
+    assert!(!browser.answer(&form, &[("code", &code)]).code().is_empty());
+}
+
 #[test]
 fn guesses_are_delayed_as_everywhere() {
     let world = World::new();
