@@ -275,6 +275,7 @@ impl Service {
                 | AskOutcome::Done
                 | AskOutcome::NoSession
                 | AskOutcome::Used
+                | AskOutcome::Forgotten
                 | AskOutcome::Full(_)
                 | AskOutcome::Unavailable(_)
                 | AskOutcome::Unknown,
@@ -385,7 +386,7 @@ impl Service {
             Some(AskOutcome::Done | AskOutcome::Token { .. } | AskOutcome::Permit(_)) => Ok(()),
             Some(AskOutcome::NoSession) => Err(Failed::NoSession),
             Some(AskOutcome::Unavailable(lack)) => Err(Failed::Unavailable(lack)),
-            Some(AskOutcome::Used) => Err(Failed::Code),
+            Some(AskOutcome::Used | AskOutcome::Forgotten) => Err(Failed::Code),
             Some(AskOutcome::Full(_) | AskOutcome::Unknown) => Err(Failed::Unknown),
             None => Err(Failed::Unavailable(Lack::Store)),
         }
@@ -402,7 +403,13 @@ impl Service {
             Some(AskOutcome::Token { token, .. }) => token,
             Some(AskOutcome::Unavailable(lack)) => return Err(Failed::Unavailable(lack)),
             Some(AskOutcome::Unknown | AskOutcome::Full(_)) => return Err(Failed::Unknown),
-            Some(AskOutcome::NoSession | AskOutcome::Used | AskOutcome::Done | AskOutcome::Permit(_)) => {
+            Some(
+                AskOutcome::NoSession
+                | AskOutcome::Used
+                | AskOutcome::Forgotten
+                | AskOutcome::Done
+                | AskOutcome::Permit(_),
+            ) => {
                 return Err(Failed::NoSession);
             }
             None => return Err(Failed::Unavailable(Lack::Store)),

@@ -204,6 +204,8 @@ impl Issued {
                 service.recall(name, session.ends).await.map_err(|_| NotTaken::Unavailable)?;
                 Err(NotTaken::Again)
             }
+            // No sign of a theft: the session has many grants, and this is an old one.
+            Ok(TurnUse::Forgotten) => Err(NotTaken::Invalid),
             Err(_) => Err(NotTaken::Unavailable),
         }
     }

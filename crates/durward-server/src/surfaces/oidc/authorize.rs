@@ -165,7 +165,9 @@ async fn granted(request: &BrowserRequest<'_>, interaction: &Interaction, known:
     if let Some(pushed) = &interaction.pushed {
         match request.service.use_turn(pushed.turn()).await {
             Ok(TurnUse::First) => {}
-            Ok(TurnUse::Again) => return tell("invalid_request", "the pushed request was used before"),
+            Ok(TurnUse::Again | TurnUse::Forgotten) => {
+                return tell("invalid_request", "the pushed request was used before");
+            }
             Err(_) => return tell("temporarily_unavailable", "the request cannot be looked at now"),
         }
     }

@@ -137,6 +137,21 @@ fn grants_of_one_session_do_not_end_each_other() {
 }
 
 #[test]
+fn an_old_grant_of_many_is_over_and_no_theft() {
+    let world = World::new();
+    let (mut browser, code) = world.logged_in();
+    let oldest = world.exchange(&code);
+    let access = oldest.member("access_token");
+    for _ in 0..32 {
+        let code = browser.authorize(&[("prompt", "none")]).code();
+        assert_eq!(world.exchange(&code).status, 200);
+    }
+    world.refresh(&oldest.member("refresh_token")).is_refused(400, "invalid_grant");
+    // Nothing was recalled: what it has given is good for its few minutes.
+    assert_eq!(world.userinfo(&access).status, 200);
+}
+
+#[test]
 fn scopes_may_be_fewer_with_a_refresh_token_and_not_more() {
     let world = World::new();
     let (mut browser, _) = world.logged_in();
