@@ -69,7 +69,7 @@ pub(crate) struct Taken {
 /// Why a turn was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotTaken {
-    /// It is none, is over, was used, or is not this client's: whoever brings it is not to know which.
+    /// It is over: whoever brings it is not to know why.
     Invalid,
     /// It was used before: its grant has ended by this.
     Again,
@@ -149,46 +149,41 @@ impl Issued {
         (grant.client == client.id && grant.until_s > now.ms() / 1000).then_some(grant)
     }
 
-    /// Takes a code, which the client brings with where the browser came back, and with what the challenge was made of.
-    ///
-    /// # Errors
-    /// See [`NotTaken`].
-    pub(crate) async fn take_code(
+    /// Reads a code, which the client brings with where the browser came back, and with what the challenge was made of. It is not used
+    /// up by that: see [`Issued::take`].
+    pub(crate) fn read_code(
         &self,
         text: &str,
         client: &OauthClientSettings,
         redirect_uri: &str,
         verifier: Option<&str>,
         now: Moment,
-    ) -> Result<Taken, NotTaken> {
-        let grant = self.unseal(Turn::Code, text, client, now).ok_or(NotTaken::Invalid)?;
+    ) -> Option<Grant> {
+        let grant = self.unseal(Turn::Code, text, client, now)?;
         let is_shown = match (&grant.challenge, verifier) {
             (Some(challenge), Some(verifier)) => meets(challenge, verifier),
             // RFC 9700, 2.1.1: one without the other is an attempt to leave the challenge out.
             (Some(_), None) | (None, Some(_)) => false,
             (None, None) => !client.public,
         };
-        if !is_shown || grant.redirect != Some(digest(redirect_uri.as_bytes())) {
-            return Err(NotTaken::Invalid);
-        }
-        self.take(grant).await
+        (is_shown && grant.redirect == Some(digest(redirect_uri.as_bytes()))).then_some(grant)
     }
 
-    /// Takes a refresh token.
-    ///
-    /// # Errors
-    /// See [`NotTaken`].
-    pub(crate) async fn take_refresh_token(
+    /// Reads a refresh token. It is not used up by that: see [`Issued::take`].
+    pub(crate) fn read_refresh_token(
         &self,
         text: &str,
         client: &OauthClientSettings,
         now: Moment,
-    ) -> Result<Taken, NotTaken> {
-        let grant = self.unseal(Turn::Refresh, text, client, now).ok_or(NotTaken::Invalid)?;
-        self.take(grant).await
+    ) -> Option<Grant> {
+        self.unseal(Turn::Refresh, text, client, now)
     }
 
-    async fn take(&self, grant: Grant) -> Result<Taken, NotTaken> {
+    /// Uses up what was read, if nobody had and its session lives.
+    ///
+    /// # Errors
+    /// See [`NotTaken`].
+    pub(crate) async fn take(&self, grant: Grant) -> Result<Taken, NotTaken> {
         let service = self.service.as_ref().ok_or(NotTaken::Invalid)?;
         let (who, session) = service.session(&grant.session, Purpose::Use).await.map_err(of_session)?;
         // Directories outside do not tell whom they have disabled or removed.

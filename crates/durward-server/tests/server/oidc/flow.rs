@@ -167,10 +167,25 @@ fn scopes_may_be_fewer_with_a_refresh_token_and_not_more() {
         ];
         world.token(&form)
     };
+    // Who asks for too much has used up nothing.
+    ask(&tokens.member("refresh_token"), "openid groups").is_refused(400, "invalid_scope");
     let fewer = ask(&tokens.member("refresh_token"), "email");
     assert_eq!(fewer.member("scope"), "email");
+    assert_eq!(fewer.json().get("id_token"), None, "it is none of OpenID Connect");
     assert_eq!(world.userinfo(&fewer.member("access_token")).status, 403);
     ask(&fewer.member("refresh_token"), "openid groups").is_refused(400, "invalid_scope");
+}
+
+#[test]
+fn what_a_client_may_not_have_any_more_is_in_no_later_token() {
+    let world = World::new();
+    let (mut browser, code) = world.logged_in();
+    let with_resource = browser.authorize(&[("resource", "orders")]).code();
+    world.take_from_app("openid", "orders");
+    let tokens = world.exchange(&code);
+    assert_eq!((tokens.member("scope").as_str(), tokens.json().get("id_token")), ("profile", None));
+    world.exchange(&with_resource).is_refused(400, "invalid_target");
+    assert_eq!(world.userinfo(&tokens.member("access_token")).status, 403);
 }
 
 #[test]

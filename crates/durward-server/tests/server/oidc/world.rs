@@ -1,13 +1,13 @@
 //! A server with users and applications, a browser that keeps cookies, and an application that knows its part of the protocol.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use durward_server::Clock;
+use durward_server::{Clock, Server, Settings, SettingsWatch};
 use durward_session::identity::session::User;
 use durward_session::identity::user::{
     Account, Directory as Users, HashCosts, Password, RecoveryCodes, SecondStep, StoredPassword, Totp,
@@ -46,6 +46,8 @@ pub(crate) struct World {
     pub(crate) server: TestServer,
     pub(crate) totp: Totp,
     later_ms: Arc<AtomicU64>,
+    settings: Arc<Mutex<Settings>>,
+    watch: SettingsWatch,
 }
 
 impl World {
@@ -70,12 +72,39 @@ impl World {
         );
         let later_ms = Arc::new(AtomicU64::new(0));
         let settings = settings(&directory, &text);
-        let server = TestServer::start_at(directory, settings, turned(clock(), &later_ms), |_| {}).unwrap();
+        let known = Arc::new(Mutex::new(settings.clone()));
+        let (read, (tell, told)) = (Arc::clone(&known), mpsc::channel());
+        let prepare = move |server: &Server| {
+            let watch = server.watch_settings(None, None, move || Ok(read.lock().unwrap().clone()));
+            tell.send(watch.unwrap()).unwrap();
+        };
+        let server = TestServer::start_at(directory, settings, turned(clock(), &later_ms), prepare).unwrap();
         // The first key of sessions comes a moment after the start.
         let body = br#"{"user":"anna","password":"secret"}"#;
         let json = [("Content-Type", "application/json")];
         server.eventually("a login", |server| server.send("POST", "/v1/login", &json, body).status == 200);
-        World { server, totp, later_ms }
+        World { server, totp, later_ms, settings: known, watch: told.recv().unwrap() }
+    }
+
+    /// Takes a scope and an audience from `app`, for the server that runs.
+    pub(crate) fn take_from_app(&self, scope: &str, audience: &str) {
+        {
+            let mut settings = self.settings.lock().unwrap();
+            let app = settings.oauth.clients.iter_mut().find(|client| client.id == "app").unwrap();
+            app.scopes.retain(|known| known != scope);
+            app.audiences.retain(|known| known != audience);
+        }
+        self.watch.read_again();
+        self.server.eventually("the new settings", |server| {
+            let seen = send(
+                server,
+                "GET",
+                &format!("/oauth2/authorize?{}", request(&[("resource", audience)])),
+                &[],
+                "",
+            );
+            seen.status == 303
+        });
     }
 
     pub(crate) fn pass(&self, seconds: u64) {
