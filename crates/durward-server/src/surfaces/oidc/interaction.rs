@@ -114,7 +114,7 @@ pub(super) fn page(
         Stage::Code(_) | Stage::StepUp => Step::SecondStep,
         Stage::Consent => {
             let client = name.clone().unwrap_or_else(|| asked.client.clone());
-            Step::Consent { client, scopes: asked.scopes.clone() }
+            Step::Consent { client, scopes: asked.scopes.clone(), resources: asked.resources.clone() }
         }
     };
     // A first guess, by the application, of who will log in; whoever is asked later is who they are.

@@ -97,7 +97,7 @@ fn a_level_that_is_wished_for_is_reached_by_those_who_can() {
 }
 
 #[test]
-fn consent_is_asked_once_for_a_client_and_its_scopes() {
+fn consent_is_asked_once_for_a_client_its_scopes_and_services() {
     let world = World::new();
     let (mut browser, _) = world.logged_in();
     let asks = [("client_id", "asks"), ("redirect_uri", "https://asks.example/cb"), ("scope", "openid")];
@@ -115,6 +115,15 @@ fn consent_is_asked_once_for_a_client_and_its_scopes() {
     // More is another consent, and who asks for it is asked.
     let more = with(&[("scope", "openid email"), ("prompt", "none")]);
     assert_eq!(browser.authorize(&more).error(), "consent_required");
+    let service = with(&[("resource", "orders")]);
+    assert_eq!(
+        browser.authorize(&[&service[..], &[("prompt", "none")]].concat()).error(),
+        "consent_required"
+    );
+    let form = browser.authorize(&service);
+    assert!(form.text.contains("use the service “<bdi>orders</bdi>” in your name"), "{}", form.text);
+    assert!(browser.answer(&form, &[("consent", "yes")]).back().1.contains_key("code"));
+    assert!(browser.authorize(&with(&[("prompt", "none")])).back().1.contains_key("code"));
     assert!(browser.authorize(&with(&[("prompt", "consent")])).text.contains("name=\"consent\""));
     // It was Anna's.
     let form = browser.authorize(&[("prompt", "login")]);

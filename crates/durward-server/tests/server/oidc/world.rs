@@ -37,7 +37,7 @@ pub(crate) fn clients() -> String {
          [[oauth.clients]]\nid = 'shop'\nsecret = '{SECRET}'\ngrants = ['authorization-code', 'refresh-token']\n\
          redirect_uris = ['https://shop.example/cb']\nscopes = ['openid']\n\
          [[oauth.clients]]\nid = 'asks'\nname = 'The <asking> one'\npublic = true\nconsent = true\n\
-         grants = ['authorization-code']\nredirect_uris = ['https://asks.example/cb']\nscopes = ['openid', 'email']\n\
+         grants = ['authorization-code']\nredirect_uris = ['https://asks.example/cb']\nscopes = ['openid', 'email']\naudiences = ['orders']\n\
          [[oauth.clients]]\nid = 'orders'\nsecret = '{SECRET}'\nserves = ['orders']\n"
     )
 }
