@@ -10,15 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::authorize::go_on;
 use super::pages::Message;
 use super::{BrowserRequest, INTERACTION, consent, cookies, redirect};
-use crate::access::issued::authorization::{Authorization, Pushed};
+use crate::access::issued::authorization::{Authorization, FORMS_S, Pushed};
 use crate::access::issued::digest::digest;
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
 use crate::surfaces::http::cookies::{device, is_of_other_site};
 use crate::surfaces::login_page::{Page, PageError, Step};
-
-/// How long a form is good for.
-const FORM_S: u64 = 15 * 60;
 
 /// The purpose of the seal.
 const PURPOSE: &str = "oidc interaction";
@@ -78,7 +75,7 @@ impl Interaction {
             logged_in: None,
             consented: None,
             browser: digest(name.as_bytes()),
-            until_s: request.now.ms() / 1000 + FORM_S,
+            until_s: request.now.ms() / 1000 + FORMS_S,
             new_browser,
         })
     }
