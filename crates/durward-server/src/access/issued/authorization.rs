@@ -44,7 +44,7 @@ pub(crate) struct Authorization {
     /// The digest of what the client shows with the code (RFC 7636).
     pub(crate) challenge: Option<String>,
     pub(crate) scopes: Vec<String>,
-    /// Whom the access token is for beside the issuer.
+    /// Whom the access token is for, beside `userinfo`.
     pub(crate) resources: Vec<String>,
     pub(crate) prompt: Prompt,
     /// How long ago the login may be, in seconds.

@@ -42,6 +42,11 @@ pub(crate) struct Issued {
 }
 
 impl Issued {
+    /// The address of `userinfo`, which is also the audience of tokens that may ask there.
+    pub(crate) fn userinfo(&self) -> String {
+        format!("{}/oauth2/userinfo", self.issuer)
+    }
+
     /// Nothing where the settings name no issuer.
     ///
     /// # Errors

@@ -74,7 +74,7 @@ async fn give(request: &ClientRequest<'_>, grant: Option<Grant>) -> Result<Answe
         tracing::warn!(client = request.client.id, "too many sessions to tell this client when one ends");
     }
     let event = AuditEvent::new(Kind::TokenIssued).of(&taken.who.user).session(taken.who.id);
-    note(request, event.detail(&format!("for {}", audience(request, &taken).join(" ")))).await;
+    note(request, event.detail(&format!("for {}", audience(request, &taken, &scopes).join(" ")))).await;
     let given = Given {
         access_token: &access_token,
         token_type: "Bearer",
@@ -118,10 +118,12 @@ fn make(
         ("auth_time", json!(taken.auth_time_s())),
         (GRANT, json!(taken.name().to_string())),
     ];
+    let audience = audience(request, taken, scopes);
+    let audience: Vec<&str> = audience.iter().map(String::as_str).collect();
     let token = Request {
         issuer: &issued.issuer,
         subject: &subject::of_user(&taken.who.user),
-        audience: &audience(request, taken),
+        audience: &audience,
         lifetime,
         client: Some(&client.id),
         scope: (!scopes.is_empty()).then_some(scopes),
@@ -130,18 +132,24 @@ fn make(
     };
     let access_token = issued.keys.issue(client.algorithm, now, token)?;
     // Of the scopes of this token: what the client may not have any more, or did not ask for, makes no ID token.
-    let is_openid = scopes.split(' ').any(|scope| scope == OPENID);
-    let id_token =
-        is_openid.then(|| issued.id_token(client, taken, &access_token, lifetime, now)).transpose()?;
+    let id_token = is_openid(scopes)
+        .then(|| issued.id_token(client, taken, &access_token, lifetime, now))
+        .transpose()?;
     let may_refresh = client.may(ClientGrant::RefreshToken);
     let refresh_token = may_refresh.then(|| issued.refresh_token(taken)).transpose()?;
     Ok((access_token, id_token, refresh_token))
 }
 
-/// The issuer, which says more of the user, and those that were named.
-fn audience<'a>(request: &'a ClientRequest<'_>, taken: &'a Taken) -> Vec<&'a str> {
-    let resources = taken.grant.resources.iter().map(String::as_str);
-    std::iter::once(request.issued.issuer.as_str()).chain(resources).collect()
+/// The services that were named; and `userinfo`, for a token that may ask there. A token for `userinfo` alone is nobody's subject of a
+/// decision: for that the client names a service, or the issuer. No token is without an audience (RFC 9068, 2.2).
+fn audience(request: &ClientRequest<'_>, taken: &Taken, scopes: &str) -> Vec<String> {
+    let resources = &taken.grant.resources;
+    let userinfo = (is_openid(scopes) || resources.is_empty()).then(|| request.issued.userinfo());
+    userinfo.into_iter().chain(resources.iter().cloned()).collect()
+}
+
+fn is_openid(scopes: &str) -> bool {
+    scopes.split(' ').any(|scope| scope == OPENID)
 }
 
 /// What was granted, or the part of it that is asked for (RFC 6749, 6); without what the client may not have any more.

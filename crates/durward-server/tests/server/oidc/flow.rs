@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::world::{CALLBACK, ISSUER, VERIFIER, World, exchange};
+use super::world::{CALLBACK, ISSUER, VERIFIER, World, clients, exchange};
 use crate::oauth::world::part;
 
 #[test]
@@ -35,7 +35,7 @@ fn an_application_learns_who_logged_in() {
     assert!(claims["auth_time"].as_u64().unwrap() <= claims["iat"].as_u64().unwrap());
     // Ed25519 is made with SHA-512, of which the half has 43 characters.
     assert_eq!(claims["at_hash"].as_str().unwrap().len(), 43);
-    assert_eq!(part(&access, 1)["aud"], json!([ISSUER]));
+    assert_eq!(part(&access, 1)["aud"], json!([format!("{ISSUER}/oauth2/userinfo")]));
     let said = world.userinfo(&access);
     assert_eq!(said.json(), json!({ "sub": "anna", "preferred_username": "anna", "name": "anna of House" }));
     // The next application is served without a word.
@@ -194,10 +194,29 @@ fn a_token_is_for_those_that_were_named() {
     let (mut browser, _) = world.logged_in();
     let code = browser.authorize(&[("resource", "orders")]).code();
     let access = world.exchange(&code).member("access_token");
-    assert_eq!(part(&access, 1)["aud"], json!([ISSUER, "orders"]));
+    assert_eq!(part(&access, 1)["aud"], json!([format!("{ISSUER}/oauth2/userinfo"), "orders"]));
     let told = world.ask("orders", "/oauth2/introspect", &[("token", &access)]);
     assert_eq!((&told.json()["active"], &told.json()["username"]), (&json!(true), &json!("anna")));
     assert_eq!(browser.authorize(&[("resource", "else")]).error(), "invalid_target");
+}
+
+#[test]
+fn a_token_for_userinfo_is_no_subject_of_a_decision() {
+    let more = format!("audiences = ['orders', '{ISSUER}']");
+    let clients = clients().replace("audiences = ['orders']", &more);
+    let world = World::with("", &format!("decision_audiences = ['orders']\n{clients}"));
+    let (mut browser, _) = world.logged_in();
+    let mut decided = |resource: &str| {
+        let code = browser.authorize(&[("resource", resource), ("scope", "openid")]).code();
+        let access = world.exchange(&code).member("access_token");
+        let subject = json!([{ "AttributeId": "urn:durward:subject:jwt", "Value": access }]);
+        let body = json!({ "Request": { "AccessSubject": { "Attribute": subject } } }).to_string();
+        let reply = world.server.post(&[("Content-Type", "application/xacml+json")], body);
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        reply.json()["Response"][0]["Decision"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(decided(""), "Deny", "an application was to learn who logged in, and no more");
+    assert_eq!([decided("orders"), decided(ISSUER)], ["Permit", "Permit"]);
 }
 
 #[test]
