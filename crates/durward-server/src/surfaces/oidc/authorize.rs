@@ -12,7 +12,16 @@ use crate::access::issued::authorization::{NotAuthorized, is_registered};
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
 
+const AUTHORIZE: &str = "/oauth2/authorize";
+
+/// The longest request that a browser is sent to ask again with GET: what is longer, proxies before this server may not let through.
+const QUERY_BYTES_MAX: usize = 7 * 1024;
+
 pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
+    let browser = cookies::value(request.headers, &request.surface.cookies.browser);
+    if request.is_post && browser.is_none() {
+        return ask_again(request);
+    }
     let read = request.issued.authorization(&request.parameters, request.now);
     let (authorization, pushed) = match read {
         Ok(read) => read,
@@ -24,6 +33,17 @@ pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
         return request.message(Message::Unavailable);
     };
     go_on(request, interaction, session).await
+}
+
+/// Browsers send no `SameSite=Lax` cookies with a POST of another site's page. To answer it would be to give the browser a new name, and
+/// any page could so end the login that it is in the middle of. It asks again with GET, and brings the cookies that it has.
+fn ask_again(request: &BrowserRequest<'_>) -> Answer {
+    let query = request.parameters.to_text();
+    if query.len() > QUERY_BYTES_MAX {
+        let why = "the request is too long to be asked again with GET: push it (RFC 9126)";
+        return request.message(Message::Impossible(why.to_owned()));
+    }
+    redirect::to(&format!("{AUTHORIZE}?{query}"), &[])
 }
 
 /// A session that lives, and its token. Its user may log in.

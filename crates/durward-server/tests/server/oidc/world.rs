@@ -314,6 +314,10 @@ impl Seen {
     pub(crate) fn stays(&self) {
         assert_eq!((self.status, self.location.as_deref()), (400, None), "{}", self.text);
         assert!(self.text.starts_with("<!doctype html>"), "{}", self.text);
+        self.sets_no_cookie();
+    }
+
+    pub(crate) fn sets_no_cookie(&self) {
         assert!(self.set_cookies.is_empty(), "{:?}", self.set_cookies);
     }
 }
