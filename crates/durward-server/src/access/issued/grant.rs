@@ -7,7 +7,7 @@
 use durward_session::identity::jwt::Claims;
 use durward_session::identity::session::{GrantTurn, Purpose, Refusal, Session, SessionId};
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy};
-use durward_session::{Failed, TurnUse, Who};
+use durward_session::{Failed, Service, TurnUse, Who};
 use serde::{Deserialize, Serialize};
 
 use super::authorization::{Authorization, meets};
@@ -183,7 +183,7 @@ impl Issued {
     ///
     /// # Errors
     /// See [`NotTaken`].
-    pub(crate) async fn take(&self, grant: Grant) -> Result<Taken, NotTaken> {
+    pub(crate) async fn take(&self, grant: Grant, now: Moment) -> Result<Taken, NotTaken> {
         let service = self.service.as_ref().ok_or(NotTaken::Invalid)?;
         let (who, session) = service.session(&grant.session, Purpose::Use).await.map_err(of_session)?;
         // Directories outside do not tell whom they have disabled or removed.
@@ -196,7 +196,7 @@ impl Issued {
         match service.use_turn(turn).await {
             Ok(TurnUse::First) => Ok(Taken { grant, who, session }),
             Ok(TurnUse::Again) => {
-                service.recall(name, session.ends).await.map_err(|_| NotTaken::Unavailable)?;
+                self.end(service, &who, &grant, now).await.map_err(|_| NotTaken::Unavailable)?;
                 Err(NotTaken::Again)
             }
             // No sign of a theft: the session has many grants, and this is an old one.
@@ -225,7 +225,21 @@ impl Issued {
             // A session that has ended has no tokens any more.
             Err(_) => return Ok(true),
         };
-        service.recall(name(who.id, grant.grant), who.ends).await.map(|()| true)
+        self.end(service, &who, &grant, now).await.map(|()| true)
+    }
+
+    /// Ends a grant on all nodes: alone, or with its session where that has had too many of them ended.
+    async fn end(&self, service: &Service, who: &Who, grant: &Grant, now: Moment) -> Result<(), Failed> {
+        let name = name(who.id, grant.grant);
+        // What was recalled is recalled again: not every node may have heard of it. It is no other one for that.
+        if service.is_recalled(name) || self.recalls.count(who.id, who.ends, now) {
+            return service.recall(name, who.ends).await;
+        }
+        tracing::warn!(client = grant.client, "too many grants of one session were ended: it has ended");
+        match service.end_session(&who.user, who.id, None).await {
+            Ok(()) | Err(Failed::NoSession) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether the grant that an access token comes from was ended, as far as this node knows.

@@ -87,7 +87,7 @@ async fn give(request: &ClientRequest<'_>, grant: Option<Grant>) -> Result<Answe
 }
 
 async fn take(request: &ClientRequest<'_>, grant: Grant) -> Result<Taken, Refusal> {
-    match request.issued.take(grant).await {
+    match request.issued.take(grant, request.now).await {
         Ok(taken) => Ok(taken),
         Err(NotTaken::Invalid) => Err(Refusal::grant()),
         Err(NotTaken::Again) => {

@@ -179,6 +179,20 @@ fn a_request_of_another_site_ends_no_login_that_is_under_way() {
     post(&request(&[("login_hint", &long)])).stays();
 }
 
+/// Each grant that is ended is remembered on all nodes, and a session may have any number of them.
+#[test]
+fn a_session_of_which_too_many_grants_were_ended_ends() {
+    let world = World::new();
+    let (mut browser, _) = world.logged_in();
+    for number in 0..=100 {
+        let back = browser.authorize(&[("prompt", "none")]);
+        let code = back.code();
+        assert_eq!(world.exchange(&code).status, 200, "{number}");
+        world.exchange(&code).is_refused(400, "invalid_grant");
+    }
+    assert_eq!(browser.authorize(&[("prompt", "none")]).error(), "login_required");
+}
+
 #[test]
 fn a_consent_counts_for_the_session_that_was_asked() {
     let world = World::new();
