@@ -228,6 +228,8 @@ pub enum AskOutcome {
     NoSession,
     /// The code was used before.
     Used,
+    /// The turn is of a grant that newer grants of its holder have pushed out: it is over, used or not.
+    Forgotten,
     /// There may not be one more session.
     Full(SessionLimitReached),
     /// It cannot be done now, and was not.

@@ -34,10 +34,13 @@ struct UsedGrants {
 }
 
 impl UsedGrants {
-    fn contains(&self, grant: u64, turn: u32) -> bool {
+    fn use_of(&self, grant: u64, turn: u32) -> CodeUse {
+        if self.floor.is_some_and(|floor| grant <= floor) {
+            return CodeUse::Forgotten;
+        }
         let is_used = |(_, last): &(u64, u32)| *last >= turn;
-        self.floor.is_some_and(|floor| grant <= floor)
-            || self.turns.iter().find(|(known, _)| *known == grant).is_some_and(is_used)
+        let is_again = self.turns.iter().find(|(known, _)| *known == grant).is_some_and(is_used);
+        if is_again { CodeUse::Again } else { CodeUse::First }
     }
 
     fn insert(&mut self, used: GrantTurn) {
@@ -82,31 +85,35 @@ pub(super) enum CodeUse {
     First,
     /// It was used up before.
     Again,
+    /// It is of a grant that newer ones of its holder have pushed out. It is over, and nobody knows any more whether it was used.
+    Forgotten,
     /// The store has it, and nobody can say any more what it has before it.
     Unclear,
 }
 
 impl UsedCodes {
-    /// Whether a code is used up.
-    pub(super) fn contains(&self, code: &UsedCode) -> bool {
-        match code {
+    /// What a code is worth at this moment.
+    pub(super) fn use_of(&self, code: &UsedCode) -> CodeUse {
+        let is_used = match code {
             UsedCode::Device { user, since, .. } => {
                 self.devices.get(user).is_some_and(|last| last.since >= *since)
             }
             UsedCode::Recovery(name) => self.recovery.contains(name),
             UsedCode::Grant(used) => {
-                self.grants.get(&used.holder).is_some_and(|known| known.contains(used.grant, used.turn))
+                let known = self.grants.get(&used.holder);
+                return known.map_or(CodeUse::First, |known| known.use_of(used.grant, used.turn));
             }
-        }
+        };
+        if is_used { CodeUse::Again } else { CodeUse::First }
     }
 
-    /// Takes note of a code, and says whether it was good until now.
+    /// Takes note of a code, and says what it was worth until now.
     pub(super) fn insert(&mut self, code: UsedCode) -> CodeUse {
-        let is_again = self.contains(&code);
+        let code_use = self.use_of(&code);
         #[cfg(test)]
-        let is_again = is_again && !self.lets_everybody_in;
-        if is_again {
-            return CodeUse::Again;
+        let code_use = if self.lets_everybody_in { CodeUse::First } else { code_use };
+        if code_use != CodeUse::First {
+            return code_use;
         }
         match code {
             UsedCode::Device { user, since, until } => {
@@ -145,6 +152,12 @@ impl UsedCodes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl UsedCodes {
+        fn contains(&self, code: &UsedCode) -> bool {
+            self.use_of(code) != CodeUse::First
+        }
+    }
 
     fn device(user: &str, step: u32) -> UsedCode {
         let user = User::new("/", user).unwrap();
@@ -203,8 +216,9 @@ mod tests {
             learned.insert(code);
         }
         for known in [&used, &learned] {
-            assert!(known.contains(&turn(2, 9)), "over");
-            assert!(known.contains(&turn(3, 1)) && !known.contains(&turn(3, 2)));
+            // Which turns of these were used, nobody knows: a use of one is none that was made before.
+            assert_eq!([1, 2].map(|grant| known.use_of(&turn(grant, 9))), [CodeUse::Forgotten; 2]);
+            assert_eq!([1, 2].map(|last| known.use_of(&turn(3, last))), [CodeUse::Again, CodeUse::First]);
             assert!(!known.contains(&turn(most + 3, 0)));
             assert_eq!(known.grants[&[3; 16]].turns.len(), GRANTS_MAX);
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use durward_wire::percent::form_decoded as decoded;
+use durward_wire::percent::{form_decoded as decoded, form_encoded};
 
 /// How many parameters there may be: many times what any request here needs.
 pub(crate) const PARAMETERS_MAX: usize = 64;
@@ -84,6 +84,20 @@ impl Parameters {
     /// The value of a parameter; one without a value is as if it were not there (RFC 6749, 3.1).
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.all(name).next()
+    }
+
+    /// The same as text again.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::new();
+        for (name, value) in &self.0 {
+            if !text.is_empty() {
+                text.push('&');
+            }
+            form_encoded(name, &mut text);
+            text.push('=');
+            form_encoded(value, &mut text);
+        }
+        text
     }
 
     /// All values of one that may be there more than once.

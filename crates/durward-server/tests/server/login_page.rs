@@ -74,8 +74,11 @@ fn all() -> Vec<Page> {
         ..Page::new("/oidc/login", "c5rf", step)
     };
     let wrong = |error, step| Page { error: Some(error), ..page(step) };
-    let consent =
-        || Step::Consent { client: "Shop".into(), scopes: vec!["openid".into(), "orders:read".into()] };
+    let consent = || Step::Consent {
+        client: "Shop".into(),
+        scopes: vec!["openid".into(), "orders:read".into()],
+        resources: vec!["https://orders.example/".into()],
+    };
     vec![
         page(Step::Password),
         Page { username: None, client: None, ..page(Step::Password) },
@@ -160,7 +163,11 @@ fn whatever_is_put_into_a_page_stays_text() {
     for mut page in all() {
         let in_consent = matches!(page.step, Step::Consent { .. });
         if in_consent {
-            page.step = Step::Consent { client: evil.to_owned(), scopes: vec![evil.to_owned()] };
+            page.step = Step::Consent {
+                client: evil.to_owned(),
+                scopes: vec![evil.to_owned()],
+                resources: vec![evil.to_owned()],
+            };
         }
         if matches!(page.step, Step::Failed { .. }) {
             page.step = Step::Failed { what: Failure::Denied, reference: Some(evil.to_owned()) };
@@ -174,15 +181,16 @@ fn whatever_is_put_into_a_page_stays_text() {
             assert!(shown.html.contains(&format!("name=\"csrf\" value=\"{escaped}\"")), "{}", shown.html);
         }
         if in_consent {
-            assert_eq!(shown.html.matches(escaped).count(), 5, "{}", shown.html);
+            assert_eq!(shown.html.matches(escaped).count(), 6, "{}", shown.html);
         }
     }
 }
 
 #[test]
 fn a_name_written_from_the_right_stands_apart_and_one_that_turns_the_text_is_made_harmless() {
-    let consent =
-        |client: &str| Page::new("/", "", Step::Consent { client: client.into(), scopes: Vec::new() });
+    let consent = |client: &str| {
+        Page::new("/", "", Step::Consent { client: client.into(), scopes: Vec::new(), resources: Vec::new() })
+    };
     let shown = show(&consent("חנות"));
     assert!(shown.html.contains("<bdi>חנות</bdi> asks for access"), "{}", shown.html);
     let shown = show(&consent("\u{202e}knab\u{2069}"));
@@ -253,7 +261,7 @@ fn each_step_sends_its_fields() {
         fields(Step::NewPassword { rules: RULES }, Some("anna")),
         ["new_password:new-password", "new_password_again:new-password"]
     );
-    let consent = Step::Consent { client: "Shop".into(), scopes: vec![] };
+    let consent = Step::Consent { client: "Shop".into(), scopes: vec![], resources: vec![] };
     assert_eq!(fields(consent, None), ["consent:yes", "consent:no"]);
 }
 
@@ -277,7 +285,7 @@ fn the_focus_is_where_something_is_to_be_typed() {
         (known(Step::NewPassword { rules: RULES }), Some("new_password")),
         (of(PageError::Differ, known(Step::NewPassword { rules: RULES })), Some("new_password_again")),
         // Enter must not grant what nobody has read.
-        (known(Step::Consent { client: "Shop".into(), scopes: vec![] }), None),
+        (known(Step::Consent { client: "Shop".into(), scopes: vec![], resources: vec![] }), None),
     ] {
         assert_eq!(focus(&page).as_deref(), expected);
     }
@@ -318,7 +326,7 @@ fn a_button_leads_nowhere_but_to_addresses() {
 #[test]
 fn scopes_are_told_in_words_or_by_their_name() {
     let scopes = ["openid", "email", "orders:read"].map(str::to_owned).to_vec();
-    let page = Page::new("/", "", Step::Consent { client: "Shop".into(), scopes });
+    let page = Page::new("/", "", Step::Consent { client: "Shop".into(), scopes, resources: vec![] });
     let shown = show(&page);
     assert!(shown.html.contains("<li>see your e-mail address</li>"), "{}", shown.html);
     assert!(shown.html.contains("<li>use the permission “<bdi>orders:read</bdi>”</li>"), "{}", shown.html);

@@ -49,7 +49,7 @@ fn policy(conditions: &[(&str, &str, &str, &str)]) -> String {
 }
 
 /// Permits everything to everybody.
-fn anything() -> String {
+pub(crate) fn anything() -> String {
     r#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="p" Version="1.0"
          RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:permit-unless-deny">
          <Target/></Policy>"#

@@ -63,6 +63,7 @@ impl Service {
             Some(AskOutcome::Unavailable(lack)) => Refused::Unavailable(lack),
             Some(
                 AskOutcome::Unknown
+                | AskOutcome::Forgotten
                 | AskOutcome::Token { .. }
                 | AskOutcome::Permit(_)
                 | AskOutcome::NoSession

@@ -27,6 +27,8 @@ pub enum TurnUse {
     First,
     /// Somebody had.
     Again,
+    /// Newer grants of its holder have pushed its grant out: it is over, and nobody knows any more whether it was used.
+    Forgotten,
 }
 
 impl Service {
@@ -60,6 +62,7 @@ impl Service {
         match self.ask(|ask| NodeEvent::UseCode { ask, code: UsedCode::Grant(turn) }).await {
             Some(AskOutcome::Done) => Ok(TurnUse::First),
             Some(AskOutcome::Used) => Ok(TurnUse::Again),
+            Some(AskOutcome::Forgotten) => Ok(TurnUse::Forgotten),
             Some(AskOutcome::Unavailable(lack)) => Err(Failed::Unavailable(lack)),
             Some(
                 AskOutcome::Unknown

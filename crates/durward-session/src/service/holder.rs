@@ -176,7 +176,7 @@ impl Service {
     /// The token is refused, it is not, it lacks the second step, or the directory cannot say.
     pub async fn administrator(&self, token: &str) -> Result<Administrator, Failed> {
         let who = self.validate(token, Purpose::Use).await?;
-        let account = self.account(&who.user).await?.filter(|account| !account.disabled);
+        let account = self.active_account(&who.user).await?;
         let group = &self.settings().administrators_group;
         let Some(account) = account.filter(|account| account.groups.iter().any(|one| one == group)) else {
             return Err(Failed::Forbidden);

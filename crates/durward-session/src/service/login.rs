@@ -388,6 +388,7 @@ impl Service {
                 | AskOutcome::Done
                 | AskOutcome::NoSession
                 | AskOutcome::Used
+                | AskOutcome::Forgotten
                 | AskOutcome::Permit(_),
             ) => Refused::Unknown,
             None => Refused::Unavailable(Lack::Store),

@@ -306,6 +306,7 @@ impl Service {
                 | AskOutcome::Done
                 | AskOutcome::NoSession
                 | AskOutcome::Used
+                | AskOutcome::Forgotten
                 | AskOutcome::Full(_)
                 | AskOutcome::Unavailable(_)
                 | AskOutcome::Unknown,
@@ -380,6 +381,15 @@ impl Service {
         answer.await.map_or(Err(Failed::Unavailable(Lack::Store)), |found| found.map_err(failed))
     }
 
+    /// The account of a user who may still log in: `None` where they were removed or disabled. Directories outside do not tell of that, so
+    /// whoever acts for a session asks.
+    ///
+    /// # Errors
+    /// As [`Service::account`].
+    pub async fn active_account(&self, user: &User) -> Result<Option<Account>, Failed> {
+        Ok(self.account(user).await?.filter(|account| !account.disabled))
+    }
+
     fn parts(&self) -> &ServiceParts {
         &self.0.parts
     }
@@ -407,7 +417,7 @@ impl Service {
             Some(AskOutcome::Done | AskOutcome::Token { .. } | AskOutcome::Permit(_)) => Ok(()),
             Some(AskOutcome::NoSession) => Err(Failed::NoSession),
             Some(AskOutcome::Unavailable(lack)) => Err(Failed::Unavailable(lack)),
-            Some(AskOutcome::Used) => Err(Failed::Code),
+            Some(AskOutcome::Used | AskOutcome::Forgotten) => Err(Failed::Code),
             Some(AskOutcome::Full(_) | AskOutcome::Unknown) => Err(Failed::Unknown),
             None => Err(Failed::Unavailable(Lack::Store)),
         }
@@ -424,7 +434,13 @@ impl Service {
             Some(AskOutcome::Token { token, .. }) => token,
             Some(AskOutcome::Unavailable(lack)) => return Err(Failed::Unavailable(lack)),
             Some(AskOutcome::Unknown | AskOutcome::Full(_)) => return Err(Failed::Unknown),
-            Some(AskOutcome::NoSession | AskOutcome::Used | AskOutcome::Done | AskOutcome::Permit(_)) => {
+            Some(
+                AskOutcome::NoSession
+                | AskOutcome::Used
+                | AskOutcome::Forgotten
+                | AskOutcome::Done
+                | AskOutcome::Permit(_),
+            ) => {
                 return Err(Failed::NoSession);
             }
             None => return Err(Failed::Unavailable(Lack::Store)),

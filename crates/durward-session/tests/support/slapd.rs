@@ -236,6 +236,14 @@ impl Slapd {
         }
     }
 
+    /// Removes an entry while it does not run.
+    pub(crate) fn remove(&self, entry: &str) {
+        let change = self.folder.0.join("change.ldif");
+        std::fs::write(&change, format!("dn: {entry}\nchangetype: delete\n")).unwrap();
+        let slapmodify = self.program.with_file_name("slapmodify");
+        run(&slapmodify.display().to_string(), "-f slapd.conf -l change.ldif", &self.folder.0);
+    }
+
     fn signal(&self, signal: &str) {
         let pid = std::fs::read_to_string(self.folder.0.join("pid")).unwrap();
         assert!(Command::new("kill").args([signal, pid.trim()]).status().unwrap().success());

@@ -151,8 +151,11 @@ impl SessionNode {
         if let Some(lack) = self.cannot_write() {
             return Some(AskOutcome::Unavailable(lack));
         }
-        if self.used.contains(&code) {
-            return Some(AskOutcome::Used);
+        match self.used.use_of(&code) {
+            CodeUse::First => {}
+            CodeUse::Again => return Some(AskOutcome::Used),
+            CodeUse::Forgotten => return Some(AskOutcome::Forgotten),
+            CodeUse::Unclear => return Some(AskOutcome::Unknown),
         }
         if self.settings.mode.is_assured() {
             let deadline = now.plus(self.settings.write_within);
@@ -276,6 +279,7 @@ impl SessionNode {
                 let answer = match code {
                     CodeUse::First => AskOutcome::Done,
                     CodeUse::Again => AskOutcome::Used,
+                    CodeUse::Forgotten => AskOutcome::Forgotten,
                     CodeUse::Unclear => AskOutcome::Unknown,
                 };
                 effects.push(NodeEffect::Answer { ask, answer });

@@ -140,6 +140,7 @@ impl World {
             AskOutcome::Token { .. }
             | AskOutcome::Permit(_)
             | AskOutcome::NoSession
+            | AskOutcome::Forgotten
             | AskOutcome::Full(_) => Err(format!("a code was answered {answer:?}")),
         }
     }

@@ -19,6 +19,9 @@ const REQUEST_URI: &str = "urn:ietf:params:oauth:request_uri:";
 /// How long a pushed request is good for.
 pub(crate) const PUSHED_S: u64 = 90;
 
+/// How long a browser's forms are good for, from the request on.
+pub(crate) const FORMS_S: u64 = 15 * 60;
+
 /// The longest `state`, which goes into an address again.
 const STATE_BYTES_MAX: usize = 2048;
 
@@ -41,7 +44,7 @@ pub(crate) struct Authorization {
     /// The digest of what the client shows with the code (RFC 7636).
     pub(crate) challenge: Option<String>,
     pub(crate) scopes: Vec<String>,
-    /// Whom the access token is for beside the issuer.
+    /// Whom the access token is for, beside `userinfo`.
     pub(crate) resources: Vec<String>,
     pub(crate) prompt: Prompt,
     /// How long ago the login may be, in seconds.
@@ -89,9 +92,10 @@ pub(crate) struct Pushed {
 }
 
 impl Pushed {
-    /// What is used up when a code is given for it.
+    /// What is used up when a code is given for it. A browser that came at the last moment may take as long as its forms are good for, so
+    /// it is remembered for that long.
     pub(crate) fn turn(&self) -> GrantTurn {
-        let until = Moment::from_ms(self.until_s.saturating_mul(1000));
+        let until = Moment::from_ms(self.until_s.saturating_add(FORMS_S).saturating_mul(1000));
         GrantTurn { holder: self.id, grant: 0, turn: 0, until }
     }
 }
@@ -374,6 +378,14 @@ mod tests {
     fn client(uris: &[&str]) -> OauthClientSettings {
         let text = format!("id = 'c'\npublic = true\nredirect_uris = {uris:?}");
         toml::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn that_a_pushed_request_was_used_is_known_for_as_long_as_a_form_of_it_is_good() {
+        let pushed = Pushed { id: [1; 16], until_s: 1_000 };
+        // A browser that came in the last second has a form for as long as this.
+        let last_form_ends = Moment::from_ms((999 + FORMS_S) * 1000);
+        assert!(pushed.turn().until >= last_form_ends);
     }
 
     #[test]

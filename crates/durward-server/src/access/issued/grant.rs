@@ -7,7 +7,7 @@
 use durward_session::identity::jwt::Claims;
 use durward_session::identity::session::{GrantTurn, Purpose, Refusal, Session, SessionId};
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy};
-use durward_session::{Failed, TurnUse, Who};
+use durward_session::{Failed, Service, TurnUse, Who};
 use serde::{Deserialize, Serialize};
 
 use super::authorization::{Authorization, meets};
@@ -69,7 +69,7 @@ pub(crate) struct Taken {
 /// Why a turn was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotTaken {
-    /// It is none, is over, was used, or is not this client's: whoever brings it is not to know which.
+    /// It is over: whoever brings it is not to know why.
     Invalid,
     /// It was used before: its grant has ended by this.
     Again,
@@ -149,48 +149,45 @@ impl Issued {
         (grant.client == client.id && grant.until_s > now.ms() / 1000).then_some(grant)
     }
 
-    /// Takes a code, which the client brings with where the browser came back, and with what the challenge was made of.
-    ///
-    /// # Errors
-    /// See [`NotTaken`].
-    pub(crate) async fn take_code(
+    /// Reads a code, which the client brings with where the browser came back, and with what the challenge was made of. It is not used
+    /// up by that: see [`Issued::take`].
+    pub(crate) fn read_code(
         &self,
         text: &str,
         client: &OauthClientSettings,
         redirect_uri: &str,
         verifier: Option<&str>,
         now: Moment,
-    ) -> Result<Taken, NotTaken> {
-        let grant = self.unseal(Turn::Code, text, client, now).ok_or(NotTaken::Invalid)?;
+    ) -> Option<Grant> {
+        let grant = self.unseal(Turn::Code, text, client, now)?;
         let is_shown = match (&grant.challenge, verifier) {
             (Some(challenge), Some(verifier)) => meets(challenge, verifier),
             // RFC 9700, 2.1.1: one without the other is an attempt to leave the challenge out.
             (Some(_), None) | (None, Some(_)) => false,
             (None, None) => !client.public,
         };
-        if !is_shown || grant.redirect != Some(digest(redirect_uri.as_bytes())) {
-            return Err(NotTaken::Invalid);
-        }
-        self.take(grant).await
+        (is_shown && grant.redirect == Some(digest(redirect_uri.as_bytes()))).then_some(grant)
     }
 
-    /// Takes a refresh token.
-    ///
-    /// # Errors
-    /// See [`NotTaken`].
-    pub(crate) async fn take_refresh_token(
+    /// Reads a refresh token. It is not used up by that: see [`Issued::take`].
+    pub(crate) fn read_refresh_token(
         &self,
         text: &str,
         client: &OauthClientSettings,
         now: Moment,
-    ) -> Result<Taken, NotTaken> {
-        let grant = self.unseal(Turn::Refresh, text, client, now).ok_or(NotTaken::Invalid)?;
-        self.take(grant).await
+    ) -> Option<Grant> {
+        self.unseal(Turn::Refresh, text, client, now)
     }
 
-    async fn take(&self, grant: Grant) -> Result<Taken, NotTaken> {
+    /// Uses up what was read, if nobody had and its session lives.
+    ///
+    /// # Errors
+    /// See [`NotTaken`].
+    pub(crate) async fn take(&self, grant: Grant, now: Moment) -> Result<Taken, NotTaken> {
         let service = self.service.as_ref().ok_or(NotTaken::Invalid)?;
         let (who, session) = service.session(&grant.session, Purpose::Use).await.map_err(of_session)?;
+        // Directories outside do not tell whom they have disabled or removed.
+        service.active_account(&who.user).await.map_err(of_session)?.ok_or(NotTaken::Invalid)?;
         let name = name(who.id, grant.grant);
         if service.is_recalled(name) {
             return Err(NotTaken::Invalid);
@@ -199,9 +196,11 @@ impl Issued {
         match service.use_turn(turn).await {
             Ok(TurnUse::First) => Ok(Taken { grant, who, session }),
             Ok(TurnUse::Again) => {
-                service.recall(name, session.ends).await.map_err(|_| NotTaken::Unavailable)?;
+                self.end(service, &who, &grant, now).await.map_err(|_| NotTaken::Unavailable)?;
                 Err(NotTaken::Again)
             }
+            // No sign of a theft: the session has many grants, and this is an old one.
+            Ok(TurnUse::Forgotten) => Err(NotTaken::Invalid),
             Err(_) => Err(NotTaken::Unavailable),
         }
     }
@@ -226,7 +225,21 @@ impl Issued {
             // A session that has ended has no tokens any more.
             Err(_) => return Ok(true),
         };
-        service.recall(name(who.id, grant.grant), who.ends).await.map(|()| true)
+        self.end(service, &who, &grant, now).await.map(|()| true)
+    }
+
+    /// Ends a grant on all nodes: alone, or with its session where that has had too many of them ended.
+    async fn end(&self, service: &Service, who: &Who, grant: &Grant, now: Moment) -> Result<(), Failed> {
+        let name = name(who.id, grant.grant);
+        // What was recalled is recalled again: not every node may have heard of it. It is no other one for that.
+        if service.is_recalled(name) || self.recalls.count(who.id, who.ends, now) {
+            return service.recall(name, who.ends).await;
+        }
+        tracing::warn!(client = grant.client, "too many grants of one session were ended: it has ended");
+        match service.end_session(&who.user, who.id, None).await {
+            Ok(()) | Err(Failed::NoSession) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether the grant that an access token comes from was ended, as far as this node knows.

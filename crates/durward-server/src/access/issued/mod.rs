@@ -9,6 +9,7 @@ pub(crate) mod grant;
 pub(crate) mod id_token;
 mod keys;
 pub(crate) mod participants;
+mod recalls;
 mod revoked;
 pub(crate) mod subject;
 pub(crate) mod user_claims;
@@ -25,6 +26,7 @@ pub(crate) use decision::Good;
 pub use keys::KeyStore;
 use keys::{Keys, Source};
 use participants::Participants;
+use recalls::Recalls;
 pub(crate) use revoked::{NotRevoked, Revoked, name_of};
 
 /// What tokens are given and answered for with.
@@ -37,11 +39,17 @@ pub(crate) struct Issued {
     pub(crate) revoked: Arc<Revoked>,
     /// Who is told of sessions that end.
     pub(crate) participants: Participants,
+    recalls: Recalls,
     /// Who knows of sessions, and what other nodes recalled.
     pub(crate) service: Option<Service>,
 }
 
 impl Issued {
+    /// The address of `userinfo`, which is also the audience of tokens that may ask there.
+    pub(crate) fn userinfo(&self) -> String {
+        format!("{}/oauth2/userinfo", self.issuer)
+    }
+
     /// Nothing where the settings name no issuer.
     ///
     /// # Errors
@@ -78,6 +86,7 @@ impl Issued {
             issuer: issuer.clone(),
             keys: Keys::open(settings, source, now).map_err(wrong)?,
             participants: Participants::default(),
+            recalls: Recalls::default(),
             revoked: Arc::new(Revoked::open(settings.data.as_deref(), now).map_err(wrong)?),
             clients: ArcSwap::from_pointee(settings.clients.clone()),
             settings: settings.clone(),

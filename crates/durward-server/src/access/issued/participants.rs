@@ -71,6 +71,20 @@ impl Participants {
         let (user, clients) = self.all().remove(&session)?;
         Some(Participation { user, session, clients })
     }
+
+    /// Follows a session that has ended again, for clients that could not be told yet. `false` where there is no room.
+    pub(crate) fn put_back(&self, participation: Participation) -> bool {
+        let Participation { user, session, clients } = participation;
+        let mut all = self.all();
+        if all.len() >= SESSIONS_MAX && !all.contains_key(&session) {
+            return false;
+        }
+        let (_, known) = all.entry(session).or_insert_with(|| (user, Vec::new()));
+        known.extend(clients);
+        known.sort_unstable();
+        known.dedup();
+        true
+    }
 }
 
 #[cfg(test)]
@@ -108,5 +122,10 @@ mod tests {
         assert_eq!(participants.take(who(2).id).unwrap().clients, ["0"]);
         assert_eq!(participants.take(who(2).id), None);
         assert_eq!(participants.sessions().len(), 1);
+        let mut first = participants.take(who(1).id).unwrap();
+        first.clients.retain(|client| client == "7");
+        assert!(participants.put_back(first.clone()) && participants.put_back(first.clone()));
+        assert_eq!(participants.sessions(), [(who(1).user, who(1).id)]);
+        assert_eq!(participants.take(who(1).id), Some(first));
     }
 }

@@ -32,13 +32,12 @@ pub(crate) fn names() -> Vec<&'static str> {
 }
 
 /// What is said of a user within these scopes.
-pub(crate) fn of(user: &User, account: Option<&Account>, scopes: &[&str]) -> Map<String, Value> {
+pub(crate) fn of(user: &User, account: &Account, scopes: &[&str]) -> Map<String, Value> {
     let mut claims = Map::new();
     claims.insert("sub".to_owned(), json!(subject::of_user(user)));
     if scopes.contains(&"profile") {
         claims.insert("preferred_username".to_owned(), json!(user.subject()));
     }
-    let Some(account) = account else { return claims };
     for (scope, name, attributes) in CLAIMS.iter().filter(|(scope, _, _)| scopes.contains(scope)) {
         let values = attributes.iter().find_map(|attribute| account.attributes.get(*attribute)?.first());
         let Some(value) = values else { continue };

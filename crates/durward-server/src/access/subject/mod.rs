@@ -231,7 +231,6 @@ async fn with_account(
     session: Session,
     level: Level,
 ) -> Result<SessionUser, NotTaken> {
-    let account = service.account(&who.user).await?.filter(|account| !account.disabled);
-    let account = account.ok_or(NotTaken::Refused)?;
+    let account = service.active_account(&who.user).await?.ok_or(NotTaken::Refused)?;
     Ok(SessionUser { who, session, account, level })
 }

@@ -88,6 +88,7 @@ texts! {
     consent_no_scopes [];
     consent_yes [];
     consent_no [];
+    consent_resource [Resource];
     scope_other [Scope];
     sign_out_heading [];
     sign_out_lead [];

@@ -66,6 +66,8 @@ pub enum Step {
         client: String,
         /// What it asks for, by the names of OAuth.
         scopes: Vec<String>,
+        /// The services that it wants to call in the user's name (RFC 8707).
+        resources: Vec<String>,
     },
     /// Nothing: whether to sign out is all that is asked.
     SignOut,

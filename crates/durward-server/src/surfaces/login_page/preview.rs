@@ -46,6 +46,7 @@ impl LoginPages {
 fn samples() -> Vec<(&'static str, Page)> {
     let rules = NewPasswordRules { length_min: 8, refuses_breached: true };
     let scopes = ["openid", "profile", "email", "offline_access", "orders:read"].map(str::to_owned).to_vec();
+    let resources = vec!["https://orders.example.org/".to_owned()];
     let client = "Example Shop".to_owned();
     let page = |step| Page { client: Some(client.clone()), ..Page::new("#", "", step) };
     let known = |step| Page { username: Some("anna".to_owned()), ..page(step) };
@@ -63,7 +64,7 @@ fn samples() -> Vec<(&'static str, Page)> {
             "new-password-wrong",
             wrong(PageError::TooShort { length_min: 8 }, known(Step::NewPassword { rules })),
         ),
-        ("consent", known(Step::Consent { client: client.clone(), scopes })),
+        ("consent", known(Step::Consent { client: client.clone(), scopes, resources })),
         ("sign-out", known(Step::SignOut)),
         ("signed-out", page(Step::SignedOut { back })),
         ("failed-unknown-client", failed(Failure::UnknownClient)),

@@ -12,6 +12,7 @@ pub(super) enum Hole {
     Client,
     User,
     Scope,
+    Resource,
     Length,
     Wait,
     Reference,
@@ -19,11 +20,12 @@ pub(super) enum Hole {
 }
 
 impl Hole {
-    const ALL: [Hole; 8] = [
+    const ALL: [Hole; 9] = [
         Hole::Product,
         Hole::Client,
         Hole::User,
         Hole::Scope,
+        Hole::Resource,
         Hole::Length,
         Hole::Wait,
         Hole::Reference,
@@ -36,6 +38,7 @@ impl Hole {
             Hole::Client => "client",
             Hole::User => "user",
             Hole::Scope => "scope",
+            Hole::Resource => "resource",
             Hole::Length => "length",
             Hole::Wait => "wait",
             Hole::Reference => "reference",
@@ -51,6 +54,7 @@ pub(super) struct Values<'v> {
     pub(super) client: &'v str,
     pub(super) user: &'v str,
     pub(super) scope: &'v str,
+    pub(super) resource: &'v str,
     pub(super) length: &'v str,
     pub(super) wait: &'v str,
     pub(super) reference: &'v str,
@@ -64,6 +68,7 @@ impl<'v> Values<'v> {
             Hole::Client => self.client,
             Hole::User => self.user,
             Hole::Scope => self.scope,
+            Hole::Resource => self.resource,
             Hole::Length => self.length,
             Hole::Wait => self.wait,
             Hole::Reference => self.reference,

@@ -83,6 +83,7 @@ struct ConsentView<'v> {
     account: Option<Line<'v>>,
     problem: Option<Problem<'v>>,
     scopes_lead: Line<'v>,
+    /// What the application may do, services last.
     scopes: Vec<Line<'v>>,
     yes: Line<'v>,
     no: Line<'v>,
@@ -199,9 +200,10 @@ impl<'v> Maker<'v> {
             Step::Password => said.password().render(),
             Step::SecondStep => said.second_step().render(),
             Step::NewPassword { rules } => said.new_password(*rules).render(),
-            Step::Consent { scopes, .. } => {
+            Step::Consent { scopes, resources, .. } => {
                 let scopes: Vec<Cow<'_, str>> = scopes.iter().map(|scope| self::shown(scope)).collect();
-                said.consent(&scopes).render()
+                let resources: Vec<Cow<'_, str>> = resources.iter().map(|name| self::shown(name)).collect();
+                said.consent(&scopes, &resources).render()
             }
             Step::SignOut => said.sign_out().render(),
             Step::SignedOut { back } => said.signed_out(back.as_deref()).render(),
@@ -370,14 +372,17 @@ impl<'p> Said<'p> {
         FormView { account: self.account(), rules: said, ..form }
     }
 
-    fn consent(&self, scopes: &'p [Cow<'p, str>]) -> ConsentView<'p> {
+    fn consent(&self, scopes: &'p [Cow<'p, str>], resources: &'p [Cow<'p, str>]) -> ConsentView<'p> {
         let texts = self.texts;
         let heading = self.line(&texts.consent_heading);
         let in_words = |scope: &'p Cow<'p, str>| match self.maker.language.scopes.get(scope.as_ref()) {
             Some(text) => self.line(text),
             None => texts.scope_other.fill(&Values { scope, ..self.values }),
         };
-        let scopes_lead = if scopes.is_empty() { &texts.consent_no_scopes } else { &texts.consent_scopes };
+        let for_service =
+            |resource: &'p Cow<'p, str>| texts.consent_resource.fill(&Values { resource, ..self.values });
+        let is_empty = scopes.is_empty() && resources.is_empty();
+        let scopes_lead = if is_empty { &texts.consent_no_scopes } else { &texts.consent_scopes };
         ConsentView {
             frame: self.frame(&heading),
             action: &self.page.action,
@@ -387,7 +392,7 @@ impl<'p> Said<'p> {
             account: self.account().map(|(line, _)| line),
             problem: self.problem(&[]),
             scopes_lead: self.line(scopes_lead),
-            scopes: scopes.iter().map(in_words).collect(),
+            scopes: scopes.iter().map(in_words).chain(resources.iter().map(for_service)).collect(),
             yes: self.line(&texts.consent_yes),
             no: self.line(&texts.consent_no),
         }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::refusal::Refusal;
 use super::{ClientRequest, json as answer_of};
-use crate::access::issued::grant::{GRANT, NotTaken, Taken};
+use crate::access::issued::grant::{GRANT, Grant, NotTaken, Taken};
 use crate::access::issued::id_token::acr;
 use crate::access::issued::subject;
 use crate::access::issued::user_claims::OPENID;
@@ -35,15 +35,14 @@ pub(super) async fn of_code(request: &ClientRequest<'_>) -> Result<Answer, Refus
     may(request, ClientGrant::AuthorizationCode)?;
     let (code, redirect_uri) = (request.form.need("code")?, request.form.need("redirect_uri")?);
     let verifier = request.form.get("code_verifier");
-    let taken = request.issued.take_code(code, request.client, redirect_uri, verifier, request.now).await;
-    give(request, taken).await
+    let grant = request.issued.read_code(code, request.client, redirect_uri, verifier, request.now);
+    give(request, grant).await
 }
 
 pub(super) async fn of_refresh_token(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
     may(request, ClientGrant::RefreshToken)?;
     let token = request.form.need("refresh_token")?;
-    let taken = request.issued.take_refresh_token(token, request.client, request.now).await;
-    give(request, taken).await
+    give(request, request.issued.read_refresh_token(token, request.client, request.now)).await
 }
 
 fn may(request: &ClientRequest<'_>, grant: ClientGrant) -> Result<(), Refusal> {
@@ -53,20 +52,12 @@ fn may(request: &ClientRequest<'_>, grant: ClientGrant) -> Result<(), Refusal> {
     Err(Refusal::unauthorized("this client may not use this grant"))
 }
 
-async fn give(request: &ClientRequest<'_>, taken: Result<Taken, NotTaken>) -> Result<Answer, Refusal> {
-    let taken = match taken {
-        Ok(taken) => taken,
-        Err(NotTaken::Invalid) => return Err(Refusal::grant()),
-        Err(NotTaken::Again) => {
-            let detail = "a code or refresh token was used again: its grant has ended";
-            note(request, AuditEvent::new(Kind::Revoked).detail(detail)).await;
-            return Err(Refusal::grant());
-        }
-        Err(NotTaken::Unavailable) => {
-            return Err(Refusal::unavailable("the session cannot be asked about; try again"));
-        }
-    };
-    let scopes = narrowed(request, &taken)?;
+/// What a request may have is found out before the turn is used up: whoever asks for too much may ask again for less.
+async fn give(request: &ClientRequest<'_>, grant: Option<Grant>) -> Result<Answer, Refusal> {
+    let grant = grant.ok_or_else(Refusal::grant)?;
+    let scopes = narrowed(request, &grant)?;
+    has_still(request, &grant)?;
+    let taken = take(request, grant).await?;
     // A token does not outlive its session's last possible moment.
     let lifetime = request.issued.settings.token_lifetime().min(taken.session.ends.since(request.now));
     if lifetime < Duration::from_secs(1) {
@@ -83,7 +74,7 @@ async fn give(request: &ClientRequest<'_>, taken: Result<Taken, NotTaken>) -> Re
         tracing::warn!(client = request.client.id, "too many sessions to tell this client when one ends");
     }
     let event = AuditEvent::new(Kind::TokenIssued).of(&taken.who.user).session(taken.who.id);
-    note(request, event.detail(&format!("for {}", audience(request, &taken).join(" ")))).await;
+    note(request, event.detail(&format!("for {}", audience(request, &taken, &scopes).join(" ")))).await;
     let given = Given {
         access_token: &access_token,
         token_type: "Bearer",
@@ -93,6 +84,21 @@ async fn give(request: &ClientRequest<'_>, taken: Result<Taken, NotTaken>) -> Re
         id_token,
     };
     Ok(answer_of(StatusCode::OK, &given))
+}
+
+async fn take(request: &ClientRequest<'_>, grant: Grant) -> Result<Taken, Refusal> {
+    match request.issued.take(grant, request.now).await {
+        Ok(taken) => Ok(taken),
+        Err(NotTaken::Invalid) => Err(Refusal::grant()),
+        Err(NotTaken::Again) => {
+            let detail = "a code or refresh token was used again: its grant has ended";
+            note(request, AuditEvent::new(Kind::Revoked).detail(detail)).await;
+            Err(Refusal::grant())
+        }
+        Err(NotTaken::Unavailable) => {
+            Err(Refusal::unavailable("the session cannot be asked about; try again"))
+        }
+    }
 }
 
 type Made = (String, Option<String>, Option<String>);
@@ -112,10 +118,12 @@ fn make(
         ("auth_time", json!(taken.auth_time_s())),
         (GRANT, json!(taken.name().to_string())),
     ];
+    let audience = audience(request, taken, scopes);
+    let audience: Vec<&str> = audience.iter().map(String::as_str).collect();
     let token = Request {
         issuer: &issued.issuer,
         subject: &subject::of_user(&taken.who.user),
-        audience: &audience(request, taken),
+        audience: &audience,
         lifetime,
         client: Some(&client.id),
         scope: (!scopes.is_empty()).then_some(scopes),
@@ -123,24 +131,31 @@ fn make(
         more: more.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
     };
     let access_token = issued.keys.issue(client.algorithm, now, token)?;
-    let is_openid = taken.grant.scopes.iter().any(|scope| scope == OPENID);
-    let id_token =
-        is_openid.then(|| issued.id_token(client, taken, &access_token, lifetime, now)).transpose()?;
+    // Of the scopes of this token: what the client may not have any more, or did not ask for, makes no ID token.
+    let id_token = is_openid(scopes)
+        .then(|| issued.id_token(client, taken, &access_token, lifetime, now))
+        .transpose()?;
     let may_refresh = client.may(ClientGrant::RefreshToken);
     let refresh_token = may_refresh.then(|| issued.refresh_token(taken)).transpose()?;
     Ok((access_token, id_token, refresh_token))
 }
 
-/// The issuer, which says more of the user, and those that were named.
-fn audience<'a>(request: &'a ClientRequest<'_>, taken: &'a Taken) -> Vec<&'a str> {
-    let resources = taken.grant.resources.iter().map(String::as_str);
-    std::iter::once(request.issued.issuer.as_str()).chain(resources).collect()
+/// The services that were named; and `userinfo`, for a token that may ask there. A token for `userinfo` alone is nobody's subject of a
+/// decision: for that the client names a service, or the issuer. No token is without an audience (RFC 9068, 2.2).
+fn audience(request: &ClientRequest<'_>, taken: &Taken, scopes: &str) -> Vec<String> {
+    let resources = &taken.grant.resources;
+    let userinfo = (is_openid(scopes) || resources.is_empty()).then(|| request.issued.userinfo());
+    userinfo.into_iter().chain(resources.iter().cloned()).collect()
+}
+
+fn is_openid(scopes: &str) -> bool {
+    scopes.split(' ').any(|scope| scope == OPENID)
 }
 
 /// What was granted, or the part of it that is asked for (RFC 6749, 6); without what the client may not have any more.
-fn narrowed(request: &ClientRequest<'_>, taken: &Taken) -> Result<String, Refusal> {
+fn narrowed(request: &ClientRequest<'_>, grant: &Grant) -> Result<String, Refusal> {
     let is_allowed = |scope: &&String| request.client.scopes.contains(scope);
-    let granted: Vec<&str> = taken.grant.scopes.iter().filter(is_allowed).map(String::as_str).collect();
+    let granted: Vec<&str> = grant.scopes.iter().filter(is_allowed).map(String::as_str).collect();
     let Some(wanted) = request.form.get("scope") else { return Ok(granted.join(" ")) };
     let wanted: Vec<&str> = wanted.split(' ').filter(|scope| !scope.is_empty()).collect();
     if wanted.iter().all(|scope| granted.contains(scope)) {
@@ -148,6 +163,14 @@ fn narrowed(request: &ClientRequest<'_>, taken: &Taken) -> Result<String, Refusa
     } else {
         Err(Refusal::scope())
     }
+}
+
+/// A token without one of the services that it was granted for would be another token: the client asks for a new grant.
+fn has_still(request: &ClientRequest<'_>, grant: &Grant) -> Result<(), Refusal> {
+    if grant.resources.iter().all(|resource| request.client.audiences.contains(resource)) {
+        return Ok(());
+    }
+    Err(Refusal::target())
 }
 
 async fn note(request: &ClientRequest<'_>, event: AuditEvent) {

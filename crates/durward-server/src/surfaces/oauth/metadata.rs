@@ -69,7 +69,7 @@ fn of_browsers(issued: &Issued, service: &Service) -> Value {
     json!({
         "authorization_endpoint": format!("{issuer}/oauth2/authorize"),
         "pushed_authorization_request_endpoint": format!("{issuer}/oauth2/par"),
-        "userinfo_endpoint": format!("{issuer}/oauth2/userinfo"),
+        "userinfo_endpoint": issued.userinfo(),
         "end_session_endpoint": format!("{issuer}/oauth2/logout"),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],

@@ -1,6 +1,7 @@
 //! `/oauth2/authorize`: whether the browser can be sent back with a code at once, and if not, what is to be asked.
 
 use durward_session::identity::session::{Purpose, Refusal, Session};
+use durward_session::identity::user::Account;
 use durward_session::{Failed, TurnUse, Who};
 
 use super::consent;
@@ -11,7 +12,16 @@ use crate::access::issued::authorization::{NotAuthorized, is_registered};
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
 
+const AUTHORIZE: &str = "/oauth2/authorize";
+
+/// The longest request that a browser is sent to ask again with GET: what is longer, proxies before this server may not let through.
+const QUERY_BYTES_MAX: usize = 7 * 1024;
+
 pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
+    let browser = cookies::value(request.headers, &request.surface.cookies.browser);
+    if request.is_post && browser.is_none() {
+        return ask_again(request);
+    }
     let read = request.issued.authorization(&request.parameters, request.now);
     let (authorization, pushed) = match read {
         Ok(read) => read,
@@ -25,11 +35,23 @@ pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
     go_on(request, interaction, session).await
 }
 
-/// A session that lives, and its token.
+/// Browsers send no `SameSite=Lax` cookies with a POST of another site's page. To answer it would be to give the browser a new name, and
+/// any page could so end the login that it is in the middle of. It asks again with GET, and brings the cookies that it has.
+fn ask_again(request: &BrowserRequest<'_>) -> Answer {
+    let query = request.parameters.to_text();
+    if query.len() > QUERY_BYTES_MAX {
+        let why = "the request is too long to be asked again with GET: push it (RFC 9126)";
+        return request.message(Message::Impossible(why.to_owned()));
+    }
+    redirect::to(&format!("{AUTHORIZE}?{query}"), &[])
+}
+
+/// A session that lives, and its token. Its user may log in.
 struct Known<'t> {
     token: &'t str,
     who: Who,
     session: Session,
+    account: Account,
 }
 
 impl Known<'_> {
@@ -61,7 +83,7 @@ pub(super) async fn go_on(
 ) -> Answer {
     let missing = match known(request, session).await {
         Err(missing) => missing,
-        Ok(known) => match missing(request, &interaction, &known).await {
+        Ok(known) => match missing(request, &interaction, &known) {
             None => return granted(request, &interaction, &known).await,
             Some(missing) => {
                 interaction.session = Some(known.who.id.to_string());
@@ -76,7 +98,9 @@ pub(super) async fn go_on(
     };
     let is_silent = interaction.authorization.prompt.none;
     interaction.stage = match missing {
-        Missing::Unavailable => return tell("temporarily_unavailable", "sessions cannot be asked about now"),
+        Missing::Unavailable => {
+            return tell("temporarily_unavailable", "the session or its user cannot be asked about now");
+        }
         Missing::OtherUser => return tell("login_required", "another user is logged in"),
         Missing::Login if is_silent => return tell("login_required", "the user must log in"),
         Missing::SecondStep if is_silent => return tell("interaction_required", "a second step is missing"),
@@ -90,32 +114,32 @@ pub(super) async fn go_on(
 
 async fn known<'t>(request: &BrowserRequest<'_>, token: Option<&'t str>) -> Result<Known<'t>, Missing> {
     let token = token.ok_or(Missing::Login)?;
-    match request.service.session(token, Purpose::Use).await {
-        Ok((who, session)) => Ok(Known { token, who, session }),
-        Err(
+    let (who, session) = request.service.session(token, Purpose::Use).await?;
+    // Directories outside do not tell whom they have disabled or removed.
+    let account = request.service.active_account(&who.user).await?.ok_or(Missing::Login)?;
+    Ok(Known { token, who, session, account })
+}
+
+impl From<Failed> for Missing {
+    fn from(failed: Failed) -> Missing {
+        match failed {
             Failed::Token(Refusal::Unavailable)
             | Failed::Directory(_)
             | Failed::Unavailable(_)
             | Failed::Delayed { .. }
-            | Failed::Unknown,
-        ) => Err(Missing::Unavailable),
-        Err(
+            | Failed::Unknown => Missing::Unavailable,
             Failed::Token(_)
             | Failed::Forbidden
             | Failed::SecondStepNeeded
             | Failed::NoSession
             | Failed::UnknownRealm
             | Failed::Code
-            | Failed::Properties(_),
-        ) => Err(Missing::Login),
+            | Failed::Properties(_) => Missing::Login,
+        }
     }
 }
 
-async fn missing(
-    request: &BrowserRequest<'_>,
-    interaction: &Interaction,
-    known: &Known<'_>,
-) -> Option<Missing> {
+fn missing(request: &BrowserRequest<'_>, interaction: &Interaction, known: &Known<'_>) -> Option<Missing> {
     let asked = &interaction.authorization;
     // The login of this very interaction is as new as can be.
     let is_new = interaction.logged_in.as_deref() == Some(&*known.who.id.to_string());
@@ -131,10 +155,8 @@ async fn missing(
     }
     if asked.level.is_some_and(|level| level > known.level()) {
         // A wish, and no demand (OpenID Connect Core, 3.1.2.1): who has no second step cannot take it, and `acr` says so.
-        match can_step_up(request, known).await {
-            Ok(true) => return Some(Missing::SecondStep),
-            Ok(false) => {}
-            Err(missing) => return Some(missing),
+        if can_step_up(request, known) {
+            return Some(Missing::SecondStep);
         }
     }
     let client = request.issued.client(&asked.client);
@@ -144,13 +166,8 @@ async fn missing(
     (is_asked && !has_said_yes && !is_given()).then_some(Missing::Consent)
 }
 
-async fn can_step_up(request: &BrowserRequest<'_>, known: &Known<'_>) -> Result<bool, Missing> {
-    let settings = request.service.settings();
-    if known.level() >= settings.second_step_level.0 {
-        return Ok(false);
-    }
-    let account = request.service.account(&known.who.user).await.map_err(|_| Missing::Unavailable)?;
-    Ok(account.is_some_and(|account| account.second_step.is_some()))
+fn can_step_up(request: &BrowserRequest<'_>, known: &Known<'_>) -> bool {
+    known.level() < request.service.settings().second_step_level.0 && known.account.second_step.is_some()
 }
 
 /// Back to the application, with a code.
@@ -168,7 +185,9 @@ async fn granted(request: &BrowserRequest<'_>, interaction: &Interaction, known:
     if let Some(pushed) = &interaction.pushed {
         match request.service.use_turn(pushed.turn()).await {
             Ok(TurnUse::First) => {}
-            Ok(TurnUse::Again) => return tell("invalid_request", "the pushed request was used before"),
+            Ok(TurnUse::Again | TurnUse::Forgotten) => {
+                return tell("invalid_request", "the pushed request was used before");
+            }
             Err(_) => return tell("temporarily_unavailable", "the request cannot be looked at now"),
         }
     }

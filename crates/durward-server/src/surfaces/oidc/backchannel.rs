@@ -16,10 +16,10 @@ use durward_wire::percent::form_encoded;
 use http_body_util::Full;
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, Request, Uri};
-use tokio::sync::Semaphore;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
+use super::client_places::{ClientPlaces, Place};
 use crate::access::issued::participants::Participation;
 use crate::access::issued::{Issued, subject};
 use crate::base::Clock;
@@ -27,12 +27,6 @@ use crate::base::settings::{ConfigError, OauthClientSettings, Settings};
 
 /// How often it is looked which sessions have ended by themselves.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
-
-/// How many applications are told at once.
-const AT_ONCE_MAX: usize = 16;
-
-/// How many wait to be told. Of those beyond it, nobody is told.
-const WAITING_MAX: usize = 10_000;
 
 /// How long an application may take to answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
@@ -45,10 +39,7 @@ pub(super) struct Backchannel {
     service: Service,
     http: HttpClient,
     clock: Clock,
-    /// One for each that may wait.
-    waiting: Arc<Semaphore>,
-    /// One for each that may be told at once.
-    telling: Arc<Semaphore>,
+    places: ClientPlaces,
 }
 
 impl Backchannel {
@@ -68,8 +59,7 @@ impl Backchannel {
             service: service.clone(),
             http: HttpClient::new(connector, Duration::ZERO, 0),
             clock: Arc::clone(clock),
-            waiting: Arc::new(Semaphore::new(WAITING_MAX)),
-            telling: Arc::new(Semaphore::new(AT_ONCE_MAX)),
+            places: ClientPlaces::default(),
         }))
     }
 
@@ -96,40 +86,47 @@ impl Backchannel {
                 Some(Err(RecvError::Lagged(_))) | None => issued.participants.sessions(),
                 Some(Err(RecvError::Closed)) => return,
             };
-            for (user, session) in sessions {
-                self.look(&issued, &user, session);
+            let left = sessions.iter().filter(|(user, session)| self.look(&issued, user, *session)).count();
+            if left > 0 {
+                tracing::warn!(left, "too many sessions wait for applications to be told that they ended");
             }
         }
     }
 
-    /// Tells the applications of a session, if it has ended as far as this node knows.
-    fn look(self: &Arc<Backchannel>, issued: &Arc<Issued>, user: &User, session: SessionId) {
+    /// Tells the applications of a session, if it has ended as far as this node knows. Those for which no more can wait are told at a later
+    /// look: whether there are such.
+    fn look(self: &Arc<Backchannel>, issued: &Arc<Issued>, user: &User, session: SessionId) -> bool {
         if self.service.lives_here(user, session) {
-            return;
+            return false;
         }
-        let Some(participation) = issued.participants.take(session) else { return };
-        for client in &participation.clients {
-            let Some(client) = issued.client(client) else { continue };
-            let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() else {
-                tracing::warn!(
-                    client = client.id,
-                    "too many applications wait to be told of sessions that ended"
-                );
-                return;
+        let Some(participation) = issued.participants.take(session) else { return false };
+        let mut later = Vec::new();
+        for id in &participation.clients {
+            let Some(client) = issued.client(id) else { continue };
+            let Some(place) = self.places.take(id) else {
+                later.push(id.clone());
+                continue;
             };
             let (own, participation) = (Arc::clone(self), participation.clone());
-            tokio::spawn(async move {
-                own.tell(&client, &participation).await;
-                drop(place);
-            });
+            tokio::spawn(async move { own.tell(&client, &participation, &place).await });
         }
+        if later.is_empty() {
+            return false;
+        }
+        if !issued.participants.put_back(Participation { clients: later, ..participation }) {
+            tracing::warn!("too many sessions are followed: an application is not told that one ended");
+        }
+        true
     }
 
-    async fn tell(&self, client: &OauthClientSettings, participation: &Participation) {
-        let Some(place) = &client.backchannel_logout_uri else { return };
+    async fn tell(&self, client: &OauthClientSettings, participation: &Participation, place: &Place) {
+        let Some(uri) = &client.backchannel_logout_uri else { return };
         let mut waits = AGAIN_AFTER.iter();
         loop {
-            let told = self.post(client, place, participation).await;
+            let told = {
+                let Some(_one_of_few) = place.turn().await else { return };
+                self.post(client, uri, participation).await
+            };
             let Err(why) = told else { return };
             let Some(wait) = waits.next() else {
                 tracing::warn!(
@@ -146,10 +143,9 @@ impl Backchannel {
     async fn post(
         &self,
         client: &OauthClientSettings,
-        place: &str,
+        uri: &str,
         participation: &Participation,
     ) -> Result<(), String> {
-        let Ok(_one_of_few) = self.telling.acquire().await else { return Ok(()) };
         let Some(issued) = self.issued.upgrade() else { return Ok(()) };
         let sub = subject::of_user(&participation.user);
         let now = Moment::of((self.clock)());
@@ -158,7 +154,7 @@ impl Backchannel {
         form_encoded(&token.map_err(|error| error.to_string())?, &mut body);
         let mut request = Request::new(Full::new(Bytes::from(body)));
         *request.method_mut() = Method::POST;
-        *request.uri_mut() = place.parse::<Uri>().map_err(|error| error.to_string())?;
+        *request.uri_mut() = uri.parse::<Uri>().map_err(|error| error.to_string())?;
         let form = HeaderValue::from_static("application/x-www-form-urlencoded");
         request.headers_mut().insert(header::CONTENT_TYPE, form);
         let answer = timeout(ANSWER_TIME_MAX, self.http.send(request)).await;

@@ -17,15 +17,20 @@ const CONSENTS_MAX: usize = 32;
 #[derive(Default, Serialize, Deserialize)]
 struct Consents {
     until_s: u64,
-    /// Digests of user, client and scopes, oldest first.
+    /// Digests of user, client, scopes and resources, oldest first.
     given: Vec<String>,
 }
 
-/// What one consent is called. More scopes are another one.
+/// What one consent is called. More scopes are another one, and so are other services.
 fn name(subject: &str, authorization: &Authorization) -> String {
-    let mut scopes = authorization.scopes.clone();
-    scopes.sort_unstable();
-    let mut name = digest(format!("{subject}\0{}\0{}", authorization.client, scopes.join(" ")).as_bytes());
+    let sorted = |names: &[String]| {
+        let mut names = names.to_vec();
+        names.sort_unstable();
+        names
+    };
+    let (scopes, resources) = (sorted(&authorization.scopes), sorted(&authorization.resources));
+    let said = serde_json::json!([subject, authorization.client, scopes, resources]);
+    let mut name = digest(said.to_string().as_bytes());
     name.truncate(22);
     name
 }

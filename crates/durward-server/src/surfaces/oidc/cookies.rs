@@ -3,11 +3,13 @@
 //! `SameSite=Lax`: applications send browsers here from their own sites. No other surface takes these cookies, and nothing is changed
 //! without a form that only this browser was given.
 
+use std::time::Duration;
+
 use durward_session::identity::{Entropy, IdentityError, SystemEntropy, hex};
 use hyper::header::{self, HeaderMap, HeaderValue};
 
 use crate::surfaces::http::Answer;
-use crate::surfaces::http::cookies::Cookies;
+use crate::surfaces::http::cookies::{self, Cookies};
 
 /// How long consents are remembered by the browser.
 pub(super) const CONSENT_S: u64 = 180 * 86_400;
@@ -36,6 +38,11 @@ impl CookieNames {
         if let Ok(text) = HeaderValue::try_from(text) {
             answer.headers_mut().append(header::SET_COOKIE, text);
         }
+    }
+
+    /// Has the browser keep the proof that its user has logged in with it, which all surfaces share.
+    pub(super) fn keep_device(&self, answer: &mut Answer, proof: Option<&str>, kept_for: Duration) {
+        cookies::keep_device(answer, proof, kept_for, self.is_secure);
     }
 }
 

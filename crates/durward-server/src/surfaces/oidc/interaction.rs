@@ -3,22 +3,19 @@
 //! neither send a form (it has none of this browser) nor have this browser finish a login that somebody else began.
 
 use durward_session::identity::IdentityError;
-use durward_session::identity::session::{Properties, Purpose, User};
+use durward_session::identity::session::{Properties, Purpose};
 use durward_session::{Failed, Granted, Login, LoginRequest, Refused};
 use serde::{Deserialize, Serialize};
 
 use super::authorize::go_on;
 use super::pages::Message;
 use super::{BrowserRequest, INTERACTION, consent, cookies, redirect};
-use crate::access::issued::authorization::{Authorization, Pushed};
+use crate::access::issued::authorization::{Authorization, FORMS_S, Pushed};
 use crate::access::issued::digest::digest;
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
-use crate::surfaces::http::cookies::is_of_other_site;
+use crate::surfaces::http::cookies::{device, is_of_other_site};
 use crate::surfaces::login_page::{Page, PageError, Step};
-
-/// How long a form is good for.
-const FORM_S: u64 = 15 * 60;
 
 /// The purpose of the seal.
 const PURPOSE: &str = "oidc interaction";
@@ -78,7 +75,7 @@ impl Interaction {
             logged_in: None,
             consented: None,
             browser: digest(name.as_bytes()),
-            until_s: request.now.ms() / 1000 + FORM_S,
+            until_s: request.now.ms() / 1000 + FORMS_S,
             new_browser,
         })
     }
@@ -114,7 +111,7 @@ pub(super) fn page(
         Stage::Code(_) | Stage::StepUp => Step::SecondStep,
         Stage::Consent => {
             let client = name.clone().unwrap_or_else(|| asked.client.clone());
-            Step::Consent { client, scopes: asked.scopes.clone() }
+            Step::Consent { client, scopes: asked.scopes.clone(), resources: asked.resources.clone() }
         }
     };
     // A first guess, by the application, of who will log in; whoever is asked later is who they are.
@@ -163,12 +160,14 @@ async fn is_same(request: &BrowserRequest<'_>, interaction: &Interaction, sessio
     who.is_ok_and(|who| interaction.session.as_deref() == Some(&*who.id.to_string()))
 }
 
+/// The device cookie is `SameSite=Strict`: browsers send it with these forms, which pages of this server send.
 async fn password(request: &BrowserRequest<'_>, mut interaction: Interaction) -> Answer {
     let field = |name: &str| request.parameters.get(name).unwrap_or_default();
     let (realm, user) = name(request, field("username"));
     interaction.user = request.parameters.get("username").map(str::to_owned);
     let login = LoginRequest {
         code: request.parameters.get("code").map(str::to_owned),
+        device: device(request.headers).map(str::to_owned),
         ..LoginRequest::new(&realm, &user, field("password"), request.address)
     };
     let login = request.service.login(login).await;
@@ -177,8 +176,9 @@ async fn password(request: &BrowserRequest<'_>, mut interaction: Interaction) ->
 
 async fn code(request: &BrowserRequest<'_>, interaction: Interaction, challenge: &str) -> Answer {
     let code = request.parameters.get("code").unwrap_or_default();
-    let properties = Properties::new();
-    let login = request.service.answer_challenge(challenge, code, request.address, properties).await;
+    let (device, properties) = (device(request.headers), Properties::new());
+    let login =
+        request.service.answer_challenge_on(device, challenge, code, request.address, properties).await;
     logged_in(request, interaction, login, PageError::Code).await
 }
 
@@ -202,7 +202,7 @@ async fn logged_in(
 ) -> Answer {
     match login {
         Ok(Login::Granted(granted, _)) => {
-            end_other(request, &granted.user).await;
+            end_before(request).await;
             interaction.logged_in = Some(granted.id.to_string());
             with_session(request, interaction, &granted).await
         }
@@ -220,16 +220,18 @@ async fn with_session(request: &BrowserRequest<'_>, interaction: Interaction, gr
     let mut answer = go_on(request, interaction, Some(&granted.token)).await;
     let cookies = &request.surface.cookies;
     cookies.set(&mut answer, &cookies.session, &granted.token, None);
+    let kept_for = request.service.settings().session.devices_max;
+    cookies.keep_device(&mut answer, granted.device.as_deref(), kept_for);
     answer
 }
 
-/// A browser belongs to one user at a time: the session of another one ends.
-async fn end_other(request: &BrowserRequest<'_>, user: &User) {
+/// The session that this browser had until now ends, whoever's it is: its cookie is replaced, so that no logout in this browser could
+/// end it any more.
+async fn end_before(request: &BrowserRequest<'_>) {
     let Some(before) = cookies::value(request.headers, &request.surface.cookies.session) else { return };
-    let Ok(who) = request.service.validate(before, Purpose::Look).await else { return };
-    if who.user != *user {
-        // It is out of this browser in any case, and ends by itself.
-        let _ = request.service.logout(before, Some(request.address)).await;
+    if let Err(error) = request.service.logout(before, Some(request.address)).await {
+        // Most have ended before. One that has not is out of this browser in any case, and ends by itself.
+        tracing::debug!(%error, "the session before a login was not ended");
     }
 }
 

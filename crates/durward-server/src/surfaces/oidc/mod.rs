@@ -13,6 +13,7 @@
 
 mod authorize;
 mod backchannel;
+mod client_places;
 mod consent;
 mod cookies;
 mod interaction;

@@ -73,7 +73,8 @@ async fn said(
     let token = token.ok_or(Refused::Unshown)?;
     issued.catch_up().await.map_err(|_| Refused::Unavailable)?;
     let claims = issued.good(token, now).ok_or(Refused::Token)?;
-    if !claims.aud.contains(&issued.issuer) {
+    let userinfo = issued.userinfo();
+    if !claims.aud.iter().any(|audience| *audience == userinfo || *audience == issued.issuer) {
         return Err(Refused::Token);
     }
     let (user, session) = whose(&claims.sub, claims.sid.as_deref()).ok_or(Refused::Token)?;
@@ -85,8 +86,9 @@ async fn said(
     if !lives {
         return Err(Refused::Token);
     }
-    let account = service.account(&user).await.map_err(|_| Refused::Unavailable)?;
-    Ok(user_claims::of(&user, account.as_ref(), &scopes))
+    let account = service.active_account(&user).await.map_err(|_| Refused::Unavailable)?;
+    let account = account.ok_or(Refused::Token)?;
+    Ok(user_claims::of(&user, &account, &scopes))
 }
 
 /// The user and the session of a token, where it has one.

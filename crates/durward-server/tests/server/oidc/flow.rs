@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::world::{CALLBACK, ISSUER, VERIFIER, World, exchange};
+use super::world::{CALLBACK, ISSUER, VERIFIER, World, clients, exchange};
 use crate::oauth::world::part;
 
 #[test]
@@ -35,7 +35,7 @@ fn an_application_learns_who_logged_in() {
     assert!(claims["auth_time"].as_u64().unwrap() <= claims["iat"].as_u64().unwrap());
     // Ed25519 is made with SHA-512, of which the half has 43 characters.
     assert_eq!(claims["at_hash"].as_str().unwrap().len(), 43);
-    assert_eq!(part(&access, 1)["aud"], json!([ISSUER]));
+    assert_eq!(part(&access, 1)["aud"], json!([format!("{ISSUER}/oauth2/userinfo")]));
     let said = world.userinfo(&access);
     assert_eq!(said.json(), json!({ "sub": "anna", "preferred_username": "anna", "name": "anna of House" }));
     // The next application is served without a word.
@@ -137,6 +137,21 @@ fn grants_of_one_session_do_not_end_each_other() {
 }
 
 #[test]
+fn an_old_grant_of_many_is_over_and_no_theft() {
+    let world = World::new();
+    let (mut browser, code) = world.logged_in();
+    let oldest = world.exchange(&code);
+    let access = oldest.member("access_token");
+    for _ in 0..32 {
+        let code = browser.authorize(&[("prompt", "none")]).code();
+        assert_eq!(world.exchange(&code).status, 200);
+    }
+    world.refresh(&oldest.member("refresh_token")).is_refused(400, "invalid_grant");
+    // Nothing was recalled: what it has given is good for its few minutes.
+    assert_eq!(world.userinfo(&access).status, 200);
+}
+
+#[test]
 fn scopes_may_be_fewer_with_a_refresh_token_and_not_more() {
     let world = World::new();
     let (mut browser, _) = world.logged_in();
@@ -152,10 +167,25 @@ fn scopes_may_be_fewer_with_a_refresh_token_and_not_more() {
         ];
         world.token(&form)
     };
+    // Who asks for too much has used up nothing.
+    ask(&tokens.member("refresh_token"), "openid groups").is_refused(400, "invalid_scope");
     let fewer = ask(&tokens.member("refresh_token"), "email");
     assert_eq!(fewer.member("scope"), "email");
+    assert_eq!(fewer.json().get("id_token"), None, "it is none of OpenID Connect");
     assert_eq!(world.userinfo(&fewer.member("access_token")).status, 403);
     ask(&fewer.member("refresh_token"), "openid groups").is_refused(400, "invalid_scope");
+}
+
+#[test]
+fn what_a_client_may_not_have_any_more_is_in_no_later_token() {
+    let world = World::new();
+    let (mut browser, code) = world.logged_in();
+    let with_resource = browser.authorize(&[("resource", "orders")]).code();
+    world.take_from_app("openid", "orders");
+    let tokens = world.exchange(&code);
+    assert_eq!((tokens.member("scope").as_str(), tokens.json().get("id_token")), ("profile", None));
+    world.exchange(&with_resource).is_refused(400, "invalid_target");
+    assert_eq!(world.userinfo(&tokens.member("access_token")).status, 403);
 }
 
 #[test]
@@ -164,10 +194,29 @@ fn a_token_is_for_those_that_were_named() {
     let (mut browser, _) = world.logged_in();
     let code = browser.authorize(&[("resource", "orders")]).code();
     let access = world.exchange(&code).member("access_token");
-    assert_eq!(part(&access, 1)["aud"], json!([ISSUER, "orders"]));
+    assert_eq!(part(&access, 1)["aud"], json!([format!("{ISSUER}/oauth2/userinfo"), "orders"]));
     let told = world.ask("orders", "/oauth2/introspect", &[("token", &access)]);
     assert_eq!((&told.json()["active"], &told.json()["username"]), (&json!(true), &json!("anna")));
     assert_eq!(browser.authorize(&[("resource", "else")]).error(), "invalid_target");
+}
+
+#[test]
+fn a_token_for_userinfo_is_no_subject_of_a_decision() {
+    let more = format!("audiences = ['orders', '{ISSUER}']");
+    let clients = clients().replace("audiences = ['orders']", &more);
+    let world = World::with("", &format!("decision_audiences = ['orders']\n{clients}"));
+    let (mut browser, _) = world.logged_in();
+    let mut decided = |resource: &str| {
+        let code = browser.authorize(&[("resource", resource), ("scope", "openid")]).code();
+        let access = world.exchange(&code).member("access_token");
+        let subject = json!([{ "AttributeId": "urn:durward:subject:jwt", "Value": access }]);
+        let body = json!({ "Request": { "AccessSubject": { "Attribute": subject } } }).to_string();
+        let reply = world.server.post(&[("Content-Type", "application/xacml+json")], body);
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        reply.json()["Response"][0]["Decision"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(decided(""), "Deny", "an application was to learn who logged in, and no more");
+    assert_eq!([decided("orders"), decided(ISSUER)], ["Permit", "Permit"]);
 }
 
 #[test]

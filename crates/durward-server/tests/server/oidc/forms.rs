@@ -18,12 +18,13 @@ fn nothing_is_asked_where_nothing_may_be() {
 fn whoever_is_logged_in_logs_in_again_where_it_is_asked_for() {
     let world = World::new();
     let (mut browser, first) = world.logged_in();
+    let first = world.exchange(&first);
     let before = browser.session().unwrap().to_owned();
     let form = browser.authorize(&[("prompt", "login")]);
     world.pass(5);
     let back = browser.login(&form, "anna");
     assert_ne!(browser.session().unwrap(), before, "a login has a session of its own");
-    let (first, second) = (world.exchange(&first), world.exchange(&back.code()));
+    let second = world.exchange(&back.code());
     let of = |tokens: &super::world::Seen, name: &str| part(&tokens.member("id_token"), 1)[name].clone();
     assert!(of(&second, "auth_time").as_u64() > of(&first, "auth_time").as_u64());
     assert_ne!(of(&second, "sid"), of(&first, "sid"));
@@ -96,7 +97,7 @@ fn a_level_that_is_wished_for_is_reached_by_those_who_can() {
 }
 
 #[test]
-fn consent_is_asked_once_for_a_client_and_its_scopes() {
+fn consent_is_asked_once_for_a_client_its_scopes_and_services() {
     let world = World::new();
     let (mut browser, _) = world.logged_in();
     let asks = [("client_id", "asks"), ("redirect_uri", "https://asks.example/cb"), ("scope", "openid")];
@@ -114,6 +115,15 @@ fn consent_is_asked_once_for_a_client_and_its_scopes() {
     // More is another consent, and who asks for it is asked.
     let more = with(&[("scope", "openid email"), ("prompt", "none")]);
     assert_eq!(browser.authorize(&more).error(), "consent_required");
+    let service = with(&[("resource", "orders")]);
+    assert_eq!(
+        browser.authorize(&[&service[..], &[("prompt", "none")]].concat()).error(),
+        "consent_required"
+    );
+    let form = browser.authorize(&service);
+    assert!(form.text.contains("use the service “<bdi>orders</bdi>” in your name"), "{}", form.text);
+    assert!(browser.answer(&form, &[("consent", "yes")]).back().1.contains_key("code"));
+    assert!(browser.authorize(&with(&[("prompt", "none")])).back().1.contains_key("code"));
     assert!(browser.authorize(&with(&[("prompt", "consent")])).text.contains("name=\"consent\""));
     // It was Anna's.
     let form = browser.authorize(&[("prompt", "login")]);
@@ -137,13 +147,53 @@ fn the_user_whom_an_application_knows_must_be_the_one() {
 }
 
 #[test]
-fn another_user_in_the_browser_ends_the_session_before() {
+fn a_login_ends_the_session_that_the_browser_had_before() {
     let world = World::new();
-    let (mut browser, code) = world.logged_in();
-    let access = world.exchange(&code).member("access_token");
+    for user in ["carl", "anna"] {
+        let (mut browser, code) = world.logged_in();
+        let tokens = world.exchange(&code);
+        let (mut other, _) = world.logged_in();
+        let form = browser.authorize(&[("prompt", "login")]);
+        browser.answer(&form, &[("username", user), ("password", "wrong")]);
+        assert_eq!(world.userinfo(&tokens.member("access_token")).status, 200, "nobody has logged in");
+        assert_eq!(world.exchange(&browser.login(&form, user).code()).status, 200);
+        assert_eq!(world.userinfo(&tokens.member("access_token")).status, 401, "{user}");
+        world.refresh(&tokens.member("refresh_token")).is_refused(400, "invalid_grant");
+        assert!(!other.authorize(&[("prompt", "none")]).code().is_empty(), "another browser's lives");
+    }
+}
+
+/// Guesses at a user until nobody of whom nothing is known may try.
+fn besiege(world: &World, user: &str) {
+    let mut stranger = world.browser();
+    let form = stranger.authorize(&[]);
+    let mut guess = || stranger.answer(&form, &[("username", user), ("password", "wrong")]).status;
+    assert!((0..40).any(|_| guess() == 429));
+}
+
+#[test]
+fn a_browser_in_which_a_user_has_logged_in_waits_for_no_stranger() {
+    let world = World::new();
+    let (mut browser, _) = world.logged_in();
+    besiege(&world, "anna");
     let form = browser.authorize(&[("prompt", "login")]);
-    browser.login(&form, "carl");
-    assert_eq!(world.userinfo(&access).status, 401);
+    assert!(!browser.login(&form, "anna").code().is_empty());
+    // The second step likewise.
+    let mut browser = world.browser();
+    let form = browser.authorize(&[]);
+    let form = browser.login(&form, "berta");
+    assert!(!browser.cookies.contains_key("durward_device"), "the login is half done");
+    let code = world.totp.code(world.now());
+    assert!(!browser.answer(&form, &[("code", &code)]).code().is_empty());
+    world.pass(60);
+    let form = browser.authorize(&[("prompt", "login")]);
+    let form = browser.login(&form, "berta");
+    let mut stranger = browser.clone();
+    stranger.cookies.remove("durward_device");
+    let mut guess = || stranger.answer(&form, &[("code", "000000")]).status;
+    assert!((0..40).any(|_| guess() == 429));
+    let code = world.totp.code(world.now());
+    assert!(!browser.answer(&form, &[("code", &code)]).code().is_empty());
 }
 
 #[test]

@@ -155,6 +155,45 @@ fn a_form_is_good_in_its_browser_alone_and_for_its_time() {
 }
 
 #[test]
+fn a_request_of_another_site_ends_no_login_that_is_under_way() {
+    let world = World::new();
+    let mut browser = world.browser();
+    let form = browser.authorize(&[]);
+    // Browsers send no cookies with it.
+    let asked = request(&[("state", "a b&c=%")]);
+    let post = |body: &str| {
+        let headers = [super::world::FORM, ("Sec-Fetch-Site", "cross-site")];
+        super::world::send(&world.server, "POST", "/oauth2/authorize", &headers, body)
+    };
+    let seen = post(&asked);
+    seen.sets_no_cookie();
+    let (place, parameters) = seen.back();
+    assert_eq!((place.as_str(), parameters["state"].as_str()), ("/oauth2/authorize", "a b&c=%"));
+    let other = browser.get(seen.location.as_deref().unwrap());
+    assert!(!browser.login(&form, "anna").code().is_empty());
+    assert_eq!(browser.login(&other, "anna").back().1["state"], "a b&c=%");
+    // With its cookies, a POST is answered at once.
+    let headers = [super::world::FORM, ("Sec-Fetch-Site", "same-origin")];
+    assert!(!browser.send("POST", "/oauth2/authorize", &headers, &asked).code().is_empty());
+    let long = "x".repeat(8 * 1024);
+    post(&request(&[("login_hint", &long)])).stays();
+}
+
+/// Each grant that is ended is remembered on all nodes, and a session may have any number of them.
+#[test]
+fn a_session_of_which_too_many_grants_were_ended_ends() {
+    let world = World::new();
+    let (mut browser, _) = world.logged_in();
+    for number in 0..=100 {
+        let back = browser.authorize(&[("prompt", "none")]);
+        let code = back.code();
+        assert_eq!(world.exchange(&code).status, 200, "{number}");
+        world.exchange(&code).is_refused(400, "invalid_grant");
+    }
+    assert_eq!(browser.authorize(&[("prompt", "none")]).error(), "login_required");
+}
+
+#[test]
 fn a_consent_counts_for_the_session_that_was_asked() {
     let world = World::new();
     let (mut browser, _) = world.logged_in();

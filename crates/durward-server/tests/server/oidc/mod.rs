@@ -4,4 +4,6 @@ mod flow;
 mod forms;
 mod hostile;
 mod logout;
+#[cfg(feature = "ldap")]
+mod outside;
 mod world;

@@ -1,13 +1,13 @@
 //! A server with users and applications, a browser that keeps cookies, and an application that knows its part of the protocol.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use durward_server::Clock;
+use durward_server::{Clock, Server, Settings, SettingsWatch};
 use durward_session::identity::session::User;
 use durward_session::identity::user::{
     Account, Directory as Users, HashCosts, Password, RecoveryCodes, SecondStep, StoredPassword, Totp,
@@ -17,7 +17,8 @@ use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
 use crate::oauth::world::{SECRET, basic, encoded};
-use crate::support::{DOCTORS_READ, Directory, TestServer, clock, settings};
+use crate::subjects::anything;
+use crate::support::{Directory, TestServer, clock, settings};
 
 const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
 
@@ -37,7 +38,7 @@ pub(crate) fn clients() -> String {
          [[oauth.clients]]\nid = 'shop'\nsecret = '{SECRET}'\ngrants = ['authorization-code', 'refresh-token']\n\
          redirect_uris = ['https://shop.example/cb']\nscopes = ['openid']\n\
          [[oauth.clients]]\nid = 'asks'\nname = 'The <asking> one'\npublic = true\nconsent = true\n\
-         grants = ['authorization-code']\nredirect_uris = ['https://asks.example/cb']\nscopes = ['openid', 'email']\n\
+         grants = ['authorization-code']\nredirect_uris = ['https://asks.example/cb']\nscopes = ['openid', 'email']\naudiences = ['orders']\n\
          [[oauth.clients]]\nid = 'orders'\nsecret = '{SECRET}'\nserves = ['orders']\n"
     )
 }
@@ -46,6 +47,8 @@ pub(crate) struct World {
     pub(crate) server: TestServer,
     pub(crate) totp: Totp,
     later_ms: Arc<AtomicU64>,
+    settings: Arc<Mutex<Settings>>,
+    watch: SettingsWatch,
 }
 
 impl World {
@@ -55,22 +58,54 @@ impl World {
 
     /// With settings of their own, and clients.
     pub(crate) fn with(identity: &str, clients: &str) -> World {
+        World::of(&format!("identity.users = 'users'\n{identity}"), clients)
+    }
+
+    /// With settings that say where users are.
+    pub(crate) fn of(identity: &str, clients: &str) -> World {
         let directory = Directory::new();
-        directory.write("policies/doctors.xml", DOCTORS_READ);
+        directory.write("policies/anything.xml", &anything());
         let totp = Totp::generate(&SystemEntropy).unwrap();
         fill(&directory, &totp);
         let text = format!(
-            "identity.hash_memory_kib = 8\nidentity.hash_passes = 1\nidentity.users = 'users'\n{identity}\n\
+            "identity.hash_memory_kib = 8\nidentity.hash_passes = 1\n{identity}\n\
              [oauth]\nissuer = '{ISSUER}'\n{clients}"
         );
         let later_ms = Arc::new(AtomicU64::new(0));
         let settings = settings(&directory, &text);
-        let server = TestServer::start_at(directory, settings, turned(clock(), &later_ms), |_| {}).unwrap();
+        let known = Arc::new(Mutex::new(settings.clone()));
+        let (read, (tell, told)) = (Arc::clone(&known), mpsc::channel());
+        let prepare = move |server: &Server| {
+            let watch = server.watch_settings(None, None, move || Ok(read.lock().unwrap().clone()));
+            tell.send(watch.unwrap()).unwrap();
+        };
+        let server = TestServer::start_at(directory, settings, turned(clock(), &later_ms), prepare).unwrap();
         // The first key of sessions comes a moment after the start.
         let body = br#"{"user":"anna","password":"secret"}"#;
         let json = [("Content-Type", "application/json")];
         server.eventually("a login", |server| server.send("POST", "/v1/login", &json, body).status == 200);
-        World { server, totp, later_ms }
+        World { server, totp, later_ms, settings: known, watch: told.recv().unwrap() }
+    }
+
+    /// Takes a scope and an audience from `app`, for the server that runs.
+    pub(crate) fn take_from_app(&self, scope: &str, audience: &str) {
+        {
+            let mut settings = self.settings.lock().unwrap();
+            let app = settings.oauth.clients.iter_mut().find(|client| client.id == "app").unwrap();
+            app.scopes.retain(|known| known != scope);
+            app.audiences.retain(|known| known != audience);
+        }
+        self.watch.read_again();
+        self.server.eventually("the new settings", |server| {
+            let seen = send(
+                server,
+                "GET",
+                &format!("/oauth2/authorize?{}", request(&[("resource", audience)])),
+                &[],
+                "",
+            );
+            seen.status == 303
+        });
     }
 
     pub(crate) fn pass(&self, seconds: u64) {
@@ -194,9 +229,13 @@ impl Browser<'_> {
         let seen = send(self.server, method, path, &headers, body);
         for cookie in &seen.set_cookies {
             let (pair, attributes) = cookie.split_once("; ").unwrap();
-            assert!(attributes.starts_with("Path=/; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
             let (name, value) = pair.split_once('=').unwrap();
-            assert!(name.starts_with("__Host-"), "{cookie}");
+            if name == "durward_device" {
+                assert_eq!(attributes, "Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict; Secure");
+            } else {
+                assert!(attributes.starts_with("Path=/; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
+                assert!(name.starts_with("__Host-"), "{cookie}");
+            }
             if attributes.ends_with("Max-Age=0") {
                 self.cookies.remove(name);
             } else {
@@ -275,6 +314,10 @@ impl Seen {
     pub(crate) fn stays(&self) {
         assert_eq!((self.status, self.location.as_deref()), (400, None), "{}", self.text);
         assert!(self.text.starts_with("<!doctype html>"), "{}", self.text);
+        self.sets_no_cookie();
+    }
+
+    pub(crate) fn sets_no_cookie(&self) {
         assert!(self.set_cookies.is_empty(), "{:?}", self.set_cookies);
     }
 }
