@@ -154,6 +154,27 @@ pub enum Failed {
     Unknown,
 }
 
+impl Failed {
+    /// Whether it says nothing about the user, the session or the call: something that is needed cannot be asked at the moment, or has no
+    /// room.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Failed::Token(Refusal::Unavailable)
+            | Failed::Directory(_)
+            | Failed::Unavailable(_)
+            | Failed::Delayed { .. }
+            | Failed::Unknown => true,
+            Failed::Token(_)
+            | Failed::Forbidden
+            | Failed::SecondStepNeeded
+            | Failed::NoSession
+            | Failed::UnknownRealm
+            | Failed::Code
+            | Failed::Properties(_) => false,
+        }
+    }
+}
+
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -16,7 +16,7 @@ use durward_opcua::channel::{PeerRole, PeerTrust as _};
 use durward_opcua::crypto::Certificate;
 use durward_opcua::pki::CertificateDirectory as UserDirectory;
 use durward_opcua::token::{CutoffTarget, Thumbprint};
-use durward_session::identity::session::{Refusal, Session, SessionId, User as Named};
+use durward_session::identity::session::{Session, SessionId, User as Named};
 use durward_session::identity::user::{Account, Directory, HashCosts, UserStore};
 use durward_session::identity::{IdentityError, Moment, SystemEntropy};
 use durward_session::{Failed, Login, LoginRequest, Purpose, Refused, Service, SessionNews, Wanted};
@@ -121,7 +121,7 @@ impl SessionUsers {
 
     async fn session(&self, token: &[u8]) -> Result<CallerUser, SubjectRefusal> {
         let token = std::str::from_utf8(token).map_err(|_| SubjectRefusal::Rejected)?;
-        let (who, _) = self.service.session(token, Purpose::Use).await.map_err(refusal)?;
+        let (who, _) = self.service.session(token, Purpose::Use).await.map_err(|failed| refusal(&failed))?;
         let handle: Arc<str> = Arc::from(who.id.to_string());
         let news = self.service.news_of(&who);
         // What came before somebody listened shows at a second look.
@@ -205,24 +205,12 @@ fn is_let_in(account: &Account) -> bool {
     !account.disabled && account.second_step.is_none()
 }
 
-fn refusal(failed: Failed) -> SubjectRefusal {
-    match failed {
-        Failed::Token(Refusal::Unavailable)
-        | Failed::Directory(_)
-        | Failed::Unavailable(_)
-        | Failed::Unknown
-        | Failed::Delayed { .. } => {
-            tracing::warn!(%failed, "it cannot be said who a user is");
-            SubjectRefusal::Unavailable
-        }
-        Failed::Token(_) => SubjectRefusal::Rejected,
-        Failed::Forbidden
-        | Failed::SecondStepNeeded
-        | Failed::NoSession
-        | Failed::UnknownRealm
-        | Failed::Code
-        | Failed::Properties(_) => SubjectRefusal::Disabled,
+fn refusal(failed: &Failed) -> SubjectRefusal {
+    if failed.is_temporary() {
+        tracing::warn!(%failed, "it cannot be said who a user is");
+        return SubjectRefusal::Unavailable;
     }
+    if matches!(failed, Failed::Token(_)) { SubjectRefusal::Rejected } else { SubjectRefusal::Disabled }
 }
 
 /// Names of users that other subjects could have are nobody's.
@@ -326,7 +314,7 @@ impl WatchedHolders {
     }
 
     async fn user(&self, named: &Named) -> Result<IssueFacts, SubjectRefusal> {
-        let account = self.service.account(named).await.map_err(refusal)?;
+        let account = self.service.account(named).await.map_err(|failed| refusal(&failed))?;
         account.filter(is_let_in).map(IssueFacts::of).ok_or(SubjectRefusal::Disabled)
     }
 
@@ -342,9 +330,9 @@ impl WatchedHolders {
 
     async fn of_session(&self, holder: &TokenHolder) -> Result<IssueFacts, SubjectRefusal> {
         let TokenHolder { user, id } = holder;
-        let session = self.service.standing(user, *id).await.map_err(|refused| refusal(refused.into()))?;
+        let session = self.service.standing(user, *id).await.map_err(|refused| refusal(&refused.into()))?;
         let session = session.ok_or(SubjectRefusal::Disabled)?;
-        let account = self.service.account(user).await.map_err(refusal)?;
+        let account = self.service.account(user).await.map_err(|failed| refusal(&failed))?;
         // A second step, where there is one, was taken as far as the session's level says.
         let account = account.filter(|account| !account.disabled).ok_or(SubjectRefusal::Disabled)?;
         Ok(IssueFacts::of(account).with_session(&session))

@@ -185,9 +185,14 @@ impl Issued {
     /// See [`NotTaken`].
     pub(crate) async fn take(&self, grant: Grant, now: Moment) -> Result<Taken, NotTaken> {
         let service = self.service.as_ref().ok_or(NotTaken::Invalid)?;
-        let (who, session) = service.session(&grant.session, Purpose::Use).await.map_err(of_session)?;
+        let (who, session) =
+            service.session(&grant.session, Purpose::Use).await.map_err(|failed| of_session(&failed))?;
         // Directories outside do not tell whom they have disabled or removed.
-        service.active_account(&who.user).await.map_err(of_session)?.ok_or(NotTaken::Invalid)?;
+        service
+            .active_account(&who.user)
+            .await
+            .map_err(|failed| of_session(&failed))?
+            .ok_or(NotTaken::Invalid)?;
         let name = name(who.id, grant.grant);
         if service.is_recalled(name) {
             return Err(NotTaken::Invalid);
@@ -253,19 +258,6 @@ impl Issued {
     }
 }
 
-fn of_session(failed: Failed) -> NotTaken {
-    match failed {
-        Failed::Token(Refusal::Unavailable)
-        | Failed::Directory(_)
-        | Failed::Unavailable(_)
-        | Failed::Delayed { .. }
-        | Failed::Unknown => NotTaken::Unavailable,
-        Failed::Token(_)
-        | Failed::Forbidden
-        | Failed::SecondStepNeeded
-        | Failed::NoSession
-        | Failed::UnknownRealm
-        | Failed::Code
-        | Failed::Properties(_) => NotTaken::Invalid,
-    }
+fn of_session(failed: &Failed) -> NotTaken {
+    if failed.is_temporary() { NotTaken::Unavailable } else { NotTaken::Invalid }
 }

@@ -84,21 +84,7 @@ pub(crate) type Turning = Pin<Box<dyn Future<Output = Turn> + Send>>;
 
 impl From<Failed> for NotTaken {
     fn from(failed: Failed) -> NotTaken {
-        match failed {
-            Failed::Token(Refusal::Unavailable)
-            | Failed::Directory(_)
-            | Failed::Unavailable(_)
-            | Failed::Unknown => NotTaken::Unknown,
-            // A directory that has no room at the moment says nothing about the user.
-            Failed::Delayed { .. } => NotTaken::Unknown,
-            Failed::Token(_)
-            | Failed::Forbidden
-            | Failed::SecondStepNeeded
-            | Failed::NoSession
-            | Failed::UnknownRealm
-            | Failed::Code
-            | Failed::Properties(_) => NotTaken::Refused,
-        }
+        if failed.is_temporary() { NotTaken::Unknown } else { NotTaken::Refused }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/oauth2/authorize`: whether the browser can be sent back with a code at once, and if not, what is to be asked.
 
-use durward_session::identity::session::{Purpose, Refusal, Session};
+use durward_session::identity::session::{Purpose, Session};
 use durward_session::identity::user::Account;
 use durward_session::{Failed, TurnUse, Who};
 
@@ -122,20 +122,7 @@ async fn known<'t>(request: &BrowserRequest<'_>, token: Option<&'t str>) -> Resu
 
 impl From<Failed> for Missing {
     fn from(failed: Failed) -> Missing {
-        match failed {
-            Failed::Token(Refusal::Unavailable)
-            | Failed::Directory(_)
-            | Failed::Unavailable(_)
-            | Failed::Delayed { .. }
-            | Failed::Unknown => Missing::Unavailable,
-            Failed::Token(_)
-            | Failed::Forbidden
-            | Failed::SecondStepNeeded
-            | Failed::NoSession
-            | Failed::UnknownRealm
-            | Failed::Code
-            | Failed::Properties(_) => Missing::Login,
-        }
+        if failed.is_temporary() { Missing::Unavailable } else { Missing::Login }
     }
 }
 
