@@ -409,7 +409,7 @@ fn of_full(full: SessionLimitReached) -> Refused {
     }
 }
 
-fn millis(span: std::time::Duration) -> u64 {
+pub(super) fn millis(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -8,7 +8,7 @@ use durward_identity::Moment;
 use durward_identity::SystemEntropy;
 use durward_identity::login::CredentialKind;
 use durward_identity::protocol::Lack;
-use durward_identity::session::{Purpose, User};
+use durward_identity::session::{Purpose, Refusal, User};
 use durward_identity::user::{
     Account, AccountSwap, LoginFailure, Password, PasswordCheck, RecoveryCodes, SecondStep, Totp, UserWrites,
 };
@@ -16,9 +16,9 @@ use tokio::sync::oneshot;
 
 use super::Service;
 use super::accounts::{Accounts, KeptUsers};
-use super::login::words;
+use super::login::{millis, words};
 use crate::counters::Counter;
-use crate::outcome::{AccountFailed, Administrator, Failed, Refused};
+use crate::outcome::{AccountFailed, Administrator, Failed, Refused, Who};
 
 /// How long somebody may take from the secret to the first code of it.
 const ENROLMENT_LIFETIME: Duration = Duration::from_secs(600);
@@ -34,6 +34,14 @@ pub struct Enrolment {
     pub user: User,
     /// Until when the code may come.
     pub until: Moment,
+}
+
+/// A token's user who changes their account.
+struct Owner {
+    who: Who,
+    kept: KeptUsers,
+    /// As it was before the user proved that it is them: what they prove is proved of this one.
+    account: Account,
 }
 
 impl Accounts {
@@ -57,15 +65,16 @@ impl Accounts {
         new: &str,
         address: IpAddr,
     ) -> Result<User, AccountFailed> {
-        let (user, kept) = self.owner(token).await?;
+        let owner = self.owner(token).await?;
+        let user = owner.who.user.clone();
         self.confirm(&user, Secret::Password(old.to_owned()), address).await?;
-        let Some(password) = self.hashed(&kept, Some(new)).await? else { return Ok(user) };
+        let Some(password) = self.hashed(&owner.kept, Some(new)).await? else { return Ok(user) };
         let set = move |account: &mut Account, now: Moment| {
             account.password = Some(password.clone());
             account.password_since_ms = now.ms();
             Ok(())
         };
-        self.change_own(&user, kept, set).await?;
+        self.change_own(owner, set).await?;
         Ok(user)
     }
 
@@ -79,8 +88,9 @@ impl Accounts {
         password: &str,
         address: IpAddr,
     ) -> Result<Enrolment, AccountFailed> {
-        let (user, kept) = self.owner(token).await?;
-        has_none_yet(&kept, &user)?;
+        let owner = self.owner(token).await?;
+        has_none_yet(&owner.account)?;
+        let user = owner.who.user;
         self.confirm(&user, Secret::Password(password.to_owned()), address).await?;
         let totp = Totp::generate(&SystemEntropy).map_err(Failed::Directory)?;
         let until = self.0.now().plus(ENROLMENT_LIFETIME);
@@ -100,21 +110,23 @@ impl Accounts {
         code: &str,
         address: IpAddr,
     ) -> Result<Vec<String>, AccountFailed> {
-        let (user, kept) = self.owner(token).await?;
-        let totp = self.0.0.enrolments.open(enrolment, &user, self.0.now());
-        let totp = totp.ok_or(AccountFailed::NoEnrolment)?;
-        has_none_yet(&kept, &user)?;
-        let used = self.confirm(&user, Secret::FirstCode(totp.clone(), code.to_owned()), address).await?;
+        let owner = self.owner(token).await?;
+        has_none_yet(&owner.account)?;
+        let user = &owner.who.user;
+        let (totp, until) =
+            self.0.0.enrolments.open(enrolment, user, self.0.now()).ok_or(AccountFailed::NoEnrolment)?;
+        // It was given for the password of then.
+        if until.ms() < owner.account.password_since_ms.saturating_add(millis(ENROLMENT_LIFETIME)) {
+            return Err(AccountFailed::NoEnrolment);
+        }
+        let used = self.confirm(user, Secret::FirstCode(totp.clone(), code.to_owned()), address).await?;
         let (shown, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(Failed::Directory)?;
         let set = move |account: &mut Account, _: Moment| {
-            if account.second_step.is_some() {
-                return Err(AccountFailed::HasSecondStep);
-            }
             let (totp, recovery) = (totp.clone(), recovery.clone());
             account.second_step = Some(SecondStep { totp, used, recovery });
             Ok(())
         };
-        self.change_own(&user, kept, set).await?;
+        self.change_own(owner, set).await?;
         Ok(shown)
     }
 
@@ -128,40 +140,49 @@ impl Accounts {
         code: &str,
         address: IpAddr,
     ) -> Result<(), AccountFailed> {
-        let (user, kept) = self.owner(token).await?;
-        if kept.writes.find(&user).is_none_or(|account| account.second_step.is_none()) {
+        let owner = self.owner(token).await?;
+        if owner.account.second_step.is_none() {
             return Err(AccountFailed::NoSecondStep);
         }
-        self.confirm(&user, Secret::Code(code.to_owned()), address).await?;
-        self.change_own(&user, kept, |account, _| {
+        self.confirm(&owner.who.user, Secret::Code(code.to_owned()), address).await?;
+        self.change_own(owner, |account, _| {
             account.second_step = None;
             Ok(())
         })
         .await
     }
 
-    /// The token's user, and where they are kept.
-    async fn owner(&self, token: &str) -> Result<(User, KeptUsers), AccountFailed> {
+    /// The token's user, and what is known of them before they prove that it is them.
+    async fn owner(&self, token: &str) -> Result<Owner, AccountFailed> {
         let who = self.0.validate(token, Purpose::Use).await.map_err(Failed::from)?;
         let kept = self.kept(who.user.realm())?;
-        Ok((who.user, kept))
+        self.0.follow_users().await;
+        let account = kept.writes.find(&who.user).ok_or(AccountFailed::NoUser)?;
+        Ok(Owner { who, kept, account })
     }
 
+    /// Changes the account, if it still is the one that was proved, and the session has not ended.
     async fn change_own(
         &self,
-        user: &User,
-        kept: KeptUsers,
+        owner: Owner,
         change: impl Fn(&mut Account, Moment) -> Result<(), AccountFailed> + Send + Sync + 'static,
     ) -> Result<(), AccountFailed> {
-        let whose = user.clone();
+        let Owner { who, kept, account: proved } = owner;
+        // The user is who does it, and of whom the audit says so.
+        let by = Administrator::operator(&who.user.to_string());
+        let service = self.0.clone();
         let plan = move |users: &dyn UserWrites, now: Moment| {
-            let before = users.find(&whose).ok_or(AccountFailed::NoUser)?;
+            if service.has_ended(&who) {
+                return Err(Failed::Token(Refusal::Revoked).into());
+            }
+            let before = users.find(&who.user).ok_or(AccountFailed::NoUser)?;
+            if !is_as_proved(&before, &proved) {
+                return Err(AccountFailed::Refused(Refused::Wrong));
+            }
             let mut after = before.clone();
             change(&mut after, now)?;
             Ok(vec![AccountSwap { before: Some(before), after: Some(after) }])
         };
-        // The user is who does it, and of whom the audit says so.
-        let by = Administrator::operator(&user.to_string());
         self.commit(kept, &by, plan).await.map(drop)
     }
 
@@ -181,9 +202,15 @@ impl Accounts {
     }
 }
 
-fn has_none_yet(kept: &KeptUsers, user: &User) -> Result<(), AccountFailed> {
-    let has_one = kept.writes.find(user).is_some_and(|account| account.second_step.is_some());
-    if has_one { Err(AccountFailed::HasSecondStep) } else { Ok(()) }
+fn has_none_yet(account: &Account) -> Result<(), AccountFailed> {
+    if account.second_step.is_some() { Err(AccountFailed::HasSecondStep) } else { Ok(()) }
+}
+
+/// Whether what was proved of an account is still true of it. A hash that was renewed is of the same password, and a code that was used
+/// up is of the same device.
+fn is_as_proved(account: &Account, proved: &Account) -> bool {
+    let device = |account: &Account| account.second_step.as_ref().map(|step| step.totp.clone());
+    account.password_since_ms == proved.password_since_ms && device(account) == device(proved)
 }
 
 /// What a user proves by that it is them.
