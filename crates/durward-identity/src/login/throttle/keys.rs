@@ -67,6 +67,12 @@ impl CountKeys {
         [password, code]
     }
 
+    /// All devices of a user, by passwords, and by codes.
+    pub(super) fn of_devices(&self, user: &User) -> [u64; 2] {
+        let [password, code, ..] = self.digest(6, user.key(), &[]);
+        [password, code]
+    }
+
     /// What follows the name has one length for each kind, so no two read alike.
     fn digest(&self, kind: u8, name: &str, rest: &[u8]) -> [u64; 4] {
         let mut context = Context::with_key(&self.0);

@@ -21,6 +21,8 @@ pub(super) enum CountedBy {
     Known,
     /// A user on one of their devices.
     Device,
+    /// A user on all their devices together: nobody waits in line there.
+    AllDevices,
     /// A user at an address, or at its neighbours, where nobody knows them: for delays only, nobody waits in line there.
     Stranger,
 }
@@ -47,6 +49,8 @@ pub(super) struct UserCounts {
     pub(super) is_known: bool,
     /// Where a device of the user's was shown, and it was not taken out.
     pub(super) device: Option<u64>,
+    /// The count of all the user's devices.
+    pub(super) all_devices: u64,
 }
 
 impl UserCounts {

@@ -3,7 +3,7 @@
 //! Failures are counted for an address and for a user. Of a user there are several counts, of which one applies to an attempt: on a device
 //! that shows a token of an earlier login, at an address from which they have logged in before, and elsewhere. An attack on a user's name from
 //! elsewhere makes the last one grow, and the user still gets in on their devices and from their usual addresses, where only failures there
-//! count. Attempts that come too early are refused without being counted, so that nobody can keep a delay up by hammering.
+//! count. All devices of a user together have one more count, above which none of them counts as theirs. Attempts that come too early are refused without being counted, so that nobody can keep a delay up by hammering.
 //!
 //! Elsewhere, attempts with a user's password have turns, a few in a minute, for the user and whoever guesses: that bounds the guesses.
 //! Whoever has come a moment ago from addresses that have not failed with this user has the next turn ([`StrangerTurn`]); then those who wait
@@ -68,6 +68,10 @@ const NEW_AGAIN_AFTER: Duration = Duration::from_secs(24 * 3600);
 /// So many failures that are not forgotten take a device out: it counts as none of the user's then.
 const DEVICE_FAILURES_MAX: u32 = 10;
 
+/// So many failures on all devices of a user together, that are not forgotten or are under way, take all of them out. Whoever collects proofs, each of
+/// which is good for as long as a directory does not tell of another password, gains no guesses with more of them.
+const ALL_DEVICES_FAILURES_MAX: u32 = 30;
+
 /// The place in [`StrangerTurn`] order costs half a turn each.
 const TURN_STEPS: u32 = 2;
 
@@ -130,6 +134,8 @@ pub struct LoginAttempt {
     who: AttemptCount,
     /// Of a device's attempt, nothing.
     address: Option<AttemptCount>,
+    /// Of a device's attempt only.
+    devices: Option<AttemptCount>,
 }
 
 /// The kind of credential that is tried.
@@ -185,6 +191,8 @@ pub struct LoginThrottle {
     known: CounterTable,
     /// Users on their devices.
     devices: CounterTable,
+    /// Users on all their devices together.
+    all_devices: CounterTable,
     /// Users at other addresses, and at the neighbours of those.
     strangers: CounterTable,
     /// Users whom an operator has let in again, and when: what was failed before on their devices and at single addresses, which are not
@@ -233,6 +241,7 @@ impl LoginThrottle {
             codes: CounterTable::new(own, CELLS / 8),
             known: CounterTable::new(own, CELLS),
             devices: CounterTable::new(own, CELLS / 4),
+            all_devices: CounterTable::new(own, CELLS / 8),
             strangers: CounterTable::new(own, CELLS / 2),
             forgiven: VecDeque::new(),
             lines: AttemptQueues::default(),
@@ -283,9 +292,12 @@ impl LoginThrottle {
     /// Says what came of an attempt. Whose turn it is after that.
     #[must_use = "whoever has a turn is to be told"]
     pub fn end(&mut self, now: Moment, attempt: LoginAttempt, outcome: AttemptOutcome) -> ReadyTickets {
-        let LoginAttempt { claim, who, address } = attempt;
+        let LoginAttempt { claim, who, address, devices } = attempt;
         let spot = claim.who();
         self.table(spot).end(who);
+        if let Some(devices) = devices {
+            self.all_devices.end(devices);
+        }
         if let Some(address) = address {
             self.addresses.end(address);
         }
@@ -303,6 +315,9 @@ impl LoginThrottle {
             AttemptOutcome::Failed => {
                 self.fail(now, spot);
                 self.fail(now, claim.address());
+                if claim.is_on_device() {
+                    self.fail(now, BlockingCount::of(CountedBy::AllDevices, claim.own.all_devices));
+                }
                 if let Some(Stranger { pair, neighbours, .. }) = claim.stranger {
                     self.fail(now, BlockingCount::of(CountedBy::Stranger, pair));
                     self.fail(now, BlockingCount::of(CountedBy::Stranger, neighbours));
@@ -343,8 +358,13 @@ impl LoginThrottle {
     #[must_use = "whoever has a turn is to be told"]
     pub fn forgive(&mut self, now: Moment, user: &User) -> ReadyTickets {
         let [of_passwords, of_codes] = self.keys.of_user(user);
-        let counts =
-            [BlockingCount::of(CountedBy::User, of_passwords), BlockingCount::of(CountedBy::Code, of_codes)];
+        let [passwords_on_devices, codes_on_devices] = self.keys.of_devices(user);
+        let counts = [
+            BlockingCount::of(CountedBy::User, of_passwords),
+            BlockingCount::of(CountedBy::Code, of_codes),
+            BlockingCount::of(CountedBy::AllDevices, passwords_on_devices),
+            BlockingCount::of(CountedBy::AllDevices, codes_on_devices),
+        ];
         self.forgive_user(now, counts);
         self.serve(now, counts.into())
     }
@@ -397,7 +417,7 @@ impl LoginThrottle {
             }
             (None, Some(who)) => {
                 let address = Some(self.addresses.begin(now, claim.address));
-                Some((place, Ok(LoginAttempt { claim, who, address })))
+                Some((place, Ok(LoginAttempt { claim, who, address, devices: None })))
             }
             (None, None) if claim.is_on_device() => Some((place, Ok(self.begin(now, claim)))),
             // Its turn comes at once where nobody waits. It has waited already, so the queue's length does not reject it.
@@ -412,12 +432,19 @@ impl LoginThrottle {
 
     fn begin(&mut self, now: Moment, claim: AttemptOrigin) -> LoginAttempt {
         let who = self.table(claim.who()).begin(now, claim.who().key);
-        let address = (!claim.is_on_device()).then(|| self.addresses.begin(now, claim.address));
-        LoginAttempt { claim, who, address }
+        let (address, devices) = match claim.is_on_device() {
+            true => (None, Some(self.all_devices.begin(now, claim.own.all_devices))),
+            false => (Some(self.addresses.begin(now, claim.address)), None),
+        };
+        LoginAttempt { claim, who, address, devices }
     }
 
     /// The longest of the delays that apply.
     fn delay(&self, now: Moment, claim: &AttemptOrigin) -> Option<RetryDelay> {
+        // While it stood in line: when it is tried again, it is no device's.
+        if claim.is_on_device() && self.are_devices_out(now, claim.own.all_devices) {
+            return Some(RetryDelay { retry_after: self.turn, is_next: false });
+        }
         let of_address = match claim.is_on_device() {
             true => None,
             false => until(self.addresses.room(now, claim.address)),
@@ -446,6 +473,11 @@ impl LoginThrottle {
         // Where turns differ, a delay that is there for one may be over for another.
         let is_full = spot.whose == CountedBy::User && self.users.is_full(now, spot.key);
         is_full || self.room(now, spot) == AttemptRoom::Full
+    }
+
+    /// Whether no device counts as the user's.
+    fn are_devices_out(&self, now: Moment, all_devices: u64) -> bool {
+        self.all_devices.taken(now, all_devices) > ALL_DEVICES_FAILURES_MAX
     }
 
     /// The room for an attempt at the count of its user.
@@ -479,6 +511,7 @@ impl LoginThrottle {
             CountedBy::Code => &self.codes,
             CountedBy::Known => &self.known,
             CountedBy::Device => &self.devices,
+            CountedBy::AllDevices => &self.all_devices,
             CountedBy::Stranger => &self.strangers,
         };
         table.room(now, spot.key)
@@ -491,6 +524,7 @@ impl LoginThrottle {
             CountedBy::Code => &mut self.codes,
             CountedBy::Known => &mut self.known,
             CountedBy::Device => &mut self.devices,
+            CountedBy::AllDevices => &mut self.all_devices,
             CountedBy::Stranger => &mut self.strangers,
         }
     }
@@ -514,19 +548,24 @@ impl LoginThrottle {
             let neighbours = self.keys.of_neighbours(user, address);
             [pair.stranger, neighbours].iter().for_each(|key| self.strangers.forgive_before(at, *key));
         }
-        let device =
-            |key: Option<u64>| key.filter(|key| self.devices.failures(now, *key) <= DEVICE_FAILURES_MAX);
+        let [passwords_on_devices, codes_on_devices] = self.keys.of_devices(user);
+        let device = |key: Option<u64>, all_devices| {
+            key.filter(|key| self.devices.failures(now, *key) <= DEVICE_FAILURES_MAX)
+                .filter(|_| !self.are_devices_out(now, all_devices))
+        };
         let by_password = UserCounts {
             unknown: BlockingCount::of(CountedBy::User, of_passwords),
             pair: pair.password,
             is_known: self.known.is_within(now, pair.password, self.known_for),
-            device: device(devices.map(|[password, _]| password)),
+            device: device(devices.map(|[password, _]| password), passwords_on_devices),
+            all_devices: passwords_on_devices,
         };
         let by_code = UserCounts {
             unknown: BlockingCount::of(CountedBy::Code, of_codes),
             pair: pair.code,
             is_known: self.known.is_within(now, pair.code, self.known_for),
-            device: device(devices.map(|[_, code]| code)),
+            device: device(devices.map(|[_, code]| code), codes_on_devices),
+            all_devices: codes_on_devices,
         };
         let (own, beside) = match proof {
             CredentialKind::Password => (by_password, None),
