@@ -267,10 +267,22 @@ fn swapped(
     now: Moment,
     plan: &(dyn Fn(&dyn UserWrites, Moment) -> Planned + Send + Sync),
 ) -> Result<Option<Vec<AccountSwap>>, AccountFailed> {
-    let swaps = plan(users, now)?;
+    let swaps: Vec<AccountSwap> = plan(users, now)?.into_iter().map(|swap| dated(swap, now)).collect();
     let changes: Vec<AccountSwap> = swaps.iter().filter(|swap| swap.changes()).cloned().collect();
     let is_made = changes.is_empty() || users.swap(now, &changes).map_err(Failed::Directory)?;
     Ok(is_made.then_some(swaps))
+}
+
+/// Another device of the second step, one more or one less ends sessions as another password does: whoever has one that began before
+/// must not keep it.
+fn dated(mut swap: AccountSwap, now: Moment) -> AccountSwap {
+    let device = |account: &Account| account.second_step.as_ref().map(|step| step.totp.clone());
+    if let AccountSwap { before: Some(before), after: Some(after) } = &mut swap
+        && device(before) != device(after)
+    {
+        after.password_since_ms = now.ms();
+    }
+    swap
 }
 
 /// The user that a change of one is about.

@@ -54,21 +54,33 @@ impl Accounts {
         self.0.account(&who.user).await?.ok_or(AccountFailed::NoUser)
     }
 
-    /// Gives the token's user another password, if they know the old one. All their sessions are over, also this one. Whose it was.
+    /// Gives the token's user another password, if they know the old one, and have a code too where they have a second step and the token is
+    /// not of its level. All their sessions are over, also this one. Whose it was.
     ///
     /// # Errors
-    /// The token is refused, the old password is wrong, too many were, the new one is not taken, or it cannot be done.
+    /// The token is refused, the old password or the code is wrong, too many were, a code is missing, the new password is not taken, or it
+    /// cannot be done.
     pub async fn change_own_password(
         &self,
         token: &str,
         old: &str,
         new: &str,
+        code: Option<&str>,
         address: IpAddr,
     ) -> Result<User, AccountFailed> {
         let owner = self.owner(token).await?;
         let user = owner.who.user.clone();
+        let wants_code =
+            owner.account.second_step.is_some() && owner.who.level < self.0.settings().second_step_level;
+        if wants_code && code.is_none() {
+            return Err(AccountFailed::CodeNeeded);
+        }
         self.confirm(&user, Secret::Password(old.to_owned()), address).await?;
         let Some(password) = self.hashed(&owner.kept, Some(new)).await? else { return Ok(user) };
+        // Last, since it is used up by that.
+        if let Some(code) = code.filter(|_| wants_code) {
+            self.confirm(&user, Secret::Code(code.to_owned()), address).await?;
+        }
         let set = move |account: &mut Account, now: Moment| {
             account.password = Some(password.clone());
             account.password_since_ms = now.ms();
@@ -98,7 +110,8 @@ impl Accounts {
         Ok(Enrolment { enrolment, totp, user, until })
     }
 
-    /// Makes the second step that was begun the user's, by a code of their device. The recovery codes, shown only now.
+    /// Makes the second step that was begun the user's, by a code of their device. All their sessions are over, also this one: they began
+    /// without it. The recovery codes, shown only now.
     ///
     /// # Errors
     /// The token is refused, the enrolment is none of this user's or is over, the code is wrong, too many were, or the user has a
@@ -130,7 +143,8 @@ impl Accounts {
         Ok(shown)
     }
 
-    /// Removes the second step of the token's user, by a code of it, which is used up, or a recovery code.
+    /// Removes the second step of the token's user, by a code of it, which is used up, or a recovery code. All their sessions are
+    /// over, also this one.
     ///
     /// # Errors
     /// The token is refused, the user has no second step, the code is wrong, or too many were.

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use durward_identity::session::{Purpose, User};
 use durward_identity::user::{Account, PasswordRefusal, PasswordRules, UserStore};
-use durward_session::{AccountFailed, Administrator, Failed, Refused};
+use durward_session::{
+    AccountFailed, Administrator, Failed, LoginRequest, Refused, SecondStepPolicy, ServiceSettings,
+};
 
-use crate::support::{HOME, World, patient, strict, user};
+use crate::support::{HOME, World, granted, patient, strict, user};
 
 fn root() -> Administrator {
     Administrator::program("provisioning", "/")
@@ -110,11 +112,14 @@ async fn who_knows_the_old_password_gives_themselves_another() {
     let world = World::new(patient()).await;
     let accounts = world.service.accounts();
     let anna = world.login("anna").await.token;
-    let wrong = accounts.change_own_password(&anna, "other", "a new one", HOME).await;
+    let wrong = accounts.change_own_password(&anna, "other", "a new one", None, HOME).await;
     assert_eq!(wrong, Err(AccountFailed::Refused(Refused::Wrong)));
     assert!(lives(&world, &anna).await);
     world.time.pass(Duration::from_secs(1));
-    assert_eq!(accounts.change_own_password(&anna, "secret", "a new one", HOME).await, Ok(user("anna")));
+    assert_eq!(
+        accounts.change_own_password(&anna, "secret", "a new one", None, HOME).await,
+        Ok(user("anna"))
+    );
     assert!(!lives(&world, &anna).await);
     world.time.pass(Duration::from_secs(1));
     assert!(world.attempt("anna", "secret").await.is_err());
@@ -128,10 +133,10 @@ async fn wrong_old_passwords_count_as_those_of_logins() {
     let anna = world.login("anna").await.token;
     let mut last = Ok(user("anna"));
     for _ in 0..30 {
-        last = accounts.change_own_password(&anna, "other", "a new one", HOME).await;
+        last = accounts.change_own_password(&anna, "other", "a new one", None, HOME).await;
     }
     assert!(matches!(last, Err(AccountFailed::Refused(Refused::Delayed { .. }))), "{last:?}");
-    let right = accounts.change_own_password(&anna, "secret", "a new one", HOME).await;
+    let right = accounts.change_own_password(&anna, "secret", "a new one", None, HOME).await;
     assert!(matches!(right, Err(AccountFailed::Refused(Refused::Delayed { .. }))), "{right:?}");
 }
 
@@ -142,7 +147,7 @@ async fn new_passwords_keep_to_the_rules() {
     let accounts = world.service.accounts();
     let short = AccountFailed::Password(PasswordRefusal::TooShort { length_min: 8 });
     let anna = world.login("anna").await.token;
-    assert_eq!(accounts.change_own_password(&anna, "secret", "short", HOME).await, Err(short.clone()));
+    assert_eq!(accounts.change_own_password(&anna, "secret", "short", None, HOME).await, Err(short.clone()));
     assert_eq!(accounts.change(&root(), &user("anna"), Some("short"), |_| {}).await, Err(short));
     let empty = accounts.change(&root(), &user("anna"), Some(""), |_| {}).await;
     assert!(matches!(empty, Err(AccountFailed::Name(_))), "{empty:?}");
@@ -167,15 +172,63 @@ async fn a_second_step_is_enrolled_confirmed_and_removed_by_its_user() {
     assert!(accounts.own(&anna).await.unwrap().second_step.is_none());
     let recovery = confirm(&begun.enrolment, &code).await.unwrap();
     assert_eq!(recovery.len(), 10);
-    assert_eq!(confirm(&begun.enrolment, &code).await, Err(AccountFailed::HasSecondStep));
+    assert!(!lives(&world, &anna).await, "whoever has a session without it has none any more");
+    let login = async |code: Option<&str>| {
+        world.time.pass(Duration::from_secs(1));
+        let request = LoginRequest::new("/", "anna", "secret", HOME);
+        let request = LoginRequest { code: code.map(str::to_owned), ..request };
+        granted(world.service.login(request).await).token
+    };
+    let anna = login(Some(&recovery[2])).await;
+    let again = accounts.confirm_second_step(&anna, &begun.enrolment, &code, HOME).await.map(drop);
+    assert_eq!(again, Err(AccountFailed::HasSecondStep));
     let again = accounts.begin_second_step(&anna, "secret", HOME).await.map(drop);
     assert_eq!(again, Err(AccountFailed::HasSecondStep));
     // The code that confirmed it is used up.
-    let remove = async |code: &str| accounts.remove_second_step(&anna, code, HOME).await;
-    assert_eq!(remove(&code).await, Err(AccountFailed::Refused(Refused::Wrong)));
-    assert_eq!(remove(&recovery[0]).await, Ok(()));
-    assert_eq!(remove(&recovery[1]).await, Err(AccountFailed::NoSecondStep));
-    assert!(lives(&world, &anna).await, "enrolling and removing ends no session");
+    let remove = async |token: &str, code: &str| accounts.remove_second_step(token, code, HOME).await;
+    assert_eq!(remove(&anna, &code).await, Err(AccountFailed::Refused(Refused::Wrong)));
+    assert_eq!(remove(&anna, &recovery[0]).await, Ok(()));
+    assert!(!lives(&world, &anna).await);
+    let anna = login(None).await;
+    assert_eq!(remove(&anna, &recovery[1]).await, Err(AccountFailed::NoSecondStep));
+}
+
+/// Whoever has stolen the password does not get the account with it.
+#[tokio::test]
+async fn with_a_second_step_another_password_needs_a_code_or_its_level() {
+    let settings = ServiceSettings { second_step: SecondStepPolicy::OnStepUp, ..patient() };
+    let world = World::new(settings).await;
+    let accounts = world.service.accounts();
+    let berta = world.login("berta").await.token;
+    let change = async |token: &str, (old, new): (&str, &str), code: Option<&str>| {
+        accounts.change_own_password(token, old, new, code, HOME).await
+    };
+    let wrong = Err(AccountFailed::Refused(Refused::Wrong));
+    assert_eq!(change(&berta, ("secret", "a new one"), None).await, Err(AccountFailed::CodeNeeded));
+    assert_eq!(change(&berta, ("secret", "a new one"), Some("123456")).await, wrong);
+    assert_eq!(change(&berta, ("other", "a new one"), Some(&world.recovery[0])).await, wrong);
+    world.time.pass(Duration::from_secs(1));
+    let changed = change(&berta, ("secret", "a new one"), Some(&world.recovery[0])).await;
+    assert_eq!(changed, Ok(user("berta")));
+    world.time.pass(Duration::from_secs(1));
+    let berta = granted(world.attempt("berta", "a new one").await).token;
+    let high = world.service.step_up(&berta, &world.recovery[1], HOME).await.unwrap().token;
+    assert_eq!(change(&high, ("a new one", "the third"), None).await, Ok(user("berta")));
+}
+
+#[tokio::test]
+async fn a_second_step_that_an_administrator_removes_ends_sessions_and_devices() {
+    let world = World::new(patient()).await;
+    let code = Some(world.recovery[0].clone());
+    let request = LoginRequest { code, ..LoginRequest::new("/", "berta", "secret", HOME) };
+    let berta = granted(world.service.login(request).await).token;
+    let before = world.time.now();
+    world.time.pass(Duration::from_secs(1));
+    let accounts = world.service.accounts();
+    accounts.change(&root(), &user("berta"), None, |berta| berta.second_step = None).await.unwrap();
+    // Also of whoever finds it in the file later.
+    assert!(world.users.must_be_over(&user("berta"), before));
+    assert!(!lives(&world, &berta).await);
 }
 
 #[tokio::test]

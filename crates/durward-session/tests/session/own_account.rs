@@ -131,7 +131,9 @@ async fn a_password_that_was_replaced_while_it_was_looked_at_changes_nothing() {
     let anna = world.login("anna", None).await;
     world.time.pass(Duration::from_secs(1));
     let changed = world.between(
-        async |accounts: Accounts| accounts.change_own_password(&anna, "secret", "the thief's", HOME).await,
+        async |accounts: Accounts| {
+            accounts.change_own_password(&anna, "secret", "the thief's", None, HOME).await
+        },
         async || {
             let password = Password::new("the owner's").unwrap();
             world.store.inner.set_password(world.time.now(), &user("anna"), &password).unwrap();
@@ -147,7 +149,9 @@ async fn a_session_that_ended_while_the_password_was_looked_at_changes_nothing()
     let world = World::new().await;
     let anna = world.login("anna", None).await;
     let changed = world.between(
-        async |accounts: Accounts| accounts.change_own_password(&anna, "secret", "the thief's", HOME).await,
+        async |accounts: Accounts| {
+            accounts.change_own_password(&anna, "secret", "the thief's", None, HOME).await
+        },
         async || {
             let operator = Administrator::operator("test");
             world.time.pass(Duration::from_secs(1));

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::sessions::{Done, no_cookie};
 use super::users::{no_parameters, of_account};
 use super::{Answered, ApiRequest, Way, in_words, json, ok};
+use crate::surfaces::http::Answer;
 
 /// What devices call codes of this server.
 const ISSUER: &str = "durward";
@@ -16,6 +17,9 @@ const ISSUER: &str = "durward";
 struct PasswordBody {
     old_password: String,
     new_password: String,
+    /// Of the second step.
+    #[serde(default)]
+    code: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -60,14 +64,18 @@ struct RecoveryView {
 
 pub(super) async fn password(request: &ApiRequest<'_>) -> Answered {
     no_parameters(request)?;
-    let PasswordBody { old_password, new_password } = request.read()?;
+    let PasswordBody { old_password, new_password, code } = request.read()?;
     let (token, way) = request.shown()?;
     let (accounts, address) = (request.service.accounts(), request.call.client.ip());
-    let changed = accounts.change_own_password(token, &old_password, &new_password, address).await;
+    let code = code.as_deref();
+    let changed = accounts.change_own_password(token, &old_password, &new_password, code, address).await;
     changed.map_err(|why| of_account(&why))?;
-    let mut answer = json(StatusCode::OK, &Done { done: true });
+    without_session(request, way, json(StatusCode::OK, &Done { done: true }))
+}
+
+/// The answer to a change that ended the session it was made with.
+fn without_session(request: &ApiRequest<'_>, way: Way, mut answer: Answer) -> Answered {
     if way == Way::Cookie {
-        // Its session is over.
         answer.headers_mut().append(header::SET_COOKIE, no_cookie(request)?);
     }
     Ok(answer)
@@ -98,15 +106,18 @@ pub(super) async fn confirm(request: &ApiRequest<'_>) -> Answered {
     no_parameters(request)?;
     let ConfirmBody { enrolment, code } = request.read()?;
     let (accounts, address) = (request.service.accounts(), request.call.client.ip());
-    let confirmed = accounts.confirm_second_step(request.token()?, &enrolment, &code, address).await;
-    ok(&RecoveryView { recovery_codes: confirmed.map_err(|why| of_account(&why))? })
+    let (token, way) = request.shown()?;
+    let confirmed = accounts.confirm_second_step(token, &enrolment, &code, address).await;
+    let recovery_codes = confirmed.map_err(|why| of_account(&why))?;
+    without_session(request, way, json(StatusCode::OK, &RecoveryView { recovery_codes }))
 }
 
 pub(super) async fn remove(request: &ApiRequest<'_>) -> Answered {
     no_parameters(request)?;
     let CodeBody { code } = request.read()?;
     let (accounts, address) = (request.service.accounts(), request.call.client.ip());
-    let removed = accounts.remove_second_step(request.token()?, &code, address).await;
+    let (token, way) = request.shown()?;
+    let removed = accounts.remove_second_step(token, &code, address).await;
     removed.map_err(|why| of_account(&why))?;
-    ok(&Done { done: true })
+    without_session(request, way, json(StatusCode::OK, &Done { done: true }))
 }
