@@ -132,15 +132,34 @@ impl Accounts {
         password: Option<&str>,
         change: impl Fn(&mut Account) + Send + Sync + 'static,
     ) -> Result<Account, AccountFailed> {
+        self.change_if(by, user, password, |_| true, |_| false, change).await
+    }
+
+    /// The same, if the user of the name is who is meant, and no other one of the realm is like them afterwards where they have another name.
+    ///
+    /// # Errors
+    /// As [`Accounts::change`]; somebody else has the name.
+    pub async fn change_if(
+        &self,
+        by: &Administrator,
+        user: &User,
+        password: Option<&str>,
+        is_meant: impl Fn(&Account) -> bool + Send + Sync + 'static,
+        is_like: impl Fn(&Account) -> bool + Send + Sync + 'static,
+        change: impl Fn(&mut Account) + Send + Sync + 'static,
+    ) -> Result<Account, AccountFailed> {
         let kept = self.kept_for(by, user.realm())?;
         let password = self.hashed(&kept, password).await?;
         let user = user.clone();
         let plan = move |users: &dyn UserWrites, now: Moment| {
-            let before = users.find(&user).ok_or(AccountFailed::NoUser)?;
+            let before = users.find(&user).filter(&is_meant).ok_or(AccountFailed::NoUser)?;
             let mut after = with_password(before.clone(), password.as_ref(), now);
             change(&mut after);
             let name = after.user().map_err(AccountFailed::Name)?;
-            if name != user && users.find(&name).is_some() {
+            let is_other = |other: &Account| other.realm == user.realm() && other.subject != user.subject();
+            if name != user
+                && (users.find(&name).is_some() || any(users, |other| is_other(other) && is_like(other)))
+            {
                 return Err(AccountFailed::Exists);
             }
             Ok(vec![AccountSwap { before: Some(before), after: Some(after) }])
@@ -179,10 +198,23 @@ impl Accounts {
     /// # Errors
     /// As [`Accounts::list`]; or there is no such user.
     pub async fn remove(&self, by: &Administrator, user: &User) -> Result<(), AccountFailed> {
+        self.remove_if(by, user, |_| true).await
+    }
+
+    /// The same, if the user of the name is who is meant.
+    ///
+    /// # Errors
+    /// As [`Accounts::remove`]; somebody else has the name.
+    pub async fn remove_if(
+        &self,
+        by: &Administrator,
+        user: &User,
+        is_meant: impl Fn(&Account) -> bool + Send + Sync + 'static,
+    ) -> Result<(), AccountFailed> {
         let kept = self.kept_for(by, user.realm())?;
         let user = user.clone();
         let plan = move |users: &dyn UserWrites, _: Moment| {
-            let before = users.find(&user).ok_or(AccountFailed::NoUser)?;
+            let before = users.find(&user).filter(&is_meant).ok_or(AccountFailed::NoUser)?;
             Ok(vec![AccountSwap { before: Some(before), after: None }])
         };
         self.commit(kept, by, plan).await.map(drop)

@@ -55,6 +55,27 @@ async fn users_are_added_listed_renamed_and_removed() {
     assert_eq!(accounts.remove(&root(), &user("dörte/x")).await, Err(AccountFailed::NoUser));
 }
 
+/// Whoever looked a user up acts on that user, and not on whoever has the name by then; and names are compared when the name is given.
+#[tokio::test]
+async fn a_name_that_somebody_else_has_meanwhile_is_not_acted_on() {
+    let world = World::new(patient()).await;
+    let accounts = world.service.accounts();
+    let staff = |account: &Account| account.groups == ["staff"];
+    let disable = |account: &mut Account| account.disabled = true;
+    let other = accounts.change_if(&root(), &user("berta"), None, staff, |_| false, disable).await;
+    assert_eq!(other, Err(AccountFailed::NoUser));
+    assert_eq!(accounts.remove_if(&root(), &user("berta"), staff).await, Err(AccountFailed::NoUser));
+    assert!(world.users.account(&user("berta")).unwrap().is_some_and(|berta| !berta.disabled));
+    let rename = async |name: &'static str| {
+        let is_like = move |other: &Account| other.subject.eq_ignore_ascii_case(name);
+        let change = move |anna: &mut Account| anna.subject = name.to_owned();
+        accounts.change_if(&root(), &user("anna"), None, staff, is_like, change).await
+    };
+    assert_eq!(rename("BERTA").await, Err(AccountFailed::Exists));
+    assert_eq!(rename("ANNA").await.unwrap().subject, "ANNA", "like nobody but themselves");
+    assert_eq!(accounts.remove_if(&root(), &user("ANNA"), staff).await, Ok(()));
+}
+
 #[tokio::test]
 async fn administrators_of_one_realm_have_no_say_in_another() {
     let world = World::new(patient()).await;

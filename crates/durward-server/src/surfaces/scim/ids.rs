@@ -95,6 +95,12 @@ pub(super) async fn find(request: &ScimRequest<'_>, id: &str) -> Result<Account,
     account.ok_or_else(|| ScimError::not_found(id))
 }
 
+/// Whether an account of the same name is still of the user who was found: not of somebody who was given the name meanwhile.
+pub(super) fn same(found: &Account) -> impl Fn(&Account) -> bool + Send + Sync + use<> {
+    let id = kept(found).cloned();
+    move |account| kept(account) == id.as_ref()
+}
+
 /// The name of a user who was found.
 pub(super) fn user(account: &Account) -> Result<User, ScimError> {
     account.user().map_err(|error| ScimError::bad("invalidValue", error.to_string()))

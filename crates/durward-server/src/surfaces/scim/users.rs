@@ -27,7 +27,8 @@ pub(super) async fn one(request: &ScimRequest<'_>) -> Answered {
         Method::PUT => edits::of_resource(&request.object()?)?,
         Method::PATCH => patch::edits(&patch::operations(&request.object()?)?)?,
         Method::DELETE => {
-            request.service.accounts().remove(&request.by, &ids::user(&account)?).await?;
+            let (user, is_meant) = (ids::user(&account)?, ids::same(&account));
+            request.service.accounts().remove_if(&request.by, &user, is_meant).await?;
             return Ok(no_content());
         }
         _ => return ok(&request.narrowed(resource(&account, &request.id))),
@@ -114,18 +115,14 @@ async fn change(
     account: &Account,
     edits: Vec<Edit>,
 ) -> Result<Account, ScimError> {
-    let renamed = edits::user_name(&edits).filter(|name| *name != account.subject);
-    if let Some(name) = renamed.map(str::to_owned) {
-        let own = account.subject.clone();
-        let is_like = move |other: &Account| other.subject != own && is_same_name(&other.subject, &name);
-        if !ids::select(request, is_like).await?.is_empty() {
-            return Err(ScimError::taken("there is a user of this name already"));
-        }
-    }
+    let name = edits::user_name(&edits).map(str::to_owned);
+    let is_like =
+        move |other: &Account| name.as_deref().is_some_and(|name| is_same_name(&other.subject, name));
     let (user, id) = (ids::user(account)?, request.id.clone());
     let password = edits::password(&edits).map(str::to_owned);
     let apply = move |account: &mut Account| edits::apply(&edits, &id, account);
-    Ok(request.service.accounts().change(&request.by, &user, password.as_deref(), apply).await?)
+    let (accounts, is_meant) = (request.service.accounts(), ids::same(account));
+    Ok(accounts.change_if(&request.by, &user, password.as_deref(), is_meant, is_like, apply).await?)
 }
 
 /// Where the user of an id is.
