@@ -132,10 +132,8 @@ pub struct DeviceId(pub [u8; 16]);
 pub struct LoginAttempt {
     claim: AttemptOrigin,
     who: AttemptCount,
-    /// Of a device's attempt, nothing.
-    address: Option<AttemptCount>,
-    /// Of a device's attempt only.
-    devices: Option<AttemptCount>,
+    /// Of a device's attempt its part of the count of all devices, of others that of the address.
+    beside: AttemptCount,
 }
 
 /// The kind of credential that is tried.
@@ -292,14 +290,12 @@ impl LoginThrottle {
     /// Says what came of an attempt. Whose turn it is after that.
     #[must_use = "whoever has a turn is to be told"]
     pub fn end(&mut self, now: Moment, attempt: LoginAttempt, outcome: AttemptOutcome) -> ReadyTickets {
-        let LoginAttempt { claim, who, address, devices } = attempt;
+        let LoginAttempt { claim, who, beside } = attempt;
         let spot = claim.who();
         self.table(spot).end(who);
-        if let Some(devices) = devices {
-            self.all_devices.end(devices);
-        }
-        if let Some(address) = address {
-            self.addresses.end(address);
+        match claim.is_on_device() {
+            true => self.all_devices.end(beside),
+            false => self.addresses.end(beside),
         }
         // The address last, to be served first: those in its line have waited for themselves already.
         let mut spots = vec![spot];
@@ -416,8 +412,8 @@ impl LoginThrottle {
                 Some((place, Err(delay)))
             }
             (None, Some(who)) => {
-                let address = Some(self.addresses.begin(now, claim.address));
-                Some((place, Ok(LoginAttempt { claim, who, address, devices: None })))
+                let beside = self.addresses.begin(now, claim.address);
+                Some((place, Ok(LoginAttempt { claim, who, beside })))
             }
             (None, None) if claim.is_on_device() => Some((place, Ok(self.begin(now, claim)))),
             // Its turn comes at once where nobody waits. It has waited already, so the queue's length does not reject it.
@@ -432,11 +428,11 @@ impl LoginThrottle {
 
     fn begin(&mut self, now: Moment, claim: AttemptOrigin) -> LoginAttempt {
         let who = self.table(claim.who()).begin(now, claim.who().key);
-        let (address, devices) = match claim.is_on_device() {
-            true => (None, Some(self.all_devices.begin(now, claim.own.all_devices))),
-            false => (Some(self.addresses.begin(now, claim.address)), None),
+        let beside = match claim.is_on_device() {
+            true => self.all_devices.begin(now, claim.own.all_devices),
+            false => self.addresses.begin(now, claim.address),
         };
-        LoginAttempt { claim, who, address, devices }
+        LoginAttempt { claim, who, beside }
     }
 
     /// The longest of the delays that apply.
