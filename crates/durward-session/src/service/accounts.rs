@@ -259,9 +259,12 @@ impl Accounts {
         let committed = self.0.parts().runtime.spawn(async move {
             service.follow_users().await;
             for _ in 0..TRIES {
-                let _nobody_begins = service.0.beginning.write().await;
+                let nobody_begins = service.0.beginning.write().await;
                 let (writes, plan, now) = (Arc::clone(&kept.writes), Arc::clone(&plan), service.now());
                 if let Some(swaps) = blocking(move || swapped(&*writes, now, &*plan)).await? {
+                    service.end_after(&by, &swaps).await;
+                    // Logins need not wait for the disk that audit lines of many users go to.
+                    drop(nobody_begins);
                     service.tell_of(&by, &swaps).await;
                     return Ok(swaps);
                 }
@@ -273,10 +276,17 @@ impl Accounts {
 }
 
 impl Service {
-    /// Who has to hear of changes hears of them: streams of decisions, the audit, and the sessions that end by them.
+    /// Ends the sessions that end by these changes.
+    async fn end_after(&self, by: &Administrator, swaps: &[AccountSwap]) {
+        let gone = swaps.iter().filter_map(AccountSwap::ends_sessions_of);
+        for user in gone.filter_map(|account| account.user().ok()) {
+            self.end_for(by, user).await;
+        }
+    }
+
+    /// Who has to hear of changes hears of them: streams of decisions, and the audit.
     async fn tell_of(&self, by: &Administrator, swaps: &[AccountSwap]) {
         for swap in swaps.iter().filter(|swap| swap.changes()) {
-            let gone = swap.ends_sessions_of().and_then(|account| account.user().ok());
             let named = [&swap.before, &swap.after].map(|account| account.as_ref()?.user().ok());
             let mut users: Vec<User> = named.into_iter().flatten().collect();
             users.dedup();
@@ -285,9 +295,6 @@ impl Service {
                 let is_there = swap.after.as_ref().filter(|after| after.subject == user.subject());
                 let event = AuditEvent::new(Kind::UserChanged).of(&user).by(&by.name);
                 self.record(event.detail(&stands(is_there))).await;
-            }
-            if let Some(user) = gone {
-                self.end_for(by, user).await;
             }
         }
     }

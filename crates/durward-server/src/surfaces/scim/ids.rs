@@ -59,7 +59,8 @@ pub(super) async fn of(request: &ScimRequest<'_>, accounts: &[Account]) -> Resul
     } else {
         select(request, move |account| kept(account).is_some_and(|id| first.contains(id))).await?
     };
-    let is_taken = |id: &String| taken.iter().any(|account| kept(account) == Some(id));
+    let taken: BTreeSet<&String> = taken.iter().filter_map(kept).collect();
+    let is_taken = |id: &String| taken.contains(id);
     let id = |account: &Account| {
         let first = || Some(made(account, Made::First)).filter(|id| !is_taken(id));
         kept(account).cloned().or_else(first).unwrap_or_else(|| made(account, Made::Second))

@@ -101,6 +101,7 @@ async fn create(request: &ScimRequest<'_>) -> Answered {
     let user = User::new(request.realm(), &name)
         .map_err(|error| ScimError::bad("invalidValue", error.to_string()))?;
     let (mut account, id) = (Account::new(&user), ids::new()?);
+    edits::check_values(&edits, &account)?;
     edits::apply(&edits, &id, &mut account);
     account.attributes.insert(ids::ATTRIBUTE.to_owned(), vec![id.clone()]);
     let is_like = move |other: &Account| is_same_name(&other.subject, &name);
@@ -115,6 +116,7 @@ async fn change(
     account: &Account,
     edits: Vec<Edit>,
 ) -> Result<Account, ScimError> {
+    edits::check_values(&edits, account)?;
     let name = edits::user_name(&edits).map(str::to_owned);
     let is_like =
         move |other: &Account| name.as_deref().is_some_and(|name| is_same_name(&other.subject, name));
