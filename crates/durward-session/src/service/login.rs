@@ -274,19 +274,8 @@ impl Service {
         Ok(Login::Granted(granted, Box::new(account)))
     }
 
-    /// Waits until the attempt may be made, of whose device nothing is known.
-    pub(super) async fn attempt(
-        &self,
-        proof: CredentialKind,
-        user: &User,
-        address: IpAddr,
-        gone: &mut ClientGone,
-    ) -> Result<AttemptPermit, Refused> {
-        self.attempt_on(LoginDevice::default(), proof, user, address, gone).await
-    }
-
     /// Waits until the attempt may be made.
-    async fn attempt_on(
+    pub(super) async fn attempt_on(
         &self,
         device: LoginDevice,
         proof: CredentialKind,

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 
 use super::Service;
 use super::accounts::{Accounts, KeptUsers};
+use super::devices::LoginDevice;
 use super::login::{millis, words};
 use crate::counters::Counter;
 use crate::outcome::{AccountFailed, Administrator, Failed, Refused, Who};
@@ -34,6 +35,24 @@ pub struct Enrolment {
     pub user: User,
     /// Until when the code may come.
     pub until: Moment,
+}
+
+/// Who changes their own account.
+#[derive(Clone, Copy, Debug)]
+pub struct AccountHolder<'a> {
+    /// The token of a session of theirs.
+    pub token: &'a str,
+    /// The proof that they have logged in on this device: [`crate::LoginRequest::device`].
+    pub device: Option<&'a str>,
+    /// From where.
+    pub address: IpAddr,
+}
+
+impl<'a> AccountHolder<'a> {
+    /// Somebody who shows no proof of a device.
+    pub fn new(token: &'a str, address: IpAddr) -> AccountHolder<'a> {
+        AccountHolder { token, device: None, address }
+    }
 }
 
 /// A token's user who changes their account.
@@ -62,24 +81,23 @@ impl Accounts {
     /// cannot be done.
     pub async fn change_own_password(
         &self,
-        token: &str,
+        holder: AccountHolder<'_>,
         old: &str,
         new: &str,
         code: Option<&str>,
-        address: IpAddr,
     ) -> Result<User, AccountFailed> {
-        let owner = self.owner(token).await?;
+        let owner = self.owner(holder.token).await?;
         let user = owner.who.user.clone();
         let wants_code =
             owner.account.second_step.is_some() && owner.who.level < self.0.settings().second_step_level;
         if wants_code && code.is_none() {
             return Err(AccountFailed::CodeNeeded);
         }
-        self.confirm(&user, Secret::Password(old.to_owned()), address).await?;
+        self.confirm(holder, &user, Secret::Password(old.to_owned())).await?;
         let Some(password) = self.hashed(&owner.kept, Some(new)).await? else { return Ok(user) };
         // Last, since it is used up by that.
         if let Some(code) = code.filter(|_| wants_code) {
-            self.confirm(&user, Secret::Code(code.to_owned()), address).await?;
+            self.confirm(holder, &user, Secret::Code(code.to_owned())).await?;
         }
         let set = move |account: &mut Account, now: Moment| {
             account.password = Some(password.clone());
@@ -96,14 +114,13 @@ impl Accounts {
     /// The token is refused, the password is wrong, too many were, or the user has a second step.
     pub async fn begin_second_step(
         &self,
-        token: &str,
+        holder: AccountHolder<'_>,
         password: &str,
-        address: IpAddr,
     ) -> Result<Enrolment, AccountFailed> {
-        let owner = self.owner(token).await?;
+        let owner = self.owner(holder.token).await?;
         has_none_yet(&owner.account)?;
         let user = owner.who.user;
-        self.confirm(&user, Secret::Password(password.to_owned()), address).await?;
+        self.confirm(holder, &user, Secret::Password(password.to_owned())).await?;
         let totp = Totp::generate(&SystemEntropy).map_err(Failed::Directory)?;
         let until = self.0.now().plus(ENROLMENT_LIFETIME);
         let enrolment = self.0.0.enrolments.make(&user, &totp, until);
@@ -118,12 +135,11 @@ impl Accounts {
     /// second step.
     pub async fn confirm_second_step(
         &self,
-        token: &str,
+        holder: AccountHolder<'_>,
         enrolment: &str,
         code: &str,
-        address: IpAddr,
     ) -> Result<Vec<String>, AccountFailed> {
-        let owner = self.owner(token).await?;
+        let owner = self.owner(holder.token).await?;
         has_none_yet(&owner.account)?;
         let user = &owner.who.user;
         let (totp, until) =
@@ -132,7 +148,7 @@ impl Accounts {
         if until.ms() < owner.account.password_since_ms.saturating_add(millis(ENROLMENT_LIFETIME)) {
             return Err(AccountFailed::NoEnrolment);
         }
-        let used = self.confirm(user, Secret::FirstCode(totp.clone(), code.to_owned()), address).await?;
+        let used = self.confirm(holder, user, Secret::FirstCode(totp.clone(), code.to_owned())).await?;
         let (shown, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(Failed::Directory)?;
         let set = move |account: &mut Account, _: Moment| {
             let (totp, recovery) = (totp.clone(), recovery.clone());
@@ -150,15 +166,14 @@ impl Accounts {
     /// The token is refused, the user has no second step, the code is wrong, or too many were.
     pub async fn remove_second_step(
         &self,
-        token: &str,
+        holder: AccountHolder<'_>,
         code: &str,
-        address: IpAddr,
     ) -> Result<(), AccountFailed> {
-        let owner = self.owner(token).await?;
+        let owner = self.owner(holder.token).await?;
         if owner.account.second_step.is_none() {
             return Err(AccountFailed::NoSecondStep);
         }
-        self.confirm(&owner.who.user, Secret::Code(code.to_owned()), address).await?;
+        self.confirm(holder, &owner.who.user, Secret::Code(code.to_owned())).await?;
         self.change_own(owner, |account, _| {
             account.second_step = None;
             Ok(())
@@ -204,13 +219,17 @@ impl Accounts {
     /// first code.
     async fn confirm(
         &self,
+        holder: AccountHolder<'_>,
         user: &User,
         secret: Secret,
-        address: IpAddr,
     ) -> Result<Option<u64>, AccountFailed> {
-        let (service, user) = (self.0.clone(), user.clone());
-        let confirmed =
-            self.0.parts().runtime.spawn(async move { service.confirmed(&user, secret, address).await });
+        let (service, user, address) = (self.0.clone(), user.clone(), holder.address);
+        let device = service.device_of(holder.device, &user);
+        let confirmed = self
+            .0
+            .parts()
+            .runtime
+            .spawn(async move { service.confirmed(&user, secret, device, address).await });
         let confirmed = confirmed.await.unwrap_or(Err(Refused::Unavailable(Lack::Store)));
         confirmed.map_err(AccountFailed::Refused)
     }
@@ -237,14 +256,20 @@ enum Secret {
 }
 
 impl Service {
-    async fn confirmed(&self, user: &User, secret: Secret, address: IpAddr) -> Result<Option<u64>, Refused> {
+    async fn confirmed(
+        &self,
+        user: &User,
+        secret: Secret,
+        device: LoginDevice,
+        address: IpAddr,
+    ) -> Result<Option<u64>, Refused> {
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
         let kind = match secret {
             Secret::Password(_) => CredentialKind::Password,
             Secret::Code(_) | Secret::FirstCode(..) => CredentialKind::Code,
         };
         let (_here, mut gone) = oneshot::channel();
-        let mut guess = self.attempt(kind, user, address, &mut gone).await?;
+        let mut guess = self.attempt_on(device, kind, user, address, &mut gone).await?;
         self.follow_users().await;
         let (used, failure) = match secret {
             Secret::Code(code) => {
@@ -257,6 +282,9 @@ impl Service {
             },
             Secret::Password(text) => {
                 let checked = match Password::new(&text) {
+                    Ok(password) if device.for_password().is_some() => {
+                        users.check_first(self.now(), user, password).await
+                    }
                     Ok(password) => users.check(self.now(), user, password).await,
                     Err(_) => Ok(PasswordCheck::Wrong(LoginFailure::Password)),
                 };

@@ -5,7 +5,8 @@ use std::time::Duration;
 use durward_identity::session::{Purpose, User};
 use durward_identity::user::{Account, PasswordRefusal, PasswordRules, UserStore};
 use durward_session::{
-    AccountFailed, Administrator, Failed, LoginRequest, Refused, SecondStepPolicy, ServiceSettings,
+    AccountFailed, AccountHolder, Administrator, Failed, LoginRequest, Refused, SecondStepPolicy,
+    ServiceSettings,
 };
 
 use crate::support::{HOME, World, granted, patient, strict, user};
@@ -133,12 +134,13 @@ async fn who_knows_the_old_password_gives_themselves_another() {
     let world = World::new(patient()).await;
     let accounts = world.service.accounts();
     let anna = world.login("anna").await.token;
-    let wrong = accounts.change_own_password(&anna, "other", "a new one", None, HOME).await;
+    let wrong =
+        accounts.change_own_password(AccountHolder::new(&anna, HOME), "other", "a new one", None).await;
     assert_eq!(wrong, Err(AccountFailed::Refused(Refused::Wrong)));
     assert!(lives(&world, &anna).await);
     world.time.pass(Duration::from_secs(1));
     assert_eq!(
-        accounts.change_own_password(&anna, "secret", "a new one", None, HOME).await,
+        accounts.change_own_password(AccountHolder::new(&anna, HOME), "secret", "a new one", None).await,
         Ok(user("anna"))
     );
     assert!(!lives(&world, &anna).await);
@@ -154,10 +156,12 @@ async fn wrong_old_passwords_count_as_those_of_logins() {
     let anna = world.login("anna").await.token;
     let mut last = Ok(user("anna"));
     for _ in 0..30 {
-        last = accounts.change_own_password(&anna, "other", "a new one", None, HOME).await;
+        last =
+            accounts.change_own_password(AccountHolder::new(&anna, HOME), "other", "a new one", None).await;
     }
     assert!(matches!(last, Err(AccountFailed::Refused(Refused::Delayed { .. }))), "{last:?}");
-    let right = accounts.change_own_password(&anna, "secret", "a new one", None, HOME).await;
+    let right =
+        accounts.change_own_password(AccountHolder::new(&anna, HOME), "secret", "a new one", None).await;
     assert!(matches!(right, Err(AccountFailed::Refused(Refused::Delayed { .. }))), "{right:?}");
 }
 
@@ -168,7 +172,10 @@ async fn new_passwords_keep_to_the_rules() {
     let accounts = world.service.accounts();
     let short = AccountFailed::Password(PasswordRefusal::TooShort { length_min: 8 });
     let anna = world.login("anna").await.token;
-    assert_eq!(accounts.change_own_password(&anna, "secret", "short", None, HOME).await, Err(short.clone()));
+    assert_eq!(
+        accounts.change_own_password(AccountHolder::new(&anna, HOME), "secret", "short", None).await,
+        Err(short.clone())
+    );
     assert_eq!(accounts.change(&root(), &user("anna"), Some("short"), |_| {}).await, Err(short));
     let empty = accounts.change(&root(), &user("anna"), Some(""), |_| {}).await;
     assert!(matches!(empty, Err(AccountFailed::Name(_))), "{empty:?}");
@@ -180,11 +187,12 @@ async fn a_second_step_is_enrolled_confirmed_and_removed_by_its_user() {
     let world = World::new(patient()).await;
     let accounts = world.service.accounts();
     let anna = world.login("anna").await.token;
-    let wrong = accounts.begin_second_step(&anna, "other", HOME).await.map(drop);
+    let wrong = accounts.begin_second_step(AccountHolder::new(&anna, HOME), "other").await.map(drop);
     assert_eq!(wrong, Err(AccountFailed::Refused(Refused::Wrong)));
-    let begun = accounts.begin_second_step(&anna, "secret", HOME).await.unwrap();
-    let confirm =
-        async |enrolment: &str, code: &str| accounts.confirm_second_step(&anna, enrolment, code, HOME).await;
+    let begun = accounts.begin_second_step(AccountHolder::new(&anna, HOME), "secret").await.unwrap();
+    let confirm = async |enrolment: &str, code: &str| {
+        accounts.confirm_second_step(AccountHolder::new(&anna, HOME), enrolment, code).await
+    };
     assert_eq!(confirm("x", "1").await, Err(AccountFailed::NoEnrolment));
     let code = begun.totp.code(world.time.now());
     let other = if code == "000000" { "000001" } else { "000000" };
@@ -201,12 +209,17 @@ async fn a_second_step_is_enrolled_confirmed_and_removed_by_its_user() {
         granted(world.service.login(request).await).token
     };
     let anna = login(Some(&recovery[2])).await;
-    let again = accounts.confirm_second_step(&anna, &begun.enrolment, &code, HOME).await.map(drop);
+    let again = accounts
+        .confirm_second_step(AccountHolder::new(&anna, HOME), &begun.enrolment, &code)
+        .await
+        .map(drop);
     assert_eq!(again, Err(AccountFailed::HasSecondStep));
-    let again = accounts.begin_second_step(&anna, "secret", HOME).await.map(drop);
+    let again = accounts.begin_second_step(AccountHolder::new(&anna, HOME), "secret").await.map(drop);
     assert_eq!(again, Err(AccountFailed::HasSecondStep));
     // The code that confirmed it is used up.
-    let remove = async |token: &str, code: &str| accounts.remove_second_step(token, code, HOME).await;
+    let remove = async |token: &str, code: &str| {
+        accounts.remove_second_step(AccountHolder::new(token, HOME), code).await
+    };
     assert_eq!(remove(&anna, &code).await, Err(AccountFailed::Refused(Refused::Wrong)));
     assert_eq!(remove(&anna, &recovery[0]).await, Ok(()));
     assert!(!lives(&world, &anna).await);
@@ -222,7 +235,7 @@ async fn with_a_second_step_another_password_needs_a_code_or_its_level() {
     let accounts = world.service.accounts();
     let berta = world.login("berta").await.token;
     let change = async |token: &str, (old, new): (&str, &str), code: Option<&str>| {
-        accounts.change_own_password(token, old, new, code, HOME).await
+        accounts.change_own_password(AccountHolder::new(token, HOME), old, new, code).await
     };
     let wrong = Err(AccountFailed::Refused(Refused::Wrong));
     assert_eq!(change(&berta, ("secret", "a new one"), None).await, Err(AccountFailed::CodeNeeded));
@@ -257,13 +270,13 @@ async fn an_enrolment_is_over_after_a_while_and_is_nobody_elses() {
     let world = World::new(patient()).await;
     let accounts = world.service.accounts();
     let (anna, root) = (world.login("anna").await.token, world.login("root").await.token);
-    let begun = accounts.begin_second_step(&anna, "secret", HOME).await.unwrap();
+    let begun = accounts.begin_second_step(AccountHolder::new(&anna, HOME), "secret").await.unwrap();
     let code = begun.totp.code(world.time.now());
-    let stolen = accounts.confirm_second_step(&root, &begun.enrolment, &code, HOME).await;
+    let stolen = accounts.confirm_second_step(AccountHolder::new(&root, HOME), &begun.enrolment, &code).await;
     assert_eq!(stolen, Err(AccountFailed::NoEnrolment));
     world.time.pass(Duration::from_secs(601));
     let code = begun.totp.code(world.time.now());
-    let late = accounts.confirm_second_step(&anna, &begun.enrolment, &code, HOME).await;
+    let late = accounts.confirm_second_step(AccountHolder::new(&anna, HOME), &begun.enrolment, &code).await;
     assert_eq!(late, Err(AccountFailed::NoEnrolment));
     assert_eq!(begun.user, User::new("/", "anna").unwrap());
 }

@@ -10,8 +10,8 @@ use durward_identity::user::{
 };
 use durward_identity::{IdentityError, Moment, SystemEntropy};
 use durward_session::{
-    AccountFailed, Accounts, Administrator, Builder, Embedded, Failed, LoginRequest, Refused, Running,
-    Service,
+    AccountFailed, AccountHolder, Accounts, Administrator, Builder, Embedded, Failed, LoginRequest, Refused,
+    Running, Service,
 };
 use tokio::sync::oneshot;
 
@@ -132,7 +132,7 @@ async fn a_password_that_was_replaced_while_it_was_looked_at_changes_nothing() {
     world.time.pass(Duration::from_secs(1));
     let changed = world.between(
         async |accounts: Accounts| {
-            accounts.change_own_password(&anna, "secret", "the thief's", None, HOME).await
+            accounts.change_own_password(AccountHolder::new(&anna, HOME), "secret", "the thief's", None).await
         },
         async || {
             let password = Password::new("the owner's").unwrap();
@@ -150,7 +150,7 @@ async fn a_session_that_ended_while_the_password_was_looked_at_changes_nothing()
     let anna = world.login("anna", None).await;
     let changed = world.between(
         async |accounts: Accounts| {
-            accounts.change_own_password(&anna, "secret", "the thief's", None, HOME).await
+            accounts.change_own_password(AccountHolder::new(&anna, HOME), "secret", "the thief's", None).await
         },
         async || {
             let operator = Administrator::operator("test");
@@ -168,7 +168,9 @@ async fn a_code_of_a_device_that_was_replaced_meanwhile_does_not_remove_the_new_
     let berta = world.login("berta", Some(&world.recovery[0])).await;
     let other = Totp::generate(&SystemEntropy).unwrap();
     let removed = world.between(
-        async |accounts: Accounts| accounts.remove_second_step(&berta, &world.recovery[1], HOME).await,
+        async |accounts: Accounts| {
+            accounts.remove_second_step(AccountHolder::new(&berta, HOME), &world.recovery[1]).await
+        },
         async || {
             world.put("berta", |account| {
                 let step = account.second_step.take().unwrap();
@@ -186,13 +188,18 @@ async fn a_code_of_a_device_that_was_replaced_meanwhile_does_not_remove_the_new_
 async fn an_enrolment_is_not_taken_after_another_password() {
     let world = World::new().await;
     let anna = world.login("anna", None).await;
-    let begun = world.service.accounts().begin_second_step(&anna, "secret", HOME).await.unwrap();
+    let begun =
+        world.service.accounts().begin_second_step(AccountHolder::new(&anna, HOME), "secret").await.unwrap();
     world.time.pass(Duration::from_secs(1));
     world.put("anna", |account| account.password_since_ms = world.time.now().ms());
     world.time.pass(Duration::from_secs(1));
     let anna = world.login("anna", None).await;
     assert!(world.service.validate(&anna, Purpose::Look).await.is_ok());
     let code = begun.totp.code(world.time.now());
-    let late = world.service.accounts().confirm_second_step(&anna, &begun.enrolment, &code, HOME).await;
+    let late = world
+        .service
+        .accounts()
+        .confirm_second_step(AccountHolder::new(&anna, HOME), &begun.enrolment, &code)
+        .await;
     assert_eq!(late, Err(AccountFailed::NoEnrolment));
 }

@@ -186,12 +186,15 @@ pub(super) async fn refresh(request: &ApiRequest<'_>) -> Answered {
 #[serde(deny_unknown_fields)]
 struct StepUpBody {
     code: String,
+    #[serde(default)]
+    device: Option<String>,
 }
 
 pub(super) async fn step_up(request: &ApiRequest<'_>) -> Answered {
-    let StepUpBody { code } = request.read()?;
+    let StepUpBody { code, device } = request.read()?;
     let (token, way) = request.shown()?;
-    let granted = request.service.step_up(token, &code, request.call.client.ip()).await;
+    let (device, address) = (request.device(device.as_deref()), request.call.client.ip());
+    let granted = request.service.step_up_on(device, token, &code, address).await;
     let granted = granted.map_err(|why| failed(&why))?;
     request.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted)
 }
