@@ -8,6 +8,7 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
 use serde::{Deserialize, Serialize};
 
+use super::admin::administrator;
 use super::object::Object;
 use super::{Answered, ApiRequest, GrantedView, Way, failed, in_words, json, ok, session_id};
 use crate::surfaces::http::problem::Problem;
@@ -226,7 +227,7 @@ pub(super) async fn properties(request: &ApiRequest<'_>) -> Answered {
         let granted = request.service.set_properties(token, &changes).await.map_err(|why| failed(&why))?;
         return request.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted);
     };
-    let administrator = request.service.administrator(token).await.map_err(|why| failed(&why))?;
+    let administrator = administrator(request).await?;
     let (user, id) = (super::user(&realm, &user)?, session_id(&session)?);
     let done = request.service.set_properties_of(&administrator, &user, id, &changes).await;
     done.map_err(|why| failed(&why))?;
