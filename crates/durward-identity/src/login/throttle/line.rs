@@ -13,6 +13,8 @@ pub struct QueueTicket(pub(super) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CountedBy {
     Address,
+    /// What one customer can have of IPv6: for delays only.
+    Site,
     /// A user's passwords, from where nobody knows them.
     User,
     /// A user's codes, from where nobody knows them.
@@ -89,6 +91,8 @@ pub(super) enum StrangerTurn {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AttemptOrigin {
     pub(super) address: u64,
+    /// The site of an address of IPv6.
+    pub(super) site: Option<u64>,
     pub(super) own: UserCounts,
     /// Counts that are reset as well when the credentials are right.
     pub(super) beside: Option<UserCounts>,

@@ -29,6 +29,7 @@ mod cells;
 mod keys;
 mod line;
 mod news;
+mod settings;
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -48,6 +49,7 @@ use crate::session::User;
 
 pub use self::line::QueueTicket;
 pub use self::news::{COUNT_CHANGES_MAX, CountChange, GuessNews};
+pub use self::settings::ThrottleSettings;
 
 /// How many logins may wait for the result of earlier ones of the same user or address: as many as may wait for
 /// hashing, and as many as a server with its usual settings has connections. Further ones are refused with the advice
@@ -72,46 +74,11 @@ const DEVICE_FAILURES_MAX: u32 = 10;
 /// which is good for as long as a directory does not tell of another password, gains no guesses with more of them.
 const ALL_DEVICES_FAILURES_MAX: u32 = 30;
 
+/// How many failures of a site cost nothing, as a multiple of those of one address: many people may be behind it.
+const SITE_TIMES: u32 = 10;
+
 /// The place in [`StrangerTurn`] order costs half a turn each.
 const TURN_STEPS: u32 = 2;
-
-/// From when on who has to wait, and for how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThrottleSettings {
-    /// How many failures of a user cost nothing. One attempt more than that may be under way at once. Default: 3.
-    pub user_free: u32,
-    /// The same from an address: many people may stand behind one. Default: 20.
-    pub address_free: u32,
-    /// The first delay; each further failure doubles it. Default: 1 second.
-    pub delay: Duration,
-    /// The longest delay for a user on one of their devices or at a usual address, with their codes, and for an address with the user. Default: 1
-    /// minute.
-    pub user_delay_max: Duration,
-    /// The time between two attempts with a user's password from elsewhere, after failures, where new addresses come; for those that failed it is
-    /// twice as long. Default: 8 seconds.
-    pub turn: Duration,
-    /// The longest delay for an address. Default: 15 minutes.
-    pub address_delay_max: Duration,
-    /// After how long without a failure one failure is forgotten. Default: 5 minutes.
-    pub forgotten_after: Duration,
-    /// How long an address from which a user has logged in counts as usual. Default: 30 days.
-    pub known_for: Duration,
-}
-
-impl Default for ThrottleSettings {
-    fn default() -> ThrottleSettings {
-        ThrottleSettings {
-            user_free: 3,
-            address_free: 20,
-            delay: Duration::from_secs(1),
-            user_delay_max: Duration::from_secs(60),
-            turn: Duration::from_secs(8),
-            address_delay_max: Duration::from_secs(15 * 60),
-            forgotten_after: Duration::from_secs(5 * 60),
-            known_for: Duration::from_secs(30 * 24 * 3600),
-        }
-    }
-}
 
 /// The attempt has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +150,8 @@ pub struct LoginThrottle {
     keys: CountKeys,
     hasher: RandomState,
     addresses: CounterTable,
+    /// Sites of IPv6, each of which has many networks.
+    sites: CounterTable,
     users: CounterTable,
     codes: CounterTable,
     /// Users at addresses from which they have logged in.
@@ -234,6 +203,10 @@ impl LoginThrottle {
             keys,
             hasher: RandomState::default(),
             addresses: CounterTable::new(of_address, CELLS),
+            sites: CounterTable::new(
+                ThrottleRule { free: of_address.free.saturating_mul(SITE_TIMES), ..of_address },
+                CELLS / 8,
+            ),
             users: CounterTable::new(of_user, CELLS),
             // Only who knows a password is counted here.
             codes: CounterTable::new(own, CELLS / 8),
@@ -311,6 +284,9 @@ impl LoginThrottle {
             AttemptOutcome::Failed => {
                 self.fail(now, spot);
                 self.fail(now, claim.address());
+                if let Some(site) = claim.site {
+                    self.fail(now, BlockingCount::of(CountedBy::Site, site));
+                }
                 if claim.is_on_device() {
                     self.fail(now, BlockingCount::of(CountedBy::AllDevices, claim.own.all_devices));
                 }
@@ -443,7 +419,7 @@ impl LoginThrottle {
         }
         let of_address = match claim.is_on_device() {
             true => None,
-            false => until(self.addresses.room(now, claim.address)),
+            false => until(self.addresses.room(now, claim.address)).max(self.until_of_site(now, claim)),
         };
         let of_pair = claim.stranger.and_then(|stranger| until(self.strangers.room(now, stranger.pair)));
         let of_turn = until(self.room_of(now, claim));
@@ -451,6 +427,11 @@ impl LoginThrottle {
         let is_new = claim.stranger.is_some_and(|stranger| stranger.turn == StrangerTurn::New);
         let is_next = is_new && of_pair.is_none() && of_address.is_none();
         Some(RetryDelay { retry_after: last.since(now), is_next })
+    }
+
+    /// When the delay of the site is over, where there is one. Nobody waits in line there: what is under way is counted with the network.
+    fn until_of_site(&self, now: Moment, claim: &AttemptOrigin) -> Option<Moment> {
+        claim.site.and_then(|site| until(self.sites.room(now, site)))
     }
 
     /// Whether somebody may come in at their user's count, and passes nobody who waits.
@@ -503,6 +484,7 @@ impl LoginThrottle {
     fn room(&self, now: Moment, spot: BlockingCount) -> AttemptRoom {
         let table = match spot.whose {
             CountedBy::Address => &self.addresses,
+            CountedBy::Site => &self.sites,
             CountedBy::User => &self.users,
             CountedBy::Code => &self.codes,
             CountedBy::Known => &self.known,
@@ -516,6 +498,7 @@ impl LoginThrottle {
     fn table(&mut self, spot: BlockingCount) -> &mut CounterTable {
         match spot.whose {
             CountedBy::Address => &mut self.addresses,
+            CountedBy::Site => &mut self.sites,
             CountedBy::User => &mut self.users,
             CountedBy::Code => &mut self.codes,
             CountedBy::Known => &mut self.known,
@@ -569,7 +552,8 @@ impl LoginThrottle {
         };
         let is_stranger = own.spot().whose == CountedBy::User;
         let stranger = is_stranger.then(|| self.stranger(now, user, address, (of_passwords, pair.stranger)));
-        AttemptOrigin { address: self.keys.of_address(network), own, beside, stranger }
+        let site = self.keys.of_site(address);
+        AttemptOrigin { address: self.keys.of_address(network), site, own, beside, stranger }
     }
 
     fn stranger(

@@ -150,6 +150,7 @@ fn number(whose: CountedBy) -> u8 {
         CountedBy::Stranger => 6,
         // 7 is an operator's.
         CountedBy::AllDevices => 8,
+        CountedBy::Site => 9,
     }
 }
 
@@ -162,6 +163,7 @@ fn whose(number: u8) -> Option<CountedBy> {
         CountedBy::Device,
         CountedBy::Stranger,
         CountedBy::AllDevices,
+        CountedBy::Site,
     ];
     all.into_iter().find(|whose| self::number(*whose) == number)
 }
