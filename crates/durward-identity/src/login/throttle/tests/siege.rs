@@ -136,7 +136,7 @@ fn whoever_guesses_ten_thousand_times_a_second_keeps_nobody_out() {
         assert!(on_device <= Duration::from_secs(5), "minute {minute}: {on_device:?} on a device");
         if minute > 0 {
             let elsewhere = siege.owner(0, address((100 + minute) << 8), None, AT_ONCE);
-            assert!(elsewhere <= Duration::from_secs(60), "minute {minute}: {elsewhere:?} elsewhere");
+            assert!(elsewhere <= Duration::from_secs(9), "minute {minute}: {elsewhere:?} elsewhere");
         }
         let rest = Duration::from_secs(60).saturating_sub(siege.now.since(began));
         siege.pass(rest, AT_ONCE);
