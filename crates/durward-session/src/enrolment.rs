@@ -39,15 +39,15 @@ impl Enrolments {
         format!("{user}.{}", URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// The second step that this user was shown, if it was shown here to them and not too long ago.
-    pub(crate) fn open(&self, text: &str, user: &User, now: Moment) -> Option<Totp> {
+    /// The second step that this user was shown, if it was shown here to them and not too long ago, and until when it is good.
+    pub(crate) fn open(&self, text: &str, user: &User, now: Moment) -> Option<(Totp, Moment)> {
         let (whose, rest) = text.split_once('.').filter(|_| text.len() <= LENGTH_MAX)?;
-        let (shown_to, _) = self.users.open(whose, now)?;
+        let (shown_to, until) = self.users.open(whose, now)?;
         let bytes = URL_SAFE_NO_PAD.decode(rest).ok()?;
         let (secret, tag) = bytes.split_at_checked(bytes.len().checked_sub(TAG)?)?;
         verify(&self.key, &signed(whose, secret), tag).ok()?;
         let totp = Totp::new(secret.to_vec(), TotpAlgorithm::Sha1, DIGITS, PERIOD_S).ok()?;
-        (shown_to == *user).then_some(totp)
+        (shown_to == *user).then_some((totp, until))
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
         let (one, other) = (Totp::generate(&SystemEntropy).unwrap(), Totp::generate(&SystemEntropy).unwrap());
         let at = Moment::from_ms;
         let text = enrolments.make(&anna, &one, at(100));
-        assert_eq!(enrolments.open(&text, &anna, at(99)), Some(one.clone()));
+        assert_eq!(enrolments.open(&text, &anna, at(99)), Some((one.clone(), at(100))));
         assert_eq!(enrolments.open(&text, &anna, at(100)), None, "over");
         assert_eq!(enrolments.open(&text, &berta, at(99)), None, "another user's");
         assert_eq!(Enrolments::new(&[2; 32]).open(&text, &anna, at(99)), None, "another cluster's");

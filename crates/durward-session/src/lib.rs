@@ -61,8 +61,8 @@ pub use outcome::{AccountFailed, Administrator, Failed, Granted, Login, Refused,
 pub use secret::read_secret;
 pub use seldom::Seldom;
 pub use service::{
-    AccountPage, Accounts, Enrolment, LoginRequest, Purpose, SecretAttempt, SecretAttempts, Service, TurnUse,
-    Wanted,
+    AccountHolder, AccountPage, Accounts, Enrolment, LoginRequest, Purpose, SecretAttempt, SecretAttempts,
+    Service, TurnUse, Wanted,
 };
 pub use settings::{SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};

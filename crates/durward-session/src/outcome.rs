@@ -224,6 +224,8 @@ pub enum AccountFailed {
     HasSecondStep,
     /// The user has no second step.
     NoSecondStep,
+    /// The user has a second step, the token is not of its level, and no code was given.
+    CodeNeeded,
     /// The enrolment was not given to this user, or is over.
     NoEnrolment,
     /// Others changed the same again and again meanwhile.
@@ -247,6 +249,9 @@ impl fmt::Display for AccountFailed {
                 f.write_str("the user has a second step; to enrol another device, remove it first")
             }
             AccountFailed::NoSecondStep => f.write_str("the user has no second step"),
+            AccountFailed::CodeNeeded => {
+                f.write_str("the user has a second step: give a `code` of it as well, or step up")
+            }
             AccountFailed::NoEnrolment => {
                 f.write_str("the enrolment is not this user's, or is over; begin another one")
             }

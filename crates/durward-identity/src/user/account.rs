@@ -21,7 +21,8 @@ pub struct Account {
     /// The hash of the password; without one, nobody can log in with a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<StoredPassword>,
-    /// When the user was given this password, in milliseconds since 1970: sessions that began before are over. 0 is not known.
+    /// When the user was given this password, or another device of the second step or none, in milliseconds since 1970: sessions that began
+    /// before are over. 0 is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub password_since_ms: u64,
     /// Whether the user may not log in.
@@ -61,7 +62,8 @@ impl Account {
         User::new(&self.realm, &self.subject)
     }
 
-    /// Whether the user's sessions end when this becomes of the account: they were disabled, removed, renamed or given another password.
+    /// Whether the user's sessions end when this becomes of the account: they were disabled, removed, renamed or given another password
+    /// or device.
     pub(super) fn loses_sessions(&self, after: Option<&Account>) -> bool {
         after.is_none_or(|after| {
             after.disabled && !self.disabled

@@ -34,7 +34,7 @@ pub struct ImportLine {
     /// What the user belongs to, instead of all that there was.
     #[serde(default)]
     pub groups: Option<Vec<String>>,
-    /// The second step. That of the device which the user has already changes nothing: codes that were used stay used.
+    /// The second step. Another one than before ends the user's sessions; that of the device which the user has already changes nothing: codes that were used stay used.
     #[serde(default)]
     pub second_step: Option<SecondStep>,
 }
@@ -56,6 +56,7 @@ impl ImportLine {
         }
         if let Some(step) = self.second_step.filter(|step| !is_of_same_device(step, &account)) {
             account.second_step = Some(step);
+            account.password_since_ms = now.ms();
         }
         account.disabled = self.disabled.unwrap_or(account.disabled);
         account.attributes = self.attributes.unwrap_or(account.attributes);

@@ -22,7 +22,7 @@ use crate::base::settings::{ListenSurface, SurfaceSet};
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
-use crate::surfaces::http::{Answer, Call, Form, allow, text_of};
+use crate::surfaces::http::{Answer, Call, Form, NOT_HERE, allow, text_of};
 use crate::surfaces::xacml::dialect;
 use crate::surfaces::{health, oauth, oidc, sapl, scim};
 
@@ -41,7 +41,7 @@ pub(super) async fn answer(
     // Until it is answered, also if its connection breaks.
     let _in_flight = http.metrics.request();
     let client = forwarded::client(&http.settings.server, peer.address, request.headers());
-    let call = Call { client, id: request_id(http, request.headers()) };
+    let call = Call { client, id: request_id(http, request.headers()), surfaces: peer.surfaces };
     let (name, mut answer) = match routes::find(request.uri().path(), &http.settings) {
         _ if !names_one_host(&request) => {
             let detail = "a request needs one `Host`, and no more";
@@ -58,7 +58,7 @@ pub(super) async fn answer(
             (RouteName::OPENAM, elsewhere(http, &request))
         }
         None if http.openam.is_at(request.uri().path()) => {
-            (RouteName::OPENAM, whole(http.openam.answer(client.ip(), request).await))
+            (RouteName::OPENAM, whole(http.openam.answer(&call, request).await))
         }
         None => (RouteName::OTHER, absent(http, &request)),
     };
@@ -223,11 +223,10 @@ fn absent(http: &Http, request: &hyper::Request<Incoming>) -> Response<Body> {
 /// The answer where there is something that this listener does not carry.
 fn elsewhere(http: &Http, request: &hyper::Request<Incoming>) -> Response<Body> {
     let path = request.uri().path();
-    let detail = "this is not answered on this listener; see `[[listen]]` and `server.surfaces`";
     if path.starts_with(sapl::PREFIX) {
-        return http.sapl.refuse_with(StatusCode::NOT_FOUND, path, detail.to_owned());
+        return http.sapl.refuse_with(StatusCode::NOT_FOUND, path, NOT_HERE.to_owned());
     }
-    whole(refuse(request, Problem::new(StatusCode::NOT_FOUND, detail)))
+    whole(refuse(request, Problem::new(StatusCode::NOT_FOUND, NOT_HERE)))
 }
 
 fn whole(answer: Answer) -> Response<Body> {

@@ -32,6 +32,9 @@ const REFUSAL_TIME_MAX: Duration = Duration::from_secs(1);
 const ON_RESERVE: [&[u8]; 5] =
     [b"GET /health/", b"HEAD /health/", b"GET /metrics", b"HEAD /metrics", b"POST /v1/admin/"];
 
+/// And how if it is about health, for which there are places that nothing else has.
+const HEALTH: [&[u8]; 2] = [b"GET /health/", b"HEAD /health/"];
+
 /// How much is read to see that.
 const FIRST_READ_BYTES: usize = 4 * 1024;
 
@@ -180,14 +183,14 @@ async fn without_place(
     client: SocketAddr,
     door: Door,
     http: Arc<Http>,
-    reserved: ReservedPlace,
+    mut reserved: ReservedPlace,
 ) {
     let peer = Peer { address: client, surfaces: door.surfaces };
     // Whether the client hears it does not matter any more.
     let _ = match door.tls {
-        None => on_reserve(stream, peer, &http).await,
+        None => on_reserve(stream, peer, &http, &mut reserved).await,
         Some(tls) => match tls.accept(stream, REFUSAL_TIME_MAX).await {
-            Ok(stream) => on_reserve(stream, peer, &http).await,
+            Ok(stream) => on_reserve(stream, peer, &http, &mut reserved).await,
             Err(why) => {
                 note_not_accepted(&http.metrics, client, &why);
                 Ok(())
@@ -199,16 +202,23 @@ async fn without_place(
 
 /// Answers one request that the reserve is for, and refuses all others in the version that the caller speaks. Who says nothing for a
 /// while is told in HTTP/1.1.
-async fn on_reserve<S>(mut stream: S, peer: Peer, http: &Arc<Http>) -> io::Result<()>
+async fn on_reserve<S>(
+    mut stream: S,
+    peer: Peer,
+    http: &Arc<Http>,
+    reserved: &mut ReservedPlace,
+) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let mut bytes = BytesMut::with_capacity(FIRST_READ_BYTES);
     let first = timeout(REFUSAL_TIME_MAX / 4, stream.read_buf(&mut bytes)).await;
     first.unwrap_or(Ok(0))?;
-    if ON_RESERVE.iter().any(|beginning| bytes.starts_with(beginning)) {
+    let begins_with = |beginnings: &[&[u8]]| beginnings.iter().any(|beginning| bytes.starts_with(beginning));
+    if begins_with(&HEALTH) || begins_with(&ON_RESERVE) && reserved.take_for_others() {
         let served = connection::serve_one(stream, bytes.freeze(), peer, http);
-        let _ = timeout(http.settings.server.request_time_max(), served).await;
+        // Requests for these are small: whoever is slow must not keep the reserve from others.
+        let _ = timeout(http.settings.server.header_time_max(), served).await;
         return Ok(());
     }
     let is_http2 = bytes.starts_with(connection::PREFACE);

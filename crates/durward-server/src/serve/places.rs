@@ -19,6 +19,10 @@ use crate::base::settings::{Network, ServerSettings};
 /// How many connections at once the reserve takes; further ones are closed unheard.
 const RESERVE_MAX: usize = 64;
 
+/// How many of them may be of addresses that are counted, and how many may be answered anything else than health: what is left is for
+/// `/health/`, and for whoever asks from this machine.
+const RESERVE_OTHERS_MAX: usize = 48;
+
 /// How many of them may be of one address.
 const RESERVE_PER_ADDRESS_MAX: usize = 8;
 
@@ -61,6 +65,10 @@ struct Inner {
     next: u64,
     counts: HashMap<Source, usize>,
     reserved: usize,
+    /// Those of addresses that are counted.
+    reserved_strangers: usize,
+    /// Those that are answered something else than health.
+    reserved_others: usize,
     reserved_counts: HashMap<Source, usize>,
 }
 
@@ -90,6 +98,7 @@ pub(super) struct ConnectionPlace {
 pub(super) struct ReservedPlace {
     places: Arc<ConnectionPlaces>,
     source: Option<Source>,
+    is_of_others: bool,
 }
 
 impl ConnectionPlaces {
@@ -154,14 +163,18 @@ impl ConnectionPlaces {
             return None;
         }
         if let Some(source) = source {
+            if inner.reserved_strangers >= RESERVE_OTHERS_MAX {
+                return None;
+            }
             let count = inner.reserved_counts.entry(source).or_default();
             if *count >= RESERVE_PER_ADDRESS_MAX {
                 return None;
             }
             *count += 1;
+            inner.reserved_strangers += 1;
         }
         inner.reserved += 1;
-        Some(ReservedPlace { places: Arc::clone(self), source })
+        Some(ReservedPlace { places: Arc::clone(self), source, is_of_others: false })
     }
 
     /// Whom a connection counts for: nobody where it is of this machine, or of a proxy, which brings many callers.
@@ -241,11 +254,28 @@ impl Drop for ConnectionPlace {
     }
 }
 
+impl ReservedPlace {
+    /// Whether something else than health may be answered on it.
+    pub(super) fn take_for_others(&mut self) -> bool {
+        let mut inner = self.places.lock();
+        let is_there = inner.reserved_others < RESERVE_OTHERS_MAX;
+        if is_there && !self.is_of_others {
+            self.is_of_others = true;
+            inner.reserved_others += 1;
+        }
+        is_there
+    }
+}
+
 impl Drop for ReservedPlace {
     fn drop(&mut self) {
         let mut inner = self.places.lock();
         inner.reserved = inner.reserved.saturating_sub(1);
+        if self.is_of_others {
+            inner.reserved_others = inner.reserved_others.saturating_sub(1);
+        }
         if let Some(source) = self.source {
+            inner.reserved_strangers = inner.reserved_strangers.saturating_sub(1);
             count_down(&mut inner.reserved_counts, source);
         }
     }
@@ -356,5 +386,23 @@ mod tests {
         drop((held, others));
         let inner = places.lock();
         assert_eq!((inner.reserved, inner.reserved_counts.len()), (0, 0));
+        assert_eq!((inner.reserved_strangers, inner.reserved_others), (0, 0));
+    }
+
+    #[test]
+    fn some_of_the_reserve_is_for_this_machine_and_some_for_health() {
+        let places = places(1, 1);
+        let strangers: Vec<_> = (0..200)
+            .filter_map(|number| places.reserve(address(&format!("192.0.2.{}", number + 1))))
+            .collect();
+        assert_eq!(strangers.len(), RESERVE_OTHERS_MAX);
+        assert!(places.reserve(address("127.0.0.1")).is_some());
+        drop(strangers);
+        let mut own: Vec<_> = (0..99).filter_map(|_| places.reserve(address("127.0.0.1"))).collect();
+        assert_eq!(own.len(), RESERVE_MAX);
+        let others = own.iter_mut().filter_map(|place| place.take_for_others().then_some(())).count();
+        assert_eq!(others, RESERVE_OTHERS_MAX);
+        own.clear();
+        assert!(places.reserve(address("127.0.0.1")).is_some_and(|mut place| place.take_for_others()));
     }
 }

@@ -151,7 +151,9 @@ fn an_idle_connection_ends_and_one_in_use_does_not() {
 
 #[test]
 fn too_many_connections_are_told_to_come_back() {
-    let server = TestServer::start("server.connections_max = 4\nserver.request_time_ms_max = 60000");
+    let server = TestServer::start(
+        "server.connections_max = 4\nserver.request_time_ms_max = 600000\nserver.header_time_ms_max = 1000",
+    );
     let mut open: Vec<Raw> = (0..4)
         .map(|_| {
             let mut connection = server.connect();
@@ -182,6 +184,10 @@ fn too_many_connections_are_told_to_come_back() {
             "{path}: {text}"
         );
     }
+    // One that is slow has no longer than a header may take, or it would keep the reserve from others.
+    let mut slow = server.connect();
+    slow.send("POST /v1/admin/rotate HTTP/1.1\r\nHost: x\r\n");
+    assert_eq!(slow.rest().0, "");
     // The others do not notice, and a place that is given up can be had.
     open[0].ask(&request_xml("nurse"));
     assert!(open[0].answer().1.contains("Deny"));

@@ -3,8 +3,9 @@
 use std::net::{SocketAddr, TcpListener};
 
 use durward_server::{Listeners, Server};
+use serde_json::json;
 
-use crate::identity::start;
+use crate::identity::{login, start, token};
 use crate::support::{DOCTORS_READ, Directory, Raw, TestServer, clock, request_xml, settings};
 
 /// What each listener is asked: a method, a path, and what answers there.
@@ -65,6 +66,38 @@ fn each_listener_answers_what_it_carries_and_nothing_else() {
     assert_eq!(answered(decisions), of(&["decisions"]));
     assert_eq!(answered(login), of(&["login"]));
     assert_eq!(answered(others), of(&["administration", "metrics", "health"]));
+}
+
+/// An administrator's token administers where administrators are answered, and is one like any other elsewhere.
+#[test]
+fn administrators_administer_only_where_that_is_carried() {
+    let text = "[openam]\non = true\n[[listen]]\naddress = '127.0.0.1:0'\nsurfaces = ['login']\n\
+                [[listen]]\naddress = '127.0.0.1:0'\nsurfaces = ['login', 'administration']\n";
+    let server = start(text);
+    let (root, anna) = (token(&server, "root"), login(&server, "anna"));
+    let of = json!({ "realm": "/", "user": "anna", "session": anna["session"] });
+    let properties = json!({ "properties": { "a": "b" }, "of": of }).to_string();
+    let status = |address, method: &str, path: &str, body: &str| {
+        let mut raw = connect(address);
+        raw.send(&format!(
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {root}\r\niPlanetDirectoryPro: {root}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ));
+        raw.rest().0.split(' ').nth(1).unwrap().to_owned()
+    };
+    let [_, narrow, wide] = server.addresses[..] else { panic!("{:?}", server.addresses) };
+    for (method, path, body, there, not_there) in [
+        ("POST", "/v1/sessions/properties", properties.as_str(), "200", "404"),
+        ("GET", "/openam/json/users/anna", "", "200", "403"),
+        ("GET", "/openam/json/users/root", "", "200", "200"),
+        // The newest version of this call has no such list.
+        ("GET", "/openam/json/sessions?_queryId=all", "", "501", "403"),
+        ("GET", "/v1/session", "", "200", "200"),
+    ] {
+        assert_eq!(status(wide, method, path, body), there, "{path}");
+        assert_eq!(status(narrow, method, path, body), not_there, "{path}");
+    }
 }
 
 #[test]

@@ -299,6 +299,87 @@ fn groups_are_filled_in_the_forms_of_both() {
     assert_eq!(error(&send(&server, "GET", "/Groups/!!", &Value::Null)).0, 404);
 }
 
+/// Each address is compared with each, so there is a bound; what a user has already is no reason to refuse something else.
+#[test]
+fn a_user_has_so_many_addresses_and_no_more() {
+    let server = served();
+    let mails = |from: usize, to: usize| -> Value {
+        (from..to).map(|number| json!({ "value": format!("{number}@example.org") })).collect()
+    };
+    let new = |name: &str, count| json!({ "userName": name, "emails": mails(0, count) });
+    assert_eq!(error(&send(&server, "POST", "/Users", &new("many", 101))), (400, "invalidValue".to_owned()));
+    let user = created(&server, &new("many", 100));
+    let add = |from, to| json!([{ "op": "add", "path": "emails", "value": mails(from, to) }]);
+    assert_eq!(patched(&server, &at(&user), &add(50, 100)).json()["emails"].as_array().unwrap().len(), 100);
+    assert_eq!(error(&patched(&server, &at(&user), &add(100, 101))), (400, "invalidValue".to_owned()));
+    // One more in each operation.
+    let one_each: Value = (0..900)
+        .map(|number| json!({ "op": "add", "path": "emails", "value": mails(number, number + 1) }))
+        .collect();
+    assert_eq!(error(&patched(&server, &at(&user), &one_each)), (400, "invalidValue".to_owned()));
+    let root = token(&server, "root");
+    let imported: Vec<String> = (0..150).map(|number| format!("{number}@example.net")).collect();
+    let body = json!({ "user": "imported", "attributes": { "mail": imported } });
+    assert_eq!(post(&server, "/v1/users", Some(&root), &body).status, 201);
+    let list = read(&server, &format!("/Users?filter={}", encoded("userName eq \"imported\"")));
+    let path = format!("/Users/{}", list["Resources"][0]["id"].as_str().unwrap());
+    let disable = json!([{ "op": "replace", "path": "active", "value": false }]);
+    assert_eq!(patched(&server, &path, &disable).json()["active"], false);
+}
+
+/// The last operation about somebody counts, and ids are looked up once for all of them.
+#[test]
+fn many_operations_on_a_group_are_done_in_their_order() {
+    let server = served();
+    let users: Vec<Value> =
+        (0..20).map(|number| created(&server, &json!({ "userName": format!("m{number}") }))).collect();
+    let group = send(
+        &server,
+        "POST",
+        "/Groups",
+        &json!({ "displayName": "ordered", "members": [{ "value": users[0]["id"] }] }),
+    );
+    let path = format!("/Groups/{}", group.json()["id"].as_str().unwrap());
+    let members = || {
+        let group = read(&server, &path);
+        let mut names: Vec<String> = group["members"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|member| member["display"].as_str().unwrap().to_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    let op = |op: &str, user: &Value| match op {
+        "remove" => json!({ "op": op, "path": format!("members[value eq {}]", user["id"]) }),
+        _ => json!({ "op": op, "path": "members", "value": [{ "value": user["id"] }] }),
+    };
+    let operations: Vec<Value> = (0..1000)
+        .map(|number| op(if number / 20 % 2 == number % 2 { "add" } else { "remove" }, &users[number % 20]))
+        .collect();
+    assert_eq!(patched(&server, &path, &json!(operations)).status, 204);
+    // In the last round, the odd ones were added.
+    let odd: Vec<String> =
+        ["m1", "m11", "m13", "m15", "m17", "m19", "m3", "m5", "m7", "m9"].map(str::to_owned).into();
+    assert_eq!(members(), odd);
+    let replaced = json!([
+        op("add", &users[2]),
+        op("replace", &users[4]),
+        op("remove", &users[2]),
+        op("add", &users[5])
+    ]);
+    assert_eq!(patched(&server, &path, &replaced).status, 204);
+    assert_eq!(members(), ["m4", "m5"]);
+    // Who is nobody cannot be added, also where they are removed again.
+    let nobody = json!({ "id": "nobody" });
+    let refused = patched(&server, &path, &json!([op("add", &nobody), op("remove", &nobody)]));
+    assert_eq!(error(&refused), (400, "invalidValue".to_owned()));
+    assert_eq!(patched(&server, &path, &json!([op("remove", &nobody)])).status, 204);
+    assert_eq!(patched(&server, &path, &json!([{ "op": "remove", "path": "members" }])).status, 204);
+    assert_eq!(read(&server, &path)["members"], json!([]));
+}
+
 #[test]
 fn users_are_listed_page_by_page() {
     let server = served();

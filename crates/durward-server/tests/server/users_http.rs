@@ -216,6 +216,7 @@ fn administrators_with_a_second_step_must_have_taken_it() {
     let server = start("second_step = 'step-up'\n");
     let root = token(&server, "root");
     let totp = enrolled(&server, &root);
+    let root = token(&server, "root");
     assert_eq!(problem(&get(&server, "/v1/users", &root)).0, 403);
     // The code that confirmed it is used up: the one after it is near enough.
     let next = totp.code(Moment::of(clock()()).plus(std::time::Duration::from_secs(30)));
@@ -306,15 +307,15 @@ fn enrolled(server: &TestServer, token: &str) -> Totp {
 fn users_enrol_a_device_and_remove_it() {
     let server = start("");
     let description = server.get("/v1/openapi.json").json();
-    let anna = token(&server, "anna");
+    let anna = std::cell::RefCell::new(token(&server, "anna"));
     let at = |what: &str, body: Value| {
         let path = format!("/v1/users/me/second-step/{what}");
-        let reply = post(&server, &path, Some(&anna), &body);
+        let reply = post(&server, &path, Some(&anna.borrow()), &body);
         agrees_as(&description, &path, "post", &reply);
         reply
     };
     let has = || {
-        let reply = get(&server, "/v1/users/me/second-step", &anna);
+        let reply = get(&server, "/v1/users/me/second-step", &anna.borrow());
         agrees_as(&description, "/v1/users/me/second-step", "get", &reply);
         (reply.json()["second_step"].clone(), reply.json()["recovery_codes_left"].clone())
     };
@@ -327,14 +328,43 @@ fn users_enrol_a_device_and_remove_it() {
     assert_eq!(problem(&at("confirm", json!({ "enrolment": begun["enrolment"], "code": "x" }))).0, 403);
     assert_eq!(has(), (json!(false), json!(0)), "not before it is confirmed");
     let confirmed = at("confirm", json!({ "enrolment": begun["enrolment"], "code": code(&totp) })).json();
-    assert_eq!(has(), (json!(true), json!(10)));
+    assert_eq!(get(&server, "/v1/session", &anna.borrow()).status, 401, "all sessions are over");
+    let body = json!({ "user": "anna", "password": "secret", "code": confirmed["recovery_codes"][1] });
+    let again = post(&server, "/v1/login", None, &body).json();
+    anna.replace(again["token"].as_str().unwrap().to_owned());
+    assert_eq!(has(), (json!(true), json!(9)));
     assert_eq!(problem(&at("enrol", json!({ "password": "secret" }))).0, 409);
     let wanted = post(&server, "/v1/login", None, &json!({ "user": "anna", "password": "secret" }));
     assert_eq!(wanted.status, 202, "the next login asks for a code");
     let recovery = &confirmed["recovery_codes"][0];
     assert_eq!(at("remove", json!({ "code": recovery })).json(), json!({ "done": true }));
+    assert_eq!(get(&server, "/v1/session", &anna.borrow()).status, 401, "all sessions are over");
+    anna.replace(token(&server, "anna"));
     assert_eq!(has(), (json!(false), json!(0)));
     login(&server, "anna");
+}
+
+/// A browser forgets the cookie of a session that a change has ended.
+#[test]
+fn a_change_of_the_second_step_clears_the_cookie_and_the_password_needs_a_code_then() {
+    let server = start("second_step = 'step-up'\n");
+    let anna = token(&server, "anna");
+    let begun =
+        post(&server, "/v1/users/me/second-step/enrol", Some(&anna), &json!({ "password": "secret" }));
+    let totp = device(begun.json()["secret"].as_str().unwrap());
+    let body = json!({ "enrolment": begun.json()["enrolment"], "code": code(&totp) });
+    let cookie = format!("durward_session={anna}");
+    let headers = [("Cookie", cookie.as_str()), ("Content-Type", "application/json")];
+    let path = "/v1/users/me/second-step/confirm";
+    let confirmed = server.send("POST", path, &headers, body.to_string().as_bytes());
+    assert_eq!(confirmed.status, 200, "{}", confirmed.text());
+    assert!(confirmed.header("set-cookie").starts_with("durward_session=; "), "{}", confirmed.text());
+    let anna = token(&server, "anna");
+    let mut body = json!({ "old_password": "secret", "new_password": "good words" });
+    let (status, detail) = problem(&post(&server, "/v1/users/me/password", Some(&anna), &body));
+    assert!(status == 403 && detail.contains("`code`"), "{detail}");
+    body["code"] = confirmed.json()["recovery_codes"][0].clone();
+    assert_eq!(post(&server, "/v1/users/me/password", Some(&anna), &body).status, 200);
 }
 
 #[test]
@@ -346,5 +376,5 @@ fn an_administrator_removes_the_second_step_of_who_lost_the_device() {
     assert_eq!(anna_is(&root), true);
     let changed = send(&server, "PATCH", "/v1/users/anna", &root, &json!({ "second_step": false }));
     assert_eq!(changed.json()["second_step"], false);
-    assert_eq!(get(&server, "/v1/session", &anna).status, 200);
+    assert_eq!(get(&server, "/v1/session", &anna).status, 401, "all sessions are over");
 }

@@ -132,15 +132,34 @@ impl Accounts {
         password: Option<&str>,
         change: impl Fn(&mut Account) + Send + Sync + 'static,
     ) -> Result<Account, AccountFailed> {
+        self.change_if(by, user, password, |_| true, |_| false, change).await
+    }
+
+    /// The same, if the user of the name is who is meant, and no other one of the realm is like them afterwards where they have another name.
+    ///
+    /// # Errors
+    /// As [`Accounts::change`]; somebody else has the name.
+    pub async fn change_if(
+        &self,
+        by: &Administrator,
+        user: &User,
+        password: Option<&str>,
+        is_meant: impl Fn(&Account) -> bool + Send + Sync + 'static,
+        is_like: impl Fn(&Account) -> bool + Send + Sync + 'static,
+        change: impl Fn(&mut Account) + Send + Sync + 'static,
+    ) -> Result<Account, AccountFailed> {
         let kept = self.kept_for(by, user.realm())?;
         let password = self.hashed(&kept, password).await?;
         let user = user.clone();
         let plan = move |users: &dyn UserWrites, now: Moment| {
-            let before = users.find(&user).ok_or(AccountFailed::NoUser)?;
+            let before = users.find(&user).filter(&is_meant).ok_or(AccountFailed::NoUser)?;
             let mut after = with_password(before.clone(), password.as_ref(), now);
             change(&mut after);
             let name = after.user().map_err(AccountFailed::Name)?;
-            if name != user && users.find(&name).is_some() {
+            let is_other = |other: &Account| other.realm == user.realm() && other.subject != user.subject();
+            if name != user
+                && (users.find(&name).is_some() || any(users, |other| is_other(other) && is_like(other)))
+            {
                 return Err(AccountFailed::Exists);
             }
             Ok(vec![AccountSwap { before: Some(before), after: Some(after) }])
@@ -179,10 +198,23 @@ impl Accounts {
     /// # Errors
     /// As [`Accounts::list`]; or there is no such user.
     pub async fn remove(&self, by: &Administrator, user: &User) -> Result<(), AccountFailed> {
+        self.remove_if(by, user, |_| true).await
+    }
+
+    /// The same, if the user of the name is who is meant.
+    ///
+    /// # Errors
+    /// As [`Accounts::remove`]; somebody else has the name.
+    pub async fn remove_if(
+        &self,
+        by: &Administrator,
+        user: &User,
+        is_meant: impl Fn(&Account) -> bool + Send + Sync + 'static,
+    ) -> Result<(), AccountFailed> {
         let kept = self.kept_for(by, user.realm())?;
         let user = user.clone();
         let plan = move |users: &dyn UserWrites, _: Moment| {
-            let before = users.find(&user).ok_or(AccountFailed::NoUser)?;
+            let before = users.find(&user).filter(&is_meant).ok_or(AccountFailed::NoUser)?;
             Ok(vec![AccountSwap { before: Some(before), after: None }])
         };
         self.commit(kept, by, plan).await.map(drop)
@@ -227,9 +259,12 @@ impl Accounts {
         let committed = self.0.parts().runtime.spawn(async move {
             service.follow_users().await;
             for _ in 0..TRIES {
-                let _nobody_begins = service.0.beginning.write().await;
+                let nobody_begins = service.0.beginning.write().await;
                 let (writes, plan, now) = (Arc::clone(&kept.writes), Arc::clone(&plan), service.now());
                 if let Some(swaps) = blocking(move || swapped(&*writes, now, &*plan)).await? {
+                    service.end_after(&by, &swaps).await;
+                    // Logins need not wait for the disk that audit lines of many users go to.
+                    drop(nobody_begins);
                     service.tell_of(&by, &swaps).await;
                     return Ok(swaps);
                 }
@@ -241,10 +276,17 @@ impl Accounts {
 }
 
 impl Service {
-    /// Who has to hear of changes hears of them: streams of decisions, the audit, and the sessions that end by them.
+    /// Ends the sessions that end by these changes.
+    async fn end_after(&self, by: &Administrator, swaps: &[AccountSwap]) {
+        let gone = swaps.iter().filter_map(AccountSwap::ends_sessions_of);
+        for user in gone.filter_map(|account| account.user().ok()) {
+            self.end_for(by, user).await;
+        }
+    }
+
+    /// Who has to hear of changes hears of them: streams of decisions, and the audit.
     async fn tell_of(&self, by: &Administrator, swaps: &[AccountSwap]) {
         for swap in swaps.iter().filter(|swap| swap.changes()) {
-            let gone = swap.ends_sessions_of().and_then(|account| account.user().ok());
             let named = [&swap.before, &swap.after].map(|account| account.as_ref()?.user().ok());
             let mut users: Vec<User> = named.into_iter().flatten().collect();
             users.dedup();
@@ -253,9 +295,6 @@ impl Service {
                 let is_there = swap.after.as_ref().filter(|after| after.subject == user.subject());
                 let event = AuditEvent::new(Kind::UserChanged).of(&user).by(&by.name);
                 self.record(event.detail(&stands(is_there))).await;
-            }
-            if let Some(user) = gone {
-                self.end_for(by, user).await;
             }
         }
     }
@@ -267,10 +306,22 @@ fn swapped(
     now: Moment,
     plan: &(dyn Fn(&dyn UserWrites, Moment) -> Planned + Send + Sync),
 ) -> Result<Option<Vec<AccountSwap>>, AccountFailed> {
-    let swaps = plan(users, now)?;
+    let swaps: Vec<AccountSwap> = plan(users, now)?.into_iter().map(|swap| dated(swap, now)).collect();
     let changes: Vec<AccountSwap> = swaps.iter().filter(|swap| swap.changes()).cloned().collect();
     let is_made = changes.is_empty() || users.swap(now, &changes).map_err(Failed::Directory)?;
     Ok(is_made.then_some(swaps))
+}
+
+/// Another device of the second step, one more or one less ends sessions as another password does: whoever has one that began before
+/// must not keep it.
+fn dated(mut swap: AccountSwap, now: Moment) -> AccountSwap {
+    let device = |account: &Account| account.second_step.as_ref().map(|step| step.totp.clone());
+    if let AccountSwap { before: Some(before), after: Some(after) } = &mut swap
+        && device(before) != device(after)
+    {
+        after.password_since_ms = now.ms();
+    }
+    swap
 }
 
 /// The user that a change of one is about.

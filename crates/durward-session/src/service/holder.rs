@@ -150,12 +150,28 @@ impl Service {
     /// # Errors
     /// The token is refused, the code is wrong, too many were, or it cannot be done.
     pub async fn step_up(&self, token: &str, code: &str, address: IpAddr) -> Result<Granted, Failed> {
+        self.step_up_on(None, token, code, address).await
+    }
+
+    /// The same on a device whose proof is shown: [`crate::LoginRequest::device`].
+    ///
+    /// # Errors
+    /// As [`Service::step_up`].
+    pub async fn step_up_on(
+        &self,
+        device: Option<&str>,
+        token: &str,
+        code: &str,
+        address: IpAddr,
+    ) -> Result<Granted, Failed> {
         let who = self.validate(token, Purpose::Use).await?;
         let (service, code, whose) = (self.clone(), code.to_owned(), who.user.clone());
+        let device = self.device_of(device, &whose);
         let (_here, mut gone) = oneshot::channel();
         let checked = self.0.parts.runtime.spawn(async move {
             let users = service.users(whose.realm()).ok_or(Refused::UnknownRealm)?;
-            let mut guess = service.attempt(CredentialKind::Code, &whose, address, &mut gone).await?;
+            let mut guess =
+                service.attempt_on(device, CredentialKind::Code, &whose, address, &mut gone).await?;
             service.check_code(&*users, &whose, &code, address, &mut guess).await?;
             guess.succeeded();
             Ok(())

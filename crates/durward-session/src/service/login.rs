@@ -282,19 +282,8 @@ impl Service {
         lack.map_or(Ok(()), |lack| Err(Refused::Unavailable(lack)))
     }
 
-    /// Waits until the attempt may be made, of whose device nothing is known.
-    pub(super) async fn attempt(
-        &self,
-        proof: CredentialKind,
-        user: &User,
-        address: IpAddr,
-        gone: &mut ClientGone,
-    ) -> Result<AttemptPermit, Refused> {
-        self.attempt_on(LoginDevice::default(), proof, user, address, gone).await
-    }
-
     /// Waits until the attempt may be made.
-    async fn attempt_on(
+    pub(super) async fn attempt_on(
         &self,
         device: LoginDevice,
         proof: CredentialKind,
@@ -418,7 +407,7 @@ fn of_full(full: SessionLimitReached) -> Refused {
     }
 }
 
-fn millis(span: std::time::Duration) -> u64 {
+pub(super) fn millis(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -59,7 +59,7 @@ pub use accounts::{AccountPage, Accounts};
 pub use durward_identity::session::Purpose;
 pub use grants::TurnUse;
 pub use login::{LoginRequest, Wanted};
-pub use own_account::Enrolment;
+pub use own_account::{AccountHolder, Enrolment};
 pub use secrets::{SecretAttempt, SecretAttempts};
 
 /// The session service of a node. Cloning shares it; it may be used from any thread, within any runtime.

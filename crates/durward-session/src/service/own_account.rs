@@ -8,7 +8,7 @@ use durward_identity::Moment;
 use durward_identity::SystemEntropy;
 use durward_identity::login::CredentialKind;
 use durward_identity::protocol::Lack;
-use durward_identity::session::{Purpose, User};
+use durward_identity::session::{Purpose, Refusal, User};
 use durward_identity::user::{
     Account, AccountSwap, LoginFailure, Password, PasswordCheck, RecoveryCodes, SecondStep, Totp, UserWrites,
 };
@@ -16,9 +16,10 @@ use tokio::sync::oneshot;
 
 use super::Service;
 use super::accounts::{Accounts, KeptUsers};
-use super::login::words;
+use super::devices::LoginDevice;
+use super::login::{millis, words};
 use crate::counters::Counter;
-use crate::outcome::{AccountFailed, Administrator, Failed, Refused};
+use crate::outcome::{AccountFailed, Administrator, Failed, Refused, Who};
 
 /// How long somebody may take from the secret to the first code of it.
 const ENROLMENT_LIFETIME: Duration = Duration::from_secs(600);
@@ -36,6 +37,32 @@ pub struct Enrolment {
     pub until: Moment,
 }
 
+/// Who changes their own account.
+#[derive(Clone, Copy, Debug)]
+pub struct AccountHolder<'a> {
+    /// The token of a session of theirs.
+    pub token: &'a str,
+    /// The proof that they have logged in on this device: [`crate::LoginRequest::device`].
+    pub device: Option<&'a str>,
+    /// From where.
+    pub address: IpAddr,
+}
+
+impl<'a> AccountHolder<'a> {
+    /// Somebody who shows no proof of a device.
+    pub fn new(token: &'a str, address: IpAddr) -> AccountHolder<'a> {
+        AccountHolder { token, device: None, address }
+    }
+}
+
+/// A token's user who changes their account.
+struct Owner {
+    who: Who,
+    kept: KeptUsers,
+    /// As it was before the user proved that it is them: what they prove is proved of this one.
+    account: Account,
+}
+
 impl Accounts {
     /// What is known of the token's user.
     ///
@@ -46,26 +73,38 @@ impl Accounts {
         self.0.account(&who.user).await?.ok_or(AccountFailed::NoUser)
     }
 
-    /// Gives the token's user another password, if they know the old one. All their sessions are over, also this one. Whose it was.
+    /// Gives the token's user another password, if they know the old one, and have a code too where they have a second step and the token is
+    /// not of its level. All their sessions are over, also this one. Whose it was.
     ///
     /// # Errors
-    /// The token is refused, the old password is wrong, too many were, the new one is not taken, or it cannot be done.
+    /// The token is refused, the old password or the code is wrong, too many were, a code is missing, the new password is not taken, or it
+    /// cannot be done.
     pub async fn change_own_password(
         &self,
-        token: &str,
+        holder: AccountHolder<'_>,
         old: &str,
         new: &str,
-        address: IpAddr,
+        code: Option<&str>,
     ) -> Result<User, AccountFailed> {
-        let (user, kept) = self.owner(token).await?;
-        self.confirm(&user, Secret::Password(old.to_owned()), address).await?;
-        let Some(password) = self.hashed(&kept, Some(new)).await? else { return Ok(user) };
+        let owner = self.owner(holder.token).await?;
+        let user = owner.who.user.clone();
+        let wants_code =
+            owner.account.second_step.is_some() && owner.who.level < self.0.settings().second_step_level;
+        if wants_code && code.is_none() {
+            return Err(AccountFailed::CodeNeeded);
+        }
+        self.confirm(holder, &user, Secret::Password(old.to_owned())).await?;
+        let Some(password) = self.hashed(&owner.kept, Some(new)).await? else { return Ok(user) };
+        // Last, since it is used up by that.
+        if let Some(code) = code.filter(|_| wants_code) {
+            self.confirm(holder, &user, Secret::Code(code.to_owned())).await?;
+        }
         let set = move |account: &mut Account, now: Moment| {
             account.password = Some(password.clone());
             account.password_since_ms = now.ms();
             Ok(())
         };
-        self.change_own(&user, kept, set).await?;
+        self.change_own(owner, set).await?;
         Ok(user)
     }
 
@@ -75,93 +114,104 @@ impl Accounts {
     /// The token is refused, the password is wrong, too many were, or the user has a second step.
     pub async fn begin_second_step(
         &self,
-        token: &str,
+        holder: AccountHolder<'_>,
         password: &str,
-        address: IpAddr,
     ) -> Result<Enrolment, AccountFailed> {
-        let (user, kept) = self.owner(token).await?;
-        has_none_yet(&kept, &user)?;
-        self.confirm(&user, Secret::Password(password.to_owned()), address).await?;
+        let owner = self.owner(holder.token).await?;
+        has_none_yet(&owner.account)?;
+        let user = owner.who.user;
+        self.confirm(holder, &user, Secret::Password(password.to_owned())).await?;
         let totp = Totp::generate(&SystemEntropy).map_err(Failed::Directory)?;
         let until = self.0.now().plus(ENROLMENT_LIFETIME);
         let enrolment = self.0.0.enrolments.make(&user, &totp, until);
         Ok(Enrolment { enrolment, totp, user, until })
     }
 
-    /// Makes the second step that was begun the user's, by a code of their device. The recovery codes, shown only now.
+    /// Makes the second step that was begun the user's, by a code of their device. All their sessions are over, also this one: they began
+    /// without it. The recovery codes, shown only now.
     ///
     /// # Errors
     /// The token is refused, the enrolment is none of this user's or is over, the code is wrong, too many were, or the user has a
     /// second step.
     pub async fn confirm_second_step(
         &self,
-        token: &str,
+        holder: AccountHolder<'_>,
         enrolment: &str,
         code: &str,
-        address: IpAddr,
     ) -> Result<Vec<String>, AccountFailed> {
-        let (user, kept) = self.owner(token).await?;
-        let totp = self.0.0.enrolments.open(enrolment, &user, self.0.now());
-        let totp = totp.ok_or(AccountFailed::NoEnrolment)?;
-        has_none_yet(&kept, &user)?;
-        let used = self.confirm(&user, Secret::FirstCode(totp.clone(), code.to_owned()), address).await?;
+        let owner = self.owner(holder.token).await?;
+        has_none_yet(&owner.account)?;
+        let user = &owner.who.user;
+        let (totp, until) =
+            self.0.0.enrolments.open(enrolment, user, self.0.now()).ok_or(AccountFailed::NoEnrolment)?;
+        // It was given for the password of then.
+        if until.ms() < owner.account.password_since_ms.saturating_add(millis(ENROLMENT_LIFETIME)) {
+            return Err(AccountFailed::NoEnrolment);
+        }
+        let used = self.confirm(holder, user, Secret::FirstCode(totp.clone(), code.to_owned())).await?;
         let (shown, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(Failed::Directory)?;
         let set = move |account: &mut Account, _: Moment| {
-            if account.second_step.is_some() {
-                return Err(AccountFailed::HasSecondStep);
-            }
             let (totp, recovery) = (totp.clone(), recovery.clone());
             account.second_step = Some(SecondStep { totp, used, recovery });
             Ok(())
         };
-        self.change_own(&user, kept, set).await?;
+        self.change_own(owner, set).await?;
         Ok(shown)
     }
 
-    /// Removes the second step of the token's user, by a code of it, which is used up, or a recovery code.
+    /// Removes the second step of the token's user, by a code of it, which is used up, or a recovery code. All their sessions are
+    /// over, also this one.
     ///
     /// # Errors
     /// The token is refused, the user has no second step, the code is wrong, or too many were.
     pub async fn remove_second_step(
         &self,
-        token: &str,
+        holder: AccountHolder<'_>,
         code: &str,
-        address: IpAddr,
     ) -> Result<(), AccountFailed> {
-        let (user, kept) = self.owner(token).await?;
-        if kept.writes.find(&user).is_none_or(|account| account.second_step.is_none()) {
+        let owner = self.owner(holder.token).await?;
+        if owner.account.second_step.is_none() {
             return Err(AccountFailed::NoSecondStep);
         }
-        self.confirm(&user, Secret::Code(code.to_owned()), address).await?;
-        self.change_own(&user, kept, |account, _| {
+        self.confirm(holder, &owner.who.user, Secret::Code(code.to_owned())).await?;
+        self.change_own(owner, |account, _| {
             account.second_step = None;
             Ok(())
         })
         .await
     }
 
-    /// The token's user, and where they are kept.
-    async fn owner(&self, token: &str) -> Result<(User, KeptUsers), AccountFailed> {
+    /// The token's user, and what is known of them before they prove that it is them.
+    async fn owner(&self, token: &str) -> Result<Owner, AccountFailed> {
         let who = self.0.validate(token, Purpose::Use).await.map_err(Failed::from)?;
         let kept = self.kept(who.user.realm())?;
-        Ok((who.user, kept))
+        self.0.follow_users().await;
+        let account = kept.writes.find(&who.user).ok_or(AccountFailed::NoUser)?;
+        Ok(Owner { who, kept, account })
     }
 
+    /// Changes the account, if it still is the one that was proved, and the session has not ended.
     async fn change_own(
         &self,
-        user: &User,
-        kept: KeptUsers,
+        owner: Owner,
         change: impl Fn(&mut Account, Moment) -> Result<(), AccountFailed> + Send + Sync + 'static,
     ) -> Result<(), AccountFailed> {
-        let whose = user.clone();
+        let Owner { who, kept, account: proved } = owner;
+        // The user is who does it, and of whom the audit says so.
+        let by = Administrator::operator(&who.user.to_string());
+        let service = self.0.clone();
         let plan = move |users: &dyn UserWrites, now: Moment| {
-            let before = users.find(&whose).ok_or(AccountFailed::NoUser)?;
+            if service.has_ended(&who) {
+                return Err(Failed::Token(Refusal::Revoked).into());
+            }
+            let before = users.find(&who.user).ok_or(AccountFailed::NoUser)?;
+            if !is_as_proved(&before, &proved) {
+                return Err(AccountFailed::Refused(Refused::Wrong));
+            }
             let mut after = before.clone();
             change(&mut after, now)?;
             Ok(vec![AccountSwap { before: Some(before), after: Some(after) }])
         };
-        // The user is who does it, and of whom the audit says so.
-        let by = Administrator::operator(&user.to_string());
         self.commit(kept, &by, plan).await.map(drop)
     }
 
@@ -169,21 +219,31 @@ impl Accounts {
     /// first code.
     async fn confirm(
         &self,
+        holder: AccountHolder<'_>,
         user: &User,
         secret: Secret,
-        address: IpAddr,
     ) -> Result<Option<u64>, AccountFailed> {
-        let (service, user) = (self.0.clone(), user.clone());
-        let confirmed =
-            self.0.parts().runtime.spawn(async move { service.confirmed(&user, secret, address).await });
+        let (service, user, address) = (self.0.clone(), user.clone(), holder.address);
+        let device = service.device_of(holder.device, &user);
+        let confirmed = self
+            .0
+            .parts()
+            .runtime
+            .spawn(async move { service.confirmed(&user, secret, device, address).await });
         let confirmed = confirmed.await.unwrap_or(Err(Refused::Unavailable(Lack::Store)));
         confirmed.map_err(AccountFailed::Refused)
     }
 }
 
-fn has_none_yet(kept: &KeptUsers, user: &User) -> Result<(), AccountFailed> {
-    let has_one = kept.writes.find(user).is_some_and(|account| account.second_step.is_some());
-    if has_one { Err(AccountFailed::HasSecondStep) } else { Ok(()) }
+fn has_none_yet(account: &Account) -> Result<(), AccountFailed> {
+    if account.second_step.is_some() { Err(AccountFailed::HasSecondStep) } else { Ok(()) }
+}
+
+/// Whether what was proved of an account is still true of it. A hash that was renewed is of the same password, and a code that was used
+/// up is of the same device.
+fn is_as_proved(account: &Account, proved: &Account) -> bool {
+    let device = |account: &Account| account.second_step.as_ref().map(|step| step.totp.clone());
+    account.password_since_ms == proved.password_since_ms && device(account) == device(proved)
 }
 
 /// What a user proves by that it is them.
@@ -196,14 +256,20 @@ enum Secret {
 }
 
 impl Service {
-    async fn confirmed(&self, user: &User, secret: Secret, address: IpAddr) -> Result<Option<u64>, Refused> {
+    async fn confirmed(
+        &self,
+        user: &User,
+        secret: Secret,
+        device: LoginDevice,
+        address: IpAddr,
+    ) -> Result<Option<u64>, Refused> {
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
         let kind = match secret {
             Secret::Password(_) => CredentialKind::Password,
             Secret::Code(_) | Secret::FirstCode(..) => CredentialKind::Code,
         };
         let (_here, mut gone) = oneshot::channel();
-        let mut guess = self.attempt(kind, user, address, &mut gone).await?;
+        let mut guess = self.attempt_on(device, kind, user, address, &mut gone).await?;
         self.follow_users().await;
         let (used, failure) = match secret {
             Secret::Code(code) => {
@@ -216,6 +282,9 @@ impl Service {
             },
             Secret::Password(text) => {
                 let checked = match Password::new(&text) {
+                    Ok(password) if device.for_password().is_some() => {
+                        users.check_first(self.now(), user, password).await
+                    }
                     Ok(password) => users.check(self.now(), user, password).await,
                     Err(_) => Ok(PasswordCheck::Wrong(LoginFailure::Password)),
                 };

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use durward_identity::session::Properties;
 use durward_session::{
-    Administrator, Builder, Embedded, Login, LoginRequest, Refused, Running, SecondStepPolicy, Service,
-    ServiceSettings,
+    AccountFailed, AccountHolder, Administrator, Builder, Embedded, Failed, Login, LoginRequest, Refused,
+    Running, SecondStepPolicy, Service, ServiceSettings,
 };
 
 use crate::support::{HOME, Turned, Users, World, granted, patient, strict, user, users};
@@ -177,6 +177,36 @@ async fn a_device_on_which_a_code_was_right_is_known_for_codes() {
     while answer(elsewhere(1), None, "123456").await == Err(Refused::Wrong) {}
     assert!(matches!(answer(elsewhere(2), None, &world.recovery[1]).await, Err(Refused::Delayed { .. })));
     granted(answer(elsewhere(3), device.as_deref(), &world.recovery[1]).await);
+}
+
+#[tokio::test]
+async fn a_device_is_known_also_where_the_account_is_changed() {
+    let world = World::new(impatient()).await;
+    let anna = world.login("anna").await;
+    besiege(&world.service, "anna").await;
+    let accounts = world.service.accounts();
+    let holder = AccountHolder::new(&anna.token, elsewhere(1));
+    let change = async |holder| accounts.change_own_password(holder, "secret", "a new one", None).await;
+    let without = change(holder).await;
+    assert!(matches!(without, Err(AccountFailed::Refused(Refused::Delayed { .. }))), "{without:?}");
+    let holder = AccountHolder { device: anna.device.as_deref(), ..holder };
+    assert_eq!(change(holder).await, Ok(user("anna")));
+}
+
+#[tokio::test]
+async fn a_device_is_known_also_where_a_session_steps_up() {
+    let settings = ServiceSettings { second_step: SecondStepPolicy::OnStepUp, ..impatient() };
+    let world = World::new(settings).await;
+    let code = Some(world.recovery[0].clone());
+    let request = LoginRequest { code, ..LoginRequest::new("/", "berta", "secret", HOME) };
+    let berta = granted(world.service.login(request).await);
+    let step_up = async |device: Option<&str>, code: &str| {
+        world.service.step_up_on(device, &berta.token, code, elsewhere(1)).await
+    };
+    while step_up(None, "123456").await == Err(Failed::Code) {}
+    let without = step_up(None, &world.recovery[1]).await;
+    assert!(matches!(without, Err(Failed::Delayed { .. })), "{without:?}");
+    step_up(berta.device.as_deref(), &world.recovery[1]).await.unwrap();
 }
 
 /// On the wall's clock: the turn comes while the login waits.

@@ -13,6 +13,7 @@ mod journal;
 mod lines;
 mod login;
 mod names;
+mod own_account;
 mod sessions;
 mod support;
 mod users;

@@ -54,7 +54,12 @@ pub(super) fn run<L: Lines>(mut session: Session, lines: &mut L) -> CommandResul
                 entry = None;
                 continue;
             }
-            Line::End => break,
+            Line::End => {
+                if let Some(begun) = entry {
+                    code = code.max(answer(&mut session, &begun, place::<L>(first))?.code);
+                }
+                break;
+            }
         };
         if entry.is_none() {
             first = next;
@@ -73,9 +78,6 @@ pub(super) fn run<L: Lines>(mut session: Session, lines: &mut L) -> CommandResul
         if answered.is_end {
             break;
         }
-    }
-    if let Some(begun) = entry {
-        code = code.max(answer(&mut session, &begun, place::<L>(first))?.code);
     }
     Ok(ExitCode::from(if L::IS_FILE { code } else { SUCCESS }))
 }

@@ -210,7 +210,11 @@ impl NamedUser {
         let totp = Totp::generate(&SystemEntropy).map_err(failed)?;
         let (codes, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(failed)?;
         let uri = totp.to_uri("durward", &self.name);
-        self.change(|account| account.second_step = Some(SecondStep { totp, used: None, recovery }))?;
+        self.change(|account| {
+            account.second_step = Some(SecondStep { totp, used: None, recovery });
+            // Sessions that began without it are over.
+            account.password_since_ms = now().ms();
+        })?;
         let codes = codes.join("\n  ");
         to_stdout(&format!(
             "for the device, shown only now:\n  {uri}\nrecovery codes, each good once:\n  {codes}\n"

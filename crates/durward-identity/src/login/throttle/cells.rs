@@ -122,6 +122,11 @@ impl CounterTable {
         self.get(key).map_or(0, |cell| cell.failures(now, &self.rule))
     }
 
+    /// How many failures are not forgotten, and how many attempts are under way, which may become some.
+    pub(super) fn taken(&self, now: Moment, key: u64) -> u32 {
+        self.get(key).map_or(0, |cell| cell.failures(now, &self.rule).saturating_add(cell.under_way))
+    }
+
     /// When the last failure was, if it has a delay.
     pub(super) fn last_delayed(&self, key: u64) -> Option<Moment> {
         self.get(key).filter(|cell| cell.delay_ms > 0).map(|cell| cell.at)

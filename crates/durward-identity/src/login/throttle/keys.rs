@@ -61,9 +61,22 @@ impl CountKeys {
         key
     }
 
+    /// Of IPv6, the site that an address is of.
+    pub(super) fn of_site(&self, address: IpAddr) -> Option<u64> {
+        let IpAddr::V6(_) = address.to_canonical() else { return None };
+        let [key, ..] = self.digest(7, "", &neighbourhood(address).to_be_bytes());
+        Some(key)
+    }
+
     /// By passwords, and by codes.
     pub(super) fn of_device(&self, user: &User, device: DeviceId) -> [u64; 2] {
         let [password, code, ..] = self.digest(5, user.key(), &device.0);
+        [password, code]
+    }
+
+    /// All devices of a user, by passwords, and by codes.
+    pub(super) fn of_devices(&self, user: &User) -> [u64; 2] {
+        let [password, code, ..] = self.digest(6, user.key(), &[]);
         [password, code]
     }
 

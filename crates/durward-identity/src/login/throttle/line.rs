@@ -13,6 +13,8 @@ pub struct QueueTicket(pub(super) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CountedBy {
     Address,
+    /// What one customer can have of IPv6: for delays only.
+    Site,
     /// A user's passwords, from where nobody knows them.
     User,
     /// A user's codes, from where nobody knows them.
@@ -21,6 +23,8 @@ pub(super) enum CountedBy {
     Known,
     /// A user on one of their devices.
     Device,
+    /// A user on all their devices together: nobody waits in line there.
+    AllDevices,
     /// A user at an address, or at its neighbours, where nobody knows them: for delays only, nobody waits in line there.
     Stranger,
 }
@@ -47,6 +51,8 @@ pub(super) struct UserCounts {
     pub(super) is_known: bool,
     /// Where a device of the user's was shown, and it was not taken out.
     pub(super) device: Option<u64>,
+    /// The count of all the user's devices.
+    pub(super) all_devices: u64,
 }
 
 impl UserCounts {
@@ -85,6 +91,8 @@ pub(super) enum StrangerTurn {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AttemptOrigin {
     pub(super) address: u64,
+    /// The site of an address of IPv6.
+    pub(super) site: Option<u64>,
     pub(super) own: UserCounts,
     /// Counts that are reset as well when the credentials are right.
     pub(super) beside: Option<UserCounts>,

@@ -3,7 +3,7 @@
 //! Failures are counted for an address and for a user. Of a user there are several counts, of which one applies to an attempt: on a device
 //! that shows a token of an earlier login, at an address from which they have logged in before, and elsewhere. An attack on a user's name from
 //! elsewhere makes the last one grow, and the user still gets in on their devices and from their usual addresses, where only failures there
-//! count. Attempts that come too early are refused without being counted, so that nobody can keep a delay up by hammering.
+//! count. All devices of a user together have one more count, above which none of them counts as theirs. Attempts that come too early are refused without being counted, so that nobody can keep a delay up by hammering.
 //!
 //! Elsewhere, attempts with a user's password have turns, a few in a minute, for the user and whoever guesses: that bounds the guesses.
 //! Whoever has come a moment ago from addresses that have not failed with this user has the next turn ([`StrangerTurn`]); then those who wait
@@ -29,6 +29,7 @@ mod cells;
 mod keys;
 mod line;
 mod news;
+mod settings;
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -48,6 +49,7 @@ use crate::session::User;
 
 pub use self::line::QueueTicket;
 pub use self::news::{COUNT_CHANGES_MAX, CountChange, GuessNews};
+pub use self::settings::ThrottleSettings;
 
 /// How many logins may wait for the result of earlier ones of the same user or address: as many as may wait for
 /// hashing, and as many as a server with its usual settings has connections. Further ones are refused with the advice
@@ -68,46 +70,15 @@ const NEW_AGAIN_AFTER: Duration = Duration::from_secs(24 * 3600);
 /// So many failures that are not forgotten take a device out: it counts as none of the user's then.
 const DEVICE_FAILURES_MAX: u32 = 10;
 
+/// So many failures on all devices of a user together, that are not forgotten or are under way, take all of them out. Whoever collects proofs, each of
+/// which is good for as long as a directory does not tell of another password, gains no guesses with more of them.
+const ALL_DEVICES_FAILURES_MAX: u32 = 30;
+
+/// How many failures of a site cost nothing, as a multiple of those of one address: many people may be behind it.
+const SITE_TIMES: u32 = 10;
+
 /// The place in [`StrangerTurn`] order costs half a turn each.
 const TURN_STEPS: u32 = 2;
-
-/// From when on who has to wait, and for how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThrottleSettings {
-    /// How many failures of a user cost nothing. One attempt more than that may be under way at once. Default: 3.
-    pub user_free: u32,
-    /// The same from an address: many people may stand behind one. Default: 20.
-    pub address_free: u32,
-    /// The first delay; each further failure doubles it. Default: 1 second.
-    pub delay: Duration,
-    /// The longest delay for a user on one of their devices or at a usual address, with their codes, and for an address with the user. Default: 1
-    /// minute.
-    pub user_delay_max: Duration,
-    /// The time between two attempts with a user's password from elsewhere, after failures, where new addresses come; for those that failed it is
-    /// twice as long. Default: 8 seconds.
-    pub turn: Duration,
-    /// The longest delay for an address. Default: 15 minutes.
-    pub address_delay_max: Duration,
-    /// After how long without a failure one failure is forgotten. Default: 5 minutes.
-    pub forgotten_after: Duration,
-    /// How long an address from which a user has logged in counts as usual. Default: 30 days.
-    pub known_for: Duration,
-}
-
-impl Default for ThrottleSettings {
-    fn default() -> ThrottleSettings {
-        ThrottleSettings {
-            user_free: 3,
-            address_free: 20,
-            delay: Duration::from_secs(1),
-            user_delay_max: Duration::from_secs(60),
-            turn: Duration::from_secs(8),
-            address_delay_max: Duration::from_secs(15 * 60),
-            forgotten_after: Duration::from_secs(5 * 60),
-            known_for: Duration::from_secs(30 * 24 * 3600),
-        }
-    }
-}
 
 /// The attempt has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +99,8 @@ pub struct DeviceId(pub [u8; 16]);
 pub struct LoginAttempt {
     claim: AttemptOrigin,
     who: AttemptCount,
-    /// Of a device's attempt, nothing.
-    address: Option<AttemptCount>,
+    /// Of a device's attempt its part of the count of all devices, of others that of the address.
+    beside: AttemptCount,
 }
 
 /// The kind of credential that is tried.
@@ -179,12 +150,16 @@ pub struct LoginThrottle {
     keys: CountKeys,
     hasher: RandomState,
     addresses: CounterTable,
+    /// Sites of IPv6, each of which has many networks.
+    sites: CounterTable,
     users: CounterTable,
     codes: CounterTable,
     /// Users at addresses from which they have logged in.
     known: CounterTable,
     /// Users on their devices.
     devices: CounterTable,
+    /// Users on all their devices together.
+    all_devices: CounterTable,
     /// Users at other addresses, and at the neighbours of those.
     strangers: CounterTable,
     /// Users whom an operator has let in again, and when: what was failed before on their devices and at single addresses, which are not
@@ -228,11 +203,16 @@ impl LoginThrottle {
             keys,
             hasher: RandomState::default(),
             addresses: CounterTable::new(of_address, CELLS),
+            sites: CounterTable::new(
+                ThrottleRule { free: of_address.free.saturating_mul(SITE_TIMES), ..of_address },
+                CELLS / 8,
+            ),
             users: CounterTable::new(of_user, CELLS),
             // Only who knows a password is counted here.
             codes: CounterTable::new(own, CELLS / 8),
             known: CounterTable::new(own, CELLS),
             devices: CounterTable::new(own, CELLS / 4),
+            all_devices: CounterTable::new(own, CELLS / 8),
             strangers: CounterTable::new(own, CELLS / 2),
             forgiven: VecDeque::new(),
             lines: AttemptQueues::default(),
@@ -283,11 +263,12 @@ impl LoginThrottle {
     /// Says what came of an attempt. Whose turn it is after that.
     #[must_use = "whoever has a turn is to be told"]
     pub fn end(&mut self, now: Moment, attempt: LoginAttempt, outcome: AttemptOutcome) -> ReadyTickets {
-        let LoginAttempt { claim, who, address } = attempt;
+        let LoginAttempt { claim, who, beside } = attempt;
         let spot = claim.who();
         self.table(spot).end(who);
-        if let Some(address) = address {
-            self.addresses.end(address);
+        match claim.is_on_device() {
+            true => self.all_devices.end(beside),
+            false => self.addresses.end(beside),
         }
         // The address last, to be served first: those in its line have waited for themselves already.
         let mut spots = vec![spot];
@@ -303,6 +284,12 @@ impl LoginThrottle {
             AttemptOutcome::Failed => {
                 self.fail(now, spot);
                 self.fail(now, claim.address());
+                if let Some(site) = claim.site {
+                    self.fail(now, BlockingCount::of(CountedBy::Site, site));
+                }
+                if claim.is_on_device() {
+                    self.fail(now, BlockingCount::of(CountedBy::AllDevices, claim.own.all_devices));
+                }
                 if let Some(Stranger { pair, neighbours, .. }) = claim.stranger {
                     self.fail(now, BlockingCount::of(CountedBy::Stranger, pair));
                     self.fail(now, BlockingCount::of(CountedBy::Stranger, neighbours));
@@ -343,8 +330,13 @@ impl LoginThrottle {
     #[must_use = "whoever has a turn is to be told"]
     pub fn forgive(&mut self, now: Moment, user: &User) -> ReadyTickets {
         let [of_passwords, of_codes] = self.keys.of_user(user);
-        let counts =
-            [BlockingCount::of(CountedBy::User, of_passwords), BlockingCount::of(CountedBy::Code, of_codes)];
+        let [passwords_on_devices, codes_on_devices] = self.keys.of_devices(user);
+        let counts = [
+            BlockingCount::of(CountedBy::User, of_passwords),
+            BlockingCount::of(CountedBy::Code, of_codes),
+            BlockingCount::of(CountedBy::AllDevices, passwords_on_devices),
+            BlockingCount::of(CountedBy::AllDevices, codes_on_devices),
+        ];
         self.forgive_user(now, counts);
         self.serve(now, counts.into())
     }
@@ -396,8 +388,8 @@ impl LoginThrottle {
                 Some((place, Err(delay)))
             }
             (None, Some(who)) => {
-                let address = Some(self.addresses.begin(now, claim.address));
-                Some((place, Ok(LoginAttempt { claim, who, address })))
+                let beside = self.addresses.begin(now, claim.address);
+                Some((place, Ok(LoginAttempt { claim, who, beside })))
             }
             (None, None) if claim.is_on_device() => Some((place, Ok(self.begin(now, claim)))),
             // Its turn comes at once where nobody waits. It has waited already, so the queue's length does not reject it.
@@ -412,15 +404,22 @@ impl LoginThrottle {
 
     fn begin(&mut self, now: Moment, claim: AttemptOrigin) -> LoginAttempt {
         let who = self.table(claim.who()).begin(now, claim.who().key);
-        let address = (!claim.is_on_device()).then(|| self.addresses.begin(now, claim.address));
-        LoginAttempt { claim, who, address }
+        let beside = match claim.is_on_device() {
+            true => self.all_devices.begin(now, claim.own.all_devices),
+            false => self.addresses.begin(now, claim.address),
+        };
+        LoginAttempt { claim, who, beside }
     }
 
     /// The longest of the delays that apply.
     fn delay(&self, now: Moment, claim: &AttemptOrigin) -> Option<RetryDelay> {
+        // While it stood in line: when it is tried again, it is no device's.
+        if claim.is_on_device() && self.are_devices_out(now, claim.own.all_devices) {
+            return Some(RetryDelay { retry_after: self.turn, is_next: false });
+        }
         let of_address = match claim.is_on_device() {
             true => None,
-            false => until(self.addresses.room(now, claim.address)),
+            false => until(self.addresses.room(now, claim.address)).max(self.until_of_site(now, claim)),
         };
         let of_pair = claim.stranger.and_then(|stranger| until(self.strangers.room(now, stranger.pair)));
         let of_turn = until(self.room_of(now, claim));
@@ -428,6 +427,11 @@ impl LoginThrottle {
         let is_new = claim.stranger.is_some_and(|stranger| stranger.turn == StrangerTurn::New);
         let is_next = is_new && of_pair.is_none() && of_address.is_none();
         Some(RetryDelay { retry_after: last.since(now), is_next })
+    }
+
+    /// When the delay of the site is over, where there is one. Nobody waits in line there: what is under way is counted with the network.
+    fn until_of_site(&self, now: Moment, claim: &AttemptOrigin) -> Option<Moment> {
+        claim.site.and_then(|site| until(self.sites.room(now, site)))
     }
 
     /// Whether somebody may come in at their user's count, and passes nobody who waits.
@@ -446,6 +450,11 @@ impl LoginThrottle {
         // Where turns differ, a delay that is there for one may be over for another.
         let is_full = spot.whose == CountedBy::User && self.users.is_full(now, spot.key);
         is_full || self.room(now, spot) == AttemptRoom::Full
+    }
+
+    /// Whether no device counts as the user's.
+    fn are_devices_out(&self, now: Moment, all_devices: u64) -> bool {
+        self.all_devices.taken(now, all_devices) > ALL_DEVICES_FAILURES_MAX
     }
 
     /// The room for an attempt at the count of its user.
@@ -475,10 +484,12 @@ impl LoginThrottle {
     fn room(&self, now: Moment, spot: BlockingCount) -> AttemptRoom {
         let table = match spot.whose {
             CountedBy::Address => &self.addresses,
+            CountedBy::Site => &self.sites,
             CountedBy::User => &self.users,
             CountedBy::Code => &self.codes,
             CountedBy::Known => &self.known,
             CountedBy::Device => &self.devices,
+            CountedBy::AllDevices => &self.all_devices,
             CountedBy::Stranger => &self.strangers,
         };
         table.room(now, spot.key)
@@ -487,10 +498,12 @@ impl LoginThrottle {
     fn table(&mut self, spot: BlockingCount) -> &mut CounterTable {
         match spot.whose {
             CountedBy::Address => &mut self.addresses,
+            CountedBy::Site => &mut self.sites,
             CountedBy::User => &mut self.users,
             CountedBy::Code => &mut self.codes,
             CountedBy::Known => &mut self.known,
             CountedBy::Device => &mut self.devices,
+            CountedBy::AllDevices => &mut self.all_devices,
             CountedBy::Stranger => &mut self.strangers,
         }
     }
@@ -514,19 +527,24 @@ impl LoginThrottle {
             let neighbours = self.keys.of_neighbours(user, address);
             [pair.stranger, neighbours].iter().for_each(|key| self.strangers.forgive_before(at, *key));
         }
-        let device =
-            |key: Option<u64>| key.filter(|key| self.devices.failures(now, *key) <= DEVICE_FAILURES_MAX);
+        let [passwords_on_devices, codes_on_devices] = self.keys.of_devices(user);
+        let device = |key: Option<u64>, all_devices| {
+            key.filter(|key| self.devices.failures(now, *key) <= DEVICE_FAILURES_MAX)
+                .filter(|_| !self.are_devices_out(now, all_devices))
+        };
         let by_password = UserCounts {
             unknown: BlockingCount::of(CountedBy::User, of_passwords),
             pair: pair.password,
             is_known: self.known.is_within(now, pair.password, self.known_for),
-            device: device(devices.map(|[password, _]| password)),
+            device: device(devices.map(|[password, _]| password), passwords_on_devices),
+            all_devices: passwords_on_devices,
         };
         let by_code = UserCounts {
             unknown: BlockingCount::of(CountedBy::Code, of_codes),
             pair: pair.code,
             is_known: self.known.is_within(now, pair.code, self.known_for),
-            device: device(devices.map(|[_, code]| code)),
+            device: device(devices.map(|[_, code]| code), codes_on_devices),
+            all_devices: codes_on_devices,
         };
         let (own, beside) = match proof {
             CredentialKind::Password => (by_password, None),
@@ -534,7 +552,8 @@ impl LoginThrottle {
         };
         let is_stranger = own.spot().whose == CountedBy::User;
         let stranger = is_stranger.then(|| self.stranger(now, user, address, (of_passwords, pair.stranger)));
-        AttemptOrigin { address: self.keys.of_address(network), own, beside, stranger }
+        let site = self.keys.of_site(address);
+        AttemptOrigin { address: self.keys.of_address(network), site, own, beside, stranger }
     }
 
     fn stranger(

@@ -120,14 +120,14 @@ impl LoginThrottle {
     }
 
     /// An operator forgives a user, here and everywhere. Others may have counted what this node has not.
-    pub(super) fn forgive_user(&mut self, now: Moment, counts: [BlockingCount; 2]) {
+    pub(super) fn forgive_user(&mut self, now: Moment, counts: [BlockingCount; 4]) {
         for spot in counts {
             self.table(spot).forgive(spot.key);
             if let Some(untold) = &mut self.untold {
                 untold.add(number(spot.whose) | FORGIVEN, spot.key);
             }
         }
-        let [of_passwords, _] = counts;
+        let [of_passwords, ..] = counts;
         self.remember_forgiven(now, of_passwords.key);
         if let Some(untold) = &mut self.untold {
             untold.add(BY_OPERATOR, of_passwords.key);
@@ -148,6 +148,9 @@ fn number(whose: CountedBy) -> u8 {
         CountedBy::Known => 4,
         CountedBy::Device => 5,
         CountedBy::Stranger => 6,
+        // 7 is an operator's.
+        CountedBy::AllDevices => 8,
+        CountedBy::Site => 9,
     }
 }
 
@@ -159,6 +162,8 @@ fn whose(number: u8) -> Option<CountedBy> {
         CountedBy::Known,
         CountedBy::Device,
         CountedBy::Stranger,
+        CountedBy::AllDevices,
+        CountedBy::Site,
     ];
     all.into_iter().find(|whose| self::number(*whose) == number)
 }

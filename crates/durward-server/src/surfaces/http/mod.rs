@@ -15,6 +15,12 @@ use http_body_util::Full;
 use hyper::Response;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use crate::base::settings::SurfaceSet;
+
+/// Said of what is there and not on the listener that was asked.
+pub(crate) const NOT_HERE: &str =
+    "this is not answered on this listener; see `[[listen]]` and `server.surfaces`";
+
 /// Answers are small and whole.
 pub(crate) type Answer = Response<Full<Bytes>>;
 
@@ -35,6 +41,8 @@ pub(crate) struct Call {
     pub(crate) client: SocketAddr,
     /// What the request is called in logs.
     pub(crate) id: String,
+    /// What is answered where they called.
+    pub(crate) surfaces: SurfaceSet,
 }
 
 /// Lists the methods there are.

@@ -237,7 +237,7 @@ async fn end_before(request: &BrowserRequest<'_>) {
 
 async fn step_up(request: &BrowserRequest<'_>, interaction: Interaction, session: &str) -> Answer {
     let code = request.parameters.get("code").unwrap_or_default();
-    match request.service.step_up(session, code, request.address).await {
+    match request.service.step_up_on(device(request.headers), session, code, request.address).await {
         Ok(granted) => with_session(request, interaction, &granted).await,
         Err(failed) => page(request, &interaction, Some(of_failed(&failed))),
     }

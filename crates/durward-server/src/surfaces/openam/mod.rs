@@ -26,17 +26,17 @@ mod version;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
-use durward_session::Service;
+use durward_session::{Administrator, Service};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 
-use crate::base::settings::OpenamSettings;
-use crate::surfaces::http::Answer;
+use crate::base::settings::{ListenSurface, OpenamSettings};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
+use crate::surfaces::http::{self, Answer};
 use answers::Refusal;
 use auth_id::AuthIds;
 use query::Query;
@@ -115,6 +115,8 @@ struct Call<'c> {
     query: Query,
     api_version: AcceptApiVersion,
     client: IpAddr,
+    /// Whether administrators are answered where it came.
+    is_administered: bool,
 }
 
 impl Surface {
@@ -140,7 +142,7 @@ impl Surface {
     }
 
     /// Answers one request.
-    pub(crate) async fn answer(&self, client: IpAddr, request: hyper::Request<Incoming>) -> Answer {
+    pub(crate) async fn answer(&self, from: &http::Call, request: hyper::Request<Incoming>) -> Answer {
         let (settings, bodies) = (&self.settings, &*self.bodies);
         let Some(Sessions { service, auth_ids }) = self.sessions.get() else {
             let message = "This server has no session service";
@@ -160,7 +162,8 @@ impl Surface {
             head,
             query,
             api_version: AcceptApiVersion::NEWEST,
-            client,
+            client: from.client.ip(),
+            is_administered: from.surfaces.has(ListenSurface::Administration),
         };
         let mut answer = match (RequestPath::find(&path, realms), api_version) {
             (RequestPath::Identity { form, operation }, _) => {
@@ -231,6 +234,14 @@ fn empty(status: StatusCode) -> Answer {
 }
 
 impl Call<'_> {
+    /// That a token's session is an administrator's, and that administrators are answered here.
+    async fn administrator(&self, token: &str) -> Result<Administrator, Refusal> {
+        if !self.is_administered {
+            return Err(Refusal::forbidden());
+        }
+        Ok(self.service.administrator(token).await?)
+    }
+
     /// The body, within its limit.
     async fn body(&self, body: Incoming) -> Result<Bytes, Refusal> {
         let limit = (self.settings.body_bytes_max, "openam.body_bytes_max");

@@ -56,7 +56,7 @@ async fn readable(call: &Call<'_>, realm: &str, name: &str) -> Result<Option<Acc
     let token = call.token().ok_or_else(Refusal::denied)?;
     let who = call.service.validate(token, Purpose::Look).await.map_err(Failed::from)?;
     let is_own = (who.user.realm(), who.user.subject()) == (realm, name);
-    if !is_own && !call.service.administrator(token).await?.may(realm) {
+    if !is_own && !call.administrator(token).await?.may(realm) {
         return Err(Refusal::forbidden());
     }
     let Ok(user) = User::new(realm, name) else { return Ok(None) };

@@ -170,7 +170,7 @@ async fn is_owner(call: &Call<'_>, who: &Who, token: &str) -> Result<bool, Refus
 
 async fn administering(call: &Call<'_>) -> Result<Administrator, Refusal> {
     let token = call.token().ok_or_else(Refusal::denied)?;
-    Ok(call.service.administrator(token).await?)
+    call.administrator(token).await
 }
 
 async fn administrator(call: &Call<'_>) -> Result<Administrator, Refusal> {

@@ -1,5 +1,7 @@
 //! JSON as SCIM has it: names of members are compared without case (RFC 7643, 2.1).
 
+use std::collections::{HashSet, VecDeque};
+
 use serde_json::{Map, Value};
 
 use super::error::ScimError;
@@ -77,7 +79,7 @@ pub(super) fn values(name: &str, value: &Value) -> Result<Vec<String>, ScimError
         Value::Array(items) => items.as_slice(),
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => &single,
     };
-    let mut values: Vec<String> = Vec::new();
+    let (mut values, mut seen) = (VecDeque::new(), HashSet::new());
     for item in items {
         let (said, is_primary) = match item {
             Value::Object(members) => {
@@ -91,12 +93,16 @@ pub(super) fn values(name: &str, value: &Value) -> Result<Vec<String>, ScimError
             }
         };
         let Some(text) = text(&format!("{name}.value"), said)? else { continue };
-        if values.contains(&text) {
+        if !seen.insert(text.clone()) {
             continue;
         }
-        values.insert(if is_primary { 0 } else { values.len() }, text);
+        if is_primary {
+            values.push_front(text);
+        } else {
+            values.push_back(text);
+        }
     }
-    Ok(values)
+    Ok(values.into())
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ use super::ids;
 /// Where addresses of mail are.
 pub(super) const MAIL: &str = "mail";
 
+/// How many values an attribute may be given: nobody has more addresses, and each is compared with each.
+const VALUES_MAX: usize = 100;
+
 /// Attributes with one text: how SCIM calls them, in small letters, and how the account does, as directories of people do.
 pub(super) const TEXTS: [(&str, &str); 5] = [
     ("externalid", "externalId"),
@@ -165,6 +168,9 @@ fn of_name(op: Op, value: Option<&Value>) -> Result<Vec<Edit>, ScimError> {
 /// Of addresses, the kind is not kept: all are of work, and the first is the primary one.
 fn of_mail(op: Op, filter: &[Clause], value: Option<&Value>) -> Result<Vec<Edit>, ScimError> {
     let said = value.map(|value| values("emails", value)).transpose()?;
+    if said.as_ref().is_some_and(|said| said.len() > VALUES_MAX) {
+        return Err(too_many_values());
+    }
     let of_filter =
         |name: &str| filter.iter().find(|clause| clause.name == name).map(|clause| clause.value.clone());
     if let Some(one) = of_filter("value") {
@@ -198,17 +204,28 @@ pub(super) fn apply(edits: &[Edit], id: &str, account: &mut Account) {
             Edit::Password(_) => {}
             Edit::Values(name, values) => set(&mut account.attributes, name, values.clone()),
             Edit::AddValues(name, values) => {
-                let mut all = of(account, name);
-                all.extend(values.iter().filter(|value| !of(account, name).contains(value)).cloned());
+                let mut all = account.attributes.remove(*name).unwrap_or_default();
+                for value in values {
+                    // One more than there may be is there to be refused.
+                    if all.len() <= VALUES_MAX && !all.contains(value) {
+                        all.push(value.clone());
+                    }
+                }
                 set(&mut account.attributes, name, all);
             }
             Edit::RemoveValues(name, values) => {
-                let mut all = of(account, name);
+                let mut all = account.attributes.remove(*name).unwrap_or_default();
                 all.retain(|value| !values.contains(value));
                 set(&mut account.attributes, name, all);
             }
             Edit::First(name, value) => {
-                let rest = of(account, name).into_iter().skip(1).filter(|other| other != value);
+                let rest = account
+                    .attributes
+                    .remove(*name)
+                    .unwrap_or_default()
+                    .into_iter()
+                    .skip(1)
+                    .filter(|other| other != value);
                 let all = std::iter::once(value.clone()).chain(rest).collect();
                 set(&mut account.attributes, name, all);
             }
@@ -217,6 +234,18 @@ pub(super) fn apply(edits: &[Edit], id: &str, account: &mut Account) {
     if account.subject != before {
         account.attributes.insert(ids::ATTRIBUTE.to_owned(), vec![id.to_owned()]);
     }
+}
+
+/// That the edits give an account no more values of an attribute than it may have. What it has already is no fault of theirs.
+pub(super) fn check_values(edits: &[Edit], account: &Account) -> Result<(), ScimError> {
+    let mut after = account.clone();
+    apply(edits, "", &mut after);
+    let count = |account: &Account| account.attributes.get(MAIL).map_or(0, Vec::len);
+    if count(&after) > VALUES_MAX.max(count(account)) { Err(too_many_values()) } else { Ok(()) }
+}
+
+fn too_many_values() -> ScimError {
+    ScimError::bad("invalidValue", format!("`emails` would have more than {VALUES_MAX} values"))
 }
 
 /// The new password, where there is one.

@@ -73,6 +73,7 @@ impl From<AccountFailed> for ScimError {
             AccountFailed::NotKept
             | AccountFailed::HasSecondStep
             | AccountFailed::NoSecondStep
+            | AccountFailed::CodeNeeded
             | AccountFailed::NoEnrolment => ScimError::new(StatusCode::CONFLICT, detail),
         }
     }

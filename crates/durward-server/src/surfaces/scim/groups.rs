@@ -3,7 +3,7 @@
 //! A group is nothing but its name: one without members is not listed, and has an id all the same, which is made of the name. So a client
 //! that makes a group first and fills it later finds it on every node and after a restart; and the name of a group cannot be changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -23,12 +23,31 @@ pub(super) const SCHEMA: &str = "urn:ietf:params:scim:schemas:core:2.0:Group";
 /// The longest name of a group, in bytes.
 const NAME_LENGTH_MAX: usize = 255;
 
-/// One change of who is in a group. Members are named by the names of users.
-#[derive(Debug)]
-enum MemberEdit {
-    Add(BTreeSet<String>),
-    Remove(BTreeSet<String>),
-    RemoveAll,
+/// Who is in a group after a request. Users are named by their ids.
+#[derive(Debug, Default)]
+struct Membership {
+    /// Whether those who are not named leave it.
+    others_leave: bool,
+    /// Whether those who are named are in it.
+    named: BTreeMap<String, bool>,
+    /// Whoever joins must be somebody.
+    joined: BTreeSet<String>,
+}
+
+impl Membership {
+    fn join(&mut self, ids: Vec<String>) {
+        self.joined.extend(ids.iter().cloned());
+        self.named.extend(ids.into_iter().map(|id| (id, true)));
+    }
+
+    fn leave(&mut self, ids: Vec<String>) {
+        self.named.extend(ids.into_iter().map(|id| (id, false)));
+    }
+
+    fn all_leave(&mut self) {
+        self.others_leave = true;
+        self.named.clear();
+    }
 }
 
 /// Finds groups, or makes one.
@@ -39,25 +58,27 @@ pub(super) async fn all(request: &ScimRequest<'_>) -> Answered {
 /// Returns, replaces, changes or removes the group of an id.
 pub(super) async fn one(request: &ScimRequest<'_>) -> Answered {
     let name = name_of(&request.id).ok_or_else(|| ScimError::not_found(&request.id))?;
-    let edits = match request.method {
+    let mut members = Membership::default();
+    match request.method {
         Method::PUT => {
             let object = request.object()?;
             keeps_its_name(&name, object.get("displayname"))?;
-            of_resource(request, &object).await?
+            members = of_resource(&object)?;
         }
         Method::PATCH => {
-            let edits = of_operations(request, &name, &patch::operations(&request.object()?)?).await?;
-            change(request, &name, edits).await?;
+            let members = of_operations(&name, &patch::operations(&request.object()?)?)?;
+            change(request, &name, members).await?;
             // Large groups are changed a member at a time: they are not sent back for each.
             return Ok(no_content());
         }
         Method::DELETE => {
-            change(request, &name, vec![MemberEdit::RemoveAll]).await?;
+            members.all_leave();
+            change(request, &name, members).await?;
             return Ok(no_content());
         }
         _ => return ok(&request.narrowed(resource(request, &name).await?)),
-    };
-    change(request, &name, edits).await?;
+    }
+    change(request, &name, members).await?;
     ok(&request.narrowed(resource(request, &name).await?))
 }
 
@@ -99,109 +120,95 @@ async fn create(request: &ScimRequest<'_>) -> Answered {
     if request.service.accounts().groups(&request.by, request.realm()).await?.contains(&name) {
         return Err(ScimError::taken("there is a group of this name already"));
     }
-    let edits = of_resource(request, &object).await?;
-    change(request, &name, edits).await?;
+    change(request, &name, of_resource(&object)?).await?;
     Ok(created(&request.narrowed(resource(request, &name).await?)))
 }
 
 /// The members that a whole resource says, in the place of all that there are.
-async fn of_resource(
-    request: &ScimRequest<'_>,
-    object: &Map<String, Value>,
-) -> Result<Vec<MemberEdit>, ScimError> {
-    let members = object.get("members").unwrap_or(&Value::Null);
-    Ok(vec![MemberEdit::RemoveAll, MemberEdit::Add(named(request, members).await?)])
+fn of_resource(object: &Map<String, Value>) -> Result<Membership, ScimError> {
+    let mut members = Membership::default();
+    members.all_leave();
+    members.join(values("members", object.get("members").unwrap_or(&Value::Null))?);
+    Ok(members)
 }
 
-async fn of_operations(
-    request: &ScimRequest<'_>,
-    name: &str,
-    operations: &[Operation],
-) -> Result<Vec<MemberEdit>, ScimError> {
-    let mut edits = Vec::new();
+fn of_operations(name: &str, operations: &[Operation]) -> Result<Membership, ScimError> {
+    let mut all = Membership::default();
     for Operation { op, path, value } in operations {
         let value = value.as_ref();
         match (path, value) {
-            (Some(path), value) => edits.extend(of_path(request, name, *op, path, value).await?),
+            (Some(path), value) => of_path(&mut all, name, *op, path, value)?,
             (None, Some(Value::Object(members))) => {
                 for (part, value) in members {
                     if !matches!(part.as_str(), "id" | "schemas" | "meta") {
-                        edits.extend(of_path(request, name, *op, &Path::read(part)?, Some(value)).await?);
+                        of_path(&mut all, name, *op, &Path::read(part)?, Some(value))?;
                     }
                 }
             }
             (None, _) => {}
         }
     }
-    Ok(edits)
+    Ok(all)
 }
 
-async fn of_path(
-    request: &ScimRequest<'_>,
+fn of_path(
+    members: &mut Membership,
     name: &str,
     op: Op,
     path: &Path,
     value: Option<&Value>,
-) -> Result<Vec<MemberEdit>, ScimError> {
+) -> Result<(), ScimError> {
     match (path.name.as_str(), op) {
-        ("members", Op::Remove) => removed(request, path, value).await,
+        ("members", Op::Remove) => leaving(members, path, value),
         ("members", Op::Add | Op::Replace) => {
-            let added = MemberEdit::Add(named(request, value.unwrap_or(&Value::Null)).await?);
-            Ok(if op == Op::Replace { vec![MemberEdit::RemoveAll, added] } else { vec![added] })
+            if op == Op::Replace {
+                members.all_leave();
+            }
+            members.join(values("members", value.unwrap_or(&Value::Null))?);
+            Ok(())
         }
-        ("displayname", Op::Add | Op::Replace) => {
-            keeps_its_name(name, value)?;
-            Ok(Vec::new())
-        }
+        ("displayname", Op::Add | Op::Replace) => keeps_its_name(name, value),
         // It is not kept.
-        ("externalid", _) => Ok(Vec::new()),
+        ("externalid", _) => Ok(()),
         ("displayname", Op::Remove) => Err(ScimError::bad("mutability", "`displayName` cannot be removed")),
         (other, _) => Err(ScimError::bad("invalidPath", format!("there is no attribute `{other}`"))),
     }
 }
 
 /// Those of the brackets, else those of the value, else all. Whoever is nobody is in no group.
-async fn removed(
-    request: &ScimRequest<'_>,
-    path: &Path,
-    value: Option<&Value>,
-) -> Result<Vec<MemberEdit>, ScimError> {
-    let in_brackets: Vec<String> = path.filter.iter().map(|clause| clause.value.clone()).collect();
+fn leaving(members: &mut Membership, path: &Path, value: Option<&Value>) -> Result<(), ScimError> {
     if path.filter.iter().any(|clause| clause.name != "value") {
         return Err(ScimError::bad("invalidPath", "members are named by `members[value eq \"ID\"]`"));
     }
-    let said = match value {
-        _ if !in_brackets.is_empty() => in_brackets,
-        None | Some(Value::Null) => return Ok(vec![MemberEdit::RemoveAll]),
-        Some(value) => values("members", value)?,
-    };
-    let found = ids::found(request, &said.into_iter().collect()).await?;
-    Ok(vec![MemberEdit::Remove(found.into_iter().map(|(_, account)| account.subject).collect())])
+    let in_brackets = path.filter.iter().map(|clause| clause.value.clone());
+    match value {
+        _ if !path.filter.is_empty() => members.leave(in_brackets.collect()),
+        None | Some(Value::Null) => members.all_leave(),
+        Some(value) => members.leave(values("members", value)?),
+    }
+    Ok(())
 }
 
-/// The names of the users of these ids.
-async fn named(request: &ScimRequest<'_>, members: &Value) -> Result<BTreeSet<String>, ScimError> {
-    let said: BTreeSet<String> = values("members", members)?.into_iter().collect();
-    if said.is_empty() {
-        return Ok(BTreeSet::new());
-    }
-    let found = ids::found(request, &said).await?;
-    if let Some(nobody) = said.iter().find(|id| !found.iter().any(|(other, _)| other == *id)) {
+/// Makes the changes of all users they are about, together. Ids are looked up once for all of them.
+async fn change(request: &ScimRequest<'_>, group: &str, members: Membership) -> Result<(), ScimError> {
+    let Membership { others_leave, named, joined } = members;
+    let wanted: BTreeSet<String> = named.keys().chain(&joined).cloned().collect();
+    let found = if wanted.is_empty() { Vec::new() } else { ids::found(request, &wanted).await? };
+    let there: BTreeSet<&String> = found.iter().map(|(id, _)| id).collect();
+    if let Some(nobody) = joined.iter().find(|id| !there.contains(id)) {
         return Err(ScimError::bad("invalidValue", format!("there is no user `{nobody}`")));
     }
-    Ok(found.into_iter().map(|(_, account)| account.subject).collect())
-}
-
-/// Makes the edits of all users they are about, together.
-async fn change(request: &ScimRequest<'_>, group: &str, edits: Vec<MemberEdit>) -> Result<(), ScimError> {
+    let of_user = found.iter().filter_map(|(id, account)| {
+        let joins = *named.get(id)?;
+        Some((account.subject.clone(), (joins, ids::same(account))))
+    });
+    let of_user: BTreeMap<String, _> = of_user.collect();
     let group = group.to_owned();
     let change = move |account: &Account| {
         let was_in = account.groups.contains(&group);
-        let is_in = edits.iter().fold(was_in, |is_in, edit| match edit {
-            MemberEdit::Add(users) => is_in || users.contains(&account.subject),
-            MemberEdit::Remove(users) => is_in && !users.contains(&account.subject),
-            MemberEdit::RemoveAll => false,
-        });
+        // Who has the name now may be somebody else than who was found.
+        let meant = of_user.get(&account.subject).filter(|(_, is_same)| is_same(account));
+        let is_in = meant.map_or(was_in && !others_leave, |(joins, _)| *joins);
         (is_in != was_in).then(|| {
             let mut after = account.clone();
             after.groups.retain(|other| *other != group);

@@ -59,7 +59,8 @@ pub(super) async fn of(request: &ScimRequest<'_>, accounts: &[Account]) -> Resul
     } else {
         select(request, move |account| kept(account).is_some_and(|id| first.contains(id))).await?
     };
-    let is_taken = |id: &String| taken.iter().any(|account| kept(account) == Some(id));
+    let taken: BTreeSet<&String> = taken.iter().filter_map(kept).collect();
+    let is_taken = |id: &String| taken.contains(id);
     let id = |account: &Account| {
         let first = || Some(made(account, Made::First)).filter(|id| !is_taken(id));
         kept(account).cloned().or_else(first).unwrap_or_else(|| made(account, Made::Second))
@@ -93,6 +94,12 @@ pub(super) async fn find(request: &ScimRequest<'_>, id: &str) -> Result<Account,
     let found = found(request, &BTreeSet::from([id.to_owned()])).await?;
     let account = found.into_iter().next().map(|(_, account)| account);
     account.ok_or_else(|| ScimError::not_found(id))
+}
+
+/// Whether an account of the same name is still of the user who was found: not of somebody who was given the name meanwhile.
+pub(super) fn same(found: &Account) -> impl Fn(&Account) -> bool + Send + Sync + use<> {
+    let id = kept(found).cloned();
+    move |account| kept(account) == id.as_ref()
 }
 
 /// The name of a user who was found.

@@ -27,7 +27,8 @@ pub(super) async fn one(request: &ScimRequest<'_>) -> Answered {
         Method::PUT => edits::of_resource(&request.object()?)?,
         Method::PATCH => patch::edits(&patch::operations(&request.object()?)?)?,
         Method::DELETE => {
-            request.service.accounts().remove(&request.by, &ids::user(&account)?).await?;
+            let (user, is_meant) = (ids::user(&account)?, ids::same(&account));
+            request.service.accounts().remove_if(&request.by, &user, is_meant).await?;
             return Ok(no_content());
         }
         _ => return ok(&request.narrowed(resource(&account, &request.id))),
@@ -100,6 +101,7 @@ async fn create(request: &ScimRequest<'_>) -> Answered {
     let user = User::new(request.realm(), &name)
         .map_err(|error| ScimError::bad("invalidValue", error.to_string()))?;
     let (mut account, id) = (Account::new(&user), ids::new()?);
+    edits::check_values(&edits, &account)?;
     edits::apply(&edits, &id, &mut account);
     account.attributes.insert(ids::ATTRIBUTE.to_owned(), vec![id.clone()]);
     let is_like = move |other: &Account| is_same_name(&other.subject, &name);
@@ -114,18 +116,15 @@ async fn change(
     account: &Account,
     edits: Vec<Edit>,
 ) -> Result<Account, ScimError> {
-    let renamed = edits::user_name(&edits).filter(|name| *name != account.subject);
-    if let Some(name) = renamed.map(str::to_owned) {
-        let own = account.subject.clone();
-        let is_like = move |other: &Account| other.subject != own && is_same_name(&other.subject, &name);
-        if !ids::select(request, is_like).await?.is_empty() {
-            return Err(ScimError::taken("there is a user of this name already"));
-        }
-    }
+    edits::check_values(&edits, account)?;
+    let name = edits::user_name(&edits).map(str::to_owned);
+    let is_like =
+        move |other: &Account| name.as_deref().is_some_and(|name| is_same_name(&other.subject, name));
     let (user, id) = (ids::user(account)?, request.id.clone());
     let password = edits::password(&edits).map(str::to_owned);
     let apply = move |account: &mut Account| edits::apply(&edits, &id, account);
-    Ok(request.service.accounts().change(&request.by, &user, password.as_deref(), apply).await?)
+    let (accounts, is_meant) = (request.service.accounts(), ids::same(account));
+    Ok(accounts.change_if(&request.by, &user, password.as_deref(), is_meant, is_like, apply).await?)
 }
 
 /// Where the user of an id is.

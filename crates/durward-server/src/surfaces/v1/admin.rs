@@ -6,6 +6,8 @@ use serde::Deserialize;
 
 use super::sessions::{Done, SessionList, SessionView};
 use super::{Answered, ApiRequest, failed, ok, session_id, user};
+use crate::base::settings::ListenSurface;
+use crate::surfaces::http::NOT_HERE;
 use crate::surfaces::http::problem::Problem;
 
 /// Whose sessions.
@@ -31,7 +33,11 @@ struct RevokeBody {
     everybody: bool,
 }
 
+/// The administrator who calls, where their calls are answered at all: what the owner of a session may do too is on other listeners besides.
 pub(super) async fn administrator(request: &ApiRequest<'_>) -> Result<Administrator, Problem> {
+    if !request.call.surfaces.has(ListenSurface::Administration) {
+        return Err(Problem::new(StatusCode::NOT_FOUND, NOT_HERE));
+    }
     request.service.administrator(request.token()?).await.map_err(|why| failed(&why))
 }
 

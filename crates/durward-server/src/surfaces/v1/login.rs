@@ -65,7 +65,7 @@ pub(super) async fn login(request: &ApiRequest<'_>) -> Answered {
         address: request.call.client.ip(),
         properties: Properties::new(),
         wanted: Wanted::Session,
-        device: shown(request, device),
+        device: request.device(device.as_deref()).map(str::to_owned),
     };
     told(request, request.service.login(login_request).await, cookie)
 }
@@ -73,17 +73,10 @@ pub(super) async fn login(request: &ApiRequest<'_>) -> Answered {
 pub(super) async fn code(request: &ApiRequest<'_>) -> Answered {
     let CodeBody { challenge, code, cookie, device } = request.read()?;
     let address = request.call.client.ip();
-    let device = shown(request, device);
-    let login = request
-        .service
-        .answer_challenge_on(device.as_deref(), &challenge, &code, address, Properties::new())
-        .await;
+    let device = request.device(device.as_deref());
+    let login =
+        request.service.answer_challenge_on(device, &challenge, &code, address, Properties::new()).await;
     told(request, login, cookie)
-}
-
-/// The proof of the device: in the body, else in its cookie.
-fn shown(request: &ApiRequest<'_>, device: Option<String>) -> Option<String> {
-    device.or_else(|| cookies::device(request.headers).map(str::to_owned))
 }
 
 fn told(request: &ApiRequest<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> Answered {

@@ -29,7 +29,7 @@ use self::object::Object;
 use crate::base::settings::IdentitySettings;
 use crate::base::settings::words::{BODY, in_our_words};
 use crate::surfaces::http::body::Bodies;
-use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
+use crate::surfaces::http::cookies::{self, Cookies, is_of_other_site};
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Call, Form, text_of};
 
@@ -225,6 +225,11 @@ impl ApiRequest<'_> {
                 Ok((token, Way::Cookie))
             }
         }
+    }
+
+    /// The proof of the device: in the body, else in its cookie.
+    fn device<'d>(&'d self, said: Option<&'d str>) -> Option<&'d str> {
+        said.or_else(|| cookies::device(self.headers))
     }
 
     /// Whether a call by cookie may be its user's doing.

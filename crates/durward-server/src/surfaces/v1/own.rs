@@ -1,5 +1,6 @@
 //! What users change of their own account: the password, and the second step.
 
+use durward_session::AccountHolder;
 use hyper::StatusCode;
 use hyper::header;
 use serde::{Deserialize, Serialize};
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::sessions::{Done, no_cookie};
 use super::users::{no_parameters, of_account};
 use super::{Answered, ApiRequest, Way, in_words, json, ok};
+use crate::surfaces::http::Answer;
 
 /// What devices call codes of this server.
 const ISSUER: &str = "durward";
@@ -16,12 +18,19 @@ const ISSUER: &str = "durward";
 struct PasswordBody {
     old_password: String,
     new_password: String,
+    /// Of the second step.
+    #[serde(default)]
+    code: Option<String>,
+    #[serde(default)]
+    device: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EnrolBody {
     password: String,
+    #[serde(default)]
+    device: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -29,12 +38,16 @@ struct EnrolBody {
 struct ConfirmBody {
     enrolment: String,
     code: String,
+    #[serde(default)]
+    device: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CodeBody {
     code: String,
+    #[serde(default)]
+    device: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -60,14 +73,22 @@ struct RecoveryView {
 
 pub(super) async fn password(request: &ApiRequest<'_>) -> Answered {
     no_parameters(request)?;
-    let PasswordBody { old_password, new_password } = request.read()?;
+    let PasswordBody { old_password, new_password, code, device } = request.read()?;
     let (token, way) = request.shown()?;
-    let (accounts, address) = (request.service.accounts(), request.call.client.ip());
-    let changed = accounts.change_own_password(token, &old_password, &new_password, address).await;
+    let accounts = request.service.accounts();
+    let holder = holder(request, token, device.as_deref());
+    let changed = accounts.change_own_password(holder, &old_password, &new_password, code.as_deref()).await;
     changed.map_err(|why| of_account(&why))?;
-    let mut answer = json(StatusCode::OK, &Done { done: true });
+    without_session(request, way, json(StatusCode::OK, &Done { done: true }))
+}
+
+fn holder<'h>(request: &'h ApiRequest<'_>, token: &'h str, device: Option<&'h str>) -> AccountHolder<'h> {
+    AccountHolder { token, device: request.device(device), address: request.call.client.ip() }
+}
+
+/// The answer to a change that ended the session it was made with.
+fn without_session(request: &ApiRequest<'_>, way: Way, mut answer: Answer) -> Answered {
     if way == Way::Cookie {
-        // Its session is over.
         answer.headers_mut().append(header::SET_COOKIE, no_cookie(request)?);
     }
     Ok(answer)
@@ -82,9 +103,10 @@ pub(super) async fn second_step(request: &ApiRequest<'_>) -> Answered {
 
 pub(super) async fn enrol(request: &ApiRequest<'_>) -> Answered {
     no_parameters(request)?;
-    let EnrolBody { password } = request.read()?;
-    let (accounts, address) = (request.service.accounts(), request.call.client.ip());
-    let begun = accounts.begin_second_step(request.token()?, &password, address).await;
+    let EnrolBody { password, device } = request.read()?;
+    let accounts = request.service.accounts();
+    let begun =
+        accounts.begin_second_step(holder(request, request.token()?, device.as_deref()), &password).await;
     let begun = begun.map_err(|why| of_account(&why))?;
     ok(&EnrolmentView {
         enrolment: &begun.enrolment,
@@ -96,17 +118,21 @@ pub(super) async fn enrol(request: &ApiRequest<'_>) -> Answered {
 
 pub(super) async fn confirm(request: &ApiRequest<'_>) -> Answered {
     no_parameters(request)?;
-    let ConfirmBody { enrolment, code } = request.read()?;
-    let (accounts, address) = (request.service.accounts(), request.call.client.ip());
-    let confirmed = accounts.confirm_second_step(request.token()?, &enrolment, &code, address).await;
-    ok(&RecoveryView { recovery_codes: confirmed.map_err(|why| of_account(&why))? })
+    let ConfirmBody { enrolment, code, device } = request.read()?;
+    let accounts = request.service.accounts();
+    let (token, way) = request.shown()?;
+    let holder = holder(request, token, device.as_deref());
+    let confirmed = accounts.confirm_second_step(holder, &enrolment, &code).await;
+    let recovery_codes = confirmed.map_err(|why| of_account(&why))?;
+    without_session(request, way, json(StatusCode::OK, &RecoveryView { recovery_codes }))
 }
 
 pub(super) async fn remove(request: &ApiRequest<'_>) -> Answered {
     no_parameters(request)?;
-    let CodeBody { code } = request.read()?;
-    let (accounts, address) = (request.service.accounts(), request.call.client.ip());
-    let removed = accounts.remove_second_step(request.token()?, &code, address).await;
+    let CodeBody { code, device } = request.read()?;
+    let accounts = request.service.accounts();
+    let (token, way) = request.shown()?;
+    let removed = accounts.remove_second_step(holder(request, token, device.as_deref()), &code).await;
     removed.map_err(|why| of_account(&why))?;
-    ok(&Done { done: true })
+    without_session(request, way, json(StatusCode::OK, &Done { done: true }))
 }

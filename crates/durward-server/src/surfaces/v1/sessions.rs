@@ -8,6 +8,7 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
 use serde::{Deserialize, Serialize};
 
+use super::admin::administrator;
 use super::object::Object;
 use super::{Answered, ApiRequest, GrantedView, Way, failed, in_words, json, ok, session_id};
 use crate::surfaces::http::problem::Problem;
@@ -186,12 +187,15 @@ pub(super) async fn refresh(request: &ApiRequest<'_>) -> Answered {
 #[serde(deny_unknown_fields)]
 struct StepUpBody {
     code: String,
+    #[serde(default)]
+    device: Option<String>,
 }
 
 pub(super) async fn step_up(request: &ApiRequest<'_>) -> Answered {
-    let StepUpBody { code } = request.read()?;
+    let StepUpBody { code, device } = request.read()?;
     let (token, way) = request.shown()?;
-    let granted = request.service.step_up(token, &code, request.call.client.ip()).await;
+    let (device, address) = (request.device(device.as_deref()), request.call.client.ip());
+    let granted = request.service.step_up_on(device, token, &code, address).await;
     let granted = granted.map_err(|why| failed(&why))?;
     request.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted)
 }
@@ -223,7 +227,7 @@ pub(super) async fn properties(request: &ApiRequest<'_>) -> Answered {
         let granted = request.service.set_properties(token, &changes).await.map_err(|why| failed(&why))?;
         return request.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted);
     };
-    let administrator = request.service.administrator(token).await.map_err(|why| failed(&why))?;
+    let administrator = administrator(request).await?;
     let (user, id) = (super::user(&realm, &user)?, session_id(&session)?);
     let done = request.service.set_properties_of(&administrator, &user, id, &changes).await;
     done.map_err(|why| failed(&why))?;

@@ -262,7 +262,9 @@ pub(super) fn of_account(why: &AccountFailed) -> Problem {
     let status = match why {
         AccountFailed::Failed(why) => return failed(why),
         // The token was right: it is not for the client to log in again.
-        AccountFailed::Refused(durward_session::Refused::Wrong) => StatusCode::FORBIDDEN,
+        AccountFailed::Refused(durward_session::Refused::Wrong) | AccountFailed::CodeNeeded => {
+            StatusCode::FORBIDDEN
+        }
         AccountFailed::Refused(why) => return refused(why),
         AccountFailed::Contended => return Problem::unavailable(why.to_string()),
         AccountFailed::NoUser => StatusCode::NOT_FOUND,

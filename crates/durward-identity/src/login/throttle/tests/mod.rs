@@ -121,6 +121,25 @@ fn guessing_at_many_names_from_one_network_is_slowed_down() {
     assert!(tried <= 26, "{tried}");
 }
 
+/// One customer has 65,536 networks of 64 bits.
+#[test]
+fn guessing_at_many_names_from_many_networks_of_one_site_is_slowed_down() {
+    let mut throttle = defaults();
+    let from = |site: u128, network: u128| {
+        IpAddr::from(Ipv6Addr::from_bits((0x2001_0db8_u128 << 96) | (site << 80) | (network << 64)))
+    };
+    let tried = (0..2_000_u32)
+        .filter(|number| {
+            let user = user(&format!("user{number}"));
+            guess(&mut throttle, at(u64::from(number / 200)), &user, from(1, (*number).into())).is_ok()
+        })
+        .count();
+    assert!((200..=206).contains(&tried), "{tried}");
+    assert!(guess(&mut throttle, at(10), &anna(), from(2, 0)).is_ok(), "another site");
+    let device = Some(DeviceId([1; 16]));
+    let _ = go(throttle.attempt_on(at(10), CredentialKind::Password, &anna(), from(1, 0), device));
+}
+
 #[test]
 fn guesses_at_once_are_as_few_as_one_after_the_other() {
     let mut throttle = defaults();
