@@ -123,6 +123,16 @@ fn parts_of_a_subscription_and_keys_of_an_object_that_come_twice_are_refused() {
     assert!(count(&[&id[..], &empty[..], &empty[..]].concat()).is_err());
 }
 
+/// An object whose only key is not UTF-8, and has a value that is undefined: of both readers, the quick one did not look at the key.
+#[test]
+fn keys_of_undefined_values_are_read_all_the_same() {
+    let bytes = b"\x1a\x0b\x32\x09\x0a\x07\x0a\x01\xe4\x12\x02\x50\x01";
+    assert!(read_subscription(bytes, &LIMITS).is_err());
+    assert!(protobuf::read_raw(bytes, &LIMITS).is_none());
+    let bytes = b"\x1a\x0b\x32\x09\x0a\x07\x0a\x01\x61\x12\x02\x50\x01";
+    assert!(protobuf::read_raw(bytes, &LIMITS).is_some());
+}
+
 #[test]
 fn values_of_every_kind_come_through() {
     let cases: [(&[u8], &str); 8] = [

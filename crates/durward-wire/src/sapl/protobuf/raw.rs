@@ -88,9 +88,10 @@ fn put_entry<'b>(
     else {
         return Err(Unread);
     };
+    let key = key.text()?;
     let value = read_value(held.bytes()?, budget, 2)?;
     if !matches!(value, RawValue::Value(Value::Undefined)) {
-        raw.put_key(element, key.text()?, value)?;
+        raw.put_key(element, key, value)?;
     }
     Ok(())
 }
