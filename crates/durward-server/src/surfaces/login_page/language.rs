@@ -1,8 +1,10 @@
 //! A language: its texts, out of a file.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use super::file::Source;
@@ -39,24 +41,18 @@ macro_rules! texts {
             $(pub(super) $key: Text,)+
         }
 
-        /// The same, as far as a file says them.
-        #[derive(Debug, Default, Deserialize)]
-        #[serde(deny_unknown_fields, default)]
-        struct LanguageFile {
-            direction: Option<Direction>,
-            $($key: Option<Spanned<String>>,)+
-            scopes: BTreeMap<String, Spanned<String>>,
-        }
-
         /// The keys of all texts.
         #[cfg(test)]
         pub(super) const KEYS: &[&str] = &[$(stringify!($key)),+];
 
+        /// The names that a file may hold.
+        const NAMES: &[&str] = &["direction", "scopes", $(stringify!($key)),+];
+
         impl Texts {
             fn read(file: &LanguageFile, base: &Texts, reader: &mut Reader<'_>) -> Result<Texts, ConfigError> {
-                Ok(Texts {
-                    $($key: reader.text(stringify!($key), file.$key.as_ref(), &base.$key, &[$(Hole::$hole),*])?,)+
-                })
+                let mut texts = Texts::default();
+                $(texts.$key = reader.text(stringify!($key), file, &base.$key, &[$(Hole::$hole),*])?;)+
+                Ok(texts)
             }
         }
     };
@@ -121,6 +117,55 @@ texts! {
     links [];
 }
 
+/// A language as far as a file says it. Its reader is written by hand: a derived one for so many fields takes the compiler seconds.
+#[derive(Debug, Default)]
+struct LanguageFile {
+    direction: Option<Direction>,
+    texts: BTreeMap<&'static str, Spanned<String>>,
+    scopes: BTreeMap<String, Spanned<String>>,
+}
+
+/// A name that a file may hold.
+struct Name(&'static str);
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = NAMES.iter().find(|known| **known == name);
+        known.map(|known| Name(known)).ok_or_else(|| D::Error::unknown_field(&name, NAMES))
+    }
+}
+
+impl<'de> Deserialize<'de> for LanguageFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LanguageFile, D::Error> {
+        deserializer.deserialize_map(LanguageVisitor)
+    }
+}
+
+struct LanguageVisitor;
+
+impl<'de> Visitor<'de> for LanguageVisitor {
+    type Value = LanguageFile;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a language")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LanguageFile, A::Error> {
+        let mut file = LanguageFile::default();
+        while let Some(Name(name)) = map.next_key()? {
+            match name {
+                "direction" => file.direction = Some(map.next_value()?),
+                "scopes" => file.scopes = map.next_value()?,
+                _ => {
+                    file.texts.insert(name, map.next_value()?);
+                }
+            }
+        }
+        Ok(file)
+    }
+}
+
 /// Texts, and scopes in words.
 #[derive(Clone, Debug)]
 pub(super) struct Language {
@@ -148,14 +193,18 @@ impl Reader<'_> {
     fn text(
         &mut self,
         key: &str,
-        said: Option<&Spanned<String>>,
+        file: &LanguageFile,
         base: &Text,
         holes: &[Hole],
     ) -> Result<Text, ConfigError> {
-        let Some(said) = said else {
+        let Some(said) = file.texts.get(key) else {
             self.missing.push(key.to_owned());
             return Ok(self.said_otherwise(base));
         };
+        self.parse(key, said, holes)
+    }
+
+    fn parse(&self, key: &str, said: &Spanned<String>, holes: &[Hole]) -> Result<Text, ConfigError> {
         let wrong = |error: TextError| self.source.wrong_at(said.span().start, format!("`{key}` {error}"));
         Text::parse(said.get_ref(), holes).map_err(wrong)
     }
@@ -184,7 +233,7 @@ impl Language {
         let texts = Texts::read(&file, base.map_or(&nothing, |base| &base.texts), &mut reader)?;
         let mut scopes = BTreeMap::new();
         for (scope, said) in &file.scopes {
-            let text = reader.text(&format!("scopes.{scope}"), Some(said), &Text::default(), &[])?;
+            let text = reader.parse(&format!("scopes.{scope}"), said, &[])?;
             scopes.insert(scope.clone(), text);
         }
         for (scope, text) in base.iter().flat_map(|base| &base.scopes) {
