@@ -23,7 +23,7 @@ pub use access::auth::{SecretDigestError, digest_of_secret};
 pub use access::issued::KeyStore;
 pub use access::sessions::start_sessions;
 pub use base::Clock;
-pub use base::log::{LogError, LogHandle, start_log};
+pub use base::log::{LineWriter, LogError, LogHandle, start_log, start_log_on};
 pub use base::settings::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings, ClientGrant, ConfigError,

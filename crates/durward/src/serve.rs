@@ -8,13 +8,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use durward_pdp::{Algorithm, IndexKind};
-#[cfg(feature = "opcua")]
-use durward_server::Listeners;
-use durward_server::{Clock, ConfigError, LogHandle, Overrides, Server, Settings, StartError, start_log};
+use durward_server::{
+    Clock, ConfigError, Listeners, LogHandle, Overrides, Server, Settings, StartError, start_log_on,
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::console::progress::{self, Progress};
 use crate::failure::{CommandError, CommandResult, without_number};
 use crate::{policies, sockets};
 
@@ -82,7 +83,8 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     };
     let settings = source.read()?;
     sockets::check(&listeners, &settings)?;
-    let log = start_log(&settings.log).map_err(|error| CommandError::new(error.to_string()))?;
+    let log = start_log_on(&settings.log, progress::write_line)
+        .map_err(|error| CommandError::new(error.to_string()))?;
     raise_open_files();
     #[cfg(feature = "opcua")]
     if settings.opcua.authority.in_serve {
@@ -96,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
     runtime.block_on(async {
         // Before anything is answered: a signal that comes early must not be lost.
         let signals = Signals::listen()?;
-        let server = Server::bind_on(settings, clock(), listeners).map_err(failure)?;
+        let server = bind(settings, listeners)?;
         let stop = source.stop(&server, signals, log)?;
         server.serve(stop).await.map_err(failure)?;
         Ok(ExitCode::SUCCESS)
@@ -109,7 +111,7 @@ fn with_authority(settings: Settings, source: Source, listeners: Listeners, log:
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let signals = Signals::listen()?;
-        let server = Server::bind_on(settings.clone(), clock(), listeners).map_err(failure)?;
+        let server = bind(settings.clone(), listeners)?;
         let sessions = server.sessions().cloned().ok_or_else(crate::opcua::no_users)?;
         let authority = crate::opcua::start_authority(&settings, sessions).await?;
         let stop = source.stop(&server, signals, log)?;
@@ -117,6 +119,12 @@ fn with_authority(settings: Settings, source: Source, listeners: Listeners, log:
         authority.stop().await;
         served.map(|_| ExitCode::SUCCESS)
     })
+}
+
+/// A server that listens; it reads its policies meanwhile, which may take long.
+fn bind(settings: Settings, listeners: Listeners) -> Result<Server, CommandError> {
+    let _progress = Progress::start("reading policies, starting");
+    Server::bind_on(settings, clock(), listeners).map_err(failure)
 }
 
 impl Source {

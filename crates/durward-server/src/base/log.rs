@@ -1,5 +1,7 @@
 //! The operators' log: the one place that decides how its lines look.
 
+use std::io::{self, Write};
+
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Registry;
 use tracing_subscriber::filter::Targets;
@@ -38,13 +40,24 @@ impl std::error::Error for LogError {
     }
 }
 
+/// What takes a line of the log, with its line feed.
+pub type LineWriter = fn(&[u8]) -> io::Result<()>;
+
 /// Sends the log to standard error, for the whole process.
 ///
 /// # Errors
 /// The process has a log already.
 pub fn start_log(settings: &LogSettings) -> Result<LogHandle, LogError> {
+    start_log_on(settings, |line| io::stderr().write_all(line))
+}
+
+/// The same, to whatever writes each line: a program that draws on the terminal has to take its drawing away first.
+///
+/// # Errors
+/// The process has a log already.
+pub fn start_log_on(settings: &LogSettings, write: LineWriter) -> Result<LogHandle, LogError> {
     let (filter, handle) = reload::Layer::new(filter(settings.level));
-    let lines = fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let lines = fmt::layer().with_writer(move || Lines(write)).with_target(false);
     let filtered = tracing_subscriber::registry().with(filter);
     let started = match settings.format {
         LogFormat::Text => filtered.with(lines).try_init(),
@@ -53,6 +66,20 @@ pub fn start_log(settings: &LogSettings) -> Result<LogHandle, LogError> {
         }
     };
     started.map(|()| LogHandle(handle)).map_err(LogError)
+}
+
+/// Hands on what is written: the log writes a line at a time.
+struct Lines(LineWriter);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.0)(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn filter(level: LogLevel) -> Targets {

@@ -92,6 +92,15 @@ pub(crate) fn to_stderr(line: impl Display) {
     let _ = writeln!(io::stderr(), "{erase}{line}");
 }
 
+/// The same for bytes that end with a line feed, such as a line of the log.
+pub(crate) fn write_line(line: &[u8]) -> io::Result<()> {
+    let mut is_drawn = lock(&IS_DRAWN);
+    if std::mem::take(&mut *is_drawn) {
+        io::stderr().write_all(ERASE.as_bytes())?;
+    }
+    io::stderr().write_all(line)
+}
+
 fn draw(told: &Told) {
     let begun = Instant::now();
     let mut now = lock(&told.now);
