@@ -37,7 +37,7 @@ use durward_sources::AttributeSources;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::HeaderMap;
-use hyper::http::request::Parts;
+use hyper::http::request::Parts as Head;
 use hyper::{Response, StatusCode};
 
 use crate::access::subject::Subjects;
@@ -167,7 +167,7 @@ struct Call<'c> {
     auth_ids: &'c AuthIds,
     settings: &'c OpenamSettings,
     bodies: &'c Bodies,
-    head: Parts,
+    head: Head,
     query: Query,
     api_version: AcceptApiVersion,
     client: IpAddr,
