@@ -147,6 +147,14 @@ pub(super) fn openid_client_and_chromium() -> Result<Command, Missing> {
     Ok(command)
 }
 
+/// Agents of OpenAM for applications, and its client for browsers.
+pub(super) fn openam_agents() -> Result<Command, Missing> {
+    let folder = node_packages("openam-agents", &["agents.js"])?;
+    let mut command = Command::new(tool(NODE)?);
+    command.args(["--no-deprecation"]).arg(folder.join("agents.js"));
+    Ok(command)
+}
+
 /// The libraries that SAPL's package for NestJS is made of.
 pub(super) fn node() -> Result<Command, Missing> {
     let folder = node_packages("node", &["client.js"])?;

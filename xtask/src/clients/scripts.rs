@@ -1,4 +1,4 @@
-//! Programs on packages of others that judge by themselves what durward does: signed tokens, and logins with browsers.
+//! Programs on packages of others that judge by themselves what durward does: signed tokens, logins with browsers, agents of OpenAM.
 
 use super::{Missing, install};
 use crate::built;
@@ -18,11 +18,17 @@ pub(super) struct Script {
 }
 
 /// Those of each test.
-pub(super) const SCRIPTS: [Script; 2] = [
+pub(super) const SCRIPTS: [Script; 3] = [
     // durward's tokens, verified by this package, and tokens of this package, shown to durward.
     Script { name: "Python, PyJWT 2.15.1", get: install::pyjwt, folder: "tokens" },
     // Applications whose users log in; what a browser does is done by a reader of forms.
     Script { name: "Node, openid-client 6.9.0", get: install::openid_client, folder: "browser" },
+    // Applications that agents protect, and a client whose pages log in.
+    Script {
+        name: "Node, agents of openam: @forgerock/openam-agent 5.0.1, openam-agent 3.1.2, @forgerock/javascript-sdk 4.9.1",
+        get: install::openam_agents,
+        folder: "openam",
+    },
 ];
 
 /// The same with a real browser, which is not on each machine.

@@ -46,6 +46,8 @@ pub(crate) enum Surface {
     /// `/api/pdp`, answered with events.
     Sse,
     Rsocket,
+    /// OpenAM's `/json/policies`.
+    Openam,
 }
 
 impl Surface {
@@ -55,6 +57,7 @@ impl Surface {
             Surface::Http => "http",
             Surface::Sse => "sse",
             Surface::Rsocket => "rsocket",
+            Surface::Openam => "openam",
         }
     }
 }

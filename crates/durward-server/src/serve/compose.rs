@@ -80,7 +80,7 @@ impl Parts {
         let policies = Arc::new(InForce::new(&settings, &clock, &metrics, announced.collect())?);
         let decider: DeciderSlot = Arc::new(OnceLock::new());
         let pages = login_pages(&settings)?;
-        let oidc = oidc::Surface::new(&settings, issued.as_ref(), &bodies, pages, &clock)?;
+        let oidc = oidc::Surface::new(&settings, issued.as_ref(), &bodies, pages.clone(), &clock)?;
         let oauth =
             issued.map(|issued| oauth::Surface::new(&issued, &bodies, &metrics, &clock)).transpose()?;
         let rsocket = rsocket::Surface::new(
@@ -125,7 +125,20 @@ impl Parts {
                 },
             ),
             v1: v1::Surface::new(&settings.identity, service.as_ref(), &bodies),
-            openam: openam::Surface::new(&settings.openam, &bodies),
+            openam: openam::Surface::new(
+                &settings,
+                &openam::Parts {
+                    bodies: &bodies,
+                    pages: &pages,
+                    policies: &policies,
+                    sources: sources.as_ref(),
+                    subjects: subjects.as_ref(),
+                    fence: &fence,
+                    decider: &decider,
+                    recorder: &recorder,
+                    metrics: &metrics,
+                },
+            )?,
             oauth,
             oidc,
             scim: scim::Surface::new(&settings.identity.scim, service.as_ref(), &authenticator, &bodies),

@@ -370,7 +370,8 @@ fn check_sessions(http: &Http) -> Result<(), ConfigError> {
 /// Lets the policies in force decide what SAPL's clients ask, unless somebody else does. Gives where their attributes come from:
 /// they end with it.
 fn decide_by_policies(parts: &Parts) -> Result<Option<Sources>, StartError> {
-    let is_asked = parts.settings.answers_sapl() || parts.settings.rsocket.is_on();
+    let settings = &parts.settings;
+    let is_asked = settings.answers_sapl() || settings.rsocket.is_on() || settings.openam.asks_sapl();
     if !is_asked || parts.decider.get().is_some() {
         return Ok(None);
     }

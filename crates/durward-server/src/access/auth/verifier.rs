@@ -131,6 +131,8 @@ impl Verifier {
         let changed = match identity.by {
             By::Nothing => self.changes.nothing,
             By::Token => self.changes.tokens,
+            // No setting ends a session.
+            By::Session => 0,
             By::Secret => self.changes.users.get(&identity.name).copied().unwrap_or(0),
         };
         changed <= identity.settings

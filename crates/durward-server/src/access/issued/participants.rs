@@ -1,4 +1,5 @@
-//! Which clients want to be told when a session ends: those that got tokens from it on this node. Kept in memory, and bounded.
+//! Who wants to be told when a session ends: clients that got tokens from it on this node, agents that asked for it. Kept in memory, and
+//! bounded.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,35 +15,45 @@ const CLIENTS_MAX: usize = 32;
 
 /// A session that clients take part in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Participation {
+pub(crate) struct Participation<T = String> {
     pub(crate) user: User,
     pub(crate) session: SessionId,
-    pub(crate) clients: Vec<String>,
+    pub(crate) clients: Vec<T>,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Participants(Mutex<HashMap<SessionId, (User, Vec<String>)>>);
+/// Sessions, and who takes part in each.
+type Sessions<T> = HashMap<SessionId, (User, Vec<T>)>;
 
-impl Participants {
-    fn all(&self) -> MutexGuard<'_, HashMap<SessionId, (User, Vec<String>)>> {
+/// Those who are called `T`.
+#[derive(Debug)]
+pub(crate) struct Participants<T = String>(Mutex<Sessions<T>>);
+
+impl<T> Default for Participants<T> {
+    fn default() -> Participants<T> {
+        Participants(Mutex::new(HashMap::new()))
+    }
+}
+
+impl<T: Ord> Participants<T> {
+    fn all(&self) -> MutexGuard<'_, Sessions<T>> {
         // Each step leaves a map that can be used.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A client got a token from a session, and wants to be told. `false` where there is no room.
-    pub(crate) fn note(&self, who: &Who, client: &str) -> bool {
+    /// A client takes part in a session, and wants to be told. `false` where there is no room.
+    pub(crate) fn note(&self, who: &Who, client: T) -> bool {
         let mut all = self.all();
         if all.len() >= SESSIONS_MAX && !all.contains_key(&who.id) {
             return false;
         }
         let (_, clients) = all.entry(who.id).or_insert_with(|| (who.user.clone(), Vec::new()));
-        if clients.iter().any(|known| known == client) {
+        if clients.contains(&client) {
             return true;
         }
         if clients.len() >= CLIENTS_MAX {
             return false;
         }
-        clients.push(client.to_owned());
+        clients.push(client);
         true
     }
 
@@ -67,13 +78,13 @@ impl Participants {
     }
 
     /// Follows a session no longer.
-    pub(crate) fn take(&self, session: SessionId) -> Option<Participation> {
+    pub(crate) fn take(&self, session: SessionId) -> Option<Participation<T>> {
         let (user, clients) = self.all().remove(&session)?;
         Some(Participation { user, session, clients })
     }
 
     /// Follows a session that has ended again, for clients that could not be told yet. `false` where there is no room.
-    pub(crate) fn put_back(&self, participation: Participation) -> bool {
+    pub(crate) fn put_back(&self, participation: Participation<T>) -> bool {
         let Participation { user, session, clients } = participation;
         let mut all = self.all();
         if all.len() >= SESSIONS_MAX && !all.contains_key(&session) {
@@ -109,12 +120,12 @@ mod tests {
 
     #[test]
     fn clients_of_a_session_are_known_until_it_is_taken_and_are_bounded() {
-        let participants = Participants::default();
+        let participants: Participants = Participants::default();
         for client in 0..CLIENTS_MAX {
-            assert!(participants.note(&who(1), &client.to_string()));
+            assert!(participants.note(&who(1), client.to_string()));
         }
-        assert!(participants.note(&who(1), "0") && !participants.note(&who(1), "more"));
-        assert!(participants.note(&who(2), "0"));
+        assert!(participants.note(&who(1), "0".to_owned()) && !participants.note(&who(1), "more".to_owned()));
+        assert!(participants.note(&who(2), "0".to_owned()));
         let all = Revocation::All { before: Stamp::from_us(5) };
         assert_eq!(participants.of(&all).len(), 2);
         let one = Revocation::Session { user: who(2).user, id: who(2).id, ends: who(2).ends };

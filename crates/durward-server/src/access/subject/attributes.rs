@@ -23,10 +23,10 @@ use crate::access::issued::Good;
 const OWN: &str = "urn:durward:subject:";
 
 /// Names the subject by the token of a session.
-const SESSION_TOKEN: &str = "urn:durward:subject:session-token";
+pub(crate) const SESSION_TOKEN: &str = "urn:durward:subject:session-token";
 
 /// Names the subject by an access token that this server gave.
-const JWT: &str = "urn:durward:subject:jwt";
+pub(crate) const JWT: &str = "urn:durward:subject:jwt";
 
 /// Marks a subject that is nobody, from the reading of a request to its results.
 const REFUSED: &str = "urn:durward:subject:refused";

@@ -16,6 +16,7 @@ mod network;
 mod oauth;
 mod opcua;
 mod openam;
+mod openam_policies;
 mod pages;
 mod policies;
 mod read;
@@ -54,6 +55,7 @@ pub use opcua::{
     OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
 };
 pub use openam::{CookieSameSite, OpenamSettings};
+pub use openam_policies::{AskedIn, OpenamApplicationSettings};
 pub use pages::PagesSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;

@@ -1,8 +1,10 @@
 //! `[openam]`: the REST calls of OpenAM, for clients and agents that were written for it.
 
+use durward_net::url::Url;
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
+use super::openam_policies::{AskedIn, OpenamApplicationSettings};
 
 /// Which sites' pages browsers send the cookie from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -62,6 +64,13 @@ pub struct OpenamSettings {
     /// Whether `/identity/...` logs in and validates, as OpenAM 11 did. Otherwise that is answered as newer ones do: not
     /// supported. Default: false, because the password stands in the query.
     pub danger_legacy_identity: bool,
+    /// The group whose members may have policies evaluated, besides administrators: agents, as users. Default: none.
+    pub policy_group: Option<String>,
+    /// The addresses below which agents may be told that a session has ended, such as `https://app.example.org/agent/`. Nobody
+    /// else is called. Default: none.
+    pub notified: Vec<String>,
+    /// Applications whose policies may be evaluated. Default: none.
+    pub applications: Vec<OpenamApplicationSettings>,
 }
 
 impl Default for OpenamSettings {
@@ -80,6 +89,9 @@ impl Default for OpenamSettings {
             modules: vec!["DataStore".to_owned(), "LDAP".to_owned()],
             body_bytes_max: 64 * 1024,
             danger_legacy_identity: false,
+            policy_group: None,
+            notified: Vec::new(),
+            applications: Vec::new(),
         }
     }
 }
@@ -106,7 +118,18 @@ impl OpenamSettings {
         if self.body_bytes_max == 0 {
             return wrong("openam.body_bytes_max", "must be more than 0");
         }
-        Ok(())
+        if self.policy_group.as_ref().is_some_and(String::is_empty) {
+            return wrong("openam.policy_group", "is empty: leave it out where administrators alone may ask");
+        }
+        if let Some(error) = self.notified.iter().find_map(|text| wrong_with_notified(text)) {
+            return wrong("openam.notified", &error);
+        }
+        OpenamApplicationSettings::check_all(&self.applications)
+    }
+
+    /// Whether an application has SAPL's policies asked.
+    pub(crate) fn asks_sapl(&self) -> bool {
+        self.on && self.applications.iter().any(|application| application.ask == AskedIn::Sapl)
     }
 
     pub(super) fn weaknesses(&self) -> Vec<String> {
@@ -128,4 +151,15 @@ impl OpenamSettings {
         }
         weak
     }
+}
+
+/// What is the matter with an address below which agents are told.
+fn wrong_with_notified(text: &str) -> Option<String> {
+    let is_web = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
+    if !is_web || text.contains(['?', '#']) {
+        return Some(format!(
+            "has `{text}`: it must begin with `https://` or `http://`, without `?` and `#`"
+        ));
+    }
+    Url::read(text).err().map(|error| format!("has `{text}`: {error}"))
 }

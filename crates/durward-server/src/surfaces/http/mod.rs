@@ -1,6 +1,7 @@
 //! What surfaces over HTTP share: bodies within limits, what a caller likes to read, problems, streams of events.
 
 pub(crate) mod body;
+pub(crate) mod client_places;
 pub(crate) mod cookies;
 pub(crate) mod direct;
 pub(crate) mod events;

@@ -69,7 +69,7 @@ async fn give(request: &ClientRequest<'_>, grant: Option<Grant>) -> Result<Answe
         Refusal::unavailable("the token could not be made; log in again")
     })?;
     if request.client.backchannel_logout_uri.is_some()
-        && !request.issued.participants.note(&taken.who, &request.client.id)
+        && !request.issued.participants.note(&taken.who, request.client.id.clone())
     {
         tracing::warn!(client = request.client.id, "too many sessions to tell this client when one ends");
     }

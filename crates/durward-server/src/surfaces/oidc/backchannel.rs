@@ -19,11 +19,11 @@ use hyper::{Method, Request, Uri};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::client_places::{ClientPlaces, Place};
 use crate::access::issued::participants::Participation;
 use crate::access::issued::{Issued, subject};
 use crate::base::Clock;
 use crate::base::settings::{ConfigError, OauthClientSettings, Settings};
+use crate::surfaces::http::client_places::{ClientPlaces, Place};
 
 /// How often it is looked which sessions have ended by themselves.
 const LOOK_EVERY: Duration = Duration::from_secs(30);

@@ -2,19 +2,20 @@
 //! given to: the browser has a cookie with a name that nobody else knows, and the form has its digest. So a page of another site can
 //! neither send a form (it has none of this browser) nor have this browser finish a login that somebody else began.
 
+use durward_session::Granted;
 use durward_session::identity::IdentityError;
-use durward_session::identity::session::{Properties, Purpose};
-use durward_session::{Failed, Granted, Login, LoginRequest, Refused};
+use durward_session::identity::session::Purpose;
 use serde::{Deserialize, Serialize};
 
 use super::authorize::go_on;
 use super::pages::Message;
 use super::{BrowserRequest, INTERACTION, consent, cookies, redirect};
-use crate::access::issued::authorization::{Authorization, FORMS_S, Pushed};
-use crate::access::issued::digest::digest;
+use crate::access::issued::authorization::{Authorization, Pushed};
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
-use crate::surfaces::http::cookies::{device, is_of_other_site};
+use crate::surfaces::http::cookies::device;
+use crate::surfaces::login_forms::binding::{Binding, is_from_own_page};
+use crate::surfaces::login_forms::steps::{self, Sender, Stepped};
 use crate::surfaces::login_page::{Page, PageError, Step};
 
 /// The purpose of the seal.
@@ -45,12 +46,7 @@ pub(super) struct Interaction {
     pub(super) logged_in: Option<String>,
     /// The session whose user has consented in this interaction.
     pub(super) consented: Option<String>,
-    /// The digest of the browser's name.
-    browser: String,
-    /// The name, where the browser has none yet.
-    #[serde(skip)]
-    new_browser: Option<String>,
-    until_s: u64,
+    binding: Binding,
 }
 
 impl Interaction {
@@ -63,9 +59,6 @@ impl Interaction {
         authorization: Authorization,
         pushed: Option<Pushed>,
     ) -> Result<Interaction, IdentityError> {
-        let known = cookies::value(request.headers, &request.surface.cookies.browser);
-        let new_browser = if known.is_none() { Some(cookies::new_browser()?) } else { None };
-        let name = known.or(new_browser.as_deref()).unwrap_or_default();
         Ok(Interaction {
             authorization,
             pushed,
@@ -74,23 +67,20 @@ impl Interaction {
             user: None,
             logged_in: None,
             consented: None,
-            browser: digest(name.as_bytes()),
-            until_s: request.now.ms() / 1000 + FORMS_S,
-            new_browser,
+            binding: Binding::new(request.headers, &request.surface.cookies, request.now)?,
         })
     }
 }
 
 /// What a form brought, if it is this browser's and still good.
 fn read(request: &BrowserRequest<'_>) -> Option<Interaction> {
-    if !request.is_post || is_of_other_site(request.headers, &["cross-site", "same-site"]) {
+    if !is_from_own_page(request.is_post, request.headers) {
         return None;
     }
     let content = request.service.unseal(PURPOSE, request.parameters.get("csrf")?)?;
     let interaction: Interaction = serde_json::from_slice(&content).ok()?;
-    let browser = cookies::value(request.headers, &request.surface.cookies.browser)?;
-    let is_own = interaction.browser == digest(browser.as_bytes());
-    (is_own && interaction.until_s > request.now.ms() / 1000).then_some(interaction)
+    let is_good = interaction.binding.is_good(request.headers, &request.surface.cookies, request.now);
+    is_good.then_some(interaction)
 }
 
 /// The form of the stage.
@@ -126,10 +116,7 @@ pub(super) fn page(
         redirect_uri: Some(asked.redirect_uri.clone()),
         detail: None,
     });
-    if let Some(name) = &interaction.new_browser {
-        let cookies = &request.surface.cookies;
-        cookies.set(&mut answer, &cookies.browser, name, None);
-    }
+    interaction.binding.keep(&mut answer, &request.surface.cookies);
     answer
 }
 
@@ -160,58 +147,38 @@ async fn is_same(request: &BrowserRequest<'_>, interaction: &Interaction, sessio
     who.is_ok_and(|who| interaction.session.as_deref() == Some(&*who.id.to_string()))
 }
 
-/// The device cookie is `SameSite=Strict`: browsers send it with these forms, which pages of this server send.
 async fn password(request: &BrowserRequest<'_>, mut interaction: Interaction) -> Answer {
     let field = |name: &str| request.parameters.get(name).unwrap_or_default();
-    let (realm, user) = name(request, field("username"));
+    let (realm, user) = steps::name(request.service, field("username"));
     interaction.user = request.parameters.get("username").map(str::to_owned);
-    let login = LoginRequest {
-        code: request.parameters.get("code").map(str::to_owned),
-        device: device(request.headers).map(str::to_owned),
-        ..LoginRequest::new(&realm, &user, field("password"), request.address)
-    };
-    let login = request.service.login(login).await;
-    logged_in(request, interaction, login, PageError::Password).await
+    let stepped =
+        sender(request).password(&realm, &user, field("password"), request.parameters.get("code")).await;
+    logged_in(request, interaction, stepped).await
 }
 
 async fn code(request: &BrowserRequest<'_>, interaction: Interaction, challenge: &str) -> Answer {
     let code = request.parameters.get("code").unwrap_or_default();
-    let (device, properties) = (device(request.headers), Properties::new());
-    let login =
-        request.service.answer_challenge_on(device, challenge, code, request.address, properties).await;
-    logged_in(request, interaction, login, PageError::Code).await
+    let stepped = sender(request).code(challenge, code).await;
+    logged_in(request, interaction, stepped).await
 }
 
-/// The realm and the name in it of what was typed: `name`, or `name@/realm`. Where there is one realm alone, it is that.
-fn name(request: &BrowserRequest<'_>, typed: &str) -> (String, String) {
-    let realms = request.service.realms();
-    let typed = typed.trim();
-    let read = subject::read(typed).filter(|user| user.realm() != "/" || realms.contains(&"/"));
-    match (read, realms.as_slice()) {
-        (Some(user), _) => (user.realm().to_owned(), user.subject().to_owned()),
-        (None, [only]) => ((*only).to_owned(), typed.to_owned()),
-        (None, _) => ("/".to_owned(), typed.to_owned()),
-    }
+fn sender<'a>(request: &BrowserRequest<'a>) -> Sender<'a> {
+    Sender { service: request.service, headers: request.headers, address: request.address }
 }
 
-async fn logged_in(
-    request: &BrowserRequest<'_>,
-    mut interaction: Interaction,
-    login: Result<Login, Refused>,
-    wrong: PageError,
-) -> Answer {
-    match login {
-        Ok(Login::Granted(granted, _)) => {
-            end_before(request).await;
+async fn logged_in(request: &BrowserRequest<'_>, mut interaction: Interaction, stepped: Stepped) -> Answer {
+    match stepped {
+        Stepped::Granted(granted) => {
+            let before = cookies::value(request.headers, &request.surface.cookies.session);
+            steps::end_before(request.service, before, request.address).await;
             interaction.logged_in = Some(granted.id.to_string());
             with_session(request, interaction, &granted).await
         }
-        Ok(Login::CodeNeeded(challenge)) => {
+        Stepped::CodeNeeded(challenge) => {
             interaction.stage = Stage::Code(challenge);
             page(request, &interaction, None)
         }
-        Ok(Login::Recognized(_)) => page(request, &interaction, Some(PageError::Unavailable)),
-        Err(refused) => page(request, &interaction, Some(of_refused(&refused, wrong))),
+        Stepped::Again(error) => page(request, &interaction, Some(error)),
     }
 }
 
@@ -225,21 +192,11 @@ async fn with_session(request: &BrowserRequest<'_>, interaction: Interaction, gr
     answer
 }
 
-/// The session that this browser had until now ends, whoever's it is: its cookie is replaced, so that no logout in this browser could
-/// end it any more.
-async fn end_before(request: &BrowserRequest<'_>) {
-    let Some(before) = cookies::value(request.headers, &request.surface.cookies.session) else { return };
-    if let Err(error) = request.service.logout(before, Some(request.address)).await {
-        // Most have ended before. One that has not is out of this browser in any case, and ends by itself.
-        tracing::debug!(%error, "the session before a login was not ended");
-    }
-}
-
 async fn step_up(request: &BrowserRequest<'_>, interaction: Interaction, session: &str) -> Answer {
     let code = request.parameters.get("code").unwrap_or_default();
     match request.service.step_up_on(device(request.headers), session, code, request.address).await {
         Ok(granted) => with_session(request, interaction, &granted).await,
-        Err(failed) => page(request, &interaction, Some(of_failed(&failed))),
+        Err(failed) => page(request, &interaction, Some(steps::of_failed(&failed))),
     }
 }
 
@@ -256,39 +213,4 @@ async fn consented(request: &BrowserRequest<'_>, mut interaction: Interaction, s
     let mut answer = go_on(request, interaction, Some(session)).await;
     consent::remember(request, &mut answer, &subject::of_user(&who.user), &asked);
     answer
-}
-
-fn seconds(span: std::time::Duration) -> u64 {
-    u64::try_from(span.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
-}
-
-fn of_refused(refused: &Refused, wrong: PageError) -> PageError {
-    match refused {
-        Refused::Wrong | Refused::UnknownRealm => wrong,
-        Refused::Delayed { retry_after } | Refused::Crowded { retry_after } => {
-            PageError::TooMany { wait_s: seconds(*retry_after) }
-        }
-        Refused::UserFull => PageError::Full,
-        Refused::Busy { .. }
-        | Refused::NodeFull
-        | Refused::Directory(_)
-        | Refused::Unavailable(_)
-        | Refused::Unknown => PageError::Unavailable,
-    }
-}
-
-fn of_failed(failed: &Failed) -> PageError {
-    match failed {
-        Failed::Code => PageError::Code,
-        Failed::Delayed { retry_after } => PageError::TooMany { wait_s: seconds(*retry_after) },
-        Failed::Token(_)
-        | Failed::Forbidden
-        | Failed::SecondStepNeeded
-        | Failed::NoSession
-        | Failed::UnknownRealm
-        | Failed::Properties(_)
-        | Failed::Directory(_)
-        | Failed::Unavailable(_)
-        | Failed::Unknown => PageError::Unavailable,
-    }
 }

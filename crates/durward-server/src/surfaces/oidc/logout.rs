@@ -5,32 +5,20 @@
 
 use durward_session::Failed;
 use durward_session::identity::session::{Purpose, Refusal, SessionId, User};
-use serde::{Deserialize, Serialize};
 
 use super::pages::Message;
 use super::{BrowserRequest, cookies, redirect};
 use crate::access::issued::subject;
 use crate::base::settings::OauthClientSettings;
 use crate::surfaces::http::Answer;
-use crate::surfaces::http::cookies::is_of_other_site;
+use crate::surfaces::login_forms::binding::is_from_own_page;
+use crate::surfaces::login_forms::sign_out::SignOut;
 
 /// Where the form is sent.
 const LOGOUT: &str = "/oauth2/logout";
 
-/// How long the form is good for.
-const FORM_S: u64 = 15 * 60;
-
 /// The purpose of the seal.
 const PURPOSE: &str = "oidc logout";
-
-/// What is done when the user says yes.
-#[derive(Serialize, Deserialize)]
-struct Asked {
-    session: String,
-    /// Where the browser goes then, and with which `state`.
-    then: Option<(String, Option<String>)>,
-    until_s: u64,
-}
 
 /// What an ID token says of whom it was given for.
 struct Hint {
@@ -141,23 +129,20 @@ fn hint(request: &BrowserRequest<'_>, text: &str) -> Option<Hint> {
 }
 
 fn ask(request: &BrowserRequest<'_>, session: SessionId, then: Option<(String, Option<String>)>) -> Answer {
-    let asked = Asked { session: session.to_string(), then, until_s: request.now.ms() / 1000 + FORM_S };
-    let content = serde_json::to_vec(&asked).unwrap_or_default();
-    match request.service.seal(PURPOSE, &content) {
-        Ok(csrf) => {
+    let asked = SignOut::new(session, then, request.now);
+    match asked.sealed(request.service, PURPOSE) {
+        Some(csrf) => {
             let redirect_uri = asked.then.map(|(uri, _)| uri);
-            request.message(Message::LogoutAsked { action: LOGOUT, csrf, redirect_uri })
+            request.message(Message::LogoutAsked { action: LOGOUT.to_owned(), csrf, redirect_uri })
         }
-        Err(_) => request.message(Message::Unavailable),
+        None => request.message(Message::Unavailable),
     }
 }
 
-/// The user said yes. The form names the session that this browser has, which no other page knows.
+/// The user said yes.
 async fn confirmed(request: &BrowserRequest<'_>) -> Answer {
-    let content = request.parameters.get("csrf").and_then(|csrf| request.service.unseal(PURPOSE, csrf));
-    let asked: Option<Asked> = content.and_then(|content| serde_json::from_slice(&content).ok());
-    let is_own = request.is_post && !is_of_other_site(request.headers, &["cross-site", "same-site"]);
-    let good = asked.filter(|asked| is_own && asked.until_s > request.now.ms() / 1000);
+    let csrf = request.parameters.get("csrf").filter(|_| is_from_own_page(request.is_post, request.headers));
+    let good = csrf.and_then(|csrf| SignOut::read(request.service, PURPOSE, csrf, request.now));
     let Some(asked) = good else { return request.message(Message::Over) };
     let token = cookies::value(request.headers, &request.surface.cookies.session);
     let Some(token) = token else { return done(request, asked.then) };

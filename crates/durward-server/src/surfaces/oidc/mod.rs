@@ -13,12 +13,9 @@
 
 mod authorize;
 mod backchannel;
-mod client_places;
 mod consent;
-mod cookies;
 mod interaction;
 mod logout;
-mod pages;
 mod redirect;
 mod userinfo;
 
@@ -38,6 +35,7 @@ use crate::base::settings::{ConfigError, Settings};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Form, text_of};
+use crate::surfaces::login_forms::{cookies, pages};
 use crate::surfaces::login_page::{LoginPages, Page};
 use backchannel::Backchannel;
 use cookies::CookieNames;

@@ -1,39 +1,8 @@
 //! Sends a browser to an application.
 
-use bytes::Bytes;
-use durward_wire::percent::form_encoded;
-use http_body_util::Full;
-use hyper::header::{self, HeaderValue};
-use hyper::{Response, StatusCode};
-
 use crate::access::issued::authorization::{Authorization, AuthorizationError};
 use crate::surfaces::http::Answer;
-
-/// To this address, with these parameters behind those that it has (RFC 6749, 4.1.2).
-pub(super) fn to(address: &str, parameters: &[(&str, Option<&str>)]) -> Answer {
-    let mut place = address.to_owned();
-    let mut separator = if address.contains('?') { '&' } else { '?' };
-    for (name, value) in parameters {
-        let Some(value) = value else { continue };
-        place.push(separator);
-        place.push_str(name);
-        place.push('=');
-        form_encoded(value, &mut place);
-        separator = '&';
-    }
-    let mut answer = Response::new(Full::new(Bytes::new()));
-    // Also after a POST, the browser asks with GET.
-    *answer.status_mut() = StatusCode::SEE_OTHER;
-    let headers = answer.headers_mut();
-    match HeaderValue::try_from(place) {
-        Ok(place) => drop(headers.insert(header::LOCATION, place)),
-        Err(_) => *answer.status_mut() = StatusCode::INTERNAL_SERVER_ERROR,
-    }
-    let headers = answer.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    answer
-}
+pub(super) use crate::surfaces::login_forms::redirect::to;
 
 /// With an error. `iss` says who tells it, so that a client of several issuers takes none for another (RFC 9207).
 pub(super) fn with_error(error: &AuthorizationError, issuer: &str) -> Answer {
@@ -62,6 +31,8 @@ pub(super) fn error_of(
 
 #[cfg(test)]
 mod tests {
+    use hyper::header;
+
     use super::*;
 
     fn place(address: &str, parameters: &[(&str, Option<&str>)]) -> String {

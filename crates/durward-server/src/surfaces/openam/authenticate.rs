@@ -13,6 +13,7 @@ use super::auth_id::{Claims, Fault};
 use super::callbacks::{AuthenticationCallbacks, Step, filled};
 use super::version::Flavour;
 use super::{Call, empty, encoded_words, goto, text_of};
+use crate::base::settings::OpenamSettings;
 use crate::surfaces::http::Answer;
 use crate::surfaces::http::cookies;
 
@@ -165,12 +166,16 @@ pub(super) fn words_of(error: &serde_json::Error, body: &[u8]) -> String {
 /// Whether `authIndexType` and `authIndexValue` ask for a login that there is.
 fn check_chain(call: &Call<'_>) -> Result<(), Refusal> {
     let Some(kind) = call.query.get("authIndexType") else { return Ok(()) };
-    let value = call.query.get("authIndexValue").unwrap_or_default();
+    check_index(call.settings, kind, call.query.get("authIndexValue").unwrap_or_default())
+}
+
+/// Whether there is a login of this kind and name.
+pub(super) fn check_index(settings: &OpenamSettings, kind: &str, value: &str) -> Result<(), Refusal> {
     let is_among = |names: &[String]| names.iter().any(|name| name.eq_ignore_ascii_case(value));
     let bad = |message: &str| Err(Refusal::new(StatusCode::BAD_REQUEST, message));
     match kind.to_ascii_lowercase().as_str() {
-        "service" if is_among(&call.settings.services) => Ok(()),
-        "module" if is_among(&call.settings.modules) => Ok(()),
+        "service" if is_among(&settings.services) => Ok(()),
+        "module" if is_among(&settings.modules) => Ok(()),
         "module" => Err(Refusal::new(StatusCode::NOT_FOUND, "Authentication Module Not Found.")),
         // No policy asks for another login.
         "resource" => Ok(()),

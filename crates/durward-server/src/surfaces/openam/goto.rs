@@ -7,10 +7,14 @@ use super::{Call, text_of};
 
 /// What the query says under this name, if it leads to this host, or to one that the cookie is for.
 pub(super) fn wanted<'c>(call: &'c Call<'_>, name: &str) -> Option<&'c str> {
+    call.query.get(name).filter(|url| is_own(call, url))
+}
+
+/// Whether an address leads to this host, or to one that the cookie is for.
+pub(super) fn is_own(call: &Call<'_>, url: &str) -> bool {
     let head = &call.head;
     let host = head.uri.host().or_else(|| text_of(&head.headers, header::HOST.as_str()));
-    let url = call.query.get(name)?;
-    leads_to(url, host.map(without_port), &call.settings.cookie_domain).then_some(url)
+    leads_to(url, host.map(without_port), &call.settings.cookie_domain)
 }
 
 fn without_port(host: &str) -> &str {

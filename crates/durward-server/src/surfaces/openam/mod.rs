@@ -1,19 +1,23 @@
 //! The REST calls of OpenAM over the session service, so that its clients and agents need not change.
 //!
-//! `json/authenticate` is in [`authenticate`]; other resources under `json` are read in [`resource`] and answered in [`sessions`] and
-//! [`information`]; the older `identity/...` is in [`identity`]. What is answered follows calls that were recorded from OpenAM 16;
-//! `docs/openam.md` lists where and why not.
+//! `json/authenticate` is in [`authenticate`]; other resources under `json` are read in [`resource`] and answered in [`sessions`],
+//! [`policies`] and [`information`]; the older `identity/...` is in [`identity`]; pages for browsers are in [`browser`]; [`notifications`]
+//! tells agents of sessions that have ended. What is answered follows calls that were recorded from OpenAM 16; `docs/openam.md` lists
+//! where and why not.
 
 mod alive;
 mod answers;
 mod auth_id;
 mod authenticate;
+mod browser;
 mod callbacks;
 mod encoded_words;
 mod filter;
 mod goto;
 mod identity;
 mod information;
+mod notifications;
+mod policies;
 mod profile;
 mod query;
 mod request_path;
@@ -21,24 +25,37 @@ mod resource;
 mod session_actions;
 mod session_service;
 mod sessions;
+mod sign_in;
+mod sign_out;
 mod version;
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use durward_session::{Administrator, Service};
+use durward_sources::AttributeSources;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::HeaderMap;
-use hyper::http::request::Parts;
+use hyper::http::request::Parts as Head;
 use hyper::{Response, StatusCode};
 
-use crate::base::settings::{ListenSurface, OpenamSettings};
+use crate::access::subject::Subjects;
+use crate::access::subject::fence::Fence;
+use crate::base::metrics::Metrics;
+use crate::base::settings::{ConfigError, ListenSurface, OpenamSettings, Settings};
+use crate::decider::DeciderSlot;
+use crate::decision_log::Recorder;
+use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
 use crate::surfaces::http::{self, Answer};
+use crate::surfaces::login_forms::cookies::CookieNames;
+use crate::surfaces::login_page::LoginPages;
 use answers::Refusal;
 use auth_id::AuthIds;
+use notifications::Notifications;
+use policies::DecisionPoint;
 use query::Query;
 use request_path::{Realms, RequestPath};
 use version::AcceptApiVersion;
@@ -70,6 +87,24 @@ pub const ROUTES: &[(&str, &str, &str, &str)] = &[
         "the user, by the token of a session; others: an administrator",
         "returns what is known of a user, as OpenAM does",
     ),
+    (
+        "/openam/json/{realm}/policies",
+        "POST",
+        "members of `openam.policy_group`, administrators",
+        "has policies evaluated, as OpenAM does",
+    ),
+    (
+        "/openam/UI/Login",
+        "GET, POST",
+        "anyone who can connect",
+        "logs in with a browser, and sends it back to `goto`; `/UI/Login`, `/openam/console` and `/openam/XUI/` lead there",
+    ),
+    (
+        "/openam/UI/Logout",
+        "GET, POST",
+        "anyone who can connect",
+        "ends the browser's session, and sends it back to `goto`",
+    ),
     ("/openam/isAlive.jsp", "GET", "anyone who can connect", "tells whether the server takes logins"),
     (
         "/openam/sessionservice",
@@ -97,6 +132,25 @@ pub(crate) struct Surface {
     /// Empty until there are sessions.
     sessions: OnceLock<Sessions>,
     bodies: Arc<Bodies>,
+    pages: LoginPages,
+    /// What ties forms to a browser. OpenAM's own cookie is named by the settings.
+    cookies: CookieNames,
+    point: DecisionPoint,
+    /// Where agents may be told of sessions that ended.
+    notifications: Option<Arc<Notifications>>,
+}
+
+/// What the surface shares with others.
+pub(crate) struct Parts<'p> {
+    pub(crate) bodies: &'p Arc<Bodies>,
+    pub(crate) pages: &'p LoginPages,
+    pub(crate) policies: &'p Arc<InForce>,
+    pub(crate) sources: Option<&'p Arc<AttributeSources>>,
+    pub(crate) subjects: Option<&'p Subjects>,
+    pub(crate) fence: &'p Fence,
+    pub(crate) decider: &'p DeciderSlot,
+    pub(crate) recorder: &'p Recorder,
+    pub(crate) metrics: &'p Arc<Metrics>,
 }
 
 /// Sessions, and what carries a login from one call to the next.
@@ -107,25 +161,51 @@ struct Sessions {
 
 /// A call, its body aside.
 struct Call<'c> {
+    surface: &'c Surface,
+    from: &'c http::Call,
     service: &'c Service,
     auth_ids: &'c AuthIds,
     settings: &'c OpenamSettings,
     bodies: &'c Bodies,
-    head: Parts,
+    head: Head,
     query: Query,
     api_version: AcceptApiVersion,
     client: IpAddr,
     /// Whether administrators are answered where it came.
     is_administered: bool,
+    /// Whether decisions are.
+    decides: bool,
 }
 
 impl Surface {
-    pub(crate) fn new(settings: &OpenamSettings, bodies: &Arc<Bodies>) -> Surface {
-        Surface { settings: settings.clone(), sessions: OnceLock::new(), bodies: Arc::clone(bodies) }
+    /// # Errors
+    /// Addresses of agents, or authorities, that cannot be used.
+    pub(crate) fn new(settings: &Settings, parts: &Parts<'_>) -> Result<Surface, ConfigError> {
+        Ok(Surface {
+            settings: settings.openam.clone(),
+            sessions: OnceLock::new(),
+            bodies: Arc::clone(parts.bodies),
+            pages: parts.pages.clone(),
+            cookies: CookieNames::new(settings.openam.cookie_secure),
+            point: DecisionPoint {
+                policies: Arc::clone(parts.policies),
+                sources: parts.sources.cloned(),
+                subjects: parts.subjects.cloned(),
+                fence: parts.fence.clone(),
+                decider: Arc::clone(parts.decider),
+                recorder: parts.recorder.clone(),
+                metrics: Arc::clone(parts.metrics),
+                tenant: settings.auth.default_tenant.as_str().into(),
+            },
+            notifications: Notifications::new(settings)?,
+        })
     }
 
     /// Answers by these sessions. `false` where there are some already.
     pub(crate) fn set_sessions(&self, service: Service) -> bool {
+        if let Some(notifications) = self.notifications.as_ref().filter(|_| self.sessions.get().is_none()) {
+            notifications.start(service.clone());
+        }
         let auth_ids = AuthIds::new(service.derive_key("openam authId"));
         self.sessions.set(Sessions { service, auth_ids }).is_ok()
     }
@@ -138,7 +218,8 @@ impl Surface {
     /// Whether these calls answer for a path.
     pub(crate) fn is_at(&self, path: &str) -> bool {
         let below = path.strip_prefix(self.settings.path.as_str());
-        self.settings.on && below.is_some_and(|rest| rest.starts_with('/'))
+        let is_below = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.settings.on && (is_below || ["/UI/Login", "/UI/Logout"].contains(&path))
     }
 
     /// Answers one request.
@@ -150,11 +231,14 @@ impl Surface {
         };
         let (head, body) = request.into_parts();
         let query = Query::read(head.uri.query().unwrap_or_default().as_bytes());
-        let path = head.uri.path().strip_prefix(settings.path.as_str()).unwrap_or_default().to_owned();
+        let path = head.uri.path();
+        let path = path.strip_prefix(settings.path.as_str()).unwrap_or(path).to_owned();
         let realms = service.realms();
         let realms = Realms(&realms);
         let api_version = AcceptApiVersion::read(&head.headers);
         let mut call = Call {
+            surface: self,
+            from,
             service,
             auth_ids,
             settings,
@@ -164,12 +248,14 @@ impl Surface {
             api_version: AcceptApiVersion::NEWEST,
             client: from.client.ip(),
             is_administered: from.surfaces.has(ListenSurface::Administration),
+            decides: from.surfaces.has(ListenSurface::Decisions),
         };
         let mut answer = match (RequestPath::find(&path, realms), api_version) {
             (RequestPath::Identity { form, operation }, _) => {
                 identity::answer(&call, form, operation, body).await
             }
             (RequestPath::Alive, _) => alive::answer(service),
+            (RequestPath::Browser(path), _) => browser::answer(&call, path, realms, body).await,
             (RequestPath::SessionService, _) => session_service::answer(&call, body).await,
             (RequestPath::Nowhere, _) => empty(StatusCode::NOT_FOUND),
             (_, Err(wrong)) => malformed(wrong),
@@ -222,6 +308,7 @@ async fn of_json(
         RequestPath::NoRealm { .. }
         | RequestPath::Identity { .. }
         | RequestPath::Alive
+        | RequestPath::Browser(_)
         | RequestPath::SessionService
         | RequestPath::Nowhere => empty(StatusCode::NOT_FOUND),
     }

@@ -23,11 +23,26 @@ pub(super) enum RequestPath<'p> {
         form: Form,
         operation: &'p str,
     },
+    /// A page for browsers.
+    Browser(BrowserPath),
     /// `isAlive.jsp`.
     Alive,
     /// `sessionservice`.
     SessionService,
     Nowhere,
+}
+
+/// Pages for browsers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BrowserPath {
+    /// `UI/Login`.
+    Login,
+    /// `UI/Logout`.
+    Logout,
+    /// `console`, where a login leads to by default.
+    Console,
+    /// The pages of OpenAM that scripts make, and the deployment itself: browsers keep what stands behind `#`, and it is not read.
+    Pages,
 }
 
 /// How `identity` writes its answers.
@@ -57,6 +72,12 @@ impl RequestPath<'_> {
         match path {
             "/isAlive.jsp" => return RequestPath::Alive,
             "/sessionservice" => return RequestPath::SessionService,
+            "/UI/Login" => return RequestPath::Browser(BrowserPath::Login),
+            "/UI/Logout" => return RequestPath::Browser(BrowserPath::Logout),
+            "/console" | "/console/" => return RequestPath::Browser(BrowserPath::Console),
+            "" | "/" | "/XUI" | "/XUI/" | "/XUI/index.html" => {
+                return RequestPath::Browser(BrowserPath::Pages);
+            }
             _ => {}
         }
         let mut parts = path.trim_start_matches('/').split('/');
@@ -141,6 +162,7 @@ mod tests {
             RequestPath::NoRealm { name } => format!("no realm {name}"),
             RequestPath::Identity { form, operation } => format!("{form:?} {operation}"),
             other @ (RequestPath::Hollow
+            | RequestPath::Browser(_)
             | RequestPath::Alive
             | RequestPath::SessionService
             | RequestPath::Nowhere) => format!("{other:?}"),
@@ -182,6 +204,13 @@ mod tests {
             ("/json", " at /"),
             ("/json//sessions", "Hollow"),
             ("/xui", "Nowhere"),
+            ("/XUI/", "Browser(Pages)"),
+            ("", "Browser(Pages)"),
+            ("/UI/Login", "Browser(Login)"),
+            ("/UI/Logout", "Browser(Logout)"),
+            ("/console", "Browser(Console)"),
+            ("/UI/Login/", "Nowhere"),
+            ("/UI", "Nowhere"),
             ("/isAlive.jsp", "Alive"),
             ("/sessionservice", "SessionService"),
             ("/sessionservice/", "Nowhere"),

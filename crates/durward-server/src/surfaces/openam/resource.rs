@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::answers::{self, Refusal, no_cache};
 use super::authenticate::{has_unique_members, words_of};
 use super::filter::Filter;
-use super::{Call, empty, information, profile, sessions, text_of};
+use super::{Call, empty, information, policies, profile, sessions, text_of};
 use crate::surfaces::http::Answer;
 
 /// Parameters that may be given more than once.
@@ -72,6 +72,7 @@ async fn answered(call: &Call<'_>, realm: &str, resource: &[String], request: Re
     match rest.as_slice() {
         ["sessions", instance @ ..] => sessions::answer(call, instance, request).await,
         ["serverinfo", instance @ ..] => information::server(call, realm, instance, &request).await,
+        ["policies", instance @ ..] => policies::answer(call, realm, instance, &request).await,
         ["users"] => information::user(call, &request).await,
         ["users", name] => profile::answer(call, realm, name, &request).await,
         name => {

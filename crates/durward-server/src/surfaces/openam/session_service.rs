@@ -1,7 +1,6 @@
 //! `sessionservice`: the XML by which older agents look after sessions (`RequestSet`, `SessionRequest`), as far as they fall over
-//! without it: reading a session, ending it, and asking to be told of its end, which is accepted.
-//!
-//! Nobody is told: an address that a stranger names would be called by this server. Agents look again by themselves.
+//! without it: reading a session, ending it, and asking to be told of its end. That is always accepted; who is told is for
+//! [`super::notifications`] to say. All others look again by themselves.
 
 use std::fmt::Write as _;
 
@@ -36,6 +35,8 @@ struct SessionCall {
     asked: Option<Asked>,
     name: String,
     token: String,
+    /// Where an agent wants to be told.
+    url: String,
 }
 
 /// Answers one set of requests.
@@ -77,7 +78,13 @@ async fn said(call: &Call<'_>, one: &SessionCall) -> String {
         }
         Some(Asked::Listen) => {
             let who = call.service.validate(&one.token, Purpose::Look).await;
-            who.map(|_| "<OK></OK>".to_owned()).map_err(Failed::from)
+            let listened = |who: Who| {
+                let notifications = call.surface.notifications.as_ref();
+                let is_told = notifications.is_some_and(|all| all.listen(&who, &one.token, &one.url));
+                tracing::debug!(is_told, url = one.url, "an agent asks to be told when a session ends");
+                "<OK></OK>".to_owned()
+            };
+            who.map(listened).map_err(Failed::from)
         }
         None => return format!("<Exception>{} is not supported</Exception>", escape(&one.name)),
     };
@@ -163,8 +170,9 @@ fn one(text: &str) -> Option<SessionCall> {
         "AddSessionListener" => (Some(Asked::Listen), "SessionID"),
         _ => (None, "SessionID"),
     };
-    let token = whole(inner, holder).map(|(_, token, _)| unescaped(token.trim())).unwrap_or_default();
-    Some(SessionCall { id, asked, name, token })
+    let text = |name: &str| whole(inner, name).map(|(_, text, _)| unescaped(text.trim())).unwrap_or_default();
+    let (token, url) = (text(holder), text("URL"));
+    Some(SessionCall { id, asked, name, token, url })
 }
 
 /// The first element of a name: what stands in its tag, and what comes after the tag.
@@ -240,6 +248,15 @@ mod tests {
         ] {
             assert_eq!(asked(inner), Some(("3".to_owned(), expected, "a*b".to_owned())), "{inner}");
         }
+    }
+
+    #[test]
+    fn an_agent_says_where_it_wants_to_be_told() {
+        let text = set(
+            "<AddSessionListener><URL>http://agent/n?a=1&amp;b</URL><SessionID>t</SessionID></AddSessionListener>",
+        );
+        let (_, calls) = read(&text).unwrap();
+        assert_eq!((calls[0].url.as_str(), calls[0].token.as_str()), ("http://agent/n?a=1&b", "t"));
     }
 
     #[test]

@@ -258,7 +258,7 @@ pub(crate) struct Seen {
     pub(crate) text: String,
     pub(crate) location: Option<String>,
     pub(crate) policy: String,
-    set_cookies: Vec<String>,
+    pub(crate) set_cookies: Vec<String>,
 }
 
 impl Seen {

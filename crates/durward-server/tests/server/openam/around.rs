@@ -136,7 +136,7 @@ fn what_is_no_action_is_refused_as_openam_does() {
     for path in ["/json", "/json/", "/json/users", "/json/groups", "/json/realms/x/sessions"] {
         assert_eq!(send("GET", path, &[]), 404, "{path}");
     }
-    assert_eq!(send("GET", "/XUI", &[]), 404);
+    assert_eq!(send("GET", "/xui", &[]), 404);
     for version in ["nonsense", "resource=", "resource=1.2;protocol=1.0"] {
         let header = ("Accept-API-Version", version);
         assert_eq!(send("POST", "/json/authenticate", &[header]), 400, "{version}");

@@ -1,8 +1,12 @@
-//! OpenAM's calls: those that were recorded from a real one, those around them, and what nobody should get in with.
+//! OpenAM's calls: those that were recorded from a real one, those around them, its pages for browsers, policies, and what nobody should get
+//! in with.
 
 mod around;
+mod browser;
 mod hostile;
+mod notifications;
 mod observed;
+mod policies;
 mod profile;
 mod recorded;
 mod second_step;

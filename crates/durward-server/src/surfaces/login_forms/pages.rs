@@ -4,7 +4,7 @@ use crate::surfaces::login_page::{Failure, Page, Step};
 
 /// A page without a form, or with a button only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Message {
+pub(crate) enum Message {
     /// The request cannot be granted, and the application cannot be told. The reason is for its developer.
     Impossible(String),
     /// The form was too old, or of another browser.
@@ -13,7 +13,7 @@ pub(super) enum Message {
     Unavailable,
     /// Whether to log out: a form that sends `csrf` back.
     LogoutAsked {
-        action: &'static str,
+        action: String,
         csrf: String,
         /// Where the browser is sent then.
         redirect_uri: Option<String>,
@@ -23,7 +23,7 @@ pub(super) enum Message {
 
 impl Message {
     /// The page that says so.
-    pub(super) fn page(self) -> Page {
+    pub(crate) fn page(self) -> Page {
         let failed = |what| Page::of(Step::Failed { what, reference: None });
         match self {
             Message::Impossible(why) => Page { detail: Some(why), ..failed(Failure::BadRequest) },

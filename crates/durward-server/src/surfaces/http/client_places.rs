@@ -20,18 +20,18 @@ struct Places {
 
 /// The places of all applications that somebody waits for.
 #[derive(Debug, Default)]
-pub(super) struct ClientPlaces(Mutex<HashMap<String, Arc<Places>>>);
+pub(crate) struct ClientPlaces(Mutex<HashMap<String, Arc<Places>>>);
 
 /// A place among those who wait, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     of: Arc<Places>,
     _one: OwnedSemaphorePermit,
 }
 
 impl ClientPlaces {
     /// A place for one more who waits for this application. `None` where there is none at the moment.
-    pub(super) fn take(&self, client: &str) -> Option<Place> {
+    pub(crate) fn take(&self, client: &str) -> Option<Place> {
         // Each step leaves a map that can be used.
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !all.contains_key(client) {
@@ -49,7 +49,7 @@ impl ClientPlaces {
 
 impl Place {
     /// Waits until the application may be told of one more. `None` never comes: no semaphore is closed.
-    pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+    pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         self.of.telling.acquire().await.ok()
     }
 }

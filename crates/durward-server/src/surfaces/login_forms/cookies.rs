@@ -12,26 +12,26 @@ use crate::surfaces::http::Answer;
 use crate::surfaces::http::cookies::{self, Cookies};
 
 /// How long consents are remembered by the browser.
-pub(super) const CONSENT_S: u64 = 180 * 86_400;
+pub(crate) const CONSENT_S: u64 = 180 * 86_400;
 
 /// How the cookies are called, and sent.
-pub(super) struct CookieNames {
-    pub(super) session: String,
-    pub(super) browser: String,
-    pub(super) consent: String,
+pub(crate) struct CookieNames {
+    pub(crate) session: String,
+    pub(crate) browser: String,
+    pub(crate) consent: String,
     is_secure: bool,
 }
 
 impl CookieNames {
     /// Over TLS alone, browsers take a cookie of such a name from this very host alone, and no neighbour can set one (RFC 6265bis, 4.1.3.2).
-    pub(super) fn new(is_secure: bool) -> CookieNames {
+    pub(crate) fn new(is_secure: bool) -> CookieNames {
         let prefix = if is_secure { "__Host-" } else { "" };
         let name = |rest: &str| format!("{prefix}durward_{rest}");
         CookieNames { session: name("login"), browser: name("browser"), consent: name("consent"), is_secure }
     }
 
     /// Sets a cookie, until the browser is closed or for some seconds; 0 removes it.
-    pub(super) fn set(&self, answer: &mut Answer, name: &str, value: &str, max_age_s: Option<u64>) {
+    pub(crate) fn set(&self, answer: &mut Answer, name: &str, value: &str, max_age_s: Option<u64>) {
         let secure = if self.is_secure { "; Secure" } else { "" };
         let age = max_age_s.map(|seconds| format!("; Max-Age={seconds}")).unwrap_or_default();
         let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax{secure}{age}");
@@ -41,13 +41,13 @@ impl CookieNames {
     }
 
     /// Has the browser keep the proof that its user has logged in with it, which all surfaces share.
-    pub(super) fn keep_device(&self, answer: &mut Answer, proof: Option<&str>, kept_for: Duration) {
+    pub(crate) fn keep_device(&self, answer: &mut Answer, proof: Option<&str>, kept_for: Duration) {
         cookies::keep_device(answer, proof, kept_for, self.is_secure);
     }
 }
 
 /// The value of a cookie, if there is one of the name, and not two that differ.
-pub(super) fn value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+pub(crate) fn value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     match Cookies::named(headers, |one| one == name) {
         Cookies::One(value) if !value.is_empty() => Some(value),
         Cookies::One(_) | Cookies::None | Cookies::Several => None,
@@ -58,7 +58,7 @@ pub(super) fn value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 ///
 /// # Errors
 /// There is no randomness.
-pub(super) fn new_browser() -> Result<String, IdentityError> {
+pub(crate) fn new_browser() -> Result<String, IdentityError> {
     let mut name = [0; 16];
     SystemEntropy.fill(&mut name)?;
     Ok(hex(&name))

@@ -1,0 +1,92 @@
+//! `UI/Logout`: ends the session of a browser, and sends it to `goto`.
+//!
+//! OpenAM does so for whoever leads a browser here. Where the browser says that a page of another site did, its user is asked, so that no
+//! page logs people out.
+
+use durward_session::identity::session::{Purpose, Refusal, SessionId};
+
+use super::answers::without_cookie;
+use super::browser::{ADDRESS_LENGTH_MAX, BrowserCall, logout_path};
+use super::goto;
+use crate::surfaces::http::Answer;
+use crate::surfaces::http::cookies::is_of_other_site;
+use crate::surfaces::login_forms::binding::is_from_own_page;
+use crate::surfaces::login_forms::pages::Message;
+use crate::surfaces::login_forms::redirect;
+use crate::surfaces::login_forms::sign_out::SignOut;
+
+/// The purpose of the seal.
+const PURPOSE: &str = "openam logout";
+
+pub(super) async fn answer(browser: &BrowserCall<'_>) -> Answer {
+    let goto = browser.parameters.get("goto");
+    let goto = goto.filter(|url| url.len() <= ADDRESS_LENGTH_MAX && goto::is_own(browser.call, url));
+    if let Some(csrf) = browser.parameters.get("csrf") {
+        return confirmed(browser, csrf).await;
+    }
+    let Some(token) = browser.token() else { return done(browser, goto) };
+    match browser.call.service.validate(token, Purpose::Look).await {
+        Ok(who) if is_of_other_site(&browser.call.head.headers, &["cross-site"]) => {
+            ask(browser, who.id, goto)
+        }
+        Ok(_) => end(browser, token, goto).await,
+        // It may be there: nobody is told that they are logged out.
+        Err(Refusal::Unavailable) => browser.message(Message::Unavailable),
+        Err(_) => done(browser, goto),
+    }
+}
+
+/// Whether to sign out, where there is a session: all that there is for OpenAM's console.
+pub(super) async fn offered(browser: &BrowserCall<'_>) -> Option<Answer> {
+    match browser.call.service.validate(browser.token()?, Purpose::Look).await {
+        Ok(who) => Some(ask(browser, who.id, None)),
+        Err(Refusal::Unavailable) => Some(browser.message(Message::Unavailable)),
+        Err(_) => None,
+    }
+}
+
+fn ask(browser: &BrowserCall<'_>, session: SessionId, goto: Option<&str>) -> Answer {
+    let then = goto.map(|goto| (goto.to_owned(), None));
+    let sealed = SignOut::new(session, then, browser.now).sealed(browser.call.service, PURPOSE);
+    match sealed {
+        Some(csrf) => browser.message(Message::LogoutAsked {
+            action: logout_path(browser.call),
+            csrf,
+            redirect_uri: goto.map(str::to_owned),
+        }),
+        None => browser.message(Message::Unavailable),
+    }
+}
+
+/// The user said yes.
+async fn confirmed(browser: &BrowserCall<'_>, csrf: &str) -> Answer {
+    let service = browser.call.service;
+    let is_own = is_from_own_page(browser.is_post, &browser.call.head.headers);
+    let good = SignOut::read(service, PURPOSE, csrf, browser.now).filter(|_| is_own);
+    let Some(asked) = good else { return browser.message(Message::Over) };
+    let goto = asked.then.as_ref().map(|(goto, _)| goto.as_str());
+    let Some(token) = browser.token() else { return done(browser, goto) };
+    match service.validate(token, Purpose::Look).await {
+        Ok(who) if who.id.to_string() == asked.session => end(browser, token, goto).await,
+        Ok(_) => browser.message(Message::Over),
+        Err(Refusal::Unavailable) => browser.message(Message::Unavailable),
+        Err(_) => done(browser, goto),
+    }
+}
+
+async fn end(browser: &BrowserCall<'_>, token: &str, goto: Option<&str>) -> Answer {
+    match browser.call.service.logout(token, Some(browser.call.client)).await {
+        Ok(_) => done(browser, goto),
+        Err(_) => browser.message(Message::Unavailable),
+    }
+}
+
+/// Where there is no session any more: on, or a word to the user.
+fn done(browser: &BrowserCall<'_>, goto: Option<&str>) -> Answer {
+    let answer = match goto {
+        Some(goto) => redirect::to(goto, &[]),
+        None => browser.message(Message::LoggedOut),
+    };
+    let settings = browser.call.settings;
+    without_cookie(answer, &settings.cookie_name, "", settings)
+}
