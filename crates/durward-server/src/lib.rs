@@ -31,10 +31,11 @@ pub use base::settings::{
     LdapFollow, LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings,
     ListenSurface, LogFormat, LogLevel, LogSettings, NatsStoreSettings, Network, NetworkParseError,
     OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
-    OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides, PagesSettings, PolicySettings,
-    PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings,
-    ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy,
-    TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides, PagesSettings, PasskeysSettings,
+    PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings,
+    SchemaSettings, ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings,
+    SubjectsAssertedBy, TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore,
+    XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

@@ -181,6 +181,11 @@ impl fmt::Debug for Passkey {
     }
 }
 
+/// Whether a passkey may be called so.
+pub fn is_passkey_name(name: &str) -> bool {
+    checked_name(name).is_ok()
+}
+
 /// A name as it may be kept.
 fn checked_name(name: &str) -> Result<String, IdentityError> {
     let name = name.trim();

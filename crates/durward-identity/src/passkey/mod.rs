@@ -27,6 +27,7 @@ mod verify;
 
 pub use kept::{
     PASSKEY_NAME_LENGTH_MAX, PASSKEYS_MAX, Passkey, PasskeyUse, Passkeys, USER_HANDLE_BYTES, UserHandle,
+    is_passkey_name,
 };
 pub use options::{CreationOptions, RequestOptions};
 pub use party::RelyingParty;

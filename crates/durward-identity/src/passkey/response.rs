@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::PasskeyRefusal;
 
 /// The longest credential that is read, in bytes of JSON: certificates of an attestation and the longest identifier fit.
-pub const CREDENTIAL_LENGTH_MAX: usize = 16 * 1024;
+pub const CREDENTIAL_LENGTH_MAX: usize = 12 * 1024;
 
 /// How many transports of a passkey are kept: more than there are.
 const TRANSPORTS_MAX: usize = 8;

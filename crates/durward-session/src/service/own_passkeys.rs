@@ -62,7 +62,7 @@ impl Accounts {
             verification: wanted(settings),
             timeout_ms: ticket.timeout_ms(now),
         };
-        Ok(self.0.sealed_ticket(&ticket, options.to_json()).map_err(Failed::Directory)?)
+        Ok(self.0.sealed_ticket(&ticket, options.to_json(), false).map_err(Failed::Directory)?)
     }
 
     /// Adds the passkey that an authenticator has made. All sessions of the user are over, also this one: they began without it.

@@ -7,14 +7,14 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use durward_identity::IdentityError;
 use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::passkey::{
-    Assertion, PasskeyRefusal, PasskeyUse, Passkeys, RequestOptions, UserHandle, Verification, verify,
+    Assertion, PasskeyRefusal, PasskeyUse, RequestOptions, UserHandle, Verification, verify,
 };
 use durward_identity::protocol::Lack;
 use durward_identity::session::{Properties, Purpose, SessionChange, User};
 use durward_identity::user::{Account, UserStore};
+use durward_identity::{IdentityError, Moment};
 
 use super::login::{SessionStart, millis, of_full};
 use super::passkey_ticket::{Ceremony, PasskeyRequest, TICKET_LIFETIME, Ticket};
@@ -80,13 +80,10 @@ impl Service {
     /// # Errors
     /// There is no randomness.
     pub fn begin_passkey_step(&self, challenge: &str) -> Result<Option<PasskeyRequest>, IdentityError> {
-        let Some(settings) = &self.settings().passkeys else { return Ok(None) };
-        let Some((user, until)) = self.0.challenges.open(challenge, self.now()) else { return Ok(None) };
-        let Some(passkeys) = self.passkeys_of(&user).filter(|passkeys| !passkeys.is_empty()) else {
-            return Ok(None);
-        };
-        let ticket = Ticket::new(Ceremony::Step(challenge.to_owned()), until)?;
-        self.asked(settings, &ticket, Some(&passkeys)).map(Some)
+        match self.0.challenges.open(challenge, self.now()) {
+            Some((user, until)) => self.asked_of(&user, Ceremony::Step(challenge.to_owned()), until),
+            None => Ok(None),
+        }
     }
 
     /// What to ask an authenticator to raise the level of a token's session. `None` where its user has no passkey.
@@ -95,38 +92,54 @@ impl Service {
     /// The token is refused, or there is no randomness.
     pub async fn begin_passkey_step_up(&self, token: &str) -> Result<Option<PasskeyRequest>, Failed> {
         let who = self.validate(token, Purpose::Use).await?;
+        self.begin_passkey_step_up_of(&who.user).map_err(Failed::Directory)
+    }
+
+    /// The same for the user of a session that the caller has looked at.
+    ///
+    /// # Errors
+    /// There is no randomness.
+    pub fn begin_passkey_step_up_of(&self, user: &User) -> Result<Option<PasskeyRequest>, IdentityError> {
+        let (realm, subject) = (user.realm().to_owned(), user.subject().to_owned());
+        let until = self.now().plus(TICKET_LIFETIME);
+        self.asked_of(user, Ceremony::StepUp { realm, subject }, until)
+    }
+
+    /// Asks for one of a user's passkeys, if they have some.
+    fn asked_of(
+        &self,
+        user: &User,
+        ceremony: Ceremony,
+        until: Moment,
+    ) -> Result<Option<PasskeyRequest>, IdentityError> {
         let Some(settings) = &self.settings().passkeys else { return Ok(None) };
-        let Some(passkeys) = self.passkeys_of(&who.user).filter(|passkeys| !passkeys.is_empty()) else {
+        let Some(account) = self.kept_of(user).filter(|account| !account.passkeys.is_empty()) else {
             return Ok(None);
         };
-        let (realm, subject) = (who.user.realm().to_owned(), who.user.subject().to_owned());
-        let until = self.now().plus(TICKET_LIFETIME);
-        let asked = Ticket::new(Ceremony::StepUp { realm, subject }, until)
-            .and_then(|ticket| self.asked(settings, &ticket, Some(&passkeys)));
-        asked.map(Some).map_err(Failed::Directory)
+        self.asked(settings, &Ticket::new(ceremony, until)?, Some(&account)).map(Some)
     }
 
     fn asked(
         &self,
         settings: &PasskeySettings,
         ticket: &Ticket,
-        passkeys: Option<&Passkeys>,
+        account: Option<&Account>,
     ) -> Result<PasskeyRequest, IdentityError> {
-        let verification = wanted(&ticket.ceremony);
         let options = RequestOptions {
             party: &settings.party,
             challenge: &ticket.challenge(),
-            passkeys,
-            verification,
+            passkeys: account.map(|account| &account.passkeys),
+            verification: wanted(&ticket.ceremony),
             timeout_ms: ticket.timeout_ms(self.now()),
         };
-        self.sealed_ticket(ticket, options.to_json())
+        let has_code = account.is_some_and(|account| account.second_step.is_some());
+        self.sealed_ticket(ticket, options.to_json(), has_code)
     }
 
-    /// The passkeys of a user, which are always kept here.
-    fn passkeys_of(&self, user: &User) -> Option<Passkeys> {
+    /// What is kept here of a user: all passkeys are.
+    fn kept_of(&self, user: &User) -> Option<Account> {
         let store = self.users(user.realm())?.store()?;
-        store.account(user).ok()?.map(|account| account.passkeys)
+        store.account(user).ok()?
     }
 
     /// Finishes a login with a passkey: the whole of it, or its second step. It goes on to its end also when the caller does not wait for

@@ -37,6 +37,8 @@ pub struct PasskeyRequest {
     pub public_key: Value,
     /// Until when it is good.
     pub until: Moment,
+    /// Whether a code of the user's device would do as well.
+    pub has_code: bool,
 }
 
 /// What a ceremony is for.
@@ -101,9 +103,11 @@ impl Service {
         &self,
         ticket: &Ticket,
         public_key: Value,
+        has_code: bool,
     ) -> Result<PasskeyRequest, IdentityError> {
         let content = serde_json::to_vec(ticket).map_err(|error| IdentityError::new(error.to_string()))?;
-        Ok(PasskeyRequest { ticket: self.seal(PURPOSE, &content)?, public_key, until: ticket.until() })
+        let (ticket, until) = (self.seal(PURPOSE, &content)?, ticket.until());
+        Ok(PasskeyRequest { ticket, public_key, until, has_code })
     }
 
     /// What was sealed on any node, and is not over.

@@ -17,6 +17,7 @@ mod oauth;
 mod opcua;
 mod openam;
 mod pages;
+mod passkeys;
 mod policies;
 mod read;
 mod sapl;
@@ -55,6 +56,7 @@ pub use opcua::{
 };
 pub use openam::{CookieSameSite, OpenamSettings};
 pub use pages::PagesSettings;
+pub use passkeys::PasskeysSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;
 pub(crate) use read::line_and_column;
