@@ -140,7 +140,7 @@ impl Authenticator {
         let entry = |key: i64, value: Vec<u8>| (number(key), value);
         match &self.key {
             Key::P256(pair) => {
-                let point = &pair.public_key().as_ref()[1..];
+                let point = pair.public_key().as_ref().get(1..).unwrap();
                 let (x, y) = point.split_at(32);
                 map(&[
                     entry(1, number(2)),
