@@ -133,7 +133,7 @@ impl<'p> From<&'p Passkey> for PasskeyView<'p> {
 }
 
 fn view(request: &PasskeyRequest) -> Answered {
-    let PasskeyRequest { ticket, public_key, until } = request;
+    let PasskeyRequest { ticket, public_key, until, .. } = request;
     ok(&RequestView { ticket, public_key, until: in_words(*until) })
 }
 
