@@ -28,6 +28,7 @@ targets! {
     opcua_secret,
     opcua_token,
     opcua_wire,
+    passkey,
     pattern,
     protobuf,
     rsocket,

@@ -11,6 +11,7 @@
 //! | [`session`] | what a session is: its token, the keys that seal tokens, the table of sessions that are known, what was revoked |
 //! | [`protocol`] | how several nodes agree on that: one state machine a node, four modes |
 //! | [`user`] | who may have a session: users, passwords, second steps; the trait that directories implement |
+//! | [`passkey`] | keys that devices hold for users: what is asked of a browser, and whether what it brings is right |
 //! | [`login`] | what stands before a password is looked at: delays, lock-out, a bound on hashing |
 //! | [`audit`] | what happened, as lines chained by hashes |
 //! | [`jwt`] | signed tokens for other services, and the keys for them |
@@ -70,6 +71,7 @@ mod hex;
 pub mod jwt;
 pub mod login;
 mod moment;
+pub mod passkey;
 pub mod protocol;
 pub mod session;
 pub mod user;

@@ -32,7 +32,7 @@ pub use base::settings::{
     ListenSurface, LogFormat, LogLevel, LogSettings, NatsStoreSettings, Network, NetworkParseError,
     OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
     OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings, Overrides,
-    PagesSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode,
+    PagesSettings, PasskeysSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode,
     RsocketSettings, SaplSettings, SchemaSettings, ScimSettings, SecondStepAt, ServerSettings, SessionMode,
     Settings, SourceSettings, SubjectsAssertedBy, TlsSettings, TokenAlgorithm, UserSettings,
     WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,

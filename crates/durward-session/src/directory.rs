@@ -84,6 +84,11 @@ pub trait UserDirectory: Send + Sync {
         None
     }
 
+    /// What changes second steps and passkeys of its users, where they are kept here: also beside a directory that is changed elsewhere.
+    fn steps(&self) -> Option<Arc<dyn UserWrites>> {
+        self.writes()
+    }
+
     /// The hash of a new password, or why it is not taken: for those who have [`UserDirectory::writes`].
     fn hash_new<'a>(
         &'a self,

@@ -24,6 +24,7 @@
 //! No HTTP, no cookies, no JSON; no policy; no clock but the one that is given.
 
 mod audit;
+mod beside;
 mod challenge;
 mod clocks;
 mod counters;
@@ -51,6 +52,7 @@ mod users;
 use std::sync::Arc;
 
 pub use audit::{AuditSettings, AuditSync, SessionAuditLog};
+pub use beside::Beside;
 pub use clocks::{ClockReport, ClockStanding, NodeClock};
 pub use counters::{Counter, Counters};
 pub use directory::{DirectoryFault, DirectoryFuture, Embedded, UserDirectory};
@@ -61,10 +63,10 @@ pub use outcome::{AccountFailed, Administrator, Failed, Granted, Login, Refused,
 pub use secret::read_secret;
 pub use seldom::Seldom;
 pub use service::{
-    AccountHolder, AccountPage, Accounts, Enrolment, LoginRequest, Purpose, SecretAttempt, SecretAttempts,
-    Service, TurnUse, Wanted,
+    AMR, AccountHolder, AccountPage, Accounts, Enrolment, LoginRequest, PasskeyAnswer, PasskeyRequest,
+    Purpose, SecretAttempt, SecretAttempts, Service, TurnUse, Wanted,
 };
-pub use settings::{SecondStepPolicy, ServiceSettings};
+pub use settings::{PasskeySettings, SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};
 pub use store::{NodeLink, SessionStore, StoreCommand};
 pub use users::{UserExchange, UsersLink};

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use durward_identity::passkey::PasskeyRefusal;
 use durward_identity::protocol::Lack;
 use durward_identity::session::{Level, Refusal, SessionClaims, SessionId, User};
 use durward_identity::user::{Account, PasswordRefusal};
@@ -226,6 +227,10 @@ pub enum AccountFailed {
     NoSecondStep,
     /// The user has a second step, the token is not of its level, and no code was given.
     CodeNeeded,
+    /// There is no such passkey, or there are no passkeys here.
+    NoPasskey,
+    /// What came of an authenticator is not right.
+    Passkey(PasskeyRefusal),
     /// The enrolment was not given to this user, or is over.
     NoEnrolment,
     /// Others changed the same again and again meanwhile.
@@ -252,6 +257,8 @@ impl fmt::Display for AccountFailed {
             AccountFailed::CodeNeeded => {
                 f.write_str("the user has a second step: give a `code` of it as well, or step up")
             }
+            AccountFailed::NoPasskey => f.write_str("there is no such passkey"),
+            AccountFailed::Passkey(refusal) => write!(f, "the passkey is not taken: {refusal}"),
             AccountFailed::NoEnrolment => {
                 f.write_str("the enrolment is not this user's, or is over; begin another one")
             }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use durward_identity::login::{PoolSettings, ThrottleSettings};
+use durward_identity::passkey::RelyingParty;
 use durward_identity::protocol::NodeSettings;
 use durward_identity::session::{Level, SessionSettings};
 
@@ -21,6 +22,15 @@ pub enum SecondStepPolicy {
     AtLogin,
     /// When they want the higher level: a login without a code gives a session of the lower one.
     OnStepUp,
+}
+
+/// Passkeys, where users may have some.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PasskeySettings {
+    /// Who this server is to authenticators.
+    pub party: RelyingParty,
+    /// Whether a passkey may be the only step of a login, without a name and a password.
+    pub only_step: bool,
 }
 
 /// How a node works.
@@ -50,6 +60,8 @@ pub struct ServiceSettings {
     pub second_step: SecondStepPolicy,
     /// How long somebody may take from the password to the code. Default: 2 minutes.
     pub challenge_lifetime: Duration,
+    /// Passkeys. Default: none.
+    pub passkeys: Option<PasskeySettings>,
 }
 
 impl Default for ServiceSettings {
@@ -69,6 +81,7 @@ impl Default for ServiceSettings {
             second_step_level: Level(1),
             second_step: SecondStepPolicy::default(),
             challenge_lifetime: Duration::from_secs(120),
+            passkeys: None,
         }
     }
 }

@@ -155,6 +155,15 @@ pub(super) fn openam_agents() -> Result<Command, Missing> {
     Ok(command)
 }
 
+/// Chromium and its authenticator, driven by the same packages.
+pub(super) fn passkeys_and_chromium() -> Result<Command, Missing> {
+    let chromium = tool(CHROMIUM)?;
+    let folder = node_packages("relying-party", &["passkeys.js"])?;
+    let mut command = Command::new(tool(NODE)?);
+    command.arg(folder.join("passkeys.js")).env("CHROMIUM", chromium);
+    Ok(command)
+}
+
 /// The libraries that SAPL's package for NestJS is made of.
 pub(super) fn node() -> Result<Command, Missing> {
     let folder = node_packages("node", &["client.js"])?;

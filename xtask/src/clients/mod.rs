@@ -15,7 +15,7 @@ use crate::built;
 use crate::report::{Outcome, Report};
 use puppet::Puppet;
 use scenarios::{DECIDED, ENFORCED, Scenario, Stage};
-use scripts::{BROWSER, SCRIPTS};
+use scripts::{BROWSER, PASSKEYS, SCRIPTS};
 use server::Server;
 use std::path::Path;
 use std::process::Command;
@@ -131,7 +131,9 @@ pub(crate) fn run_alone(word: &str) -> ExitCode {
 /// `cargo xtask browser`: applications of others, whose users log in with a real browser.
 pub(crate) fn run_browser() -> ExitCode {
     let mut report = Report::new();
-    report.step(&format!("clients: {}", BROWSER.name), || BROWSER.judge());
+    for script in [&BROWSER, &PASSKEYS] {
+        report.step(&format!("clients: {}", script.name), || script.judge());
+    }
     report.close()
 }
 

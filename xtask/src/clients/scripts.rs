@@ -38,6 +38,10 @@ pub(super) const BROWSER: Script = Script {
     folder: "browser",
 };
 
+/// Passkeys, with the virtual authenticator of that browser.
+pub(super) const PASSKEYS: Script =
+    Script { name: "Chromium with passkeys", get: install::passkeys_and_chromium, folder: "passkeys" };
+
 impl Script {
     pub(super) fn judge(&self) -> Outcome {
         let mut command = match (self.get)() {

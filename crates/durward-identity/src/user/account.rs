@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::password::StoredPassword;
 use super::totp::{RecoveryCodes, Totp};
 use crate::IdentityError;
+use crate::passkey::Passkeys;
 use crate::session::User;
 
 /// A user account: the name, the stored password, and the attributes.
@@ -21,7 +22,7 @@ pub struct Account {
     /// The hash of the password; without one, nobody can log in with a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<StoredPassword>,
-    /// When the user was given this password, or another device of the second step or none, in milliseconds since 1970: sessions that began
+    /// When the user was given this password, or another device of the second step or passkey or one less, in milliseconds since 1970: sessions that began
     /// before are over. 0 is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub password_since_ms: u64,
@@ -37,6 +38,9 @@ pub struct Account {
     /// The second step of a login, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_step: Option<SecondStep>,
+    /// The passkeys, each of which can be the second step of a login, or the only one.
+    #[serde(default, skip_serializing_if = "Passkeys::is_nothing")]
+    pub passkeys: Passkeys,
 }
 
 impl Account {
@@ -51,6 +55,7 @@ impl Account {
             attributes: BTreeMap::new(),
             groups: Vec::new(),
             second_step: None,
+            passkeys: Passkeys::default(),
         }
     }
 
@@ -60,6 +65,17 @@ impl Account {
     /// The account was read from elsewhere, and its name is none.
     pub fn user(&self) -> Result<User, IdentityError> {
         User::new(&self.realm, &self.subject)
+    }
+
+    /// Whether a password alone is not enough for the user's full level: they have a device, or a passkey.
+    pub fn has_second_step(&self) -> bool {
+        self.second_step.is_some() || !self.passkeys.is_empty()
+    }
+
+    /// Whether two states of an account have the same devices and passkeys, whatever was used of them.
+    pub fn has_same_steps(&self, other: &Account) -> bool {
+        let device = |account: &Account| account.second_step.as_ref().map(|step| step.totp.clone());
+        device(self) == device(other) && self.passkeys.are_same(&other.passkeys)
     }
 
     /// Whether the user's sessions end when this becomes of the account: they were disabled, removed, renamed or given another password

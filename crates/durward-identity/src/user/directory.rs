@@ -19,6 +19,7 @@ use super::{ChangeOrigin, LoginFailure, PasswordCheck, UserChange, UserStore};
 use crate::entropy::Entropy;
 use crate::error::failed;
 use crate::hex::hex;
+use crate::passkey::{PasskeyUse, UserHandle};
 use crate::session::{UsedCode, User};
 use crate::{IdentityError, Moment};
 
@@ -466,6 +467,26 @@ impl UserStore for Directory {
         let keep = |account: &mut Account| account.second_step = Some(after.clone());
         let is_changed = self.change_if(user, is_same, keep, Confirmation::Here)?;
         Ok(is_changed.then_some(used))
+    }
+
+    fn user_of_handle(&self, handle: &UserHandle) -> Option<User> {
+        self.table().user_of_handle(handle).cloned()
+    }
+
+    fn use_passkey(&self, user: &User, passkey_use: &PasskeyUse) -> Result<bool, IdentityError> {
+        let used = |account: &Account| account.passkeys.clone().used(passkey_use);
+        // Most authenticators do not count: then there is nothing to write.
+        match self.account(user)?.as_ref().map(used) {
+            None | Some(None) => return Ok(false),
+            Some(Some(false)) => return Ok(true),
+            Some(Some(true)) => {}
+        }
+        // Two who come with the same count at the same moment: the second finds that it was used.
+        let is_later = |account: &Account| used(account).is_some();
+        let keep = |account: &mut Account| {
+            let _ = account.passkeys.used(passkey_use);
+        };
+        self.change_if(user, is_later, keep, Confirmation::Here)
     }
 
     fn is_behind(&self) -> bool {

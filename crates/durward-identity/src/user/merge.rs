@@ -5,6 +5,7 @@
 
 use super::account::{Account, SecondStep};
 use super::table::JournalEntry;
+use crate::passkey::Passkeys;
 
 /// What `ours` becomes over `theirs`, both of which were made of `base`.
 pub(super) fn merge(base: &JournalEntry, ours: &JournalEntry, theirs: &JournalEntry) -> JournalEntry {
@@ -33,6 +34,7 @@ fn merge_accounts(base: &Account, ours: &Account, theirs: &Account) -> Account {
         attributes: changed(&base.attributes, &ours.attributes, &theirs.attributes).clone(),
         groups: changed(&base.groups, &ours.groups, &theirs.groups).clone(),
         second_step: merge_steps(&base.second_step, &ours.second_step, &theirs.second_step),
+        passkeys: Passkeys::merged(&base.passkeys, &ours.passkeys, &theirs.passkeys),
     }
 }
 

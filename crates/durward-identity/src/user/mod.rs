@@ -31,6 +31,7 @@ pub use writes::{AccountSwap, UserWrites};
 
 use std::sync::Arc;
 
+use crate::passkey::{PasskeyUse, UserHandle};
 use crate::session::{UsedCode, User};
 use crate::{IdentityError, Moment};
 
@@ -85,6 +86,21 @@ pub trait UserStore: Send + Sync {
     /// # Errors
     /// The store cannot say at the moment, or cannot write down that the code is used. Nobody gets in then.
     fn check_code(&self, now: Moment, user: &User, code: &str) -> Result<Option<UsedCode>, IdentityError>;
+
+    /// The user whom authenticators call so. `None` where nobody is, or no passkeys are kept here.
+    fn user_of_handle(&self, handle: &UserHandle) -> Option<User> {
+        let _ = handle;
+        None
+    }
+
+    /// Takes note of the use of a user's passkey. Whether the passkey is still theirs, and the use later than those before.
+    ///
+    /// # Errors
+    /// It cannot be written down. Nobody gets in then.
+    fn use_passkey(&self, user: &User, passkey_use: &PasskeyUse) -> Result<bool, IdentityError> {
+        let _ = (user, passkey_use);
+        Ok(false)
+    }
 
     /// Whether others may have changed something since [`UserStore::catch_up`]. It is quick, and asks no network. A store that is asked
     /// for everything anew each time has nothing to catch up with.

@@ -14,6 +14,7 @@ use super::merge::merge;
 use super::{ChangeOrigin, UserChange};
 use crate::IdentityError;
 use crate::error::failed;
+use crate::passkey::UserHandle;
 use crate::session::User;
 
 /// An entry of the journal.
@@ -80,6 +81,8 @@ impl JournalEntry {
 #[derive(Default)]
 pub(super) struct AccountTable {
     pub(super) users: HashMap<User, Account>,
+    /// Users by what authenticators call them. INVARIANT: each user with a handle, and nobody else.
+    handles: HashMap<UserHandle, User>,
     /// Removed users, and when they were removed: their earlier sessions are over, also where that is heard of later.
     pub(super) removed: HashMap<User, u64>,
     /// The revision of each user's record in the cluster's store, as far as it is taken in here.
@@ -109,15 +112,35 @@ impl AccountTable {
     fn set(&mut self, user: User, entry: JournalEntry) {
         match entry {
             JournalEntry::Put(account) => {
-                self.users.insert(user, account);
+                let handle = account.passkeys.handle().copied();
+                let before = self.users.insert(user.clone(), account);
+                self.forget_handle(before.as_ref(), &user);
+                if let Some(handle) = handle {
+                    self.handles.insert(handle, user);
+                }
             }
             JournalEntry::Remove { at_ms, .. } => {
-                self.users.remove(&user);
+                let before = self.users.remove(&user);
+                self.forget_handle(before.as_ref(), &user);
                 self.removed.insert(user, at_ms);
             }
             // Reading refuses it.
             JournalEntry::Stored { .. } => {}
         }
+    }
+
+    /// A user who was renamed has the handle under the new name already.
+    fn forget_handle(&mut self, before: Option<&Account>, user: &User) {
+        if let Some(handle) = before.and_then(|account| account.passkeys.handle())
+            && self.handles.get(handle) == Some(user)
+        {
+            self.handles.remove(handle);
+        }
+    }
+
+    /// The user whom authenticators call so.
+    pub(super) fn user_of_handle(&self, handle: &UserHandle) -> Option<&User> {
+        self.handles.get(handle)
     }
 
     fn note_unsent(&mut self, user: &User, entry: &JournalEntry) {

@@ -1,8 +1,11 @@
 //! Sessions, users and tokens, from outside.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::wildcard_enum_match_arm, reason = "tests")]
 
+#[path = "../../../durward-session/tests/support/authenticator.rs"]
+mod authenticator;
 mod hash_memory;
 mod jwt;
+mod passkeys;
 mod sessions;
 mod shared_users;
 mod support;

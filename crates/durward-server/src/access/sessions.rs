@@ -11,7 +11,9 @@ use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy, h
 use durward_session::ldap::LdapDirectory;
 use durward_session::nats::{Nats, NatsUsers, Retention};
 use durward_session::store::journal::Journal;
-use durward_session::{AuditSettings, Builder, Embedded, Running, Service, ServiceSettings, read_secret};
+use durward_session::{
+    AuditSettings, Beside, Builder, Embedded, Running, Service, ServiceSettings, UserDirectory, read_secret,
+};
 
 use crate::base::Clock;
 use crate::base::settings::{IdentitySettings, SessionMode};
@@ -90,7 +92,12 @@ fn with_users(
         }
     }
     for ldap in &settings.ldap {
-        let directory = Arc::new(LdapDirectory::new(ldap.directory()?)?);
+        let users: Arc<dyn UserDirectory> = Arc::new(LdapDirectory::new(ldap.directory()?)?);
+        let kept = shared.as_ref().filter(|_| settings.passkeys.is_on());
+        let directory: Arc<dyn UserDirectory> = match kept {
+            Some(kept) => Arc::new(Beside::new(users, Arc::clone(kept))),
+            None => users,
+        };
         for realm in &ldap.realms {
             builder = builder.realm(realm, directory.clone())?;
         }

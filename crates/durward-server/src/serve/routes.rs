@@ -52,6 +52,8 @@ impl Endpoint {
                 | Act::AdminRevoke
                 | Act::AdminForgive
                 | Act::AdminRotate
+                | Act::AdminPasskeys
+                | Act::AdminPasskeysRemove
                 | Act::Users
                 | Act::User,
             )
@@ -201,6 +203,20 @@ pub const ROUTES: &[Route] = &[
         endpoint: Endpoint::Identity(Act::Code),
     },
     Route {
+        path: "/v1/login/passkey/begin",
+        methods: POST,
+        who: WHO_LOGS_IN,
+        what: "begins a login with a passkey, or its second step",
+        endpoint: Endpoint::Identity(Act::PasskeyLoginBegin),
+    },
+    Route {
+        path: "/v1/login/passkey",
+        methods: POST,
+        who: WHO_LOGS_IN,
+        what: "logs in with a passkey, or finishes a login with one",
+        endpoint: Endpoint::Identity(Act::PasskeyLogin),
+    },
+    Route {
         path: "/v1/sessions/validate",
         methods: POST,
         who: WHO_HOLDS,
@@ -243,6 +259,20 @@ pub const ROUTES: &[Route] = &[
         endpoint: Endpoint::Identity(Act::StepUp),
     },
     Route {
+        path: "/v1/sessions/step-up/passkey/begin",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "begins to raise the level of the token's session with a passkey",
+        endpoint: Endpoint::Identity(Act::PasskeyStepUpBegin),
+    },
+    Route {
+        path: "/v1/sessions/step-up/passkey",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "raises the level of the token's session with a passkey",
+        endpoint: Endpoint::Identity(Act::PasskeyStepUp),
+    },
+    Route {
         path: "/v1/sessions/properties",
         methods: POST,
         who: WHO_HOLDS,
@@ -276,6 +306,20 @@ pub const ROUTES: &[Route] = &[
         who: WHO_ADMINISTERS,
         what: "starts to use a new key for tokens",
         endpoint: Endpoint::Identity(Act::AdminRotate),
+    },
+    Route {
+        path: "/v1/admin/passkeys",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "lists the passkeys of a user",
+        endpoint: Endpoint::Identity(Act::AdminPasskeys),
+    },
+    Route {
+        path: "/v1/admin/passkeys/remove",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "removes a passkey of a user, or all of them, and ends their sessions",
+        endpoint: Endpoint::Identity(Act::AdminPasskeysRemove),
     },
     Route {
         path: "/v1/users",
@@ -318,6 +362,41 @@ pub const ROUTES: &[Route] = &[
         who: WHO_HOLDS,
         what: "removes the second step of the token's user; needs a code",
         endpoint: Endpoint::Identity(Act::SecondStepRemove),
+    },
+    Route {
+        path: "/v1/users/me/passkeys",
+        methods: READ,
+        who: WHO_HOLDS,
+        what: "lists the passkeys of the token's user",
+        endpoint: Endpoint::Identity(Act::OwnPasskeys),
+    },
+    Route {
+        path: "/v1/users/me/passkeys/enrol",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "begins another passkey for the token's user; needs the password",
+        endpoint: Endpoint::Identity(Act::PasskeyEnrol),
+    },
+    Route {
+        path: "/v1/users/me/passkeys/confirm",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "adds the passkey that an authenticator has made, and ends the user's sessions",
+        endpoint: Endpoint::Identity(Act::PasskeyConfirm),
+    },
+    Route {
+        path: "/v1/users/me/passkeys/rename",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "gives a passkey of the token's user another name",
+        endpoint: Endpoint::Identity(Act::PasskeyRename),
+    },
+    Route {
+        path: "/v1/users/me/passkeys/remove",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "removes a passkey of the token's user, and ends their sessions; needs the password",
+        endpoint: Endpoint::Identity(Act::PasskeyRemove),
     },
     Route {
         path: "/v1/users/{user}",
@@ -388,6 +467,13 @@ pub const ROUTES: &[Route] = &[
         who: WHO_BROWSES,
         what: "ends the browser's session (OpenID Connect RP-Initiated Logout)",
         endpoint: Endpoint::Oidc(oidc::Ask::Logout),
+    },
+    Route {
+        path: "/oauth2/account/passkeys",
+        methods: GET_POST,
+        who: WHO_BROWSES,
+        what: "lists the passkeys of the user who is signed in, adds and removes some; needs the password",
+        endpoint: Endpoint::Oidc(oidc::Ask::Account),
     },
     Route {
         path: "/.well-known/jwks.json",

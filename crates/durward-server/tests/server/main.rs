@@ -11,6 +11,8 @@ mod answers;
 mod attacks;
 mod attribute_sources;
 mod auth;
+#[path = "../../../durward-session/tests/support/authenticator.rs"]
+mod authenticator;
 mod bundle_server;
 #[path = "../../../durward-session/tests/support/certificates.rs"]
 mod certificates;
@@ -40,6 +42,7 @@ mod oidc;
 mod openam;
 mod operations;
 mod packaging;
+mod passkeys;
 mod pipelined;
 mod policy_watch;
 mod proxies;

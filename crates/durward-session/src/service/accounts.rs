@@ -37,6 +37,13 @@ pub(super) struct KeptUsers {
     pub(super) writes: Arc<dyn UserWrites>,
 }
 
+impl KeptUsers {
+    /// Whether the users themselves are kept here, and not only what belongs to users of a directory elsewhere.
+    pub(super) fn is_kept_here(&self) -> bool {
+        self.directory.writes().is_some()
+    }
+}
+
 /// What is planned with the users as they are.
 type Planned = Result<Vec<AccountSwap>, AccountFailed>;
 
@@ -231,6 +238,13 @@ impl Accounts {
         Ok(KeptUsers { directory, writes })
     }
 
+    /// The users of a realm, where their second steps and passkeys are kept here: also those of users who are kept elsewhere.
+    pub(super) fn kept_steps(&self, realm: &str) -> Result<KeptUsers, AccountFailed> {
+        let directory = self.0.users(realm).ok_or(Failed::UnknownRealm)?;
+        let writes = directory.steps().ok_or(AccountFailed::NotKept)?;
+        Ok(KeptUsers { directory, writes })
+    }
+
     /// The hash of a new password, where there is one.
     pub(super) async fn hashed(
         &self,
@@ -312,12 +326,11 @@ fn swapped(
     Ok(is_made.then_some(swaps))
 }
 
-/// Another device of the second step, one more or one less ends sessions as another password does: whoever has one that began before
+/// Another device of the second step or passkey, one more or one less ends sessions as another password does: whoever has one that began before
 /// must not keep it.
 fn dated(mut swap: AccountSwap, now: Moment) -> AccountSwap {
-    let device = |account: &Account| account.second_step.as_ref().map(|step| step.totp.clone());
     if let AccountSwap { before: Some(before), after: Some(after) } = &mut swap
-        && device(before) != device(after)
+        && !before.has_same_steps(after)
     {
         after.password_since_ms = now.ms();
     }
@@ -337,7 +350,7 @@ fn with_password(mut account: Account, password: Option<&StoredPassword>, now: M
     account
 }
 
-fn any(users: &dyn UserWrites, is_it: impl Fn(&Account) -> bool) -> bool {
+pub(super) fn any(users: &dyn UserWrites, is_it: impl Fn(&Account) -> bool) -> bool {
     let mut is_found = false;
     users.visit(&mut |account| is_found = is_found || is_it(account));
     is_found

@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
 use durward_identity::audit::{AuditEvent, Kind};
+use durward_identity::passkey::Passkey;
 use durward_identity::protocol::NodeEvent;
 use durward_identity::session::{Refusal, SessionClaims, SessionId, User};
 use durward_identity::user::{Account, ChangeOrigin, UserChange, UserStore};
@@ -135,7 +136,7 @@ impl Service {
     }
 
     /// The stores that others may change, each once.
-    fn stores(&self) -> &[Arc<dyn UserStore>] {
+    pub(super) fn stores(&self) -> &[Arc<dyn UserStore>] {
         &self.0.stores
     }
 
@@ -262,7 +263,11 @@ impl Service {
 pub(super) fn stands(account: Option<&Account>) -> String {
     let Some(account) = account else { return "removed".to_owned() };
     let standing = if account.disabled { "disabled" } else { "may log in" };
-    let step = account.second_step.as_ref().map_or("", |_| ", second step");
+    let mut step = account.second_step.as_ref().map_or("", |_| ", second step").to_owned();
+    if !account.passkeys.is_empty() {
+        let names: Vec<String> = account.passkeys.iter().map(Passkey::reference).collect();
+        step = format!("{step}, passkeys: {}", names.join(" "));
+    }
     let groups = account.groups.join(" ");
     let groups = if groups.is_empty() { groups } else { format!(", groups: {groups}") };
     format!("{standing}{step}{groups}")

@@ -140,7 +140,7 @@ impl Service {
         self.change(who, change).await
     }
 
-    async fn change(&self, who: &Who, change: SessionChange) -> Result<Granted, Failed> {
+    pub(super) async fn change(&self, who: &Who, change: SessionChange) -> Result<Granted, Failed> {
         let (user, id, shown) = (who.user.clone(), who.id, who.level);
         self.retoken(who, change.level, |ask| NodeEvent::Change { ask, user, id, shown, change }).await
     }
@@ -197,7 +197,7 @@ impl Service {
         let Some(account) = account.filter(|account| account.groups.iter().any(|one| one == group)) else {
             return Err(Failed::Forbidden);
         };
-        if account.second_step.is_some() && who.level < self.settings().second_step_level {
+        if account.has_second_step() && who.level < self.settings().second_step_level {
             return Err(Failed::SecondStepNeeded);
         }
         Ok(Administrator {
@@ -208,7 +208,7 @@ impl Service {
 }
 
 /// Why a step up came to nothing.
-fn of_step(refused: Refused) -> Failed {
+pub(super) fn of_step(refused: Refused) -> Failed {
     match refused {
         Refused::Wrong => Failed::Code,
         Refused::UnknownRealm => Failed::UnknownRealm,

@@ -87,13 +87,13 @@ struct ChallengeAnswer {
 }
 
 /// What a new session starts with.
-struct SessionStart<'a> {
-    user: User,
-    /// How the user authenticated.
-    account: &'a Account,
-    level: Level,
-    properties: Properties,
-    address: IpAddr,
+pub(super) struct SessionStart<'a> {
+    pub(super) user: User,
+    /// The account as it was when the user was let in.
+    pub(super) account: &'a Account,
+    pub(super) level: Level,
+    pub(super) properties: Properties,
+    pub(super) address: IpAddr,
 }
 
 impl Service {
@@ -151,7 +151,7 @@ impl Service {
         login.await.unwrap_or(Err(Refused::Unavailable(Lack::Store)))
     }
 
-    fn count_login(&self, result: &Result<Login, Refused>) {
+    pub(super) fn count_login(&self, result: &Result<Login, Refused>) {
         self.count(match result {
             Ok(Login::Granted(..) | Login::Recognized(_)) => Counter::LoginGranted,
             Ok(Login::CodeNeeded(_)) => return,
@@ -204,7 +204,7 @@ impl Service {
         };
         // A directory may write the name in another way: its way counts.
         let user = account.user().map_err(Refused::Directory)?;
-        let is_asked = account.second_step.is_some()
+        let is_asked = account.has_second_step()
             && (code.is_some() || self.settings().second_step == SecondStepPolicy::AtLogin);
         let has_code = is_asked && code.is_some();
         let level = match (is_asked, code) {
@@ -277,7 +277,7 @@ impl Service {
     }
 
     /// That this node knows of its own users what the others know, where they share them: else somebody who was disabled might log in.
-    fn knows_users(&self, users: &dyn UserDirectory) -> Result<(), Refused> {
+    pub(super) fn knows_users(&self, users: &dyn UserDirectory) -> Result<(), Refused> {
         let lack = self.lacks_users().filter(|_| users.store().is_some());
         lack.map_or(Ok(()), |lack| Err(Refused::Unavailable(lack)))
     }
@@ -351,7 +351,7 @@ impl Service {
         }
     }
 
-    async fn begin(&self, begin: SessionStart<'_>) -> Result<Granted, Refused> {
+    pub(super) async fn begin(&self, begin: SessionStart<'_>) -> Result<Granted, Refused> {
         let SessionStart { user, account, level, properties, address } = begin;
         let _users_stay = self.0.beginning.read().await;
         if !self.still_holds(account) {
@@ -391,7 +391,7 @@ impl Service {
     }
 
     /// A failure of somebody of whom no password or code was looked at, and that counts for nobody.
-    async fn note_turned_away(&self, address: IpAddr, why: &str) {
+    pub(super) async fn note_turned_away(&self, address: IpAddr, why: &str) {
         self.record_turned_away(address, AuditEvent::new(Kind::LoginFailed).detail(why)).await;
     }
 
@@ -400,7 +400,7 @@ impl Service {
     }
 }
 
-fn of_full(full: SessionLimitReached) -> Refused {
+pub(super) fn of_full(full: SessionLimitReached) -> Refused {
     match full {
         SessionLimitReached::User => Refused::UserFull,
         SessionLimitReached::Node => Refused::NodeFull,

@@ -12,6 +12,9 @@ mod listing;
 mod login;
 mod names;
 mod own_account;
+mod own_passkeys;
+mod passkey_login;
+mod passkey_ticket;
 mod secrets;
 mod standing;
 mod turns;
@@ -60,6 +63,8 @@ pub use durward_identity::session::Purpose;
 pub use grants::TurnUse;
 pub use login::{LoginRequest, Wanted};
 pub use own_account::{AccountHolder, Enrolment};
+pub use passkey_login::{AMR, PasskeyAnswer};
+pub use passkey_ticket::PasskeyRequest;
 pub use secrets::{SecretAttempt, SecretAttempts};
 
 /// The session service of a node. Cloning shares it; it may be used from any thread, within any runtime.

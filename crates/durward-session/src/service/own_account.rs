@@ -89,7 +89,7 @@ impl Accounts {
         let owner = self.owner(holder.token).await?;
         let user = owner.who.user.clone();
         let wants_code =
-            owner.account.second_step.is_some() && owner.who.level < self.0.settings().second_step_level;
+            owner.account.has_second_step() && owner.who.level < self.0.settings().second_step_level;
         if wants_code && code.is_none() {
             return Err(AccountFailed::CodeNeeded);
         }
@@ -217,7 +217,7 @@ impl Accounts {
 
     /// That it is the user who asks. An attempt, like a login; it goes on to its end also when nobody waits for it. The time step of a
     /// first code.
-    async fn confirm(
+    pub(super) async fn confirm(
         &self,
         holder: AccountHolder<'_>,
         user: &User,
@@ -241,13 +241,12 @@ fn has_none_yet(account: &Account) -> Result<(), AccountFailed> {
 
 /// Whether what was proved of an account is still true of it. A hash that was renewed is of the same password, and a code that was used
 /// up is of the same device.
-fn is_as_proved(account: &Account, proved: &Account) -> bool {
-    let device = |account: &Account| account.second_step.as_ref().map(|step| step.totp.clone());
-    account.password_since_ms == proved.password_since_ms && device(account) == device(proved)
+pub(super) fn is_as_proved(account: &Account, proved: &Account) -> bool {
+    account.password_since_ms == proved.password_since_ms && account.has_same_steps(proved)
 }
 
 /// What a user proves by that it is them.
-enum Secret {
+pub(super) enum Secret {
     Password(String),
     /// A code of the second step they have.
     Code(String),

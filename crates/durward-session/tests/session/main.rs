@@ -4,6 +4,8 @@
 
 mod accounts;
 mod audit;
+#[path = "../support/authenticator.rs"]
+mod authenticator;
 mod codes;
 mod crowds;
 mod devices;
@@ -14,6 +16,7 @@ mod lines;
 mod login;
 mod names;
 mod own_account;
+mod passkeys;
 mod sessions;
 mod support;
 mod users;

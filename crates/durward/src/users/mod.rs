@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use durward_server::IdentitySettings;
+use durward_session::identity::passkey::Passkeys;
 use durward_session::identity::session::User;
 use durward_session::identity::user::{
     Account, Directory, ImportLine, Password, RecoveryCodes, SecondStep, Totp, UserStore,
@@ -27,6 +28,8 @@ Examples:
   durward users passwd anna
   durward users import accounts.jsonl
   durward users second-step anna
+  durward users passkeys anna
+  durward users passkeys anna --remove 4f1c2a9b77e0d135
   durward users list
 
 Passwords are asked for on the terminal, or read from standard input or a file, never from the command line. Without
@@ -58,6 +61,8 @@ enum UsersCommand {
     Passwd(PasswdArguments),
     /// Give a user a second step: prints what their device reads, and recovery codes, once
     SecondStep(NamedUser),
+    /// List a user's passkeys, or remove some for those who have lost them; then their sessions end
+    Passkeys(PasskeysArguments),
     /// Add and change users by a file of JSON lines, with hashes of passwords as directories keep them
     Import(ImportArguments),
 }
@@ -90,6 +95,18 @@ struct PasswdArguments {
     /// A file with the password, its first line
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+struct PasskeysArguments {
+    #[command(flatten)]
+    named: NamedUser,
+    /// Remove the passkey that the list calls so
+    #[arg(long, value_name = "ID", conflicts_with = "remove_all")]
+    remove: Option<String>,
+    /// Remove all of them
+    #[arg(long)]
+    remove_all: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -132,6 +149,7 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
         UsersCommand::Remove(named) => named.remove()?,
         UsersCommand::Passwd(passwd) => passwd.run()?,
         UsersCommand::SecondStep(named) => named.second_step()?,
+        UsersCommand::Passkeys(passkeys) => passkeys.run()?,
         UsersCommand::Import(import) => import.run()?,
     }
     Ok(ExitCode::SUCCESS)
@@ -222,6 +240,46 @@ impl NamedUser {
     }
 }
 
+impl PasskeysArguments {
+    fn run(&self) -> Result<(), CommandError> {
+        match (&self.remove, self.remove_all) {
+            (None, false) => self.list(),
+            (Some(id), _) => self.remove(|passkeys| usize::from(passkeys.remove(id))),
+            (None, true) => self.remove(Passkeys::remove_all),
+        }
+    }
+
+    fn list(&self) -> Result<(), CommandError> {
+        let (directory, _) = self.named.place.open()?;
+        let account = directory.account(&self.named.user()?).map_err(failed)?;
+        let account = account.ok_or_else(|| self.named.nobody())?;
+        let mut text = String::new();
+        for passkey in account.passkeys.iter() {
+            let place = if passkey.is_backup_eligible() { "on several devices" } else { "on one device" };
+            // Writing into a `String` cannot fail.
+            let _ =
+                writeln!(text, "{}\t{}\t{}, {place}", passkey.reference(), passkey.name, passkey.algorithm());
+        }
+        to_stdout(&text)
+    }
+
+    fn remove(&self, remove: impl FnOnce(&mut Passkeys) -> usize) -> Result<(), CommandError> {
+        let mut removed = 0;
+        self.named.change(|account| {
+            removed = remove(&mut account.passkeys);
+            if removed > 0 {
+                // Sessions that began with them are over.
+                account.password_since_ms = now().ms();
+            }
+        })?;
+        if removed == 0 {
+            return Err(CommandError::new(format!("`{}` has no such passkey", self.named.name))
+                .hint("`durward users passkeys NAME` lists them"));
+        }
+        to_stdout(&format!("{removed} {}\n", if removed == 1 { "passkey" } else { "passkeys" }))
+    }
+}
+
 impl PasswdArguments {
     fn run(&self) -> Result<(), CommandError> {
         let (directory, settings) = self.named.place.open()?;
@@ -304,6 +362,11 @@ fn list(directory: &Directory) -> Result<(), CommandError> {
         }
         if let Some(second) = &account.second_step {
             words.push(format!("second step, {} recovery codes", second.recovery.left()));
+        }
+        match account.passkeys.len() {
+            0 => {}
+            1 => words.push("1 passkey".to_owned()),
+            count => words.push(format!("{count} passkeys")),
         }
         if !account.groups.is_empty() {
             words.push(account.groups.join(", "));

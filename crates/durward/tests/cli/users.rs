@@ -99,6 +99,10 @@ fn users_are_added_listed_changed_and_removed() {
     folder.users(&["second-step", "anna"], "").exits(0);
     let listed = folder.users(&["list"], "").exits(0).stdout;
     assert_eq!(listed, "/\tanna\tdisabled; second step, 10 recovery codes; staff\n/sales\tberta\t\n");
+    assert_eq!(folder.users(&["passkeys", "anna"], "").exits(0).stdout, "");
+    let ran = folder.users(&["passkeys", "anna", "--remove", "4f1c2a9b77e0d135"], "").exits(2);
+    assert!(ran.stderr.contains("`anna` has no such passkey"), "{}", ran.stderr);
+    folder.users(&["passkeys", "anna", "--remove-all"], "").exits(2);
     folder.users(&["enable", "anna"], "").exits(0);
     folder.users(&["remove", "berta", "--realm", "/sales"], "").exits(0);
     folder.users(&["remove", "berta", "--realm", "/sales"], "").exits(2);
@@ -296,6 +300,7 @@ fn only_who_adds_begins_a_file_of_users() {
         &["remove", "anna"],
         &["passwd", "anna"],
         &["second-step", "anna"],
+        &["passkeys", "anna"],
     ] {
         let all = [&["users"], words, &["--users", users]].concat();
         crate::durward(&all).exits(2).complains(

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use durward_session::ServiceSettings;
 use durward_session::identity::jwt::TokenKind;
-use durward_session::identity::session::SessionId;
+use durward_session::identity::session::{Properties, SessionId};
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy};
+use durward_session::{AMR, ServiceSettings};
 use serde_json::{Map, Value, json};
 
 use super::authorization::ACR;
@@ -27,9 +27,13 @@ pub(crate) fn acr(level: u8) -> String {
     format!("{ACR}{level}")
 }
 
-/// How the user authenticated (RFC 8176).
-fn amr(level: u8, settings: &ServiceSettings) -> Value {
-    if level >= settings.second_step_level.0 && settings.second_step_level > settings.password_level {
+/// How the user authenticated (RFC 8176). A login with a passkey says it; the session of a level below has only a password behind it.
+fn amr(level: u8, properties: &Properties, settings: &ServiceSettings) -> Value {
+    let has_second_step =
+        level >= settings.second_step_level.0 && settings.second_step_level > settings.password_level;
+    if let Some(said) = properties.get(AMR).filter(|_| has_second_step) {
+        json!(said.split(' ').collect::<Vec<&str>>())
+    } else if has_second_step {
         json!(["pwd", "otp", "mfa"])
     } else {
         json!(["pwd"])
@@ -74,7 +78,7 @@ impl Issued {
         say("exp", json!(now_s.saturating_add(lifetime.as_secs())));
         say("auth_time", json!(taken.auth_time_s()));
         say("acr", json!(acr(level)));
-        say("amr", amr(level, service.settings()));
+        say("amr", amr(level, &taken.session.properties, service.settings()));
         say("sid", json!(taken.who.id.to_string()));
         say("at_hash", json!(half_digest(algorithm, access_token)));
         if let Some(nonce) = &taken.grant.nonce {

@@ -11,7 +11,10 @@ use durward_session::identity::user::{HashCosts, PasswordRules};
 use durward_session::{AuditSettings, AuditSync, SecondStepPolicy, ServiceSettings};
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings, PagesSettings, ScimSettings};
+use super::{
+    ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings, PagesSettings, PasskeysSettings,
+    ScimSettings,
+};
 
 /// The greatest least length of a password.
 const LENGTH_MIN_MAX: usize = 128;
@@ -120,6 +123,8 @@ pub struct IdentitySettings {
     pub ldap: Vec<LdapUserSettings>,
     /// How the login pages look and speak. Default: as durward does, in English and German.
     pub pages: PagesSettings,
+    /// Passkeys of users. Default: none.
+    pub passkeys: PasskeysSettings,
     /// Users for provisioning systems. Default: not answered.
     pub scim: ScimSettings,
     /// How long a session lives at most. Default: 2 hours.
@@ -197,6 +202,7 @@ impl Default for IdentitySettings {
             nats: None,
             ldap: Vec::new(),
             pages: PagesSettings::default(),
+            passkeys: PasskeysSettings::default(),
             scim: ScimSettings::default(),
             lifetime_s_max: session.lifetime_max.as_secs(),
             idle_s_max: session.idle_max.as_secs(),
@@ -317,7 +323,8 @@ impl IdentitySettings {
         }
         self.check_cluster()?;
         self.check_ldap()?;
-        if self.realms.is_empty() {
+        self.passkeys.check(self)?;
+        if self.realms.is_empty() && self.ldap.is_empty() {
             return wrong("realms", "is empty; the root realm is `/`");
         }
         let positive: [(&str, u64); 5] = [
@@ -428,6 +435,8 @@ impl IdentitySettings {
                 SecondStepAt::Login => SecondStepPolicy::AtLogin,
                 SecondStepAt::StepUp => SecondStepPolicy::OnStepUp,
             },
+            // It was checked.
+            passkeys: self.passkeys.service(self).ok().flatten(),
             ..ServiceSettings::default()
         }
     }

@@ -18,6 +18,7 @@ mod opcua;
 mod openam;
 mod openam_policies;
 mod pages;
+mod passkeys;
 mod policies;
 mod read;
 mod sapl;
@@ -57,6 +58,7 @@ pub use opcua::{
 pub use openam::{CookieSameSite, OpenamSettings};
 pub use openam_policies::{AskedIn, OpenamApplicationSettings};
 pub use pages::PagesSettings;
+pub use passkeys::PasskeysSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;
 pub(crate) use read::line_and_column;

@@ -52,7 +52,8 @@ impl Sender<'_> {
     }
 }
 
-fn stepped(login: Result<Login, Refused>, wrong: PageError) -> Stepped {
+/// What came of a login; `wrong` is what was sent.
+pub(crate) fn stepped(login: Result<Login, Refused>, wrong: PageError) -> Stepped {
     match login {
         Ok(Login::Granted(granted, _)) => Stepped::Granted(granted),
         Ok(Login::CodeNeeded(challenge)) => Stepped::CodeNeeded(challenge),
@@ -94,9 +95,9 @@ pub(crate) fn of_refused(refused: &Refused, wrong: PageError) -> PageError {
 }
 
 /// The same of something that a session's holder asked for.
-pub(crate) fn of_failed(failed: &Failed) -> PageError {
+pub(crate) fn of_failed(failed: &Failed, wrong: PageError) -> PageError {
     match failed {
-        Failed::Code => PageError::Code,
+        Failed::Code => wrong,
         Failed::Delayed { retry_after } => PageError::TooMany { wait_s: seconds(*retry_after) },
         Failed::Token(_)
         | Failed::Forbidden

@@ -6,6 +6,7 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::page::{Page, PageError, Step};
+use super::script;
 use super::style::Style;
 use crate::surfaces::http::text_answer;
 
@@ -44,7 +45,7 @@ pub(super) fn answer(
         headers.insert(OPENER_POLICY, HeaderValue::from_static("same-origin"));
     }
     // Both are made of characters that a field can have: see `form_target` and `accept::is_tag`.
-    let policy = content_policy(style, page.redirect_uri.as_deref());
+    let policy = content_policy(style, page.passkey.is_some(), page.redirect_uri.as_deref());
     if let (Ok(policy), Ok(language)) = (HeaderValue::from_str(&policy), HeaderValue::from_str(language)) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
         headers.insert(header::CONTENT_LANGUAGE, language);
@@ -63,11 +64,13 @@ fn status(page: &Page) -> StatusCode {
     }
 }
 
-/// Nothing from elsewhere, no script, one style sheet by its hash, pictures that are in the page, forms to this server.
-fn content_policy(style: &Style, redirect_uri: Option<&str>) -> String {
+/// Nothing from elsewhere, one style sheet by its hash, and where a passkey is offered one script so; pictures that are in the page, forms to
+/// this server.
+fn content_policy(style: &Style, has_script: bool, redirect_uri: Option<&str>) -> String {
     let target = redirect_uri.and_then(form_target).map(|target| format!(" {target}")).unwrap_or_default();
+    let script = if has_script { format!("script-src {}; ", *script::SOURCE) } else { String::new() };
     format!(
-        "default-src 'none'; style-src {}; img-src data:; form-action 'self'{target}; frame-ancestors 'none'; \
+        "default-src 'none'; {script}style-src {}; img-src data:; form-action 'self'{target}; frame-ancestors 'none'; \
          base-uri 'none'",
         style.source
     )

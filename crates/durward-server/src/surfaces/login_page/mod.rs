@@ -4,10 +4,11 @@
 //! [`LoginPages`] is loaded once, from `[identity.pages]`; [`LoginPages::render`] makes an answer of a [`Page`]. In the order of the flow:
 //! `page` (what is asked for), `view` (HTML, by the templates in `templates/login_page/`), `text` (a text with holes, filled and
 //! escaped), `answer` (the header fields). What a page is made with: `theme` (with `palette`, `colour`, `logo`, `style`), `languages`
-//! (with `language`, `accept`). `preview` writes each page once, for the author of a theme.
+//! (with `language`, `accept`), `script`. `preview` writes each page once, for the author of a theme.
 //!
 //! For whoever takes the forms:
-//! - A page works without scripts, and there are none. One style sheet stands in the page and is let in by its hash.
+//! - A page works without scripts. There is one (`passkey.js`), on pages that offer a passkey: it shows the button for it, and is let in by its
+//!   hash. One style sheet stands in the page and is let in by its hash.
 //! - `Referrer-Policy: no-referrer` has browsers send `Origin: null` with the forms. What shows that a form comes from a page of this
 //!   server is the field `csrf` and `Sec-Fetch-Site: same-origin`.
 //! - Chromium holds the redirects that follow a form to `form-action`: [`Page::redirect_uri`] lets the application's origin in. An
@@ -24,6 +25,7 @@ mod logo;
 mod page;
 mod palette;
 mod preview;
+mod script;
 mod style;
 mod text;
 mod theme;
@@ -36,7 +38,7 @@ use hyper::{Response, StatusCode};
 use crate::base::settings::{ConfigError, PagesSettings};
 use crate::surfaces::http::text_answer;
 
-pub use page::{Failure, NewPasswordRules, Page, PageError, Step};
+pub use page::{Failure, NewPasswordRules, Page, PageError, PasskeyLine, Step};
 pub use preview::PreviewFile;
 
 use answer::AnswerSettings;

@@ -22,6 +22,9 @@ pub struct Page {
     pub redirect_uri: Option<String>,
     /// What is wrong with a request that [`Step::Failed`] tells of: in English, for whoever makes the application.
     pub detail: Option<String>,
+    /// What an authenticator is asked, where a passkey would do: the options for `navigator.credentials`, as JSON. A button of its own sends
+    /// what it says as the field `passkey`, where the browser has scripts.
+    pub passkey: Option<String>,
     /// What is shown.
     pub step: Step,
 }
@@ -38,6 +41,7 @@ impl Page {
             error: None,
             redirect_uri: None,
             detail: None,
+            passkey: None,
             step,
         }
     }
@@ -55,6 +59,17 @@ pub enum Step {
     Password,
     /// `code`: of an authenticator, or a recovery code.
     SecondStep,
+    /// `passkey`: that of the user, as the second step. No other field.
+    Passkey,
+    /// `passkey`: a new one. No other field.
+    NewPasskey,
+    /// `password`; `name` with `add`, or `remove`.
+    Passkeys {
+        /// Those that there are.
+        passkeys: Vec<PasskeyLine>,
+    },
+    /// No form: the passkeys are others now, and the session is over.
+    PasskeysChanged,
     /// `new_password`, `new_password_again`.
     NewPassword {
         /// What the new one must be.
@@ -85,6 +100,15 @@ pub enum Step {
     },
 }
 
+/// A passkey, as its user sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PasskeyLine {
+    /// What `remove` sends.
+    pub id: String,
+    /// What the user calls it.
+    pub name: String,
+}
+
 /// What a new password must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewPasswordRules {
@@ -101,6 +125,12 @@ pub enum PageError {
     Password,
     /// The code of the second step.
     Code,
+    /// The passkey.
+    Passkey,
+    /// The name of a passkey is empty or too long.
+    PasskeyName,
+    /// The session has begun without the user's second step.
+    SecondStepNeeded,
     /// Whoever tries must wait; the answer has the status 429 and `Retry-After`.
     TooMany {
         /// How long.
@@ -131,9 +161,15 @@ impl PageError {
         match self {
             PageError::Password => Some("password"),
             PageError::Code => Some("code"),
+            PageError::PasskeyName => Some("name"),
             PageError::TooShort { .. } | PageError::Breached | PageError::Unchanged => Some("new_password"),
             PageError::Differ => Some("new_password_again"),
-            PageError::TooMany { .. } | PageError::Expired | PageError::Full | PageError::Unavailable => None,
+            PageError::Passkey
+            | PageError::SecondStepNeeded
+            | PageError::TooMany { .. }
+            | PageError::Expired
+            | PageError::Full
+            | PageError::Unavailable => None,
         }
     }
 
@@ -144,6 +180,9 @@ impl PageError {
             PageError::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             PageError::Password
             | PageError::Code
+            | PageError::Passkey
+            | PageError::PasskeyName
+            | PageError::SecondStepNeeded
             | PageError::TooShort { .. }
             | PageError::Breached
             | PageError::Unchanged
@@ -167,6 +206,8 @@ pub enum Failure {
     Expired,
     /// The browser sent no cookie; 400.
     Cookies,
+    /// Nobody is signed in here; 401.
+    NotSignedIn,
     /// The user may not; 403.
     Denied,
     /// There is no such page; 404.
@@ -185,6 +226,7 @@ impl Failure {
             | Failure::BadRedirect
             | Failure::Expired
             | Failure::Cookies => StatusCode::BAD_REQUEST,
+            Failure::NotSignedIn => StatusCode::UNAUTHORIZED,
             Failure::Denied => StatusCode::FORBIDDEN,
             Failure::NotFound => StatusCode::NOT_FOUND,
             Failure::Unavailable => StatusCode::SERVICE_UNAVAILABLE,

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::page::{Failure, NewPasswordRules, Page, PageError, Step};
+use super::page::{Failure, NewPasswordRules, Page, PageError, PasskeyLine, Step};
 use super::{LoginPages, style::Style};
 
 /// A file to be written.
@@ -53,12 +53,20 @@ fn samples() -> Vec<(&'static str, Page)> {
     let wrong = |error, page| Page { error: Some(error), ..page };
     let failed = |what| page(Step::Failed { what, reference: Some("4711-0815".to_owned()) });
     let back = Some("https://shop.example.org/".to_owned());
+    // Shown where there are scripts; it asks for nothing that could be answered.
+    let with_passkey = |page| Page { passkey: Some("{\"challenge\":\"\"}".to_owned()), ..page };
+    let mine = vec![PasskeyLine { id: "0123456789abcdef".to_owned(), name: "my phone".to_owned() }];
     vec![
         ("password", page(Step::Password)),
+        ("password-or-passkey", with_passkey(page(Step::Password))),
         ("password-wrong", wrong(PageError::Password, known(Step::Password))),
         ("password-too-many", wrong(PageError::TooMany { wait_s: 240 }, known(Step::Password))),
         ("second-step", known(Step::SecondStep)),
         ("second-step-wrong", wrong(PageError::Code, known(Step::SecondStep))),
+        ("passkey", with_passkey(known(Step::Passkey))),
+        ("new-passkey", with_passkey(known(Step::NewPasskey))),
+        ("passkeys", known(Step::Passkeys { passkeys: mine })),
+        ("passkeys-changed", page(Step::PasskeysChanged)),
         ("new-password", known(Step::NewPassword { rules })),
         (
             "new-password-wrong",

@@ -17,10 +17,11 @@ pub(super) enum Hole {
     Wait,
     Reference,
     Title,
+    Passkey,
 }
 
 impl Hole {
-    const ALL: [Hole; 9] = [
+    const ALL: [Hole; 10] = [
         Hole::Product,
         Hole::Client,
         Hole::User,
@@ -30,6 +31,7 @@ impl Hole {
         Hole::Wait,
         Hole::Reference,
         Hole::Title,
+        Hole::Passkey,
     ];
 
     fn name(self) -> &'static str {
@@ -43,6 +45,7 @@ impl Hole {
             Hole::Wait => "wait",
             Hole::Reference => "reference",
             Hole::Title => "title",
+            Hole::Passkey => "passkey",
         }
     }
 }
@@ -59,6 +62,7 @@ pub(super) struct Values<'v> {
     pub(super) wait: &'v str,
     pub(super) reference: &'v str,
     pub(super) title: &'v str,
+    pub(super) passkey: &'v str,
 }
 
 impl<'v> Values<'v> {
@@ -73,6 +77,7 @@ impl<'v> Values<'v> {
             Hole::Wait => self.wait,
             Hole::Reference => self.reference,
             Hole::Title => self.title,
+            Hole::Passkey => self.passkey,
         }
     }
 }

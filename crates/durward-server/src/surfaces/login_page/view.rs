@@ -8,7 +8,8 @@ use durward_pdp::ir::direction::turns_direction;
 
 use super::language::{Language, Texts};
 use super::logo::Logo;
-use super::page::{Failure, NewPasswordRules, Page, PageError, Step};
+use super::page::{Failure, NewPasswordRules, Page, PageError, PasskeyLine, Step};
+use super::script::SCRIPT;
 use super::text::{Line, Text, Values};
 use super::theme::{Theme, leads_somewhere};
 
@@ -27,6 +28,7 @@ struct Frame<'v> {
     logo_dark: Option<&'v Logo>,
     links_label: String,
     links: Vec<(&'v str, &'v str)>,
+    script: Option<&'static str>,
 }
 
 /// One field of a form.
@@ -69,7 +71,38 @@ struct FormView<'v> {
     problem: Option<Problem<'v>>,
     rules: Vec<Line<'v>>,
     fields: Vec<Field<'v>>,
-    submit: Line<'v>,
+    /// Nothing where a passkey is all that is asked for.
+    submit: Option<Line<'v>>,
+    passkey: Option<PasskeyView<'v>>,
+}
+
+/// A button that asks an authenticator.
+struct PasskeyView<'v> {
+    options: &'v str,
+    label: Line<'v>,
+    failed: Line<'v>,
+    no_script: Line<'v>,
+}
+
+/// The passkeys of a user, to be looked after.
+#[derive(Template)]
+#[template(path = "login_page/passkeys.html")]
+struct PasskeysView<'v> {
+    frame: Frame<'v>,
+    action: &'v str,
+    csrf: &'v str,
+    heading: Line<'v>,
+    lead: Line<'v>,
+    account: Option<(Line<'v>, &'v str)>,
+    problem: Option<Problem<'v>>,
+    fields: Vec<Field<'v>>,
+    add: Line<'v>,
+    rows: Vec<PasskeyRow<'v>>,
+}
+
+struct PasskeyRow<'v> {
+    id: &'v str,
+    remove: Line<'v>,
 }
 
 #[derive(Template)]
@@ -126,6 +159,10 @@ impl<'p> Shown<'p> {
             Step::Consent { client, .. } => client.as_str(),
             Step::Password
             | Step::SecondStep
+            | Step::Passkey
+            | Step::NewPasskey
+            | Step::Passkeys { .. }
+            | Step::PasskeysChanged
             | Step::NewPassword { .. }
             | Step::SignOut
             | Step::SignedOut { .. }
@@ -199,6 +236,13 @@ impl<'v> Maker<'v> {
         match &page.step {
             Step::Password => said.password().render(),
             Step::SecondStep => said.second_step().render(),
+            Step::Passkey => said.passkey_step().render(),
+            Step::NewPasskey => said.new_passkey().render(),
+            Step::Passkeys { passkeys } => {
+                let names: Vec<Cow<'_, str>> = passkeys.iter().map(|one| self::shown(&one.name)).collect();
+                said.passkeys(passkeys, &names).render()
+            }
+            Step::PasskeysChanged => said.passkeys_changed().render(),
             Step::NewPassword { rules } => said.new_password(*rules).render(),
             Step::Consent { scopes, resources, .. } => {
                 let scopes: Vec<Cow<'_, str>> = scopes.iter().map(|scope| self::shown(scope)).collect();
@@ -248,6 +292,7 @@ impl<'p> Said<'p> {
             logo_dark: theme.logo_dark.as_ref(),
             links_label: self.line(&self.texts.links).plain(),
             links: theme.links.iter().map(|link| (link.text(tag), link.href.as_str())).collect(),
+            script: self.page.passkey.as_ref().map(|_| SCRIPT),
         }
     }
 
@@ -258,6 +303,9 @@ impl<'p> Said<'p> {
         let text = match error {
             PageError::Password => &texts.error_password,
             PageError::Code => &texts.error_code,
+            PageError::Passkey => &texts.error_passkey,
+            PageError::PasskeyName => &texts.error_passkey_name,
+            PageError::SecondStepNeeded => &texts.error_second_step,
             PageError::TooMany { .. } => &texts.error_too_many,
             PageError::TooShort { .. } => &texts.error_too_short,
             PageError::Breached => &texts.error_breached,
@@ -306,7 +354,7 @@ impl<'p> Said<'p> {
         heading: &'p Text,
         lead: Option<Line<'p>>,
         mut fields: Vec<Field<'p>>,
-        submit: &'p Text,
+        submit: Option<&'p Text>,
     ) -> FormView<'p> {
         for field in fields.iter_mut().filter(|field| field.is_wrong) {
             field.described_by.insert(0, "error");
@@ -328,8 +376,70 @@ impl<'p> Said<'p> {
             problem: self.problem(&fields),
             rules: Vec::new(),
             fields,
-            submit: self.line(submit),
+            submit: submit.map(|text| self.line(text)),
+            passkey: self.passkey(&self.texts.passkey_use),
         }
+    }
+
+    fn passkey(&self, label: &'p Text) -> Option<PasskeyView<'p>> {
+        let texts = self.texts;
+        self.page.passkey.as_deref().map(|options| PasskeyView {
+            options,
+            label: self.line(label),
+            failed: self.line(&texts.passkey_failed),
+            no_script: self.line(&texts.passkey_no_script),
+        })
+    }
+
+    /// The second step of a user who has a passkey alone.
+    fn passkey_step(&self) -> FormView<'p> {
+        let texts = self.texts;
+        let lead = Some(self.line(&texts.passkey_lead));
+        let form = self.form(&texts.passkey_heading, lead, Vec::new(), None);
+        FormView { account: self.account(), ..form }
+    }
+
+    fn new_passkey(&self) -> FormView<'p> {
+        let texts = self.texts;
+        let lead = Some(self.line(&texts.new_passkey_lead));
+        let form = self.form(&texts.new_passkey_heading, lead, Vec::new(), None);
+        FormView { account: self.account(), passkey: self.passkey(&texts.new_passkey_submit), ..form }
+    }
+
+    fn passkeys(&self, passkeys: &'p [PasskeyLine], names: &'p [Cow<'p, str>]) -> PasskeysView<'p> {
+        let texts = self.texts;
+        let heading = self.line(&texts.passkeys_heading);
+        let password = self.field("password", &texts.password, "password", "current-password");
+        let mut name = self.field("name", &texts.passkeys_name, "text", "off");
+        name.hint = Some(self.line(&texts.passkeys_name_hint));
+        name.described_by.push("name-hint");
+        let mut fields = vec![password, name];
+        for field in fields.iter_mut().filter(|field| field.is_wrong) {
+            field.described_by.insert(0, "error");
+        }
+        let rows = passkeys.iter().zip(names).map(|(PasskeyLine { id, .. }, passkey)| PasskeyRow {
+            id,
+            remove: texts.passkeys_remove.fill(&Values { passkey, ..self.values }),
+        });
+        PasskeysView {
+            frame: self.frame(&heading),
+            action: &self.page.action,
+            csrf: &self.page.csrf,
+            heading,
+            lead: self.line(&texts.passkeys_lead),
+            account: self.account(),
+            problem: self.problem(&fields),
+            fields,
+            add: self.line(&texts.passkeys_add),
+            rows: rows.collect(),
+        }
+    }
+
+    fn passkeys_changed(&self) -> MessageView<'p> {
+        let texts = self.texts;
+        let heading = self.line(&texts.passkeys_changed_heading);
+        let lead = self.line(&texts.passkeys_changed_lead);
+        MessageView { frame: self.frame(&heading), heading, lead, detail: None, reference: None, back: None }
     }
 
     fn password(&self) -> FormView<'p> {
@@ -339,7 +449,7 @@ impl<'p> Said<'p> {
         username.is_wrong = self.page.error == Some(PageError::Password);
         let password = self.field("password", &texts.password, "password", "current-password");
         let fields = vec![username, password];
-        self.form(&texts.password_heading, self.lead_to_client(), fields, &texts.password_submit)
+        self.form(&texts.password_heading, self.lead_to_client(), fields, Some(&texts.password_submit))
     }
 
     fn second_step(&self) -> FormView<'p> {
@@ -348,7 +458,7 @@ impl<'p> Said<'p> {
         code.hint = Some(self.line(&texts.code_hint));
         code.described_by.push("code-hint");
         let lead = Some(self.line(&texts.code_lead));
-        let form = self.form(&texts.code_heading, lead, vec![code], &texts.code_submit);
+        let form = self.form(&texts.code_heading, lead, vec![code], Some(&texts.code_submit));
         FormView { account: self.account(), ..form }
     }
 
@@ -368,7 +478,7 @@ impl<'p> Said<'p> {
             password.described_by.push("rules");
         }
         let (lead, fields) = (Some(self.line(&texts.new_password_lead)), vec![password, again]);
-        let form = self.form(&texts.new_password_heading, lead, fields, &texts.new_password_submit);
+        let form = self.form(&texts.new_password_heading, lead, fields, Some(&texts.new_password_submit));
         FormView { account: self.account(), rules: said, ..form }
     }
 
@@ -401,7 +511,7 @@ impl<'p> Said<'p> {
     fn sign_out(&self) -> FormView<'p> {
         let texts = self.texts;
         let lead = Some(self.line(&texts.sign_out_lead));
-        let form = self.form(&texts.sign_out_heading, lead, Vec::new(), &texts.sign_out_submit);
+        let form = self.form(&texts.sign_out_heading, lead, Vec::new(), Some(&texts.sign_out_submit));
         FormView { account: self.account(), ..form }
     }
 
@@ -428,6 +538,7 @@ impl<'p> Said<'p> {
             Failure::BadRedirect => &texts.failed_bad_redirect,
             Failure::Expired => &texts.failed_expired,
             Failure::Cookies => &texts.failed_cookies,
+            Failure::NotSignedIn => &texts.failed_not_signed_in,
             Failure::Denied => &texts.failed_denied,
             Failure::NotFound => &texts.failed_not_found,
             Failure::Unavailable => &texts.failed_unavailable,

@@ -154,7 +154,7 @@ fn missing(request: &BrowserRequest<'_>, interaction: &Interaction, known: &Know
 }
 
 fn can_step_up(request: &BrowserRequest<'_>, known: &Known<'_>) -> bool {
-    known.level() < request.service.settings().second_step_level.0 && known.account.second_step.is_some()
+    known.level() < request.service.settings().second_step_level.0 && known.account.has_second_step()
 }
 
 /// Back to the application, with a code.

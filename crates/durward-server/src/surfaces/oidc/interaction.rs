@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::authorize::go_on;
 use super::pages::Message;
-use super::{BrowserRequest, INTERACTION, consent, cookies, redirect};
+use super::{BrowserRequest, INTERACTION, consent, cookies, passkey, redirect};
 use crate::access::issued::authorization::{Authorization, Pushed};
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
@@ -46,6 +46,9 @@ pub(super) struct Interaction {
     pub(super) logged_in: Option<String>,
     /// The session whose user has consented in this interaction.
     pub(super) consented: Option<String>,
+    /// What the page asked an authenticator.
+    #[serde(default)]
+    pub(super) passkey: Option<String>,
     binding: Binding,
 }
 
@@ -67,6 +70,7 @@ impl Interaction {
             user: None,
             logged_in: None,
             consented: None,
+            passkey: None,
             binding: Binding::new(request.headers, &request.surface.cookies, request.now)?,
         })
     }
@@ -89,7 +93,10 @@ pub(super) fn page(
     interaction: &Interaction,
     error: Option<PageError>,
 ) -> Answer {
-    let content = serde_json::to_vec(interaction).unwrap_or_default();
+    let passkey = passkey::begin(request, interaction);
+    let (ticket, options) = passkey.as_ref().map(|it| (it.ticket.clone(), it.public_key.to_string())).unzip();
+    let content =
+        serde_json::to_vec(&Interaction { passkey: ticket, ..interaction.clone() }).unwrap_or_default();
     let Ok(csrf) = request.service.seal(PURPOSE, &content) else {
         return request.message(Message::Impossible("the request is too long".to_owned()));
     };
@@ -98,6 +105,7 @@ pub(super) fn page(
     let name = client.map(|client| client.shown_name().to_owned());
     let step = match &interaction.stage {
         Stage::Password => Step::Password,
+        Stage::Code(_) | Stage::StepUp if passkey.as_ref().is_some_and(|it| !it.has_code) => Step::Passkey,
         Stage::Code(_) | Stage::StepUp => Step::SecondStep,
         Stage::Consent => {
             let client = name.clone().unwrap_or_else(|| asked.client.clone());
@@ -115,6 +123,7 @@ pub(super) fn page(
         client: name,
         redirect_uri: Some(asked.redirect_uri.clone()),
         detail: None,
+        passkey: options,
     });
     interaction.binding.keep(&mut answer, &request.surface.cookies);
     answer
@@ -123,13 +132,18 @@ pub(super) fn page(
 pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
     let Some(interaction) = read(request) else { return request.message(Message::Over) };
     let session = cookies::value(request.headers, &request.surface.cookies.session);
+    let credential = passkey::credential(request);
     match interaction.stage.clone() {
+        Stage::Password | Stage::Code(_) if credential.is_some() => {
+            passkey::login(request, interaction, credential.unwrap_or_default()).await
+        }
         Stage::Password => password(request, interaction).await,
         Stage::Code(challenge) => code(request, interaction, &challenge).await,
         Stage::StepUp => match session {
-            Some(session) if is_same(request, &interaction, session).await => {
-                step_up(request, interaction, session).await
-            }
+            Some(session) if is_same(request, &interaction, session).await => match credential {
+                Some(credential) => passkey::step_up(request, interaction, session, credential).await,
+                None => step_up(request, interaction, session).await,
+            },
             Some(_) | None => request.message(Message::Over),
         },
         Stage::Consent => match session {
@@ -166,7 +180,11 @@ fn sender<'a>(request: &BrowserRequest<'a>) -> Sender<'a> {
     Sender { service: request.service, headers: request.headers, address: request.address }
 }
 
-async fn logged_in(request: &BrowserRequest<'_>, mut interaction: Interaction, stepped: Stepped) -> Answer {
+pub(super) async fn logged_in(
+    request: &BrowserRequest<'_>,
+    mut interaction: Interaction,
+    stepped: Stepped,
+) -> Answer {
     match stepped {
         Stepped::Granted(granted) => {
             let before = cookies::value(request.headers, &request.surface.cookies.session);
@@ -183,7 +201,11 @@ async fn logged_in(request: &BrowserRequest<'_>, mut interaction: Interaction, s
 }
 
 /// Each login has a session of its own, and a token that nobody has seen before.
-async fn with_session(request: &BrowserRequest<'_>, interaction: Interaction, granted: &Granted) -> Answer {
+pub(super) async fn with_session(
+    request: &BrowserRequest<'_>,
+    interaction: Interaction,
+    granted: &Granted,
+) -> Answer {
     let mut answer = go_on(request, interaction, Some(&granted.token)).await;
     let cookies = &request.surface.cookies;
     cookies.set(&mut answer, &cookies.session, &granted.token, None);
@@ -196,7 +218,7 @@ async fn step_up(request: &BrowserRequest<'_>, interaction: Interaction, session
     let code = request.parameters.get("code").unwrap_or_default();
     match request.service.step_up_on(device(request.headers), session, code, request.address).await {
         Ok(granted) => with_session(request, interaction, &granted).await,
-        Err(failed) => page(request, &interaction, Some(steps::of_failed(&failed))),
+        Err(failed) => page(request, &interaction, Some(steps::of_failed(&failed, PageError::Code))),
     }
 }
 

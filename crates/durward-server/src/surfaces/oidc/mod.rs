@@ -8,14 +8,16 @@
 //! ```
 //!
 //! What a browser is in the middle of is sealed into the form that it sends back ([`interaction`]); its session is a cookie. No node
-//! keeps anything of a login that is not finished. [`userinfo`] says who a token is about, [`logout`] ends a session, and
+//! keeps anything of a login that is not finished. [`account`] is where users look after their passkeys. [`userinfo`] says who a token is about, [`logout`] ends a session, and
 //! [`backchannel`] tells applications of sessions that have ended. Codes are exchanged at the token endpoint, in `surfaces/oauth`.
 
+mod account;
 mod authorize;
 mod backchannel;
 mod consent;
 mod interaction;
 mod logout;
+mod passkey;
 mod redirect;
 mod userinfo;
 
@@ -47,6 +49,9 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Where forms are sent.
 const INTERACTION: &str = "/oauth2/login";
 
+/// Where users look after their passkeys.
+const ACCOUNT: &str = "/oauth2/account/passkeys";
+
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
@@ -54,6 +59,7 @@ pub(crate) enum Ask {
     Interaction,
     UserInfo,
     Logout,
+    Account,
 }
 
 /// What browsers are answered with.
@@ -145,6 +151,7 @@ impl Surface {
             Ask::Authorize => authorize::answer(&request).await,
             Ask::Interaction => interaction::answer(&request).await,
             Ask::Logout => logout::answer(&request).await,
+            Ask::Account => account::answer(&request).await,
             Ask::UserInfo => {
                 Problem::new(StatusCode::NOT_FOUND, "there is nothing here").into_answer(Form::Json)
             }

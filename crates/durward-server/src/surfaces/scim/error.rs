@@ -74,6 +74,8 @@ impl From<AccountFailed> for ScimError {
             | AccountFailed::HasSecondStep
             | AccountFailed::NoSecondStep
             | AccountFailed::CodeNeeded
+            | AccountFailed::NoPasskey
+            | AccountFailed::Passkey(_)
             | AccountFailed::NoEnrolment => ScimError::new(StatusCode::CONFLICT, detail),
         }
     }

@@ -79,7 +79,7 @@ pub(super) async fn code(request: &ApiRequest<'_>) -> Answered {
     told(request, login, cookie)
 }
 
-fn told(request: &ApiRequest<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> Answered {
+pub(super) fn told(request: &ApiRequest<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> Answered {
     match login {
         Ok(Login::Granted(granted, account)) => {
             let view = View {

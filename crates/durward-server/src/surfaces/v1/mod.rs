@@ -9,6 +9,7 @@ mod login;
 mod object;
 mod openapi;
 mod own;
+mod passkeys;
 mod sessions;
 mod users;
 
@@ -61,6 +62,17 @@ pub(crate) enum Act {
     SecondStepEnrol,
     SecondStepConfirm,
     SecondStepRemove,
+    PasskeyLoginBegin,
+    PasskeyLogin,
+    PasskeyStepUpBegin,
+    PasskeyStepUp,
+    OwnPasskeys,
+    PasskeyEnrol,
+    PasskeyConfirm,
+    PasskeyRename,
+    PasskeyRemove,
+    AdminPasskeys,
+    AdminPasskeysRemove,
     OpenApi,
 }
 
@@ -158,6 +170,17 @@ impl Surface {
             Act::SecondStepEnrol => own::enrol(&request).await,
             Act::SecondStepConfirm => own::confirm(&request).await,
             Act::SecondStepRemove => own::remove(&request).await,
+            Act::PasskeyLoginBegin => passkeys::begin_login(&request).await,
+            Act::PasskeyLogin => passkeys::login(&request).await,
+            Act::PasskeyStepUpBegin => passkeys::begin_step_up(&request).await,
+            Act::PasskeyStepUp => passkeys::step_up(&request).await,
+            Act::OwnPasskeys => passkeys::own(&request).await,
+            Act::PasskeyEnrol => passkeys::enrol(&request).await,
+            Act::PasskeyConfirm => passkeys::confirm(&request).await,
+            Act::PasskeyRename => passkeys::rename(&request).await,
+            Act::PasskeyRemove => passkeys::remove(&request).await,
+            Act::AdminPasskeys => passkeys::admin_list(&request).await,
+            Act::AdminPasskeysRemove => passkeys::admin_remove(&request).await,
             Act::OpenApi => self.described(),
         }
     }

@@ -47,6 +47,12 @@ const NO_USER: (&str, &str) = ("404", "there is no such user");
 const NOT_KEPT: (&str, &str) = ("409", "the realm's users are in a directory that is not changed here");
 const HAS_STEP: (&str, &str) = ("409", "the user has a second step already, or is kept elsewhere");
 const BAD_PARAMETER: (&str, &str) = ("400", "a parameter is unknown, there twice or not what it must be");
+const NO_PASSKEY: (&str, &str) = ("404", "there is no such passkey, or none are kept here");
+const NO_PASSKEYS: (&str, &str) = ("409", "there are no passkeys here, or the user has none");
+const WRONG_PASSKEY: (&str, &str) = (
+    "403",
+    "the passkey is not accepted; or a cookie was shown, and the call is not known to be its user's doing",
+);
 const WRONG_SECRET: (&str, &str) = (
     "403",
     "the password or the code is wrong; or a cookie was shown, and the call is not known to be its user's doing",
@@ -70,6 +76,26 @@ const OPERATIONS: &[Operation] = &[
         what: "Finish a login with a code of the second step, or a recovery code",
         shown: Shown::No,
         body: Some(("Code", Needed::Yes)),
+        answers: &["Granted"],
+        others: &[USER_FULL, TOO_MANY],
+    },
+    Operation {
+        id: "beginPasskeyLogin",
+        path: "/v1/login/passkey/begin",
+        method: "post",
+        what: "What to ask an authenticator for a login with a passkey alone, or for the second step of a login",
+        shown: Shown::No,
+        body: Some(("PasskeyBegin", Needed::No)),
+        answers: &["PasskeyRequest"],
+        others: &[NO_PASSKEYS],
+    },
+    Operation {
+        id: "passkeyLogin",
+        path: "/v1/login/passkey",
+        method: "post",
+        what: "Log in with a passkey, or finish a login with one",
+        shown: Shown::No,
+        body: Some(("PasskeyLogin", Needed::Yes)),
         answers: &["Granted"],
         others: &[USER_FULL, TOO_MANY],
     },
@@ -141,6 +167,26 @@ const OPERATIONS: &[Operation] = &[
         ],
     },
     Operation {
+        id: "beginPasskeyStepUp",
+        path: "/v1/sessions/step-up/passkey/begin",
+        method: "post",
+        what: "What to ask an authenticator to raise the session's level",
+        shown: Shown::Yes,
+        body: None,
+        answers: &["PasskeyRequest"],
+        others: &[NO_PASSKEYS],
+    },
+    Operation {
+        id: "passkeyStepUp",
+        path: "/v1/sessions/step-up/passkey",
+        method: "post",
+        what: "Raise the session's level by a passkey",
+        shown: Shown::Yes,
+        body: Some(("PasskeyAnswer", Needed::Yes)),
+        answers: &["Granted"],
+        others: &[WRONG_PASSKEY, NO_SESSION],
+    },
+    Operation {
         id: "setProperties",
         path: "/v1/sessions/properties",
         method: "post",
@@ -195,6 +241,26 @@ const OPERATIONS: &[Operation] = &[
         body: None,
         answers: &["Done"],
         others: &[NO_ADMINISTRATOR],
+    },
+    Operation {
+        id: "adminPasskeys",
+        path: "/v1/admin/passkeys",
+        method: "post",
+        what: "The passkeys of a user, also of one in another directory",
+        shown: Shown::Yes,
+        body: Some(("Whose", Needed::Yes)),
+        answers: &["Passkeys"],
+        others: &[NO_ADMINISTRATOR, NOT_KEPT],
+    },
+    Operation {
+        id: "adminRemovePasskeys",
+        path: "/v1/admin/passkeys/remove",
+        method: "post",
+        what: "Remove a passkey of a user, or all of them; their sessions end",
+        shown: Shown::Yes,
+        body: Some(("LostPasskeys", Needed::Yes)),
+        answers: &["Removed"],
+        others: &[NO_ADMINISTRATOR, NO_PASSKEY, NOT_KEPT],
     },
     Operation {
         id: "listUsers",
@@ -307,6 +373,56 @@ const OPERATIONS: &[Operation] = &[
             ("409", "the user has no second step, or is kept elsewhere"),
             TOO_MANY,
         ],
+    },
+    Operation {
+        id: "ownPasskeys",
+        path: "/v1/users/me/passkeys",
+        method: "get",
+        what: "The passkeys of the token's user",
+        shown: Shown::Yes,
+        body: None,
+        answers: &["Passkeys"],
+        others: &[BAD_PARAMETER, NO_PASSKEY, NOT_KEPT],
+    },
+    Operation {
+        id: "enrolPasskey",
+        path: "/v1/users/me/passkeys/enrol",
+        method: "post",
+        what: "What to ask an authenticator for another passkey of the user, who knows the password",
+        shown: Shown::Yes,
+        body: Some(("Enrol", Needed::Yes)),
+        answers: &["PasskeyRequest"],
+        others: &[WRONG_SECRET, NO_PASSKEY, NOT_KEPT, TOO_MANY],
+    },
+    Operation {
+        id: "confirmPasskey",
+        path: "/v1/users/me/passkeys/confirm",
+        method: "post",
+        what: "Add the passkey that an authenticator has made; all sessions of the user end",
+        shown: Shown::Yes,
+        body: Some(("ConfirmPasskey", Needed::Yes)),
+        answers: &["Passkey"],
+        others: &[NO_PASSKEY, ("409", "the passkey is enrolled already, or the user is kept elsewhere")],
+    },
+    Operation {
+        id: "renamePasskey",
+        path: "/v1/users/me/passkeys/rename",
+        method: "post",
+        what: "Give a passkey another name",
+        shown: Shown::Yes,
+        body: Some(("RenamePasskey", Needed::Yes)),
+        answers: &["Done"],
+        others: &[NO_PASSKEY, NOT_KEPT],
+    },
+    Operation {
+        id: "removePasskey",
+        path: "/v1/users/me/passkeys/remove",
+        method: "post",
+        what: "Remove a passkey, knowing the password; all sessions of the user end",
+        shown: Shown::Yes,
+        body: Some(("RemovePasskey", Needed::Yes)),
+        answers: &["Done"],
+        others: &[WRONG_SECRET, NO_PASSKEY, NOT_KEPT, TOO_MANY],
     },
 ];
 
@@ -483,7 +599,7 @@ fn schemas() -> Value {
         "Validate": object(&[("token?", t()), ("touch?", yes_or_no.clone())]),
         "Valid": object(&[
             ("valid", yes_or_no.clone()), ("user?", t()), ("realm?", t()), ("session?", t()),
-            ("level?", number.clone()), ("ends?", time),
+            ("level?", number.clone()), ("ends?", time.clone()),
         ]),
         "Sessions": object(&[
             ("user", t()), ("realm", t()), ("sessions", json!({ "type": "array", "items": session })),
@@ -495,7 +611,8 @@ fn schemas() -> Value {
         "Revoke": object(&[("user?", t()), ("realm?", t()), ("session?", t()), ("everybody?", yes_or_no.clone())]),
         "User": object(&[
             ("user", t()), ("realm", t()), ("disabled", yes_or_no.clone()), ("has_password", yes_or_no.clone()),
-            ("second_step", yes_or_no.clone()), ("groups", texts.clone()), ("attributes", attributes.clone()),
+            ("second_step", yes_or_no.clone()), ("passkeys?", number.clone()), ("groups", texts.clone()),
+            ("attributes", attributes.clone()),
         ]),
         "Users": object(&[
             ("users", json!({ "type": "array", "items": reference("User") })), ("next?", t()),
@@ -518,6 +635,21 @@ fn schemas() -> Value {
         "Enrolment": object(&[("enrolment", t()), ("secret", t()), ("uri", t()), ("until", t())]),
         "Confirm": object(&[("enrolment", t()), ("code", t()), ("device?", t())]),
         "RecoveryCodes": object(&[("recovery_codes", texts)]),
+        "PasskeyBegin": object(&[("challenge?", t())]),
+        "PasskeyRequest": object(&[("ticket", t()), ("public_key", json!({ "type": "object" })), ("until", time.clone())]),
+        "PasskeyLogin": object(&[
+            ("ticket", t()), ("credential", json!({ "type": "object" })), ("cookie?", yes_or_no.clone()), ("device?", t()),
+        ]),
+        "PasskeyAnswer": object(&[("ticket", t()), ("credential", json!({ "type": "object" }))]),
+        "ConfirmPasskey": object(&[("ticket", t()), ("credential", json!({ "type": "object" })), ("name", t())]),
+        "RenamePasskey": object(&[("id", t()), ("name", t())]),
+        "RemovePasskey": object(&[("id", t()), ("password", t()), ("device?", t())]),
+        "LostPasskeys": object(&[("user", t()), ("realm?", t()), ("id?", t())]),
+        "Removed": object(&[("removed", number.clone())]),
+        "Passkey": object(&[
+            ("id", t()), ("name", t()), ("added", time), ("algorithm", t()), ("synced", yes_or_no.clone()),
+        ]),
+        "Passkeys": object(&[("passkeys", json!({ "type": "array", "items": reference("Passkey") }))]),
         "Done": object(&[("done", yes_or_no)]),
         "Problem": object(&[("type", t()), ("title", t()), ("status", number), ("detail", t())]),
     })

@@ -82,12 +82,16 @@ pub(super) async fn password(request: &ApiRequest<'_>) -> Answered {
     without_session(request, way, json(StatusCode::OK, &Done { done: true }))
 }
 
-fn holder<'h>(request: &'h ApiRequest<'_>, token: &'h str, device: Option<&'h str>) -> AccountHolder<'h> {
+pub(super) fn holder<'h>(
+    request: &'h ApiRequest<'_>,
+    token: &'h str,
+    device: Option<&'h str>,
+) -> AccountHolder<'h> {
     AccountHolder { token, device: request.device(device), address: request.call.client.ip() }
 }
 
 /// The answer to a change that ended the session it was made with.
-fn without_session(request: &ApiRequest<'_>, way: Way, mut answer: Answer) -> Answered {
+pub(super) fn without_session(request: &ApiRequest<'_>, way: Way, mut answer: Answer) -> Answered {
     if way == Way::Cookie {
         answer.headers_mut().append(header::SET_COOKIE, no_cookie(request)?);
     }

@@ -38,6 +38,9 @@ struct UserView<'u> {
     disabled: bool,
     has_password: bool,
     second_step: bool,
+    /// How many there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    passkeys: usize,
     groups: &'u [String],
     attributes: &'u BTreeMap<String, Vec<String>>,
 }
@@ -50,10 +53,16 @@ impl<'u> From<&'u Account> for UserView<'u> {
             disabled: account.disabled,
             has_password: account.password.is_some(),
             second_step: account.second_step.is_some(),
+            passkeys: account.passkeys.len(),
             groups: &account.groups,
             attributes: &account.attributes,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 #[derive(Serialize)]
@@ -272,9 +281,11 @@ pub(super) fn of_account(why: &AccountFailed) -> Problem {
         | AccountFailed::Exists
         | AccountFailed::HasSecondStep
         | AccountFailed::NoSecondStep => StatusCode::CONFLICT,
-        AccountFailed::Name(_) | AccountFailed::Password(_) | AccountFailed::NoEnrolment => {
-            StatusCode::BAD_REQUEST
-        }
+        AccountFailed::NoPasskey => StatusCode::NOT_FOUND,
+        AccountFailed::Name(_)
+        | AccountFailed::Password(_)
+        | AccountFailed::Passkey(_)
+        | AccountFailed::NoEnrolment => StatusCode::BAD_REQUEST,
     };
     Problem::new(status, why.to_string())
 }

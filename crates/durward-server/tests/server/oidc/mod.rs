@@ -6,4 +6,5 @@ mod hostile;
 mod logout;
 #[cfg(feature = "ldap")]
 mod outside;
+mod passkeys;
 pub(crate) mod world;
