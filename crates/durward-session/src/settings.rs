@@ -50,6 +50,8 @@ pub struct ServiceSettings {
     pub second_step: SecondStepPolicy,
     /// How long somebody may take from the password to the code. Default: 2 minutes.
     pub challenge_lifetime: Duration,
+    /// How old a password that is kept here may be before another one must be chosen. Default: however old.
+    pub password_age_max: Option<Duration>,
 }
 
 impl Default for ServiceSettings {
@@ -69,6 +71,7 @@ impl Default for ServiceSettings {
             second_step_level: Level(1),
             second_step: SecondStepPolicy::default(),
             challenge_lifetime: Duration::from_secs(120),
+            password_age_max: None,
         }
     }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::password::StoredPassword;
 use super::totp::{RecoveryCodes, Totp};
-use crate::IdentityError;
 use crate::session::User;
+use crate::{IdentityError, Moment};
 
 /// A user account: the name, the stored password, and the attributes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,9 @@ pub struct Account {
     /// Whether the user may not log in.
     #[serde(default)]
     pub disabled: bool,
+    /// Whether the user must choose another password before they get a session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub must_change_password: bool,
     /// Names and values, for decisions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, Vec<String>>,
@@ -48,6 +51,7 @@ impl Account {
             password: None,
             password_since_ms: 0,
             disabled: false,
+            must_change_password: false,
             attributes: BTreeMap::new(),
             groups: Vec::new(),
             second_step: None,
@@ -60,6 +64,13 @@ impl Account {
     /// The account was read from elsewhere, and its name is none.
     pub fn user(&self) -> Result<User, IdentityError> {
         User::new(&self.realm, &self.subject)
+    }
+
+    /// Gives the user a password that they chose themselves: what was to be changed is changed.
+    pub fn set_chosen_password(&mut self, password: StoredPassword, now: Moment) {
+        self.password = Some(password);
+        self.password_since_ms = now.ms();
+        self.must_change_password = false;
     }
 
     /// Whether the user's sessions end when this becomes of the account: they were disabled, removed, renamed or given another password

@@ -94,14 +94,17 @@ impl Accounts {
             return Err(AccountFailed::CodeNeeded);
         }
         self.confirm(holder, &user, Secret::Password(old.to_owned())).await?;
+        // The mark goes with another password, and not with the same one.
+        if owner.account.must_change_password && old == new {
+            return Err(AccountFailed::Unchanged);
+        }
         let Some(password) = self.hashed(&owner.kept, Some(new)).await? else { return Ok(user) };
         // Last, since it is used up by that.
         if let Some(code) = code.filter(|_| wants_code) {
             self.confirm(holder, &user, Secret::Code(code.to_owned())).await?;
         }
         let set = move |account: &mut Account, now: Moment| {
-            account.password = Some(password.clone());
-            account.password_since_ms = now.ms();
+            account.set_chosen_password(password.clone(), now);
             Ok(())
         };
         self.change_own(owner, set).await?;
@@ -217,14 +220,14 @@ impl Accounts {
 
     /// That it is the user who asks. An attempt, like a login; it goes on to its end also when nobody waits for it. The time step of a
     /// first code.
-    async fn confirm(
+    pub(super) async fn confirm(
         &self,
         holder: AccountHolder<'_>,
         user: &User,
         secret: Secret,
     ) -> Result<Option<u64>, AccountFailed> {
         let (service, user, address) = (self.0.clone(), user.clone(), holder.address);
-        let device = service.device_of(holder.device, &user);
+        let device = service.known_device(holder.device, &user).await;
         let confirmed = self
             .0
             .parts()
@@ -241,13 +244,13 @@ fn has_none_yet(account: &Account) -> Result<(), AccountFailed> {
 
 /// Whether what was proved of an account is still true of it. A hash that was renewed is of the same password, and a code that was used
 /// up is of the same device.
-fn is_as_proved(account: &Account, proved: &Account) -> bool {
+pub(super) fn is_as_proved(account: &Account, proved: &Account) -> bool {
     let device = |account: &Account| account.second_step.as_ref().map(|step| step.totp.clone());
     account.password_since_ms == proved.password_since_ms && device(account) == device(proved)
 }
 
 /// What a user proves by that it is them.
-enum Secret {
+pub(super) enum Secret {
     Password(String),
     /// A code of the second step they have.
     Code(String),
