@@ -123,7 +123,8 @@ impl Devices {
             return None;
         }
         let mut text = self.seal(known)?;
-        let others = self.opened(shown.unwrap_or_default(), now).filter(|(_, other)| other.user != known.user);
+        let others =
+            self.opened(shown.unwrap_or_default(), now).filter(|(_, other)| other.user != known.user);
         for (proof, _) in others.take(USERS_MAX - 1) {
             text.push(BETWEEN);
             text.push_str(proof);

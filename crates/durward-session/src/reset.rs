@@ -73,9 +73,8 @@ impl ResetLinks {
         }
         let period = now.seconds() / PERIOD_S;
         // The clock of the node that made it may be ahead.
-        let is_taken = |made: u32| {
-            made <= period.saturating_add(1) && period.saturating_sub(made) <= PERIODS_BACK_MAX
-        };
+        let is_taken =
+            |made: u32| made <= period.saturating_add(1) && period.saturating_sub(made) <= PERIODS_BACK_MAX;
         let content = open_text(text, |made| is_taken(made).then(|| self.key_of(made)))?;
         let (head, names) = content.split_first_chunk::<HEAD>()?;
         let (until, rest) = head.split_first_chunk::<8>()?;

@@ -50,7 +50,9 @@ impl Service {
             return device;
         };
         let opened = self.0.devices.open(shown.unwrap_or_default(), self.now());
-        let Some(known) = opened.into_iter().find(|known| known.id == id) else { return LoginDevice::default() };
+        let Some(known) = opened.into_iter().find(|known| known.id == id) else {
+            return LoginDevice::default();
+        };
         let whose = known.user.clone();
         let asked = self.0.parts.runtime.spawn(async move { users.password_since(&whose).await });
         match asked.await {

@@ -318,8 +318,8 @@ impl Service {
         if let Some(pending) = self.opened_change(challenge) {
             // Of one whose code has come, no code is asked again.
             let is_asked = pending.code == CodeStanding::Missing;
-            let (user, until) = (pending.user().filter(|_| is_asked)?, pending.until());
-            return Some(ChallengedUser { user, until, pending: Some(pending) });
+            let (user, until) = (pending.user().clone(), pending.until());
+            return is_asked.then_some(ChallengedUser { user, until, pending: Some(pending) });
         }
         let (user, until) = self.0.challenges.open(challenge, self.now())?;
         Some(ChallengedUser { user, until, pending: None })

@@ -6,14 +6,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::protocol::Lack;
 use durward_identity::session::{Properties, User};
 use durward_identity::user::{Account, AccountSwap, LoginFailure, Password, PasswordCheck, UserWrites};
 use durward_identity::{IdentityError, Moment};
-use serde::{Deserialize, Serialize};
 
 use super::Service;
 use super::accounts::KeptUsers;
@@ -66,7 +63,7 @@ impl fmt::Debug for PasswordChoice {
 }
 
 /// How it stands with the second step of a login whose password must be changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CodeStanding {
     NotAsked,
     /// It is asked for, and has not come: nothing can be changed yet.
@@ -74,42 +71,73 @@ pub(super) enum CodeStanding {
     Given,
 }
 
+impl CodeStanding {
+    const ALL: [CodeStanding; 3] = [CodeStanding::NotAsked, CodeStanding::Missing, CodeStanding::Given];
+}
+
+/// What a sealed change begins with: until when, since when the password, the code, whether there is a password, lengths of realm and subject.
+const HEAD: usize = 8 + 8 + 1 + 1 + 1 + 2;
+
 /// A login that waits for another password.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) struct PendingChange {
-    realm: String,
-    subject: String,
+    user: User,
     /// When the password that was shown was given: another one since then is not to be changed by this.
     since_ms: u64,
     until_ms: u64,
     pub(super) code: CodeStanding,
-    /// The password that was shown, in Base64: where a directory outside wants it again.
+    /// The password that was shown, where a directory outside wants it again.
     shown: Option<String>,
 }
 
 impl PendingChange {
-    fn of(account: &Account, shown: Option<&str>) -> PendingChange {
-        PendingChange {
-            realm: account.realm.clone(),
-            subject: account.subject.clone(),
+    fn of(account: &Account, shown: Option<&str>) -> Result<PendingChange, IdentityError> {
+        Ok(PendingChange {
+            user: account.user()?,
             since_ms: account.password_since_ms,
             until_ms: 0,
             code: CodeStanding::NotAsked,
-            shown: shown.map(|password| STANDARD_NO_PAD.encode(password)),
-        }
+            shown: shown.map(str::to_owned),
+        })
     }
 
     pub(super) fn until(&self) -> Moment {
         Moment::from_ms(self.until_ms)
     }
 
-    pub(super) fn user(&self) -> Option<User> {
-        User::new(&self.realm, &self.subject).ok()
+    pub(super) fn user(&self) -> &User {
+        &self.user
     }
 
-    fn shown(&self) -> Option<String> {
-        let bytes = STANDARD_NO_PAD.decode(self.shown.as_ref()?).ok()?;
-        String::from_utf8(bytes).ok()
+    fn to_bytes(&self) -> Vec<u8> {
+        let PendingChange { user, since_ms, until_ms, code, shown } = self;
+        let (realm, subject) = (user.realm().as_bytes(), user.subject().as_bytes());
+        let code = CodeStanding::ALL.iter().position(|one| one == code).unwrap_or_default();
+        let mut bytes = [until_ms.to_be_bytes(), since_ms.to_be_bytes()].concat();
+        bytes.push(u8::try_from(code).unwrap_or_default());
+        bytes.push(u8::from(shown.is_some()));
+        bytes.push(u8::try_from(realm.len()).unwrap_or(u8::MAX));
+        bytes.extend(u16::try_from(subject.len()).unwrap_or(u16::MAX).to_be_bytes());
+        bytes.extend(realm);
+        bytes.extend(subject);
+        bytes.extend(shown.as_deref().unwrap_or_default().as_bytes());
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Option<PendingChange> {
+        let (head, texts) = bytes.split_first_chunk::<HEAD>()?;
+        let (until, rest) = head.split_first_chunk::<8>()?;
+        let (since, rest) = rest.split_first_chunk::<8>()?;
+        let &[code, has_shown, realm_length, first, second] = rest else { return None };
+        let (realm, rest) = std::str::from_utf8(texts).ok()?.split_at_checked(usize::from(realm_length))?;
+        let (subject, shown) = rest.split_at_checked(usize::from(u16::from_be_bytes([first, second])))?;
+        Some(PendingChange {
+            user: User::new(realm, subject).ok()?,
+            since_ms: u64::from_be_bytes(*since),
+            until_ms: u64::from_be_bytes(*until),
+            code: *CodeStanding::ALL.get(usize::from(code))?,
+            shown: (has_shown == 1).then(|| shown.to_owned()),
+        })
     }
 }
 
@@ -130,7 +158,8 @@ impl Service {
         if !users.changes_passwords() {
             return Err(Refused::PasswordOver);
         }
-        Ok(Some(PendingChange::of(account, shown.filter(|_| users.writes().is_none()))))
+        let shown = shown.filter(|_| users.writes().is_none());
+        PendingChange::of(account, shown).map(Some).map_err(Refused::Directory)
     }
 
     /// Whether a password that is kept here is older than passwords may be. Of one whose age is not known, nothing is said.
@@ -148,14 +177,12 @@ impl Service {
         lifetime: Duration,
     ) -> Result<String, Refused> {
         let pending = PendingChange { code, until_ms: self.now().plus(lifetime).ms(), ..pending };
-        let content =
-            serde_json::to_vec(&pending).map_err(|error| IdentityError::new(error.to_string()));
-        content.and_then(|content| self.seal(PURPOSE, &content)).map_err(Refused::Directory)
+        self.seal(PURPOSE, &pending.to_bytes()).map_err(Refused::Directory)
     }
 
     /// What was sealed, if it is good still.
     pub(super) fn opened_change(&self, text: &str) -> Option<PendingChange> {
-        let pending: PendingChange = serde_json::from_slice(&self.unseal(PURPOSE, text)?).ok()?;
+        let pending = PendingChange::read(&self.unseal(PURPOSE, text)?)?;
         (pending.until() > self.now()).then_some(pending)
     }
 
@@ -198,10 +225,11 @@ impl Service {
         self.has_started().await;
         let PasswordChoice { change, password, address, properties, device: shown } = choice;
         let pending = self.opened_change(&change).filter(|it| it.code != CodeStanding::Missing);
-        let Some((user, pending)) = pending.and_then(|it| Some((it.user()?, it))) else {
+        let Some(pending) = pending else {
             self.note_turned_away(address, "no change of a password, or one whose time is over").await;
             return Err(Refused::Wrong.into());
         };
+        let user = pending.user.clone();
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
         self.knows_users(&*users)?;
         let device = self.known_device(shown.as_deref(), &user).await;
@@ -231,8 +259,7 @@ impl Service {
         let since = Moment::from_ms(account.password_since_ms);
         let begin = SessionStart { user, account: &account, level, properties, address };
         let mut granted = self.begin(begin).await?;
-        granted.device =
-            self.proof_of_device(shown.as_deref(), device, &granted.user, has_code, since);
+        granted.device = self.proof_of_device(shown.as_deref(), device, &granted.user, has_code, since);
         Ok(Login::Granted(granted, Box::new(account)))
     }
 
@@ -250,8 +277,7 @@ impl Service {
         let by = Administrator::operator(&user.to_string());
         let user = user.clone();
         let plan = move |users: &dyn UserWrites, now: Moment| {
-            let is_as_shown =
-                |account: &Account| !account.disabled && account.password_since_ms == since_ms;
+            let is_as_shown = |account: &Account| !account.disabled && account.password_since_ms == since_ms;
             let before = users.find(&user).filter(is_as_shown).ok_or(Refused::Wrong)?;
             let mut after = before.clone();
             after.set_chosen_password(hash.clone(), now);
@@ -281,12 +307,12 @@ impl Service {
         pending: &PendingChange,
         password: &str,
     ) -> Result<(), AccountFailed> {
-        let shown = pending.shown().ok_or(AccountFailed::NotKept)?;
+        let shown = pending.shown.as_deref().ok_or(AccountFailed::NotKept)?;
         if shown == password {
             return Err(AccountFailed::Unchanged);
         }
         let new = Password::new(password).map_err(AccountFailed::Name)?;
-        let old = Password::new(&shown).map_err(AccountFailed::Name)?;
+        let old = Password::new(shown).map_err(AccountFailed::Name)?;
         match users.change_password(user, old, new).await.map_err(super::failed)? {
             Ok(()) => {}
             Err(PasswordRejection::OldIsWrong) => return Err(Refused::Wrong.into()),
@@ -304,5 +330,28 @@ impl Service {
         let event = AuditEvent::new(Kind::UserChanged).of(user).by(&by.name);
         self.record(event.detail("another password, in the directory")).await;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sealed_is_read_as_it_was() {
+        let user = User::new("/sales", "änna").unwrap();
+        for (code, shown) in [
+            (CodeStanding::NotAsked, None),
+            (CodeStanding::Missing, Some("pä\0ss")),
+            (CodeStanding::Given, Some("")),
+        ] {
+            let shown = shown.map(str::to_owned);
+            let pending = PendingChange { user: user.clone(), since_ms: 7, until_ms: 9, code, shown };
+            let bytes = pending.to_bytes();
+            assert!(PendingChange::read(&bytes).is_some_and(|read| read == pending));
+            for length in 0..HEAD {
+                assert!(PendingChange::read(&bytes[..length]).is_none(), "{length}");
+            }
+        }
     }
 }

@@ -107,7 +107,9 @@ impl Accounts {
         let opened = self.0.0.reset_links.open(token, self.0.now()).ok_or(AccountFailed::LinkOver)?;
         let (account, kept) = match self.linked(&opened.user).await {
             Ok(found) => found,
-            Err(AccountFailed::NoUser | AccountFailed::NotKept | AccountFailed::Failed(Failed::UnknownRealm)) => {
+            Err(
+                AccountFailed::NoUser | AccountFailed::NotKept | AccountFailed::Failed(Failed::UnknownRealm),
+            ) => {
                 return Err(AccountFailed::LinkOver);
             }
             Err(other) => return Err(other),
@@ -166,7 +168,8 @@ impl Service {
     pub async fn note_reset(&self, user: &User, address: IpAddr, is_sent: bool, detail: &str) {
         self.count(if is_sent { Counter::ResetSent } else { Counter::ResetFailed });
         let event = AuditEvent::new(Kind::Noted).of(user).address(&address.to_string());
-        self.record(event.detail(&format!("a link to choose another password was asked for: {detail}"))).await;
+        self.record(event.detail(&format!("a link to choose another password was asked for: {detail}")))
+            .await;
     }
 
     /// Notes that somebody asked for a link for nobody who could use one, or again and again. Many of these become few lines.
