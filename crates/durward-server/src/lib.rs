@@ -21,7 +21,7 @@ mod surfaces;
 
 pub use access::auth::{SecretDigestError, digest_of_secret};
 pub use access::issued::KeyStore;
-pub use access::sessions::start_sessions;
+pub use access::sessions::{read_cluster_secret, start_sessions};
 pub use base::Clock;
 pub use base::log::{LogError, LogHandle, start_log};
 pub use base::settings::{

@@ -82,6 +82,16 @@ texts! {
     new_password_length [Length];
     new_password_breached [];
     new_password_submit [];
+    forgot_link [];
+    forgot_heading [];
+    forgot_lead [];
+    forgot_submit [];
+    link_sent_heading [];
+    link_sent_lead [];
+    reset_lead [];
+    reset_submit [];
+    password_changed_heading [];
+    password_changed_lead [];
     consent_heading [];
     consent_lead [Client];
     consent_scopes [];
@@ -101,6 +111,7 @@ texts! {
     failed_unknown_client [];
     failed_bad_redirect [];
     failed_expired [];
+    failed_link [];
     failed_cookies [];
     failed_denied [];
     failed_not_found [];
@@ -114,6 +125,8 @@ texts! {
     error_too_short [Length];
     error_breached [];
     error_unchanged [];
+    error_not_taken [];
+    error_password_over [];
     error_differ [];
     error_expired [];
     error_full [];

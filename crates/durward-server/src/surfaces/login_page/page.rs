@@ -22,6 +22,8 @@ pub struct Page {
     pub redirect_uri: Option<String>,
     /// What is wrong with a request that [`Step::Failed`] tells of: in English, for whoever makes the application.
     pub detail: Option<String>,
+    /// Where the link leads for those who forgot their password, on the page that asks for it: a path of this server.
+    pub forgot: Option<String>,
     /// What is shown.
     pub step: Step,
 }
@@ -38,6 +40,7 @@ impl Page {
             error: None,
             redirect_uri: None,
             detail: None,
+            forgot: None,
             step,
         }
     }
@@ -60,6 +63,19 @@ pub enum Step {
         /// What the new one must be.
         rules: NewPasswordRules,
     },
+    /// `username`, of whoever forgot their password.
+    ForgotPassword,
+    /// No form: a link was sent, or not; the page is the same.
+    LinkSent,
+    /// `new_password`, `new_password_again`, and `code` where that is needed: by a link, without the old password.
+    ResetPassword {
+        /// What the new one must be.
+        rules: NewPasswordRules,
+        /// Whether the user has a second step.
+        needs_code: bool,
+    },
+    /// No form: the password was changed by a link.
+    PasswordChanged,
     /// `consent`, which is `yes` or `no`.
     Consent {
         /// The name of the application.
@@ -115,6 +131,10 @@ pub enum PageError {
     Breached,
     /// The new password is the old one.
     Unchanged,
+    /// The directory does not take the new password.
+    NotTaken,
+    /// The password must be changed, which is not possible here.
+    PasswordOver,
     /// The new password was not repeated.
     Differ,
     /// The form was too old: `csrf` is not taken any more.
@@ -131,9 +151,15 @@ impl PageError {
         match self {
             PageError::Password => Some("password"),
             PageError::Code => Some("code"),
-            PageError::TooShort { .. } | PageError::Breached | PageError::Unchanged => Some("new_password"),
+            PageError::TooShort { .. } | PageError::Breached | PageError::Unchanged | PageError::NotTaken => {
+                Some("new_password")
+            }
             PageError::Differ => Some("new_password_again"),
-            PageError::TooMany { .. } | PageError::Expired | PageError::Full | PageError::Unavailable => None,
+            PageError::TooMany { .. }
+            | PageError::PasswordOver
+            | PageError::Expired
+            | PageError::Full
+            | PageError::Unavailable => None,
         }
     }
 
@@ -147,6 +173,8 @@ impl PageError {
             | PageError::TooShort { .. }
             | PageError::Breached
             | PageError::Unchanged
+            | PageError::NotTaken
+            | PageError::PasswordOver
             | PageError::Differ
             | PageError::Expired
             | PageError::Full => StatusCode::OK,
@@ -165,6 +193,8 @@ pub enum Failure {
     BadRedirect,
     /// The login is too old, or was finished already; 400.
     Expired,
+    /// The link to choose a password is over, was used, or is none; 400.
+    LinkOver,
     /// The browser sent no cookie; 400.
     Cookies,
     /// The user may not; 403.
@@ -184,6 +214,7 @@ impl Failure {
             | Failure::UnknownClient
             | Failure::BadRedirect
             | Failure::Expired
+            | Failure::LinkOver
             | Failure::Cookies => StatusCode::BAD_REQUEST,
             Failure::Denied => StatusCode::FORBIDDEN,
             Failure::NotFound => StatusCode::NOT_FOUND,

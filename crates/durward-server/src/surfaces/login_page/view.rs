@@ -70,6 +70,8 @@ struct FormView<'v> {
     rules: Vec<Line<'v>>,
     fields: Vec<Field<'v>>,
     submit: Line<'v>,
+    /// For those who forgot their password.
+    forgot: Option<(Line<'v>, &'v str)>,
 }
 
 #[derive(Template)]
@@ -127,6 +129,10 @@ impl<'p> Shown<'p> {
             Step::Password
             | Step::SecondStep
             | Step::NewPassword { .. }
+            | Step::ForgotPassword
+            | Step::LinkSent
+            | Step::ResetPassword { .. }
+            | Step::PasswordChanged
             | Step::SignOut
             | Step::SignedOut { .. }
             | Step::Failed { .. } => page.client.as_deref().unwrap_or_default(),
@@ -137,7 +143,7 @@ impl<'p> Shown<'p> {
         }
         let length = match (&page.step, page.error) {
             (_, Some(PageError::TooShort { length_min })) => length_min,
-            (Step::NewPassword { rules }, _) => rules.length_min,
+            (Step::NewPassword { rules } | Step::ResetPassword { rules, .. }, _) => rules.length_min,
             _ => 0,
         };
         let mut until = String::new();
@@ -200,6 +206,14 @@ impl<'v> Maker<'v> {
             Step::Password => said.password().render(),
             Step::SecondStep => said.second_step().render(),
             Step::NewPassword { rules } => said.new_password(*rules).render(),
+            Step::ForgotPassword => said.forgot_password().render(),
+            Step::LinkSent => {
+                said.message(&said.texts.link_sent_heading, &said.texts.link_sent_lead).render()
+            }
+            Step::ResetPassword { rules, needs_code } => said.reset_password(*rules, *needs_code).render(),
+            Step::PasswordChanged => {
+                said.message(&said.texts.password_changed_heading, &said.texts.password_changed_lead).render()
+            }
             Step::Consent { scopes, resources, .. } => {
                 let scopes: Vec<Cow<'_, str>> = scopes.iter().map(|scope| self::shown(scope)).collect();
                 let resources: Vec<Cow<'_, str>> = resources.iter().map(|name| self::shown(name)).collect();
@@ -262,6 +276,8 @@ impl<'p> Said<'p> {
             PageError::TooShort { .. } => &texts.error_too_short,
             PageError::Breached => &texts.error_breached,
             PageError::Unchanged => &texts.error_unchanged,
+            PageError::NotTaken => &texts.error_not_taken,
+            PageError::PasswordOver => &texts.error_password_over,
             PageError::Differ => &texts.error_differ,
             PageError::Expired => &texts.error_expired,
             PageError::Full => &texts.error_full,
@@ -329,6 +345,7 @@ impl<'p> Said<'p> {
             rules: Vec::new(),
             fields,
             submit: self.line(submit),
+            forgot: None,
         }
     }
 
@@ -339,20 +356,49 @@ impl<'p> Said<'p> {
         username.is_wrong = self.page.error == Some(PageError::Password);
         let password = self.field("password", &texts.password, "password", "current-password");
         let fields = vec![username, password];
-        self.form(&texts.password_heading, self.lead_to_client(), fields, &texts.password_submit)
+        let form = self.form(&texts.password_heading, self.lead_to_client(), fields, &texts.password_submit);
+        let forgot = self.page.forgot.as_deref().map(|place| (self.line(&texts.forgot_link), place));
+        FormView { forgot, ..form }
+    }
+
+    fn forgot_password(&self) -> FormView<'p> {
+        let texts = self.texts;
+        let mut username = self.field("username", &texts.username, "text", "username");
+        username.value = self.page.username.as_deref();
+        let lead = Some(self.line(&texts.forgot_lead));
+        self.form(&texts.forgot_heading, lead, vec![username], &texts.forgot_submit)
+    }
+
+    fn code(&self) -> Field<'p> {
+        let mut code = self.field("code", &self.texts.code, "text", "one-time-code");
+        code.hint = Some(self.line(&self.texts.code_hint));
+        code.described_by.push("code-hint");
+        code
     }
 
     fn second_step(&self) -> FormView<'p> {
         let texts = self.texts;
-        let mut code = self.field("code", &texts.code, "text", "one-time-code");
-        code.hint = Some(self.line(&texts.code_hint));
-        code.described_by.push("code-hint");
         let lead = Some(self.line(&texts.code_lead));
-        let form = self.form(&texts.code_heading, lead, vec![code], &texts.code_submit);
+        let form = self.form(&texts.code_heading, lead, vec![self.code()], &texts.code_submit);
         FormView { account: self.account(), ..form }
     }
 
     fn new_password(&self, rules: NewPasswordRules) -> FormView<'p> {
+        self.choose_password(rules, &self.texts.new_password_lead, None, &self.texts.new_password_submit)
+    }
+
+    fn reset_password(&self, rules: NewPasswordRules, needs_code: bool) -> FormView<'p> {
+        let code = needs_code.then(|| self.code());
+        self.choose_password(rules, &self.texts.reset_lead, code, &self.texts.reset_submit)
+    }
+
+    fn choose_password(
+        &self,
+        rules: NewPasswordRules,
+        lead: &'p Text,
+        code: Option<Field<'p>>,
+        submit: &'p Text,
+    ) -> FormView<'p> {
         let texts = self.texts;
         let field = |name, label| self.field(name, label, "password", "new-password");
         let mut password = field("new_password", &texts.new_password);
@@ -367,8 +413,8 @@ impl<'p> Said<'p> {
         if !said.is_empty() {
             password.described_by.push("rules");
         }
-        let (lead, fields) = (Some(self.line(&texts.new_password_lead)), vec![password, again]);
-        let form = self.form(&texts.new_password_heading, lead, fields, &texts.new_password_submit);
+        let (lead, fields) = (Some(self.line(lead)), [password, again].into_iter().chain(code).collect());
+        let form = self.form(&texts.new_password_heading, lead, fields, submit);
         FormView { account: self.account(), rules: said, ..form }
     }
 
@@ -405,6 +451,18 @@ impl<'p> Said<'p> {
         FormView { account: self.account(), ..form }
     }
 
+    fn message(&self, heading: &'p Text, lead: &'p Text) -> MessageView<'p> {
+        let heading = self.line(heading);
+        MessageView {
+            frame: self.frame(&heading),
+            heading,
+            lead: self.line(lead),
+            detail: None,
+            reference: None,
+            back: None,
+        }
+    }
+
     fn signed_out(&self, back: Option<&'p str>) -> MessageView<'p> {
         let texts = self.texts;
         let heading = self.line(&texts.signed_out_heading);
@@ -427,6 +485,7 @@ impl<'p> Said<'p> {
             Failure::UnknownClient => &texts.failed_unknown_client,
             Failure::BadRedirect => &texts.failed_bad_redirect,
             Failure::Expired => &texts.failed_expired,
+            Failure::LinkOver => &texts.failed_link,
             Failure::Cookies => &texts.failed_cookies,
             Failure::Denied => &texts.failed_denied,
             Failure::NotFound => &texts.failed_not_found,

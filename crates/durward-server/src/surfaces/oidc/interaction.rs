@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::authorize::go_on;
 use super::pages::Message;
-use super::{BrowserRequest, INTERACTION, consent, cookies, redirect};
+use super::{BrowserRequest, INTERACTION, consent, cookies, password_change, redirect};
 use crate::access::issued::authorization::{Authorization, FORMS_S, Pushed};
 use crate::access::issued::digest::digest;
 use crate::access::issued::subject;
@@ -26,6 +26,8 @@ pub(super) enum Stage {
     Password,
     /// The code of a second step, for a login whose password was right.
     Code(String),
+    /// Another password, for a login that is complete but for that.
+    NewPassword(String),
     /// The code of a second step, for a session that is there.
     StepUp,
     Consent,
@@ -109,6 +111,7 @@ pub(super) fn page(
     let step = match &interaction.stage {
         Stage::Password => Step::Password,
         Stage::Code(_) | Stage::StepUp => Step::SecondStep,
+        Stage::NewPassword(_) => Step::NewPassword { rules: request.surface.rules },
         Stage::Consent => {
             let client = name.clone().unwrap_or_else(|| asked.client.clone());
             Step::Consent { client, scopes: asked.scopes.clone(), resources: asked.resources.clone() }
@@ -125,6 +128,7 @@ pub(super) fn page(
         client: name,
         redirect_uri: Some(asked.redirect_uri.clone()),
         detail: None,
+        forgot: request.surface.reset.place(),
     });
     if let Some(name) = &interaction.new_browser {
         let cookies = &request.surface.cookies;
@@ -139,6 +143,13 @@ pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
     match interaction.stage.clone() {
         Stage::Password => password(request, interaction).await,
         Stage::Code(challenge) => code(request, interaction, &challenge).await,
+        Stage::NewPassword(change) => {
+            let chosen = password_change::choose(request, &change).await;
+            match chosen {
+                Ok(login) => logged_in(request, interaction, login, PageError::Password).await,
+                Err(error) => page(request, &interaction, Some(error)),
+            }
+        }
         Stage::StepUp => match session {
             Some(session) if is_same(request, &interaction, session).await => {
                 step_up(request, interaction, session).await
@@ -183,7 +194,7 @@ async fn code(request: &BrowserRequest<'_>, interaction: Interaction, challenge:
 }
 
 /// The realm and the name in it of what was typed: `name`, or `name@/realm`. Where there is one realm alone, it is that.
-fn name(request: &BrowserRequest<'_>, typed: &str) -> (String, String) {
+pub(super) fn name(request: &BrowserRequest<'_>, typed: &str) -> (String, String) {
     let realms = request.service.realms();
     let typed = typed.trim();
     let read = subject::read(typed).filter(|user| user.realm() != "/" || realms.contains(&"/"));
@@ -210,8 +221,19 @@ async fn logged_in(
             interaction.stage = Stage::Code(challenge);
             page(request, &interaction, None)
         }
+        Ok(Login::PasswordChangeNeeded(change)) => {
+            interaction.stage = Stage::NewPassword(change);
+            page(request, &interaction, None)
+        }
         Ok(Login::Recognized(_)) => page(request, &interaction, Some(PageError::Unavailable)),
-        Err(refused) => page(request, &interaction, Some(of_refused(&refused, wrong))),
+        Err(refused) => {
+            // What was to be changed was changed elsewhere, or is over: from the beginning.
+            if matches!((&interaction.stage, &refused), (Stage::NewPassword(_), Refused::Wrong)) {
+                interaction.stage = Stage::Password;
+                return page(request, &interaction, Some(PageError::Expired));
+            }
+            page(request, &interaction, Some(of_refused(&refused, wrong)))
+        }
     }
 }
 
@@ -262,12 +284,13 @@ fn seconds(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
 }
 
-fn of_refused(refused: &Refused, wrong: PageError) -> PageError {
+pub(super) fn of_refused(refused: &Refused, wrong: PageError) -> PageError {
     match refused {
         Refused::Wrong | Refused::UnknownRealm => wrong,
         Refused::Delayed { retry_after } | Refused::Crowded { retry_after } => {
             PageError::TooMany { wait_s: seconds(*retry_after) }
         }
+        Refused::PasswordOver => PageError::PasswordOver,
         Refused::UserFull => PageError::Full,
         Refused::Busy { .. }
         | Refused::NodeFull
@@ -277,7 +300,7 @@ fn of_refused(refused: &Refused, wrong: PageError) -> PageError {
     }
 }
 
-fn of_failed(failed: &Failed) -> PageError {
+pub(super) fn of_failed(failed: &Failed) -> PageError {
     match failed {
         Failed::Code => PageError::Code,
         Failed::Delayed { retry_after } => PageError::TooMany { wait_s: seconds(*retry_after) },

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! What a browser is in the middle of is sealed into the form that it sends back ([`interaction`]); its session is a cookie. No node
-//! keeps anything of a login that is not finished. [`userinfo`] says who a token is about, [`logout`] ends a session, and
+//! keeps anything of a login that is not finished. A password that must be changed is a form of it ([`password_change`]); one that was
+//! forgotten is chosen by a link ([`reset`]). [`userinfo`] says who a token is about, [`logout`] ends a session, and
 //! [`backchannel`] tells applications of sessions that have ended. Codes are exchanged at the token endpoint, in `surfaces/oauth`.
 
 mod authorize;
@@ -19,7 +20,9 @@ mod cookies;
 mod interaction;
 mod logout;
 mod pages;
+mod password_change;
 mod redirect;
+mod reset;
 mod userinfo;
 
 use std::net::IpAddr;
@@ -38,10 +41,11 @@ use crate::base::settings::{ConfigError, Settings};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Form, text_of};
-use crate::surfaces::login_page::{LoginPages, Page};
+use crate::surfaces::login_page::{LoginPages, NewPasswordRules, Page};
 use backchannel::Backchannel;
 use cookies::CookieNames;
 use pages::Message;
+use reset::Reset;
 
 /// Most bytes of a body: an interaction that is sealed fits, and the fields beside it.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -54,6 +58,8 @@ const INTERACTION: &str = "/oauth2/login";
 pub(crate) enum Ask {
     Authorize,
     Interaction,
+    /// A link for those who forgot their password.
+    Reset,
     UserInfo,
     Logout,
 }
@@ -64,6 +70,9 @@ pub(crate) struct Surface {
     service: Service,
     bodies: Arc<Bodies>,
     pages: LoginPages,
+    /// What new passwords must be, for the pages that ask for one.
+    rules: NewPasswordRules,
+    reset: Reset,
     cookies: CookieNames,
     clock: Clock,
 }
@@ -95,11 +104,18 @@ impl Surface {
         let Some(issued) = issued else { return Ok(None) };
         let Some(service) = issued.service.clone() else { return Ok(None) };
         Backchannel::new(settings, issued, &service, clock)?.start();
+        let rules = NewPasswordRules {
+            length_min: settings.identity.password_length_min,
+            refuses_breached: settings.identity.breached_passwords_path.is_some(),
+        };
+        let reset = Reset::new(settings, &service)?;
         Ok(Some(Surface {
             issued: Arc::clone(issued),
             service,
             bodies: Arc::clone(bodies),
             pages,
+            rules,
+            reset,
             cookies: CookieNames::new(settings.identity.cookie_secure),
             clock: Arc::clone(clock),
         }))
@@ -146,6 +162,7 @@ impl Surface {
         match ask {
             Ask::Authorize => authorize::answer(&request).await,
             Ask::Interaction => interaction::answer(&request).await,
+            Ask::Reset => reset::answer(&request).await,
             Ask::Logout => logout::answer(&request).await,
             Ask::UserInfo => {
                 Problem::new(StatusCode::NOT_FOUND, "there is nothing here").into_answer(Form::Json)

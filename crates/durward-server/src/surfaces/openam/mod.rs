@@ -14,6 +14,7 @@ mod filter;
 mod goto;
 mod identity;
 mod information;
+mod password_change;
 mod profile;
 mod query;
 mod request_path;

@@ -79,7 +79,7 @@ pub(super) async fn code(request: &ApiRequest<'_>) -> Answered {
     told(request, login, cookie)
 }
 
-fn told(request: &ApiRequest<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> Answered {
+pub(super) fn told(request: &ApiRequest<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> Answered {
     match login {
         Ok(Login::Granted(granted, account)) => {
             let view = View {
@@ -100,6 +100,7 @@ fn told(request: &ApiRequest<'_>, login: Result<Login, Refused>, sets_cookie: bo
         Ok(Login::CodeNeeded(challenge)) => {
             Ok(json(StatusCode::ACCEPTED, &Challenge { challenge: &challenge }))
         }
+        Ok(Login::PasswordChangeNeeded(change)) => Ok(super::password_change::needed(request, &change)),
         Ok(Login::Recognized(_)) => Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "no session")),
         Err(why) => Err(refused(&why)),
     }
