@@ -210,7 +210,7 @@ impl Service {
 /// Why a step up came to nothing.
 fn of_step(refused: Refused) -> Failed {
     match refused {
-        Refused::Wrong => Failed::Code,
+        Refused::Wrong | Refused::PasswordOver => Failed::Code,
         Refused::UnknownRealm => Failed::UnknownRealm,
         Refused::Delayed { retry_after }
         | Refused::Crowded { retry_after }

@@ -14,6 +14,8 @@ mod lines;
 mod login;
 mod names;
 mod own_account;
+mod password_change;
+mod reset;
 mod sessions;
 mod support;
 mod users;

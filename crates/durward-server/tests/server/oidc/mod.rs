@@ -6,4 +6,6 @@ mod hostile;
 mod logout;
 #[cfg(feature = "ldap")]
 mod outside;
+mod password_change;
+mod reset;
 mod world;

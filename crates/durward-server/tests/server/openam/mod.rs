@@ -3,6 +3,7 @@
 mod around;
 mod hostile;
 mod observed;
+mod password_change;
 mod profile;
 mod recorded;
 mod second_step;
