@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use durward_identity::Moment;
+use durward_identity::login::ThrottleSettings;
 use durward_identity::session::{Purpose, User};
 use durward_identity::user::{LoginFailure, Password, PasswordCheck, PasswordRefusal, PasswordRules};
 use durward_session::ldap::{LdapDirectory, LdapSettings};
@@ -88,9 +89,16 @@ async fn our_own_rules_hold_beside_those_of_the_directory() {
 
 /// A node whose users are in the directory.
 async fn node(ldap: LdapSettings) -> (Service, Running) {
-    let mut settings = ServiceSettings::default();
+    let (hour, day) = (Duration::from_secs(3600), Duration::from_secs(24 * 3600));
     // Nobody waits for a turn in these tests: it is refused at once.
-    settings.throttle.turn = Duration::from_secs(3600);
+    let throttle = ThrottleSettings {
+        delay: hour,
+        user_delay_max: hour,
+        forgotten_after: day,
+        turn: hour,
+        ..ThrottleSettings::default()
+    };
+    let settings = ServiceSettings { throttle, ..ServiceSettings::default() };
     #[expect(clippy::disallowed_methods, reason = "a test hands the clock to what it builds")]
     let now = || std::time::SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let clock = Arc::new(move || Moment::from_ms(u64::try_from(now().as_millis()).unwrap()));
